@@ -1,0 +1,62 @@
+//! The rule for an API key's name.
+
+use std::fmt;
+
+/// What people call an API key: a letter, then up to 63 letters, digits, `.`, `_` or `-`, all
+/// ASCII. It never looks like an identifier, so a command can take either.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct KeyName(String);
+
+impl KeyName {
+    /// The longest name, in characters.
+    pub const MAX_CHARS: usize = 64;
+
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// The text breaks the rule above.
+    pub fn parse(text: &str) -> Result<Self, InvalidKeyName> {
+        let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        let well_formed = text.starts_with(|first: char| first.is_ascii_alphabetic())
+            && text.bytes().all(allowed)
+            && text.len() <= Self::MAX_CHARS;
+        if well_formed { Ok(Self(text.to_owned())) } else { Err(InvalidKeyName) }
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for KeyName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// The text is not a key's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a key's name is a letter, then up to {} letters, digits, '.', '_' or '-'",
+    KeyName::MAX_CHARS - 1
+)]
+pub struct InvalidKeyName;
+
+#[cfg(test)]
+mod tests {
+    use super::KeyName;
+
+    #[test]
+    fn a_name_never_looks_like_an_identifier_and_fits_a_line() {
+        let longest = "n".repeat(64);
+        for text in ["a", "web-shop.v2_EU", &longest] {
+            assert_eq!(KeyName::parse(text).unwrap().as_str(), text);
+        }
+        let too_long = "n".repeat(65);
+        for text in ["", "1", "7up", "-x", ".x", "a b", "a\n", "café", &too_long] {
+            assert!(KeyName::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

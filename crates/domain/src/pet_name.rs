@@ -1,0 +1,148 @@
+//! The rule for an animal's name.
+
+use std::fmt;
+
+/// The name of an animal: 1 to 255 Unicode scalar values, kept byte for byte, not all white space,
+/// without control characters (U+0000..=U+001F and U+007F..=U+009F).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PetName(String);
+
+impl PetName {
+    /// The longest name, in Unicode scalar values.
+    pub const MAX_CHARS: usize = 255;
+
+    /// Takes `text` as it is: nothing is trimmed or normalised.
+    ///
+    /// # Errors
+    /// Every rule that `text` breaks, not the first alone.
+    pub fn parse(text: impl Into<String>) -> Result<Self, InvalidPetName> {
+        let text = text.into();
+        let faults = faults_of(&text);
+        if faults.is_empty() { Ok(Self(text)) } else { Err(InvalidPetName { faults }) }
+    }
+
+    /// The name as it was sent.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+fn faults_of(text: &str) -> Vec<PetNameFault> {
+    let chars = text.chars().count();
+    let control = text.chars().enumerate().find(|(_, c)| c.is_control());
+    let mut faults = Vec::new();
+    if chars == 0 {
+        faults.push(PetNameFault::Empty);
+    } else if text.chars().all(char::is_whitespace) {
+        faults.push(PetNameFault::Blank);
+    }
+    if chars > PetName::MAX_CHARS {
+        faults.push(PetNameFault::TooLong { chars });
+    }
+    if let Some((index, found)) = control {
+        faults.push(PetNameFault::Control { index, found });
+    }
+    faults
+}
+
+/// Which rules a name breaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct InvalidPetName {
+    /// At least one.
+    pub faults: Vec<PetNameFault>,
+}
+
+impl fmt::Display for InvalidPetName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, fault) in self.faults.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", and " };
+            write!(f, "{separator}{fault}")?;
+        }
+        Ok(())
+    }
+}
+
+/// One rule that a name breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PetNameFault {
+    /// No character at all.
+    #[error("must have 1 to {} characters, but is empty", PetName::MAX_CHARS)]
+    Empty,
+    /// More than [`PetName::MAX_CHARS`].
+    #[error("must have 1 to {} characters, but has {chars}", PetName::MAX_CHARS)]
+    TooLong {
+        /// How many there are, in Unicode scalar values.
+        chars: usize,
+    },
+    /// Nothing but white space.
+    #[error("must not be white space alone")]
+    Blank,
+    /// A control character.
+    #[error("must not have control characters, but has U+{:04X} at index {index}", u32::from(*found))]
+    Control {
+        /// Where the first one is, counted in Unicode scalar values from 0.
+        index: usize,
+        /// The first one.
+        found: char,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{InvalidPetName, PetName, PetNameFault};
+
+    #[test]
+    fn names_are_kept_byte_for_byte() {
+        let longest = "🐕".repeat(PetName::MAX_CHARS);
+        for text in
+            ["a", " Rex ", "Zoë", "e\u{301}", "<b>&amp;\"\\", "\u{200b}", "\u{feff}x", &longest]
+        {
+            assert_eq!(PetName::parse(text).unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn every_broken_rule_is_named() {
+        let control = |index, found| PetNameFault::Control { index, found };
+        let table = [
+            (String::new(), vec![PetNameFault::Empty]),
+            (" \u{2003}".into(), vec![PetNameFault::Blank]),
+            ("a".repeat(256), vec![PetNameFault::TooLong { chars: 256 }]),
+            ("a\0".into(), vec![control(1, '\0')]),
+            ("\u{1f}a".into(), vec![control(0, '\u{1f}')]),
+            ("ab\u{7f}".into(), vec![control(2, '\u{7f}')]),
+            ("é\u{9f}".into(), vec![control(1, '\u{9f}')]),
+            ("\n\t".into(), vec![PetNameFault::Blank, control(0, '\n')]),
+            (
+                "\t".repeat(300),
+                vec![PetNameFault::Blank, PetNameFault::TooLong { chars: 300 }, control(0, '\t')],
+            ),
+        ];
+        for (text, faults) in table {
+            assert_eq!(PetName::parse(text.clone()), Err(InvalidPetName { faults }), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_message_says_what_would_be_right() {
+        let refusal = PetName::parse("a\u{85}".repeat(200)).unwrap_err();
+        assert_eq!(
+            refusal.to_string(),
+            "must have 1 to 255 characters, but has 400, and \
+             must not have control characters, but has U+0085 at index 1"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn a_name_is_taken_exactly_when_the_rule_holds(text in "\\PC{0,300}|[\\s\\PC]{0,10}|.{0,4}") {
+            let rule = (1..=255).contains(&text.chars().count())
+                && text.chars().any(|c| !c.is_whitespace())
+                && !text.chars().any(|c| matches!(c, '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'));
+            prop_assert_eq!(PetName::parse(text).is_ok(), rule);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The plain decimal form of an integer: what a query parameter or a path segment may hold.
+
+/// Reads `text` as an `i64` if it is exactly what [`i64`] prints: an optional `-`, then digits,
+/// without a leading zero, a `+`, a blank or a fraction.
+pub(crate) fn parse(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let plain = digits.bytes().all(|byte| byte.is_ascii_digit())
+        && (!digits.starts_with('0') || text == "0");
+    if plain { text.parse().ok() } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn only_the_form_that_an_integer_prints_is_plain() {
+        for value in [0, 1, -1, 10, 100, i64::MAX, i64::MIN] {
+            assert_eq!(parse(&value.to_string()), Some(value));
+        }
+        for text in [
+            "",
+            "-",
+            "+1",
+            "01",
+            "-0",
+            "-01",
+            "00",
+            "1.0",
+            "1e2",
+            " 1",
+            "1 ",
+            "0x1",
+            "1_000",
+            "٣",
+            "9223372036854775808",
+            "-9223372036854775809",
+            "abc",
+            "--1",
+        ] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
+    }
+}

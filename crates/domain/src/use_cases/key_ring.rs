@@ -1,0 +1,173 @@
+//! The key ring: [`Authenticator`] over [`ApiKeyRepository`] and [`Clock`].
+
+mod snapshot;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fmt,
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+
+use self::snapshot::Snapshot;
+use crate::{
+    ApiKeyRepository, ApiKeySecret, AuthenticationError, Authenticator, Caller, Clock, KeyDigest,
+    ReadError, Timestamp, Unavailable,
+};
+
+/// The live API keys, kept in memory and read again from the store before they are a second old.
+///
+/// No task runs in the background: the request that finds the keys half a second old reads them
+/// again while the others go on with what is known, and nobody goes on with keys older than a
+/// second. So a revoked key is refused within that second, and an idle service does nothing.
+pub struct KeyRing {
+    keys: Arc<dyn ApiKeyRepository>,
+    clock: Arc<dyn Clock>,
+    service_key: Option<ServiceKey>,
+    snapshot: RwLock<Arc<Snapshot>>,
+    reloading: AtomicBool,
+}
+
+/// From this age on, one request at a time reads the keys again.
+const SOFT_AGE: Duration = Duration::from_millis(500);
+/// Beyond this age, keys are not trusted: a revoked one might be among them.
+const HARD_AGE: Duration = Duration::from_secs(1);
+/// Beyond this age, an unknown key is looked for once more: it may just have been made.
+const MISS_AGE: Duration = Duration::from_millis(100);
+/// The uses of a key are written back no more often than this.
+const WRITE_BACK_AGE: Duration = Duration::from_mins(1);
+
+impl KeyRing {
+    /// The keys that `keys` keeps, and `service_key` besides.
+    #[must_use]
+    pub fn new(
+        keys: Arc<dyn ApiKeyRepository>,
+        clock: Arc<dyn Clock>,
+        service_key: Option<ServiceKey>,
+    ) -> Self {
+        let snapshot = RwLock::new(Arc::new(Snapshot::never()));
+        Self { keys, clock, service_key, snapshot, reloading: AtomicBool::new(false) }
+    }
+
+    /// Writes back when keys were last used, each at most once a minute.
+    ///
+    /// # Errors
+    /// [`Unavailable`]; the next call tries again.
+    pub async fn write_back_uses(&self) -> Result<(), Unavailable> {
+        let snapshot = self.snapshot();
+        let due = snapshot.uses_due(self.clock.now(), WRITE_BACK_AGE);
+        if !due.is_empty() {
+            self.keys.note_use(due.clone()).await?;
+            snapshot.uses_written(&due);
+        }
+        Ok(())
+    }
+
+    fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A snapshot that may be trusted at `now`.
+    async fn trusted(&self, now: Timestamp) -> Result<Arc<Snapshot>, ReadError> {
+        let snapshot = self.snapshot();
+        if snapshot.is_younger_than(SOFT_AGE, now) {
+            return Ok(snapshot);
+        }
+        if !snapshot.is_younger_than(HARD_AGE, now) {
+            return self.reload(now).await;
+        }
+        if self.reloading.swap(true, Ordering::Acquire) {
+            return Ok(snapshot);
+        }
+        let turn = Turn(&self.reloading);
+        // What failed now is tried again by the next request; until the keys are too old, they do.
+        let reloaded = self.reload(now).await.unwrap_or(snapshot);
+        drop(turn);
+        Ok(reloaded)
+    }
+
+    async fn reload(&self, now: Timestamp) -> Result<Arc<Snapshot>, ReadError> {
+        let live = self.keys.live(now).await?;
+        let mut current = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(Snapshot::taken(now, live, &current));
+        Ok(Arc::clone(&current))
+    }
+}
+
+#[async_trait]
+impl Authenticator for KeyRing {
+    async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
+        let digest = secret.digest();
+        if self.service_key.as_ref().is_some_and(|key| key.0 == digest) {
+            return Ok(Caller { digest });
+        }
+        if !secret.is_well_formed() {
+            return Err(AuthenticationError::Refused);
+        }
+        let now = self.clock.now();
+        let mut snapshot = self.trusted(now).await?;
+        if !snapshot.holds(&digest) && !snapshot.is_younger_than(MISS_AGE, now) {
+            snapshot = self.reload(now).await?;
+        }
+        if snapshot.admit(&digest, now) {
+            Ok(Caller { digest })
+        } else {
+            Err(AuthenticationError::Refused)
+        }
+    }
+}
+
+impl fmt::Debug for KeyRing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyRing").finish_non_exhaustive()
+    }
+}
+
+/// The right to read the keys again; given back even if the request that holds it is dropped.
+struct Turn<'a>(&'a AtomicBool);
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
+/// One more key that is in no store, for containers and tests. Only its digest is kept.
+#[derive(Clone, Debug)]
+pub struct ServiceKey(KeyDigest);
+
+impl ServiceKey {
+    /// The shortest key, in characters.
+    pub const MIN_CHARS: usize = 16;
+    /// The longest key, in characters: it has to fit a header.
+    pub const MAX_CHARS: usize = 1024;
+
+    /// Reads a key of any form that a header can carry.
+    ///
+    /// # Errors
+    /// It has fewer than 16 or more than 1024 characters, or one that is not visible ASCII.
+    pub fn parse(text: &str) -> Result<Self, InvalidServiceKey> {
+        let fits = (Self::MIN_CHARS..=Self::MAX_CHARS).contains(&text.len());
+        if fits && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Ok(Self(ApiKeySecret::presented(text).digest()))
+        } else {
+            Err(InvalidServiceKey)
+        }
+    }
+}
+
+/// The text cannot be a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "an API key must have {} to {} characters, all of them visible ASCII",
+    ServiceKey::MIN_CHARS,
+    ServiceKey::MAX_CHARS
+)]
+pub struct InvalidServiceKey;

@@ -1,0 +1,110 @@
+//! The live keys as they were at one moment.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::{ApiKey, KeyDigest, KeyId, Timestamp};
+
+/// Stands for "not yet": before every real time.
+const NEVER: i64 = i64::MIN;
+/// A use is noted in memory only when it is this much later than the one before, so that a busy
+/// key is not written by every processor all the time.
+const NOTE_MILLIS: i64 = 1000;
+
+pub(super) struct Snapshot {
+    taken_at: Option<Timestamp>,
+    live: HashMap<KeyDigest, LiveKey>,
+}
+
+struct LiveKey {
+    id: KeyId,
+    expires_at: Option<Timestamp>,
+    /// Shared with the snapshots before and after.
+    uses: Arc<Uses>,
+}
+
+struct Uses {
+    last: AtomicI64,
+    written: AtomicI64,
+}
+
+impl Snapshot {
+    /// Before the keys were read for the first time.
+    pub(super) fn never() -> Self {
+        Self { taken_at: None, live: HashMap::new() }
+    }
+
+    /// What the store answered to a question asked at `taken_at`. Uses not yet written back are
+    /// taken over from `previous`.
+    pub(super) fn taken(taken_at: Timestamp, keys: Vec<ApiKey>, previous: &Self) -> Self {
+        let live = keys
+            .into_iter()
+            .map(|key| {
+                let uses = match previous.live.get(&key.digest) {
+                    Some(known) => Arc::clone(&known.uses),
+                    None => Arc::new(Uses::written_at(key.last_used_at)),
+                };
+                (key.digest, LiveKey { id: key.id, expires_at: key.expires_at, uses })
+            })
+            .collect();
+        Self { taken_at: Some(taken_at), live }
+    }
+
+    /// A snapshot from the future is of unknown age, so it is not young: the clock was set back.
+    pub(super) fn is_younger_than(&self, age: Duration, now: Timestamp) -> bool {
+        self.taken_at.and_then(|taken_at| now.since(taken_at)).is_some_and(|own| own < age)
+    }
+
+    pub(super) fn holds(&self, digest: &KeyDigest) -> bool {
+        self.live.contains_key(digest)
+    }
+
+    /// Whether the key opens the service at `now`; if so, its use is noted.
+    pub(super) fn admit(&self, digest: &KeyDigest, now: Timestamp) -> bool {
+        let Some(key) = self.live.get(digest) else { return false };
+        if key.expires_at.is_some_and(|expiry| expiry <= now) {
+            return false;
+        }
+        key.uses.note(now);
+        true
+    }
+
+    /// The keys used since their last use was written, if that was at least `age` ago.
+    pub(super) fn uses_due(&self, now: Timestamp, age: Duration) -> Vec<(KeyId, Timestamp)> {
+        let due = |key: &LiveKey| {
+            let last = key.uses.last.load(Ordering::Relaxed);
+            let written = key.uses.written.load(Ordering::Relaxed);
+            let waited = written == NEVER || now.since(Timestamp(written)) >= Some(age);
+            (last > written && waited).then_some((key.id, Timestamp(last)))
+        };
+        self.live.values().filter_map(due).collect()
+    }
+
+    pub(super) fn uses_written(&self, uses: &[(KeyId, Timestamp)]) {
+        let written: HashMap<_, _> = uses.iter().copied().collect();
+        for key in self.live.values() {
+            if let Some(at) = written.get(&key.id) {
+                key.uses.written.store(at.0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl Uses {
+    fn written_at(at: Option<Timestamp>) -> Self {
+        let at = at.map_or(NEVER, |at| at.0);
+        Self { last: AtomicI64::new(at), written: AtomicI64::new(at) }
+    }
+
+    fn note(&self, now: Timestamp) {
+        if now.0.saturating_sub(self.last.load(Ordering::Relaxed)) >= NOTE_MILLIS {
+            self.last.store(now.0, Ordering::Relaxed);
+        }
+    }
+}
