@@ -1,0 +1,77 @@
+//! What an operator can choose.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+/// How the service presents itself and what it allows.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Name of this deployment, for the OpenAPI document.
+    pub environment: Option<String>,
+    /// Where production is reached, for the OpenAPI document; it ends in `/v1`.
+    pub public_url: Option<String>,
+    /// Where staging is reached, for the OpenAPI document; it ends in `/v1`.
+    pub staging_url: Option<String>,
+    /// When getPet ends.
+    pub get_pet_sunset: GetPetSunset,
+    /// Which requests are logged.
+    pub access_log: AccessLog,
+    /// Limits and times.
+    pub limits: Limits,
+}
+
+/// When the deprecated operation getPet ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum GetPetSunset {
+    /// On 5 December 2030, 00:00 UTC, as the interface says (section 4.3).
+    #[default]
+    Date,
+    /// Not yet: the removal is postponed.
+    Off,
+    /// It has ended: the removal is rehearsed.
+    Now,
+}
+
+/// Which requests get a log line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AccessLog {
+    /// Each.
+    All,
+    /// Those answered with a status of 400 or above.
+    #[default]
+    Errors,
+    /// Only failures of the service itself (500 or above).
+    Off,
+}
+
+/// Limits and times of the server.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Until the head of a request has arrived; also the longest idle time between requests.
+    pub header_timeout: Duration,
+    /// Until the body of a request has arrived.
+    pub body_timeout: Duration,
+    /// How long a client may take nothing of a response.
+    pub write_timeout: Duration,
+    /// For a request as a whole.
+    pub request_timeout: Duration,
+    /// Connections served at once; one more waits in the accept queue.
+    pub max_connections: NonZeroUsize,
+    /// The largest request body, in bytes.
+    pub max_body: usize,
+    /// From the beginning of the drain until what is left is cut off.
+    pub shutdown_grace: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(10),
+            write_timeout: Duration::from_secs(30),
+            request_timeout: Duration::from_secs(30),
+            max_connections: NonZeroUsize::new(10_000).unwrap_or(NonZeroUsize::MIN),
+            max_body: 64 * 1024,
+            shutdown_grace: Duration::from_secs(10),
+        }
+    }
+}
