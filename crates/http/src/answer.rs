@@ -1,0 +1,118 @@
+//! The answer to a request. [`answer`] cannot fail: whatever [`judge`] refuses becomes a response
+//! here, and is logged here, once.
+
+use std::{fmt, time::Instant};
+
+use bytes::Bytes;
+use hyper::{
+    HeaderMap, Method, Request, StatusCode, Version,
+    body::Body,
+    header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HeaderValue, X_CONTENT_TYPE_OPTIONS},
+    http::request::Parts,
+};
+use tokio::time::timeout;
+
+use crate::{
+    access_log::Line,
+    body, deprecation,
+    error::{ApiError, ErrorCode},
+    judge::{Target, judge},
+    request_id::X_REQUEST_ID,
+    response::Response,
+    route::{Operation, Route, is_under_base},
+    state::State,
+    wire,
+};
+
+/// The `Cache-Control` of everything that needs a credential.
+const PRIVATE: &str = "private, no-cache";
+
+/// Answers one request, within the time for a request as a whole.
+pub(crate) async fn answer<B>(state: &State, request: Request<B>) -> Response
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: fmt::Display,
+{
+    let began = Instant::now();
+    let (head, mut body) = request.into_parts();
+    let request_id = state.request_ids.of(&head.headers);
+    let target = Route::find(head.uri.path());
+
+    let limits = &state.settings.limits;
+    let judged = timeout(limits.request_timeout, judge(state, &head, &mut body, target))
+        .await
+        .unwrap_or_else(|_| Err(too_slow(state)));
+    let reusable = body::discard(&mut body, &head.headers, limits.max_body).await;
+
+    let line = Line { request_id: &request_id, method: &head.method, target, began };
+    let mut response = match judged {
+        Ok(response) => {
+            line.write_success(state, response.status());
+            response
+        }
+        Err(error) => {
+            line.write_refusal(state, &error);
+            error.into_response()
+        }
+    };
+    dress(&mut response, &head, target);
+    let headers = response.headers_mut();
+    headers.insert(X_REQUEST_ID, request_id);
+    if head.version <= Version::HTTP_11 && (!reusable || state.is_draining()) {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+/// The answer, as bytes of HTTP/1.1, to a head that began and did not arrive in time.
+pub(crate) fn late_head(state: &State) -> Vec<u8> {
+    let time = state.settings.limits.header_timeout;
+    let code = ErrorCode::RequestTimeout;
+    let body = wire::error(code, &format!("the head did not arrive whole within {time:?}"));
+    let request_id = state.request_ids.of(&HeaderMap::new());
+    let head = format!(
+        "HTTP/1.1 {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+         cache-control: {PRIVATE}\r\nx-content-type-options: nosniff\r\nx-request-id: {}\r\n\
+         connection: close\r\n\r\n",
+        code.status(),
+        body.len(),
+        request_id.to_str().unwrap_or_default(),
+    );
+    [head.as_bytes(), &body].concat()
+}
+
+fn too_slow(state: &State) -> ApiError {
+    let limit = state.settings.limits.request_timeout;
+    ApiError::unavailable(format_args!("the request took longer than {limit:?}"))
+}
+
+/// Adds the headers that do not depend on what was answered, and takes the body from a HEAD.
+fn dress(response: &mut Response, head: &Parts, target: Target<'_>) {
+    let policy = if is_under_base(head.uri.path()) { PRIVATE } else { "no-cache" };
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(policy));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    let operation = target.and_then(|(route, _)| route.operation(&head.method));
+    if operation == Some(Operation::GetPet) {
+        deprecation::announce(headers);
+    }
+    if head.method == Method::HEAD {
+        take_body(response);
+    }
+}
+
+/// HEAD has the headers of GET, the length of the body included, and no body.
+fn take_body(response: &mut Response) {
+    let body = std::mem::take(response.body_mut());
+    let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status());
+    if let (false, Some(length)) = (bodiless, body.size_hint().exact()) {
+        set_length(response.headers_mut(), length);
+    }
+}
+
+fn set_length(headers: &mut HeaderMap, length: u64) {
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
+}
+
+#[cfg(test)]
+mod tests;

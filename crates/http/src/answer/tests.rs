@@ -1,0 +1,306 @@
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{HeaderMap, Method, Request, StatusCode};
+use petstore_domain::{
+    AddError, Added, ApiKeySecret, AuthenticationError, Caller, CatalogueVersion, CategoryId,
+    Corruption, ManualClock, MockAuthenticator, MockPetService, Pet, PetId, PetName, PetPage,
+    ReadError, Timestamp, Unavailable, Versioned,
+};
+
+use super::answer;
+use crate::{
+    route::{ROUTES, is_under_base},
+    server::Ports,
+    settings::{GetPetSunset, Settings},
+    state::State,
+};
+
+const KEY: &str = "the-only-key-there-is";
+const VERSION: CatalogueVersion = CatalogueVersion(7);
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Answer {
+    fn code(&self) -> String {
+        let error: serde_json::Value = serde_json::from_slice(&self.body).unwrap();
+        let fields: Vec<_> = error.as_object().unwrap().keys().cloned().collect();
+        assert_eq!(fields, ["code", "message", "status"]);
+        assert_eq!(error["status"], self.status.as_u16());
+        error["code"].as_str().unwrap().to_owned()
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+}
+
+fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
+    let mut authenticator = MockAuthenticator::new();
+    authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| {
+        if secret.expose() == KEY {
+            Ok(Caller { digest: secret.digest() })
+        } else {
+            Err(AuthenticationError::Refused)
+        }
+    });
+    let ports = Ports {
+        pets: Arc::new(pets),
+        authenticator: Arc::new(authenticator),
+        clock: Arc::new(ManualClock::at(Timestamp(0))),
+    };
+    State::new(ports, Settings { get_pet_sunset: sunset, ..Settings::default() })
+}
+
+async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {
+    let (head, body) = answer(state, request).await.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
+    Answer { status: head.status, headers: head.headers, body }
+}
+
+fn request(
+    method: &Method,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> Request<Full<Bytes>> {
+    let mut request = Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", "test")
+        .header("authorization", format!("Bearer {KEY}"));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Full::from(body.to_owned())).unwrap()
+}
+
+fn rex() -> Pet {
+    let name = PetName::parse("Rex").unwrap();
+    Pet { id: PetId(7), name, category_id: CategoryId(1), status: None }
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+const REX: &str = r#"{"name":"Rex","categoryId":1}"#;
+
+/// A service that must not be called.
+fn untouched() -> MockPetService {
+    MockPetService::new()
+}
+
+#[tokio::test]
+async fn every_route_under_the_base_path_refuses_a_request_without_a_key() {
+    let state = state(untouched(), GetPetSunset::Now);
+    for route in ROUTES.iter().filter(|route| is_under_base(route.template)) {
+        let path = route.template.replace("{petId}", "7");
+        for method in [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS, Method::DELETE] {
+            let request = Request::builder().method(&method).uri(&path).header("host", "test");
+            let answer = ask(&state, request.body(Full::default()).unwrap()).await;
+            assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{method} {path}");
+            let challenge = answer.header("www-authenticate").unwrap();
+            assert_eq!(challenge, "Bearer realm=\"petstore\"");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_key_outweighs_everything_but_the_address() {
+    let state = state(untouched(), GetPetSunset::Now);
+    for path in ["/v1", "/v1/", "/v1/nothing", "/v1/pets?limit=0", "/v1/pets/7"] {
+        let mut request =
+            request(&Method::POST, path, &[("content-length", "99999999")], "no json");
+        request.headers_mut().insert("authorization", "Bearer wrong".parse().unwrap());
+        let answer = ask(&state, request).await;
+        assert_eq!(
+            (answer.status, answer.code()),
+            (StatusCode::UNAUTHORIZED, "unauthorized".into())
+        );
+        assert!(answer.header("www-authenticate").unwrap().ends_with("error=\"invalid_token\""));
+    }
+    let outside = ask(&state, request(&Method::GET, "/v1x", &[], "")).await;
+    assert_eq!(outside.code(), "route_not_found");
+}
+
+/// Method, path, headers, body, and the code of the answer.
+type Row<'a> = (&'a Method, &'a str, &'a [(&'a str, &'a str)], &'a str, &'a str);
+
+#[tokio::test]
+async fn a_request_with_many_faults_is_refused_for_the_first_in_the_order_of_judgement() {
+    let big = ("content-length", "65537");
+    let text = ("content-type", "text/plain");
+    let bad_key = ("idempotency-key", "a b");
+    let table: [Row<'_>; 11] = [
+        (&Method::POST, "/v1/none?x=1", &[text, big], "", "route_not_found"),
+        (&Method::DELETE, "/v1/pets/7?x=1", &[text, big], "", "method_not_allowed"),
+        (&Method::GET, "/v1/pets/7?x=1", &[text, big], "", "operation_removed"),
+        (&Method::POST, "/v1/pets?x=1", &[text, big, bad_key], "", "unsupported_media_type"),
+        (&Method::POST, "/v1/pets?x=1", &[JSON, big, bad_key], "", "body_too_large"),
+        (&Method::GET, "/v1/pets?x=1", &[big], "", "body_too_large"),
+        (&Method::POST, "/v1/pets?x=1", &[JSON, bad_key], "", "invalid_query"),
+        (&Method::POST, "/v1/pets", &[JSON, bad_key], "", "invalid_idempotency_key"),
+        (&Method::POST, "/v1/pets", &[JSON], "", "invalid_json"),
+        (&Method::POST, "/v1/pets", &[JSON], "[]", "invalid_pet"),
+        (&Method::GET, "/v1/pets?x=1", &[], "", "invalid_query"),
+    ];
+    let state = state(untouched(), GetPetSunset::Now);
+    for (method, path, headers, body, code) in table {
+        let answer = ask(&state, request(method, path, headers, body)).await;
+        assert_eq!(answer.code(), code, "{method} {path} {headers:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_failing_store_is_a_503_and_a_corrupt_one_a_500_without_a_word_about_the_inside() {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| None);
+    pets.expect_list().returning(|_| Err(Unavailable::new("/secret/path").into()));
+    pets.expect_get().returning(|_| {
+        let (what, rule) = ("animal 7 of /secret/path".into(), "be good".into());
+        Err(ReadError::Corrupt(Corruption { what, rule }))
+    });
+    pets.expect_add()
+        .returning(|_, _| Err(AddError::Unavailable(Unavailable::new("/secret/path"))));
+    let state = state(pets, GetPetSunset::Off);
+    let requests = [
+        (request(&Method::GET, "/v1/pets", &[], ""), "unavailable"),
+        (request(&Method::GET, "/readyz", &[], ""), "unavailable"),
+        (request(&Method::POST, "/v1/pets", &[JSON], REX), "unavailable"),
+        (request(&Method::GET, "/v1/pets/7", &[], ""), "internal"),
+    ];
+    for (request, code) in requests {
+        let answer = ask(&state, request).await;
+        assert_eq!(answer.code(), code);
+        assert_eq!(answer.header("retry-after").is_some(), code == "unavailable");
+        assert!(!String::from_utf8_lossy(&answer.body).contains("secret"));
+    }
+}
+
+#[tokio::test]
+async fn a_tag_of_the_present_state_costs_no_query() {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| Some(VERSION));
+    pets.expect_get()
+        .once()
+        .returning(|_| Ok(Some(Versioned { value: rex(), version: Some(VERSION) })));
+    pets.expect_list()
+        .once()
+        .returning(|_| Ok(Versioned { value: PetPage::default(), version: Some(VERSION) }));
+    let state = state(pets, GetPetSunset::Off);
+    for path in ["/v1/pets/7", "/v1/pets?limit=3"] {
+        let first = ask(&state, request(&Method::GET, path, &[], "")).await;
+        assert_eq!(first.status, StatusCode::OK);
+        let tag = first.header("etag").unwrap();
+        for method in [Method::GET, Method::HEAD] {
+            let again = ask(&state, request(&method, path, &[("if-none-match", tag)], "")).await;
+            assert_eq!(again.status, StatusCode::NOT_MODIFIED);
+            assert_eq!(again.header("etag"), Some(tag));
+            assert!(again.body.is_empty());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_cannot_tell_its_state_gets_tags_of_the_content() {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| None);
+    pets.expect_get().returning(|_| Ok(Some(Versioned { value: rex(), version: None })));
+    let state = state(pets, GetPetSunset::Off);
+    let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
+    for condition in [first.header("etag").unwrap(), "*"] {
+        let headers = [("if-none-match", condition)];
+        let again = ask(&state, request(&Method::GET, "/v1/pets/7", &headers, "")).await;
+        assert_eq!(again.status, StatusCode::NOT_MODIFIED);
+    }
+}
+
+#[tokio::test]
+async fn every_answer_of_get_pet_announces_its_end() {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| Some(VERSION));
+    pets.expect_get().returning(|id| {
+        Ok((id == PetId(7)).then(|| Versioned { value: rex(), version: Some(VERSION) }))
+    });
+    let offered = state(pets, GetPetSunset::Off);
+    let ended = state(untouched(), GetPetSunset::Now);
+    let table = [
+        (&offered, "/v1/pets/7", StatusCode::OK),
+        (&offered, "/v1/pets/8", StatusCode::NOT_FOUND),
+        (&offered, "/v1/pets/07", StatusCode::NOT_FOUND),
+        (&offered, "/v1/pets/7?x", StatusCode::BAD_REQUEST),
+        (&ended, "/v1/pets/7", StatusCode::GONE),
+    ];
+    for (state, path, status) in table {
+        for method in [Method::GET, Method::HEAD] {
+            let answer = ask(state, request(&method, path, &[], "")).await;
+            assert_eq!(answer.status, status, "{path}");
+            assert_eq!(answer.header("deprecation"), Some("@1795132800"));
+            assert_eq!(answer.header("sunset"), Some("Thu, 05 Dec 2030 00:00:00 GMT"));
+            let successor = "</v1/pets?status=available>; rel=\"successor-version\"";
+            assert_eq!(answer.header("link"), Some(successor));
+        }
+    }
+    let other = ask(&ended, request(&Method::OPTIONS, "/v1/pets/7", &[], "")).await;
+    assert_eq!(other.status, StatusCode::NO_CONTENT);
+    assert_eq!(other.header("sunset"), None);
+}
+
+#[tokio::test]
+async fn a_new_animal_has_an_address_as_long_as_it_can_be_fetched() {
+    for (sunset, location) in [(GetPetSunset::Off, Some("/v1/pets/7")), (GetPetSunset::Now, None)] {
+        for (added, replayed) in [(Added::Now(rex()), None), (Added::Before(rex()), Some("true"))] {
+            let mut pets = MockPetService::new();
+            pets.expect_add()
+                .withf(|_, idempotency| {
+                    idempotency.as_ref().is_some_and(|idempotency| {
+                        idempotency.key.as_str() == "once"
+                            && idempotency.caller == ApiKeySecret::presented(KEY).digest()
+                    })
+                })
+                .return_once(|_, _| Ok(added));
+            let headers = [JSON, ("idempotency-key", "\"once\"")];
+            let request = request(&Method::POST, "/v1/pets", &headers, REX);
+            let answer = ask(&state(pets, sunset), request).await;
+            assert_eq!(answer.status, StatusCode::CREATED);
+            assert_eq!(answer.header("location"), location);
+            assert_eq!(answer.header("idempotency-replayed"), replayed);
+            assert_eq!(answer.body, r#"{"id":7,"name":"Rex","categoryId":1}"#);
+        }
+    }
+}
+
+#[tokio::test]
+async fn head_has_the_length_of_get_and_no_body() {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| Some(VERSION));
+    pets.expect_list().returning(|_| {
+        Ok(Versioned { value: PetPage { pets: vec![rex()], more: true }, version: Some(VERSION) })
+    });
+    let state = state(pets, GetPetSunset::Off);
+    for path in ["/v1/pets", "/livez", "/docs", "/v1/store/orders", "/nothing"] {
+        let get = ask(&state, request(&Method::GET, path, &[], "")).await;
+        let head = ask(&state, request(&Method::HEAD, path, &[], "")).await;
+        assert_eq!(head.status, get.status);
+        assert!(head.body.is_empty());
+        let length = get.body.len().to_string();
+        assert_eq!(head.header("content-length"), Some(length.as_str()), "{path}");
+        assert_eq!(head.header("link"), get.header("link"));
+    }
+}
+
+#[tokio::test]
+async fn a_draining_service_is_alive_but_not_ready_and_asks_connections_to_close() {
+    let state = state(untouched(), GetPetSunset::Off);
+    state.begin_drain();
+    let ready = ask(&state, request(&Method::GET, "/readyz", &[], "")).await;
+    assert_eq!(
+        (ready.status, ready.code()),
+        (StatusCode::SERVICE_UNAVAILABLE, "unavailable".into())
+    );
+    let live = ask(&state, request(&Method::GET, "/livez", &[], "")).await;
+    assert_eq!((live.status, live.header("connection")), (StatusCode::OK, Some("close")));
+}

@@ -1,0 +1,80 @@
+//! Who is calling: the bearer credential of a request (interface, section 5; RFC 6750).
+
+use hyper::{HeaderMap, header::AUTHORIZATION};
+use petstore_domain::{ApiKeySecret, Authenticator, Caller};
+
+use crate::error::ApiError;
+
+/// The caller whose key the `Authorization` header carries. A key anywhere else is not looked at.
+pub(crate) async fn authenticate(
+    authenticator: &dyn Authenticator,
+    headers: &HeaderMap,
+) -> Result<Caller, ApiError> {
+    match credential(headers) {
+        Credential::None => Err(ApiError::unauthorized(false)),
+        Credential::Malformed => Err(ApiError::unauthorized(true)),
+        Credential::Bearer(key) => {
+            Ok(authenticator.authenticate(&ApiKeySecret::presented(key)).await?)
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Credential<'h> {
+    None,
+    /// Something was sent, but not one bearer token.
+    Malformed,
+    Bearer(&'h str),
+}
+
+fn credential(headers: &HeaderMap) -> Credential<'_> {
+    let mut sent = headers.get_all(AUTHORIZATION).iter();
+    let Some(first) = sent.next() else { return Credential::None };
+    if sent.next().is_some() {
+        return Credential::Malformed;
+    }
+    let token =
+        first.to_str().ok().and_then(|text| text.split_once(' ')).and_then(|(scheme, token)| {
+            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_matches(' '))
+        });
+    match token {
+        Some(token) if !token.is_empty() => Credential::Bearer(token),
+        _ => Credential::Malformed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::{
+        HeaderMap,
+        header::{AUTHORIZATION, HeaderValue},
+    };
+
+    use super::{Credential, credential};
+
+    #[test]
+    fn a_credential_is_one_bearer_token() {
+        let table: [(&[&[u8]], Credential<'_>); 13] = [
+            (&[], Credential::None),
+            (&[b"Bearer abc"], Credential::Bearer("abc")),
+            (&[b"bearer abc"], Credential::Bearer("abc")),
+            (&[b"BEARER  abc "], Credential::Bearer("abc")),
+            (&[b"Bearer a b"], Credential::Bearer("a b")),
+            (&[b""], Credential::Malformed),
+            (&[b"Bearer"], Credential::Malformed),
+            (&[b"Bearer "], Credential::Malformed),
+            (&[b"Basic abc"], Credential::Malformed),
+            (&[b"abc"], Credential::Malformed),
+            (&[b"Bearerabc"], Credential::Malformed),
+            (&[b"Bearer caf\xc3\xa9"], Credential::Malformed),
+            (&[b"Bearer abc", b"Bearer abc"], Credential::Malformed),
+        ];
+        for (sent, expected) in table {
+            let mut headers = HeaderMap::new();
+            for value in sent {
+                headers.append(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
+            }
+            assert_eq!(credential(&headers), expected, "{sent:?}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! HTTP/1.0 and HTTP/1.1.
+
+use std::{convert::Infallible, pin::Pin, sync::Arc};
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{
+    Request,
+    body::Incoming,
+    header::{CONNECTION, HeaderValue, TRANSFER_ENCODING},
+    server::conn::http1::{Builder, Connection},
+    service::{HttpService, service_fn},
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{io::AsyncWriteExt, net::TcpStream};
+
+use super::{
+    MAX_HEAD,
+    drain::Drain,
+    heads::BodyEnd,
+    transport::{SharedHeads, Transport},
+};
+use crate::{
+    answer::{answer, late_head},
+    framing::{ConflictingLengths, announced_length},
+    response::Response,
+    state::State,
+};
+
+type Http1<S> = Connection<TokioIo<Transport>, S>;
+
+pub(super) async fn serve(stream: TcpStream, state: Arc<State>, drain: Drain) {
+    let limits = state.settings.limits;
+    let heads = SharedHeads::default();
+    let transport = Transport::new(stream, limits.write_timeout).noting_heads(heads.clone());
+    let service = service_fn(|request| respond(&state, &heads, request));
+    let mut connection = Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        .max_buf_size(MAX_HEAD as usize)
+        // A client may end its own direction and still wait for its answer.
+        .half_close(true)
+        .serve_connection(TokioIo::new(transport), service);
+    let ended = tokio::select! {
+        ended = &mut connection => ended,
+        () = drain.last_call() => end_gracefully(&mut connection).await,
+    };
+    let late = ended.is_err_and(|error| error.is_timeout());
+    if late && heads.lock().has_begun() {
+        // hyper closes without a word; an idle client expects that, one in mid-request does not.
+        let mut transport = connection.into_parts().io.into_inner();
+        let _ = transport.write_all(&late_head(&state)).await;
+        let _ = transport.shutdown().await;
+    }
+}
+
+async fn end_gracefully<S>(connection: &mut Http1<S>) -> hyper::Result<()>
+where
+    S: HttpService<Incoming, ResBody = Full<Bytes>, Error = Infallible>,
+{
+    Pin::new(&mut *connection).graceful_shutdown();
+    connection.await
+}
+
+async fn respond(
+    state: &State,
+    heads: &SharedHeads,
+    mut request: Request<Incoming>,
+) -> Result<Response, Infallible> {
+    let chunked = request.headers().contains_key(TRANSFER_ENCODING);
+    let body = if chunked {
+        BodyEnd::Unknown
+    } else {
+        BodyEnd::After(announced_length(request.headers()).unwrap_or(0))
+    };
+    if heads.lock().hand_over(body) {
+        request.extensions_mut().insert(ConflictingLengths);
+    }
+    let mut response = answer(state, request).await;
+    if chunked {
+        // Where the next head begins is not known to `heads`, so there is none.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    Ok(response)
+}

@@ -1,0 +1,96 @@
+//! What hyper lets through although it says two things at once (RFC 9112, sections 3.2 and 6.3).
+
+use hyper::{
+    HeaderMap, Version,
+    header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING},
+    http::{request, uri::Authority},
+};
+
+use crate::error::{ApiError, ErrorCode};
+
+/// Noted on a request whose head has both `Content-Length` and `Transfer-Encoding`. hyper hides
+/// the first, so the connection, which has seen the bytes, tells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConflictingLengths;
+
+/// Refuses a request whose target or length can be read in more than one way.
+pub(crate) fn require_unambiguous(head: &request::Parts) -> Result<(), ApiError> {
+    let fault = if head.extensions.get::<ConflictingLengths>().is_some() {
+        Some("a request has either Content-Length or Transfer-Encoding, not both")
+    } else if !is_plainly_chunked(&head.headers) {
+        Some("the only Transfer-Encoding known here is 'chunked'")
+    } else {
+        host_fault(head)
+    };
+    fault.map_or(Ok(()), |message| Err(ApiError::new(ErrorCode::InvalidRequest, message)))
+}
+
+fn is_plainly_chunked(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => true,
+        (Some(coding), None) => coding.as_bytes().eq_ignore_ascii_case(b"chunked"),
+        _ => false,
+    }
+}
+
+fn host_fault(head: &request::Parts) -> Option<&'static str> {
+    let mut hosts = head.headers.get_all(HOST).iter();
+    match (hosts.next(), hosts.next()) {
+        (Some(_), Some(_)) => Some("there must be one Host header, not several"),
+        (None, _) if head.version == Version::HTTP_11 => Some("the Host header is required"),
+        (Some(host), None) if !host.is_empty() && Authority::try_from(host.as_bytes()).is_err() => {
+            Some("the Host header must be a host and, if need be, a port")
+        }
+        _ => None,
+    }
+}
+
+/// The length that the head announces, in bytes, if it announces one.
+pub(crate) fn announced_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::{Request, Version};
+
+    use super::{ConflictingLengths, require_unambiguous};
+
+    fn passes(version: Version, headers: &[(&str, &str)]) -> bool {
+        let mut request = Request::builder().version(version).uri("/");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        require_unambiguous(&request.body(()).unwrap().into_parts().0).is_ok()
+    }
+
+    #[test]
+    fn http_1_1_needs_exactly_one_host() {
+        let (one, two) = (("host", "a:80"), ("host", "b"));
+        assert!(passes(Version::HTTP_11, &[one]));
+        assert!(passes(Version::HTTP_11, &[("host", "")]));
+        assert!(passes(Version::HTTP_11, &[("host", "[::1]:8080")]));
+        assert!(!passes(Version::HTTP_11, &[]));
+        assert!(!passes(Version::HTTP_11, &[one, two]));
+        assert!(!passes(Version::HTTP_11, &[one, one]));
+        assert!(!passes(Version::HTTP_11, &[("host", "a b")]));
+        assert!(passes(Version::HTTP_10, &[]));
+        assert!(!passes(Version::HTTP_10, &[one, two]));
+        assert!(passes(Version::HTTP_2, &[]));
+    }
+
+    #[test]
+    fn a_body_has_one_length() {
+        let host = ("host", "a");
+        assert!(passes(Version::HTTP_11, &[host, ("transfer-encoding", "chunked")]));
+        assert!(passes(Version::HTTP_11, &[host, ("transfer-encoding", "Chunked")]));
+        assert!(!passes(Version::HTTP_11, &[host, ("transfer-encoding", "gzip, chunked")]));
+        let chunked = ("transfer-encoding", "chunked");
+        assert!(!passes(Version::HTTP_11, &[host, chunked, chunked]));
+
+        let mut request = Request::builder().header("host", "a").body(()).unwrap();
+        request.extensions_mut().insert(ConflictingLengths);
+        assert!(require_unambiguous(&request.into_parts().0).is_err());
+    }
+}

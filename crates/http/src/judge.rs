@@ -1,0 +1,102 @@
+//! The order in which a request is judged: address, credential, route, method, retired operation,
+//! media type, size, query or body, and only then the resource.
+
+use std::fmt;
+
+use bytes::Bytes;
+use hyper::{Method, StatusCode, body::Body, header::ALLOW, http::request::Parts};
+use petstore_domain::Caller;
+
+use crate::{
+    auth, body, deprecation,
+    error::{ApiError, ErrorCode},
+    framing, media_type, open_pages, pets, query,
+    response::{self, Response},
+    route::{Operation, Route, is_under_base},
+    state::State,
+};
+
+/// What a request is aimed at: its route, if the address has one, and the route's parameter.
+pub(crate) type Target<'p> = Option<(&'static Route, &'p str)>;
+
+/// The answer to a request, or why there is none.
+pub(crate) async fn judge<B>(
+    state: &State,
+    head: &Parts,
+    body: &mut B,
+    target: Target<'_>,
+) -> Result<Response, ApiError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: fmt::Display,
+{
+    framing::require_unambiguous(head)?;
+    if is_under_base(head.uri.path()) {
+        let caller = auth::authenticate(&*state.ports.authenticator, &head.headers).await?;
+        let (route, parameter) = target.ok_or_else(ApiError::route_not_found)?;
+        if head.method == Method::OPTIONS {
+            return Ok(options(route));
+        }
+        let operation = operation(route, &head.method)?;
+        interface(state, head, body, operation, parameter, &caller).await
+    } else {
+        let (route, _) = target.ok_or_else(ApiError::route_not_found)?;
+        let operation = operation(route, &head.method)?;
+        body::require_fitting(&head.headers, state.settings.limits.max_body)?;
+        open_pages::answer(state, operation).await
+    }
+}
+
+fn operation(route: &'static Route, method: &Method) -> Result<Operation, ApiError> {
+    route.operation(method).ok_or_else(|| ApiError::method_not_allowed(route.allow()))
+}
+
+fn options(route: &'static Route) -> Response {
+    let mut response = response::empty(StatusCode::NO_CONTENT);
+    response.headers_mut().insert(ALLOW, route.allow().clone());
+    response
+}
+
+/// The operations under `/v1`, from the retired operation on.
+async fn interface<B>(
+    state: &State,
+    head: &Parts,
+    body: &mut B,
+    operation: Operation,
+    parameter: &str,
+    caller: &Caller,
+) -> Result<Response, ApiError>
+where
+    B: Body<Data = Bytes> + Unpin,
+    B::Error: fmt::Display,
+{
+    if operation == Operation::GetPet {
+        deprecation::require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
+    }
+    if operation == Operation::CreatePet {
+        media_type::require_json(&head.headers)?;
+    }
+    let limits = &state.settings.limits;
+    body::require_fitting(&head.headers, limits.max_body)?;
+    match operation {
+        Operation::ListPets => pets::list(state, head).await,
+        Operation::CreatePet => {
+            let body = body::read(body, limits.max_body, limits.body_timeout).await?;
+            query::require_none(head.uri.query())?;
+            pets::create(state, head, &body, caller).await
+        }
+        Operation::GetPet => {
+            query::require_none(head.uri.query())?;
+            pets::get(state, head, parameter).await
+        }
+        Operation::ListOrders => Err(ApiError::new(
+            ErrorCode::NotImplemented,
+            "the orders listing is named by the interface but not described, so it is not offered",
+        )),
+        Operation::Home
+        | Operation::Docs
+        | Operation::OpenApi
+        | Operation::Livez
+        | Operation::Readyz => Err(ApiError::route_not_found()),
+    }
+}

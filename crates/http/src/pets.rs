@@ -1,0 +1,127 @@
+//! The three operations on animals (interface, section 4).
+
+use bytes::Bytes;
+use hyper::{
+    StatusCode,
+    header::{ETAG, HeaderName, HeaderValue, LINK, LOCATION},
+    http::request::Parts,
+};
+use petstore_domain::{
+    Added, Caller, CatalogueVersion, CursorPosition, Idempotency, PageLimit, PetId, Versioned,
+};
+
+use crate::{
+    conditional::{IfNoneMatch, Subject, tag_of_content, tag_of_state},
+    cursor, deprecation,
+    error::{ApiError, ErrorCode},
+    idempotency_key, new_pet, query,
+    response::{self, Response},
+    route::BASE_PATH,
+    state::State,
+    wire,
+};
+
+const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// Section 4.1, listPets.
+pub(crate) async fn list(state: &State, head: &Parts) -> Result<Response, ApiError> {
+    let query = query::list_pets(head.uri.query())?;
+    let subject = Subject::Page(query);
+    let condition = IfNoneMatch::of(&head.headers);
+    if let Some(unchanged) = unchanged(state, condition, subject) {
+        return Ok(unchanged);
+    }
+    let Versioned { value: page, version } = state.ports.pets.list(query).await?;
+    let mut response = selected(wire::pets(&page.pets)?, version, subject, condition);
+    if let Some(position) = page.next(&query) {
+        response.headers_mut().insert(LINK, next_link(query.limit, position)?);
+    }
+    Ok(response)
+}
+
+/// Section 4.2, createPet.
+pub(crate) async fn create(
+    state: &State,
+    head: &Parts,
+    body: &[u8],
+    caller: &Caller,
+) -> Result<Response, ApiError> {
+    let key = idempotency_key::read(&head.headers)?;
+    let pet = new_pet::parse(body)?;
+    let idempotency = key.map(|key| Idempotency { caller: caller.digest, key });
+    let (pet, replayed) = match state.ports.pets.add(pet, idempotency).await? {
+        Added::Now(pet) => (pet, false),
+        Added::Before(pet) => (pet, true),
+    };
+    let mut response = response::json(StatusCode::CREATED, wire::pet(&pet)?);
+    let headers = response.headers_mut();
+    if replayed {
+        headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
+    }
+    if !deprecation::has_ended(state.settings.get_pet_sunset, &*state.ports.clock) {
+        let address = format!("{BASE_PATH}/pets/{}", pet.id);
+        headers.insert(LOCATION, HeaderValue::try_from(address).map_err(ApiError::internal)?);
+    }
+    Ok(response)
+}
+
+/// Section 4.3, getPet.
+pub(crate) async fn get(state: &State, head: &Parts, id: &str) -> Result<Response, ApiError> {
+    let not_found =
+        || ApiError::new(ErrorCode::PetNotFound, "there is no animal of this identifier");
+    let id = PetId::parse(id).map_err(|_| not_found())?;
+    let subject = Subject::Pet(id);
+    let condition = IfNoneMatch::of(&head.headers);
+    if let Some(unchanged) = unchanged(state, condition, subject) {
+        return Ok(unchanged);
+    }
+    let found = state.ports.pets.get(id).await?;
+    let Versioned { value: pet, version } = found.ok_or_else(not_found)?;
+    Ok(selected(wire::pet(&pet)?, version, subject, condition))
+}
+
+/// 304 without a query, if the client holds `subject` as it is in this state of the catalogue. It
+/// can only have the tag from a 200, so the subject exists.
+fn unchanged(
+    state: &State,
+    condition: Option<IfNoneMatch<'_>>,
+    subject: Subject,
+) -> Option<Response> {
+    let condition = condition?;
+    let tag = tag_of_state(state.ports.pets.version()?, subject);
+    condition.names(&tag).then(|| not_modified(tag))
+}
+
+/// 200 with what was read, or 304 if the client has just that.
+fn selected(
+    content: Bytes,
+    version: Option<CatalogueVersion>,
+    subject: Subject,
+    condition: Option<IfNoneMatch<'_>>,
+) -> Response {
+    let tag = match version {
+        Some(version) => tag_of_state(version, subject),
+        None => tag_of_content(&content),
+    };
+    if condition.is_some_and(|condition| condition.is_any() || condition.names(&tag)) {
+        return not_modified(tag);
+    }
+    let mut response = response::json(StatusCode::OK, content);
+    response.headers_mut().insert(ETAG, tag);
+    response
+}
+
+fn not_modified(tag: HeaderValue) -> Response {
+    let mut response = response::empty(StatusCode::NOT_MODIFIED);
+    response.headers_mut().insert(ETAG, tag);
+    response
+}
+
+/// The next page (RFC 8288), relative, with the limit and the filter of this one.
+fn next_link(limit: PageLimit, position: CursorPosition) -> Result<HeaderValue, ApiError> {
+    let limit = limit.get();
+    let status = position.status.map(|status| format!("&status={status}")).unwrap_or_default();
+    let cursor = cursor::encode(position);
+    let link = format!("<{BASE_PATH}/pets?limit={limit}{status}&cursor={cursor}>; rel=\"next\"");
+    HeaderValue::try_from(link).map_err(ApiError::internal)
+}

@@ -1,0 +1,35 @@
+//! Building blocks of responses.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::{
+    StatusCode,
+    header::{CONTENT_TYPE, HeaderValue},
+};
+
+/// Every response of the service: its body is known whole before it is sent.
+pub(crate) type Response = hyper::Response<Full<Bytes>>;
+
+/// The media type of every body under `/v1`.
+pub(crate) const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response {
+    with_body(status, APPLICATION_JSON, body)
+}
+
+pub(crate) fn with_body(
+    status: StatusCode,
+    media_type: HeaderValue,
+    body: impl Into<Bytes>,
+) -> Response {
+    let mut response = empty(status);
+    *response.body_mut() = Full::new(body.into());
+    response.headers_mut().insert(CONTENT_TYPE, media_type);
+    response
+}
+
+pub(crate) fn empty(status: StatusCode) -> Response {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = status;
+    response
+}

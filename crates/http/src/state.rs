@@ -1,0 +1,46 @@
+//! What every request can see.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+
+use crate::{
+    access_log::LineBudget, openapi, request_id::RequestIds, server::Ports, settings::Settings,
+};
+
+/// Shared by all connections.
+#[derive(Debug)]
+pub(crate) struct State {
+    pub(crate) ports: Ports,
+    pub(crate) settings: Settings,
+    pub(crate) request_ids: RequestIds,
+    pub(crate) refusal_lines: LineBudget,
+    pub(crate) failure_lines: LineBudget,
+    /// The OpenAPI document of this deployment.
+    pub(crate) openapi: Bytes,
+    draining: AtomicBool,
+}
+
+impl State {
+    pub(crate) fn new(ports: Ports, settings: Settings) -> Self {
+        let openapi = openapi::document(&settings);
+        Self {
+            ports,
+            settings,
+            request_ids: RequestIds::new(),
+            refusal_lines: LineBudget::default(),
+            failure_lines: LineBudget::default(),
+            openapi,
+            draining: AtomicBool::new(false),
+        }
+    }
+
+    /// From now on the service is not ready, and connections are asked to close.
+    pub(crate) fn begin_drain(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+}
