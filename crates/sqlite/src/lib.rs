@@ -1,1 +1,46 @@
-//! placeholder
+//! The storage ports on SQLite.
+//!
+//! # What it promises
+//! - An acknowledged write is on the disk: the write-ahead log is synchronised before anyone is
+//!   answered ([`Synchronous::Full`], unless the operator chose otherwise).
+//! - Reads run on the calling thread, each in one snapshot, and do not wait for writes.
+//! - Writes go through one thread, and all that wait share one transaction (group commit). A write
+//!   whose caller has gone away still happens whole or not at all.
+//! - A file that is not a petstore store, or that a newer petstore made, is refused and not touched.
+//! - Whoever changes an animal, a person at the `sqlite3` prompt too, changes the catalogue's mark:
+//!   triggers of the schema do.
+//!
+//! # Its limits
+//! - One machine: SQLite's write-ahead log needs memory that all processes share, so the file must
+//!   be on a local disk. Several processes on that machine may use one store.
+//! - One writer at a time: a process that holds the write lock for seconds makes others answer
+//!   [`Unavailable`](petstore_domain::Unavailable).
+//! - Unix: the file is created for its owner alone (mode 0600).
+//! - A copy of a *running* store must be made through SQLite (`VACUUM INTO`, backup), never by
+//!   copying the file: the newest transactions are in the `-wal` file beside it.
+//!
+//! # Where things are
+//! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`, and
+//! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs`. Both run their SQL
+//! through `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `board.rs`
+//! tells the catalogue's mark without a query.
+
+mod api_keys;
+mod board;
+mod config;
+mod connection;
+mod error;
+mod file;
+mod open;
+mod pets;
+mod readers;
+mod schema;
+mod store;
+#[cfg(test)]
+mod tests;
+mod version;
+mod writer;
+
+pub use config::{SqliteConfig, Synchronous};
+pub use open::OpenError;
+pub use store::SqliteStore;

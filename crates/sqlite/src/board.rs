@@ -1,0 +1,122 @@
+//! The board: shows the catalogue's mark to everyone, without a query.
+
+use std::{
+    fmt,
+    sync::{
+        Mutex, MutexGuard, PoisonError, RwLock, TryLockError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use petstore_domain::{CatalogueVersion, ReadError};
+use rusqlite::Connection;
+
+use crate::{error::Failure, version};
+
+/// The port allows 100 ms until another process's write shows; half of it leaves time to look.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// The mark as this process knows it.
+///
+/// The writer renews it after each commit, before it answers. What other processes write is
+/// noticed by looking: whoever asks first after [`LOOK_EVERY`] does.
+pub(crate) struct Board {
+    /// `None` when the last look failed: then nobody can tell cheaply.
+    shown: RwLock<Option<CatalogueVersion>>,
+    /// Looking and showing happen under this one lock, so that what was seen earlier never replaces
+    /// what was seen later.
+    eye: Mutex<Eye>,
+    since: Instant,
+    /// When the last look began, in milliseconds after `since`.
+    looked_at: AtomicU64,
+}
+
+/// A connection that does nothing but look.
+struct Eye {
+    connection: Connection,
+    /// SQLite's number for the state that was last seen, which any other connection's commit
+    /// changes; `None` when it is not known.
+    data_version: Option<i64>,
+}
+
+impl Board {
+    /// Looks through `connection`, for the first time now.
+    pub(crate) fn new(connection: Connection) -> Self {
+        let board = Self {
+            shown: RwLock::new(None),
+            eye: Mutex::new(Eye { connection, data_version: None }),
+            since: Instant::now(),
+            looked_at: AtomicU64::new(0),
+        };
+        board.renew();
+        board
+    }
+
+    /// The mark, at most [`LOOK_EVERY`] and one look old. Callers do not wait for one another.
+    pub(crate) fn mark(&self) -> Option<CatalogueVersion> {
+        if self.is_due() {
+            match self.eye.try_lock() {
+                Ok(eye) => self.look(eye),
+                Err(TryLockError::Poisoned(poisoned)) => self.look(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {} // Somebody else is looking.
+            }
+        }
+        *self.shown.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks now. What was committed before shows afterwards.
+    pub(crate) fn renew(&self) {
+        self.look(self.eye.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn is_due(&self) -> bool {
+        self.now() >= self.looked_at.load(Ordering::Relaxed).saturating_add(millis(LOOK_EVERY))
+    }
+
+    fn look(&self, mut eye: MutexGuard<'_, Eye>) {
+        self.looked_at.store(self.now(), Ordering::Relaxed);
+        let mark = match eye.look() {
+            Ok(None) => return,
+            Ok(Some(mark)) => Some(mark),
+            Err(_) => {
+                // Reads fail for the same cause, and they are who reports it.
+                eye.data_version = None;
+                None
+            }
+        };
+        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = mark;
+    }
+
+    fn now(&self) -> u64 {
+        millis(self.since.elapsed())
+    }
+}
+
+impl Eye {
+    /// The mark, unless it is still the one that was seen last.
+    fn look(&mut self) -> Result<Option<CatalogueVersion>, Failure<ReadError>> {
+        let data_version = self
+            .connection
+            .prepare_cached("PRAGMA data_version")?
+            .query_row([], |row| row.get(0))?;
+        if self.data_version == Some(data_version) {
+            return Ok(None);
+        }
+        // A commit between the two statements makes the mark newer than the number: then the next
+        // look reads it once more.
+        let mark = version::current(&self.connection)?;
+        self.data_version = Some(data_version);
+        Ok(Some(mark))
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl fmt::Debug for Board {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Board").finish_non_exhaustive()
+    }
+}

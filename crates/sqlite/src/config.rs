@@ -1,0 +1,55 @@
+//! What an operator can choose, and what only tests change.
+
+use std::{path::PathBuf, time::Duration};
+
+/// Which store to open, and how durable it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SqliteConfig {
+    /// The database file. It is created if it does not exist; its directory is not.
+    pub path: PathBuf,
+    /// How much of what was acknowledged outlasts a power failure.
+    pub synchronous: Synchronous,
+}
+
+/// What a commit waits for, in SQLite's words (`PRAGMA synchronous`).
+///
+/// All three keep the store consistent, and all three keep every acknowledged write when only the
+/// process dies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Synchronous {
+    /// Not for the disk: a power failure may take back the last acknowledged writes.
+    Normal,
+    /// For the disk: every acknowledged write outlasts a power failure.
+    #[default]
+    Full,
+    /// As `Full`, and for the directory where a journal is deleted. In the mode that this store
+    /// uses (a write-ahead log) it does nothing more than `Full`.
+    Extra,
+}
+
+impl Synchronous {
+    /// The word that the pragma takes.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "NORMAL",
+            Self::Full => "FULL",
+            Self::Extra => "EXTRA",
+        }
+    }
+}
+
+/// How long SQLite waits for a lock that somebody else holds. Tests shorten it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// Of the writer, for another process's write. Opening a store waits as long.
+    pub(crate) writer: Duration,
+    /// Of a reader. Readers wait for nobody except for the moments in which the write-ahead log is
+    /// recovered, and they would hold up the thread that called them.
+    pub(crate) reader: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { writer: Duration::from_secs(3), reader: Duration::from_millis(250) }
+    }
+}

@@ -1,0 +1,46 @@
+//! Connections and their settings.
+
+use std::{path::Path, time::Duration};
+
+use rusqlite::{Connection, OpenFlags, config::DbConfig};
+
+use crate::config::Synchronous;
+
+/// The write-ahead log is cut back to this size, in bytes, when it starts anew.
+const JOURNAL_SIZE_LIMIT: i64 = 16 * 1024 * 1024;
+
+/// A connection that may write. It waits up to `patience` for other writers.
+pub(crate) fn open_writer(
+    path: &Path,
+    synchronous: Synchronous,
+    patience: Duration,
+) -> rusqlite::Result<Connection> {
+    let connection = open(path, patience)?;
+    connection.pragma_update(None, "synchronous", synchronous.as_str())?;
+    connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
+    Ok(connection)
+}
+
+/// A connection that cannot write, whatever statement it is given.
+pub(crate) fn open_reader(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
+    let connection = open(path, patience)?;
+    connection.pragma_update(None, "query_only", true)?;
+    Ok(connection)
+}
+
+/// SQLite does not create the file (that is `file.rs`'s), and it takes no lock on the connection
+/// itself: Rust's types make sure that one thread at a time uses it.
+fn open(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(patience)?;
+    // The plan of a statement depends on its text alone, never on the values bound to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    Ok(connection)
+}

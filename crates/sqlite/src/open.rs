@@ -1,0 +1,151 @@
+//! The way from a path to a database that is ours and up to date.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{Connection, ErrorCode};
+
+use crate::{
+    config::{Patience, SqliteConfig},
+    connection,
+    file::DatabaseFile,
+    schema::{self, SchemaError},
+};
+
+/// A store could not be opened. One line says why, and how to mend it.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot open the store {}: {reason}", .path.display())]
+pub struct OpenError {
+    path: PathBuf,
+    #[source]
+    reason: Reason,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Reason {
+    #[error("its directory {} does not exist; create it, or name another path", .0.display())]
+    NoDirectory(PathBuf),
+    #[error("it is a directory; name a file in it, such as {}", .0.join("petstore.db").display())]
+    Directory(PathBuf),
+    #[error(
+        "permission denied; give this user read and write access to the file and its directory"
+    )]
+    Denied,
+    #[error(
+        "it is locked by another process; stop that process, or try again when it has finished"
+    )]
+    Locked,
+    #[error(
+        "its file system cannot share memory between processes (no write-ahead log); \
+         put the store on a local disk"
+    )]
+    NoWriteAheadLog,
+    #[error("there is no space left on its disk; free some")]
+    Full,
+    #[error("it is damaged ({0}); restore it from a backup")]
+    Damaged(#[source] rusqlite::Error),
+    #[error(transparent)]
+    Schema(SchemaError),
+    #[error("{0}; mend that, or name another path")]
+    Sqlite(#[source] rusqlite::Error),
+    #[error("{0}; mend that, or name another path")]
+    Io(#[from] io::Error),
+}
+
+impl OpenError {
+    pub(crate) fn new(path: &Path, reason: impl Into<Reason>) -> Self {
+        Self { path: path.to_owned(), reason: reason.into() }
+    }
+}
+
+impl From<SchemaError> for Reason {
+    fn from(error: SchemaError) -> Self {
+        match error {
+            SchemaError::Sqlite(error) => error.into(),
+            foreign @ (SchemaError::Foreign(_) | SchemaError::Newer { .. }) => {
+                Self::Schema(foreign)
+            }
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Reason {
+    fn from(error: rusqlite::Error) -> Self {
+        if is_busy(&error) {
+            return Self::Locked;
+        }
+        match error.sqlite_error_code() {
+            Some(
+                ErrorCode::PermissionDenied | ErrorCode::ReadOnly | ErrorCode::CannotOpen,
+            ) => Self::Denied,
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error),
+            _ => Self::Sqlite(error),
+        }
+    }
+}
+
+/// The database file, and a connection that may write to it: the file is ours, its schema the
+/// newest, its journal a write-ahead log.
+pub(crate) fn open(
+    config: &SqliteConfig,
+    patience: Patience,
+) -> Result<(DatabaseFile, Connection), Reason> {
+    let file = DatabaseFile::open_or_create(&config.path)
+        .map_err(|error| explain(error, &config.path))?;
+    schema::judge_header(&file.head::<{ schema::HEADER_LEN }>()?)?;
+    let mut connection =
+        connection::open_writer(&config.path, config.synchronous, patience.writer)?;
+    let migrated = schema::migrate(&mut connection)?;
+    use_write_ahead_log(&connection, patience.writer)?;
+    if migrated {
+        // The number of the schema belongs in the file's own header, where the next to open it
+        // looks first.
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    }
+    Ok((file, connection))
+}
+
+fn explain(error: io::Error, path: &Path) -> Reason {
+    use io::ErrorKind::{IsADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
+    let directory = path.parent().unwrap_or(path);
+    let kind = error.kind();
+    if kind == NotFound && !directory.exists() {
+        Reason::NoDirectory(directory.to_owned())
+    } else if kind == IsADirectory {
+        Reason::Directory(path.to_owned())
+    } else if [PermissionDenied, ReadOnlyFilesystem].contains(&kind) {
+        Reason::Denied
+    } else {
+        Reason::Io(error)
+    }
+}
+
+/// Switches to the write-ahead log, which a file keeps from then on. The switch needs the file for
+/// itself, and SQLite does not always wait for that: somebody else may be opening it right now.
+fn use_write_ahead_log(connection: &Connection, patience: Duration) -> Result<(), Reason> {
+    let deadline = Instant::now() + patience;
+    loop {
+        let mode = connection
+            .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+        match mode {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(_) => return Err(Reason::NoWriteAheadLog),
+            Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
+}

@@ -1,0 +1,75 @@
+//! [`PetRepository`] on SQLite.
+
+pub(crate) mod attempts;
+pub(crate) mod rows;
+
+use async_trait::async_trait;
+use petstore_domain::{
+    AddError, Added, CatalogueVersion, IdempotencyAttempt, NewPet, Pet, PetId, PetPage, PetQuery,
+    PetRepository, ReadError, Timestamp, Unavailable, Versioned,
+};
+use rusqlite::Connection;
+
+use crate::{
+    SqliteStore,
+    error::{Failure, corruption},
+    version,
+};
+
+#[async_trait]
+impl PetRepository for SqliteStore {
+    async fn add(
+        &self,
+        pet: NewPet,
+        attempt: Option<IdempotencyAttempt>,
+    ) -> Result<Added, AddError> {
+        self.writer.write(move |connection| add(connection, pet, attempt.as_ref())).await
+    }
+
+    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, ReadError> {
+        self.readers.read(|connection| {
+            let found = version::versioned(connection, |connection| rows::find(connection, id))?;
+            let Versioned { value, version } = found;
+            Ok(value.map(|value| Versioned { value, version }))
+        })
+    }
+
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, ReadError> {
+        self.readers.read(|connection| {
+            version::versioned(connection, |connection| rows::page(connection, &query))
+        })
+    }
+
+    fn version(&self) -> Option<CatalogueVersion> {
+        self.board.mark()
+    }
+
+    async fn forget_attempts(&self, expired: Timestamp, at_most: u32) -> Result<u32, Unavailable> {
+        self.writer
+            .write(move |connection| Ok(attempts::forget(connection, expired, at_most)?))
+            .await
+    }
+}
+
+fn add(
+    connection: &Connection,
+    pet: NewPet,
+    attempt: Option<&IdempotencyAttempt>,
+) -> Result<Added, Failure<AddError>> {
+    let Some(attempt) = attempt else { return Ok(Added::Now(rows::insert(connection, pet)?)) };
+    if let Some(record) = attempts::find(connection, attempt)? {
+        if record.fingerprint != attempt.fingerprint.0 {
+            return Err(Failure::Answer(AddError::IdempotencyKeyReused));
+        }
+        return before(connection, record.pet);
+    }
+    let pet = rows::insert(connection, pet)?;
+    attempts::record(connection, attempt, pet.id)?;
+    Ok(Added::Now(pet))
+}
+
+fn before(connection: &Connection, id: PetId) -> Result<Added, Failure<AddError>> {
+    let pet = rows::find(connection, id)?;
+    let missing = || corruption(format!("an idempotency record of animal {id}"), "it exists");
+    Ok(Added::Before(pet.ok_or_else(missing)?))
+}

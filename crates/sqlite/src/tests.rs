@@ -1,0 +1,76 @@
+//! What can be shown only from the inside: groups, locks, failures, plans, settings.
+
+mod failures;
+mod groups;
+mod plans;
+mod settings;
+
+use std::{path::PathBuf, sync::mpsc, time::Duration};
+
+use petstore_domain::{
+    Added, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, Unavailable,
+};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use crate::{SqliteConfig, SqliteStore, Synchronous, config::Patience};
+
+/// A directory for one test's store, whose writer and readers wait 50 ms for a lock.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("petstore.db")
+    }
+
+    fn config(&self) -> SqliteConfig {
+        SqliteConfig { path: self.path(), synchronous: Synchronous::Normal }
+    }
+
+    fn open(&self) -> SqliteStore {
+        SqliteStore::open_with(&self.config(), impatient()).unwrap()
+    }
+
+    /// A connection of somebody else.
+    fn raw(&self) -> Connection {
+        Connection::open(self.path()).unwrap()
+    }
+
+    /// How many animals are committed.
+    fn count(&self) -> i64 {
+        self.raw().query_row("SELECT count(*) FROM pet", [], |row| row.get(0)).unwrap()
+    }
+}
+
+fn impatient() -> Patience {
+    Patience { writer: Duration::from_millis(50), reader: Duration::from_millis(50) }
+}
+
+fn rex() -> NewPet {
+    NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
+}
+
+async fn add(store: &SqliteStore) -> Pet {
+    match PetRepository::add(store, rex(), None).await.unwrap() {
+        Added::Now(pet) => pet,
+        Added::Before(pet) => panic!("{pet:?} was there before"),
+    }
+}
+
+/// A write that holds the writer up until the sender is dropped or used. What is queued meanwhile
+/// waits, so it makes one group.
+async fn hold(store: &SqliteStore, until: mpsc::Receiver<()>) -> Result<(), Unavailable> {
+    let work = move |_: &Connection| {
+        let _ = until.recv();
+        Ok(())
+    };
+    store.writer.write(work).await
+}
+
+async fn found(store: &SqliteStore, id: PetId) -> bool {
+    store.find(id).await.unwrap().is_some()
+}

@@ -1,0 +1,133 @@
+//! A store that cannot answer says so within a bounded time, and answers again once it can.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use petstore_domain::{
+    AddError, ApiKeyRepository, PetId, PetRepository, ReadError, Timestamp, Unavailable,
+};
+use rusqlite::Connection;
+
+use super::{Place, add, found, impatient, rex};
+use crate::SqliteStore;
+
+async fn set_max_page_count(store: &SqliteStore, pages: i64) {
+    let limit = move |connection: &Connection| {
+        Ok(connection.pragma_update(None, "max_page_count", pages)?)
+    };
+    store.writer.write::<(), Unavailable>(limit).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_lock_held_too_long_is_unavailable_and_passes() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store).await;
+    let mark = store.version();
+    let raw = place.raw();
+    raw.execute_batch("BEGIN IMMEDIATE").unwrap();
+
+    let began = Instant::now();
+    let refusal = PetRepository::add(&store, rex(), None).await.unwrap_err();
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert!(matches!(refusal, AddError::Unavailable(_)));
+    assert!(refusal.to_string().ends_with("database is locked"), "{refusal}");
+    assert!(store.forget_attempts(Timestamp(0), 1).await.is_err());
+    assert!(store.note_use(vec![]).await.is_err());
+    assert!(found(&store, PetId(1)).await, "reads go on");
+    assert_eq!(store.version(), mark);
+
+    raw.execute_batch("ROLLBACK").unwrap();
+    assert_eq!(add(&store).await.id, PetId(2));
+}
+
+#[tokio::test]
+async fn a_full_disk_is_unavailable_and_loses_nothing() {
+    let place = Place::new();
+    let store = place.open();
+    set_max_page_count(&store, 1).await; // SQLite takes the present size instead.
+    let mut added = 0;
+    let refusal = loop {
+        match PetRepository::add(&store, rex(), None).await {
+            Ok(_) => added += 1,
+            Err(refusal) => break refusal,
+        }
+    };
+    assert!(refusal.to_string().ends_with("database or disk is full"), "{refusal}");
+    assert_eq!(place.count(), added);
+    assert!(found(&store, PetId(added)).await);
+    assert!(PetRepository::add(&store, rex(), None).await.is_err());
+
+    set_max_page_count(&store, 1_000_000).await;
+    assert_eq!(add(&store).await.id, PetId(added + 1));
+    assert_eq!(place.count(), added + 1);
+}
+
+#[tokio::test]
+async fn a_transaction_left_open_does_not_stop_the_writer() {
+    let place = Place::new();
+    let store = place.open();
+    let leave_open = |connection: &Connection| {
+        Ok(connection.execute_batch("COMMIT; BEGIN; INSERT INTO pet VALUES (9, 'x', 1, NULL)")?)
+    };
+    store.writer.write::<(), Unavailable>(leave_open).await.unwrap();
+    let end = |connection: &Connection| Ok(connection.execute_batch("COMMIT")?);
+    assert!(store.writer.write::<(), Unavailable>(end).await.is_err());
+    add(&store).await;
+}
+
+#[tokio::test]
+async fn a_reader_that_fails_is_replaced() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store).await;
+    let failing = store.readers.read::<(), ReadError>(|connection| {
+        Ok(connection.execute_batch("DELETE FROM pet")?)
+    });
+    let message = failing.unwrap_err().to_string();
+    assert!(message.contains("readonly"), "a reader cannot write: {message}");
+    assert!(found(&store, PetId(1)).await);
+}
+
+#[tokio::test]
+async fn a_file_that_is_taken_away_is_unavailable_until_it_is_back() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store).await;
+    let away = place.path().with_extension("away");
+    fs::rename(place.path(), &away).unwrap();
+    // A reader that has the file open goes on; a new one does not find it.
+    assert!(store.readers.open().is_err());
+    fs::rename(&away, place.path()).unwrap();
+    assert!(store.readers.open().is_ok());
+    add(&store).await;
+}
+
+#[test]
+fn opening_a_locked_store_says_so_in_a_bounded_time() {
+    let place = Place::new();
+    let raw = place.raw();
+    raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // On a path where no store is yet.
+    let began = Instant::now();
+    let refusal = SqliteStore::open_with(&place.config(), impatient()).unwrap_err().to_string();
+    assert!(began.elapsed() < Duration::from_secs(2));
+    assert!(
+        refusal.ends_with(
+            "it is locked by another process; stop that process, or try again when it has finished"
+        ),
+        "{refusal}"
+    );
+    raw.execute_batch("ROLLBACK").unwrap();
+    place.open();
+}
+
+#[tokio::test]
+async fn a_store_that_is_written_to_can_be_opened_and_read() {
+    let place = Place::new();
+    add(&place.open()).await;
+    let raw = place.raw();
+    raw.execute_batch("BEGIN IMMEDIATE").unwrap();
+    assert!(found(&place.open(), PetId(1)).await);
+}

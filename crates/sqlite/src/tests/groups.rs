@@ -1,0 +1,145 @@
+//! Group commit.
+
+use std::{
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+
+use petstore_domain::{
+    AddError, Added, Fingerprint, Idempotency, IdempotencyAttempt, IdempotencyKey, KeyDigest,
+    PetId, PetRepository, Timestamp, Unavailable,
+};
+use rusqlite::{Connection, params};
+use tokio::task::JoinSet;
+
+use super::{Place, add, found, hold, rex};
+use crate::{error::Failure, pets::rows, store::SqliteStore, writer::QUEUE};
+
+/// Lets the writer begin with `hold` before anything else is queued.
+async fn held(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
+    let (release, until) = mpsc::channel();
+    let holder = Arc::clone(store);
+    tokio::spawn(async move { hold(&holder, until).await });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    release
+}
+
+#[tokio::test]
+async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
+    let place = Place::new();
+    let store = Arc::new(place.open());
+    let release = held(&store).await;
+    let mut group = JoinSet::new();
+    for _ in 0..50 {
+        let (store, raw) = (Arc::clone(&store), place.raw());
+        group.spawn(async move {
+            let work = move |connection: &Connection| {
+                connection.execute(rows::INSERT, params!["Rex", 1, None::<String>])?;
+                // What somebody else sees while this write runs.
+                Ok(raw.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0))?)
+            };
+            store.writer.write::<i64, Unavailable>(work).await
+        });
+    }
+    tokio::task::yield_now().await;
+    drop(release);
+    for seen in group.join_all().await {
+        assert_eq!(seen.unwrap(), 0, "a write of the group was committed before the others");
+    }
+    assert_eq!(place.count(), 50);
+}
+
+#[tokio::test]
+async fn a_write_that_fails_rolls_back_its_group_and_no_other() {
+    let place = Place::new();
+    let store = Arc::new(place.open());
+    add(&store).await;
+    let release = held(&store).await;
+    let mut group = JoinSet::new();
+    for number in 0..3 {
+        let store = Arc::clone(&store);
+        group.spawn(async move {
+            if number == 1 {
+                let wrong = |connection: &Connection| {
+                    Ok(connection.execute_batch("INSERT INTO nowhere VALUES (1)")?)
+                };
+                store.writer.write::<(), Unavailable>(wrong).await.map_err(AddError::from)
+            } else {
+                store.add(rex(), None).await.map(|_| ())
+            }
+        });
+    }
+    tokio::task::yield_now().await;
+    drop(release);
+    for answer in group.join_all().await {
+        let message = answer.unwrap_err().to_string();
+        assert!(message.contains("rolled back: no such table: nowhere"), "{message}");
+    }
+    assert_eq!(place.count(), 1);
+    assert_eq!(add(&store).await.id, PetId(2));
+}
+
+#[tokio::test]
+async fn a_refusal_leaves_the_rest_of_its_group() {
+    let place = Place::new();
+    let store = Arc::new(place.open());
+    let release = held(&store).await;
+    let refusing = Arc::clone(&store);
+    let refused = tokio::spawn(async move {
+        let work = |_: &Connection| Err(Failure::Answer(AddError::IdempotencyKeyReused));
+        refusing.writer.write::<(), AddError>(work).await
+    });
+    let adding = Arc::clone(&store);
+    let added = tokio::spawn(async move { add(&adding).await });
+    tokio::task::yield_now().await;
+    drop(release);
+    assert!(matches!(refused.await.unwrap(), Err(AddError::IdempotencyKeyReused)));
+    assert!(found(&store, added.await.unwrap().id).await);
+}
+
+#[tokio::test]
+async fn two_attempts_in_one_transaction_add_one_animal() {
+    let place = Place::new();
+    let store = Arc::new(place.open());
+    let release = held(&store).await;
+    let key = IdempotencyKey::parse("once").unwrap();
+    let attempt = IdempotencyAttempt {
+        idempotency: Idempotency { caller: KeyDigest([1; 32]), key },
+        fingerprint: Fingerprint::of(&rex()),
+        at: Timestamp(100),
+        expired: Timestamp(0),
+    };
+    let mut other = attempt.clone();
+    other.fingerprint = Fingerprint([0; 32]);
+    let additions = [attempt.clone(), attempt, other].map(|attempt| {
+        let store = Arc::clone(&store);
+        tokio::spawn(async move { store.add(rex(), Some(attempt)).await })
+    });
+    tokio::task::yield_now().await;
+    drop(release);
+    let [first, second, third] = additions;
+    let pet = rex().with_id(PetId(1));
+    assert_eq!(first.await.unwrap().unwrap(), Added::Now(pet.clone()));
+    assert_eq!(second.await.unwrap().unwrap(), Added::Before(pet));
+    assert!(matches!(third.await.unwrap(), Err(AddError::IdempotencyKeyReused)));
+}
+
+#[tokio::test]
+async fn a_full_queue_refuses_at_once_and_empties_again() {
+    let place = Place::new();
+    let store = Arc::new(place.open());
+    let release = held(&store).await;
+    let mut waiting = JoinSet::new();
+    for _ in 0..QUEUE {
+        let store = Arc::clone(&store);
+        waiting.spawn(async move { store.add(rex(), None).await });
+    }
+    tokio::task::yield_now().await;
+    let refusal = store.add(rex(), None).await.unwrap_err().to_string();
+    assert_eq!(refusal, "the store cannot answer: the writer's queue is full (4096 writes wait)");
+    // Reads go on.
+    assert!(!found(&store, PetId(1)).await);
+    drop(release);
+    assert!(waiting.join_all().await.iter().all(Result::is_ok));
+    assert_eq!(add(&store).await.id, PetId(4097));
+}

@@ -1,0 +1,84 @@
+//! No statement of the catalogue reads more rows than it answers with, and none sorts.
+
+use rusqlite::{Connection, params_from_iter};
+
+use super::Place;
+use crate::{
+    api_keys::rows as keys,
+    pets::{attempts, rows as pets},
+    version,
+};
+
+fn plan(connection: &Connection, sql: &str) -> String {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let nulls = vec![rusqlite::types::Null; statement.parameter_count()];
+    let details = statement
+        .query_map(params_from_iter(nulls), |row| row.get::<_, String>("detail"))
+        .unwrap();
+    details.map(|detail| detail.unwrap() + "\n").collect()
+}
+
+const SEARCHED: [&str; 13] = [
+    version::SELECT,
+    pets::INSERT,
+    pets::FIND,
+    pets::PAGE,
+    pets::PAGE_OF_STATUS,
+    attempts::FIND,
+    attempts::RECORD,
+    attempts::FORGET,
+    keys::NOT_REVOKED_BY_ID,
+    keys::NOT_REVOKED_BY_NAME,
+    keys::NAME_IS_LIVE,
+    keys::DIGEST_EXISTS,
+    keys::NOTE_USE,
+];
+
+fn assert_searched(connection: &Connection) {
+    for sql in SEARCHED.into_iter().chain([keys::RETIRE, keys::REVOKE, keys::INSERT]) {
+        let plan = plan(connection, sql);
+        // `SCAN CONSTANT ROW` reads no table.
+        let scans = plan.lines().any(|line| line.starts_with("SCAN ") && !line.contains("CONSTANT"));
+        assert!(!scans && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
+    // There are at most some ten thousand keys; they are read whole, but not sorted.
+    for sql in [keys::ALL, keys::LIVE, keys::COUNT_LIVE] {
+        assert!(!plan(connection, sql).contains("TEMP B-TREE"), "{sql}");
+    }
+}
+
+#[test]
+fn no_statement_scans_or_sorts() {
+    let place = Place::new();
+    let store = place.open();
+    assert_searched(&store.readers.open().unwrap());
+}
+
+#[test]
+fn nor_when_the_statistics_tempt_it_to() {
+    let place = Place::new();
+    let store = place.open();
+    let raw = place.raw();
+    raw.execute_batch(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2000)
+         INSERT INTO pet (name, category_id, status) SELECT 'Rex', 1, 'available' FROM n;
+         ANALYZE;",
+    )
+    .unwrap();
+    assert_searched(&store.readers.open().unwrap());
+}
+
+#[test]
+fn a_page_of_one_status_goes_straight_to_its_place_in_the_index() {
+    let place = Place::new();
+    let store = place.open();
+    let connection = store.readers.open().unwrap();
+    assert_eq!(
+        plan(&connection, pets::PAGE_OF_STATUS),
+        "SEARCH pet USING INDEX pet_by_status (status=? AND rowid>?)\n"
+    );
+    assert_eq!(
+        plan(&connection, pets::PAGE),
+        "SEARCH pet USING INTEGER PRIMARY KEY (rowid>?)\n"
+    );
+}

@@ -1,0 +1,51 @@
+//! What each connection is set to.
+
+use petstore_domain::Unavailable;
+use rusqlite::{Connection, config::DbConfig};
+
+use super::Place;
+use crate::{SqliteConfig, SqliteStore, Synchronous, config::Patience};
+
+fn pragma(connection: &Connection, name: &str) -> i64 {
+    connection.pragma_query_value(None, name, |row| row.get(0)).unwrap()
+}
+
+fn assert_common(connection: &Connection) {
+    for (name, value) in [("foreign_keys", 1), ("trusted_schema", 0), ("cell_size_check", 1)] {
+        assert_eq!(pragma(connection, name), value, "{name}");
+    }
+    for config in [DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, DbConfig::SQLITE_DBCONFIG_DEFENSIVE] {
+        assert!(connection.db_config(config).unwrap(), "{config:?}");
+    }
+    let mode: String =
+        connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+    assert_eq!(mode, "wal");
+}
+
+#[tokio::test]
+async fn the_writer_is_as_durable_as_configured() {
+    for (synchronous, number) in
+        [(Synchronous::Normal, 1), (Synchronous::default(), 2), (Synchronous::Extra, 3)]
+    {
+        let place = Place::new();
+        let store = SqliteStore::open(&SqliteConfig { synchronous, ..place.config() }).unwrap();
+        let look = move |connection: &Connection| {
+            assert_common(connection);
+            assert_eq!(pragma(connection, "synchronous"), number);
+            assert_eq!(pragma(connection, "busy_timeout"), 3000);
+            assert_eq!(pragma(connection, "journal_size_limit"), 16 * 1024 * 1024);
+            Ok(())
+        };
+        store.writer.write::<(), Unavailable>(look).await.unwrap();
+    }
+}
+
+#[test]
+fn readers_cannot_write_and_wait_but_shortly() {
+    let place = Place::new();
+    let store = SqliteStore::open_with(&place.config(), Patience::default()).unwrap();
+    let reader = store.readers.open().unwrap();
+    assert_common(&reader);
+    assert_eq!(pragma(&reader, "query_only"), 1);
+    assert_eq!(pragma(&reader, "busy_timeout"), 250);
+}

@@ -1,0 +1,105 @@
+//! Writes: one thread, one connection, group commit.
+
+mod job;
+
+use std::{
+    io,
+    sync::Arc,
+    thread::{self, JoinHandle},
+};
+
+use petstore_domain::Unavailable;
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::{mpsc, oneshot};
+
+use self::job::{Job, Task};
+use crate::{
+    board::Board,
+    error::{Failure, WriteFailure},
+};
+
+/// Writes that may wait; one more is refused at once. A few groups, so that who gets in is answered
+/// soon even when each group waits for another process.
+pub(crate) const QUEUE: usize = 4096;
+/// Writes in one transaction.
+const GROUP: usize = 1024;
+
+/// The way to the writer's thread. Dropping it lets the thread finish what waits, and joins it.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    // In the order in which they are dropped: the thread ends when the queue is closed and empty.
+    queue: mpsc::Sender<Box<dyn Job>>,
+    _thread: JoinOnDrop,
+}
+
+impl Writer {
+    /// Starts the thread that writes through `connection` and renews `board` after each commit.
+    pub(crate) fn start(connection: Connection, board: Arc<Board>) -> io::Result<Self> {
+        let (queue, jobs) = mpsc::channel(QUEUE);
+        let thread = thread::Builder::new()
+            .name("sqlite-writer".to_owned())
+            .spawn(move || run(connection, &board, jobs))?;
+        Ok(Self { queue, _thread: JoinOnDrop(Some(thread)) })
+    }
+
+    /// Runs `work` in a transaction and returns what it returned, once that is committed.
+    ///
+    /// From the first poll on the work is done whole or not at all, whether or not the future is
+    /// polled again.
+    pub(crate) async fn write<T, E>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Failure<E>> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<Unavailable> + Send + 'static,
+    {
+        let (caller, answer) = oneshot::channel();
+        self.queue.try_send(Box::new(Task::new(work, caller))).map_err(|refusal| match refusal {
+            mpsc::error::TrySendError::Full(_) => failed(WriteFailure::QueueFull),
+            mpsc::error::TrySendError::Closed(_) => failed(WriteFailure::Stopped),
+        })?;
+        answer.await.unwrap_or_else(|_| Err(failed(WriteFailure::Stopped)))
+    }
+}
+
+fn failed<E: From<Unavailable>>(failure: WriteFailure) -> E {
+    Unavailable::from(failure).into()
+}
+
+/// The life of the thread. It never ends because something failed.
+fn run(mut connection: Connection, board: &Arc<Board>, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+    let mut group = Vec::new();
+    while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
+        let outcome = commit(&mut connection, &mut group).map_err(Arc::new);
+        board.renew();
+        for job in group.drain(..) {
+            job.answer(outcome.clone());
+        }
+    }
+}
+
+/// Runs the group in one transaction. If anything fails, none of it has happened.
+fn commit(connection: &mut Connection, group: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+    if !connection.is_autocommit() {
+        // A rollback that failed: without this, no transaction could ever begin again.
+        connection.execute_batch("ROLLBACK")?;
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for job in group {
+        job.run(&transaction)?;
+    }
+    transaction.commit()
+}
+
+#[derive(Debug)]
+struct JoinOnDrop(Option<JoinHandle<()>>);
+
+impl Drop for JoinOnDrop {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // An error would be the thread's panic, which has been reported already.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Rows that break a rule of the domain: somebody else wrote them.
+
+use petstore_domain::{
+    AddError, ApiKeyRepository, Corruption, KeyId, KeySelector, PetId, PetRepository, ReadError,
+};
+
+use crate::support::{NOW, Place, add, all, attempt, new_key, query, rex};
+
+fn corrupt<T: std::fmt::Debug>(result: Result<T, ReadError>) -> (String, String) {
+    match result.unwrap_err() {
+        ReadError::Corrupt(Corruption { what, rule }) => (what, rule),
+        ReadError::Unavailable(error) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn an_animal_that_breaks_a_rule_is_named() {
+    let table = [
+        ("name = ''", "its name must have 1 to 255 characters, but is empty"),
+        ("name = '  '", "its name must not be white space alone"),
+        (
+            "name = replace(hex(zeroblob(150)), '0', 'x')",
+            "its name must have 1 to 255 characters, but has 300",
+        ),
+        (
+            "name = 'a' || char(10)",
+            "its name must not have control characters, but has U+000A at index 1",
+        ),
+        ("status = 'gone'", "its status must be one of available, pending, sold"),
+    ];
+    for (change, rule) in table {
+        let place = Place::new();
+        let store = place.open();
+        for _ in 0..3 {
+            add(&store, rex()).await;
+        }
+        let raw = place.raw();
+        raw.pragma_update(None, "ignore_check_constraints", true).unwrap();
+        raw.execute(&format!("UPDATE pet SET {change} WHERE id = 2"), []).unwrap();
+
+        let expected = ("animal 2".to_owned(), rule.to_owned());
+        assert_eq!(corrupt(store.find(PetId(2)).await), expected);
+        assert_eq!(corrupt(PetRepository::list(&store, query(20, None, None)).await), expected);
+        // Whatever does not read that row still works, the page right before it too.
+        assert!(store.find(PetId(1)).await.unwrap().is_some());
+        assert!(PetRepository::list(&store, query(1, None, None)).await.unwrap().value.more);
+        add(&store, rex()).await;
+    }
+}
+
+#[tokio::test]
+async fn text_that_is_not_utf_8_is_named() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store, rex()).await;
+    place.raw().execute("UPDATE pet SET name = CAST(x'ff41' AS TEXT)", []).unwrap();
+    let (what, rule) = corrupt(store.find(PetId(1)).await);
+    assert_eq!(what, "animal 1");
+    assert!(rule.contains("utf-8"), "{rule}");
+}
+
+#[tokio::test]
+async fn an_api_key_that_breaks_a_rule_is_named() {
+    let table = [
+        (
+            "name = 'a' || replace(hex(zeroblob(32)), '0', 'x')",
+            "a key's name is a letter, then up to 63 letters, digits, '.', '_' or '-'",
+        ),
+        ("digest = zeroblob(31)", "a digest has 32 bytes"),
+        ("digest = zeroblob(33)", "a digest has 32 bytes"),
+    ];
+    for (change, rule) in table {
+        let place = Place::new();
+        let store = place.open();
+        ApiKeyRepository::add(&store, new_key(1, "web", None), 10).await.unwrap();
+        place.raw().execute(&format!("UPDATE api_key SET {change}"), []).unwrap();
+
+        let expected = ("API key 1".to_owned(), rule.to_owned());
+        assert_eq!(corrupt(ApiKeyRepository::list(&store).await), expected);
+        assert_eq!(corrupt(store.live(NOW).await), expected);
+        let revoked = store.revoke(KeySelector::Id(KeyId(1)), NOW).await;
+        assert_eq!(corrupt(revoked), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_record_whose_animal_is_gone_is_named_and_harms_no_other_write() {
+    let place = Place::new();
+    let store = place.open();
+    PetRepository::add(&store, rex(), Some(attempt(1, "once", &rex(), NOW))).await.unwrap();
+    place.raw().execute("DELETE FROM pet", []).unwrap();
+    let broken = PetRepository::add(&store, rex(), Some(attempt(1, "once", &rex(), NOW)));
+    let (broken, healthy) = tokio::join!(broken, PetRepository::add(&store, rex(), None));
+    match broken.unwrap_err() {
+        AddError::Corrupt(corruption) => {
+            assert_eq!(corruption.what, "an idempotency record of animal 1");
+        }
+        other => panic!("{other}"),
+    }
+    healthy.unwrap();
+    assert_eq!(all(&store).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_lost_mark_is_named() {
+    for change in ["DELETE FROM catalogue", "UPDATE catalogue SET version = x'00'"] {
+        let place = Place::new();
+        let store = place.open();
+        add(&store, rex()).await;
+        place.raw().execute(change, []).unwrap();
+        let (what, rule) = corrupt(store.find(PetId(1)).await);
+        assert_eq!(what, "the mark of the catalogue");
+        assert_eq!(rule, "there is one, of 16 bytes");
+        tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+        assert_eq!(PetRepository::version(&store), None);
+    }
+}

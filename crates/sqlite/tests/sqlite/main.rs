@@ -1,0 +1,11 @@
+//! The promises of the storage ports, and of this adapter's own, on real files.
+
+mod api_keys;
+mod corruption;
+mod idempotency;
+mod opening;
+mod pets;
+mod refusals;
+mod sharing;
+mod support;
+mod version;

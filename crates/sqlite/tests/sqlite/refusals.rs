@@ -1,0 +1,148 @@
+//! Files that are not opened, and what is said then.
+
+use std::{fs, path::Path};
+
+use rusqlite::Connection;
+
+use crate::support::{Place, open};
+
+/// Opening `path` fails with this one line, and nothing in the directory has changed.
+fn assert_refused(place: &Place, path: &Path, reason: &str) {
+    let before = place.content();
+    let refusal = open(path).unwrap_err().to_string();
+    assert_eq!(refusal, format!("cannot open the store {}: {reason}", path.display()));
+    assert!(place.content() == before, "the directory has changed");
+}
+
+const FOREIGN: &str = "it is not a petstore store but a SQLite database of another application; \
+                       it was left untouched: name another path";
+
+#[test]
+fn a_file_of_another_kind_is_left_untouched() {
+    let reason = "it is not a petstore store but a file of another kind; \
+                  it was left untouched: name another path";
+    for content in ["x", "SQLite format 3", &"not a database, just text\n".repeat(100)] {
+        let place = Place::new();
+        fs::write(place.path(), content).unwrap();
+        assert_refused(&place, &place.path(), reason);
+    }
+}
+
+#[test]
+fn a_database_of_another_application_is_left_untouched() {
+    for mode in ["DELETE", "WAL"] {
+        for application in [0, 0x1234_5678, 0x7073_7431] {
+            let place = Place::new();
+            let theirs = place.raw();
+            theirs
+                .execute_batch(&format!(
+                    "PRAGMA application_id = {application}; PRAGMA user_version = 1;
+                     CREATE TABLE pet (id INTEGER PRIMARY KEY);"
+                ))
+                .unwrap();
+            theirs.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(())).unwrap();
+            theirs.execute("INSERT INTO pet VALUES (1)", []).unwrap();
+            // Once while they have it open, with a log beside it if they use one, once alone.
+            assert_refused(&place, &place.path(), FOREIGN);
+            drop(theirs);
+            assert_refused(&place, &place.path(), FOREIGN);
+        }
+    }
+}
+
+#[test]
+fn a_store_of_a_newer_petstore_is_left_untouched() {
+    let place = Place::new();
+    drop(place.open());
+    place.raw().pragma_update(None, "user_version", 7).unwrap();
+    assert_refused(
+        &place,
+        &place.path(),
+        "it was made by a newer petstore (schema 7, this binary knows up to 1); \
+         it was left untouched: use that version of petstore",
+    );
+}
+
+#[test]
+fn a_newer_schema_that_is_still_in_the_log_alone_is_refused_too() {
+    let place = Place::new();
+    let store = place.open();
+    let newer = place.raw();
+    newer.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
+    newer.pragma_update(None, "user_version", 8).unwrap();
+    assert_eq!(fs::read(place.path()).unwrap()[60..64], 1_u32.to_be_bytes());
+    let refusal = place.try_open().unwrap_err().to_string();
+    assert!(refusal.contains("schema 8"), "{refusal}");
+    drop(store);
+}
+
+#[test]
+fn a_store_without_a_schema_is_refused() {
+    for version in [0, -1] {
+        let place = Place::new();
+        drop(place.open());
+        place.raw().pragma_update(None, "user_version", version).unwrap();
+        assert!(place.try_open().unwrap_err().to_string().contains("without a schema"));
+    }
+}
+
+#[test]
+fn a_missing_directory_is_named_and_not_made() {
+    let place = Place::new();
+    let directory = place.directory().join("missing");
+    assert_refused(
+        &place,
+        &directory.join("petstore.db"),
+        &format!(
+            "its directory {} does not exist; create it, or name another path",
+            directory.display()
+        ),
+    );
+}
+
+#[test]
+fn a_directory_is_no_store() {
+    let (place, elsewhere) = (Place::new(), Place::new());
+    let path = elsewhere.directory();
+    let example = path.join("petstore.db");
+    assert_refused(
+        &place,
+        path,
+        &format!("it is a directory; name a file in it, such as {}", example.display()),
+    );
+}
+
+#[test]
+fn a_path_through_a_file_or_to_a_device_is_an_input_output_error() {
+    let place = Place::new();
+    fs::write(place.path(), "").unwrap();
+    assert_refused(
+        &place,
+        &place.path().join("x.db"),
+        "Not a directory (os error 20); mend that, or name another path",
+    );
+    let device = Path::new("/dev/null");
+    assert_refused(&place, device, "it is not a plain file; mend that, or name another path");
+}
+
+#[test]
+fn a_header_that_lies_is_found_out() {
+    let place = Place::new();
+    drop(place.open());
+    let mut bytes = fs::read(place.path()).unwrap();
+    bytes.truncate(100); // Ours by its header, but no database behind it.
+    fs::write(place.path(), bytes).unwrap();
+    let refusal = place.try_open().unwrap_err().to_string();
+    assert!(refusal.ends_with("; restore it from a backup"), "{refusal}");
+}
+
+#[test]
+fn what_is_refused_can_still_be_used_by_its_owner() {
+    let place = Place::new();
+    let theirs = Connection::open(place.path()).unwrap();
+    theirs.execute_batch("CREATE TABLE t (x); INSERT INTO t VALUES (1)").unwrap();
+    assert!(place.try_open().is_err());
+    theirs.execute("INSERT INTO t VALUES (2)", []).unwrap();
+    let rows: i64 = place.raw().query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
+    assert_eq!(rows, 2);
+}

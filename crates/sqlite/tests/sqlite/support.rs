@@ -1,0 +1,129 @@
+//! Throw-away stores and short ways to say things.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use petstore_domain::{
+    Added, ApiKey, ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyAttempt,
+    IdempotencyKey, KeyDigest, KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName, PetPage,
+    PetQuery, PetRepository, PetStatus, Timestamp,
+};
+use petstore_sqlite::{OpenError, SqliteConfig, SqliteStore, Synchronous};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
+pub(crate) const A_DAY: i64 = 86_400_000;
+
+/// A directory for one test's store.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn path(&self) -> PathBuf {
+        self.0.path().join("petstore.db")
+    }
+
+    pub(crate) fn open(&self) -> SqliteStore {
+        self.try_open().unwrap()
+    }
+
+    pub(crate) fn try_open(&self) -> Result<SqliteStore, OpenError> {
+        open(&self.path())
+    }
+
+    /// A connection of somebody else.
+    pub(crate) fn raw(&self) -> Connection {
+        Connection::open(self.path()).unwrap()
+    }
+
+    /// Every file in the directory with its content.
+    pub(crate) fn content(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let entries = fs::read_dir(self.directory()).unwrap();
+        entries
+            .map(|entry| entry.unwrap().path())
+            .map(|path| (path.clone(), fs::read(path).unwrap()))
+            .collect()
+    }
+}
+
+pub(crate) fn open(path: &Path) -> Result<SqliteStore, OpenError> {
+    SqliteStore::open(&SqliteConfig { path: path.to_owned(), synchronous: Synchronous::Normal })
+}
+
+pub(crate) fn new_pet(name: &str, category: i64, status: Option<PetStatus>) -> NewPet {
+    NewPet { name: PetName::parse(name).unwrap(), category_id: CategoryId(category), status }
+}
+
+pub(crate) fn rex() -> NewPet {
+    new_pet("Rex", 1, None)
+}
+
+/// An attempt by the caller `caller` to add `pet` under `key` at the time `at`, with a lifetime of
+/// a day.
+pub(crate) fn attempt(caller: u8, key: &str, pet: &NewPet, at: Timestamp) -> IdempotencyAttempt {
+    IdempotencyAttempt {
+        idempotency: Idempotency {
+            caller: KeyDigest([caller; 32]),
+            key: IdempotencyKey::parse(key).unwrap(),
+        },
+        fingerprint: Fingerprint::of(pet),
+        at,
+        expired: Timestamp(at.0 - A_DAY),
+    }
+}
+
+/// Adds `pet`, which must be new.
+pub(crate) async fn add(store: &SqliteStore, pet: NewPet) -> Pet {
+    match PetRepository::add(store, pet, None).await.unwrap() {
+        Added::Now(pet) => pet,
+        Added::Before(pet) => panic!("{pet:?} was there before"),
+    }
+}
+
+pub(crate) fn query(limit: u8, status: Option<PetStatus>, after: Option<i64>) -> PetQuery {
+    let limit = PageLimit::parse(&limit.to_string()).unwrap();
+    PetQuery { limit, status, after: after.map(PetId) }
+}
+
+pub(crate) async fn page(store: &SqliteStore, query: PetQuery) -> PetPage {
+    PetRepository::list(store, query).await.unwrap().value
+}
+
+/// Every animal, read page by page.
+pub(crate) async fn all(store: &SqliteStore) -> Vec<Pet> {
+    let mut pets: Vec<Pet> = Vec::new();
+    loop {
+        let after = pets.last().map(|pet| pet.id.0);
+        let page = page(store, query(100, None, after)).await;
+        pets.extend(page.pets);
+        if !page.more {
+            return pets;
+        }
+    }
+}
+
+pub(crate) fn new_key(seed: u8, name: &str, expires_at: Option<i64>) -> NewApiKey {
+    let secret = ApiKeySecret::from_entropy(&[seed; 32]);
+    NewApiKey {
+        name: KeyName::parse(name).unwrap(),
+        digest: secret.digest(),
+        prefix: secret.prefix().to_owned(),
+        created_at: NOW,
+        expires_at: expires_at.map(Timestamp),
+    }
+}
+
+pub(crate) fn ids(keys: &[ApiKey]) -> Vec<i64> {
+    keys.iter().map(|key| key.id.0).collect()
+}
