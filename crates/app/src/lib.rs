@@ -1,1 +1,65 @@
-//! placeholder
+//! The animal store service as a program: configuration, wiring and commands.
+//!
+//! A command reads its words in [`cli`], opens a [`store`], and talks to people through
+//! [`console`]. This is the one crate that knows every adapter; it holds no rule of the domain.
+//!
+//! Exit codes: 0 done (a drained stop too), 1 failed, 2 wrong usage. Whatever fails says so in one
+//! line on stderr.
+
+mod cli;
+mod clock;
+mod console;
+mod failure;
+mod keys;
+mod logging;
+mod secret;
+mod serve;
+mod signals;
+mod store;
+mod store_url;
+
+use std::{ffi::OsString, process::ExitCode, time::Duration};
+
+use tokio::runtime::Runtime;
+
+use crate::{
+    cli::Command,
+    console::{Console, Output},
+    failure::Failure,
+};
+
+/// How long tasks that are left over at the end may take to stop.
+const LEFT_OVERS: Duration = Duration::from_secs(1);
+
+/// Runs the program with these arguments, the program's own name first.
+pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let done = match cli::parse(&args) {
+        Ok(command) => execute(command).map(|()| ExitCode::SUCCESS),
+        Err(error) => cli::explain(&error, &args),
+    };
+    done.unwrap_or_else(|failure| {
+        Console.note(&format!("petstore: {failure}"));
+        failure.exit_code()
+    })
+}
+
+fn execute(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Serve(args) => {
+            let (config, log) = serve::Config::read(*args)?;
+            // Dropped last, so that the log of everything before is written.
+            let _log = logging::start(log)?;
+            on_runtime(serve::run(config))
+        }
+        Command::Keys { command } => on_runtime(keys::run(command)),
+    }
+}
+
+fn on_runtime(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = Runtime::new()
+        .map_err(|error| Failure::runtime(format!("cannot start the runtime: {error}")))?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_timeout(LEFT_OVERS);
+    done
+}

@@ -1,1 +1,7 @@
-fn main() {}
+//! The binary `petstore`: everything it does is in the library beside it.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    petstore::run(std::env::args_os())
+}

@@ -1,0 +1,112 @@
+//! The commands `keys …`.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use petstore_domain::{KeyId, KeyName, KeySelector};
+
+use super::values;
+use crate::store_url::StoreUrl;
+
+/// What to do with API keys. A running service honours a change within one second.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make a key and print it, this once, on stdout.
+    Create {
+        /// What to call it: a letter, then up to 63 letters, digits, '.', '_' or '-'.
+        #[arg(value_name = "NAME", value_parser = KeyName::parse)]
+        name: KeyName,
+        /// How long it is good, for example 90d [default: until it is revoked].
+        #[arg(
+            long,
+            value_name = "DURATION",
+            env = "PETSTORE_EXPIRES",
+            value_parser = values::lifetime
+        )]
+        expires: Option<Duration>,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// List every key there ever was, without the keys themselves.
+    List {
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Withdraw a key.
+    Revoke {
+        /// The key's identifier, or its name for every key that has it.
+        #[arg(value_name = "ID|NAME", value_parser = RevokeTarget::parse)]
+        target: RevokeTarget,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Replace a key: print a new one of the same name, and let the old one expire.
+    Roll {
+        /// The name of the key.
+        #[arg(value_name = "NAME", value_parser = KeyName::parse)]
+        name: KeyName,
+        /// How long the old key stays good.
+        #[arg(
+            long,
+            value_name = "DURATION",
+            env = "PETSTORE_OVERLAP",
+            default_value = "24h",
+            value_parser = values::overlap
+        )]
+        overlap: Duration,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+}
+
+impl KeysCommand {
+    /// The store that the command works on.
+    pub(crate) fn store(&self) -> &StoreUrl {
+        let (Self::Create { store, .. }
+        | Self::List { store }
+        | Self::Revoke { store, .. }
+        | Self::Roll { store, .. }) = self;
+        &store.store
+    }
+}
+
+/// The store that a command works on.
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// Where the catalogue is: sqlite:PATH.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "PETSTORE_STORE",
+        hide_env_values = true,
+        default_value = "sqlite:petstore.db",
+        value_parser = lasting_store
+    )]
+    pub(crate) store: StoreUrl,
+}
+
+fn lasting_store(text: &str) -> Result<StoreUrl, String> {
+    match StoreUrl::parse(text) {
+        Ok(StoreUrl::Memory) => {
+            Err("a store in memory ends with this command; use sqlite:PATH".to_owned())
+        }
+        Ok(url @ StoreUrl::Sqlite { .. }) => Ok(url),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Which key to revoke: digits are an identifier, anything else is a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RevokeTarget(pub(crate) KeySelector);
+
+impl RevokeTarget {
+    fn parse(text: &str) -> Result<Self, String> {
+        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+            let id = text.parse().map_err(|_| format!("the largest identifier is {}", i64::MAX))?;
+            return Ok(Self(KeySelector::Id(KeyId(id))));
+        }
+        let name = KeyName::parse(text)
+            .map_err(|error| format!("neither an identifier nor a name: {error}"))?;
+        Ok(Self(KeySelector::Name(name)))
+    }
+}

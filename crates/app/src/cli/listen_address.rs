@@ -1,0 +1,87 @@
+//! Where the service listens.
+
+use std::{fmt, net::SocketAddr, str::FromStr};
+
+/// A host (`127.0.0.1`, `[::1]`, `localhost`) and a port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ListenAddress(String);
+
+impl ListenAddress {
+    /// The address, as the system's resolver takes it.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for ListenAddress {
+    type Err = InvalidListenAddress;
+
+    fn from_str(text: &str) -> Result<Self, InvalidListenAddress> {
+        if text.parse::<SocketAddr>().is_ok() {
+            return Ok(Self(text.to_owned()));
+        }
+        let (host, port) = text.rsplit_once(':').ok_or(InvalidListenAddress)?;
+        let host_char = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+        // Digits and dots alone would be an address, and one that is not well formed.
+        let named = host.bytes().any(|byte| byte.is_ascii_alphabetic());
+        let number = port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+        if named && number && host.len() <= 253 && host.bytes().all(host_char) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(InvalidListenAddress)
+        }
+    }
+}
+
+impl fmt::Display for ListenAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The text is not an address and a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an address and a port are needed, like 127.0.0.1:8080, localhost:8080 or [::1]:8080")]
+pub(crate) struct InvalidListenAddress;
+
+#[cfg(test)]
+mod tests {
+    use super::ListenAddress;
+
+    #[test]
+    fn an_address_has_a_host_and_a_port() {
+        for text in [
+            "127.0.0.1:8080",
+            "0.0.0.0:0",
+            "[::1]:0",
+            "[::]:65535",
+            "localhost:8080",
+            "a-b.example:1",
+        ] {
+            assert_eq!(text.parse::<ListenAddress>().unwrap().as_str(), text);
+        }
+        for text in [
+            "",
+            ":",
+            ":8080",
+            "8080",
+            "localhost",
+            "localhost:",
+            "localhost:65536",
+            "localhost:+1",
+            "localhost:http",
+            "127.0.0.1",
+            "127.0.0.300:80",
+            "127.0.0.1:99999",
+            "::1",
+            "::1:8080",
+            "[::1]",
+            "[::x]:80",
+            "a b:80",
+            "http://localhost:80",
+            "user@host:80",
+        ] {
+            assert!(text.parse::<ListenAddress>().is_err(), "{text:?}");
+        }
+    }
+}

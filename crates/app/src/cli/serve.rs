@@ -1,0 +1,217 @@
+//! The flags of `serve`.
+
+use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
+
+use clap::{Args, ValueEnum};
+use petstore_http::{AccessLog, GetPetSunset, Limits, Settings};
+
+use super::{ListenAddress, service_url, values};
+use crate::store_url::StoreUrl;
+
+const NOTES: &str = "\
+Environment:
+  PETSTORE_API_KEY  One more API key, of at least 16 characters; it is never stored or logged
+  PETSTORE_LOG      What is logged, as directives like 'info' or 'warn,petstore_http=debug'
+
+A store without any API key gets one named 'default', which is printed once, unless \
+PETSTORE_API_KEY or --api-key-file gives one.
+
+SIGTERM or SIGINT stops the service: requests under way get their answers within --shutdown-grace, \
+and the exit code is 0. A second signal ends it at once, with exit code 1.";
+
+/// What `serve` is told.
+#[derive(Debug, Args)]
+#[command(after_help = NOTES)]
+pub(crate) struct ServeArgs {
+    /// Address and port to listen on; port 0 picks one and prints it.
+    #[arg(long, value_name = "ADDRESS", env = "PETSTORE_LISTEN", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: ListenAddress,
+
+    /// Where the catalogue is: sqlite:PATH, sqlite:PATH?synchronous=normal|full|extra, or memory:.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "PETSTORE_STORE",
+        hide_env_values = true,
+        default_value = "sqlite:petstore.db",
+        value_parser = StoreUrl::parse
+    )]
+    pub(crate) store: StoreUrl,
+
+    /// A file that holds one more API key, of at least 16 characters.
+    #[arg(long, value_name = "PATH", env = "PETSTORE_API_KEY_FILE")]
+    pub(crate) api_key_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    limits: LimitArgs,
+
+    /// When the deprecated operation getPet ends: on its date, not yet, or now.
+    #[arg(long, value_name = "WHEN", env = "PETSTORE_GET_PET_SUNSET", default_value = "date")]
+    get_pet_sunset: Sunset,
+
+    /// Name of this deployment, for logs and the OpenAPI document.
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "PETSTORE_ENVIRONMENT",
+        value_parser = values::environment
+    )]
+    environment: Option<String>,
+
+    /// Where production is reached, for the OpenAPI document; ends in /v1.
+    #[arg(long, value_name = "URL", env = "PETSTORE_PUBLIC_URL", value_parser = service_url::parse)]
+    public_url: Option<String>,
+
+    /// Where staging is reached, for the OpenAPI document; ends in /v1.
+    #[arg(long, value_name = "URL", env = "PETSTORE_STAGING_URL", value_parser = service_url::parse)]
+    staging_url: Option<String>,
+
+    /// Form of the log on stderr [default: text on a terminal, else json].
+    #[arg(long, value_name = "FORMAT", env = "PETSTORE_LOG_FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
+
+    /// Which requests are logged: each, those answered with 400 or above, or only failures of the
+    /// service itself.
+    #[arg(long, value_name = "WHICH", env = "PETSTORE_ACCESS_LOG", default_value = "errors")]
+    access_log: Access,
+}
+
+/// Limits and times.
+#[derive(Debug, Args)]
+struct LimitArgs {
+    /// Connections served at once; one more waits.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "PETSTORE_MAX_CONNECTIONS",
+        default_value = "10000",
+        value_parser = values::connections
+    )]
+    max_connections: NonZeroUsize,
+
+    /// Until the head of a request has arrived; also the longest idle time between requests.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_HEADER_TIMEOUT",
+        default_value = "10s",
+        value_parser = values::timeout
+    )]
+    header_timeout: Duration,
+
+    /// Until the body of a request has arrived.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_BODY_TIMEOUT",
+        default_value = "10s",
+        value_parser = values::timeout
+    )]
+    body_timeout: Duration,
+
+    /// How long a client may take nothing of a response.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_WRITE_TIMEOUT",
+        default_value = "30s",
+        value_parser = values::timeout
+    )]
+    write_timeout: Duration,
+
+    /// For a request as a whole; beyond it the answer is 503.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_REQUEST_TIMEOUT",
+        default_value = "30s",
+        value_parser = values::timeout
+    )]
+    request_timeout: Duration,
+
+    /// The largest request body.
+    #[arg(
+        long,
+        value_name = "SIZE",
+        env = "PETSTORE_MAX_BODY",
+        default_value = "64KiB",
+        value_parser = values::size
+    )]
+    max_body: usize,
+
+    /// From the signal to stop until open connections are cut off.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_SHUTDOWN_GRACE",
+        default_value = "10s",
+        value_parser = values::grace
+    )]
+    shutdown_grace: Duration,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Sunset {
+    Date,
+    Off,
+    Now,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Access {
+    All,
+    Errors,
+    Off,
+}
+
+/// The form of a log line: for people, or for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+impl ServeArgs {
+    /// What of it concerns the HTTP adapter.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            environment: self.environment.clone(),
+            public_url: self.public_url.clone(),
+            staging_url: self.staging_url.clone(),
+            get_pet_sunset: match self.get_pet_sunset {
+                Sunset::Date => GetPetSunset::Date,
+                Sunset::Off => GetPetSunset::Off,
+                Sunset::Now => GetPetSunset::Now,
+            },
+            access_log: match self.access_log {
+                Access::All => AccessLog::All,
+                Access::Errors => AccessLog::Errors,
+                Access::Off => AccessLog::Off,
+            },
+            limits: self.limits.limits(),
+        }
+    }
+}
+
+impl LimitArgs {
+    fn limits(&self) -> Limits {
+        let Self {
+            max_connections,
+            header_timeout,
+            body_timeout,
+            write_timeout,
+            request_timeout,
+            max_body,
+            shutdown_grace,
+        } = *self;
+        Limits {
+            header_timeout,
+            body_timeout,
+            write_timeout,
+            request_timeout,
+            max_connections,
+            max_body,
+            shutdown_grace,
+        }
+    }
+}

@@ -1,0 +1,177 @@
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+
+use clap::CommandFactory as _;
+use petstore_domain::{KeyId, KeyName, KeySelector};
+use petstore_http::{Limits, Settings};
+use petstore_sqlite::Synchronous;
+
+use super::{
+    Cli, Command, KeysCommand, RevokeTarget, ServeArgs, parse,
+    refusal::{one_line, variable_of},
+};
+use crate::store_url::StoreUrl;
+
+fn words(line: &str) -> Vec<OsString> {
+    line.split(' ').map(OsString::from).collect()
+}
+
+fn serve(line: &str) -> ServeArgs {
+    match parse(&words(line)).unwrap() {
+        Command::Serve(args) => *args,
+        Command::Keys { .. } => panic!("{line}"),
+    }
+}
+
+fn keys(line: &str) -> KeysCommand {
+    match parse(&words(line)).unwrap() {
+        Command::Keys { command } => command,
+        Command::Serve(_) => panic!("{line}"),
+    }
+}
+
+fn refusal(line: &str) -> String {
+    let args = words(line);
+    one_line(&parse(&args).unwrap_err(), &args, &Cli::command())
+}
+
+/// Every command, the root too, with its path.
+fn commands() -> Vec<clap::Command> {
+    let mut found = vec![Cli::command()];
+    let mut next = 0;
+    while let Some(command) = found.get(next) {
+        let inner: Vec<_> = command.get_subcommands().cloned().collect();
+        found.extend(inner);
+        next += 1;
+    }
+    found
+}
+
+#[test]
+fn the_definition_is_sound() {
+    Cli::command().debug_assert();
+}
+
+#[test]
+fn every_flag_has_a_variable_named_after_it_and_a_sentence() {
+    let mut seen = 0;
+    for command in commands() {
+        for arg in command.get_arguments() {
+            assert!(arg.get_help().is_some(), "{}", arg.get_id());
+            if let Some(flag) = arg.get_long().filter(|flag| !["help", "version"].contains(flag)) {
+                let variable = arg.get_env().map(|name| name.to_string_lossy().into_owned());
+                assert_eq!(variable, Some(variable_of(flag)));
+                seen += 1;
+            }
+        }
+    }
+    assert_eq!(seen, 22);
+}
+
+#[test]
+fn the_defaults_of_the_flags_are_those_of_the_server() {
+    let args = serve("petstore serve");
+    assert_eq!(format!("{:?}", args.settings()), format!("{:?}", Settings::default()));
+    assert_eq!(args.listen.as_str(), "127.0.0.1:8080");
+    let path = PathBuf::from("petstore.db");
+    assert_eq!(args.store, StoreUrl::Sqlite { path, synchronous: Synchronous::Full });
+}
+
+#[test]
+fn every_limit_reaches_its_own_setting() {
+    let args = serve(
+        "petstore serve --max-connections 7 --header-timeout 1s --body-timeout 2s \
+         --write-timeout 3s --request-timeout 4s --max-body 5KiB --shutdown-grace 0s",
+    );
+    let Limits {
+        header_timeout,
+        body_timeout,
+        write_timeout,
+        request_timeout,
+        max_connections,
+        max_body,
+        shutdown_grace,
+    } = args.settings().limits;
+    let times = [header_timeout, body_timeout, write_timeout, request_timeout, shutdown_grace];
+    assert_eq!(times.map(|time| time.as_secs()), [1, 2, 3, 4, 0]);
+    assert_eq!((max_connections.get(), max_body), (7, 5 * 1024));
+}
+
+#[test]
+fn keys_are_named_or_numbered() {
+    let KeysCommand::Create { name, expires, .. } = keys("petstore keys create web --expires 90d")
+    else {
+        panic!()
+    };
+    assert_eq!((name.as_str(), expires), ("web", Some(Duration::from_hours(90 * 24))));
+
+    let KeysCommand::Roll { overlap, .. } = keys("petstore keys roll web") else { panic!() };
+    assert_eq!(overlap, Duration::from_hours(24));
+
+    for (word, selector) in [
+        ("007", KeySelector::Id(KeyId(7))),
+        ("web", KeySelector::Name(KeyName::parse("web").unwrap())),
+    ] {
+        let line = format!("petstore keys revoke {word}");
+        let KeysCommand::Revoke { target, .. } = keys(&line) else { panic!() };
+        assert_eq!(target, RevokeTarget(selector));
+    }
+}
+
+#[test]
+fn a_refusal_is_one_line_that_says_how_to_mend_it() {
+    let table = [
+        (
+            "petstore serve --header-timeout 10",
+            "invalid value '10' for '--header-timeout <DURATION>': \
+             a duration is written like 10s, 500ms or 24h; try 'petstore serve --help'",
+        ),
+        (
+            "petstore serve --header-timeuot 10s",
+            "unexpected argument '--header-timeuot' found; \
+             tip: a similar argument exists: '--header-timeout'; try 'petstore serve --help'",
+        ),
+        (
+            "petstore serve --log-format jsn",
+            "invalid value 'jsn' for '--log-format <FORMAT>' [possible values: text, json]; \
+             tip: a similar value exists: 'json'; try 'petstore serve --help'",
+        ),
+        (
+            "petstore serve --listen",
+            "a value is required for '--listen <ADDRESS>' but none was supplied; \
+             try 'petstore serve --help'",
+        ),
+        (
+            "petstore serve --listen a:1 --listen b:1",
+            "the argument '--listen <ADDRESS>' cannot be used multiple times; \
+             try 'petstore serve --help'",
+        ),
+        (
+            "petstore serve --store postgres://me:secret@host/db",
+            "invalid value 'postgres://…@host/db' for '--store <URL>': \
+             PostgreSQL is not in this version; use sqlite:PATH; try 'petstore serve --help'",
+        ),
+        (
+            "petstore keys list --store memory:",
+            "invalid value 'memory:' for '--store <URL>': a store in memory ends with this \
+             command; use sqlite:PATH; try 'petstore keys list --help'",
+        ),
+        (
+            "petstore keys create",
+            "the following required arguments were not provided: <NAME>; \
+             try 'petstore keys create --help'",
+        ),
+        (
+            "petstore keys revoke 99999999999999999999",
+            "invalid value '99999999999999999999' for '<ID|NAME>': \
+             the largest identifier is 9223372036854775807; try 'petstore keys revoke --help'",
+        ),
+        (
+            "petstore sevre",
+            "unrecognized subcommand 'sevre'; tip: a similar subcommand exists: 'serve'; \
+             try 'petstore --help'",
+        ),
+    ];
+    for (line, expected) in table {
+        assert_eq!(refusal(line), expected);
+    }
+}

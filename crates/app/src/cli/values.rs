@@ -1,0 +1,141 @@
+//! Values of flags: durations, sizes, counts, names.
+
+use std::{num::NonZeroUsize, ops::RangeInclusive, time::Duration};
+
+use bytesize::ByteSize;
+
+const DAY: Duration = Duration::from_hours(24);
+const CENTURY: Duration = Duration::from_hours(24 * 36_525);
+
+/// How long something may take: 1 ms to 24 h.
+pub(super) fn timeout(text: &str) -> Result<Duration, String> {
+    duration(text, Duration::from_millis(1)..=DAY, "1ms to 24h")
+}
+
+/// How long a stop may take: 0 s to 24 h.
+pub(super) fn grace(text: &str) -> Result<Duration, String> {
+    duration(text, Duration::ZERO..=DAY, "0s to 24h")
+}
+
+/// How long a key is good: 1 s to 100 years.
+pub(super) fn lifetime(text: &str) -> Result<Duration, String> {
+    duration(text, Duration::from_secs(1)..=CENTURY, "1s to 100years")
+}
+
+/// How long a key outlives its successor's creation: 0 s to 100 years.
+pub(super) fn overlap(text: &str) -> Result<Duration, String> {
+    duration(text, Duration::ZERO..=CENTURY, "0s to 100years")
+}
+
+fn duration(
+    text: &str,
+    allowed: RangeInclusive<Duration>,
+    allowed_shown: &str,
+) -> Result<Duration, String> {
+    /// Whatever is longer is no sensible duration. humantime 2.4.0 panics on some that have more
+    /// than `u64::MAX` seconds in sum, and those need more than this.
+    const MAX_CHARS: usize = 20;
+    let outside = || format!("the duration must be {allowed_shown}");
+    if text.len() > MAX_CHARS {
+        return Err(outside());
+    }
+    let duration = humantime::parse_duration(text)
+        .map_err(|_| "a duration is written like 10s, 500ms or 24h".to_owned())?;
+    if allowed.contains(&duration) { Ok(duration) } else { Err(outside()) }
+}
+
+/// A size in bytes: 1 B to 16 MiB.
+pub(super) fn size(text: &str) -> Result<usize, String> {
+    const MOST: u64 = 16 * bytesize::MIB;
+    let ByteSize(bytes) =
+        text.parse().map_err(|_| "a size is written like 64KiB or 65536".to_owned())?;
+    usize::try_from(bytes)
+        .ok()
+        .filter(|_| (1..=MOST).contains(&bytes))
+        .ok_or_else(|| "the size must be 1B to 16MiB".to_owned())
+}
+
+/// A number of connections: 1 to 1 000 000.
+pub(super) fn connections(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse()
+        .ok()
+        .filter(|number: &NonZeroUsize| number.get() <= 1_000_000)
+        .ok_or_else(|| "the number must be 1 to 1000000".to_owned())
+}
+
+/// The name of a deployment: 1 to 64 characters without control characters.
+pub(super) fn environment(text: &str) -> Result<String, String> {
+    let fits = (1..=64).contains(&text.chars().count());
+    if fits && !text.chars().any(char::is_control) {
+        Ok(text.to_owned())
+    } else {
+        Err("the name must have 1 to 64 characters, none of them a control character".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{connections, environment, grace, lifetime, size, timeout};
+
+    #[test]
+    fn a_timeout_is_1_ms_to_24_hours() {
+        let table =
+            [("10s", 10_000), ("500ms", 500), ("24h", 86_400_000), ("1m 30s", 90_000), ("1ms", 1)];
+        for (text, millis) in table {
+            assert_eq!(timeout(text), Ok(Duration::from_millis(millis)), "{text:?}");
+        }
+        for text in ["0s", "999us", "25h", "86401s", "1000y", "18446744073709551615s1000ms"] {
+            assert_eq!(
+                timeout(text),
+                Err("the duration must be 1ms to 24h".to_owned()),
+                "{text:?}"
+            );
+        }
+        for text in
+            ["", " ", "10", "s", "10x", "-1s", "1e3s", "1,5s", "ten s", "18446744073709551616s"]
+        {
+            assert!(timeout(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_stop_may_have_no_grace_and_a_key_may_live_long() {
+        assert_eq!(grace("0s"), Ok(Duration::ZERO));
+        assert_eq!(lifetime("90d"), Ok(Duration::from_hours(90 * 24)));
+        assert!(lifetime("100y").is_ok());
+        assert!(lifetime("0s").is_err());
+        assert!(lifetime("101y").is_err());
+    }
+
+    #[test]
+    fn a_size_is_1_byte_to_16_mebibytes() {
+        let table =
+            [("1", 1), ("1B", 1), ("64KiB", 65_536), ("64kb", 64_000), ("16MiB", 16_777_216)];
+        for (text, bytes) in table {
+            assert_eq!(size(text), Ok(bytes), "{text:?}");
+        }
+        for text in ["", "0", "0KiB", "16777217", "17MiB", "99999EiB", "-1", "64 monkeys", "KiB"] {
+            assert!(size(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn at_least_one_connection_is_served() {
+        assert_eq!(connections("10000").map(std::num::NonZeroUsize::get), Ok(10_000));
+        for text in ["", "0", "-1", "1000001", "1e3", "99999999999999999999999"] {
+            assert!(connections(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_environment_fits_a_log_line() {
+        for text in ["production", "blue/green 2", "Zürich \"A\""] {
+            assert_eq!(environment(text).as_deref(), Ok(text));
+        }
+        for text in ["", "a\nb", &"x".repeat(65)] {
+            assert!(environment(text).is_err(), "{text:?}");
+        }
+    }
+}

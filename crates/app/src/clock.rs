@@ -1,0 +1,62 @@
+//! The system's clock.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use petstore_domain::{Clock, Timestamp};
+
+/// [`Clock`] over the system's wall clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place where time enters the program")]
+    fn now(&self) -> Timestamp {
+        let epoch = Timestamp(0);
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(since) => epoch.plus(since),
+            Err(before) => epoch.minus(before.duration()),
+        }
+    }
+}
+
+/// RFC 3339 in UTC, to the second. A time without such a form (before 1970 or after 9999) is shown
+/// as milliseconds since 1970.
+pub(crate) fn rfc3339(at: Timestamp) -> String {
+    const YEAR_10000: i64 = 253_402_300_800_000;
+    match at.since(Timestamp(0)) {
+        Some(since) if at.0 < YEAR_10000 => {
+            humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
+        }
+        _ => format!("{} ms", at.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_domain::{Clock, Timestamp};
+
+    use super::{SystemClock, rfc3339};
+
+    #[test]
+    fn the_clock_tells_milliseconds_since_1970() {
+        let in_2020 = Timestamp(1_577_836_800_000);
+        let in_2200 = Timestamp(7_258_118_400_000);
+        assert!((in_2020..in_2200).contains(&SystemClock.now()));
+    }
+
+    #[test]
+    fn every_time_can_be_shown() {
+        let table = [
+            (0, "1970-01-01T00:00:00Z"),
+            (1_795_132_800_999, "2026-11-20T00:00:00Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59Z"),
+            (253_402_300_800_000, "253402300800000 ms"),
+            (-1, "-1 ms"),
+            (i64::MAX, "9223372036854775807 ms"),
+            (i64::MIN, "-9223372036854775808 ms"),
+        ];
+        for (millis, text) in table {
+            assert_eq!(rfc3339(Timestamp(millis)), text);
+        }
+    }
+}

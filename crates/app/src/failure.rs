@@ -1,0 +1,55 @@
+//! Why the program ends without having done what it was asked.
+
+use std::{fmt, process::ExitCode};
+
+/// One line for whoever started the program, and the exit code that goes with it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// The command line or the environment is wrong: exit code 2.
+    Usage(String),
+    /// The world is not as the command needs it: exit code 1.
+    Runtime(String),
+}
+
+impl Failure {
+    pub(crate) fn usage(line: impl fmt::Display) -> Self {
+        Self::Usage(line.to_string())
+    }
+
+    pub(crate) fn runtime(line: impl fmt::Display) -> Self {
+        Self::Runtime(line.to_string())
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage(_) => ExitCode::from(2),
+            Self::Runtime(_) => ExitCode::FAILURE,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    /// Always one line: what it quotes may hold anything, a line break too.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Usage(line) | Self::Runtime(line)) = self;
+        for character in line.chars() {
+            if character.is_control() {
+                write!(f, "{}", character.escape_default())?;
+            } else {
+                write!(f, "{character}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Failure;
+
+    #[test]
+    fn a_failure_is_one_line_whatever_it_quotes() {
+        let failure = Failure::runtime("no such file: 'a\nb\u{1b}[31m\u{85}é'");
+        assert_eq!(failure.to_string(), "no such file: 'a\\nb\\u{1b}[31m\\u{85}é'");
+    }
+}

@@ -1,0 +1,164 @@
+//! The commands `keys create`, `list`, `revoke` and `roll`.
+
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+use std::{io, sync::Arc, time::Duration};
+
+use petstore_domain::{
+    AddKeyError, ApiKey, ApiKeySecret, KeyAdmin, KeyId, KeyName, KeySelector, RollKeyError,
+};
+
+use crate::{
+    cli::{KeysCommand, RevokeTarget},
+    clock::{SystemClock, rfc3339},
+    console::{Console, Output, stdout_failed},
+    failure::Failure,
+    secret, signals,
+    store::Store,
+};
+
+/// Runs the command on the store that it names.
+pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
+    signals::survive_file_size_limit()?;
+    let store = open(&command)?;
+    let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
+    let done = execute(command, &admin, &mut Console).await;
+    drop(admin);
+    store.close().await;
+    done
+}
+
+/// Only `create` makes a store where there is none.
+fn open(command: &KeysCommand) -> Result<Store, Failure> {
+    if matches!(command, KeysCommand::Create { .. }) {
+        Store::open(command.store())
+    } else {
+        Store::open_existing(command.store())
+    }
+}
+
+async fn execute(
+    command: KeysCommand,
+    admin: &KeyAdmin,
+    out: &mut impl Output,
+) -> Result<(), Failure> {
+    match command {
+        KeysCommand::Create { name, expires, .. } => create(admin, name, expires, out).await,
+        KeysCommand::List { .. } => list(admin, out).await,
+        KeysCommand::Revoke { target: RevokeTarget(selector), .. } => {
+            revoke(admin, selector, out).await
+        }
+        KeysCommand::Roll { name, overlap, .. } => roll(admin, name, overlap, out).await,
+    }
+}
+
+async fn create(
+    admin: &KeyAdmin,
+    name: KeyName,
+    lifetime: Option<Duration>,
+    out: &mut impl Output,
+) -> Result<(), Failure> {
+    let secret = showable_secret(out)?;
+    let key = admin.create(name.clone(), &secret, lifetime).await.map_err(|error| match error {
+        AddKeyError::NameTaken => Failure::runtime(format!(
+            "a live key already has the name '{name}'; \
+             take another, or replace it by 'petstore keys roll {name}'"
+        )),
+        error @ (AddKeyError::TooManyKeys(_)
+        | AddKeyError::Unavailable(_)
+        | AddKeyError::Corrupt(_)) => Failure::runtime(error),
+    })?;
+    show(admin, &key, &secret, out).await?;
+    let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
+    out.note(&format!("The key '{name}' is shown this once. It is good until {until}."));
+    Ok(())
+}
+
+async fn list(admin: &KeyAdmin, out: &mut impl Output) -> Result<(), Failure> {
+    let (keys, now) = admin.list().await.map_err(Failure::runtime)?;
+    out.answer(&table::of(&keys, now)).map_err(|error| stdout_failed(&error))
+}
+
+async fn revoke(
+    admin: &KeyAdmin,
+    selector: KeySelector,
+    out: &mut impl Output,
+) -> Result<(), Failure> {
+    let named = match &selector {
+        KeySelector::Id(KeyId(id)) => format!("the identifier {id}"),
+        KeySelector::Name(name) => format!("the name '{name}'"),
+    };
+    let revoked = admin.revoke(selector).await.map_err(Failure::runtime)?;
+    if revoked.is_empty() {
+        return Err(Failure::runtime(format!(
+            "no key with {named} is left to revoke; 'petstore keys list' shows all"
+        )));
+    }
+    let lines = revoked.iter().map(|ApiKey { id: KeyId(id), name, prefix, .. }| {
+        format!("revoked key {id} '{name}' ({prefix}…)\n")
+    });
+    out.answer(&lines.collect::<String>()).map_err(|error| stdout_failed(&error))
+}
+
+async fn roll(
+    admin: &KeyAdmin,
+    name: KeyName,
+    overlap: Duration,
+    out: &mut impl Output,
+) -> Result<(), Failure> {
+    let secret = showable_secret(out)?;
+    let key = admin.roll(name.clone(), &secret, overlap).await.map_err(|error| match error {
+        RollKeyError::NoSuchKey => Failure::runtime(format!(
+            "no live key has the name '{name}'; 'petstore keys list' shows all"
+        )),
+        error @ (RollKeyError::TooManyKeys(_)
+        | RollKeyError::Unavailable(_)
+        | RollKeyError::Corrupt(_)) => Failure::runtime(error),
+    })?;
+    let retired = if overlap.is_zero() {
+        "is refused from now on".to_owned()
+    } else {
+        format!("is good until {} at the latest", rfc3339(key.created_at.plus(overlap)))
+    };
+    if let Err(failure) = show(admin, &key, &secret, out).await {
+        return Err(Failure::runtime(format!("{failure}; the old one {retired}")));
+    }
+    out.note(&format!("The new key '{name}' is shown this once. The old one {retired}."));
+    Ok(())
+}
+
+/// A new key, unless nobody could read it.
+fn showable_secret(out: &impl Output) -> Result<ApiKeySecret, Failure> {
+    out.has_reader().map_err(|error| {
+        Failure::runtime(format!("no key was made, because stdout would lose it: {error}"))
+    })?;
+    secret::new()
+}
+
+/// Shows a key that was just stored. A key that nobody has seen does not stay behind.
+async fn show(
+    admin: &KeyAdmin,
+    key: &ApiKey,
+    secret: &ApiKeySecret,
+    out: &mut impl Output,
+) -> Result<(), Failure> {
+    let Err(lost) = out.answer(&format!("{}\n", secret.expose())) else { return Ok(()) };
+    Err(take_back(admin, key, &lost).await)
+}
+
+/// Revokes a key that could not be shown.
+pub(crate) async fn take_back(admin: &KeyAdmin, key: &ApiKey, lost: &io::Error) -> Failure {
+    let KeyId(id) = key.id;
+    match admin.revoke(KeySelector::Id(key.id)).await {
+        Ok(_) => Failure::runtime(format!(
+            "cannot write to stdout: {lost}; the new key {id} was revoked, for nobody has seen it"
+        )),
+        Err(error) => Failure::runtime(format!(
+            "cannot write to stdout: {lost}; nobody has seen the new key {id}, and it could not be \
+             revoked: {error}"
+        )),
+    }
+}

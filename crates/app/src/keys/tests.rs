@@ -1,0 +1,139 @@
+use std::{sync::Arc, time::Duration};
+
+use petstore_domain::{
+    ApiKeySecret, KeyAdmin, KeyId, KeyName, KeySelector, KeyState, ManualClock, Timestamp,
+};
+use petstore_memory::MemoryStore;
+
+use super::{create, list, revoke, roll};
+use crate::{console::recorded::Recorded, failure::Failure};
+
+/// 20 November 2026, 00:00 UTC.
+const NOW: Timestamp = Timestamp(1_795_132_800_000);
+const A_DAY: Duration = Duration::from_hours(24);
+
+fn admin() -> (KeyAdmin, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::at(NOW));
+    (KeyAdmin::new(Arc::new(MemoryStore::new()), clock.clone()), clock)
+}
+
+fn web() -> KeyName {
+    KeyName::parse("web").unwrap()
+}
+
+async fn states(admin: &KeyAdmin) -> Vec<KeyState> {
+    let (keys, now) = admin.list().await.unwrap();
+    keys.iter().map(|key| key.state(now)).collect()
+}
+
+fn runtime(failure: Result<(), Failure>) -> String {
+    match failure {
+        Err(Failure::Runtime(line)) => line,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_new_key_is_alone_on_stdout() {
+    let (admin, _) = admin();
+    let mut out = Recorded::default();
+    create(&admin, web(), Some(A_DAY), &mut out).await.unwrap();
+    assert_eq!(
+        out.notes,
+        "The key 'web' is shown this once. It is good until 2026-11-21T00:00:00Z.\n"
+    );
+    let secret = out.answers.strip_suffix('\n').unwrap();
+    assert!(ApiKeySecret::presented(secret).is_well_formed());
+    let (keys, _) = admin.list().await.unwrap();
+    assert_eq!(keys[0].digest, ApiKeySecret::presented(secret).digest());
+}
+
+#[tokio::test]
+async fn a_taken_name_is_said_with_the_way_out() {
+    let (admin, _) = admin();
+    create(&admin, web(), None, &mut Recorded::default()).await.unwrap();
+    let mut out = Recorded::default();
+    let line = runtime(create(&admin, web(), None, &mut out).await);
+    assert!(line.ends_with("or replace it by 'petstore keys roll web'"), "{line}");
+    assert_eq!(out.answers, "");
+}
+
+#[tokio::test]
+async fn a_key_that_nobody_can_read_is_not_made() {
+    let (admin, _) = admin();
+    let mut closed = Recorded { closed: true, ..Recorded::default() };
+    runtime(create(&admin, web(), None, &mut closed).await);
+    assert_eq!(states(&admin).await, []);
+}
+
+#[tokio::test]
+async fn a_key_that_was_lost_on_its_way_is_revoked() {
+    let (admin, _) = admin();
+    let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
+    let line = runtime(create(&admin, web(), None, &mut breaking).await);
+    assert!(line.contains("the new key 1 was revoked"), "{line}");
+    assert_eq!(states(&admin).await, [KeyState::Revoked]);
+}
+
+#[tokio::test]
+async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
+    let (admin, clock) = admin();
+    create(&admin, web(), None, &mut Recorded::default()).await.unwrap();
+    let mut out = Recorded::default();
+    roll(&admin, web(), A_DAY, &mut out).await.unwrap();
+    assert_eq!(
+        out.notes,
+        "The new key 'web' is shown this once. \
+         The old one is good until 2026-11-21T00:00:00Z at the latest.\n"
+    );
+    assert!(ApiKeySecret::presented(out.answers.trim_end()).is_well_formed());
+    assert_eq!(states(&admin).await, [KeyState::Live, KeyState::Live]);
+    clock.advance(A_DAY);
+    assert_eq!(states(&admin).await, [KeyState::Expired, KeyState::Live]);
+}
+
+#[tokio::test]
+async fn without_an_overlap_the_old_key_is_refused_at_once() {
+    let (admin, _) = admin();
+    create(&admin, web(), None, &mut Recorded::default()).await.unwrap();
+    let mut out = Recorded::default();
+    roll(&admin, web(), Duration::ZERO, &mut out).await.unwrap();
+    assert!(out.notes.ends_with("The old one is refused from now on.\n"), "{}", out.notes);
+    assert_eq!(states(&admin).await, [KeyState::Expired, KeyState::Live]);
+}
+
+#[tokio::test]
+async fn only_a_live_key_can_be_rolled() {
+    let (admin, _) = admin();
+    let line = runtime(roll(&admin, web(), A_DAY, &mut Recorded::default()).await);
+    assert!(line.starts_with("no live key has the name 'web'"), "{line}");
+}
+
+#[tokio::test]
+async fn a_revocation_says_what_it_revoked_and_fails_if_that_is_nothing() {
+    let (admin, _) = admin();
+    create(&admin, web(), None, &mut Recorded::default()).await.unwrap();
+    roll(&admin, web(), A_DAY, &mut Recorded::default()).await.unwrap();
+
+    let mut out = Recorded::default();
+    revoke(&admin, KeySelector::Id(KeyId(1)), &mut out).await.unwrap();
+    assert!(out.answers.starts_with("revoked key 1 'web' (pst_"), "{}", out.answers);
+    revoke(&admin, KeySelector::Name(web()), &mut out).await.unwrap();
+    assert_eq!(out.answers.lines().count(), 2, "{}", out.answers);
+
+    for (selector, named) in [
+        (KeySelector::Id(KeyId(1)), "the identifier 1"),
+        (KeySelector::Id(KeyId(9)), "the identifier 9"),
+        (KeySelector::Name(web()), "the name 'web'"),
+    ] {
+        let line = runtime(revoke(&admin, selector, &mut out).await);
+        assert!(line.starts_with(&format!("no key with {named} is left to revoke")), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_cannot_be_written_is_a_failure() {
+    let (admin, _) = admin();
+    let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
+    assert!(runtime(list(&admin, &mut breaking).await).starts_with("cannot write to stdout: "));
+}

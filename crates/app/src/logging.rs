@@ -1,0 +1,92 @@
+//! The log: events as lines of text or JSON on stderr.
+//!
+//! No request ever waits for whoever reads the log: events go into a bounded queue that a thread
+//! of its own empties, and what does not fit is lost. A stderr that is closed or full costs the
+//! lines, nothing else.
+
+mod labelled;
+mod queue;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    env,
+    io::{self, IsTerminal as _},
+    panic,
+};
+
+use tracing_appender::non_blocking::NonBlocking;
+use tracing_subscriber::{
+    EnvFilter, Layer, Registry, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
+
+use self::labelled::Labelled;
+pub(crate) use self::queue::Log;
+use crate::{cli::LogFormat, failure::Failure};
+
+/// The variable that says what is logged.
+pub(crate) const VARIABLE: &str = "PETSTORE_LOG";
+
+/// What is logged unless told otherwise. hyper warns of every client that is too slow, which is
+/// none of the operator's business.
+const DIRECTIVES: &str = "warn,hyper=error,petstore=info";
+/// Lines that wait to be written; at some hundred bytes each, a few megabytes at most.
+const QUEUED_LINES: usize = 10_000;
+
+/// How to log.
+#[derive(Debug)]
+pub(crate) struct LogConfig {
+    /// `None` lets stderr decide: text on a terminal, else JSON.
+    pub(crate) format: Option<LogFormat>,
+    /// Put on every line of JSON.
+    pub(crate) environment: Option<String>,
+    /// What is logged.
+    pub(crate) filter: EnvFilter,
+}
+
+/// Reads the directives of [`VARIABLE`]; none, or an empty text, means the default.
+pub(crate) fn filter(directives: Option<&str>) -> Result<EnvFilter, Failure> {
+    let directives = directives.filter(|text| !text.is_empty()).unwrap_or(DIRECTIVES);
+    EnvFilter::try_new(directives).map_err(|error| {
+        Failure::usage(format!(
+            "invalid value '{directives}' for {VARIABLE}: {error}; \
+             use directives like 'info' or 'warn,petstore_http=debug'"
+        ))
+    })
+}
+
+/// Starts the log. It is written until the value returned is dropped.
+pub(crate) fn start(config: LogConfig) -> Result<Log, Failure> {
+    let LogConfig { format, environment, filter } = config;
+    let terminal = io::stderr().is_terminal();
+    let json = format.map_or(!terminal, |format| format == LogFormat::Json);
+    let colours = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let (log, lines) = Log::over(io::stderr(), QUEUED_LINES);
+    let layer = if json { as_json(lines, environment.as_deref()) } else { as_text(lines, colours) };
+    tracing_subscriber::registry()
+        .with(layer.with_filter(filter))
+        .try_init()
+        .map_err(|error| Failure::runtime(format!("cannot start the log: {error}")))?;
+    panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        tracing::error!(place, cause = panic.payload_as_str(), "a bug: a task has panicked");
+    }));
+    Ok(log)
+}
+
+type Lines = Box<dyn Layer<Registry> + Send + Sync>;
+
+fn as_text(lines: NonBlocking, colours: bool) -> Lines {
+    // By default the layer reports its own failures by `eprintln!`, which panics.
+    fmt::layer().with_writer(lines).with_ansi(colours).log_internal_errors(false).boxed()
+}
+
+fn as_json(lines: NonBlocking, environment: Option<&str>) -> Lines {
+    fmt::layer()
+        .with_writer(lines)
+        .json()
+        .log_internal_errors(false)
+        .map_event_format(|json| Labelled::new(json, environment))
+        .boxed()
+}

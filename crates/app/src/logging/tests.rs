@@ -1,0 +1,123 @@
+use std::{
+    io::{self, Write},
+    sync::{Arc, Mutex, mpsc},
+    time::{Duration, Instant},
+};
+
+use tracing_subscriber::{Layer as _, layer::SubscriberExt as _};
+
+use super::{
+    as_json, as_text, filter,
+    queue::{LAST_LINES, Log},
+};
+
+/// A writer that remembers.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A writer that is stuck until its sender is dropped.
+struct Stuck(mpsc::Receiver<()>);
+
+impl Write for Stuck {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let _ = self.0.recv();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A writer that is full.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+}
+
+fn written(json: bool, environment: Option<&str>, log: impl FnOnce()) -> String {
+    let memory = Memory::default();
+    let (guard, lines) = Log::over(memory.clone(), 100);
+    let layer = if json { as_json(lines, environment) } else { as_text(lines, false) };
+    let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter(None).unwrap()));
+    tracing::subscriber::with_default(subscriber, log);
+    drop(guard);
+    String::from_utf8(memory.0.lock().unwrap().clone()).unwrap()
+}
+
+#[test]
+fn every_line_of_json_names_the_environment() {
+    let text = written(true, Some("blue \"A\""), || {
+        tracing::info!(answer = 42, "one");
+        tracing::warn!("two");
+    });
+    assert_eq!(text.lines().count(), 2);
+    for line in text.lines() {
+        assert!(line.starts_with(r#"{"environment":"blue \"A\"","timestamp":""#), "{line}");
+        assert!(line.ends_with('}'));
+    }
+    let text = written(true, None, || tracing::info!("one"));
+    assert!(text.starts_with(r#"{"timestamp":""#), "{text}");
+}
+
+#[test]
+fn our_crates_are_heard_from_info_on_and_hyper_from_error_on() {
+    let text = written(false, None, || {
+        tracing::info!(target: "petstore_http::server", "heard 1");
+        tracing::debug!(target: "petstore_http::server", "silent");
+        tracing::warn!(target: "h2::codec", "heard 2");
+        tracing::info!(target: "h2::codec", "silent");
+        tracing::warn!(target: "hyper::proto", "silent");
+        tracing::error!(target: "hyper::proto", "heard 3");
+    });
+    assert_eq!(text.matches("heard").count(), 3, "{text}");
+    assert!(!text.contains("silent"), "{text}");
+}
+
+#[test]
+fn a_directive_that_is_none_is_wrong_usage() {
+    for text in [None, Some(""), Some("info"), Some("warn,petstore_http=debug"), Some("off")] {
+        assert!(filter(text).is_ok(), "{text:?}");
+    }
+    let refusal = filter(Some("petstore=loud")).unwrap_err().to_string();
+    assert!(refusal.starts_with("invalid value 'petstore=loud' for PETSTORE_LOG: "), "{refusal}");
+}
+
+#[test]
+fn a_stuck_reader_costs_lines_but_neither_events_nor_the_end_wait_for_it() {
+    let (release, stuck) = mpsc::channel();
+    let (guard, mut lines) = Log::over(Stuck(stuck), 10);
+    let begun = Instant::now();
+    for _ in 0..100 {
+        lines.write_all(b"a line\n").unwrap();
+    }
+    assert!(begun.elapsed() < Duration::from_secs(1));
+    assert!(lines.error_counter().dropped_lines() >= 89);
+    drop(guard);
+    assert!(begun.elapsed() >= LAST_LINES && begun.elapsed() < 3 * LAST_LINES);
+    drop(release);
+}
+
+#[test]
+fn a_full_stderr_costs_lines_alone() {
+    let (guard, mut lines) = Log::over(Full, 10);
+    lines.write_all(b"a line\n").unwrap();
+    drop(guard);
+}

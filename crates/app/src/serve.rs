@@ -1,0 +1,127 @@
+//! The command `serve`: from the configuration to the last answer.
+
+mod first_key;
+mod housekeeping;
+mod service_key;
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing, KeyState, ServiceKey};
+use petstore_http::{Drained, Ports, Server, Settings};
+use tokio::net::TcpListener;
+
+use self::housekeeping::Housekeeping;
+use crate::{
+    cli::{ListenAddress, ServeArgs},
+    clock::SystemClock,
+    console::{Console, Output as _},
+    failure::Failure,
+    logging::{self, LogConfig},
+    signals::Signals,
+    store::Store,
+    store_url::StoreUrl,
+};
+
+/// What `serve` works with, all of it checked.
+#[derive(Debug)]
+pub(crate) struct Config {
+    listen: ListenAddress,
+    store: StoreUrl,
+    service_key: Option<ServiceKey>,
+    settings: Settings,
+}
+
+impl Config {
+    /// Completes the flags by what only the environment and the key file can say.
+    pub(crate) fn read(args: ServeArgs) -> Result<(Self, LogConfig), Failure> {
+        let settings = args.settings();
+        let directives = std::env::var_os(logging::VARIABLE);
+        let log = LogConfig {
+            format: args.log_format,
+            environment: settings.environment.clone(),
+            filter: logging::filter(
+                directives.map(|text| text.to_string_lossy().into_owned()).as_deref(),
+            )?,
+        };
+        let service_key = service_key::read(
+            std::env::var_os(service_key::VARIABLE).as_deref(),
+            args.api_key_file.as_deref(),
+        )?;
+        let config = Self { listen: args.listen, store: args.store, service_key, settings };
+        Ok((config, log))
+    }
+}
+
+/// Serves until a signal asks for a stop.
+pub(crate) async fn run(config: Config) -> Result<(), Failure> {
+    let signals = Signals::take_over()?;
+    let listener = listen(&config.listen).await?;
+    let address = listener.local_addr().map_err(|error| cannot_listen(&config.listen, &error))?;
+    let store = Store::open(&config.store)?;
+    prepare_keys(&store, config.service_key.is_some(), address).await?;
+    announce(address, &config);
+
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
+    let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
+    let housekeeping = Housekeeping::start(key_ring.clone(), catalogue.clone());
+    let ports = Ports { pets: catalogue, authenticator: key_ring, clock };
+    let drained = Server::new(ports, config.settings).run(listener, signals.stop()).await;
+
+    housekeeping.stop().await;
+    let closed = store.close().await;
+    report(drained, closed);
+    Ok(())
+}
+
+async fn listen(address: &ListenAddress) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address.as_str()).await.map_err(|error| cannot_listen(address, &error))
+}
+
+fn cannot_listen(address: &ListenAddress, error: &io::Error) -> Failure {
+    Failure::runtime(format!("cannot listen on {address}: {error}"))
+}
+
+/// Sees to it that somebody can call the service, or says that nobody can.
+async fn prepare_keys(
+    store: &Store,
+    has_service_key: bool,
+    address: SocketAddr,
+) -> Result<(), Failure> {
+    if has_service_key {
+        return Ok(());
+    }
+    let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
+    first_key::ensure(&admin, address, &mut Console).await?;
+    let (keys, now) = admin.list().await.map_err(Failure::runtime)?;
+    if !keys.iter().any(|key| key.state(now) == KeyState::Live) {
+        tracing::warn!("no API key is live: make one with 'petstore keys create NAME'");
+    }
+    Ok(())
+}
+
+/// Tells people and the log where the service is.
+fn announce(address: SocketAddr, config: &Config) {
+    if let Err(error) = Console.answer(&format!("petstore listens on http://{address}\n")) {
+        tracing::warn!(%error, "cannot write to stdout");
+    }
+    tracing::info!(
+        %address,
+        store = %config.store,
+        environment = config.settings.environment,
+        version = env!("CARGO_PKG_VERSION"),
+        "petstore listens"
+    );
+}
+
+fn report(drained: Drained, closed: bool) {
+    if !closed {
+        tracing::warn!("the store took too long to close; nothing acknowledged is lost");
+    }
+    match drained {
+        Drained::Whole => tracing::info!("stopped: every request was answered"),
+        Drained::CutOff { connections } => {
+            tracing::warn!(connections, "stopped: the grace was over, connections were cut off");
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The first key of a store that has none.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use petstore_domain::{KeyAdmin, KeyName};
+
+use crate::{
+    console::{Output, stdout_failed},
+    failure::Failure,
+    keys, secret,
+};
+
+const NAME: &str = "default";
+const BEGINNING: &str = "This store has no API key yet, so one named 'default' is made.\n";
+const OVERTAKEN: &str = "Another process has just made it, and has shown it.\n";
+
+/// Makes a key and shows it, if the store has none at all: neither live nor revoked.
+///
+/// Stdout is tried before the key is made, so that a service that cannot show it starts the next
+/// time as if it had never been started.
+pub(super) async fn ensure(
+    admin: &KeyAdmin,
+    address: SocketAddr,
+    out: &mut impl Output,
+) -> Result<(), Failure> {
+    let (present, _) = admin.list().await.map_err(Failure::runtime)?;
+    if !present.is_empty() {
+        return Ok(());
+    }
+    out.has_reader().map_err(|error| {
+        Failure::runtime(format!(
+            "the store has no API key, and a new one cannot be shown on stdout: {error}; \
+             make one with 'petstore keys create NAME', or set PETSTORE_API_KEY"
+        ))
+    })?;
+    out.answer(BEGINNING).map_err(|error| stdout_failed(&error))?;
+    let secret = secret::new()?;
+    let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
+    let made = admin.create_first(name, &secret).await.map_err(Failure::runtime)?;
+    let Some(key) = made else {
+        return out.answer(OVERTAKEN).map_err(|error| stdout_failed(&error));
+    };
+    let secret = secret.expose();
+    let address = reachable(address);
+    let shown = out.answer(&format!(
+        "It is shown this once:\n{secret}\nTry it:\n\
+         curl -H 'Authorization: Bearer {secret}' http://{address}/v1/pets\n"
+    ));
+    match shown {
+        Ok(()) => Ok(()),
+        Err(lost) => Err(keys::take_back(admin, &key, &lost).await),
+    }
+}
+
+/// Where a client on this machine reaches a service that listens on `address`.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        let loopback: IpAddr =
+            if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
+        address.set_ip(loopback);
+    }
+    address
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use petstore_domain::{
+        AddKeyError, ApiKeySecret, KeyAdmin, KeyState, ManualClock, MockApiKeyRepository, Timestamp,
+    };
+    use petstore_memory::MemoryStore;
+
+    use super::{ensure, reachable};
+    use crate::{console::recorded::Recorded, failure::Failure};
+
+    const ADDRESS: &str = "0.0.0.0:4321";
+
+    fn admin() -> KeyAdmin {
+        KeyAdmin::new(Arc::new(MemoryStore::new()), Arc::new(ManualClock::at(Timestamp(0))))
+    }
+
+    async fn first(admin: &KeyAdmin, out: &mut Recorded) -> Result<(), Failure> {
+        ensure(admin, ADDRESS.parse().unwrap(), out).await
+    }
+
+    #[tokio::test]
+    async fn the_first_key_is_shown_once_with_a_call_that_works() {
+        let (admin, mut out) = (admin(), Recorded::default());
+        first(&admin, &mut out).await.unwrap();
+        let text = std::mem::take(&mut out.answers);
+        let secret = text.lines().find(|line| line.starts_with("pst_")).unwrap();
+        let call =
+            format!("curl -H 'Authorization: Bearer {secret}' http://127.0.0.1:4321/v1/pets");
+        assert!(text.lines().any(|line| line == call), "{text}");
+
+        let (keys, now) = admin.list().await.unwrap();
+        assert_eq!(keys.len(), 1);
+        assert_eq!(keys[0].name.as_str(), "default");
+        assert_eq!(keys[0].digest, ApiKeySecret::presented(secret).digest());
+        assert_eq!(keys[0].state(now), KeyState::Live);
+
+        first(&admin, &mut out).await.unwrap();
+        assert_eq!((out.answers.as_str(), admin.list().await.unwrap().0.len()), ("", 1));
+    }
+
+    #[tokio::test]
+    async fn without_a_reader_no_key_is_made_and_the_next_start_makes_it() {
+        let admin = admin();
+        for mut deaf in [
+            Recorded { closed: true, ..Recorded::default() },
+            Recorded { breaks_after: Some(0), ..Recorded::default() },
+        ] {
+            assert!(matches!(first(&admin, &mut deaf).await, Err(Failure::Runtime(_))));
+            assert!(admin.list().await.unwrap().0.is_empty());
+        }
+        let mut out = Recorded::default();
+        first(&admin, &mut out).await.unwrap();
+        assert!(out.answers.contains("pst_"));
+    }
+
+    #[tokio::test]
+    async fn a_key_that_was_lost_on_its_way_is_revoked() {
+        let admin = admin();
+        let mut breaking = Recorded { breaks_after: Some(1), ..Recorded::default() };
+        let failure = first(&admin, &mut breaking).await.unwrap_err();
+        assert!(failure.to_string().contains("was revoked"), "{failure}");
+        let (keys, now) = admin.list().await.unwrap();
+        assert_eq!(keys[0].state(now), KeyState::Revoked);
+    }
+
+    #[tokio::test]
+    async fn whoever_comes_second_shows_no_key() {
+        let mut keys = MockApiKeyRepository::new();
+        keys.expect_list().returning(|| Ok(vec![]));
+        keys.expect_add().once().returning(|_, _| Err(AddKeyError::NameTaken));
+        let admin = KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::at(Timestamp(0))));
+        let mut out = Recorded::default();
+        first(&admin, &mut out).await.unwrap();
+        assert!(!out.answers.contains("pst_"), "{}", out.answers);
+    }
+
+    #[test]
+    fn an_unspecified_address_is_reached_through_the_loopback() {
+        for (address, shown) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("192.0.2.1:80", "192.0.2.1:80"),
+            ("[::1]:80", "[::1]:80"),
+        ] {
+            assert_eq!(reachable(address.parse().unwrap()).to_string(), shown);
+        }
+    }
+}

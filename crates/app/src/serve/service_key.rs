@@ -1,0 +1,115 @@
+//! The key that comes with the configuration instead of the store.
+
+use std::{
+    ffi::OsStr,
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use petstore_domain::ServiceKey;
+
+use crate::failure::Failure;
+
+/// The variable that may hold the key itself. It has no flag: a command line is there for
+/// everybody to read.
+pub(super) const VARIABLE: &str = "PETSTORE_API_KEY";
+
+const TOO_MUCH: u64 = ServiceKey::MAX_CHARS as u64 + 3;
+
+/// Reads the key from the variable or from the file, whichever is given. No failure repeats it.
+pub(super) fn read(
+    variable: Option<&OsStr>,
+    file: Option<&Path>,
+) -> Result<Option<ServiceKey>, Failure> {
+    match (variable, file) {
+        (None, None) => Ok(None),
+        (Some(_), Some(_)) => Err(Failure::usage(format!(
+            "both {VARIABLE} and --api-key-file (PETSTORE_API_KEY_FILE) are given; give one of them"
+        ))),
+        (Some(text), None) => parse(text.as_encoded_bytes(), VARIABLE).map(Some),
+        (None, Some(path)) => {
+            let shown = path.display();
+            let bytes = read_file(path).map_err(|error| {
+                Failure::runtime(format!("cannot read the API key file {shown}: {error}"))
+            })?;
+            parse(without_newline(&bytes), &format!("the API key file {shown}")).map(Some)
+        }
+    }
+}
+
+/// Reads one byte more than any key with its newline has, not a whole disk.
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(TOO_MUCH).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn without_newline(bytes: &[u8]) -> &[u8] {
+    let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+fn parse(bytes: &[u8], source: &str) -> Result<ServiceKey, Failure> {
+    // A key that is not UTF-8 is not visible ASCII either, replaced or not.
+    ServiceKey::parse(&String::from_utf8_lossy(bytes))
+        .map_err(|error| Failure::usage(format!("{source} does not hold an API key: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{ffi::OsStr, fs, path::Path};
+
+    use petstore_domain::ServiceKey;
+
+    use super::read;
+    use crate::failure::Failure;
+
+    const KEY: &str = "a-key-of-24-characters-x";
+
+    fn from_file(content: &[u8]) -> Result<Option<ServiceKey>, Failure> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), content).unwrap();
+        read(None, Some(file.path()))
+    }
+
+    #[test]
+    fn a_key_comes_from_the_variable_or_from_the_file() {
+        assert!(read(None, None).unwrap().is_none());
+        assert!(read(Some(OsStr::new(KEY)), None).unwrap().is_some());
+        for end in ["", "\n", "\r\n"] {
+            assert!(from_file(format!("{KEY}{end}").as_bytes()).unwrap().is_some(), "{end:?}");
+        }
+        assert!(from_file(format!("{}\r\n", "k".repeat(1024)).as_bytes()).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_key_that_cannot_be_one_is_wrong_usage_and_not_repeated() {
+        let too_long = "k".repeat(1025);
+        for content in [
+            "",
+            "\n",
+            "short",
+            &format!("{KEY}\n\n"),
+            &format!(" {KEY}"),
+            &too_long,
+            "kkkkkkkkkkkkkkkké",
+        ] {
+            let from_variable = read(Some(OsStr::new(content)), None);
+            for refusal in [from_variable, from_file(content.as_bytes())] {
+                let Err(Failure::Usage(line)) = refusal else { panic!("{content:?}") };
+                assert!(line.ends_with("16 to 1024 characters, all of them visible ASCII"));
+                assert!(content.trim().is_empty() || !line.contains(content.trim()), "{line}");
+            }
+        }
+        assert!(matches!(from_file(b"\xff\xfe0123456789abcdef"), Err(Failure::Usage(_))));
+    }
+
+    #[test]
+    fn two_keys_are_wrong_usage_and_a_missing_file_is_a_failure() {
+        let nowhere = Path::new("/nowhere/key");
+        let both = read(Some(OsStr::new(KEY)), Some(nowhere));
+        assert!(matches!(both, Err(Failure::Usage(_))));
+        assert!(matches!(read(None, Some(nowhere)), Err(Failure::Runtime(_))));
+    }
+}

@@ -1,0 +1,71 @@
+//! The signals that the program answers.
+
+use std::{future, io, process, time::Duration};
+
+use tokio::{
+    signal::unix::{Signal, SignalKind, signal},
+    sync::watch,
+};
+
+use crate::failure::Failure;
+
+/// Until the log's own thread has written the last line.
+const LAST_LINE: Duration = Duration::from_millis(50);
+
+/// SIGTERM and SIGINT: the first asks for a stop, the second ends the process.
+#[derive(Debug)]
+pub(crate) struct Signals {
+    stop: watch::Receiver<bool>,
+}
+
+impl Signals {
+    /// Takes the signals over from the system's defaults. To be called before anything that a
+    /// signal should not tear.
+    ///
+    /// The second signal ends the process with exit code 1, whatever it is doing: the task that
+    /// waits for it depends on no other.
+    pub(crate) fn take_over() -> Result<Self, Failure> {
+        survive_file_size_limit()?;
+        let mut terminate = listen(SignalKind::terminate())?;
+        let mut interrupt = listen(SignalKind::interrupt())?;
+        let (asked, stop) = watch::channel(false);
+        tokio::spawn(async move {
+            let name = next(&mut terminate, &mut interrupt).await;
+            tracing::info!(signal = name, "stopping: a second signal stops at once");
+            asked.send_replace(true);
+            let name = next(&mut terminate, &mut interrupt).await;
+            tracing::warn!(signal = name, "stopped at once: connections may have been cut off");
+            tokio::time::sleep(LAST_LINE).await;
+            process::exit(1);
+        });
+        Ok(Self { stop })
+    }
+
+    /// Resolves at the first signal, also if it came before.
+    pub(crate) async fn stop(mut self) {
+        if self.stop.wait_for(|asked| *asked).await.is_err() {
+            // Nobody watches for signals any more, so none can ask for a stop.
+            future::pending::<()>().await;
+        }
+    }
+}
+
+/// Turns a write beyond the limit on the size of files into an error of that write: by default
+/// SIGXFSZ kills the process. The handler stays for the life of the process.
+pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
+    /// On Linux and on the BSDs, except on the MIPS processor.
+    const SIGXFSZ: i32 = 25;
+    listen(SignalKind::from_raw(SIGXFSZ)).map(drop)
+}
+
+fn listen(kind: SignalKind) -> Result<Signal, Failure> {
+    let failed = |error: io::Error| Failure::runtime(format!("cannot listen to signals: {error}"));
+    signal(kind).map_err(failed)
+}
+
+async fn next(terminate: &mut Signal, interrupt: &mut Signal) -> &'static str {
+    tokio::select! {
+        _ = terminate.recv() => "SIGTERM",
+        _ = interrupt.recv() => "SIGINT",
+    }
+}
