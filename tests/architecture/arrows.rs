@@ -1,0 +1,128 @@
+//! Who may depend on whom.
+
+use cargo_metadata::DependencyKind;
+
+use crate::WORKSPACE;
+
+/// One package names another as a dependency.
+struct Arrow {
+    from: String,
+    to: String,
+    /// Needed by tests and examples alone.
+    dev: bool,
+}
+
+fn arrow(from: &str, to: &str, dev: bool) -> Arrow {
+    Arrow { from: from.to_owned(), to: to.to_owned(), dev }
+}
+
+fn arrows() -> Vec<Arrow> {
+    let packages = WORKSPACE.workspace_packages();
+    let arrows = packages.iter().flat_map(|package| {
+        let dependencies = package.dependencies.iter();
+        dependencies.map(|dependency| {
+            arrow(&package.name, &dependency.name, dependency.kind == DependencyKind::Development)
+        })
+    });
+    arrows.collect()
+}
+
+/// Our packages with those of ours that each may know. A package that is not here may know none.
+const OURS: [(&str, &[&str]); 7] = [
+    ("petstore-domain", &[]),
+    ("petstore-memory", &["petstore-domain"]),
+    ("petstore-sqlite", &["petstore-domain"]),
+    ("petstore-postgres", &["petstore-domain"]),
+    ("petstore-conformance", &["petstore-domain"]),
+    ("petstore-http", &["petstore-domain"]),
+    (
+        "petstore",
+        &[
+            "petstore-domain",
+            "petstore-memory",
+            "petstore-sqlite",
+            "petstore-postgres",
+            "petstore-conformance",
+            "petstore-http",
+        ],
+    ),
+];
+
+/// What every test may use besides: the fake, and the contract that adapters run.
+const FOR_TESTS: [&str; 3] = ["petstore-domain", "petstore-memory", "petstore-conformance"];
+
+/// What the domain must not know: I/O, a runtime, a wire format, a protocol.
+const NOT_IN_DOMAIN: [&str; 5] = ["tokio", "serde", "serde_json", "http", "tracing"];
+
+/// Libraries that one package alone may name.
+const ONLY_IN: [(&str, &str); 4] = [
+    ("hyper", "petstore-http"),
+    ("http-body", "petstore-http"),
+    ("rusqlite", "petstore-sqlite"),
+    ("tokio-postgres", "petstore-postgres"),
+];
+
+fn forbidden(arrows: &[Arrow]) -> Vec<String> {
+    let wrong = arrows.iter().filter(|arrow| !is_allowed(arrow));
+    wrong.map(|Arrow { from, to, .. }| format!("{from} -> {to}")).collect()
+}
+
+fn is_allowed(Arrow { from, to, dev }: &Arrow) -> bool {
+    if to.starts_with("petstore") {
+        let own = OURS.iter().find(|(name, _)| name == from).map_or(&[][..], |(_, known)| *known);
+        return own.contains(&to.as_str()) || (*dev && FOR_TESTS.contains(&to.as_str()));
+    }
+    if *dev {
+        return true;
+    }
+    let reserved = ONLY_IN.iter().find(|(library, _)| to.starts_with(library));
+    let elsewhere = reserved.is_some_and(|(_, owner)| owner != from);
+    let unworldly = from == "petstore-domain" && NOT_IN_DOMAIN.contains(&to.as_str());
+    !elsewhere && !unworldly
+}
+
+#[test]
+fn every_arrow_is_allowed() {
+    let arrows = arrows();
+    assert!(!arrows.is_empty());
+    assert_eq!(forbidden(&arrows), [""; 0]);
+}
+
+#[test]
+fn a_forbidden_arrow_is_reported() {
+    for (from, to, dev) in [
+        ("petstore-domain", "petstore-memory", false),
+        ("petstore-domain", "petstore-http", true),
+        ("petstore-domain", "tokio", false),
+        ("petstore-domain", "serde", false),
+        ("petstore-domain", "hyper", false),
+        ("petstore-domain", "http", false),
+        ("petstore-domain", "rusqlite", false),
+        ("petstore-memory", "petstore-sqlite", false),
+        ("petstore-sqlite", "petstore-memory", false),
+        ("petstore-http", "petstore-sqlite", false),
+        ("petstore-http", "petstore-sqlite", true),
+        ("petstore-http", "petstore", false),
+        ("petstore", "hyper", false),
+        ("petstore", "hyper-util", false),
+        ("petstore", "rusqlite", false),
+        ("petstore-newcomer", "petstore-domain", false),
+    ] {
+        assert_eq!(forbidden(&[arrow(from, to, dev)]), [format!("{from} -> {to}")]);
+    }
+}
+
+#[test]
+fn an_allowed_arrow_is_not_reported() {
+    for (from, to, dev) in [
+        ("petstore-memory", "petstore-domain", false),
+        ("petstore-domain", "petstore-memory", true),
+        ("petstore-domain", "tokio", true),
+        ("petstore-http", "hyper-util", false),
+        ("petstore-sqlite", "rusqlite", false),
+        ("petstore", "rusqlite", true),
+        ("petstore", "petstore-http", false),
+    ] {
+        assert_eq!(forbidden(&[arrow(from, to, dev)]), [""; 0], "{from} -> {to}");
+    }
+}

@@ -1,0 +1,97 @@
+//! Where things lie, and what every manifest says.
+
+use std::fs;
+
+use crate::{WORKSPACE, path, text};
+
+/// What lies at the top beside the few things that may. Names that begin with a dot may.
+fn strangers(names: &[&str]) -> Vec<String> {
+    let known = ["Cargo.toml", "Cargo.lock", "crates", "tests", "docs", "README.md", "target"];
+    let strange = names.iter().filter(|name| !name.starts_with('.') && !known.contains(name));
+    strange.map(|name| (*name).to_owned()).collect()
+}
+
+/// Dependencies of the workspace that are not ours and come without the reason for them.
+fn unexplained(manifest: &str) -> Vec<String> {
+    let dependencies = section(manifest, "[workspace.dependencies]");
+    let declared = dependencies.iter().filter(|line| line.contains('=') && !line.starts_with('#'));
+    let others = declared.filter(|line| !line.contains("path = "));
+    let bare = others.filter(|line| {
+        let reason = line.split_once(" # ").map_or("", |(_, reason)| reason.trim());
+        reason.is_empty()
+    });
+    bare.map(|line| (*line).to_owned()).collect()
+}
+
+/// Whether a manifest takes the lints of the workspace.
+fn inherits_lints(manifest: &str) -> bool {
+    section(manifest, "[lints]").contains(&"workspace = true")
+}
+
+/// Whether a plain `cargo test` would skip some packages without a word.
+fn has_default_members(manifest: &str) -> bool {
+    section(manifest, "[workspace]").iter().any(|line| line.starts_with("default-members"))
+}
+
+fn section<'a>(manifest: &'a str, title: &str) -> Vec<&'a str> {
+    let lines = manifest.lines().skip_while(|line| *line != title).skip(1);
+    lines.take_while(|line| !line.starts_with('[')).collect()
+}
+
+#[test]
+fn the_top_level_holds_what_it_should() {
+    let entries = fs::read_dir(path("")).unwrap();
+    let names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> = names.iter().map(|name| name.to_str().unwrap()).collect();
+    assert!(names.contains(&"Cargo.toml"));
+    assert_eq!(strangers(&names), [""; 0]);
+    assert_eq!(strangers(&[".ci", "crates", "src", "Makefile"]), ["src", "Makefile"]);
+}
+
+#[test]
+fn every_dependency_has_its_reason() {
+    let manifest = text("Cargo.toml");
+    assert!(section(&manifest, "[workspace.dependencies]").len() > 10);
+    assert_eq!(unexplained(&manifest), [""; 0]);
+
+    let bare = "[workspace.dependencies]\n# Ours.\na = { path = \"a\" }\n\
+        b = \"1\" # tells the time\nc = \"1\"\nd = \"1\" # \n\n[workspace.lints.rust]\ne = \"1\"\n";
+    assert_eq!(unexplained(bare), ["c = \"1\"", "d = \"1\" # "]);
+}
+
+#[test]
+fn every_package_takes_the_lints_of_the_workspace() {
+    let packages = WORKSPACE.workspace_packages();
+    assert!(packages.len() >= 5);
+    for package in packages {
+        let manifest = fs::read_to_string(&package.manifest_path).unwrap();
+        assert!(inherits_lints(&manifest), "{}", package.name);
+    }
+    assert!(!inherits_lints("[lints.rust]\nworkspace = true\n"));
+    assert!(!inherits_lints("[lints]\n\n[package]\nworkspace = true\n"));
+}
+
+#[test]
+fn a_plain_cargo_test_skips_no_package() {
+    assert!(!has_default_members(&text("Cargo.toml")));
+    assert!(has_default_members("[workspace]\nmembers = []\ndefault-members = [\"a\"]\n"));
+}
+
+#[test]
+fn no_package_is_called_http() {
+    let packages = WORKSPACE.workspace_packages();
+    assert!(packages.iter().all(|package| package.name.as_str() != "http"));
+}
+
+#[test]
+fn a_package_has_the_prefix_and_its_folder_does_not() {
+    for package in WORKSPACE.workspace_packages() {
+        let folder = package.manifest_path.parent().unwrap().file_name().unwrap();
+        let expected = match folder {
+            "app" => "petstore".to_owned(),
+            other => format!("petstore-{other}"),
+        };
+        assert_eq!(package.name.as_str(), expected);
+        assert!(package.manifest_path.starts_with(path("crates")));
+    }
+}

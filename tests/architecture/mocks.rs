@@ -1,0 +1,95 @@
+//! Mocks are in no release build.
+//!
+//! Held on the manifests, because cargo unifies the features of what it builds together: the
+//! resolved graph of a test run has the mocks, whoever asked for them.
+
+use cargo_metadata::{DependencyKind, Package};
+
+use crate::WORKSPACE;
+
+/// Who asks for what, as far as mocks go.
+struct Wish {
+    package: String,
+    dependency: String,
+    optional: bool,
+    features: Vec<String>,
+}
+
+fn wishes(packages: &[&Package]) -> Vec<Wish> {
+    let wishes = packages.iter().flat_map(|package| {
+        let released = package
+            .dependencies
+            .iter()
+            .filter(|dependency| dependency.kind != DependencyKind::Development);
+        released.map(|dependency| Wish {
+            package: package.name.to_string(),
+            dependency: dependency.name.clone(),
+            optional: dependency.optional,
+            features: dependency.features.clone(),
+        })
+    });
+    wishes.collect()
+}
+
+/// What brings mocks into a release build by way of a dependency.
+fn mocking_dependencies(wishes: &[Wish]) -> Vec<String> {
+    let mocking = wishes.iter().filter(|wish| {
+        let allowed = wish.package == "petstore-domain" && wish.optional;
+        let asks = wish.features.iter().any(|feature| feature == "mocks");
+        (wish.dependency == "mockall" && !allowed) || asks
+    });
+    mocking.map(|wish| format!("{} -> {}", wish.package, wish.dependency)).collect()
+}
+
+/// What brings mocks in by way of a feature: `(package, feature, what it enables)`. The feature
+/// `mocks` of the domain alone may, and nothing may enable that one.
+fn mocking_features(features: &[(&str, &str, &str)]) -> Vec<String> {
+    let mocking = features.iter().filter(|(package, feature, enables)| {
+        let own = *package == "petstore-domain" && *feature == "mocks";
+        let mocks = enables.contains("mock") || *enables == "mocks";
+        mocks && !own
+    });
+    mocking.map(|(package, feature, enables)| format!("{package}: {feature} = {enables}")).collect()
+}
+
+#[test]
+fn no_release_build_has_mocks() {
+    let packages = WORKSPACE.workspace_packages();
+    assert_eq!(mocking_dependencies(&wishes(&packages)), [""; 0]);
+
+    let features = packages.iter().flat_map(|package| {
+        package.features.iter().flat_map(|(feature, enabled)| {
+            enabled
+                .iter()
+                .map(|enables| (package.name.as_str(), feature.as_str(), enables.as_str()))
+        })
+    });
+    let features: Vec<_> = features.collect();
+    assert!(features.contains(&("petstore-domain", "mocks", "dep:mockall")));
+    assert_eq!(mocking_features(&features), [""; 0]);
+}
+
+#[test]
+fn a_way_for_mocks_into_a_release_build_is_reported() {
+    let wish = |package: &str, dependency: &str, optional, features: &[&str]| Wish {
+        package: package.to_owned(),
+        dependency: dependency.to_owned(),
+        optional,
+        features: features.iter().map(|&feature| feature.to_owned()).collect(),
+    };
+    let allowed = wish("petstore-domain", "mockall", true, &[]);
+    let forbidden = [
+        wish("petstore-domain", "mockall", false, &[]),
+        wish("petstore-http", "mockall", true, &[]),
+        wish("petstore-http", "petstore-domain", false, &["mocks"]),
+    ];
+    assert_eq!(mocking_dependencies(&[allowed]), [""; 0]);
+    assert_eq!(mocking_dependencies(&forbidden).len(), forbidden.len());
+
+    let forbidden = [
+        ("petstore-domain", "default", "mocks"),
+        ("petstore", "default", "petstore-domain/mocks"),
+        ("petstore-http", "mocks", "dep:mockall"),
+    ];
+    assert_eq!(mocking_features(&forbidden).len(), forbidden.len());
+}

@@ -1,0 +1,153 @@
+//! Stopping: what has begun is finished, nothing new begins, and it ends.
+
+use std::time::Duration;
+
+use crate::support::{
+    catalogue::{everything, pet},
+    raw::{Raw, head, post},
+    server::{Launch, Server},
+    store::Store,
+    wait,
+};
+
+/// A connection on which the first half of a request has arrived, and the other half.
+fn half_way(server: &Server) -> (Raw, String) {
+    let mut raw = server.raw();
+    let length = pet("half").to_string().len();
+    let asks = format!(
+        "content-type: application/json\r\ncontent-length: {length}\r\nexpect: 100-continue\r\n"
+    );
+    raw.send(head("POST", "/v1/pets", &asks));
+    // The server asks for the body, so the head has arrived.
+    assert_eq!(raw.any_answer(false).status, 100);
+    let body = pet("half").to_string();
+    raw.send(&body[..10]);
+    (raw, body[10..].to_owned())
+}
+
+/// A connection that has been used and is idle.
+fn idle(server: &Server) -> Raw {
+    let mut raw = server.raw();
+    raw.send(head("GET", "/readyz", ""));
+    raw.answer("GET", "/readyz").is(200);
+    raw
+}
+
+#[test]
+fn a_request_that_has_begun_is_answered() {
+    for signal in ["TERM", "INT"] {
+        let store = Store::sqlite();
+        let mut server = Launch::on(&store).start();
+        let (mut raw, rest) = half_way(&server);
+        server.signal(signal);
+        wait::until("new connections are refused", || !server.takes_connections());
+        raw.send(rest);
+        let answer = raw.answer("POST", "/v1/pets").is(201);
+        assert_eq!(answer.header("connection"), Some("close"), "{answer:?}");
+        raw.is_closed();
+        assert_eq!(server.exit(), Some(0), "{}", server.log());
+
+        let server = Launch::on(&store).start();
+        assert_eq!(everything(&server.client()), [answer.json()]);
+    }
+}
+
+#[test]
+fn an_idle_server_stops_at_once() {
+    let (_store, mut server) = Server::fresh();
+    let mut connections = [idle(&server), idle(&server)];
+    server.signal("TERM");
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+    for raw in &mut connections {
+        raw.is_closed();
+    }
+}
+
+#[test]
+fn a_draining_server_is_not_ready_but_answers() {
+    for target in ["/readyz", "/livez", "/v1/pets"] {
+        let (_store, mut server) = Server::fresh();
+        let (_half, _rest) = half_way(&server);
+        let mut raw = idle(&server);
+        server.signal("TERM");
+        // An idle connection is kept for a while, so that who looks can see.
+        wait::until("new connections are refused", || !server.takes_connections());
+        raw.send(head("GET", target, ""));
+        let answer = raw.answer("GET", target);
+        assert_eq!(answer.header("connection"), Some("close"), "{answer:?}");
+        if target == "/readyz" {
+            answer.refuses(503, "unavailable");
+        } else {
+            answer.is(200);
+        }
+        raw.is_closed();
+        server.kill();
+    }
+}
+
+#[test]
+fn a_second_signal_stops_at_once() {
+    let store = Store::sqlite();
+    let mut server = Launch::on(&store)
+        .flag("--shutdown-grace", "10m")
+        .flag("--body-timeout", "10m")
+        .flag("--request-timeout", "10m")
+        .start();
+    let (mut raw, _rest) = half_way(&server);
+    server.signal("TERM");
+    wait::until("new connections are refused", || !server.takes_connections());
+    server.signal("TERM");
+    assert_ne!(server.exit(), Some(0), "{}", server.log());
+    raw.rest();
+}
+
+#[test]
+fn the_grace_bounds_the_drain() {
+    let store = Store::sqlite();
+    let mut server = Launch::on(&store)
+        .flag("--shutdown-grace", "300ms")
+        .flag("--body-timeout", "10m")
+        .flag("--request-timeout", "10m")
+        .start();
+    let (mut raw, _rest) = half_way(&server);
+    let mut silent = server.raw();
+    server.signal("TERM");
+    let code = server.exit();
+    assert!(code == Some(0) || code == Some(1), "{code:?}: {}", server.log());
+    raw.rest();
+    silent.is_closed();
+    let server = Launch::on(&store).start();
+    assert!(everything(&server.client()).is_empty());
+}
+
+#[test]
+fn what_is_pipelined_before_the_signal_is_answered() {
+    let (_store, mut server) = Server::fresh();
+    let mut raw = idle(&server);
+    raw.send(post(&pet("one").to_string()).repeat(20));
+    raw.answer("POST", "/v1/pets").is(201);
+    server.signal("TERM");
+    // At least the one under way; each that is answered is answered whole.
+    let mut rest = String::from_utf8(raw.rest()).unwrap();
+    rest.retain(|c| c != '\r');
+    for answer in rest.split("HTTP/1.1 ").skip(1) {
+        assert!(answer.starts_with("201 ") && answer.ends_with('}'), "{answer}");
+    }
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+}
+
+#[test]
+fn a_stop_is_no_kill_for_the_store() {
+    let (store, server) = Server::fresh();
+    server.client().add(&pet("kept")).send().is(201);
+    server.stop();
+    let left: Vec<_> = std::fs::read_dir(store.folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["petstore.db"], "the write-ahead log was folded into the store");
+    let start = std::time::Instant::now();
+    let server = Launch::on(&store).start();
+    assert_eq!(everything(&server.client()).len(), 1);
+    assert!(start.elapsed() < Duration::from_mins(1));
+}

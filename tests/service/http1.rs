@@ -1,0 +1,167 @@
+//! HTTP/1.1 on the wire: framing, connections, and what is not HTTP.
+
+use crate::support::{
+    KEY,
+    answer::Answer,
+    catalogue::pet,
+    raw::{Raw, head, post},
+    shared,
+};
+
+const AUTHORISED: &str = "authorization: Bearer black-box-suite-0123456789\r\n";
+
+/// Sends what is no request; a bare refusal comes, and the end of the connection.
+fn refused_bare(bytes: &[u8], status: u16) {
+    let mut raw = shared::server().raw();
+    raw.send(bytes);
+    let refusal = raw.any_answer(false);
+    assert_eq!(refusal.status, status, "{refusal:?}");
+    assert!(refusal.body.is_empty(), "{refusal:?}");
+    raw.is_closed();
+}
+
+/// Sends a request whose framing is contradictory; a refusal with a body comes, and the end.
+fn refused_in_words(request: &str) {
+    let mut raw = shared::server().raw();
+    raw.send(request);
+    let refusal = raw.answer("", "").refuses(400, "invalid_request");
+    assert_eq!(refusal.header("connection"), Some("close"), "{request}: {refusal:?}");
+    raw.is_closed();
+}
+
+#[test]
+fn a_request_names_its_host_once() {
+    refused_in_words(&format!("GET /v1/pets HTTP/1.1\r\n{AUTHORISED}\r\n"));
+    refused_in_words(&format!("GET /v1/pets HTTP/1.1\r\nhost: a\r\nhost: a\r\n{AUTHORISED}\r\n"));
+    refused_in_words("GET /livez HTTP/1.1\r\n\r\n");
+}
+
+#[test]
+fn a_body_has_one_framing() {
+    for both in [
+        "content-length: 5\r\ntransfer-encoding: chunked\r\n",
+        "transfer-encoding: chunked\r\ncontent-length: 5\r\n",
+    ] {
+        let more = format!("content-type: application/json\r\n{both}");
+        refused_in_words(&(head("POST", "/v1/pets", &more) + "0\r\n\r\n"));
+    }
+}
+
+#[test]
+fn what_is_not_http_is_refused_bare() {
+    for bytes in [
+        &b"hello\r\n\r\n"[..],
+        b"GET /v1/pets\r\n\r\n",
+        b"GET /v1/pets HTTP/3.0\r\nhost: a\r\n\r\n",
+        b"GET /a b HTTP/1.1\r\nhost: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: a\r\nno colon\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: a\r\nx : y\r\n\r\n",
+        b"GET / HTTP/1.1\r\nhost: a\r\nx: \0\r\n\r\n",
+        b"POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: five\r\n\r\n",
+        b"POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: -1\r\n\r\n",
+        b"POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
+    ] {
+        refused_bare(bytes, 400);
+    }
+}
+
+#[test]
+fn a_head_that_is_too_large_is_refused_bare() {
+    // The limit is 64 KiB; what arrives with the last bytes below it may be as much again.
+    let large = format!("GET /livez HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "y".repeat(200_000));
+    refused_bare(large.as_bytes(), 431);
+
+    let mut raw = shared::server().raw();
+    raw.send(head("GET", "/livez", &format!("x: {}\r\n", "y".repeat(32_000))));
+    raw.answer("GET", "/livez").is(200);
+}
+
+#[test]
+fn an_absurd_length_is_too_large_or_invalid() {
+    let more = format!("content-type: application/json\r\ncontent-length: {}\r\n", 1_u64 << 63);
+    let mut raw = shared::server().raw();
+    raw.send(head("POST", "/v1/pets", &more));
+    let refusal = raw.any_answer(false);
+    assert!([400, 413].contains(&refusal.status), "{refusal:?}");
+}
+
+#[test]
+fn a_chunk_that_is_none_is_refused_and_adds_nothing() {
+    let more = "content-type: application/json\r\ntransfer-encoding: chunked\r\n";
+    let server = shared::server();
+    let mut raw = server.raw();
+    raw.send(head("POST", "/v1/pets", more) + "zz\r\n{}\r\n0\r\n\r\n");
+    let refusal = raw.any_answer(false);
+    assert_eq!(refusal.status, 400, "{refusal:?}");
+    raw.is_closed();
+    server.client().get("/livez").send().is(200);
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    let mut raw = shared::server().raw();
+    let name = "pipelined";
+    let requests = [
+        head("GET", "/livez", ""),
+        post(&pet(name).to_string()),
+        head("GET", "/v1/pets/0", ""),
+        head("HEAD", "/v1/pets", ""),
+        head("GET", "/nope", ""),
+    ];
+    raw.send(requests.concat());
+    raw.answer("GET", "/livez").is(200);
+    assert_eq!(raw.answer("POST", "/v1/pets").is(201).json()["name"], name);
+    raw.answer("GET", "/v1/pets/0").is(404);
+    raw.answer("HEAD", "/v1/pets").is(200);
+    raw.answer("GET", "/nope").is(404);
+}
+
+#[test]
+fn a_refusal_of_a_whole_request_keeps_the_connection() {
+    let mut raw = shared::server().raw();
+    for _ in 0..3 {
+        raw.send(post("{"));
+        raw.answer("POST", "/v1/pets").refuses(400, "invalid_json");
+        raw.send(post("{}").replace(KEY, "wrong-key-wrong-key"));
+        raw.answer("POST", "/v1/pets").refuses(401, "unauthorized");
+        raw.send(post("{}").replace("application/json", "text/plain"));
+        raw.answer("POST", "/v1/pets").refuses(415, "unsupported_media_type");
+    }
+}
+
+#[test]
+fn a_client_can_ask_for_the_end_of_the_connection() {
+    let ends = |raw: &mut Raw| -> Answer {
+        let answer = raw.any_answer(false);
+        raw.is_closed();
+        answer.is(200)
+    };
+    let mut raw = shared::server().raw();
+    raw.send(head("GET", "/livez", "connection: close\r\n"));
+    ends(&mut raw);
+}
+
+#[test]
+fn http_1_0_needs_no_host() {
+    let mut raw = shared::server().raw();
+    raw.send("GET /livez HTTP/1.0\r\n\r\n");
+    let text = String::from_utf8(raw.rest()).unwrap();
+    assert!(text.starts_with("HTTP/1.0 200 ") || text.starts_with("HTTP/1.1 200 "), "{text}");
+}
+
+#[test]
+fn a_bit_by_bit_request_is_a_request() {
+    let mut raw = shared::server().raw();
+    for byte in post(&pet("trickled").to_string()).bytes() {
+        raw.send([byte]);
+    }
+    raw.answer("POST", "/v1/pets").is(201);
+}
+
+#[test]
+fn the_target_may_be_absolute() {
+    let mut raw = shared::server().raw();
+    raw.send(head("GET", "http://petstore/v1/pets?limit=1", ""));
+    raw.answer("GET", "/v1/pets?limit=1").is(200);
+}

@@ -1,0 +1,58 @@
+//! HTTP/2 with prior knowledge, on the same port.
+
+use std::{collections::HashSet, thread};
+
+use crate::support::{
+    catalogue::{add, everything, id_of, pet, walk},
+    server::Server,
+    shared,
+};
+
+#[test]
+fn every_operation_works_over_http_2() {
+    for server in shared::each_store() {
+        let client = server.http2();
+        let answer = client.add(&pet("h2")).send().is(201);
+        let id = id_of(&answer.json());
+        assert_eq!(answer.must("location"), format!("/v1/pets/{id}"));
+        let found = client.get(&format!("/v1/pets/{id}")).send().is(200);
+        assert_eq!(found.json(), answer.json());
+        assert!(walk(&client, "/v1/pets?limit=100").concat().contains(&answer.json()));
+        client.head("/v1/pets").send().is(200);
+        client.options("/v1/pets").send().is(204);
+        client.get("/readyz").anonymous().send().is(200);
+    }
+}
+
+#[test]
+fn every_refusal_works_over_http_2() {
+    let client = shared::server().http2();
+    client.get("/v1/pets").anonymous().send().refuses(401, "unauthorized");
+    client.add(&pet("h2")).key("wrong-key-wrong-key").send().refuses(401, "unauthorized");
+    client.get("/v1/pets/abc").send().refuses(404, "pet_not_found");
+    client.get("/v1/nope").send().refuses(404, "route_not_found");
+    client.call("DELETE", "/v1/pets").send().refuses(405, "method_not_allowed");
+    client.post("/v1/pets", "{").send().refuses(400, "invalid_json");
+    let plain = client.post("/v1/pets", "{").content_type("text/plain");
+    plain.send().refuses(415, "unsupported_media_type");
+    client.get("/v1/store/orders").send().refuses(501, "not_implemented");
+    // Larger than what may be under way at once: the refusal comes while the client still sends.
+    let large = vec![b' '; 1 << 20];
+    client.post("/v1/pets", large.as_slice()).send().refuses(413, "body_too_large");
+    client.post("/v1/pets", large).anonymous().send().refuses(401, "unauthorized");
+}
+
+#[test]
+fn a_hundred_streams_at_once_are_served() {
+    let (_store, server) = Server::fresh();
+    let client = server.http2();
+    add(&client, &pet("first"));
+    let one = |n: usize| id_of(&add(&client, &pet(&format!("n{n}"))));
+    let ids: HashSet<i64> = thread::scope(|scope| {
+        let one = &one;
+        let threads: Vec<_> = (0..100).map(|n| scope.spawn(move || one(n))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(ids.len(), 100);
+    assert_eq!(everything(&client).len(), 101);
+}

@@ -1,0 +1,171 @@
+//! `Idempotency-Key`: adding an animal at most once.
+
+use std::{collections::HashSet, thread};
+
+use serde_json::json;
+
+use crate::support::{
+    answer::Answer,
+    catalogue::{everything, id_of, pet},
+    client::{Call, Client},
+    server::{Launch, Server},
+    shared,
+    store::Store,
+};
+
+fn add(client: &Client, name: &str, key: &str) -> Call {
+    client.add(&pet(name)).header("idempotency-key", key)
+}
+
+#[track_caller]
+fn is_replay(answer: &Answer, first: &Answer) {
+    assert_eq!(answer.status, 201, "{answer:?}");
+    assert_eq!(answer.must("idempotency-replayed"), "true");
+    assert_eq!(answer.body, first.body);
+    assert_eq!(answer.must("location"), first.must("location"));
+}
+
+fn count(client: &Client, name: &str) -> usize {
+    everything(client).iter().filter(|pet| pet["name"] == name).count()
+}
+
+#[test]
+fn a_repeat_gets_the_first_answer_and_adds_nothing() {
+    for server in shared::each_store() {
+        let client = server.client();
+        let name = format!("repeat of {}", server.pid());
+        let first = add(&client, &name, &name.replace(' ', "-")).send().is(201);
+        assert_eq!(first.header("idempotency-replayed"), None);
+        for client in [server.client(), server.http2()] {
+            is_replay(&add(&client, &name, &name.replace(' ', "-")).send(), &first);
+        }
+        assert_eq!(count(&client, &name), 1);
+    }
+}
+
+#[test]
+fn quotes_around_a_key_do_not_count() {
+    let (_store, server) = Server::fresh();
+    let client = server.client();
+    let first = add(&client, "bare", "k-1").send().is(201);
+    is_replay(&add(&client, "bare", "\"k-1\"").send(), &first);
+    let first = add(&client, "quoted", "\"k-2\"").send().is(201);
+    is_replay(&add(&client, "quoted", "k-2").send(), &first);
+}
+
+#[test]
+fn the_same_animal_written_otherwise_is_the_same() {
+    let (_store, server) = Server::fresh();
+    let client = server.client();
+    let post = |body: &str| client.post("/v1/pets", body).header("idempotency-key", "k").send();
+    let first = post(r#"{"name":"Rex","categoryId":1,"status":"sold"}"#).is(201);
+    is_replay(&post(r#" {"status": "sold", "categoryId": 1, "name": "\u0052ex"} "#), &first);
+    for other in [
+        r#"{"name":"rex","categoryId":1,"status":"sold"}"#,
+        r#"{"name":"Rex","categoryId":2,"status":"sold"}"#,
+        r#"{"name":"Rex","categoryId":1,"status":"pending"}"#,
+        r#"{"name":"Rex","categoryId":1}"#,
+    ] {
+        post(other).refuses(422, "idempotency_key_reused");
+    }
+    assert_eq!(everything(&client).len(), 1);
+    is_replay(&post(r#"{"name":"Rex","categoryId":1,"status":"sold"}"#), &first);
+}
+
+#[test]
+fn the_key_of_another_caller_is_another_key() {
+    let (store, server) = Server::fresh();
+    let other = store.new_key("other");
+    let client = server.client();
+    let first = add(&client, "Rex", "k").send().is(201);
+    let second = add(&client, "Rex", "k").key(&other).send().is(201);
+    assert_eq!(second.header("idempotency-replayed"), None);
+    assert_ne!(first.body, second.body);
+    let third = add(&client, "Other", "k").send();
+    third.refuses(422, "idempotency_key_reused");
+    is_replay(&add(&client, "Rex", "k").key(&other).send(), &second);
+}
+
+#[test]
+fn a_key_is_case_sensitive_and_any_visible_ascii() {
+    let client = shared::server().client();
+    let longest = "k".repeat(255);
+    let keys =
+        ["a", "A", "!~", "a\"b", "{}<>@,;:\\/[]?=", &longest, &format!("\"{}\"", "q".repeat(255))];
+    let ids: HashSet<_> =
+        keys.map(|key| id_of(&add(&client, "keyed", key).send().is(201).json())).into();
+    assert_eq!(ids.len(), keys.len());
+}
+
+#[test]
+fn a_malformed_key_is_refused() {
+    let client = shared::server().client();
+    let (long, quoted) = ("k".repeat(256), format!("\"{}\"", "k".repeat(256)));
+    for key in ["", "\"\"", "\"", "\"a", "a\"", "a b", "a\tb", "é", &long, &quoted] {
+        let refusal = add(&client, "malformed", key).send();
+        refusal.refuses(400, "invalid_idempotency_key");
+    }
+    let twice = add(&client, "malformed", "a").header("idempotency-key", "b");
+    twice.send().refuses(400, "invalid_idempotency_key");
+    assert_eq!(count(&client, "malformed"), 0);
+}
+
+#[test]
+fn a_refused_body_uses_nothing_up() {
+    let (_store, server) = Server::fresh();
+    let client = server.client();
+    let bad = client.post("/v1/pets", "{}").header("idempotency-key", "k");
+    bad.send().refuses(400, "invalid_pet");
+    let first = add(&client, "good", "k").send().is(201);
+    assert_eq!(first.header("idempotency-replayed"), None);
+    // Nor is a bad body a repeat of a good one.
+    let bad = client.post("/v1/pets", "{}").header("idempotency-key", "k");
+    bad.send().refuses(400, "invalid_pet");
+    is_replay(&add(&client, "good", "k").send(), &first);
+}
+
+#[test]
+fn a_record_outlives_a_restart() {
+    let (store, server) = Server::fresh();
+    let first = add(&server.client(), "Rex", "k").send().is(201);
+    server.stop();
+    let server = Launch::on(&store).start();
+    is_replay(&add(&server.client(), "Rex", "k").send(), &first);
+    let other = add(&server.client(), "Max", "k").send();
+    other.refuses(422, "idempotency_key_reused");
+}
+
+#[test]
+fn many_at_once_are_one_animal_for_all() {
+    for store in [Store::sqlite(), Store::at("memory:")] {
+        let server = Launch::on(&store).start();
+        let client = server.client();
+        let answers: Vec<Answer> = thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..64).map(|_| scope.spawn(|| add(&client, "race", "k").send().is(201))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(answers.iter().all(|answer| answer.body == answers[0].body));
+        let first = |answer: &&Answer| answer.header("idempotency-replayed").is_none();
+        assert_eq!(answers.iter().filter(first).count(), 1);
+        assert_eq!(everything(&client).len(), 1);
+    }
+}
+
+#[test]
+fn a_race_of_two_bodies_has_one_winner() {
+    let (_store, server) = Server::fresh();
+    let client = server.client();
+    let statuses: Vec<u16> = thread::scope(|scope| {
+        let client = &client;
+        let send = |n: i32| {
+            let body = json!({"name": "race", "categoryId": n % 2});
+            client.add(&body).header("idempotency-key", "k").send().status
+        };
+        let threads: Vec<_> = (0..16).map(|n| scope.spawn(move || send(n))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 8, "{statuses:?}");
+    assert_eq!(statuses.iter().filter(|status| **status == 422).count(), 8, "{statuses:?}");
+    assert_eq!(everything(&client).len(), 1);
+}

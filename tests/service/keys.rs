@@ -1,0 +1,158 @@
+//! API keys: made, shown, rolled and taken away while the server runs.
+//!
+//! A change is honoured within one second. [`NOISE`] is what a slow and shared machine may add.
+
+use std::time::Duration;
+
+use crate::support::{
+    client::Client,
+    server::{Launch, Server},
+    store::Store,
+    wait,
+};
+
+const NOISE: Duration = Duration::from_secs(3);
+
+fn status(client: &Client, key: &str) -> u16 {
+    client.get("/v1/pets").key(key).send().status
+}
+
+/// Holds that the answer to `key` becomes `wanted` within one second.
+#[track_caller]
+fn soon(client: &Client, key: &str, wanted: u16) {
+    let limit = Duration::from_secs(1) + NOISE;
+    wait::within(limit, "the server honours the change", || status(client, key) == wanted);
+}
+
+#[test]
+fn a_key_has_the_documented_form_and_stands_alone() {
+    let store = Store::sqlite();
+    let out = store.keys(&["create", "web"]).succeeds();
+    let key = out.strip_suffix('\n').unwrap();
+    let body = key.strip_prefix("pst_").unwrap();
+    assert_eq!(body.len(), 32 + 6);
+    assert!(body.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{key}");
+    assert_ne!(store.new_key("other"), key);
+}
+
+#[test]
+fn a_new_key_opens_a_running_server() {
+    let (store, server) = Server::fresh();
+    let client = server.client();
+    for n in 0..3 {
+        let key = store.new_key(&format!("new-{n}"));
+        soon(&client, &key, 200);
+    }
+}
+
+#[test]
+fn a_revoked_key_is_refused_by_name_or_identifier() {
+    let (store, server) = Server::fresh();
+    let client = server.client();
+    let (first, second) = (store.new_key("first"), store.new_key("second"));
+    soon(&client, &first, 200);
+    soon(&client, &second, 200);
+
+    store.keys(&["revoke", "first"]).succeeds();
+    soon(&client, &first, 401);
+    assert_eq!(status(&client, &second), 200);
+    store.keys(&["revoke", "2"]).succeeds();
+    soon(&client, &second, 401);
+    // Their names are free again.
+    let third = store.new_key("first");
+    soon(&client, &third, 200);
+    assert_eq!(status(&client, &first), 401);
+}
+
+#[test]
+fn a_key_expires_by_itself() {
+    let (store, server) = Server::fresh();
+    let client = server.client();
+    let brief = store.keys(&["create", "brief", "--expires", "3s"]).succeeds();
+    let long = store.keys(&["create", "long", "--expires", "90d"]).succeeds();
+    let (brief, long) = (brief.trim_end(), long.trim_end());
+    assert_eq!(status(&client, brief), 200);
+    wait::until("the key expires", || status(&client, brief) == 401);
+    assert_eq!(status(&client, long), 200);
+}
+
+#[test]
+fn a_rolled_key_overlaps_with_the_new_one() {
+    let (store, server) = Server::fresh();
+    let client = server.client();
+    let old = store.new_key("web");
+    soon(&client, &old, 200);
+    let new = store.keys(&["roll", "web", "--overlap", "24h"]).succeeds();
+    let new = new.trim_end();
+    assert_ne!(old, new);
+    soon(&client, new, 200);
+    assert_eq!(status(&client, &old), 200);
+
+    let newest = store.keys(&["roll", "web", "--overlap", "2s"]).succeeds();
+    let newest = newest.trim_end();
+    wait::until("the overlap ends", || status(&client, new) == 401 && status(&client, &old) == 401);
+    assert_eq!(status(&client, newest), 200);
+}
+
+#[test]
+fn unknown_revoked_and_expired_keys_look_the_same() {
+    let (store, server) = Server::fresh();
+    let client = server.client();
+    let unknown = Store::sqlite().new_key("unknown");
+    let revoked = store.new_key("revoked");
+    let expired = store.keys(&["create", "expired", "--expires", "1s"]).succeeds();
+    store.keys(&["revoke", "revoked"]).succeeds();
+    soon(&client, &revoked, 401);
+    wait::until("the key expires", || status(&client, expired.trim_end()) == 401);
+
+    let refusal = |key: &str| client.get("/v1/pets").key(key).send();
+    let first = refusal(&unknown);
+    for key in [revoked.as_str(), expired.trim_end(), "malformed"] {
+        let other = refusal(key);
+        assert_eq!(other.text(), first.text());
+        assert_eq!(other.lasting_headers(), first.lasting_headers());
+    }
+}
+
+#[test]
+fn a_list_tells_keys_apart_without_giving_them_away() {
+    let store = Store::sqlite();
+    let keys = ["web", "batch"].map(|name| (name, store.new_key(name)));
+    store.keys(&["revoke", "batch"]).succeeds();
+    let list = store.keys(&["list"]).succeeds();
+    for (name, key) in keys {
+        let line = list.lines().find(|line| line.contains(name)).unwrap();
+        assert!(line.contains(&key[..8]), "{list}");
+        assert!(!list.contains(&key[..9]), "{list}");
+        assert_eq!(line.contains("revoked"), name == "batch", "{list}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_said_in_one_line() {
+    let store = Store::sqlite();
+    store.new_key("web");
+    store.keys(&["create", "web"]).fails(1, "web");
+    store.keys(&["revoke", "nobody"]).fails(1, "nobody");
+    store.keys(&["revoke", "99"]).fails(1, "99");
+    store.keys(&["roll", "nobody", "--overlap", "1h"]).fails(1, "nobody");
+    store.keys(&["create", "7up"]).fails(2, "7up");
+    store.keys(&["create", "two words"]).fails(2, "two words");
+    store.keys(&["create", "x", "--expires", "soon"]).fails(2, "soon");
+}
+
+#[test]
+fn a_key_of_one_deployment_is_unknown_to_another() {
+    let start = |environment: &str| {
+        let store = Store::sqlite();
+        let key = store.new_key("web");
+        let server = Launch::on(&store).flag("--environment", environment).start();
+        (store, server, key)
+    };
+    let (_production_store, production, production_key) = start("production");
+    let (_staging_store, staging, staging_key) = start("staging");
+    assert_eq!(status(&production.client(), &production_key), 200);
+    assert_eq!(status(&staging.client(), &staging_key), 200);
+    assert_eq!(status(&production.client(), &staging_key), 401);
+    assert_eq!(status(&staging.client(), &production_key), 401);
+}

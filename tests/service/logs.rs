@@ -1,0 +1,136 @@
+//! What the log says, and what it must not.
+
+use std::thread;
+
+use serde_json::Value;
+
+use crate::support::{
+    KEY,
+    catalogue::{add, id_of, pet},
+    client::Call,
+    server::{Launch, Server},
+    store::Store,
+};
+
+fn talkative(access: &str) -> (Store, Server) {
+    let store = Store::sqlite();
+    let launch = Launch::on(&store).flag("--access-log", access);
+    let launch = launch.env("RUST_LOG", "trace").env("PETSTORE_LOG", "trace");
+    let server = launch.flag("--log-format", "json").start();
+    (store, server)
+}
+
+/// A field of a log line, wherever the format puts it, as text; empty if it is not there.
+fn field(line: &Value, name: &str) -> String {
+    let found = [&line[name], &line["fields"][name]].into_iter().find(|value| !value.is_null());
+    match found {
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+        None => String::new(),
+    }
+}
+
+#[test]
+fn every_request_has_a_line_with_its_template() {
+    let (_store, server) = talkative("all");
+    let client = server.client();
+    let id = id_of(&add(&client, &pet("logged")));
+    let table: [(Call, &str, &str, &str, &str); 10] = [
+        (client.get("/v1/pets?limit=5"), "GET", "/v1/pets", "200", ""),
+        (client.add(&pet("secret-name")), "POST", "/v1/pets", "201", ""),
+        (client.get(&format!("/v1/pets/{id}")), "GET", "/v1/pets/{petId}", "200", ""),
+        (client.get("/v1/pets/secret-1"), "GET", "/v1/pets/{petId}", "404", "pet_not_found"),
+        (client.get("/v1/pets?secret=2"), "GET", "/v1/pets", "400", "invalid_query"),
+        (client.post("/v1/pets", "{}"), "POST", "/v1/pets", "400", "invalid_pet"),
+        (client.get("/v1/pets").key("secret-key-456789"), "GET", "/v1/pets", "401", "unauthorized"),
+        (client.get("/v1/store/orders"), "GET", "/v1/store/orders", "501", "not_implemented"),
+        (client.get("/readyz"), "GET", "/readyz", "200", ""),
+        (client.get("/secret/3"), "GET", "", "404", "route_not_found"),
+    ];
+    for (n, (call, method, route, status, code)) in table.into_iter().enumerate() {
+        let id = format!("request-{n}-of-the-log");
+        assert_eq!(call.header("x-request-id", &id).send().status.to_string(), status);
+        let line = server.log_line(&id);
+        assert_eq!(field(&line, "request_id"), id, "{line}");
+        assert_eq!(field(&line, "method"), method, "{line}");
+        assert_eq!(field(&line, "status"), status, "{line}");
+        assert_eq!(field(&line, "code"), code, "{line}");
+        if !route.is_empty() {
+            assert_eq!(field(&line, "route"), route, "{line}");
+        }
+        assert_eq!(server.log().matches(&id).count(), 1, "{line}");
+    }
+    assert!(!server.log().contains("secret"), "{}", server.log());
+}
+
+#[test]
+fn the_access_log_is_the_operators_choice() {
+    for (access, good, bad) in [("all", true, true), ("errors", false, true), ("off", false, false)]
+    {
+        let (_store, server) = talkative(access);
+        let client = server.client();
+        client.get("/v1/pets").header("x-request-id", "a-good-request").send().is(200);
+        client.get("/v1/nope").header("x-request-id", "a-bad-request").send().is(404);
+        let log = server.stop();
+        assert_eq!(log.contains("a-good-request"), good, "{access}: {log}");
+        assert_eq!(log.contains("a-bad-request"), bad, "{access}: {log}");
+    }
+}
+
+#[test]
+fn every_line_is_json_where_that_is_the_format() {
+    let (_store, server) = talkative("all");
+    server.client().get("/v1/pets").header("x-request-id", "json-request").send().is(200);
+    server.log_line("json-request");
+    for line in server.log().lines() {
+        let parsed: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
+        assert!(parsed.is_object(), "{line}");
+    }
+}
+
+#[test]
+fn a_key_is_in_no_log_line_and_in_no_store() {
+    let (store, server) = talkative("all");
+    let client = server.client();
+    let stored = store.new_key("stored");
+    for key in [KEY, &stored] {
+        client.get("/v1/pets").key(key).send();
+        client.add(&pet("by key")).key(key).header("idempotency-key", "k").send();
+        client.get(&format!("/v1/pets?api_key={key}")).send().is(400);
+        client.get(&format!("/v1/pets/{key}")).send().is(404);
+        client.get(&format!("/v1/{key}")).send().is(404);
+        client.get(&format!("/{key}")).send().is(404);
+        client.get("/v1/pets").anonymous().header("cookie", format!("key={key}")).send().is(401);
+        client.get("/v1/pets").authorization(&format!("Basic {key}")).send().is(401);
+        client.call(&key.replace('_', "-"), "/v1/pets").send().is(405);
+        server.http2().get("/v1/pets").key(key).send();
+    }
+    let holds = |text: &[u8], key: &str| {
+        text.windows(key.len()).any(|window| window.eq_ignore_ascii_case(key.as_bytes()))
+    };
+    let bytes = store.bytes();
+    assert!(holds(&bytes, "by key"), "the store is looked at where it is written");
+    let out = server.out();
+    let log = server.stop();
+    assert!(log.contains("unauthorized"), "{log}");
+    for key in [KEY, &stored, &stored[8..]] {
+        assert!(!holds(log.as_bytes(), key), "{log}");
+        assert!(!holds(out.as_bytes(), key), "{out}");
+        assert!(!holds(&bytes, key));
+        assert!(!holds(&store.bytes(), key));
+    }
+}
+
+#[test]
+fn a_stalled_reader_of_the_log_stalls_no_request() {
+    let store = Store::at("memory:");
+    let server = Launch::on(&store).flag("--access-log", "all").start_unread();
+    let client = server.client();
+    // Nobody reads its standard error: 2000 lines are far more than the pipe holds.
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..500).for_each(|_| drop(client.get("/livez").send().is(200))));
+        }
+    });
+    client.get("/readyz").send().is(200);
+}

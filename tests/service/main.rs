@@ -1,0 +1,36 @@
+//! The service from outside: the real binary, real sockets, the words of the interface.
+//!
+//! Every answer, whatever the test is about, passes through [`support::rules`].
+
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod support;
+
+mod auth;
+mod body;
+mod conditional;
+mod create;
+mod drain;
+mod durability;
+mod first_run;
+mod get;
+mod head;
+mod http1;
+mod http2;
+mod idempotency;
+mod judgement;
+mod keys;
+mod list;
+mod logs;
+mod media_type;
+mod open_pages;
+mod orders;
+mod query;
+mod request_id;
+mod routes;
+mod size;
+mod startup;
+mod sunset;
+mod timeouts;
+mod unavailable;
+mod walk;

@@ -1,0 +1,64 @@
+//! The pages that need no credential.
+
+use serde_json::Value;
+
+use crate::support::shared;
+
+const PAGES: [&str; 5] = ["/", "/docs", "/openapi.json", "/livez", "/readyz"];
+
+#[test]
+fn the_front_door_leads_to_the_reference() {
+    let answer = shared::server().client().get("/").anonymous().send().is(307);
+    assert_eq!(answer.must("location"), "/docs");
+}
+
+#[test]
+fn the_reference_is_html() {
+    let answer = shared::server().client().get("/docs").anonymous().send().is(200);
+    assert!(answer.must("content-type").starts_with("text/html"), "{answer:?}");
+    assert!(answer.text().to_lowercase().starts_with("<!doctype html>"), "{answer:?}");
+}
+
+#[test]
+fn the_description_is_openapi_3_1() {
+    let answer = shared::server().client().get("/openapi.json").anonymous().send().is(200);
+    assert_eq!(answer.must("content-type"), "application/json");
+    let version = answer.json()["openapi"].clone();
+    assert!(version.as_str().unwrap().starts_with("3.1."), "{version}");
+}
+
+#[test]
+fn a_running_service_is_alive_and_ready() {
+    for server in shared::each_store() {
+        for target in ["/livez", "/readyz"] {
+            let answer = server.client().get(target).anonymous().send().is(200);
+            assert_eq!(answer.must("content-type"), "application/json");
+            assert!(matches!(answer.json(), Value::Object(_)), "{answer:?}");
+        }
+    }
+}
+
+#[test]
+fn a_credential_makes_no_difference() {
+    let client = shared::server().client();
+    for target in PAGES {
+        let anonymous = client.get(target).anonymous().send();
+        for call in [client.get(target), client.get(target).key("wrong-key-wrong-key")] {
+            let answer = call.send();
+            assert_eq!(answer.status, anonymous.status);
+            assert_eq!(answer.body, anonymous.body, "{target}");
+        }
+    }
+}
+
+#[test]
+fn open_pages_can_only_be_read() {
+    let client = shared::server().client();
+    for target in PAGES {
+        for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
+            let refusal = client.call(method, target).anonymous().send();
+            let refusal = refusal.refuses(405, "method_not_allowed");
+            assert_eq!(refusal.allow(), ["GET", "HEAD"], "{method} {target}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The end of getPet, rehearsed and postponed.
+
+use serde_json::json;
+
+use crate::{
+    get::says_that_it_will_end,
+    support::{
+        catalogue::{add, id_of, pet, pets},
+        server::Launch,
+        store::Store,
+    },
+};
+
+#[test]
+fn after_the_end_the_operation_is_gone_and_the_rest_goes_on() {
+    let store = Store::at("memory:");
+    let server = Launch::on(&store).flag("--get-pet-sunset", "now").start();
+    let client = server.client();
+
+    let answer = client.add(&pet("last")).send().is(201);
+    assert_eq!(answer.header("location"), None);
+    let id = id_of(&answer.json());
+    for target in [format!("/v1/pets/{id}"), "/v1/pets/0".into(), "/v1/pets/abc".into()] {
+        let gone = client.get(&target).send().refuses(410, "operation_removed");
+        says_that_it_will_end(&gone);
+        says_that_it_will_end(&client.head(&target).send().is(410));
+        // A credential is still needed to learn so, and nothing else is judged after it.
+        says_that_it_will_end(&client.get(&target).anonymous().send().is(401));
+        client.get(&format!("{target}?x=1")).send().refuses(410, "operation_removed");
+        client.get(&target).header("if-none-match", "*").send().refuses(410, "operation_removed");
+        client.options(&target).send().is(204);
+        client.call("DELETE", &target).send().refuses(405, "method_not_allowed");
+    }
+    assert_eq!(pets(&client.get("/v1/pets").send().is(200)), [answer.json()]);
+}
+
+#[test]
+fn a_replay_after_the_end_has_no_location_either() {
+    let store = Store::sqlite();
+    let before = Launch::on(&store).start();
+    let add = |client: crate::support::client::Client| {
+        client.add(&json!({"name": "Rex", "categoryId": 1})).header("idempotency-key", "k").send()
+    };
+    let first = add(before.client()).is(201);
+    assert!(first.header("location").is_some());
+    before.stop();
+
+    let after = Launch::on(&store).flag("--get-pet-sunset", "now").start();
+    let replay = add(after.client()).is(201);
+    assert_eq!(replay.must("idempotency-replayed"), "true");
+    assert_eq!(replay.header("location"), None);
+    assert_eq!(replay.json(), first.json());
+}
+
+#[test]
+fn an_end_that_is_still_to_come_or_postponed_changes_nothing() {
+    for choice in ["date", "off"] {
+        let store = Store::at("memory:");
+        let server = Launch::on(&store).flag("--get-pet-sunset", choice).start();
+        let client = server.client();
+        let id = id_of(&add(&client, &pet("still")));
+        says_that_it_will_end(&client.get(&format!("/v1/pets/{id}")).send().is(200));
+        assert!(client.add(&pet("still")).send().is(201).header("location").is_some());
+    }
+}

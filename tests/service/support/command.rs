@@ -1,0 +1,99 @@
+//! The binary, run until it ends.
+
+use std::{
+    io::Read,
+    process::{Child, Command, Stdio},
+    thread,
+};
+
+use super::wait;
+
+/// What a command left behind.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    /// `None` if a signal ended it.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A command that does not inherit anything from the environment.
+pub(crate) fn petstore(arguments: &[&str]) -> Run {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_petstore"));
+    command.env_clear().args(arguments).current_dir(env!("CARGO_TARGET_TMPDIR"));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    Run(command)
+}
+
+/// A command to be run.
+pub(crate) struct Run(Command);
+
+impl Run {
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.0.env(name, value);
+        self
+    }
+
+    pub(crate) fn arg(mut self, argument: &str) -> Self {
+        self.0.arg(argument);
+        self
+    }
+
+    pub(crate) fn spawn(mut self) -> Child {
+        self.0.spawn().unwrap()
+    }
+
+    /// Runs the command to its end, which must come.
+    #[track_caller]
+    pub(crate) fn finish(self) -> Finished {
+        let mut child = self.spawn();
+        let stdout = collect(child.stdout.take().unwrap());
+        let stderr = collect(child.stderr.take().unwrap());
+        let code = exit(&mut child);
+        Finished { code, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
+    }
+}
+
+fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = String::new();
+        pipe.read_to_string(&mut text).unwrap();
+        text
+    })
+}
+
+/// Waits for the end of `child`: its exit code, `None` if a signal ended it.
+#[track_caller]
+pub(crate) fn exit(child: &mut Child) -> Option<i32> {
+    let deadline = std::time::Instant::now() + wait::PATIENCE;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        if std::time::Instant::now() > deadline {
+            child.kill().unwrap();
+            panic!("the command does not end");
+        }
+        thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+impl Finished {
+    /// Holds that the command did what it was asked: its standard output.
+    #[track_caller]
+    pub(crate) fn succeeds(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.stdout
+    }
+
+    /// Holds that the command says in one line on standard error why it ends with `code`, and that
+    /// the line names `what`.
+    #[track_caller]
+    pub(crate) fn fails(self, code: i32, what: &str) -> Self {
+        assert_eq!(self.code, Some(code), "{what}: {self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{what}: {self:?}");
+        assert!(self.stderr.contains(what), "{what}: {self:?}");
+        assert_eq!(self.stdout, "", "{what}: {self:?}");
+        self
+    }
+}

@@ -1,0 +1,137 @@
+//! A client for requests that no HTTP library would send: bytes over a socket.
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::{SocketAddr, TcpStream},
+    time::Duration,
+};
+
+use super::{
+    KEY,
+    answer::Answer,
+    rules::{self, Sent},
+};
+
+/// How long an answer may take. Generous: machines are slow and shared.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A connection to a server.
+pub(crate) struct Raw {
+    stream: TcpStream,
+    received: Vec<u8>,
+}
+
+/// The head of a request with the suite's API key, and `more` lines that end in `\r\n`.
+pub(crate) fn head(method: &str, target: &str, more: &str) -> String {
+    format!(
+        "{method} {target} HTTP/1.1\r\nhost: petstore\r\nauthorization: Bearer {KEY}\r\n{more}\r\n"
+    )
+}
+
+/// A whole request to add what `body` says.
+pub(crate) fn post(body: &str) -> String {
+    let length = body.len();
+    let more = format!("content-type: application/json\r\ncontent-length: {length}\r\n");
+    head("POST", "/v1/pets", &more) + body
+}
+
+impl Raw {
+    pub(crate) fn to(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        Self { stream, received: Vec::new() }
+    }
+
+    /// Sends bytes that the server has to take.
+    #[track_caller]
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.stream.write_all(bytes.as_ref()).unwrap();
+    }
+
+    /// Sends bytes; `false` once the server takes no more, or for too long.
+    pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>, patience: Duration) -> bool {
+        self.stream.set_write_timeout(Some(patience)).unwrap();
+        self.stream.write_all(bytes.as_ref()).is_ok()
+    }
+
+    /// Reads one answer, and holds that it keeps every rule.
+    #[track_caller]
+    pub(crate) fn answer(&mut self, method: &str, target: &str) -> Answer {
+        self.answer_to(&Sent::new(method, target))
+    }
+
+    /// The same, with all that the request said.
+    #[track_caller]
+    pub(crate) fn answer_to(&mut self, sent: &Sent) -> Answer {
+        let answer = self.any_answer(sent.method == "HEAD");
+        rules::check(sent, &answer);
+        answer
+    }
+
+    /// Reads one answer of which nothing is known; an interim one counts.
+    #[track_caller]
+    pub(crate) fn any_answer(&mut self, to_head: bool) -> Answer {
+        let end = loop {
+            if let Some(at) = self.received.windows(4).position(|four| four == b"\r\n\r\n") {
+                break at + 4;
+            }
+            self.fill();
+        };
+        let head = String::from_utf8(self.received.drain(..end).collect()).unwrap();
+        let mut lines = head.trim_end().split("\r\n");
+        let status_line = lines.next().unwrap();
+        assert!(status_line.starts_with("HTTP/1.1 "), "{head}");
+        let status = status_line[9..12].parse().unwrap();
+        let headers = lines
+            .map(|line| line.split_once(": ").or_else(|| line.split_once(':')).expect("a header"))
+            .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+            .collect();
+        let mut answer = Answer { status, headers, body: Vec::new() };
+        assert_eq!(answer.header("transfer-encoding"), None, "{answer:?}");
+        let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
+        let length: usize = if to_head || [204, 304].contains(&status) { 0 } else { length };
+        while self.received.len() < length {
+            self.fill();
+        }
+        answer.body = self.received.drain(..length).collect();
+        answer
+    }
+
+    #[track_caller]
+    fn fill(&mut self) {
+        let mut buffer = [0; 16 * 1024];
+        let read = self.stream.read(&mut buffer).expect("an answer");
+        let so_far = String::from_utf8_lossy(&self.received);
+        assert_ne!(read, 0, "closed before the answer was whole: {so_far:?}");
+        self.received.extend_from_slice(&buffer[..read]);
+    }
+
+    /// Holds that the server sends nothing more and closes the connection.
+    #[track_caller]
+    pub(crate) fn is_closed(&mut self) {
+        let rest = self.rest();
+        assert!(rest.is_empty(), "not silent: {:?}", String::from_utf8_lossy(&rest));
+    }
+
+    /// Everything that still comes until the server closes the connection.
+    #[track_caller]
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
+        let mut rest = std::mem::take(&mut self.received);
+        match self.stream.read_to_end(&mut rest) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::ConnectionReset => {}
+            Err(error) => panic!("still open: {error}"),
+        }
+        rest
+    }
+
+    /// Whether anything arrives, the end included, within `patience`.
+    pub(crate) fn hears_within(&mut self, patience: Duration) -> bool {
+        self.stream.set_read_timeout(Some(patience)).unwrap();
+        let heard = self.stream.peek(&mut [0]).is_ok();
+        self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        heard
+    }
+}

@@ -1,0 +1,187 @@
+//! What is true of every answer, held on each one that any test receives.
+
+use serde_json::Value;
+
+use super::answer::Answer;
+
+/// Every error code there is, under its status.
+pub(crate) const CODES: [(u16, &str); 18] = [
+    (400, "invalid_request"),
+    (400, "invalid_json"),
+    (400, "invalid_pet"),
+    (400, "invalid_query"),
+    (400, "invalid_idempotency_key"),
+    (401, "unauthorized"),
+    (404, "pet_not_found"),
+    (404, "route_not_found"),
+    (405, "method_not_allowed"),
+    (408, "request_timeout"),
+    (410, "operation_removed"),
+    (413, "body_too_large"),
+    (415, "unsupported_media_type"),
+    (422, "idempotency_key_reused"),
+    (429, "rate_limited"),
+    (500, "internal"),
+    (501, "not_implemented"),
+    (503, "unavailable"),
+];
+
+/// Every header that an answer may carry.
+const HEADERS: [&str; 18] = [
+    "accept-post",
+    "allow",
+    "cache-control",
+    "connection",
+    "content-length",
+    "content-security-policy",
+    "content-type",
+    "date",
+    "deprecation",
+    "etag",
+    "idempotency-replayed",
+    "link",
+    "location",
+    "retry-after",
+    "sunset",
+    "www-authenticate",
+    "x-content-type-options",
+    "x-request-id",
+];
+
+/// The part of a request that its answer is held against.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sent {
+    pub(crate) method: String,
+    /// Empty if the request has none, because its head is not whole.
+    pub(crate) target: String,
+    pub(crate) request_id: Option<String>,
+    /// `None` if it cannot be said whether what was sent is a credential.
+    pub(crate) credential: Option<bool>,
+}
+
+impl Sent {
+    pub(crate) fn new(method: &str, target: &str) -> Self {
+        Self { method: method.to_owned(), target: target.to_owned(), ..Self::default() }
+    }
+
+    fn is_under_v1(&self) -> bool {
+        let path = self.target.split('?').next().unwrap_or_default();
+        path == "/v1" || path.starts_with("/v1/")
+    }
+
+    fn reads(&self) -> bool {
+        ["GET", "HEAD"].contains(&self.method.as_str())
+    }
+}
+
+/// Holds everything that is true of every answer.
+#[track_caller]
+pub(crate) fn check(sent: &Sent, answer: &Answer) {
+    let outcome = headers(sent, answer)
+        .and_then(|()| body(sent, answer))
+        .and_then(|()| status_headers(sent, answer));
+    if let Err(broken) = outcome {
+        panic!("{broken}\n{sent:?}\n{answer:?}");
+    }
+}
+
+type Outcome = Result<(), String>;
+
+fn hold(holds: bool, rule: &str) -> Outcome {
+    if holds { Ok(()) } else { Err(format!("broken rule: {rule}")) }
+}
+
+fn headers(sent: &Sent, answer: &Answer) -> Outcome {
+    for (name, _) in &answer.headers {
+        hold(HEADERS.contains(&name.as_str()), &format!("no header {name} is known"))?;
+        let once = name == "link" || answer.all(name).len() == 1;
+        hold(once, &format!("{name} comes once"))?;
+    }
+    let id = answer.header("x-request-id").unwrap_or_default();
+    hold(is_request_id(id), "X-Request-Id is 1 to 128 visible ASCII characters")?;
+    if let Some(own) = &sent.request_id {
+        hold((id == own) == is_request_id(own), "a valid X-Request-Id comes back, no other does")?;
+    }
+    let nosniff = answer.header("x-content-type-options") == Some("nosniff");
+    hold(nosniff, "X-Content-Type-Options: nosniff")?;
+    let date = answer.header("date").unwrap_or_default();
+    hold(date.len() == 29 && date.ends_with(" GMT"), "Date as RFC 9110 writes it")?;
+    if sent.is_under_v1() {
+        let caching = answer.header("cache-control");
+        hold(caching == Some("private, no-cache"), "Cache-Control under /v1")?;
+    }
+    Ok(())
+}
+
+fn is_request_id(text: &str) -> bool {
+    (1..=128).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn body(sent: &Sent, answer: &Answer) -> Outcome {
+    if sent.method == "HEAD" || [204, 304].contains(&answer.status) {
+        return hold(answer.body.is_empty(), "no body");
+    }
+    let json = answer.header("content-type") == Some("application/json");
+    if sent.is_under_v1() && !answer.body.is_empty() {
+        hold(json, "the body is application/json")?;
+    }
+    if answer.status < 400 {
+        return Ok(());
+    }
+    hold(json, "an error is application/json")?;
+    let error = answer.json();
+    let fields = error.as_object().ok_or("an error is an object")?;
+    let known = ["code", "message", "status"];
+    let exactly = fields.len() == known.len() && known.iter().all(|key| fields.contains_key(*key));
+    hold(exactly, "an error is exactly code, message, status")?;
+    hold(error["status"] == answer.status, "status is the HTTP status")?;
+    hold(error["message"].as_str().is_some_and(|text| !text.is_empty()), "a message is not empty")?;
+    let code = error["code"].as_str().unwrap_or_default();
+    hold(CODES.contains(&(answer.status, code)), "the code is listed under its status")
+}
+
+fn status_headers(sent: &Sent, answer: &Answer) -> Outcome {
+    let iff = |belongs: bool, name: &str| {
+        let rule = format!("{name} comes where it belongs, and nowhere else");
+        hold(answer.header(name).is_some() == belongs, &rule)
+    };
+    let status = answer.status;
+    iff(status == 401, "www-authenticate")?;
+    iff(status == 415, "accept-post")?;
+    iff([429, 503].contains(&status), "retry-after")?;
+    iff(status == 405 || (status == 204 && sent.method == "OPTIONS"), "allow")?;
+    let page = answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
+    iff(page, "content-security-policy")?;
+    if let Some(kinds) = answer.header("accept-post") {
+        hold(kinds == "application/json", "Accept-Post: application/json")?;
+    }
+    if let Some(challenge) = answer.header("www-authenticate") {
+        challenge_fits(sent, challenge)?;
+    }
+    let resource = sent.target.starts_with("/v1/pets") && sent.reads();
+    if resource && [200, 304].contains(&status) {
+        let tag = answer.header("etag").unwrap_or_default();
+        let strong = tag.len() > 2 && tag.starts_with('"') && tag.ends_with('"');
+        hold(strong, "a strong ETag on every list and get")?;
+    }
+    Ok(())
+}
+
+fn challenge_fits(sent: &Sent, challenge: &str) -> Outcome {
+    let bare = "Bearer realm=\"petstore\"";
+    let refused = challenge == format!("{bare}, error=\"invalid_token\"");
+    hold(refused || challenge == bare, "WWW-Authenticate as decided")?;
+    let fits = sent.credential.is_none_or(|sent| sent == refused);
+    hold(fits, "error=\"invalid_token\" exactly when a credential was sent")
+}
+
+/// Whether a JSON value is an animal with exactly the fields of the interface.
+pub(crate) fn is_pet(value: &Value) -> bool {
+    let Some(fields) = value.as_object() else { return false };
+    fields.iter().all(|(key, value)| match key.as_str() {
+        "id" | "categoryId" => value.is_i64(),
+        "name" => value.is_string(),
+        "status" => ["available", "pending", "sold"].iter().any(|status| value == status),
+        _ => false,
+    }) && ["id", "categoryId", "name"].iter().all(|key| fields.contains_key(*key))
+}

@@ -1,0 +1,210 @@
+//! A running server: the real binary on a port of its own.
+
+use std::{
+    io::{BufRead, BufReader, Read},
+    net::{SocketAddr, TcpStream},
+    process::{Child, Command},
+    sync::{Arc, Mutex},
+    thread::{self, JoinHandle},
+};
+
+use serde_json::Value;
+
+use super::{
+    KEY,
+    client::Client,
+    command::{self, Finished, Run, petstore},
+    raw::Raw,
+    store::Store,
+    wait,
+};
+
+/// A server to be started.
+pub(crate) struct Launch(Run);
+
+impl Launch {
+    /// `petstore serve` on `store`, with the suite's API key.
+    pub(crate) fn on(store: &Store) -> Self {
+        Self::without_key(store).env("PETSTORE_API_KEY", KEY)
+    }
+
+    /// The same without that key.
+    pub(crate) fn without_key(store: &Store) -> Self {
+        Self(petstore(&["serve", "--listen", "127.0.0.1:0", "--store", &store.url]))
+    }
+
+    pub(crate) fn env(self, name: &str, value: &str) -> Self {
+        Self(self.0.env(name, value))
+    }
+
+    pub(crate) fn flag(self, name: &str, value: &str) -> Self {
+        Self(self.0.arg(name).arg(value))
+    }
+
+    /// Starts the server and waits until it serves.
+    #[track_caller]
+    pub(crate) fn start(self) -> Server {
+        let mut child = self.0.spawn();
+        let log = follow(child.stderr.take().unwrap());
+        serving(child, log)
+    }
+
+    /// The same, but nobody reads what the server logs.
+    #[track_caller]
+    pub(crate) fn start_unread(self) -> Server {
+        serving(self.0.spawn(), Text::default())
+    }
+
+    /// Starts the server, which must refuse to serve.
+    #[track_caller]
+    pub(crate) fn finish(self) -> Finished {
+        self.0.finish()
+    }
+}
+
+#[track_caller]
+fn serving(mut child: Child, log: Text) -> Server {
+    let out = follow(child.stdout.take().unwrap());
+    let mut server = Server { child, address: ([0, 0, 0, 0], 0).into(), out, log };
+    wait::until("the server listens", || {
+        let ended = server.child.try_wait().unwrap();
+        assert!(ended.is_none(), "{ended:?}: {} {}", server.out(), server.log());
+        server.listens()
+    });
+    server
+}
+
+/// What comes out of a pipe, line by line.
+#[derive(Default)]
+struct Text {
+    so_far: Arc<Mutex<String>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+fn follow(pipe: impl Read + Send + 'static) -> Text {
+    let so_far = Arc::<Mutex<String>>::default();
+    let written = Arc::clone(&so_far);
+    let reader = thread::spawn(move || {
+        for line in BufReader::new(pipe).lines() {
+            let mut text = written.lock().unwrap();
+            text.push_str(&line.unwrap());
+            text.push('\n');
+        }
+    });
+    Text { so_far, reader: Some(reader) }
+}
+
+/// A server that runs until it is dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    out: Text,
+    log: Text,
+}
+
+impl Server {
+    /// A server on a store of its own, without flags.
+    #[track_caller]
+    pub(crate) fn fresh() -> (Store, Self) {
+        let store = Store::sqlite();
+        let server = Launch::on(&store).start();
+        (store, server)
+    }
+
+    fn listens(&mut self) -> bool {
+        let out = self.out();
+        let address = out.lines().find_map(|line| line.strip_prefix("petstore listens on http://"));
+        if let Some(address) = address {
+            self.address = address.parse().unwrap();
+        }
+        address.is_some()
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::http1(self.url())
+    }
+
+    pub(crate) fn http2(&self) -> Client {
+        Client::http2(self.url())
+    }
+
+    pub(crate) fn raw(&self) -> Raw {
+        Raw::to(self.address)
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What it wrote to standard output until now.
+    pub(crate) fn out(&self) -> String {
+        self.out.so_far.lock().unwrap().clone()
+    }
+
+    /// What it wrote to standard error until now.
+    pub(crate) fn log(&self) -> String {
+        self.log.so_far.lock().unwrap().clone()
+    }
+
+    /// The log line of the request with this identifier, once it is there.
+    #[track_caller]
+    pub(crate) fn log_line(&self, request_id: &str) -> Value {
+        let mut found = None;
+        wait::until("the request is logged", || {
+            let log = self.log();
+            let line = log.lines().find(|line| line.contains(request_id));
+            found = line.map(|line| serde_json::from_str(line).unwrap());
+            found.is_some()
+        });
+        found.unwrap()
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal, such as `TERM`.
+    pub(crate) fn signal(&self, name: &str) {
+        let pid = self.pid().to_string();
+        let status = Command::new("kill").args(["-s", name, &pid]).status().unwrap();
+        assert!(status.success());
+    }
+
+    /// Waits until it ends by itself: its exit code.
+    #[track_caller]
+    pub(crate) fn exit(&mut self) -> Option<i32> {
+        command::exit(&mut self.child)
+    }
+
+    /// Stops it as an operator would: everything that it has logged.
+    #[track_caller]
+    pub(crate) fn stop(mut self) -> String {
+        self.signal("TERM");
+        assert_eq!(self.exit(), Some(0), "{}", self.log());
+        if let Some(reader) = self.log.reader.take() {
+            reader.join().unwrap();
+        }
+        self.log()
+    }
+
+    /// Stops it as a power failure would: nothing is flushed, nobody is told.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// Whether it takes new connections.
+    pub(crate) fn takes_connections(&self) -> bool {
+        TcpStream::connect(self.address).is_ok()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let log = self.log();
+        assert!(thread::panicking() || !log.contains("panicked"), "the server panicked: {log}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Clients that are slow, or stop.
+
+use std::{
+    sync::LazyLock,
+    time::{Duration, Instant},
+};
+
+use crate::support::{
+    catalogue::{add, everything, pet},
+    raw::{Raw, head, post},
+    server::{Launch, Server},
+    store::Store,
+};
+
+/// What the servers here allow; the default is ten seconds and more.
+const ALLOWED: Duration = Duration::from_millis(400);
+/// Beyond this, it was not that limit that ended the connection.
+const NOISE: Duration = Duration::from_secs(8);
+
+fn impatient() -> (Store, Server) {
+    let store = Store::at("memory:");
+    let launch = Launch::on(&store).flag("--header-timeout", "400ms");
+    let server = launch.flag("--body-timeout", "400ms").start();
+    (store, server)
+}
+
+/// Holds that what `raw` waits for comes because of the limit, neither before nor much later.
+fn after_the_limit<T>(wait: impl FnOnce() -> T) -> T {
+    static EARLY: LazyLock<Duration> = LazyLock::new(|| ALLOWED / 2);
+    let start = Instant::now();
+    let outcome = wait();
+    let took = start.elapsed();
+    assert!(*EARLY < took && took < ALLOWED + NOISE, "{took:?}");
+    outcome
+}
+
+#[test]
+fn a_head_that_stops_is_told_so() {
+    let (_store, server) = impatient();
+    for start in ["G", "GET /v1/pets HTTP/1.1\r\n", "GET /livez HTTP/1.1\r\nhost: a\r\n"] {
+        let mut raw = server.raw();
+        raw.send(start);
+        let answer = after_the_limit(|| raw.answer("", ""));
+        assert_eq!(answer.header("connection"), Some("close"));
+        answer.refuses(408, "request_timeout");
+        raw.is_closed();
+    }
+}
+
+#[test]
+fn a_head_that_trickles_is_cut_off_all_the_same() {
+    let (_store, server) = impatient();
+    let mut raw = server.raw();
+    raw.send("GET /livez HTTP/1.1\r\nhost: a\r\nx: ");
+    let start = Instant::now();
+    while !raw.hears_within(Duration::from_millis(50)) {
+        assert!(start.elapsed() < ALLOWED + NOISE, "still open");
+        raw.try_send("y", NOISE);
+    }
+    // Bytes may still have been on their way, so the answer itself may be lost.
+}
+
+#[test]
+fn an_idle_connection_is_closed_silently() {
+    let (_store, server) = impatient();
+    let mut raw = server.raw();
+    after_the_limit(|| raw.is_closed());
+
+    let mut raw = server.raw();
+    raw.send(head("GET", "/livez", ""));
+    raw.answer("GET", "/livez").is(200);
+    after_the_limit(|| raw.is_closed());
+}
+
+#[test]
+fn a_second_head_that_stops_is_told_so() {
+    let (_store, server) = impatient();
+    let mut raw = server.raw();
+    raw.send(head("GET", "/livez", "") + "GET /li");
+    raw.answer("GET", "/livez").is(200);
+    after_the_limit(|| raw.answer("", "")).refuses(408, "request_timeout");
+    raw.is_closed();
+}
+
+#[test]
+fn a_body_that_stops_is_told_so_and_adds_nothing() {
+    let (_store, server) = impatient();
+    let json = "content-type: application/json\r\n";
+    let half = &pet("halved").to_string()[..10];
+    for (framing, start) in [
+        ("content-length: 100\r\n", half.to_owned()),
+        ("content-length: 100\r\n", String::new()),
+        ("transfer-encoding: chunked\r\n", format!("a\r\n{half}\r\n")),
+    ] {
+        let mut raw = server.raw();
+        raw.send(head("POST", "/v1/pets", &format!("{json}{framing}")) + &start);
+        after_the_limit(|| raw.answer("POST", "/v1/pets")).refuses(408, "request_timeout");
+        raw.is_closed();
+    }
+    assert!(everything(&server.client()).is_empty());
+}
+
+#[test]
+fn a_client_that_leaves_half_way_adds_nothing() {
+    let (_store, server) = impatient();
+    for cut in [10, 100, 150] {
+        let request = post(&pet("gone").to_string());
+        server.raw().send(&request[..cut.min(request.len() - 1)]);
+    }
+    let mut raw = server.raw();
+    raw.send(head("GET", "/v1/pets", ""));
+    assert_eq!(raw.answer("GET", "/v1/pets").is(200).text(), "[]");
+}
+
+#[test]
+fn a_client_that_takes_nothing_is_cut_off() {
+    let store = Store::at("memory:");
+    let server = Launch::on(&store).flag("--write-timeout", "500ms").start();
+    for _ in 0..100 {
+        add(&server.client(), &pet(&"🐕".repeat(255)));
+    }
+    let many = head("GET", "/v1/pets?limit=100", "").repeat(500);
+    let mut raw = server.raw();
+    // 500 times 100 KB fit into no buffer: the server stops reading, then closes.
+    let mut open = raw.try_send(&many, NOISE);
+    let start = Instant::now();
+    while open && start.elapsed() < NOISE {
+        std::thread::sleep(Duration::from_millis(100));
+        open = raw.try_send(&many[..100], NOISE);
+    }
+    assert!(!open, "still open");
+    server.client().get("/livez").send().is(200);
+}
+
+#[test]
+fn a_connection_over_the_limit_waits_for_its_turn() {
+    let store = Store::at("memory:");
+    let server = Launch::on(&store).flag("--max-connections", "2").start();
+    let ask = |raw: &mut Raw| raw.send(head("GET", "/livez", ""));
+    let mut connections = [server.raw(), server.raw()];
+    for raw in &mut connections {
+        ask(raw);
+        raw.answer("GET", "/livez").is(200);
+    }
+    let mut waiting = server.raw();
+    ask(&mut waiting);
+    assert!(!waiting.hears_within(Duration::from_millis(300)));
+    drop(connections);
+    waiting.answer("GET", "/livez").is(200);
+}

@@ -1,0 +1,151 @@
+//! Walks along the links, and the cursors that they are made of.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use serde_json::Value;
+
+use crate::support::{
+    catalogue::{STATUSES, add, pet, pet_with_status, pets, walk},
+    server::{Launch, Server},
+    store::Store,
+};
+
+/// Adds animals of every status, and some without.
+fn fill(server: &Server, count: usize) -> Vec<Value> {
+    let client = server.client();
+    let new = |n: usize| match STATUSES.get(n % 4) {
+        Some(status) => pet_with_status(&format!("n{n}"), status),
+        None => pet(&format!("n{n}")),
+    };
+    (0..count).map(|n| add(&client, &new(n))).collect()
+}
+
+fn cursor_of(target: &str) -> String {
+    target.split_once("cursor=").unwrap().1.to_owned()
+}
+
+#[test]
+fn a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile() {
+    for store in [Store::sqlite(), Store::at("memory:")] {
+        let server = Launch::on(&store).start();
+        let began = fill(&server, 130);
+        let done = AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !done.load(Ordering::Relaxed) {
+                        fill(&server, 4);
+                    }
+                });
+            }
+            for limit in [1, 7, 100] {
+                for status in [None, Some("available"), Some("pending"), Some("sold")] {
+                    walk_is_whole(&server, limit, status, &began);
+                }
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+    }
+}
+
+/// Follows the links until everything that existed at the beginning has been passed.
+fn walk_is_whole(server: &Server, limit: usize, status: Option<&str>, began: &[Value]) {
+    let client = server.client();
+    let filter = status.map_or(String::new(), |status| format!("&status={status}"));
+    let wanted = |pet: &&Value| status.is_none_or(|status| pet["status"] == status);
+    let expected: Vec<_> = began.iter().filter(wanted).cloned().collect();
+    let mut seen: Vec<Value> = Vec::new();
+    let mut target = format!("/v1/pets?limit={limit}{filter}");
+    while seen.len() < expected.len() {
+        let page = client.get(&target).send().is(200);
+        let found = pets(&page);
+        assert!(found.iter().all(|pet| wanted(&pet)), "{target}: {page:?}");
+        let Some(next) = page.link("next") else { panic!("{target} is the last: {page:?}") };
+        assert_eq!(found.len(), limit, "a page with a link is full");
+        seen.extend(found);
+        target = next;
+    }
+    // What was added meanwhile has greater identifiers, so it comes last.
+    assert_eq!(seen[..expected.len()], expected, "{limit} {status:?}");
+}
+
+#[test]
+fn a_whole_walk_ends() {
+    let (_store, server) = Server::fresh();
+    let all = fill(&server, 40);
+    for (limit, lengths) in [(7, vec![7, 7, 7, 7, 7, 5]), (20, vec![20, 20]), (100, vec![40])] {
+        let pages = walk(&server.client(), &format!("/v1/pets?limit={limit}"));
+        assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), lengths);
+        assert_eq!(pages.concat(), all);
+    }
+    let pages = walk(&server.client(), "/v1/pets?status=sold&limit=3");
+    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3, 3, 1]);
+}
+
+#[test]
+fn a_cursor_survives_a_restart_and_serves_every_instance() {
+    let (store, server) = Server::fresh();
+    let all = fill(&server, 12);
+    let next = server.client().get("/v1/pets?limit=5").send().link("next").unwrap();
+    let rest = |server: &Server| pets(&server.client().get(&next).send().is(200));
+
+    let other = Launch::on(&store).start();
+    assert_eq!(rest(&other), all[5..10]);
+    other.stop();
+    server.stop();
+    assert_eq!(rest(&Launch::on(&store).start()), all[5..10]);
+}
+
+#[test]
+fn a_cursor_goes_with_any_limit_but_only_its_own_status() {
+    let (_store, server) = Server::fresh();
+    fill(&server, 12);
+    let client = server.client();
+    let filters = ["", "&status=available", "&status=pending", "&status=sold"];
+    for began in filters {
+        let first = client.get(&format!("/v1/pets?limit=1{began}")).send().is(200);
+        let cursor = cursor_of(&first.link("next").unwrap());
+        for used in filters {
+            let call = client.get(&format!("/v1/pets?limit=3&cursor={cursor}{used}"));
+            if used == began {
+                call.send().is(200);
+            } else {
+                let refusal = call.send().refuses(400, "invalid_query");
+                assert!(refusal.message().contains("cursor"), "{refusal:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_changed_cursor_is_refused_or_at_least_harmless() {
+    let (_store, server) = Server::fresh();
+    fill(&server, 5);
+    let client = server.client();
+    let first = client.get("/v1/pets?limit=2").send().is(200);
+    let cursor = cursor_of(&first.link("next").unwrap());
+    for at in 0..cursor.len() {
+        let mut changed = cursor.clone().into_bytes();
+        changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+        let changed = String::from_utf8(changed).unwrap();
+        let answer = client.get(&format!("/v1/pets?cursor={changed}")).send();
+        assert!([200, 400].contains(&answer.status), "{changed}: {answer:?}");
+        let cut = &cursor[..at];
+        client.get(&format!("/v1/pets?cursor={cut}")).send().refuses(400, "invalid_query");
+    }
+    let longer = client.get(&format!("/v1/pets?cursor={cursor}A")).send();
+    longer.refuses(400, "invalid_query");
+    let twice = client.get(&format!("/v1/pets?cursor={cursor}&cursor={cursor}")).send();
+    twice.refuses(400, "invalid_query");
+}
+
+#[test]
+fn a_cursor_is_no_authorisation() {
+    let (_store, server) = Server::fresh();
+    fill(&server, 3);
+    let next = server.client().get("/v1/pets?limit=1").send().link("next").unwrap();
+    server.client().get(&next).anonymous().send().refuses(401, "unauthorized");
+}
