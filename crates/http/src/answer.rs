@@ -1,15 +1,21 @@
 //! The answer to a request. [`answer`] cannot fail: whatever [`judge`] refuses becomes a response
 //! here, and is logged here, once.
 
-use std::{fmt, time::Instant};
+use std::{
+    fmt,
+    time::{Duration, Instant, SystemTime},
+};
 
 use bytes::Bytes;
+use http_body_util::Full;
+use httpdate::fmt_http_date;
 use hyper::{
     HeaderMap, Method, Request, StatusCode, Version,
     body::Body,
     header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HeaderValue, X_CONTENT_TYPE_OPTIONS},
     http::request::Parts,
 };
+use petstore_domain::Timestamp;
 use tokio::time::timeout;
 
 use crate::{
@@ -42,7 +48,8 @@ where
     let judged = timeout(limits.request_timeout, judge(state, &head, &mut body, target))
         .await
         .unwrap_or_else(|_| Err(too_slow(state)));
-    let reusable = body::discard(&mut body, &head.headers, limits.max_body).await;
+    let understood = !judged.as_ref().is_err_and(|error| error.code == ErrorCode::InvalidRequest);
+    let reusable = body::discard(&mut body, &head.headers, limits.max_body).await && understood;
 
     let line = Line { request_id: &request_id, method: &head.method, target, began };
     let mut response = match judged {
@@ -73,12 +80,20 @@ pub(crate) fn late_head(state: &State) -> Vec<u8> {
     let head = format!(
         "HTTP/1.1 {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
          cache-control: {PRIVATE}\r\nx-content-type-options: nosniff\r\nx-request-id: {}\r\n\
-         connection: close\r\n\r\n",
+         date: {}\r\nconnection: close\r\n\r\n",
         code.status(),
         body.len(),
         request_id.to_str().unwrap_or_default(),
+        http_date(state.ports.clock.now()),
     );
     [head.as_bytes(), &body].concat()
+}
+
+/// The form of time in HTTP, which knows the years 1970 to 9999.
+fn http_date(now: Timestamp) -> String {
+    const LAST: u64 = 253_402_300_799_999;
+    let millis = u64::try_from(now.0).unwrap_or(0).min(LAST);
+    fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_millis(millis))
 }
 
 fn too_slow(state: &State) -> ApiError {
@@ -96,22 +111,18 @@ fn dress(response: &mut Response, head: &Parts, target: Target<'_>) {
     if operation == Some(Operation::GetPet) {
         deprecation::announce(headers);
     }
+    set_length(response);
     if head.method == Method::HEAD {
-        take_body(response);
+        *response.body_mut() = Full::default();
     }
 }
 
-/// HEAD has the headers of GET, the length of the body included, and no body.
-fn take_body(response: &mut Response) {
-    let body = std::mem::take(response.body_mut());
+/// Says how long the body is, on every answer that may have one: hyper does so for some of them.
+fn set_length(response: &mut Response) {
     let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status());
-    if let (false, Some(length)) = (bodiless, body.size_hint().exact()) {
-        set_length(response.headers_mut(), length);
+    if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {
+        response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
-}
-
-fn set_length(headers: &mut HeaderMap, length: u64) {
-    headers.insert(CONTENT_LENGTH, HeaderValue::from(length));
 }
 
 #[cfg(test)]
