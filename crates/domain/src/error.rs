@@ -71,6 +71,23 @@ pub enum AddKeyError {
     Corrupt(#[from] Corruption),
 }
 
+/// Something could not be restored.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// The store holds something else in its place.
+    #[error("the target already holds another {what}")]
+    Conflict {
+        /// Which, for example `animal 7`.
+        what: String,
+    },
+    /// See [`Unavailable`].
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+    /// See [`Corruption`].
+    #[error(transparent)]
+    Corrupt(#[from] Corruption),
+}
+
 /// An API key could not be rolled.
 #[derive(Debug, thiserror::Error)]
 pub enum RollKeyError {

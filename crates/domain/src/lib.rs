@@ -5,7 +5,7 @@
 //! it goes through a driving port ([`PetService`], [`Authenticator`]). Values are built through one
 //! door each (`parse`), so that a value that exists is valid.
 //!
-//! With the feature `mocks` every port has a mock (`MockPetService`, …), and [`ManualClock`] is a
+//! With the feature `mocks` every port has a mock (`MockPetService`, …), and `ManualClock` is a
 //! clock that a test can move.
 
 mod api_key;
@@ -25,7 +25,9 @@ pub use api_key::{
     ApiKey, ApiKeySecret, InvalidKeyName, KeyDigest, KeyId, KeyName, KeyState, NewApiKey,
 };
 pub use cursor::{CursorMismatch, CursorPosition};
-pub use error::{AddError, AddKeyError, Corruption, ReadError, RollKeyError, Unavailable};
+pub use error::{
+    AddError, AddKeyError, Corruption, ReadError, RestoreError, RollKeyError, Unavailable,
+};
 pub use idempotency::{
     Fingerprint, Idempotency, IdempotencyAttempt, IdempotencyKey, InvalidIdempotencyKey,
 };
@@ -33,8 +35,8 @@ pub use page::{InvalidPageLimit, PageLimit, PetPage, PetQuery};
 pub use pet::{CategoryId, InvalidPetId, InvalidPetStatus, NewPet, Pet, PetId, PetStatus};
 pub use pet_name::{InvalidPetName, PetName, PetNameFault};
 pub use ports::{
-    Added, ApiKeyRepository, AuthenticationError, Authenticator, Caller, Clock, KeySelector,
-    PetRepository, PetService,
+    Added, ApiKeyRepository, Archive, AttemptRecord, AuthenticationError, Authenticator, Caller,
+    Clock, KeySelector, PetRepository, PetService, Restore, Snapshot, StoreCounts,
 };
 pub use timestamp::Timestamp;
 pub use use_cases::{Catalogue, InvalidServiceKey, KeyAdmin, KeyRing, ServiceKey};
@@ -42,6 +44,6 @@ pub use version::{CatalogueVersion, Versioned};
 
 #[cfg(any(test, feature = "mocks"))]
 pub use ports::{
-    ManualClock, MockApiKeyRepository, MockAuthenticator, MockClock, MockPetRepository,
-    MockPetService,
+    ManualClock, MockApiKeyRepository, MockArchive, MockAuthenticator, MockClock,
+    MockPetRepository, MockPetService, MockRestore, MockSnapshot,
 };

@@ -43,11 +43,7 @@ impl ApiKeyRepository for SqliteStore {
     }
 }
 
-fn add(
-    connection: &Connection,
-    key: NewApiKey,
-    most: u32,
-) -> Result<ApiKey, Failure<AddKeyError>> {
+fn add(connection: &Connection, key: NewApiKey, most: u32) -> Result<ApiKey, Failure<AddKeyError>> {
     if rows::name_is_live(connection, &key.name, key.created_at)? {
         return Err(Failure::Answer(AddKeyError::NameTaken));
     }

@@ -21,7 +21,6 @@ use crate::{
 #[error("cannot open the store {}: {reason}", .path.display())]
 pub struct OpenError {
     path: PathBuf,
-    #[source]
     reason: Reason,
 }
 
@@ -79,9 +78,9 @@ impl From<rusqlite::Error> for Reason {
             return Self::Locked;
         }
         match error.sqlite_error_code() {
-            Some(
-                ErrorCode::PermissionDenied | ErrorCode::ReadOnly | ErrorCode::CannotOpen,
-            ) => Self::Denied,
+            Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly | ErrorCode::CannotOpen) => {
+                Self::Denied
+            }
             Some(ErrorCode::DiskFull) => Self::Full,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error),
             _ => Self::Sqlite(error),
@@ -95,8 +94,8 @@ pub(crate) fn open(
     config: &SqliteConfig,
     patience: Patience,
 ) -> Result<(DatabaseFile, Connection), Reason> {
-    let file = DatabaseFile::open_or_create(&config.path)
-        .map_err(|error| explain(error, &config.path))?;
+    let file =
+        DatabaseFile::open_or_create(&config.path).map_err(|error| explain(error, &config.path))?;
     schema::judge_header(&file.head::<{ schema::HEADER_LEN }>()?)?;
     let mut connection =
         connection::open_writer(&config.path, config.synchronous, patience.writer)?;
@@ -130,8 +129,8 @@ fn explain(error: io::Error, path: &Path) -> Reason {
 fn use_write_ahead_log(connection: &Connection, patience: Duration) -> Result<(), Reason> {
     let deadline = Instant::now() + patience;
     loop {
-        let mode = connection
-            .query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+        let mode =
+            connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
         match mode {
             Ok(mode) if mode == "wal" => return Ok(()),
             Ok(_) => return Err(Reason::NoWriteAheadLog),
@@ -144,8 +143,45 @@ fn use_write_ahead_log(connection: &Connection, patience: Duration) -> Result<()
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{io, path::Path};
+
+    use rusqlite::ffi;
+
+    use super::{Reason, explain};
+
+    const DENIED: &str =
+        "permission denied; give this user read and write access to the file and its directory";
+
+    #[test]
+    fn what_the_file_system_refuses_is_said_with_its_mending() {
+        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem] {
+            assert_eq!(explain(kind.into(), Path::new("/x.db")).to_string(), DENIED);
+        }
+    }
+
+    #[test]
+    fn what_sqlite_refuses_is_said_with_its_mending() {
+        let table = [
+            (ffi::SQLITE_READONLY_DIRECTORY, DENIED),
+            (ffi::SQLITE_CANTOPEN, DENIED),
+            (ffi::SQLITE_FULL, "there is no space left on its disk; free some"),
+            (
+                ffi::SQLITE_BUSY,
+                "it is locked by another process; stop that process, or try again when it has \
+                 finished",
+            ),
+            (ffi::SQLITE_CORRUPT, "it is damaged (the cause); restore it from a backup"),
+            (ffi::SQLITE_IOERR, "the cause; mend that, or name another path"),
+        ];
+        for (code, message) in table {
+            let cause = Some("the cause".to_owned());
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), cause);
+            assert_eq!(Reason::from(error).to_string(), message);
+        }
+    }
 }

@@ -4,14 +4,18 @@ mod failures;
 mod groups;
 mod plans;
 mod settings;
+mod snapshots;
 
-use std::{path::PathBuf, sync::mpsc, time::Duration};
-
-use petstore_domain::{
-    Added, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, Unavailable,
+use std::{
+    path::PathBuf,
+    sync::{Arc, mpsc},
+    time::Duration,
 };
+
+use petstore_domain::{Added, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, Unavailable};
 use rusqlite::Connection;
 use tempfile::TempDir;
+use tokio::sync::oneshot;
 
 use crate::{SqliteConfig, SqliteStore, Synchronous, config::Patience};
 
@@ -61,14 +65,22 @@ async fn add(store: &SqliteStore) -> Pet {
     }
 }
 
-/// A write that holds the writer up until the sender is dropped or used. What is queued meanwhile
-/// waits, so it makes one group.
-async fn hold(store: &SqliteStore, until: mpsc::Receiver<()>) -> Result<(), Unavailable> {
-    let work = move |_: &Connection| {
-        let _ = until.recv();
-        Ok(())
-    };
-    store.writer.write(work).await
+/// Holds the writer up until the sender is used or dropped. What is queued meanwhile makes one
+/// group.
+async fn hold(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
+    let (release, until) = mpsc::channel();
+    let (tell, begun) = oneshot::channel();
+    let store = Arc::clone(store);
+    tokio::spawn(async move {
+        let work = move |_: &Connection| {
+            let _ = tell.send(());
+            let _ = until.recv();
+            Ok(())
+        };
+        store.writer.write::<(), Unavailable>(work).await
+    });
+    begun.await.unwrap();
+    release
 }
 
 async fn found(store: &SqliteStore, id: PetId) -> bool {

@@ -19,9 +19,7 @@ pub(crate) fn versioned<T, E: From<Corruption>>(
     connection: &Connection,
     read: impl FnOnce(&Connection) -> Result<T, Failure<E>>,
 ) -> Result<Versioned<T>, Failure<E>> {
-    in_snapshot(connection, |mark| {
-        Ok(Versioned { value: read(connection)?, version: Some(mark) })
-    })
+    in_snapshot(connection, |mark| Ok(Versioned { value: read(connection)?, version: Some(mark) }))
 }
 
 /// SQLite ends a read transaction when the last statement of the connection that has begun ends.

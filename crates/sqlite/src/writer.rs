@@ -55,10 +55,12 @@ impl Writer {
         E: From<Unavailable> + Send + 'static,
     {
         let (caller, answer) = oneshot::channel();
-        self.queue.try_send(Box::new(Task::new(work, caller))).map_err(|refusal| match refusal {
-            mpsc::error::TrySendError::Full(_) => failed(WriteFailure::QueueFull),
-            mpsc::error::TrySendError::Closed(_) => failed(WriteFailure::Stopped),
-        })?;
+        self.queue.try_send(Box::new(Task::new(work, caller))).map_err(
+            |refusal| match refusal {
+                mpsc::error::TrySendError::Full(_) => failed(WriteFailure::QueueFull),
+                mpsc::error::TrySendError::Closed(_) => failed(WriteFailure::Stopped),
+            },
+        )?;
         answer.await.unwrap_or_else(|_| Err(failed(WriteFailure::Stopped)))
     }
 }

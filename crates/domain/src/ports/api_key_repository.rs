@@ -11,7 +11,11 @@ use crate::{
 /// # Contract
 /// - As for [`PetRepository`](crate::PetRepository): atomic, durable, corrupt rows are named,
 ///   [`Unavailable`] is bounded and passes.
-/// - Among the keys live at one time no two have the same name, except the two of a roll.
+/// - Among the keys live at one time no two have the same name, except those that a roll is still
+///   letting expire beside their successor.
+/// - The name is judged before the number of live keys.
+/// - A digest that is stored already is not stored again: that cannot happen by chance, so it is
+///   [`Unavailable`].
 /// - Keys are never deleted: a revoked or expired one stays listed.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]

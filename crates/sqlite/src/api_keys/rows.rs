@@ -19,9 +19,8 @@ macro_rules! select {
 }
 
 pub(crate) const ALL: &str = select!("ORDER BY id");
-pub(crate) const LIVE: &str = select!(
-    "WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?1) ORDER BY id"
-);
+pub(crate) const LIVE: &str =
+    select!("WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?1) ORDER BY id");
 pub(crate) const NOT_REVOKED_BY_ID: &str = select!("WHERE id = ?1 AND revoked_at IS NULL");
 pub(crate) const NOT_REVOKED_BY_NAME: &str =
     select!("WHERE name = ?1 AND revoked_at IS NULL ORDER BY id");

@@ -23,9 +23,8 @@ pub(super) fn find(
     attempt: &IdempotencyAttempt,
 ) -> rusqlite::Result<Option<Record>> {
     let IdempotencyAttempt { idempotency, expired, .. } = attempt;
-    let record = |row: &rusqlite::Row<'_>| {
-        Ok(Record { fingerprint: row.get(0)?, pet: PetId(row.get(1)?) })
-    };
+    let record =
+        |row: &rusqlite::Row<'_>| Ok(Record { fingerprint: row.get(0)?, pet: PetId(row.get(1)?) });
     connection
         .prepare_cached(FIND)?
         .query_row(params![idempotency.caller.0, idempotency.key.as_str(), expired.0], record)

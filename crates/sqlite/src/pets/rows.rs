@@ -18,13 +18,15 @@ pub(crate) const PAGE_OF_STATUS: &str = "SELECT id, name, category_id, status FR
 
 pub(super) fn insert(connection: &Connection, pet: NewPet) -> rusqlite::Result<Pet> {
     let status = pet.status.map(PetStatus::as_str);
-    connection
-        .prepare_cached(INSERT)?
-        .execute(params![pet.name.as_str(), pet.category_id.0, status])?;
+    connection.prepare_cached(INSERT)?.execute(params![
+        pet.name.as_str(),
+        pet.category_id.0,
+        status
+    ])?;
     Ok(pet.with_id(PetId(connection.last_insert_rowid())))
 }
 
-pub(super) fn find<E: From<Corruption>>(
+pub(crate) fn find<E: From<Corruption>>(
     connection: &Connection,
     id: PetId,
 ) -> Result<Option<Pet>, Failure<E>> {
@@ -40,8 +42,7 @@ pub(super) fn page<E: From<Corruption>>(
     let after = query.after.map_or(i64::MIN, |id| id.0);
     let limit = query.limit.get();
     let one_more = i64::from(limit) + 1;
-    let mut statement =
-        connection.prepare_cached(query.status.map_or(PAGE, |_| PAGE_OF_STATUS))?;
+    let mut statement = connection.prepare_cached(query.status.map_or(PAGE, |_| PAGE_OF_STATUS))?;
     let mut rows = match query.status {
         None => statement.query(params![after, one_more])?,
         Some(status) => statement.query(params![after, one_more, status.as_str()])?,

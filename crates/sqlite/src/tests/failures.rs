@@ -83,9 +83,9 @@ async fn a_reader_that_fails_is_replaced() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;
-    let failing = store.readers.read::<(), ReadError>(|connection| {
-        Ok(connection.execute_batch("DELETE FROM pet")?)
-    });
+    let failing = store
+        .readers
+        .read::<(), ReadError>(|connection| Ok(connection.execute_batch("DELETE FROM pet")?));
     let message = failing.unwrap_err().to_string();
     assert!(message.contains("readonly"), "a reader cannot write: {message}");
     assert!(found(&store, PetId(1)).await);

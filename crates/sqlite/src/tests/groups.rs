@@ -1,8 +1,8 @@
 //! Group commit.
 
 use std::{
-    sync::{Arc, mpsc},
-    time::Duration,
+    sync::Arc,
+    task::{Context, Waker},
 };
 
 use petstore_domain::{
@@ -13,22 +13,13 @@ use rusqlite::{Connection, params};
 use tokio::task::JoinSet;
 
 use super::{Place, add, found, hold, rex};
-use crate::{error::Failure, pets::rows, store::SqliteStore, writer::QUEUE};
-
-/// Lets the writer begin with `hold` before anything else is queued.
-async fn held(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
-    let (release, until) = mpsc::channel();
-    let holder = Arc::clone(store);
-    tokio::spawn(async move { hold(&holder, until).await });
-    tokio::time::sleep(Duration::from_millis(20)).await;
-    release
-}
+use crate::{error::Failure, pets::rows, writer::QUEUE};
 
 #[tokio::test]
 async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
     let place = Place::new();
     let store = Arc::new(place.open());
-    let release = held(&store).await;
+    let release = hold(&store).await;
     let mut group = JoinSet::new();
     for _ in 0..50 {
         let (store, raw) = (Arc::clone(&store), place.raw());
@@ -54,7 +45,7 @@ async fn a_write_that_fails_rolls_back_its_group_and_no_other() {
     let place = Place::new();
     let store = Arc::new(place.open());
     add(&store).await;
-    let release = held(&store).await;
+    let release = hold(&store).await;
     let mut group = JoinSet::new();
     for number in 0..3 {
         let store = Arc::clone(&store);
@@ -83,7 +74,7 @@ async fn a_write_that_fails_rolls_back_its_group_and_no_other() {
 async fn a_refusal_leaves_the_rest_of_its_group() {
     let place = Place::new();
     let store = Arc::new(place.open());
-    let release = held(&store).await;
+    let release = hold(&store).await;
     let refusing = Arc::clone(&store);
     let refused = tokio::spawn(async move {
         let work = |_: &Connection| Err(Failure::Answer(AddError::IdempotencyKeyReused));
@@ -101,7 +92,7 @@ async fn a_refusal_leaves_the_rest_of_its_group() {
 async fn two_attempts_in_one_transaction_add_one_animal() {
     let place = Place::new();
     let store = Arc::new(place.open());
-    let release = held(&store).await;
+    let release = hold(&store).await;
     let key = IdempotencyKey::parse("once").unwrap();
     let attempt = IdempotencyAttempt {
         idempotency: Idempotency { caller: KeyDigest([1; 32]), key },
@@ -128,18 +119,18 @@ async fn two_attempts_in_one_transaction_add_one_animal() {
 async fn a_full_queue_refuses_at_once_and_empties_again() {
     let place = Place::new();
     let store = Arc::new(place.open());
-    let release = held(&store).await;
-    let mut waiting = JoinSet::new();
-    for _ in 0..QUEUE {
-        let store = Arc::clone(&store);
-        waiting.spawn(async move { store.add(rex(), None).await });
+    let release = hold(&store).await;
+    let mut waiting: Vec<_> = (0..QUEUE).map(|_| store.add(rex(), None)).collect();
+    for addition in &mut waiting {
+        assert!(addition.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
-    tokio::task::yield_now().await;
     let refusal = store.add(rex(), None).await.unwrap_err().to_string();
     assert_eq!(refusal, "the store cannot answer: the writer's queue is full (4096 writes wait)");
     // Reads go on.
     assert!(!found(&store, PetId(1)).await);
     drop(release);
-    assert!(waiting.join_all().await.iter().all(Result::is_ok));
+    for addition in waiting {
+        addition.await.unwrap();
+    }
     assert_eq!(add(&store).await.id, PetId(4097));
 }

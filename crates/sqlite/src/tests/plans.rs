@@ -12,9 +12,8 @@ use crate::{
 fn plan(connection: &Connection, sql: &str) -> String {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let nulls = vec![rusqlite::types::Null; statement.parameter_count()];
-    let details = statement
-        .query_map(params_from_iter(nulls), |row| row.get::<_, String>("detail"))
-        .unwrap();
+    let details =
+        statement.query_map(params_from_iter(nulls), |row| row.get::<_, String>("detail")).unwrap();
     details.map(|detail| detail.unwrap() + "\n").collect()
 }
 
@@ -38,7 +37,8 @@ fn assert_searched(connection: &Connection) {
     for sql in SEARCHED.into_iter().chain([keys::RETIRE, keys::REVOKE, keys::INSERT]) {
         let plan = plan(connection, sql);
         // `SCAN CONSTANT ROW` reads no table.
-        let scans = plan.lines().any(|line| line.starts_with("SCAN ") && !line.contains("CONSTANT"));
+        let scans =
+            plan.lines().any(|line| line.starts_with("SCAN ") && !line.contains("CONSTANT"));
         assert!(!scans && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
     }
     // There are at most some ten thousand keys; they are read whole, but not sorted.
@@ -77,8 +77,5 @@ fn a_page_of_one_status_goes_straight_to_its_place_in_the_index() {
         plan(&connection, pets::PAGE_OF_STATUS),
         "SEARCH pet USING INDEX pet_by_status (status=? AND rowid>?)\n"
     );
-    assert_eq!(
-        plan(&connection, pets::PAGE),
-        "SEARCH pet USING INTEGER PRIMARY KEY (rowid>?)\n"
-    );
+    assert_eq!(plan(&connection, pets::PAGE), "SEARCH pet USING INTEGER PRIMARY KEY (rowid>?)\n");
 }

@@ -169,10 +169,8 @@ async fn a_key_that_is_already_stored_is_refused_and_harms_no_other_write() {
     let place = Place::new();
     let store = place.open();
     add(&store, new_key(1, "a", None)).await.unwrap();
-    let (refused, added) = tokio::join!(
-        add(&store, new_key(1, "b", None)),
-        add(&store, new_key(2, "c", None))
-    );
+    let (refused, added) =
+        tokio::join!(add(&store, new_key(1, "b", None)), add(&store, new_key(2, "c", None)));
     assert!(matches!(refused, Err(AddKeyError::Unavailable(_))));
     added.unwrap();
     assert_eq!(listed(&store).await.len(), 2);

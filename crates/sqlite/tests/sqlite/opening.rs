@@ -40,14 +40,11 @@ async fn an_empty_file_becomes_a_store() {
 async fn a_store_in_another_journal_mode_is_switched_back() {
     let place = Place::new();
     add(&place.open(), rex()).await;
-    let mode: String = place
-        .raw()
-        .query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0))
-        .unwrap();
+    let mode: String =
+        place.raw().query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0)).unwrap();
     assert_eq!(mode, "delete");
     assert_eq!(all(&place.open()).await.len(), 1);
-    let mode: String =
-        place.raw().query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+    let mode: String = place.raw().query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
     assert_eq!(mode, "wal");
 }
 

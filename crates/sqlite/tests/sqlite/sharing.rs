@@ -3,13 +3,14 @@
 use std::{
     fs,
     os::unix::fs::MetadataExt,
+    process::{Command, Stdio},
     sync::{Arc, Barrier},
     thread,
 };
 
 use petstore_domain::{ApiKeyRepository, PetRepository};
 
-use crate::support::{NOW, Place, add, all, ids, new_key, page, query, rex};
+use crate::support::{NOW, Place, add, all, ids, new_key, open, page, query, rex};
 
 #[tokio::test]
 async fn stores_on_one_file_see_each_other_at_once() {
@@ -34,7 +35,7 @@ fn a_fresh_path_can_be_opened_by_many_at_once() {
             let (path, together) = (place.path(), Arc::clone(&together));
             thread::spawn(move || {
                 together.wait();
-                crate::support::open(&path)
+                open(&path)
             })
         });
         let stores = openers.map(|opener| opener.join().unwrap().unwrap());
@@ -53,6 +54,39 @@ async fn reads_do_not_wait_for_somebody_else_s_write() {
     raw.execute_batch("BEGIN EXCLUSIVE; UPDATE pet SET name = 'Bello'").unwrap();
     assert_eq!(store.find(pet.id).await.unwrap().unwrap().value, pet);
     assert_eq!(page(&store, query(20, None, None)).await.pets, [pet]);
+}
+
+/// Where a child process of the test below finds its store.
+const CHILD_PATH: &str = "PETSTORE_TEST_CHILD_PATH";
+const PER_CHILD: usize = 25;
+
+#[tokio::test]
+async fn processes_that_open_a_fresh_path_at_once_share_it() {
+    let place = Place::new();
+    let children = [(); 4].map(|()| {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "sharing::in_a_child_process"])
+            .env(CHILD_PATH, place.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap()
+    });
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let pets = all(&place.open()).await;
+    assert_eq!(pets.len(), 4 * PER_CHILD);
+    assert!(pets.iter().map(|pet| pet.id.0).eq(1..=100));
+}
+
+/// Does nothing unless it runs in a child process of the test above.
+#[tokio::test]
+async fn in_a_child_process() {
+    let Some(path) = std::env::var_os(CHILD_PATH) else { return };
+    let store = open(path.as_ref()).unwrap();
+    for _ in 0..PER_CHILD {
+        add(&store, rex()).await;
+    }
 }
 
 /// Without care, closing one store drops the locks of all others on the same file (POSIX), and

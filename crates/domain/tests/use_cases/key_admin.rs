@@ -1,0 +1,74 @@
+//! [`KeyAdmin`] over a store.
+
+use std::{sync::Arc, time::Duration};
+
+use petstore_domain::{AddKeyError, KeyAdmin, KeyId, KeySelector, KeyState, RollKeyError};
+
+use crate::support::{START, TestClock, name, parts, secret};
+
+const A_DAY: Duration = Duration::from_hours(24);
+
+fn admin() -> (KeyAdmin, Arc<TestClock>) {
+    let (store, clock) = parts();
+    (KeyAdmin::new(store, Arc::clone(&clock) as _), clock)
+}
+
+async fn states(admin: &KeyAdmin) -> Vec<KeyState> {
+    let (keys, now) = admin.list().await.unwrap();
+    keys.iter().map(|key| key.state(now)).collect()
+}
+
+#[tokio::test]
+async fn a_stored_key_is_told_by_its_digest_and_first_characters() {
+    let (admin, _clock) = admin();
+    let key = admin.create(name("web"), &secret(1), Some(A_DAY)).await.unwrap();
+    assert_eq!((key.id, key.digest), (KeyId(1), secret(1).digest()));
+    assert_eq!(key.prefix, secret(1).expose()[..8]);
+    assert_eq!((key.created_at, key.expires_at), (START, Some(START.plus(A_DAY))));
+    assert_eq!(admin.list().await.unwrap(), (vec![key], START));
+}
+
+#[tokio::test]
+async fn the_first_key_is_made_only_in_a_store_without_any() {
+    let (admin, _clock) = admin();
+    assert!(admin.create_first(name("default"), &secret(1)).await.unwrap().is_some());
+    assert!(admin.create_first(name("default"), &secret(2)).await.unwrap().is_none());
+    admin.revoke(KeySelector::Name(name("default"))).await.unwrap();
+    let again = admin.create_first(name("default"), &secret(3)).await.unwrap();
+    assert!(again.is_none(), "a store whose keys were revoked stays shut");
+}
+
+#[tokio::test]
+async fn a_name_belongs_to_one_live_key() {
+    let (admin, clock) = admin();
+    admin.create(name("web"), &secret(1), Some(A_DAY)).await.unwrap();
+    let taken = admin.create(name("web"), &secret(2), None).await;
+    assert!(matches!(taken, Err(AddKeyError::NameTaken)));
+    clock.advance(A_DAY);
+    admin.create(name("web"), &secret(2), None).await.unwrap();
+    assert_eq!(states(&admin).await, [KeyState::Expired, KeyState::Live]);
+}
+
+#[tokio::test]
+async fn both_keys_of_a_roll_live_for_the_overlap() {
+    let (admin, clock) = admin();
+    let nobody = admin.roll(name("web"), &secret(1), A_DAY).await;
+    assert!(matches!(nobody, Err(RollKeyError::NoSuchKey)));
+    admin.create(name("web"), &secret(1), None).await.unwrap();
+    admin.roll(name("web"), &secret(2), A_DAY).await.unwrap();
+    assert_eq!(states(&admin).await, [KeyState::Live, KeyState::Live]);
+    clock.advance(A_DAY);
+    assert_eq!(states(&admin).await, [KeyState::Expired, KeyState::Live]);
+}
+
+#[tokio::test]
+async fn revoking_a_name_revokes_both_keys_of_a_roll() {
+    let (admin, _clock) = admin();
+    admin.create(name("web"), &secret(1), None).await.unwrap();
+    admin.roll(name("web"), &secret(2), A_DAY).await.unwrap();
+    let revoked = admin.revoke(KeySelector::Name(name("web"))).await.unwrap();
+    assert_eq!(revoked.len(), 2);
+    assert!(revoked.iter().all(|key| key.revoked_at == Some(START)));
+    assert_eq!(states(&admin).await, [KeyState::Revoked, KeyState::Revoked]);
+    assert!(admin.revoke(KeySelector::Name(name("web"))).await.unwrap().is_empty());
+}

@@ -1,0 +1,69 @@
+//! [`KeyRing`] over a store, with keys that [`KeyAdmin`] administers.
+
+use std::{sync::Arc, time::Duration};
+
+use petstore_domain::{AuthenticationError, Authenticator, Clock, KeyAdmin, KeyRing, KeySelector};
+
+use crate::support::{START, TestClock, name, parts, secret};
+
+const A_SECOND: Duration = Duration::from_secs(1);
+const A_DAY: Duration = Duration::from_hours(24);
+
+fn ring_and_admin() -> (KeyRing, KeyAdmin, Arc<TestClock>) {
+    let (store, clock) = parts();
+    let ring = KeyRing::new(Arc::clone(&store) as _, Arc::clone(&clock) as _, None);
+    (ring, KeyAdmin::new(store, Arc::clone(&clock) as _), clock)
+}
+
+async fn admits(ring: &KeyRing, seed: u8) -> bool {
+    match ring.authenticate(&secret(seed)).await {
+        Ok(caller) => {
+            assert_eq!(caller.digest, secret(seed).digest());
+            true
+        }
+        Err(AuthenticationError::Refused) => false,
+        Err(AuthenticationError::Read(error)) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn a_new_key_opens_within_a_second_and_a_revoked_one_no_longer() {
+    let (ring, admin, clock) = ring_and_admin();
+    assert!(!admits(&ring, 1).await);
+    admin.create(name("web"), &secret(1), None).await.unwrap();
+    clock.advance(A_SECOND);
+    assert!(admits(&ring, 1).await);
+    assert!(!admits(&ring, 2).await);
+    admin.revoke(KeySelector::Name(name("web"))).await.unwrap();
+    clock.advance(A_SECOND);
+    assert!(!admits(&ring, 1).await);
+}
+
+#[tokio::test]
+async fn a_rolled_key_opens_until_the_overlap_is_over() {
+    let (ring, admin, clock) = ring_and_admin();
+    admin.create(name("web"), &secret(1), None).await.unwrap();
+    admin.roll(name("web"), &secret(2), A_DAY).await.unwrap();
+    clock.advance(A_DAY);
+    clock.set_back(Duration::from_millis(1));
+    assert!(admits(&ring, 1).await && admits(&ring, 2).await);
+    clock.advance(Duration::from_millis(1));
+    assert!(!admits(&ring, 1).await && admits(&ring, 2).await);
+}
+
+#[tokio::test]
+async fn the_last_use_is_written_back() {
+    let (ring, admin, clock) = ring_and_admin();
+    admin.create(name("used"), &secret(1), None).await.unwrap();
+    admin.create(name("unused"), &secret(2), None).await.unwrap();
+    assert!(admits(&ring, 1).await);
+    ring.write_back_uses().await.unwrap();
+    clock.advance(Duration::from_mins(2));
+    assert!(admits(&ring, 1).await);
+    ring.write_back_uses().await.unwrap();
+
+    let (keys, _) = admin.list().await.unwrap();
+    let uses: Vec<_> = keys.iter().map(|key| key.last_used_at).collect();
+    assert_eq!(uses, [Some(clock.now()), None]);
+    assert_eq!(clock.now(), START.plus(Duration::from_mins(2)));
+}

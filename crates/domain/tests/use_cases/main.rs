@@ -1,0 +1,8 @@
+//! The use cases together with a store: what the mocks of the unit tests cannot show.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+
+mod catalogue;
+mod key_admin;
+mod key_ring;
+mod support;
