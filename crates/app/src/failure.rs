@@ -32,15 +32,21 @@ impl fmt::Display for Failure {
     /// Always one line: what it quotes may hold anything, a line break too.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Usage(line) | Self::Runtime(line)) = self;
-        for character in line.chars() {
-            if character.is_control() {
-                write!(f, "{}", character.escape_default())?;
-            } else {
-                write!(f, "{character}")?;
-            }
-        }
-        Ok(())
+        f.write_str(&one_line_of(line))
     }
+}
+
+/// The text with its control characters escaped.
+pub(crate) fn one_line_of(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        if character.is_control() {
+            line.extend(character.escape_default());
+        } else {
+            line.push(character);
+        }
+    }
+    line
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ const LINES_PER_SECOND: u32 = 100;
 /// What a line tells.
 pub(crate) struct Line<'r> {
     pub(crate) request_id: &'r HeaderValue,
-    pub(crate) method: &'r Method,
+    /// `None` if it did not arrive.
+    pub(crate) method: Option<&'r Method>,
     pub(crate) target: Target<'r>,
     pub(crate) began: Instant,
 }
@@ -85,7 +86,12 @@ impl Line<'_> {
     /// A method that no route knows is the client's own text, so it is not repeated.
     fn method(&self) -> &str {
         let known = [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS];
-        if known.contains(self.method) { self.method.as_str() } else { "other" }
+        self.method.map_or(
+            "none",
+            |method| {
+                if known.contains(method) { method.as_str() } else { "other" }
+            },
+        )
     }
 
     fn route(&self) -> &'static str {

@@ -51,7 +51,7 @@ where
     let understood = !judged.as_ref().is_err_and(|error| error.code == ErrorCode::InvalidRequest);
     let reusable = body::discard(&mut body, &head.headers, limits.max_body).await && understood;
 
-    let line = Line { request_id: &request_id, method: &head.method, target, began };
+    let line = Line { request_id: &request_id, method: Some(&head.method), target, began };
     let mut response = match judged {
         Ok(response) => {
             line.write_success(state, response.status());
@@ -73,15 +73,21 @@ where
 
 /// The answer, as bytes of HTTP/1.1, to a head that began and did not arrive in time.
 pub(crate) fn late_head(state: &State) -> Vec<u8> {
-    let time = state.settings.limits.header_timeout;
-    let code = ErrorCode::RequestTimeout;
-    let body = wire::error(code, &format!("the head did not arrive whole within {time:?}"));
     let request_id = state.request_ids.of(&HeaderMap::new());
+    let time = state.settings.limits.header_timeout;
+    let error = ApiError::new(
+        ErrorCode::RequestTimeout,
+        format!("the head did not arrive whole within {time:?}"),
+    );
+    let began = Instant::now();
+    Line { request_id: &request_id, method: None, target: None, began }
+        .write_refusal(state, &error);
+    let body = wire::error(error.code, &error.message);
     let head = format!(
         "HTTP/1.1 {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
          cache-control: {PRIVATE}\r\nx-content-type-options: nosniff\r\nx-request-id: {}\r\n\
          date: {}\r\nconnection: close\r\n\r\n",
-        code.status(),
+        error.code.status(),
         body.len(),
         request_id.to_str().unwrap_or_default(),
         http_date(state.ports.clock.now()),

@@ -98,7 +98,7 @@ impl ErrorCode {
 pub(crate) struct ApiError {
     pub(crate) code: ErrorCode,
     /// For the client: what was wrong, where, and what would be right.
-    message: Cow<'static, str>,
+    pub(crate) message: Cow<'static, str>,
     owed: Owed,
     /// For the log alone: what went wrong inside.
     pub(crate) cause: Option<String>,

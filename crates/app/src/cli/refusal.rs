@@ -4,10 +4,11 @@ use std::{env, ffi::OsString};
 
 use clap::error::{ContextKind, ContextValue};
 
+use crate::failure::one_line_of;
+
 /// Condenses clap's several lines: the message, its tips, and where the help is.
 pub(super) fn one_line(error: &clap::Error, args: &[OsString], root: &clap::Command) -> String {
-    let rendered = error.render().to_string();
-    let message = without_password(&in_one_line(&rendered), error);
+    let message = in_one_line(&with_harmless_quotes(error));
     let message = naming_the_variable(message, error, args);
     format!("{message}; try '{} --help'", command_path(args, root))
 }
@@ -22,17 +23,23 @@ fn in_one_line(rendered: &str) -> String {
         .join("; ")
 }
 
-/// Hides the user and the password of a URL that is quoted.
-fn without_password(message: &str, error: &clap::Error) -> String {
-    let quoted = [ContextKind::InvalidValue, ContextKind::InvalidArg];
+/// The rendered error, where what it quotes neither breaks the line nor gives a password away.
+fn with_harmless_quotes(error: &clap::Error) -> String {
+    let quoted =
+        [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
     let values = quoted.into_iter().filter_map(|kind| string_of(error, kind));
-    values.fold(message.to_owned(), |message, value| {
-        let hidden = value.split_once("://").and_then(|(scheme, rest)| {
-            let (_, address) = rest.rsplit_once('@')?;
-            Some(format!("{scheme}://…@{address}"))
-        });
-        hidden.map_or(message.clone(), |hidden| message.replace(value, &hidden))
+    values.fold(error.render().to_string(), |text, value| {
+        let harmless = one_line_of(&without_password(value));
+        if harmless == value { text } else { text.replace(value, &harmless) }
     })
+}
+
+/// Hides the user and the password of a URL.
+fn without_password(value: &str) -> String {
+    value
+        .split_once("://")
+        .and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1)))
+        .map_or_else(|| value.to_owned(), |(scheme, address)| format!("{scheme}://…@{address}"))
 }
 
 /// A value that came from the environment is blamed on its variable, not on a flag that nobody

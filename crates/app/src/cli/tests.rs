@@ -151,6 +151,11 @@ fn a_refusal_is_one_line_that_says_how_to_mend_it() {
              PostgreSQL is not in this version; use sqlite:PATH; try 'petstore serve --help'",
         ),
         (
+            "petstore serve --listen a\n\nUsage:",
+            "invalid value 'a\\n\\nUsage:' for '--listen <ADDRESS>': an address and a port are \
+             needed, like 127.0.0.1:8080, localhost:8080 or [::1]:8080; try 'petstore serve --help'",
+        ),
+        (
             "petstore keys list --store memory:",
             "invalid value 'memory:' for '--store <URL>': a store in memory ends with this \
              command; use sqlite:PATH; try 'petstore keys list --help'",
