@@ -1,6 +1,10 @@
 //! Stopping: what has begun is finished, nothing new begins, and it ends.
 
-use std::time::Duration;
+use std::{
+    io::{self, Read},
+    sync::Arc,
+    time::Duration,
+};
 
 use crate::support::{
     catalogue::{everything, pet},
@@ -52,10 +56,47 @@ fn a_request_that_has_begun_is_answered() {
     }
 }
 
+/// A body that asks the server to stop when half of it has been sent.
+struct Stopping {
+    server: Arc<Server>,
+    halves: Vec<Vec<u8>>,
+}
+
+impl Read for Stopping {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(half) = self.halves.pop() else { return Ok(0) };
+        if self.halves.is_empty() {
+            // The server has the first half once it has begun to answer others behind it.
+            self.server.http2().get("/livez").send().is(200);
+            self.server.signal("TERM");
+            wait::until("new connections are refused", || !self.server.takes_connections());
+        }
+        buffer[..half.len()].copy_from_slice(&half);
+        Ok(half.len())
+    }
+}
+
+#[test]
+fn a_stream_that_has_begun_is_answered() {
+    let store = Store::sqlite();
+    let server = Arc::new(Launch::on(&store).start());
+    let client = server.http2();
+    // From here on there is one connection for all.
+    client.get("/livez").send().is(200);
+    let body = pet("half").to_string().into_bytes();
+    let halves = vec![body[10..].to_vec(), body[..10].to_vec()];
+    let body = Stopping { server: Arc::clone(&server), halves };
+    client.post("/v1/pets", "").stream(body).is(201);
+    wait::until("the body is dropped", || Arc::strong_count(&server) == 1);
+    let mut server = Arc::into_inner(server).unwrap();
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+}
+
 #[test]
 fn an_idle_server_stops_at_once() {
     let (_store, mut server) = Server::fresh();
     let mut connections = [idle(&server), idle(&server)];
+    server.http2().get("/livez").send().is(200);
     server.signal("TERM");
     assert_eq!(server.exit(), Some(0), "{}", server.log());
     for raw in &mut connections {

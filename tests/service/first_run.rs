@@ -40,6 +40,18 @@ fn the_first_start_shows_a_key_once_with_a_ready_command() {
 }
 
 #[test]
+fn a_store_in_memory_has_a_key_for_as_long_as_it_lives() {
+    let store = Store::at("memory:");
+    let start = || {
+        let server = Launch::without_key(&store).start();
+        let key = keys_in(&server.out()).remove(0);
+        server.client().get("/v1/pets").key(&key).send().is(200);
+        key
+    };
+    assert_ne!(start(), start());
+}
+
+#[test]
 fn no_key_is_made_where_there_is_one() {
     let store = Store::sqlite();
     store.new_key("web");

@@ -2,9 +2,8 @@
 
 use crate::support::{
     KEY,
-    answer::Answer,
     catalogue::pet,
-    raw::{Raw, head, post},
+    raw::{head, post},
     shared,
 };
 
@@ -43,6 +42,14 @@ fn a_body_has_one_framing() {
         "transfer-encoding: chunked\r\ncontent-length: 5\r\n",
     ] {
         let more = format!("content-type: application/json\r\n{both}");
+        refused_in_words(&(head("POST", "/v1/pets", &more) + "0\r\n\r\n"));
+    }
+}
+
+#[test]
+fn a_body_is_chunked_or_has_a_length() {
+    for coding in ["gzip, chunked", "chunked, chunked", "chunked\r\ntransfer-encoding: chunked"] {
+        let more = format!("content-type: application/json\r\ntransfer-encoding: {coding}\r\n");
         refused_in_words(&(head("POST", "/v1/pets", &more) + "0\r\n\r\n"));
     }
 }
@@ -132,14 +139,19 @@ fn a_refusal_of_a_whole_request_keeps_the_connection() {
 
 #[test]
 fn a_client_can_ask_for_the_end_of_the_connection() {
-    let ends = |raw: &mut Raw| -> Answer {
-        let answer = raw.any_answer(false);
-        raw.is_closed();
-        answer.is(200)
-    };
     let mut raw = shared::server().raw();
     raw.send(head("GET", "/livez", "connection: close\r\n"));
-    ends(&mut raw);
+    raw.answer("GET", "/livez").is(200);
+    raw.is_closed();
+}
+
+#[test]
+fn a_client_that_sends_no_more_still_gets_its_answer() {
+    let mut raw = shared::server().raw();
+    raw.send(post(&pet("half closed").to_string()));
+    raw.send_no_more();
+    raw.answer("POST", "/v1/pets").is(201);
+    raw.is_closed();
 }
 
 #[test]

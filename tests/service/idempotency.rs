@@ -1,7 +1,8 @@
 //! `Idempotency-Key`: adding an animal at most once.
 
-use std::{collections::HashSet, thread};
+use std::{collections::HashSet, thread, time::Duration};
 
+use rusqlite::Connection;
 use serde_json::json;
 
 use crate::support::{
@@ -11,6 +12,7 @@ use crate::support::{
     server::{Launch, Server},
     shared,
     store::Store,
+    wait,
 };
 
 fn add(client: &Client, name: &str, key: &str) -> Call {
@@ -136,15 +138,38 @@ fn a_record_outlives_a_restart() {
 }
 
 #[test]
+fn a_record_counts_for_24_hours() {
+    let (store, server) = Server::fresh();
+    let client = server.client();
+    let first = add(&client, "Rex", "k").send().is(201);
+    let clock = Connection::open(store.file()).unwrap();
+    clock.busy_timeout(wait::PATIENCE).unwrap();
+    let age = |by: Duration| {
+        let millis = i64::try_from(by.as_millis()).unwrap();
+        let sql = "UPDATE idempotency SET created_at = created_at - ?1";
+        assert_eq!(clock.execute(sql, [millis]).unwrap(), 1);
+    };
+    age(Duration::from_mins(24 * 60 - 5));
+    is_replay(&add(&client, "Rex", "k").send(), &first);
+    add(&client, "Max", "k").send().refuses(422, "idempotency_key_reused");
+    age(Duration::from_mins(5));
+    let second = add(&client, "Max", "k").send().is(201);
+    assert_eq!(second.header("idempotency-replayed"), None);
+    is_replay(&add(&client, "Max", "k").send(), &second);
+}
+
+#[test]
 fn many_at_once_are_one_animal_for_all() {
-    for store in [Store::sqlite(), Store::at("memory:")] {
-        let server = Launch::on(&store).start();
-        let client = server.client();
+    // Two instances on one store, and one with a store of its own.
+    for (store, instances) in [(Store::sqlite(), 2), (Store::at("memory:"), 1)] {
+        let servers: Vec<_> = (0..instances).map(|_| Launch::on(&store).start()).collect();
+        let send = |n: usize| add(&servers[n % instances].client(), "race", "k").send().is(201);
         let answers: Vec<Answer> = thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..64).map(|_| scope.spawn(|| add(&client, "race", "k").send().is(201))).collect();
+            let send = &send;
+            let threads: Vec<_> = (0..64).map(|n| scope.spawn(move || send(n))).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
+        let client = servers[0].client();
         assert!(answers.iter().all(|answer| answer.body == answers[0].body));
         let first = |answer: &&Answer| answer.header("idempotency-replayed").is_none();
         assert_eq!(answers.iter().filter(first).count(), 1);

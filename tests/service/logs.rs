@@ -8,6 +8,7 @@ use crate::support::{
     KEY,
     catalogue::{add, id_of, pet},
     client::Call,
+    raw,
     server::{Launch, Server},
     store::Store,
 };
@@ -85,6 +86,38 @@ fn every_line_is_json_where_that_is_the_format() {
     for line in server.log().lines() {
         let parsed: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("{line}"));
         assert!(parsed.is_object(), "{line}");
+    }
+}
+
+#[test]
+fn a_request_that_came_too_late_is_logged_too() {
+    let store = Store::at("memory:");
+    let launch = Launch::on(&store).flag("--header-timeout", "200ms");
+    let server = launch.flag("--body-timeout", "200ms").start();
+    let whole = raw::post("{}");
+    for (request, method, target) in
+        [(&whole[..20], "", ""), (&whole[..whole.len() - 1], "POST", "/v1/pets")]
+    {
+        let mut raw = server.raw();
+        raw.send(request);
+        let refusal = raw.answer(method, target).refuses(408, "request_timeout");
+        let line = server.log_line(refusal.must("x-request-id"));
+        assert_eq!(field(&line, "status"), "408", "{line}");
+        assert_eq!(field(&line, "code"), "request_timeout", "{line}");
+    }
+}
+
+#[test]
+fn the_log_names_the_deployment_and_can_be_text() {
+    for (format, json) in [("json", true), ("text", false)] {
+        let store = Store::at("memory:");
+        let launch = Launch::on(&store).flag("--environment", "blue-staging");
+        let server = launch.flag("--log-format", format).start();
+        server.client().get("/nope").header("x-request-id", "the-only-request").send().is(404);
+        let log = server.stop();
+        assert!(log.contains("blue-staging"), "{log}");
+        let line = log.lines().find(|line| line.contains("the-only-request")).unwrap();
+        assert_eq!(line.starts_with('{'), json, "{line}");
     }
 }
 

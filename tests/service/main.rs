@@ -2,7 +2,13 @@
 //!
 //! Every answer, whatever the test is about, passes through [`support::rules`].
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests"
+)]
 
 mod support;
 
@@ -19,6 +25,7 @@ mod http1;
 mod http2;
 mod idempotency;
 mod judgement;
+mod key_store;
 mod keys;
 mod list;
 mod logs;

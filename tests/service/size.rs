@@ -1,10 +1,12 @@
 //! How large a body may be, and that the client can read the refusal.
 
+use std::{io::Cursor, time::Duration};
+
 use crate::support::{
     catalogue::pet,
     raw::{Raw, head},
     rules::Sent,
-    server::{Launch, Server},
+    server::Launch,
     shared,
     store::Store,
 };
@@ -46,6 +48,9 @@ fn a_body_of_exactly_the_limit_is_taken() {
     let mut raw = server.raw();
     post_chunked(&mut raw, &padded(LIMIT));
     raw.answer("POST", "/v1/pets").is(201);
+    let unannounced = |size| server.http2().post("/v1/pets", "").stream(Cursor::new(padded(size)));
+    unannounced(LIMIT).is(201);
+    unannounced(LIMIT + 1).refuses(413, "body_too_large");
 }
 
 #[test]
@@ -85,7 +90,7 @@ fn a_body_without_end_is_cut_off_and_the_server_goes_on() {
     let mut raw = server.raw();
     raw.send(head("POST", "/v1/pets", &format!("{JSON}transfer-encoding: chunked\r\n")));
     let chunk = [b"10000\r\n".to_vec(), vec![b' '; 0x10000], b"\r\n".to_vec()].concat();
-    let patience = std::time::Duration::from_secs(20);
+    let patience = Duration::from_secs(20);
     let taken = (0..4096).take_while(|_| raw.try_send(&chunk, patience)).count();
     assert!(taken < 4096, "256 MiB were taken");
     server.client().get("/v1/pets").send().is(200);
@@ -116,7 +121,7 @@ fn a_client_that_asks_first_need_not_send_what_is_refused() {
 #[test]
 fn the_limit_is_the_operators_choice() {
     let store = Store::at("memory:");
-    let server: Server = Launch::on(&store).flag("--max-body", "1KiB").start();
+    let server = Launch::on(&store).flag("--max-body", "1KiB").start();
     server.client().post("/v1/pets", padded(1024)).send().is(201);
     server.client().post("/v1/pets", padded(1025)).send().refuses(413, "body_too_large");
 }

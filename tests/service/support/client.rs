@@ -1,10 +1,10 @@
 //! A client for well-formed requests, over HTTP/1.1 or HTTP/2. Checks every answer.
 
-use std::{sync::LazyLock, time::Duration};
+use std::{io::Read, sync::LazyLock, time::Duration};
 
 use reqwest::{
     Method,
-    blocking::{Client as Http, ClientBuilder},
+    blocking::{Body, Client as Http, ClientBuilder},
     header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
     redirect::Policy,
 };
@@ -140,10 +140,22 @@ impl Call {
         self.try_send().unwrap_or_else(|error| panic!("{what}: {error:?}"))
     }
 
+    /// The same with a body whose length is not announced.
+    #[track_caller]
+    pub(crate) fn stream(self, body: impl Read + Send + 'static) -> Answer {
+        self.exchange(Some(Body::new(body))).unwrap()
+    }
+
     /// The same, if it does not matter whether the server is there.
     #[track_caller]
-    pub(crate) fn try_send(self) -> Result<Answer, reqwest::Error> {
-        let Self { client, sent, headers, body } = self;
+    pub(crate) fn try_send(mut self) -> Result<Answer, reqwest::Error> {
+        let body = self.body.take().map(Body::from);
+        self.exchange(body)
+    }
+
+    #[track_caller]
+    fn exchange(self, body: Option<Body>) -> Result<Answer, reqwest::Error> {
+        let Self { client, sent, headers, .. } = self;
         let method = Method::from_bytes(sent.method.as_bytes()).unwrap();
         let url = format!("{}{}", client.base, sent.target);
         let mut request = client.http.request(method, url).headers(headers);

@@ -2,7 +2,7 @@
 
 use std::{
     io::{ErrorKind, Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::{Shutdown, SocketAddr, TcpStream},
     time::Duration,
 };
 
@@ -54,6 +54,11 @@ impl Raw {
     pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>, patience: Duration) -> bool {
         self.stream.set_write_timeout(Some(patience)).unwrap();
         self.stream.write_all(bytes.as_ref()).is_ok()
+    }
+
+    /// Ends the client's own direction.
+    pub(crate) fn send_no_more(&mut self) {
+        self.stream.shutdown(Shutdown::Write).unwrap();
     }
 
     /// Reads one answer, and holds that it keeps every rule.

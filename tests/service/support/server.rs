@@ -201,10 +201,15 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        let ended = self.child.try_wait();
         // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let log = self.log();
-        assert!(thread::panicking() || !log.contains("panicked"), "the server panicked: {log}");
+        if thread::panicking() {
+            eprintln!("the server of the failed test, ended: {ended:?}, logged:\n{log}");
+        } else {
+            assert!(!log.contains("panicked"), "the server panicked: {log}");
+        }
     }
 }
