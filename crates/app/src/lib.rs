@@ -1,7 +1,7 @@
 //! The animal store service as a program: configuration, wiring and commands.
 //!
-//! A command reads its words in [`cli`], opens a [`store`], and talks to people through
-//! [`console`]. This is the one crate that knows every adapter; it holds no rule of the domain.
+//! A command reads its words in `cli`, opens a `store`, and talks to people through
+//! `console`. This is the one crate that knows every adapter; it holds no rule of the domain.
 //!
 //! Exit codes: 0 done (a drained stop too), 1 failed, 2 wrong usage. Whatever fails says so in one
 //! line on stderr.

@@ -1,10 +1,10 @@
 //! The raw-hyper HTTP adapter: drives [`PetService`](petstore_domain::PetService) and
 //! [`Authenticator`](petstore_domain::Authenticator) from HTTP/1.1 and HTTP/2.
 //!
-//! The way of a request through it is the order in which to read it: [`server`] accepts,
-//! [`connection`] speaks HTTP, [`answer`] cannot fail, [`judge`] decides in the documented order by
-//! the table in [`route`], [`auth`] and [`body`] look at what was sent, [`pets`] does the work, and
-//! [`error`] says what each failure is to a client.
+//! The way of a request through it is the order in which to read it: `server` accepts,
+//! `connection` speaks HTTP, `answer` cannot fail, `judge` decides in the documented order by
+//! the table in `route`, `auth` and `body` look at what was sent, `pets` does the work, and
+//! `error` says what each failure is to a client.
 
 mod access_log;
 mod answer;
