@@ -7,6 +7,7 @@ use std::{
 };
 
 use crate::support::{
+    answer::Answer,
     catalogue::{everything, pet},
     raw::{Raw, head, post},
     server::{Launch, Server},
@@ -104,25 +105,35 @@ fn an_idle_server_stops_at_once() {
     }
 }
 
-#[test]
-fn a_draining_server_is_not_ready_but_answers() {
-    for target in ["/readyz", "/livez", "/v1/pets"] {
+/// The answer of a server that drains. An idle connection is kept for half a second, so that who
+/// looks can see; on a busy machine that may pass unused, and a new attempt is made.
+fn answer_in_drain(target: &str) -> Answer {
+    for _ in 0..10 {
         let (_store, mut server) = Server::fresh();
         let (_half, _rest) = half_way(&server);
         let mut raw = idle(&server);
         server.signal("TERM");
-        // An idle connection is kept for a while, so that who looks can see.
         wait::until("new connections are refused", || !server.takes_connections());
-        raw.send(head("GET", target, ""));
-        let answer = raw.answer("GET", target);
+        if raw.is_heard(&head("GET", target, "")) {
+            let answer = raw.answer("GET", target);
+            raw.is_closed();
+            server.kill();
+            return answer;
+        }
+    }
+    panic!("an idle connection is closed at once");
+}
+
+#[test]
+fn a_draining_server_is_not_ready_but_answers() {
+    for target in ["/readyz", "/livez", "/v1/pets"] {
+        let answer = answer_in_drain(target);
         assert_eq!(answer.header("connection"), Some("close"), "{answer:?}");
         if target == "/readyz" {
             answer.refuses(503, "unavailable");
         } else {
             answer.is(200);
         }
-        raw.is_closed();
-        server.kill();
     }
 }
 

@@ -1,6 +1,6 @@
 //! How large a body may be, and that the client can read the refusal.
 
-use std::{io::Cursor, time::Duration};
+use std::{io::Cursor, thread, time::Duration};
 
 use crate::support::{
     catalogue::pet,
@@ -79,7 +79,11 @@ fn a_client_that_sends_everything_first_can_read_the_refusal() {
     for (request, status) in [(authorised, 413), (anonymous, 401)] {
         let mut raw = shared::server().raw();
         raw.send(request);
-        raw.send(vec![b' '; MEGABYTE]);
+        // So slowly that the refusal is there long before the end.
+        for piece in vec![b' '; MEGABYTE].chunks(MEGABYTE / 32) {
+            raw.send(piece);
+            thread::sleep(Duration::from_millis(5));
+        }
         raw.answer("POST", "/v1/pets").is(status);
     }
 }

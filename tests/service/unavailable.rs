@@ -22,7 +22,7 @@ fn lock(store: &Store) -> Connection {
 #[test]
 fn a_locked_store_is_unavailable_for_writing_and_comes_back() {
     let store = Store::sqlite();
-    let server = Launch::on(&store).flag("--request-timeout", "700ms").start();
+    let server = Launch::on(&store).flag("--request-timeout", "2s").start();
     let client = server.client();
     let before = add(&client, &pet("before"));
     let once = client.add(&pet("once")).header("idempotency-key", "once");

@@ -1,10 +1,7 @@
 //! The answer to a request. [`answer`] cannot fail: whatever [`judge`] refuses becomes a response
 //! here, and is logged here, once.
 
-use std::{
-    fmt,
-    time::{Duration, Instant, SystemTime},
-};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -37,7 +34,6 @@ const PRIVATE: &str = "private, no-cache";
 pub(crate) async fn answer<B>(state: &State, request: Request<B>) -> Response
 where
     B: Body<Data = Bytes> + Unpin,
-    B::Error: fmt::Display,
 {
     let began = Instant::now();
     let (head, mut body) = request.into_parts();

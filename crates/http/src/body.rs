@@ -1,6 +1,6 @@
 //! Request bodies: read within a limit and a time, or got out of the way.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
@@ -28,7 +28,6 @@ pub(crate) fn require_fitting(headers: &HeaderMap, limit: usize) -> Result<(), A
 pub(crate) async fn read<B>(body: &mut B, limit: usize, time: Duration) -> Result<Bytes, ApiError>
 where
     B: Body<Data = Bytes> + Unpin,
-    B::Error: fmt::Display,
 {
     let Ok(read) = timeout(time, collect(body, limit)).await else {
         let message = format!("the body did not arrive whole within {time:?}");
@@ -40,13 +39,12 @@ where
 async fn collect<B>(body: &mut B, limit: usize) -> Result<Bytes, ApiError>
 where
     B: Body<Data = Bytes> + Unpin,
-    B::Error: fmt::Display,
 {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| {
-            let message = format!("the body did not arrive whole: {error}");
+        let frame = frame.map_err(|_| {
+            let message = "the body broke off, or is not framed as its head says";
             ApiError::new(ErrorCode::InvalidRequest, message)
         })?;
         let Ok(data) = frame.into_data() else { continue }; // Trailers say nothing here.

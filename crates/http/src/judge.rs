@@ -1,8 +1,6 @@
 //! The order in which a request is judged: address, credential, route, method, retired operation,
 //! media type, size, query or body, and only then the resource.
 
-use std::fmt;
-
 use bytes::Bytes;
 use hyper::{Method, StatusCode, body::Body, header::ALLOW, http::request::Parts};
 use petstore_domain::Caller;
@@ -28,7 +26,6 @@ pub(crate) async fn judge<B>(
 ) -> Result<Response, ApiError>
 where
     B: Body<Data = Bytes> + Unpin,
-    B::Error: fmt::Display,
 {
     framing::require_unambiguous(head)?;
     if is_under_base(head.uri.path()) {
@@ -68,7 +65,6 @@ async fn interface<B>(
 ) -> Result<Response, ApiError>
 where
     B: Body<Data = Bytes> + Unpin,
-    B::Error: fmt::Display,
 {
     if operation == Operation::GetPet {
         deprecation::require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;

@@ -39,7 +39,7 @@ pub enum AccessLog {
     /// Those answered with a status of 400 or above.
     #[default]
     Errors,
-    /// Only failures of the service itself (500 or above).
+    /// Only failures of the service itself, with their causes.
     Off,
 }
 

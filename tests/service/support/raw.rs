@@ -132,6 +132,11 @@ impl Raw {
         rest
     }
 
+    /// Sends a request and waits: whether anything comes back before the connection is closed.
+    pub(crate) fn is_heard(&mut self, request: &str) -> bool {
+        self.try_send(request, PATIENCE) && matches!(self.stream.peek(&mut [0]), Ok(1))
+    }
+
     /// Whether anything arrives, the end included, within `patience`.
     pub(crate) fn hears_within(&mut self, patience: Duration) -> bool {
         self.stream.set_read_timeout(Some(patience)).unwrap();

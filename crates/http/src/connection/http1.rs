@@ -37,6 +37,7 @@ pub(super) async fn serve(stream: TcpStream, state: Arc<State>, drain: Drain) {
     let mut connection = Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)
+        .max_header_size(MAX_HEAD as usize)
         .max_buf_size(MAX_HEAD as usize)
         // A client may end its own direction and still wait for its answer.
         .half_close(true)
