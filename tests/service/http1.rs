@@ -75,7 +75,7 @@ fn what_is_not_http_is_refused_bare() {
 
 #[test]
 fn a_head_that_is_too_large_is_refused_bare() {
-    // The limit is 64 KiB; what arrives with the last bytes below it may be as much again.
+    // The limit is 64 KiB for the whole head.
     let large = format!("GET /livez HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "y".repeat(65_536));
     refused_bare(large.as_bytes(), 431);
 
