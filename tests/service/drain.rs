@@ -41,7 +41,7 @@ fn idle(server: &Server) -> Raw {
 #[test]
 fn a_request_that_has_begun_is_answered() {
     for signal in ["TERM", "INT"] {
-        let store = Store::sqlite();
+        let store = Store::lasting();
         let mut server = Launch::on(&store).start();
         let (mut raw, rest) = half_way(&server);
         server.signal(signal);
@@ -79,7 +79,7 @@ impl Read for Stopping {
 
 #[test]
 fn a_stream_that_has_begun_is_answered() {
-    let store = Store::sqlite();
+    let store = Store::lasting();
     let server = Arc::new(Launch::on(&store).start());
     let client = server.http2();
     // From here on there is one connection for all.
@@ -139,7 +139,7 @@ fn a_draining_server_is_not_ready_but_answers() {
 
 #[test]
 fn a_second_signal_stops_at_once() {
-    let store = Store::sqlite();
+    let store = Store::lasting();
     let mut server = Launch::on(&store)
         .flag("--shutdown-grace", "10m")
         .flag("--body-timeout", "10m")
@@ -155,7 +155,7 @@ fn a_second_signal_stops_at_once() {
 
 #[test]
 fn the_grace_bounds_the_drain() {
-    let store = Store::sqlite();
+    let store = Store::lasting();
     let mut server = Launch::on(&store)
         .flag("--shutdown-grace", "300ms")
         .flag("--body-timeout", "10m")

@@ -33,7 +33,7 @@ const LOAD: usize = 150;
 
 #[test]
 fn a_killed_server_has_kept_every_acknowledged_animal_once() {
-    let store = Store::sqlite();
+    let store = Store::lasting();
     let mut attempts: Vec<Attempt> = Vec::new();
     for round in 0..ROUNDS {
         let mut server = Launch::on(&store).start();
@@ -128,7 +128,7 @@ fn keys_are_replayed(client: &Client, attempts: &mut [Attempt]) {
 
 #[test]
 fn identifiers_go_on_after_a_kill() {
-    let store = Store::sqlite();
+    let store = Store::lasting();
     let mut greatest = 0;
     for _ in 0..3 {
         let mut server = Launch::on(&store).start();

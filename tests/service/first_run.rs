@@ -15,7 +15,7 @@ fn keys_in(text: &str) -> Vec<String> {
 
 #[test]
 fn the_first_start_shows_a_key_once_with_a_ready_command() {
-    let store = Store::sqlite();
+    let store = Store::lasting();
     let server = Launch::without_key(&store).start();
     let out = server.out();
     let keys = keys_in(&out);
@@ -53,7 +53,7 @@ fn a_store_in_memory_has_a_key_for_as_long_as_it_lives() {
 
 #[test]
 fn no_key_is_made_where_there_is_one() {
-    let store = Store::sqlite();
+    let store = Store::lasting();
     store.new_key("web");
     let server = Launch::without_key(&store).start();
     assert_eq!(keys_in(&server.out()), [""; 0]);
@@ -70,7 +70,7 @@ fn no_key_is_made_where_the_environment_brings_one() {
 
 #[test]
 fn a_key_can_come_from_a_file() {
-    let (store, other) = (Store::sqlite(), Store::at("memory:"));
+    let (store, other) = (Store::lasting(), Store::at("memory:"));
     let file = other.folder().join("key");
     fs::write(&file, "a-key-from-a-file-0123\n").unwrap();
     let launch = Launch::without_key(&store).flag("--api-key-file", file.to_str().unwrap());
@@ -83,11 +83,11 @@ fn a_key_can_come_from_a_file() {
 #[test]
 fn a_short_key_is_refused_and_not_shown() {
     for key in ["short-key-01234", "has a blank within it"] {
-        let store = Store::sqlite();
+        let store = Store::lasting();
         let refusal = Launch::without_key(&store).env("PETSTORE_API_KEY", key).finish();
         assert!(!refusal.stderr.contains(key), "{refusal:?}");
         refusal.fails(2, "API");
     }
-    let store = Store::sqlite();
+    let store = Store::lasting();
     Launch::without_key(&store).env("PETSTORE_API_KEY", "just-16-in-total").start().stop();
 }

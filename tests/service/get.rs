@@ -16,12 +16,11 @@ pub(crate) fn says_that_it_will_end(answer: &Answer) {
 
 #[test]
 fn an_animal_is_found_by_its_identifier() {
-    for server in shared::each_store() {
+    let server = shared::server();
         let client = server.client();
         let added = add(&client, &pet_with_status("found", "available"));
         let found = client.get(&format!("/v1/pets/{}", id_of(&added))).send().is(200);
         assert_eq!(found.json(), added);
-    }
 }
 
 #[test]
@@ -51,7 +50,7 @@ fn what_is_not_the_plain_form_of_an_identifier_names_no_animal() {
         "-",
         "1;v=2",
     ];
-    for server in shared::each_store() {
+    let server = shared::server();
         // There is one, so that `01` could be taken for it.
         add(&server.client(), &pet_with_status("first", "sold"));
         for id in no_animal {
@@ -59,7 +58,6 @@ fn what_is_not_the_plain_form_of_an_identifier_names_no_animal() {
             let refusal = server.client().get(&target).send().refuses(404, "pet_not_found");
             says_that_it_will_end(&refusal);
         }
-    }
 }
 
 #[test]
@@ -73,7 +71,7 @@ fn absent_and_impossible_animals_look_the_same() {
 
 #[test]
 fn every_answer_says_that_the_operation_will_end() {
-    for server in shared::each_store() {
+    let server = shared::server();
         let client = server.client();
         let id = id_of(&add(&client, &pet_with_status("ending", "sold")));
         let target = format!("/v1/pets/{id}");
@@ -91,7 +89,6 @@ fn every_answer_says_that_the_operation_will_end() {
         ] {
             says_that_it_will_end(&call.send().is(status));
         }
-    }
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn soon(client: &Client, key: &str, wanted: u16) {
 
 #[test]
 fn a_key_has_the_documented_form_and_stands_alone() {
-    let store = Store::sqlite();
+    let store = Store::lasting();
     let out = store.keys(&["create", "web"]).succeeds();
     let key = out.strip_suffix('\n').unwrap();
     let body = key.strip_prefix("pst_").unwrap();
@@ -98,7 +98,7 @@ fn a_rolled_key_overlaps_with_the_new_one() {
 fn unknown_revoked_and_expired_keys_look_the_same() {
     let (store, server) = Server::fresh();
     let client = server.client();
-    let unknown = Store::sqlite().new_key("unknown");
+    let unknown = Store::lasting().new_key("unknown");
     let revoked = store.new_key("revoked");
     let expired = store.keys(&["create", "expired", "--expires", "1s"]).succeeds();
     store.keys(&["revoke", "revoked"]).succeeds();
@@ -116,7 +116,7 @@ fn unknown_revoked_and_expired_keys_look_the_same() {
 
 #[test]
 fn a_list_tells_keys_apart_without_giving_them_away() {
-    let store = Store::sqlite();
+    let store = Store::lasting();
     let keys = ["web", "batch"].map(|name| (name, store.new_key(name)));
     store.keys(&["revoke", "batch"]).succeeds();
     let list = store.keys(&["list"]).succeeds();
@@ -130,7 +130,7 @@ fn a_list_tells_keys_apart_without_giving_them_away() {
 
 #[test]
 fn what_cannot_be_done_is_said_in_one_line() {
-    let store = Store::sqlite();
+    let store = Store::lasting();
     store.new_key("web");
     store.keys(&["create", "web"]).fails(1, "web");
     store.keys(&["revoke", "nobody"]).fails(1, "nobody");
@@ -144,7 +144,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
 #[test]
 fn a_key_of_one_deployment_is_unknown_to_another() {
     let start = |environment: &str| {
-        let store = Store::sqlite();
+        let store = Store::lasting();
         let key = store.new_key("web");
         let server = Launch::on(&store).flag("--environment", environment).start();
         (store, server, key)

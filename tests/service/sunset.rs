@@ -36,7 +36,7 @@ fn after_the_end_the_operation_is_gone_and_the_rest_goes_on() {
 
 #[test]
 fn a_replay_after_the_end_has_no_location_either() {
-    let store = Store::sqlite();
+    let store = Store::lasting();
     let before = Launch::on(&store).start();
     let add = |client: crate::support::client::Client| {
         client.add(&json!({"name": "Rex", "categoryId": 1})).header("idempotency-key", "k").send()

@@ -13,3 +13,4 @@ pub(crate) mod wait;
 
 /// The key that every server of the suite takes besides those of its store.
 pub(crate) const KEY: &str = "black-box-suite-0123456789";
+pub(crate) use crate::KIND;

@@ -29,7 +29,7 @@ fn cursor_of(target: &str) -> String {
 
 #[test]
 fn a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile() {
-    for store in [Store::sqlite(), Store::at("memory:")] {
+    let store = Store::fresh();
         let server = Launch::on(&store).start();
         let began = fill(&server, 130);
         let done = AtomicBool::new(false);
@@ -48,7 +48,6 @@ fn a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile() {
                 }
             }
         });
-    }
 }
 
 /// Tells the other threads to stop, also when this one fails.

@@ -1,7 +1,9 @@
 //! The command line.
 
+mod conformance;
 mod keys;
 mod listen_address;
+mod moving;
 mod refusal;
 mod serve;
 mod service_url;
@@ -15,8 +17,10 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
 
 pub(crate) use self::{
+    conformance::ConformanceArgs,
     keys::{KeysCommand, RevokeTarget},
     listen_address::ListenAddress,
+    moving::{BothStores, ExportArgs, FileArg, Format, ImportArgs, StoreCommand},
     serve::{LogFormat, ServeArgs},
 };
 use crate::{
@@ -43,6 +47,18 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: KeysCommand,
     },
+    /// Copy a whole store into another, and compare two.
+    Store {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: StoreCommand,
+    },
+    /// Write down every animal of a store.
+    Export(ExportArgs),
+    /// Add animals that are written down, all or none.
+    Import(ImportArgs),
+    /// Check the storage contract on throw-away stores of the same kind as URL.
+    Conformance(ConformanceArgs),
 }
 
 /// Reads the arguments and the environment.

@@ -23,7 +23,7 @@ use crate::{
 /// Runs the command on the store that it names.
 pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     signals::survive_file_size_limit()?;
-    let store = open(&command)?;
+    let store = open(&command).await?;
     let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
     let done = execute(command, &admin, &mut Console).await;
     drop(admin);
@@ -32,11 +32,11 @@ pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
 }
 
 /// Only `create` makes a store where there is none.
-fn open(command: &KeysCommand) -> Result<Store, Failure> {
+async fn open(command: &KeysCommand) -> Result<Store, Failure> {
     if matches!(command, KeysCommand::Create { .. }) {
-        Store::open(command.store())
+        Store::open(command.store()).await
     } else {
-        Store::open_existing(command.store())
+        Store::open_existing(command.store()).await
     }
 }
 

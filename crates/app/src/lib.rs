@@ -8,10 +8,16 @@
 
 mod cli;
 mod clock;
+mod conformance;
 mod console;
+mod export;
 mod failure;
+mod import;
 mod keys;
 mod logging;
+mod moving;
+mod progress;
+mod records;
 mod secret;
 mod serve;
 mod signals;
@@ -53,6 +59,10 @@ fn execute(command: Command) -> Result<(), Failure> {
             on_runtime(serve::run(config))
         }
         Command::Keys { command } => on_runtime(keys::run(command)),
+        Command::Store { command } => on_runtime(moving::run(command)),
+        Command::Export(args) => on_runtime(export::run(args)),
+        Command::Import(args) => on_runtime(import::run(args)),
+        Command::Conformance(args) => on_runtime(conformance::run(args)),
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) async fn run(config: Config) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr().map_err(|error| cannot_listen(&config.listen, &error))?;
-    let store = Store::open(&config.store)?;
+    let store = Store::open(&config.store).await?;
     prepare_keys(&store, config.service_key.is_some(), address).await?;
     announce(address, &config);
 

@@ -41,6 +41,11 @@ impl Signals {
         Ok(Self { stop })
     }
 
+    /// Whether the first signal has come.
+    pub(crate) fn stop_asked(&self) -> bool {
+        *self.stop.borrow()
+    }
+
     /// Resolves at the first signal, also if it came before.
     pub(crate) async fn stop(mut self) {
         if self.stop.wait_for(|asked| *asked).await.is_err() {

@@ -1,10 +1,12 @@
-//! Where a catalogue is: `sqlite:PATH`, `sqlite:PATH?synchronous=full`, `memory:`.
+//! Where a catalogue is: `sqlite:PATH`, `sqlite:PATH?synchronous=full`, `postgres://…`, `memory:`.
 
 use std::{fmt, path::PathBuf};
 
+use petstore_postgres::{InvalidUrl, PostgresConfig};
 use petstore_sqlite::Synchronous;
 
-/// Names a store. Nothing in it is percent-encoded; a path cannot hold a `?`.
+/// Names a store. Nothing in the path of a file is percent-encoded, and it cannot hold a `?`. Neither
+/// `Debug` nor `Display` shows a password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum StoreUrl {
     /// A SQLite file.
@@ -14,6 +16,8 @@ pub(crate) enum StoreUrl {
         /// How much of the hardware's word is waited for.
         synchronous: Synchronous,
     },
+    /// A database of PostgreSQL.
+    Postgres(Box<PostgresConfig>),
     /// A store that ends with the process.
     Memory,
 }
@@ -25,7 +29,9 @@ impl StoreUrl {
             Some(("sqlite", rest)) => sqlite(rest),
             Some(("memory", "")) => Ok(Self::Memory),
             Some(("memory", _)) => Err(InvalidStoreUrl::MemoryWithName),
-            Some(("postgres" | "postgresql", _)) => Err(InvalidStoreUrl::Postgres),
+            Some(("postgres" | "postgresql", _)) => {
+                Ok(Self::Postgres(Box::new(PostgresConfig::parse(text)?)))
+            }
             _ => Err(InvalidStoreUrl::UnknownScheme),
         }
     }
@@ -76,6 +82,7 @@ impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory => f.write_str("memory:"),
+            Self::Postgres(config) => config.fmt(f),
             Self::Sqlite { path, synchronous } => {
                 let query = match synchronous {
                     Synchronous::Normal => "?synchronous=normal",
@@ -92,10 +99,13 @@ impl fmt::Display for StoreUrl {
 /// hold a password.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum InvalidStoreUrl {
-    #[error("a store is sqlite:PATH (for example sqlite:petstore.db) or memory:")]
+    #[error(
+        "a store is sqlite:PATH (for example sqlite:petstore.db), \
+         postgres://USER:PASSWORD@HOST/DATABASE or memory:"
+    )]
     UnknownScheme,
-    #[error("PostgreSQL is not in this version; use sqlite:PATH")]
-    Postgres,
+    #[error(transparent)]
+    Postgres(#[from] InvalidUrl),
     #[error("memory: takes nothing behind the colon; use memory: alone")]
     MemoryWithName,
     #[error("no path is given; use sqlite:PATH, for example sqlite:petstore.db")]
@@ -121,7 +131,7 @@ mod tests {
             MemoryWithName, NoPath, Postgres, RepeatedParameter, Slashes, SqliteMemory,
             UnknownParameter, UnknownScheme, UnknownSynchronous,
         },
-        StoreUrl, Synchronous,
+        InvalidUrl, StoreUrl, Synchronous,
     };
 
     #[test]
@@ -155,6 +165,13 @@ mod tests {
     }
 
     #[test]
+    fn a_database_is_shown_without_its_password() {
+        let url = StoreUrl::parse("postgres://me:hush@host,other:5433/zoo").unwrap();
+        assert_eq!(url.to_string(), "postgres://me:…@host:5432,other:5433/zoo");
+        assert!(!format!("{url:?}").contains("hush"));
+    }
+
+    #[test]
     fn anything_else_is_refused_with_what_would_be_right() {
         let table = [
             ("", UnknownScheme),
@@ -166,8 +183,8 @@ mod tests {
             ("memory", UnknownScheme),
             ("memory:x", MemoryWithName),
             ("memory://", MemoryWithName),
-            ("postgres://user:secret@localhost/db", Postgres),
-            ("postgresql:", Postgres),
+            ("postgres://user:secret@localhost", Postgres(InvalidUrl::NoDatabase)),
+            ("postgresql:", Postgres(InvalidUrl::Form)),
             ("sqlite:", NoPath),
             ("sqlite://", NoPath),
             ("sqlite:?synchronous=full", NoPath),

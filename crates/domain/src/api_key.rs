@@ -56,6 +56,28 @@ impl ApiKey {
             KeyState::Live
         }
     }
+
+    /// What two stores know together of one key that was moved between them: it ends at the
+    /// earlier end that either knows, and its last use is the later one. So joining never lets a
+    /// key live longer. `None` if the two are different keys.
+    #[must_use]
+    pub fn joined_with(&self, other: &Self) -> Option<Self> {
+        let Self { id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at } =
+            other;
+        let same = (self.id, &self.name, &self.digest) == (*id, name, digest)
+            && (&self.prefix, self.created_at) == (prefix, *created_at);
+        same.then(|| Self {
+            expires_at: earlier(self.expires_at, *expires_at),
+            revoked_at: earlier(self.revoked_at, *revoked_at),
+            last_used_at: self.last_used_at.max(*last_used_at),
+            ..self.clone()
+        })
+    }
+}
+
+/// The earlier of two moments, of which each may be missing.
+fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    [one, other].into_iter().flatten().min()
 }
 
 /// An API key to be stored.
@@ -95,6 +117,37 @@ impl NewApiKey {
 mod tests {
     use super::{ApiKeySecret, KeyId, KeyName, KeyState, NewApiKey};
     use crate::Timestamp;
+
+    #[test]
+    fn a_key_known_to_two_stores_ends_at_the_earlier_end() {
+        let secret = ApiKeySecret::from_entropy(&[7; 32]);
+        let key = |expires_at: Option<i64>, revoked_at: Option<i64>, last_used_at: Option<i64>| {
+            let mut key = NewApiKey {
+                name: KeyName::parse("web").unwrap(),
+                digest: secret.digest(),
+                prefix: secret.prefix().to_owned(),
+                created_at: Timestamp(0),
+                expires_at: expires_at.map(Timestamp),
+            }
+            .with_id(KeyId(1));
+            key.revoked_at = revoked_at.map(Timestamp);
+            key.last_used_at = last_used_at.map(Timestamp);
+            key
+        };
+        let one = key(None, Some(5), Some(3));
+        let other = key(Some(9), None, Some(4));
+        let both = key(Some(9), Some(5), Some(4));
+        assert_eq!(one.joined_with(&other), Some(both.clone()));
+        assert_eq!(other.joined_with(&one), Some(both.clone()));
+        assert_eq!(both.joined_with(&one), Some(both.clone()));
+
+        let renamed = super::ApiKey { name: KeyName::parse("app").unwrap(), ..one.clone() };
+        let renumbered = super::ApiKey { id: KeyId(2), ..one.clone() };
+        let later = super::ApiKey { created_at: Timestamp(1), ..one.clone() };
+        for stranger in [renamed, renumbered, later] {
+            assert_eq!(one.joined_with(&stranger), None);
+        }
+    }
 
     #[test]
     fn a_key_lives_until_it_expires_or_is_revoked() {

@@ -88,6 +88,15 @@ pub enum RestoreError {
     Corrupt(#[from] Corruption),
 }
 
+impl From<ReadError> for RestoreError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Unavailable(cause) => Self::Unavailable(cause),
+            ReadError::Corrupt(cause) => Self::Corrupt(cause),
+        }
+    }
+}
+
 /// An API key could not be rolled.
 #[derive(Debug, thiserror::Error)]
 pub enum RollKeyError {

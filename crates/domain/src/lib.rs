@@ -39,7 +39,10 @@ pub use ports::{
     Clock, KeySelector, PetRepository, PetService, Restore, Snapshot, StoreCounts,
 };
 pub use timestamp::Timestamp;
-pub use use_cases::{Catalogue, InvalidServiceKey, KeyAdmin, KeyRing, ServiceKey};
+pub use use_cases::{
+    Catalogue, Copied, CopyError, CopyStore, Difference, InvalidServiceKey, KeyAdmin, KeyRing,
+    MoveProgress, MoveStep, RangeDigest, ServiceKey, Verified, VerifyError, VerifyStores, Watch,
+};
 pub use version::{CatalogueVersion, Versioned};
 
 #[cfg(any(test, feature = "mocks"))]

@@ -93,7 +93,7 @@ fn insert(state: &mut State, key: NewApiKey) -> Result<ApiKey, Unavailable> {
     if state.keys.iter().any(|other| other.digest == key.digest) {
         return Err(Unavailable::new("an API key with this digest is already stored"));
     }
-    let key = key.with_id(KeyId(next_id(state.keys.len())));
+    let key = key.with_id(KeyId(next_id(state.keys.last().map(|last| last.id.0))?));
     state.keys.push(key.clone());
     Ok(key)
 }

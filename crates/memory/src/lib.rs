@@ -1,18 +1,20 @@
 //! The storage ports in memory: the smallest honest adapter.
 //!
-//! It keeps every promise of [`PetRepository`](petstore_domain::PetRepository) and
-//! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) but one: what is acknowledged lasts only
+//! It keeps every promise of [`PetRepository`](petstore_domain::PetRepository),
+//! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) and
+//! [`Archive`](petstore_domain::Archive) but one: what is acknowledged lasts only
 //! as long as the [`MemoryStore`]. So it is the store of tests and of the sandbox
 //! `--store memory:`. A method takes one lock, does all its work and returns: it is atomic, it
 //! never waits for anything else, and it never fails.
 
 mod api_keys;
+mod archive;
 mod pets;
 mod state;
 
 use std::{
     fmt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use self::state::State;
@@ -20,7 +22,8 @@ use self::state::State;
 /// A catalogue and its API keys, for as long as this value lives.
 #[derive(Default)]
 pub struct MemoryStore {
-    state: Mutex<State>,
+    /// Shared with the transactions of a restore, which may outlive this value.
+    state: Arc<Mutex<State>>,
 }
 
 impl MemoryStore {

@@ -21,7 +21,7 @@ impl PetRepository for MemoryStore {
         attempt: Option<IdempotencyAttempt>,
     ) -> Result<Added, AddError> {
         let mut state = self.state();
-        let Some(attempt) = attempt else { return Ok(Added::Now(insert(&mut state, pet))) };
+        let Some(attempt) = attempt else { return Ok(Added::Now(insert(&mut state, pet)?)) };
         let IdempotencyAttempt { idempotency, fingerprint, at, expired } = attempt;
         let key = (idempotency.caller, idempotency.key);
         if let Some(record) = state.attempts.get(&key).filter(|record| record.at > expired) {
@@ -30,7 +30,7 @@ impl PetRepository for MemoryStore {
             }
             return Ok(Added::Before(record.pet.clone()));
         }
-        let pet = insert(&mut state, pet);
+        let pet = insert(&mut state, pet)?;
         state.attempts.insert(key, Attempt { fingerprint, pet: pet.clone(), at });
         Ok(Added::Now(pet))
     }
@@ -61,10 +61,11 @@ impl PetRepository for MemoryStore {
     }
 }
 
-fn insert(state: &mut State, pet: NewPet) -> Pet {
-    let pet = pet.with_id(PetId(next_id(state.pets.len())));
+pub(crate) fn insert(state: &mut State, pet: NewPet) -> Result<Pet, Unavailable> {
+    let highest = state.pets.last_key_value().map(|(id, _)| id.0);
+    let pet = pet.with_id(PetId(next_id(highest)?));
     state.pets.insert(pet.id, pet.clone());
-    pet
+    Ok(pet)
 }
 
 fn page(state: &State, query: &PetQuery) -> PetPage {

@@ -7,19 +7,22 @@ use std::{
 
 use petstore_domain::{
     ApiKey, CatalogueVersion, Fingerprint, IdempotencyKey, KeyDigest, Pet, PetId, Timestamp,
+    Unavailable,
 };
 
+#[derive(Clone)]
 pub(crate) struct State {
-    /// By identifier; the next one is the number of animals plus one, for none is ever removed.
+    /// By identifier; the next one follows the highest, for none is ever removed.
     pub(crate) pets: BTreeMap<PetId, Pet>,
     pub(crate) attempts: HashMap<(KeyDigest, IdempotencyKey), Attempt>,
-    /// Ascending by identifier; the next one is the number of keys plus one.
+    /// Ascending by identifier; the next one follows the highest.
     pub(crate) keys: Vec<ApiKey>,
     /// Random, so that a mark of this store is not one of another store or another run.
     epoch: u64,
 }
 
 /// The record of an addition that had an idempotency key.
+#[derive(Clone, PartialEq)]
 pub(crate) struct Attempt {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) pet: Pet,
@@ -44,7 +47,8 @@ impl State {
     }
 }
 
-/// The identifier behind `count` others. A count of things in memory fits an `i64`.
-pub(crate) fn next_id(count: usize) -> i64 {
-    i64::try_from(count).unwrap_or(i64::MAX).saturating_add(1)
+/// The identifier that follows the highest: restored ones may leave gaps, even none behind them.
+pub(crate) fn next_id(highest: Option<i64>) -> Result<i64, Unavailable> {
+    let next = highest.unwrap_or(0).max(0).checked_add(1);
+    next.ok_or_else(|| Unavailable::new("no identifier is left"))
 }

@@ -22,10 +22,11 @@
 //! # Where things are
 //! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`, and
 //! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs`. Both run their SQL
-//! through `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `board.rs`
+//! through `readers.rs` and `writer.rs`. [`Archive`](petstore_domain::Archive) is in `archive.rs`. `open.rs` is the way from a path to a store; `board.rs`
 //! tells the catalogue's mark without a query.
 
 mod api_keys;
+mod archive;
 mod board;
 mod config;
 mod connection;

@@ -106,7 +106,7 @@ impl Server {
     /// A server on a store of its own, without flags.
     #[track_caller]
     pub(crate) fn fresh() -> (Store, Self) {
-        let store = Store::sqlite();
+        let store = Store::fresh();
         let server = Launch::on(&store).start();
         (store, server)
     }

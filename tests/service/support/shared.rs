@@ -10,17 +10,10 @@ use super::{
     store::Store,
 };
 
-/// The shared server on a SQLite store.
+/// The shared server, on a store of the kind that this run is about.
 pub(crate) fn server() -> &'static Server {
     static SHARED: OnceLock<Shared> = OnceLock::new();
-    &SHARED.get_or_init(|| Shared::start(Store::sqlite())).server
-}
-
-/// One shared server for each kind of store.
-pub(crate) fn each_store() -> impl Iterator<Item = &'static Server> {
-    static SHARED: OnceLock<Vec<Shared>> = OnceLock::new();
-    let start = || Store::of_each_kind().into_iter().map(Shared::start).collect();
-    SHARED.get_or_init(start).iter().map(|shared| &shared.server)
+    &SHARED.get_or_init(|| Shared::start(Store::fresh())).server
 }
 
 struct Shared {

@@ -2,44 +2,66 @@
 
 use std::{fs, path::PathBuf};
 
+use petstore_testing::{Database, postgres_or_skip};
 use tempfile::TempDir;
 
-use super::command::{Finished, petstore};
+use super::{
+    KIND,
+    command::{Finished, petstore},
+};
+
+/// The kinds of store. Each run of the suite is about one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[expect(dead_code, reason = "a run is about one of them")]
+pub(crate) enum Kind {
+    Sqlite,
+    Memory,
+    Postgres,
+}
 
 /// A store, and a folder of its own.
 pub(crate) struct Store {
     folder: TempDir,
     pub(crate) url: String,
+    /// Of a store on PostgreSQL; it is dropped with the value.
+    _database: Option<Database>,
 }
 
-/// Where the tests on every store get theirs: words `sqlite` and `memory`, or URLs of stores that
-/// may already hold animals, separated by commas.
-const KINDS: &str = "PETSTORE_TEST_STORES";
-
 impl Store {
-    /// One store of each kind to be tested.
-    pub(crate) fn of_each_kind() -> Vec<Self> {
-        let kinds = std::env::var(KINDS).unwrap_or_else(|_| "sqlite,memory".to_owned());
-        kinds.split(',').map(Self::of_kind).collect()
+    /// A new and empty store of the kind that this run is about.
+    pub(crate) fn fresh() -> Self {
+        match KIND {
+            Kind::Sqlite => Self::sqlite(),
+            Kind::Memory => Self::at("memory:"),
+            // Without PostgreSQL the skip has been told, or has failed the test.
+            Kind::Postgres => Self::postgres().unwrap_or_else(Self::sqlite),
+        }
     }
 
-    fn of_kind(kind: &str) -> Self {
-        match kind {
-            "sqlite" => Self::sqlite(),
-            "memory" => Self::at("memory:"),
-            url => Self::at(url),
+    /// The same, but one that outlives its process: a file in place of memory.
+    pub(crate) fn lasting() -> Self {
+        match KIND {
+            Kind::Memory => Self::sqlite(),
+            Kind::Sqlite | Kind::Postgres => Self::fresh(),
         }
+    }
+
+    /// An empty database of PostgreSQL, if there is PostgreSQL.
+    pub(crate) fn postgres() -> Option<Self> {
+        let database = postgres_or_skip("the service on PostgreSQL")?;
+        let url = database.url.clone();
+        Some(Self { _database: Some(database), ..Self::at(&url) })
     }
 
     /// A SQLite file that does not exist yet.
     pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("petstore.db").display());
-        Self { folder, url }
+        Self { folder, url, _database: None }
     }
 
     pub(crate) fn at(url: &str) -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), url: url.to_owned() }
+        Self { folder: tempfile::tempdir().unwrap(), url: url.to_owned(), _database: None }
     }
 
     /// The folder, which holds a SQLite store and nothing else.

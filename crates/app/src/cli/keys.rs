@@ -73,9 +73,10 @@ impl KeysCommand {
 /// The store that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
-    /// Where the catalogue is: sqlite:PATH.
     #[arg(
         long,
+        help = "Where the catalogue is: sqlite:PATH or \
+                postgres://USER:PASSWORD@HOST[,HOST]/DATABASE",
         value_name = "URL",
         env = "PETSTORE_STORE",
         hide_env_values = true,
@@ -85,12 +86,13 @@ pub(crate) struct StoreArgs {
     pub(crate) store: StoreUrl,
 }
 
-fn lasting_store(text: &str) -> Result<StoreUrl, String> {
+pub(super) fn lasting_store(text: &str) -> Result<StoreUrl, String> {
     match StoreUrl::parse(text) {
         Ok(StoreUrl::Memory) => {
-            Err("a store in memory ends with this command; use sqlite:PATH".to_owned())
+            Err("a store in memory ends with this command; use sqlite:PATH or postgres://…"
+                .to_owned())
         }
-        Ok(url @ StoreUrl::Sqlite { .. }) => Ok(url),
+        Ok(url @ (StoreUrl::Sqlite { .. } | StoreUrl::Postgres(_))) => Ok(url),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -27,9 +27,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS", env = "PETSTORE_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: ListenAddress,
 
-    /// Where the catalogue is: sqlite:PATH, sqlite:PATH?synchronous=normal|full|extra, or memory:.
     #[arg(
         long,
+        help = "Where the catalogue is: sqlite:PATH, sqlite:PATH?synchronous=normal|full|extra, \
+                postgres://USER:PASSWORD@HOST[,HOST]/DATABASE, or memory:",
         value_name = "URL",
         env = "PETSTORE_STORE",
         hide_env_values = true,

@@ -72,17 +72,17 @@ pub trait Snapshot: Send {
 /// - Nothing is visible before `commit` has returned, and nothing ever is if this value is dropped
 ///   without it. After a failed method, only dropping is left.
 /// - What is there already and equal is passed over: a restore may be repeated. What is there and
-///   different is [`RestoreError::Conflict`].
+///   different is [`RestoreError::Conflict`], except as `keys` and `attempts` say.
 /// - After a commit, the store assigns identifiers above every identifier restored, of animals and
 ///   of keys.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Restore: Send {
-    /// Writes animals under their own identifiers.
+    /// Writes animals under their own identifiers; how many of them were not there before.
     ///
     /// # Errors
     /// [`RestoreError`].
-    async fn pets(&mut self, pets: Vec<Pet>) -> Result<(), RestoreError>;
+    async fn pets(&mut self, pets: Vec<Pet>) -> Result<u64, RestoreError>;
 
     /// Writes animals under new identifiers, in their order.
     ///
@@ -92,11 +92,17 @@ pub trait Restore: Send {
 
     /// Writes API keys under their own identifiers.
     ///
+    /// A key lives on while it is moved: it is used, rolled and revoked. So a key that is there
+    /// already and is the same one becomes [what both stores know of it](ApiKey::joined_with);
+    /// a conflict is another key of that identifier, or the same digest under another identifier.
+    ///
     /// # Errors
     /// [`RestoreError`].
     async fn keys(&mut self, keys: Vec<ApiKey>) -> Result<(), RestoreError>;
 
-    /// Writes idempotency records. Their animals must have been written before.
+    /// Writes idempotency records. Their animals must have been written before. One that is there
+    /// already under the same caller and key is replaced if it is older (`at`): the key was used
+    /// again when it had expired.
     ///
     /// # Errors
     /// [`RestoreError`].

@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod catalogue;
+mod copy_store;
 mod key_admin;
 mod key_ring;
+mod moving;
 mod support;
+mod verify_stores;

@@ -17,6 +17,10 @@ pub(crate) const START: Timestamp = Timestamp(1_800_000_000_000);
 pub(crate) struct TestClock(AtomicI64);
 
 impl TestClock {
+    pub(crate) fn at(now: Timestamp) -> Self {
+        Self(AtomicI64::new(now.0))
+    }
+
     pub(crate) fn advance(&self, step: Duration) {
         self.0.store(self.now().plus(step).0, Ordering::Relaxed);
     }
@@ -33,7 +37,7 @@ impl Clock for TestClock {
 }
 
 pub(crate) fn parts() -> (Arc<MemoryStore>, Arc<TestClock>) {
-    (Arc::new(MemoryStore::new()), Arc::new(TestClock(AtomicI64::new(START.0))))
+    (Arc::new(MemoryStore::new()), Arc::new(TestClock::at(START)))
 }
 
 pub(crate) fn secret(seed: u8) -> ApiKeySecret {

@@ -19,6 +19,7 @@ macro_rules! select {
 }
 
 pub(crate) const ALL: &str = select!("ORDER BY id");
+pub(crate) const BY_ID: &str = select!("WHERE id = ?1");
 pub(crate) const LIVE: &str =
     select!("WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?1) ORDER BY id");
 pub(crate) const NOT_REVOKED_BY_ID: &str = select!("WHERE id = ?1 AND revoked_at IS NULL");
@@ -38,7 +39,7 @@ pub(crate) const REVOKE: &str = "UPDATE api_key SET revoked_at = ?2 WHERE id = ?
 pub(crate) const NOTE_USE: &str = "UPDATE api_key SET last_used_at = ?2 \
      WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
-pub(super) fn all(connection: &Connection) -> Result<Vec<ApiKey>, Failure<ReadError>> {
+pub(crate) fn all(connection: &Connection) -> Result<Vec<ApiKey>, Failure<ReadError>> {
     keys(connection, ALL, [])
 }
 
@@ -74,7 +75,7 @@ fn keys(
 }
 
 /// The key of a row, through the doors of the domain.
-fn api_key(row: &Row<'_>) -> Result<ApiKey, Corruption> {
+pub(crate) fn api_key(row: &Row<'_>) -> Result<ApiKey, Corruption> {
     let id = row.get(0).map(KeyId).map_err(|error| corruption("an API key", error))?;
     let name: String = column(row, id, 1)?;
     let digest: Vec<u8> = column(row, id, 2)?;

@@ -58,7 +58,7 @@ pub(super) fn page<E: From<Corruption>>(
 }
 
 /// The animal of a row, through the doors of the domain.
-fn pet(row: &Row<'_>) -> Result<Pet, Corruption> {
+pub(crate) fn pet(row: &Row<'_>) -> Result<Pet, Corruption> {
     let id = row.get(0).map(PetId).map_err(|error| corruption("an animal", error))?;
     Ok(Pet {
         id,

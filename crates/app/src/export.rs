@@ -1,0 +1,74 @@
+//! The command `export`.
+
+mod target;
+
+use petstore_domain::{Archive, Snapshot, StoreCounts};
+
+use self::target::Target;
+use crate::{
+    cli::{ExportArgs, Format},
+    failure::Failure,
+    progress::{Of, Progress},
+    records,
+    signals::Signals,
+    store::Store,
+};
+
+/// Animals that are read and written at a time.
+const BATCH: u32 = 5_000;
+
+/// Writes every animal of the store down, as they are at one moment.
+pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
+    let signals = Signals::take_over()?;
+    let file = args.file();
+    let format = args.format.of(&file);
+    let store = Store::open_existing(&args.store.store).await?;
+    let done = export(&*store.archive, Target::open(file, args.force)?, format, &signals).await;
+    store.close().await;
+    done
+}
+
+async fn export(
+    archive: &dyn Archive,
+    mut target: Target,
+    format: Format,
+    signals: &Signals,
+) -> Result<(), Failure> {
+    let mut snapshot = archive.snapshot().await.map_err(Failure::runtime)?;
+    let StoreCounts { pets: of, .. } = snapshot.counts().await.map_err(Failure::runtime)?;
+    target.write(records::header(format))?;
+    let mut progress = Progress::new();
+    let written = write(&mut *snapshot, &mut target, format, |done| {
+        progress.at("exporting", done, Of::Exactly(of));
+        signals.stop_asked()
+    })
+    .await?;
+    let place = target.finish()?;
+    progress.note(&format!("exported {written} animals to {place}"));
+    Ok(())
+}
+
+/// Writes the animals; how many there are.
+async fn write(
+    snapshot: &mut dyn Snapshot,
+    target: &mut Target,
+    format: Format,
+    mut stops: impl FnMut(u64) -> bool,
+) -> Result<u64, Failure> {
+    let (mut last, mut written) = (None, 0);
+    let mut text = String::new();
+    loop {
+        if stops(written) {
+            return Err(Failure::runtime("stopped; the export is not complete"));
+        }
+        let batch = snapshot.pets(last, BATCH).await.map_err(Failure::runtime)?;
+        let Some(end) = batch.last() else { return Ok(written) };
+        last = Some(end.id);
+        written += batch.len() as u64;
+        text.clear();
+        for pet in &batch {
+            records::write(format, pet, &mut text);
+        }
+        target.write(&text)?;
+    }
+}

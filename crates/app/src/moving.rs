@@ -1,0 +1,95 @@
+//! The commands `store copy` and `store verify`.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use petstore_domain::{
+    Archive, Copied, CopyError, CopyStore, MoveProgress, MoveStep, StoreCounts, Verified,
+    VerifyError, VerifyStores,
+};
+
+use crate::{
+    cli::{BothStores, StoreCommand},
+    clock::SystemClock,
+    console::{Console, Output, stdout_failed},
+    failure::Failure,
+    progress::{Of, Progress},
+    signals::Signals,
+    store::Store,
+};
+
+/// Runs the command on the stores that it names.
+pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
+    let signals = Signals::take_over()?;
+    let (StoreCommand::Copy(BothStores { from, to })
+    | StoreCommand::Verify(BothStores { from, to })) = &command;
+    if from == to {
+        return Err(Failure::usage("--from and --to name the same store; name two"));
+    }
+    let source = Store::open_existing(from).await?;
+    let target = match command {
+        StoreCommand::Copy(_) => Store::open(to).await?,
+        StoreCommand::Verify(_) => Store::open_existing(to).await?,
+    };
+    let pair = (source.archive.clone(), target.archive.clone());
+    let done = match command {
+        StoreCommand::Copy(_) => copy(pair, &signals, &mut Console).await,
+        StoreCommand::Verify(_) => verify(pair, &signals, &mut Console).await,
+    };
+    source.close().await;
+    target.close().await;
+    done
+}
+
+type Pair = (Arc<dyn Archive>, Arc<dyn Archive>);
+
+async fn copy((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Result<(), Failure> {
+    let copy = CopyStore::new(from, to, Arc::new(SystemClock));
+    let mut progress = Progress::new();
+    let done = copy.run(&mut |state| watch(state, signals, &mut progress)).await;
+    drop(progress);
+    let Copied { found, pets, keys, attempts } = done.map_err(|error| match error {
+        CopyError::Stopped => Failure::runtime(
+            "stopped; what was copied stays, and the same command goes on from there",
+        ),
+        error @ (CopyError::From(_)
+        | CopyError::To(_)
+        | CopyError::OtherData(_)
+        | CopyError::Disturbed { .. }) => Failure::runtime(error),
+    })?;
+    let answer = format!(
+        "copied {pets} animals ({found} were there before), {keys} API keys and {attempts} \
+         idempotency records\n"
+    );
+    out.answer(&answer).map_err(|error| stdout_failed(&error))
+}
+
+async fn verify((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Result<(), Failure> {
+    let verify = VerifyStores::new(from, to, Arc::new(SystemClock));
+    let mut progress = Progress::new();
+    let done = verify.run(&mut |state| watch(state, signals, &mut progress)).await;
+    drop(progress);
+    let Verified { counts, ranges } = done.map_err(|error| match error {
+        VerifyError::Stopped => Failure::runtime("stopped before everything was compared"),
+        error @ (VerifyError::From(_) | VerifyError::To(_) | VerifyError::Different { .. }) => {
+            Failure::runtime(error)
+        }
+    })?;
+    let StoreCounts { pets, keys, attempts } = counts;
+    let mut lines: Vec<_> = ranges.iter().map(ToString::to_string).collect();
+    lines.push(format!(
+        "the stores are equal: {pets} animals, {keys} API keys and {attempts} idempotency records\n"
+    ));
+    let answer = lines.join("\n");
+    out.answer(&answer).map_err(|error| stdout_failed(&error))
+}
+
+/// Shows the progress, and asks to stop when a signal has.
+fn watch(state: MoveProgress, signals: &Signals, progress: &mut Progress) -> ControlFlow<()> {
+    let MoveProgress { step, done, of } = state;
+    match step {
+        MoveStep::ComparePets => progress.at("comparing", done, Of::Exactly(of)),
+        MoveStep::CopyPets => progress.at("copying", done, Of::Exactly(of)),
+        MoveStep::CopyAttempts => {}
+    }
+    if signals.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}

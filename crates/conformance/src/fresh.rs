@@ -1,0 +1,150 @@
+//! A fresh store, and the few things that every promise does with one.
+
+use std::time::Duration;
+
+use petstore_domain::{
+    Added, Archive, CatalogueVersion, NewPet, Pet, PetPage, PetQuery, PetStatus,
+};
+use tokio::task::JoinSet;
+
+use crate::{
+    Broken, Harness, Place, Store,
+    broken::{Checked, ensure},
+    samples,
+};
+
+/// One open store and the place where it lies.
+pub(crate) struct Fresh {
+    // In the order in which they are dropped: the place removes the data.
+    pub(crate) store: Store,
+    pub(crate) place: Box<dyn Place>,
+    pub(crate) patience: Duration,
+}
+
+impl Fresh {
+    pub(crate) async fn of(harness: &dyn Harness) -> Result<Self, Broken> {
+        let refused = |problem| Broken::new(format!("the harness has no fresh store: {problem}"));
+        let place = harness.fresh().await.map_err(refused)?;
+        let store = open(&*place).await?;
+        Ok(Self { store, place, patience: harness.patience() })
+    }
+
+    /// Another process's view of the same data.
+    pub(crate) async fn second(&self) -> Result<Store, Broken> {
+        open(&*self.place).await
+    }
+
+    /// Closes the store and opens it again.
+    pub(crate) async fn reopened(self) -> Result<Self, Broken> {
+        let Self { store, place, patience } = self;
+        drop(store);
+        let store = open(&*place).await?;
+        Ok(Self { store, place, patience })
+    }
+}
+
+async fn open(place: &dyn Place) -> Result<Store, Broken> {
+    place.open().await.map_err(|problem| Broken::new(format!("it does not open: {problem}")))
+}
+
+/// Adds `pet`, which must be new.
+pub(crate) async fn add(store: &Store, pet: NewPet) -> Result<Pet, Broken> {
+    now(store.pets.add(pet, None).await?)
+}
+
+/// Adds so many numbered animals, one after the other.
+pub(crate) async fn add_many(store: &Store, count: usize) -> Result<Vec<Pet>, Broken> {
+    let mut pets = Vec::with_capacity(count);
+    for pet in samples::numbers(count) {
+        pets.push(add(store, pet).await?);
+    }
+    Ok(pets)
+}
+
+/// The animal, which must have been added now.
+pub(crate) fn now(added: Added) -> Result<Pet, Broken> {
+    match added {
+        Added::Now(pet) => Ok(pet),
+        Added::Before(pet) => {
+            Err(Broken::new(format!("{pet:?} is called a repeat, but it is new")))
+        }
+    }
+}
+
+/// The animal, which must have been added before.
+pub(crate) fn before(added: Added) -> Result<Pet, Broken> {
+    match added {
+        Added::Before(pet) => Ok(pet),
+        Added::Now(pet) => Err(Broken::new(format!("a repeat has added {pet:?}"))),
+    }
+}
+
+pub(crate) async fn page(store: &Store, query: PetQuery) -> Result<PetPage, Broken> {
+    Ok(store.pets.list(query).await?.value)
+}
+
+/// Every animal of this status, or every one, read page by page.
+pub(crate) async fn walk(
+    store: &Store,
+    limit: u8,
+    status: Option<PetStatus>,
+) -> Result<Vec<Pet>, Broken> {
+    let mut pets: Vec<Pet> = Vec::new();
+    loop {
+        let after = pets.last().map(|pet| pet.id);
+        let page = page(store, samples::query(limit, status, after)).await?;
+        let ids = page.pets.iter().map(|pet| pet.id);
+        ensure!(
+            after.into_iter().chain(ids).is_sorted_by(|one, next| one < next),
+            "the page behind {after:?} does not go on in ascending order"
+        );
+        ensure!(!page.more || !page.pets.is_empty(), "an empty page says that more follow");
+        pets.extend(page.pets);
+        if !page.more {
+            return Ok(pets);
+        }
+    }
+}
+
+/// Every animal.
+pub(crate) async fn all(store: &Store) -> Result<Vec<Pet>, Broken> {
+    walk(store, 100, None).await
+}
+
+/// The mark, which the adapter has declared to tell.
+pub(crate) fn mark(store: &Store) -> Result<CatalogueVersion, Broken> {
+    stated(store.pets.version())
+}
+
+/// The mark that came with a read.
+pub(crate) fn stated(mark: Option<CatalogueVersion>) -> Result<CatalogueVersion, Broken> {
+    mark.ok_or_else(|| Broken::new("the mark is None, but the harness declares a version"))
+}
+
+/// The archive, which the adapter has declared to have.
+pub(crate) fn archive(store: &Store) -> Result<&dyn Archive, Broken> {
+    store
+        .archive
+        .as_deref()
+        .ok_or_else(|| Broken::new("there is no archive, but the harness declares one"))
+}
+
+/// Waits for every task; the first that broke the promise breaks it.
+pub(crate) async fn join<T: 'static>(
+    mut tasks: JoinSet<Result<T, Broken>>,
+) -> Result<Vec<T>, Broken> {
+    let mut results = Vec::with_capacity(tasks.len());
+    while let Some(ended) = tasks.join_next().await {
+        let result = ended.map_err(|error| Broken::new(format!("a call panicked: {error}")))?;
+        results.push(result?);
+    }
+    Ok(results)
+}
+
+/// Ends the promise unless the store still takes an animal and shows it.
+pub(crate) async fn still_works(store: &Store) -> Checked {
+    let pet = add(store, samples::rex()).await?;
+    let found = store.pets.find(pet.id).await?.map(|found| found.value);
+    ensure!(found.as_ref() == Some(&pet), "the store no longer finds what it takes: {found:?}");
+    Ok(())
+}

@@ -1,0 +1,54 @@
+//! The contract of the storage ports as runnable promises, for every adapter.
+//!
+//! [`PetRepository`](petstore_domain::PetRepository), [`ApiKeyRepository`] and [`Archive`] say in
+//! words what a store promises. Here each promise is a function with a name, and an adapter keeps
+//! the contract if it keeps them all. `docs/ADAPTERS.md` is the guide; in short:
+//!
+//! 1. Implement [`Harness`] and [`Place`] for the adapter.
+//! 2. In `tests/conformance.rs` write `petstore_conformance::conformance_tests!(MyHarness);`. That
+//!    makes one test for each promise.
+//! 3. Declare in [`Harness::lacks`] what the adapter lacks. It is printed as not checked, never
+//!    counted as kept. What is not declared is checked.
+//!
+//! # Where things are
+//! The promises stand in `promises.rs`, once; each is a function in the file of its subject.
+//! `run.rs` runs them: [`run_all`] for a program, [`check`] for a test.
+//!
+//! [`ApiKeyRepository`]: petstore_domain::ApiKeyRepository
+//! [`Archive`]: petstore_domain::Archive
+
+mod broken;
+mod fresh;
+mod harness;
+mod model;
+mod promises;
+mod random;
+mod run;
+mod samples;
+
+pub use broken::{Broken, Kept};
+pub use harness::{Capability, Harness, Place, Problem, Store};
+pub use promises::{PROMISES, Promise};
+pub use random::SEED_VARIABLE;
+pub use run::{Summary, Verdict, check, run, run_all};
+
+/// Makes one test for each promise. `$harness` is an expression for the
+/// [`Harness`](crate::Harness) and is evaluated for each test.
+#[macro_export]
+macro_rules! conformance_tests {
+    ($harness:expr) => {
+        $crate::__for_each_promise! { __promise_tests! { $harness } }
+    };
+}
+
+/// Makes the tests out of the list of promises.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __promise_tests {
+    ({ $harness:expr } $($subject:ident :: $name:ident [$($need:ident),*] $words:literal;)*) => {
+        $(#[test]
+        fn $name() -> ::core::result::Result<(), $crate::Broken> {
+            $crate::check($harness, ::core::stringify!($name))
+        })*
+    };
+}

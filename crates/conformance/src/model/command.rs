@@ -1,0 +1,67 @@
+//! What may be asked of a store, chosen at random.
+
+use super::animals;
+use crate::{
+    random::Random,
+    samples::{self, STATUSES},
+};
+use petstore_domain::{NewPet, PetStatus};
+
+/// One command. Numbers stand for identifiers: the model says which one.
+#[derive(Clone, Debug)]
+pub(crate) enum Command {
+    Add { pet: NewPet, key: Option<(u8, &'static str)> },
+    Find { number: u32 },
+    List { limit: u8, status: Option<PetStatus>, after: Option<u32> },
+    Forget { age: i64 },
+    AddKey { seed: u16, name: &'static str, lifetime: Option<i64>, most: u32 },
+    RollKey { seed: u16, name: &'static str, overlap: i64, most: u32 },
+    RevokeName { name: &'static str },
+    RevokeId { number: u32 },
+    NoteUse { numbers: [u32; 2], ago: i64 },
+    Keys { ahead: i64 },
+}
+
+const KEY_NAMES: [&str; 4] = ["web", "Web", "shop", "x"];
+const ATTEMPT_KEYS: [&str; 3] = ["once", "twice", "Once"];
+/// Chosen so that things often happen exactly at a boundary.
+const SPANS: [i64; 4] = [0, 1, 2, 5];
+
+impl Command {
+    /// The `step`th command of a run: no two steps make the same API key.
+    pub(crate) fn choose(random: &mut Random, step: u16) -> Self {
+        match random.below(16) {
+            0..=4 => Self::Add {
+                pet: random.one_of(&animals()),
+                key: (random.below(3) > 0)
+                    .then(|| (random.one_of(&[1, 2]), random.one_of(&ATTEMPT_KEYS))),
+            },
+            5 => Self::Find { number: random.below(1000) },
+            6..=8 => Self::List {
+                limit: random.one_of(&[1, 2, 3, 20, 100]),
+                status: random.one_of(&STATUSES),
+                after: (random.below(2) > 0).then(|| random.below(1000)),
+            },
+            9 => Self::Forget { age: random.one_of(&SPANS) },
+            10 => Self::AddKey {
+                seed: step,
+                name: random.one_of(&KEY_NAMES),
+                lifetime: (random.below(2) > 0).then(|| random.one_of(&SPANS) + 1),
+                most: random.one_of(&[3, samples::MANY]),
+            },
+            11 => Self::RollKey {
+                seed: step,
+                name: random.one_of(&KEY_NAMES),
+                overlap: random.one_of(&SPANS),
+                most: random.one_of(&[3, samples::MANY]),
+            },
+            12 => Self::RevokeName { name: random.one_of(&KEY_NAMES) },
+            13 => Self::RevokeId { number: random.below(1000) },
+            14 => Self::NoteUse {
+                numbers: [random.below(1000), random.below(1000)],
+                ago: random.one_of(&SPANS),
+            },
+            _ => Self::Keys { ahead: random.one_of(&SPANS) },
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The list of the promises: the one place where they stand.
+
+mod declared;
+mod dropped;
+mod durability;
+mod expiry;
+mod idempotency;
+mod identifiers;
+mod key_life;
+mod keys;
+mod model;
+mod outage;
+mod pages;
+mod races;
+mod restores;
+mod round_trips;
+mod snapshots;
+mod version;
+
+use std::pin::Pin;
+
+use crate::{Broken, Capability, Harness, broken::Kept};
+
+/// One promise of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise {
+    /// Its name, a fact: also the name of its test.
+    pub name: &'static str,
+    /// What it is about.
+    pub subject: &'static str,
+    /// The words of the contract.
+    pub words: &'static str,
+    /// What an adapter must have for it to be checked.
+    pub needs: &'static [Capability],
+    pub(crate) check: Check,
+}
+
+type Outcome<'a> = Pin<Box<dyn Future<Output = Result<Kept, Broken>> + Send + 'a>>;
+pub(crate) type Check = fn(&dyn Harness) -> Outcome<'_>;
+
+/// Hands every promise to the macro `$then`, behind the tokens `$with`:
+/// `subject::name [what it needs] "the words of the contract"`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __for_each_promise {
+    ($then:ident! { $($with:tt)* }) => { $crate::$then! { { $($with)* }
+        declared::what_is_declared_lacking_is_lacking []
+            "what a harness calls not checked cannot be checked";
+
+        round_trips::a_fresh_store_is_empty []
+            "a new store holds no animal and no key";
+        round_trips::a_name_comes_back_as_it_was_given []
+            "values come back exactly as they were given: names, to 255 characters of four bytes";
+        round_trips::a_category_comes_back_as_it_was_given []
+            "values come back exactly as they were given: any int64 as category";
+        round_trips::a_status_comes_back_and_none_is_made_up []
+            "values come back exactly as they were given: each status, and none at all";
+
+        identifiers::an_identifier_never_assigned_names_no_animal []
+            "the animal `id`, or None if there is none";
+        identifiers::identifiers_grow_and_none_is_assigned_twice []
+            "identifiers grow in the order of acknowledgement, and none is assigned twice";
+        identifiers::identifiers_go_on_growing_after_reopening [Reopen]
+            "identifiers grow in the order of acknowledgement, and none is assigned twice";
+
+        pages::a_page_has_its_limit_in_ascending_order []
+            "the animals that match, ascending by identifier, at most query.limit";
+        pages::more_is_true_exactly_if_another_follows []
+            "and whether at least one more matches behind them";
+        pages::a_filter_lets_its_status_through_alone []
+            "the animals that match the query's status";
+        pages::a_page_past_the_end_is_empty []
+            "the animals whose identifier is greater than query.after";
+        pages::a_walk_meets_what_was_there_exactly_once []
+            "a walk yields every animal that existed when it began exactly once";
+        pages::ten_thousand_animals_walk_out_as_they_went_in []
+            "a walk yields every animal that existed when it began exactly once";
+
+        idempotency::a_repeat_gets_the_first_animal_and_adds_nothing []
+            "with the same fingerprint the answer is Added::Before, and nothing is added";
+        idempotency::a_key_used_for_another_animal_is_refused []
+            "IdempotencyKeyReused if such a record has another fingerprint";
+        idempotency::the_same_key_of_another_caller_is_another_key []
+            "a record is one of a caller and a key";
+        idempotency::sixty_four_tasks_with_one_key_add_one_animal []
+            "attempts that run at the same time add one animal between them";
+        idempotency::two_handles_with_one_key_add_one_animal [SecondHandle]
+            "attempts that run at the same time add one animal between them";
+        idempotency::of_different_animals_under_one_key_one_is_added []
+            "attempts that run at the same time add one animal between them";
+        expiry::a_record_counts_until_exactly_its_expiry []
+            "a record counts that is younger than attempt.expired";
+        expiry::an_expired_record_gives_way_to_a_new_one []
+            "an addition and the record of its attempt are one transaction";
+        expiry::forgetting_keeps_to_its_bound_and_its_moment []
+            "forgets up to at_most records from `expired` or before; how many there were";
+
+        durability::every_later_read_sees_an_acknowledged_animal []
+            "what has been acknowledged, every later read sees";
+        durability::another_handle_sees_what_was_acknowledged [SecondHandle]
+            "what has been acknowledged, every later read sees";
+        durability::reopening_keeps_every_animal [Reopen]
+            "what has been acknowledged is durable";
+        durability::reopening_keeps_every_record [Reopen]
+            "what has been acknowledged is durable";
+        durability::reopening_keeps_every_key [Reopen]
+            "what has been acknowledged is durable";
+        dropped::a_dropped_addition_happens_whole_or_not_at_all []
+            "whole or not at all, also when the future is dropped half way";
+
+        version::every_addition_changes_the_mark [Version]
+            "an addition changes the mark before it is acknowledged";
+        version::a_read_carries_the_mark_of_what_it_saw [Version]
+            "two reads that carry the same mark saw the same state";
+        version::a_mark_never_comes_back [Version]
+            "a mark never comes back for another state";
+        version::no_mark_comes_back_after_reopening [Version, Reopen]
+            "a mark never comes back for another state, restarts included";
+        races::reads_under_one_mark_are_equal [Version]
+            "two reads that carry the same mark saw the same state";
+        races::reads_of_two_handles_under_one_mark_are_equal [Version, SecondHandle]
+            "two reads that carry the same mark saw the same state";
+        races::an_addition_elsewhere_changes_the_mark_within_100_ms [Version, SecondHandle]
+            "an addition by anybody else on the same store changes the mark within 100 ms";
+
+        keys::a_key_comes_back_as_it_was_given []
+            "values come back exactly as they were given";
+        keys::every_key_there_ever_was_is_listed_in_order []
+            "every key there ever was, ascending by identifier";
+        keys::a_name_is_taken_by_a_live_key_alone []
+            "NameTaken if a key that is live at key.created_at has this name";
+        keys::no_more_keys_live_than_may []
+            "TooManyKeys if `most` keys are live then";
+        keys::keys_of_one_name_at_the_same_time_give_one []
+            "among the keys live at one time no two have the same name";
+        keys::keys_at_the_same_time_keep_to_the_most []
+            "TooManyKeys if `most` keys are live then";
+        key_life::a_key_lives_until_exactly_its_expiry []
+            "the keys that are live at `now`, ascending by identifier";
+        key_life::a_roll_retires_its_name_and_no_other []
+            "lets every live key of the same name expire at retire_at, unless it expires before";
+        key_life::a_roll_needs_a_live_key []
+            "NoSuchKey if no key that is live at key.created_at has this name";
+        key_life::revoking_tells_what_it_has_revoked []
+            "revokes the keys that were not revoked yet, and returns them as they are now";
+        key_life::the_latest_use_is_kept []
+            "passes over an unknown identifier, and a time before the one already noted";
+
+        outage::an_unreachable_store_is_unavailable_in_time [Outage]
+            "a store that cannot answer is Unavailable within a bounded time";
+        outage::it_comes_back_by_itself_with_all_it_had [Outage]
+            "and answers again by itself once it can";
+        outage::a_retry_after_an_outage_adds_one_animal [Outage]
+            "an addition happens whole or not at all";
+
+        model::random_commands_do_as_the_model_does []
+            "all of it together, by 400 random commands";
+
+        snapshots::a_snapshot_holds_all_in_ordered_batches [Archive]
+            "a view of all that is in the store, in batches in ascending order";
+        snapshots::a_snapshot_gives_keys_of_records_as_they_are [Archive]
+            "a view of all that is in the store";
+        snapshots::a_snapshot_does_not_see_later_writes [Archive]
+            "what is written later does not show in it, and it holds up no writer";
+        snapshots::a_restore_changes_the_mark [Archive, Version]
+            "the mark changes with every visible change";
+        restores::a_restore_brings_back_every_field [Archive]
+            "commit makes all of it visible and durable at once, and nothing is visible before";
+        restores::a_restore_left_without_commit_leaves_nothing [Archive]
+            "nothing ever is visible if it is dropped without commit";
+        restores::a_restore_may_be_repeated [Archive]
+            "what is there already and equal is passed over";
+        restores::a_restore_names_what_is_in_its_way [Archive]
+            "what is there and different is a conflict, which says what";
+        restores::a_key_that_is_there_already_is_joined [Archive]
+            "a key that is there already becomes what both stores know of it";
+        restores::a_newer_record_replaces_the_one_there [Archive]
+            "a record that is there already is replaced if it is older";
+        restores::identifiers_go_on_above_those_restored [Archive]
+            "afterwards the store assigns identifiers above every one restored";
+        restores::new_pets_get_identifiers_in_their_order [Archive]
+            "writes animals under new identifiers, in their order";
+    } };
+}
+
+/// Makes the table of the promises out of the list.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __promise_table {
+    ({} $($subject:ident :: $name:ident [$($need:ident),*] $words:literal;)*) => {
+        /// Every promise, in the order in which they are checked.
+        pub static PROMISES: &[Promise] = &[$(Promise {
+            name: stringify!($name),
+            subject: stringify!($subject),
+            words: $words,
+            needs: &[$(Capability::$need),*],
+            check: |harness| Box::pin(async move {
+                $subject::$name(harness).await.map(Kept::from)
+            }),
+        }),*];
+    };
+}
+
+__for_each_promise! { __promise_table! {} }

@@ -1,0 +1,131 @@
+//! API keys: storing them.
+
+use std::sync::Arc;
+
+use petstore_domain::{AddKeyError, ApiKey, KeyId, NewApiKey, Timestamp};
+use tokio::{sync::Barrier, task::JoinSet};
+
+use crate::{
+    Broken, Harness, Store,
+    broken::{Checked, ensure, same},
+    fresh::{Fresh, join},
+    samples::{MANY, at, by_name, key},
+};
+
+/// Adds `key`, whatever the number of live ones.
+pub(super) async fn add(store: &Store, key: NewApiKey) -> Result<ApiKey, Broken> {
+    Ok(store.keys.add(key, MANY).await?)
+}
+
+pub(super) async fn listed(store: &Store) -> Result<Vec<ApiKey>, Broken> {
+    Ok(store.keys.list().await?)
+}
+
+pub(super) fn names(keys: &[ApiKey]) -> Vec<&str> {
+    keys.iter().map(|key| key.name.as_str()).collect()
+}
+
+pub(super) async fn a_key_comes_back_as_it_was_given(harness: &dyn Harness) -> Checked {
+    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
+    let longest = "n".repeat(64);
+    let first = Timestamp(i64::MIN);
+    let mut due = Vec::new();
+    for (seed, (name, created_at, expires_at)) in [
+        ("a", at(0), None),
+        ("Web-shop.v2_EU", at(0), Some(at(1))),
+        (&longest, first, Some(Timestamp(i64::MAX))),
+        ("web-shop.v2_EU", Timestamp(i64::MAX - 1), None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let new = key(u16::try_from(seed)?, name, 0, None);
+        let new = NewApiKey { created_at, expires_at, ..new };
+        let added = add(&store, new.clone()).await?;
+        same("what adding returns", &added, &new.with_id(added.id))?;
+        due.push(added);
+    }
+    same("what listing returns", &listed(&store).await?, &due)
+}
+
+pub(super) async fn every_key_there_ever_was_is_listed_in_order(harness: &dyn Harness) -> Checked {
+    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
+    let mut due = Vec::new();
+    for seed in 0..30_u16 {
+        let expires = (seed % 3 == 0).then_some(1);
+        let added = add(&store, key(seed, &format!("k{}", 99 - seed), 0, expires)).await?.id;
+        ensure!(due.last() < Some(&added), "{added:?} was assigned after {:?}", due.last());
+        due.push(added);
+    }
+    store.keys.revoke(by_name("k98"), at(0)).await?;
+    let seen: Vec<KeyId> = listed(&store).await?.iter().map(|key| key.id).collect();
+    same("the keys, expired and revoked ones too", &seen, &due)
+}
+
+pub(super) async fn a_name_is_taken_by_a_live_key_alone(harness: &dyn Harness) -> Checked {
+    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
+    add(&store, key(1, "web", 0, Some(10))).await?;
+    for created in [0, 9] {
+        let refusal = store.keys.add(key(2, "web", created, None), MANY).await;
+        ensure!(matches!(refusal, Err(AddKeyError::NameTaken)), "{refusal:?} is not NameTaken");
+    }
+    add(&store, key(3, "Web", 0, None)).await.map_err(|broken| broken.when("Web beside web"))?;
+    let free = |broken: Broken| broken.when("the name of a key that has expired");
+    add(&store, key(4, "web", 10, None)).await.map_err(free)?;
+    store.keys.revoke(by_name("web"), at(11)).await?;
+    let free = |broken: Broken| broken.when("the name of a key that was revoked");
+    add(&store, key(5, "web", 11, None)).await.map_err(free)?;
+    same("the names", &names(&listed(&store).await?), &vec!["web", "Web", "web", "web"])
+}
+
+pub(super) async fn no_more_keys_live_than_may(harness: &dyn Harness) -> Checked {
+    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
+    for (seed, name) in [(1, "a"), (2, "b")] {
+        store.keys.add(key(seed, name, 0, Some(5)), 2).await?;
+    }
+    let refusal = store.keys.add(key(3, "c", 0, None), 2).await;
+    ensure!(matches!(refusal, Err(AddKeyError::TooManyKeys(2))), "{refusal:?} beyond the most");
+    let refusal = store.keys.roll(key(3, "a", 0, None), at(1), 2).await;
+    let refused = matches!(refusal, Err(petstore_domain::RollKeyError::TooManyKeys(2)));
+    ensure!(refused, "{refusal:?} from rolling beyond the most");
+    same("the keys after two refusals", &names(&listed(&store).await?), &vec!["a", "b"])?;
+    store.keys.add(key(4, "c", 5, None), 1).await.map(drop)?;
+    Ok(())
+}
+
+pub(super) async fn keys_of_one_name_at_the_same_time_give_one(harness: &dyn Harness) -> Checked {
+    let fresh = Fresh::of(harness).await?;
+    let ends = at_once(&fresh.store, |_| "web".to_owned(), MANY).await?;
+    let added = ends.iter().filter(|end| end.is_ok()).count();
+    let taken = ends.iter().filter(|end| matches!(end, Err(AddKeyError::NameTaken))).count();
+    same("added and refused", &(added, taken), &(1, 15))?;
+    same("keys", &listed(&fresh.store).await?.len(), &1)
+}
+
+pub(super) async fn keys_at_the_same_time_keep_to_the_most(harness: &dyn Harness) -> Checked {
+    let fresh = Fresh::of(harness).await?;
+    let ends = at_once(&fresh.store, |seed| format!("k{seed}"), 5).await?;
+    let added = ends.iter().filter(|end| end.is_ok()).count();
+    let full = ends.iter().filter(|end| matches!(end, Err(AddKeyError::TooManyKeys(5)))).count();
+    same("added and refused", &(added, full), &(5, 11))?;
+    same("keys", &listed(&fresh.store).await?.len(), &5)
+}
+
+/// Adds 16 keys at the same time, of which `most` may live.
+async fn at_once(
+    store: &Store,
+    name: impl Fn(u16) -> String,
+    most: u32,
+) -> Result<Vec<Result<ApiKey, AddKeyError>>, Broken> {
+    let start = Arc::new(Barrier::new(16));
+    let mut tasks = JoinSet::new();
+    for seed in 0..16 {
+        let (store, new) = (store.clone(), key(seed, &name(seed), 0, None));
+        let start = Arc::clone(&start);
+        tasks.spawn(async move {
+            start.wait().await;
+            Ok(store.keys.add(new, most).await)
+        });
+    }
+    join(tasks).await
+}

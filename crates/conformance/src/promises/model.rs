@@ -1,0 +1,171 @@
+//! The store and the model, driven by the same random commands.
+
+use petstore_domain::{
+    AddError, AddKeyError, Added, IdempotencyAttempt, KeySelector, NewPet, RollKeyError,
+};
+
+use crate::{
+    Broken, Harness, Store,
+    broken::{Checked, ensure, same},
+    fresh::{Fresh, all},
+    model::{Command, Due, KeyModel, PetModel},
+    random::{Random, SEED_VARIABLE, seed},
+    samples::{self, MANY, at, by_name, key, key_name, query},
+};
+
+const STEPS: u16 = 400;
+/// How long attempts count in these runs, in milliseconds.
+const LIFETIME: i64 = 20;
+
+pub(super) async fn random_commands_do_as_the_model_does(
+    harness: &dyn Harness,
+) -> Result<String, Broken> {
+    let fresh = Fresh::of(harness).await?;
+    let seed = seed();
+    let mut random = Random::new(seed);
+    let mut run = Run {
+        store: fresh.store.clone(),
+        pets: PetModel::default(),
+        keys: KeyModel::default(),
+        now: 0,
+    };
+    for step in 0..STEPS {
+        run.now += i64::from(random.below(4));
+        let command = Command::choose(&mut random, step);
+        let told = format!("{SEED_VARIABLE}={seed}, step {step}, {command:?}");
+        run.step(command).await.map_err(|broken| broken.when(told))?;
+    }
+    Ok(format!("seed {seed}"))
+}
+
+/// A store, the model of it, and the time.
+struct Run {
+    store: Store,
+    pets: PetModel,
+    keys: KeyModel,
+    now: i64,
+}
+
+impl Run {
+    async fn step(&mut self, command: Command) -> Checked {
+        match command {
+            Command::Add { pet, key } => self.add(pet, key).await,
+            Command::Find { number } => self.find(number).await,
+            Command::List { limit, status, after } => {
+                let after = after.map(|number| self.pets.some_id(number));
+                let query = query(limit, status, after);
+                let page = self.store.pets.list(query).await?.value;
+                same("the page", &page, &self.pets.page(&query))
+            }
+            Command::Forget { age } => {
+                let expired = at(self.now - LIFETIME + age);
+                let forgotten = self.store.pets.forget_attempts(expired, MANY).await?;
+                same("forgotten", &forgotten, &self.pets.forget(expired))
+            }
+            Command::AddKey { seed, name, lifetime, most } => {
+                self.add_key(seed, name, lifetime, most).await
+            }
+            Command::RollKey { seed, name, overlap, most } => {
+                self.roll_key(seed, name, overlap, most).await
+            }
+            Command::RevokeName { name } => self.revoke(by_name(name)).await,
+            Command::RevokeId { number } => {
+                self.revoke(KeySelector::Id(self.keys.some_id(number))).await
+            }
+            Command::NoteUse { numbers, ago } => self.note_use(numbers, ago).await,
+            Command::Keys { ahead } => self.compare_keys(self.now + ahead).await,
+        }
+    }
+
+    async fn add(&mut self, pet: NewPet, key: Option<(u8, &str)>) -> Checked {
+        let attempt = key.map(|(caller, key)| IdempotencyAttempt {
+            expired: at(self.now - LIFETIME),
+            ..samples::attempt_by(caller, key, &pet, self.now)
+        });
+        let due = self.pets.due(attempt.as_ref());
+        match self.store.pets.add(pet.clone(), attempt.clone()).await {
+            Ok(Added::Now(added)) => {
+                same("added now", &Due::Now, &due)?;
+                same("the animal", &added, &pet.with_id(added.id))?;
+                ensure!(Some(added.id) > self.pets.highest(), "{} is not above all", added.id);
+                self.pets.add(added, attempt);
+                Ok(())
+            }
+            Ok(Added::Before(found)) => same("a repeat", &Due::Before(found), &due),
+            Err(AddError::IdempotencyKeyReused) => same("refused", &Due::Reused, &due),
+            Err(error @ (AddError::Unavailable(_) | AddError::Corrupt(_))) => Err(error.into()),
+        }
+    }
+
+    async fn find(&self, number: u32) -> Checked {
+        let id = self.pets.some_id(number);
+        let found = self.store.pets.find(id).await?.map(|found| found.value);
+        same(format!("the animal {id}"), &found, &self.pets.find(id))
+    }
+
+    async fn add_key(
+        &mut self,
+        seed: u16,
+        name: &str,
+        lifetime: Option<i64>,
+        most: u32,
+    ) -> Checked {
+        let new = key(seed, name, self.now, lifetime.map(|lifetime| self.now + lifetime));
+        let taken = self.keys.name_is_live(&new.name, at(self.now));
+        let full = self.keys.is_full(at(self.now), most);
+        match self.store.keys.add(new.clone(), most).await {
+            Ok(added) => {
+                ensure!(!taken && !full, "{added:?} was added: taken {taken}, full {full}");
+                same("the key", &added, &new.with_id(added.id))?;
+                ensure!(self.keys.is_above_all(added.id), "{:?} is not above all", added.id);
+                self.keys.add(added);
+                Ok(())
+            }
+            Err(AddKeyError::NameTaken) => same("whether the name is taken", &true, &taken),
+            Err(AddKeyError::TooManyKeys(_)) => same("whether there are too many", &true, &full),
+            Err(error @ (AddKeyError::Unavailable(_) | AddKeyError::Corrupt(_))) => {
+                Err(error.into())
+            }
+        }
+    }
+
+    async fn roll_key(&mut self, seed: u16, name: &str, overlap: i64, most: u32) -> Checked {
+        let (new, retire_at) = (key(seed, name, self.now, None), at(self.now + overlap));
+        let there = self.keys.name_is_live(&key_name(name), at(self.now));
+        let full = self.keys.is_full(at(self.now), most);
+        match self.store.keys.roll(new.clone(), retire_at, most).await {
+            Ok(added) => {
+                ensure!(there && !full, "{added:?} was rolled: live {there}, full {full}");
+                same("the key", &added, &new.with_id(added.id))?;
+                ensure!(self.keys.is_above_all(added.id), "{:?} is not above all", added.id);
+                self.keys.roll(added, retire_at);
+                Ok(())
+            }
+            Err(RollKeyError::NoSuchKey) => same("whether the name is live", &false, &there),
+            Err(RollKeyError::TooManyKeys(_)) => same("whether there are too many", &true, &full),
+            Err(error @ (RollKeyError::Unavailable(_) | RollKeyError::Corrupt(_))) => {
+                Err(error.into())
+            }
+        }
+    }
+
+    async fn revoke(&mut self, selector: KeySelector) -> Checked {
+        let due = self.keys.revoke(&selector, at(self.now));
+        let revoked = self.store.keys.revoke(selector, at(self.now)).await?;
+        same("revoked", &revoked, &due)
+    }
+
+    async fn note_use(&mut self, numbers: [u32; 2], ago: i64) -> Checked {
+        let uses = numbers.map(|number| (self.keys.some_id(number), at(self.now - ago)));
+        for (id, at) in uses {
+            self.keys.note_use(id, at);
+        }
+        Ok(self.store.keys.note_use(uses.to_vec()).await?)
+    }
+
+    async fn compare_keys(&self, now: i64) -> Checked {
+        same("the keys", &self.store.keys.list().await?, self.keys.list())?;
+        same("the live keys", &self.store.keys.live(at(now)).await?, &self.keys.live(at(now)))?;
+        same("the animals", &all(&self.store).await?, &self.pets.all())
+    }
+}

@@ -1,0 +1,128 @@
+//! The mark of the catalogue's state, while others write.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use petstore_domain::{CatalogueVersion, PetPage};
+use tokio::{task::JoinSet, time::sleep};
+
+use crate::{
+    Broken, Harness, Store,
+    broken::{Checked, ensure},
+    fresh::{Fresh, add, add_many, join, mark, stated},
+    samples::{self, query, rex},
+};
+
+/// How soon a write by somebody else must show.
+const PROMISED: Duration = Duration::from_millis(100);
+/// After that it counts as never.
+const NEVER: Duration = Duration::from_secs(5);
+
+type States = HashMap<CatalogueVersion, PetPage>;
+
+/// Reads until `done`, and keeps what it saw under each mark.
+async fn watch(store: Store, done: Arc<AtomicBool>) -> Result<States, Broken> {
+    let mut states = States::new();
+    loop {
+        let last = done.load(Ordering::SeqCst);
+        let seen = store.pets.list(query(100, None, None)).await?;
+        remember(&mut states, stated(seen.version)?, &seen.value)?;
+        if last {
+            return Ok(states);
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+fn remember(states: &mut States, mark: CatalogueVersion, page: &PetPage) -> Checked {
+    let known = states.entry(mark).or_insert_with(|| page.clone());
+    let (one, other) = (known.pets.len(), page.pets.len());
+    ensure!(known == page, "under {mark:?} one read saw {one} animals and another {other}");
+    Ok(())
+}
+
+/// Races writers against readers, all spread over the stores.
+async fn race(stores: &[Store]) -> Checked {
+    const WRITERS: usize = 4;
+    const EACH: usize = 20;
+    add_many(&stores[0], 10).await?;
+    let done = Arc::new(AtomicBool::new(false));
+    let mut readers = JoinSet::new();
+    for number in 0..4 {
+        let store = stores[number % stores.len()].clone();
+        readers.spawn(watch(store, Arc::clone(&done)));
+    }
+    let mut writers = JoinSet::new();
+    for number in 0..WRITERS {
+        let store = stores[number % stores.len()].clone();
+        writers.spawn(async move {
+            for pet in samples::numbers(EACH) {
+                add(&store, pet).await?;
+                // Readers shall see many states.
+                sleep(Duration::from_millis(1)).await;
+            }
+            Ok(())
+        });
+    }
+    let written = join(writers).await;
+    done.store(true, Ordering::SeqCst);
+    written?;
+    let mut all = States::new();
+    for (mark, page) in join(readers).await?.into_iter().flatten() {
+        remember(&mut all, mark, &page)?;
+    }
+    Ok(())
+}
+
+pub(super) async fn reads_under_one_mark_are_equal(harness: &dyn Harness) -> Checked {
+    let fresh = Fresh::of(harness).await?;
+    race(std::slice::from_ref(&fresh.store)).await
+}
+
+pub(super) async fn reads_of_two_handles_under_one_mark_are_equal(
+    harness: &dyn Harness,
+) -> Checked {
+    let fresh = Fresh::of(harness).await?;
+    race(&[fresh.store.clone(), fresh.second().await?]).await
+}
+
+/// How long after an addition by `writer` the mark that `reader` tells changes.
+async fn delay(reader: &Store, writer: &Store) -> Result<Duration, Broken> {
+    let before = mark(reader)?;
+    add(writer, rex()).await?;
+    let acknowledged = Instant::now();
+    while mark(reader)? == before {
+        let waited = acknowledged.elapsed();
+        ensure!(waited < NEVER, "an addition elsewhere does not show in the mark after {waited:?}");
+        sleep(Duration::from_millis(1)).await;
+    }
+    Ok(acknowledged.elapsed())
+}
+
+/// The promise holds if the usual delay does: a busy machine makes single ones longer. The median of
+/// a series is measured, and again if it is too long.
+pub(super) async fn an_addition_elsewhere_changes_the_mark_within_100_ms(
+    harness: &dyn Harness,
+) -> Result<String, Broken> {
+    let fresh = Fresh::of(harness).await?;
+    let second = fresh.second().await?;
+    let mut measured = Vec::new();
+    for _ in 0..3 {
+        let mut series = Vec::new();
+        for _ in 0..7 {
+            series.push(delay(&fresh.store, &second).await?);
+        }
+        series.sort();
+        measured.push(series[3]);
+        if series[3] <= PROMISED {
+            return Ok(format!("median {:?}, longest {:?} of 7", series[3], series[6]));
+        }
+    }
+    Err(Broken::new(format!("it takes longer than {PROMISED:?}: medians of 7 are {measured:?}")))
+}

@@ -1,0 +1,88 @@
+//! What goes in comes out.
+
+use petstore_domain::{NewPet, Pet, PetStatus};
+
+use crate::{
+    Broken, Harness,
+    broken::{Checked, same},
+    fresh::{Fresh, add, all, page},
+    samples::{self, STATUSES},
+};
+
+pub(super) async fn a_fresh_store_is_empty(harness: &dyn Harness) -> Checked {
+    let fresh = Fresh::of(harness).await?;
+    let first = page(&fresh.store, samples::query(1, None, None)).await?;
+    same("the first page", &first, &petstore_domain::PetPage::default())?;
+    same("the API keys", &fresh.store.keys.list().await?, &Vec::new())
+}
+
+/// Names at the limits of the rule, and names that a store may be tempted to tidy up.
+fn names() -> Vec<String> {
+    let printable: String = (' '..='~').collect();
+    let odd = [
+        "a",
+        " Rex ",
+        "\u{3000}Rex\u{3000}",
+        "Zoë",
+        "e\u{301}",
+        "é",
+        "ẞß",
+        "İi",
+        "'; DROP TABLE pet; --",
+        "\"quoted\"",
+        "\\n\\u0041\\",
+        "%s%20{}$1?",
+        "NULL",
+        "null",
+        "0",
+        "1e3",
+        "true",
+        "<b>&amp;</b>",
+        "\u{feff}bom",
+        "\u{200b}",
+        "\u{202e}right to left",
+        "\u{fffd}\u{ffff}\u{10ffff}",
+        "👩‍👩‍👧‍👦",
+        "a,b;c|d",
+    ];
+    let limits = ["🐕", "\u{10ffff}", "é", "n"].map(|character| character.repeat(255));
+    odd.map(str::to_owned).into_iter().chain([printable]).chain(limits).collect()
+}
+
+pub(super) async fn a_name_comes_back_as_it_was_given(harness: &dyn Harness) -> Checked {
+    let pets = names().into_iter().map(|name| samples::pet(&name, 1, Some(PetStatus::Available)));
+    come_back(harness, pets.collect()).await
+}
+
+pub(super) async fn a_category_comes_back_as_it_was_given(harness: &dyn Harness) -> Checked {
+    let around = |edge: i64| [edge.saturating_sub(1), edge, edge.saturating_add(1)];
+    let edges =
+        [i64::MIN, i32::MIN.into(), -1, i32::MAX.into(), u32::MAX.into(), 1 << 53, i64::MAX];
+    let pets = edges.into_iter().flat_map(around);
+    let pets = pets.map(|category| samples::pet("Rex", category, Some(PetStatus::Available)));
+    come_back(harness, pets.collect()).await
+}
+
+pub(super) async fn a_status_comes_back_and_none_is_made_up(harness: &dyn Harness) -> Checked {
+    come_back(harness, STATUSES.map(|status| samples::pet("Rex", 1, status)).into()).await
+}
+
+/// Adds the animals, and compares them with what each way of reading gives.
+async fn come_back(harness: &dyn Harness, pets: Vec<NewPet>) -> Checked {
+    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
+    let mut due: Vec<Pet> = Vec::new();
+    for pet in pets {
+        let added = add(&store, pet.clone()).await?;
+        same("what adding returns", &added, &pet.with_id(added.id))?;
+        due.push(added);
+    }
+    for pet in &due {
+        let found = store.pets.find(pet.id).await?;
+        let found = found.ok_or_else(|| Broken::new(format!("{pet:?} is not found")))?.value;
+        same("what finding returns", &found, pet)?;
+    }
+    for (seen, due) in all(&store).await?.iter().zip(&due) {
+        same("what listing returns", seen, due)?;
+    }
+    same("the number listed", &all(&store).await?.len(), &due.len())
+}

@@ -1,0 +1,90 @@
+//! Animals, attempts and keys to try a store with.
+
+#![expect(clippy::expect_used, reason = "the kit's own samples are valid")]
+
+use petstore_domain::{
+    ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyAttempt, IdempotencyKey,
+    KeyDigest, KeyName, KeySelector, NewApiKey, NewPet, PageLimit, PetId, PetName, PetQuery,
+    PetStatus, Timestamp,
+};
+
+/// The most live keys where the number does not matter.
+pub(crate) const MANY: u32 = 1000;
+/// How long a sample attempt counts, in milliseconds.
+pub(crate) const LIFETIME: i64 = 86_400_000;
+/// Every status that an animal may have, and none.
+pub(crate) const STATUSES: [Option<PetStatus>; 4] =
+    [None, Some(PetStatus::Available), Some(PetStatus::Pending), Some(PetStatus::Sold)];
+
+/// `millis` after a moment in the year 2027.
+pub(crate) fn at(millis: i64) -> Timestamp {
+    Timestamp(1_800_000_000_000 + millis)
+}
+
+pub(crate) fn pet(name: &str, category: i64, status: Option<PetStatus>) -> NewPet {
+    let name = PetName::parse(name).expect("a valid name");
+    NewPet { name, category_id: CategoryId(category), status }
+}
+
+pub(crate) fn rex() -> NewPet {
+    pet("Rex", 1, Some(PetStatus::Available))
+}
+
+/// The animal number `number` of many: no two are equal, and every status comes up.
+pub(crate) fn numbered(number: usize) -> NewPet {
+    let category = i64::try_from(number).unwrap_or(i64::MAX);
+    pet(&format!("pet {number}"), category, STATUSES[number % STATUSES.len()])
+}
+
+pub(crate) fn numbers(count: usize) -> impl Iterator<Item = NewPet> {
+    (0..count).map(numbered)
+}
+
+pub(crate) fn caller(caller: u8, key: &str) -> Idempotency {
+    let key = IdempotencyKey::parse(key).expect("a valid idempotency key");
+    Idempotency { caller: KeyDigest([caller; 32]), key }
+}
+
+/// An attempt of the caller 1 to add `pet` under `key`, `millis` after the samples' beginning.
+pub(crate) fn attempt(key: &str, pet: &NewPet, millis: i64) -> IdempotencyAttempt {
+    attempt_by(1, key, pet, millis)
+}
+
+pub(crate) fn attempt_by(by: u8, key: &str, pet: &NewPet, millis: i64) -> IdempotencyAttempt {
+    IdempotencyAttempt {
+        idempotency: caller(by, key),
+        fingerprint: Fingerprint::of(pet),
+        at: at(millis),
+        expired: at(millis - LIFETIME),
+    }
+}
+
+pub(crate) fn limit(animals: u8) -> PageLimit {
+    PageLimit::parse(&animals.to_string()).expect("a valid limit")
+}
+
+pub(crate) fn query(animals: u8, status: Option<PetStatus>, after: Option<PetId>) -> PetQuery {
+    PetQuery { limit: limit(animals), status, after }
+}
+
+pub(crate) fn key_name(name: &str) -> KeyName {
+    KeyName::parse(name).expect("a valid key name")
+}
+
+pub(crate) fn by_name(name: &str) -> KeySelector {
+    KeySelector::Name(key_name(name))
+}
+
+/// The key made from `seed`, called `name`, made at `created` and good until `expires`.
+pub(crate) fn key(seed: u16, name: &str, created: i64, expires: Option<i64>) -> NewApiKey {
+    let mut entropy = [0; 32];
+    entropy[..2].copy_from_slice(&seed.to_be_bytes());
+    let secret = ApiKeySecret::from_entropy(&entropy);
+    NewApiKey {
+        name: key_name(name),
+        digest: secret.digest(),
+        prefix: secret.prefix().to_owned(),
+        created_at: at(created),
+        expires_at: expires.map(at),
+    }
+}

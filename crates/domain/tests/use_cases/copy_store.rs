@@ -1,0 +1,226 @@
+//! [`CopyStore`] over two stores.
+
+use std::{
+    ops::ControlFlow,
+    sync::{
+        Arc,
+        atomic::{AtomicI32, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use petstore_domain::{
+    Archive, Copied, CopyError, CopyStore, KeyId, KeySelector, MoveProgress, MoveStep, Restore,
+    RestoreError, Snapshot, Unavailable,
+};
+use petstore_memory::MemoryStore;
+
+use crate::{
+    moving::{add, fill, held, key, once, pet, restore, store},
+    support::{START, TestClock, name},
+};
+
+async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<Copied, CopyError> {
+    let clock = Arc::new(TestClock::at(START));
+    CopyStore::new(from.clone(), to, clock).run(&mut |_| ControlFlow::Continue(())).await
+}
+
+#[tokio::test]
+async fn a_copy_holds_all_that_counts_and_hands_out_identifiers_above() {
+    let (from, to) = (store(), store());
+    fill(&from, 12_000).await;
+    let web = key(&from, 1, "web").await;
+    let old = add(&from, "Old", Some(once("old", START.minus(Duration::from_hours(24))))).await;
+    add(&from, "New", Some(once("new", START))).await;
+
+    let copied = copy(&from, to.clone()).await.unwrap();
+    assert_eq!(copied, Copied { found: 0, pets: 12_002, keys: 1, attempts: 1 });
+    let (ours, theirs) = (held(&*from).await, held(&*to).await);
+    assert_eq!((&ours.0, &ours.1), (&theirs.0, &theirs.1));
+    let names: Vec<_> = theirs.2.iter().map(|r| r.idempotency.key.as_str()).collect();
+    assert_eq!(names, ["new"], "{old:?} has expired");
+    assert_eq!(add(&to, "Next", None).await.id.0, 12_003);
+    assert_eq!((web.id, key(&to, 2, "next").await.id), (KeyId(1), KeyId(2)));
+}
+
+#[tokio::test]
+async fn a_copy_that_has_been_done_is_done_again_without_a_change() {
+    let (from, to) = (store(), store());
+    fill(&from, 3).await;
+    copy(&from, to.clone()).await.unwrap();
+    let before = held(&*to).await;
+    let again = copy(&from, to.clone()).await.unwrap();
+    assert_eq!(again, Copied { found: 3, pets: 0, keys: 0, attempts: 0 });
+    assert_eq!(held(&*to).await, before);
+}
+
+#[tokio::test]
+async fn what_became_of_a_key_since_is_caught_up_with() {
+    use petstore_domain::ApiKeyRepository as _;
+    let (from, to) = (store(), store());
+    let web = key(&from, 1, "web").await;
+    copy(&from, to.clone()).await.unwrap();
+    from.note_use(vec![(web.id, START.plus(Duration::from_secs(9)))]).await.unwrap();
+    from.revoke(KeySelector::Name(name("web")), START).await.unwrap();
+    key(&from, 2, "web").await;
+    copy(&from, to.clone()).await.unwrap();
+    assert_eq!(held(&*from).await, held(&*to).await);
+
+    // The other way round nothing comes back to life.
+    to.revoke(KeySelector::Id(KeyId(2)), START).await.unwrap();
+    copy(&from, to.clone()).await.unwrap();
+    assert_eq!(to.live(START).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn an_idempotency_key_that_was_used_again_stands_for_the_later_animal() {
+    let (from, to) = (store(), store());
+    let earlier = START.minus(Duration::from_hours(23));
+    add(&from, "First", Some(once("k", earlier))).await;
+    copy(&from, to.clone()).await.unwrap();
+    let later = add(&from, "Second", Some(once("k", earlier.plus(Duration::from_hours(25))))).await;
+    copy(&from, to.clone()).await.unwrap();
+    assert_eq!(held(&*to).await.2[0].pet, later.id);
+}
+
+#[tokio::test]
+async fn a_target_that_holds_anything_else_is_left_as_it_is() {
+    let source = store();
+    restore(&source, vec![pet(1, "a"), pet(2, "b"), pet(4, "d")]).await;
+    let table = [
+        (vec![pet(1, "x")], "animal 1"),
+        (vec![pet(2, "b")], "animal 1"),
+        (vec![pet(1, "a"), pet(4, "d")], "animal 2"),
+        (vec![pet(1, "a"), pet(2, "b"), pet(3, "c")], "animal 3"),
+        (vec![pet(1, "a"), pet(2, "b"), pet(4, "d"), pet(9, "e")], "animal 9"),
+        (vec![pet(0, "zero")], "animal 0"),
+    ];
+    for (pets, what) in table {
+        let target = store();
+        restore(&target, pets).await;
+        let before = held(&*target).await;
+        let refusal = copy(&source, target.clone()).await.unwrap_err();
+        let CopyError::OtherData(difference) = &refusal else { panic!("{refusal}") };
+        assert_eq!(difference.what, what);
+        assert_eq!(held(&*target).await, before);
+    }
+    let target = store();
+    key(&target, 7, "own").await;
+    let refusal = copy(&source, target.clone()).await.unwrap_err().to_string();
+    let start = "the target holds other data and was left as it is: API key 1 is nothing in the \
+                 source and 'own' (pst_";
+    assert!(refusal.starts_with(start), "{refusal}");
+    assert_eq!(held(&*target).await.0, []);
+}
+
+#[tokio::test]
+async fn a_target_with_an_attempt_of_its_own_is_left_as_it_is() {
+    let (from, to) = (store(), store());
+    for store in [&from, &to] {
+        add(store, "Rex", None).await;
+    }
+    let own = add(&to, "Tom", Some(once("k", START))).await;
+    add(&from, "Tom", None).await;
+    let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
+    let start = format!("idempotency record 'k' is nothing in the source and of animal {}", own.id);
+    assert!(refusal.contains(&start), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_target_that_fails_half_way_is_gone_on_with() {
+    let (from, to) = (store(), store());
+    fill(&from, 17_000).await;
+    key(&from, 1, "web").await;
+    let mut founds = Vec::new();
+    for commits in [1, 0, 2] {
+        let failing = Failing { store: to.clone(), left: AtomicI32::new(commits) };
+        let failure = copy(&from, Arc::new(failing)).await.unwrap_err();
+        assert!(matches!(failure, CopyError::To(RestoreError::Unavailable(_))), "{failure}");
+        founds.push(held(&*to).await.0.len());
+    }
+    assert_eq!(founds, [5_000, 5_000, 15_000]);
+    let copied = copy(&from, to.clone()).await.unwrap();
+    assert_eq!(copied, Copied { found: 15_000, pets: 2_000, keys: 1, attempts: 0 });
+    assert_eq!(held(&*from).await, held(&*to).await);
+}
+
+#[tokio::test]
+async fn who_watches_is_told_of_every_batch_and_may_stop_the_copy() {
+    let (from, to) = (store(), store());
+    fill(&from, 12_000).await;
+    let clock = Arc::new(TestClock::at(START));
+    let copy = CopyStore::new(from, to.clone(), clock);
+    let mut told = Vec::new();
+    let stopped = copy
+        .run(&mut |progress| {
+            told.push(progress);
+            if progress.done == 10_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .await;
+    assert!(matches!(stopped, Err(CopyError::Stopped)));
+    let state = |done| MoveProgress { step: MoveStep::CopyPets, done, of: 12_000 };
+    assert_eq!(told, [state(0), state(5_000), state(10_000)]);
+    assert_eq!(held(&*to).await.0.len(), 10_000);
+}
+
+#[tokio::test]
+async fn somebody_who_writes_to_the_target_meanwhile_is_noticed() {
+    let (from, to) = (store(), store());
+    fill(&from, 3).await;
+    let copy = CopyStore::new(from, to.clone(), Arc::new(TestClock::at(START)));
+    let early = copy
+        .run(&mut |progress| {
+            if progress.done == 0 {
+                at_once(add(&to, "Early", None));
+            }
+            ControlFlow::Continue(())
+        })
+        .await;
+    let conflict = early.unwrap_err().to_string();
+    assert_eq!(conflict, "writing the target: the target already holds another animal 1");
+
+    let (from, to) = (store(), store());
+    fill(&from, 3).await;
+    let copy = CopyStore::new(from, to.clone(), Arc::new(TestClock::at(START)));
+    let late = copy
+        .run(&mut |progress| {
+            if progress.done == 3 {
+                at_once(add(&to, "Late", None));
+            }
+            ControlFlow::Continue(())
+        })
+        .await;
+    assert!(matches!(late, Err(CopyError::Disturbed { from: 3, to: 4 })), "{late:?}");
+}
+
+/// Runs what the store in memory does at once to its end.
+fn at_once<T>(work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    match work.as_mut().poll(&mut context) {
+        std::task::Poll::Ready(done) => done,
+        std::task::Poll::Pending => panic!("the store in memory never waits"),
+    }
+}
+
+/// A store that fails after some transactions.
+struct Failing {
+    store: Arc<MemoryStore>,
+    left: AtomicI32,
+}
+
+#[async_trait]
+impl Archive for Failing {
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, Unavailable> {
+        self.store.snapshot().await
+    }
+
+    async fn restore(&self) -> Result<Box<dyn Restore>, Unavailable> {
+        if self.left.fetch_sub(1, Ordering::Relaxed) > 0 {
+            self.store.restore().await
+        } else {
+            Err(Unavailable::new("the network is gone"))
+        }
+    }
+}

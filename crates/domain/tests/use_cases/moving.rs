@@ -1,0 +1,75 @@
+//! Stores to move, and what they hold.
+
+use std::sync::Arc;
+
+use petstore_domain::{
+    Added, ApiKey, ApiKeyRepository, Archive, AttemptRecord, CategoryId, Idempotency,
+    IdempotencyAttempt, IdempotencyKey, KeyDigest, NewApiKey, NewPet, Pet, PetId, PetName,
+    PetRepository, Timestamp,
+};
+use petstore_memory::MemoryStore;
+
+use crate::support::{START, name, secret};
+
+pub(crate) fn store() -> Arc<MemoryStore> {
+    Arc::new(MemoryStore::new())
+}
+
+fn new_pet(name: &str) -> NewPet {
+    NewPet { name: PetName::parse(name).unwrap(), category_id: CategoryId(1), status: None }
+}
+
+pub(crate) fn pet(id: i64, name: &str) -> Pet {
+    new_pet(name).with_id(PetId(id))
+}
+
+/// An attempt under `key` at this time.
+pub(crate) fn once(key: &str, at: Timestamp) -> (Idempotency, Timestamp) {
+    let key = IdempotencyKey::parse(key).unwrap();
+    (Idempotency { caller: KeyDigest([1; 32]), key }, at)
+}
+
+pub(crate) async fn add(
+    store: &MemoryStore,
+    name: &str,
+    attempt: Option<(Idempotency, Timestamp)>,
+) -> Pet {
+    let pet = new_pet(name);
+    let attempt = attempt.map(|(key, at)| IdempotencyAttempt::new(key, &pet, at));
+    match PetRepository::add(store, pet, attempt).await.unwrap() {
+        Added::Now(pet) => pet,
+        Added::Before(pet) => panic!("{pet:?} was there before"),
+    }
+}
+
+/// Adds this many animals.
+pub(crate) async fn fill(store: &MemoryStore, count: usize) {
+    let mut restore = store.restore().await.unwrap();
+    restore.new_pets(vec![new_pet("Rex"); count]).await.unwrap();
+    restore.commit().await.unwrap();
+}
+
+pub(crate) async fn restore(store: &MemoryStore, pets: Vec<Pet>) {
+    let mut restore = store.restore().await.unwrap();
+    restore.pets(pets).await.unwrap();
+    restore.commit().await.unwrap();
+}
+
+pub(crate) async fn key(store: &MemoryStore, seed: u8, called: &str) -> ApiKey {
+    let secret = secret(seed);
+    let key = NewApiKey {
+        name: name(called),
+        digest: secret.digest(),
+        prefix: secret.prefix().to_owned(),
+        created_at: START,
+        expires_at: None,
+    };
+    ApiKeyRepository::add(store, key, 10).await.unwrap()
+}
+
+/// All that a store holds.
+pub(crate) async fn held(store: &dyn Archive) -> (Vec<Pet>, Vec<ApiKey>, Vec<AttemptRecord>) {
+    let mut snapshot = store.snapshot().await.unwrap();
+    let pets = snapshot.pets(None, u32::MAX).await.unwrap();
+    (pets, snapshot.keys().await.unwrap(), snapshot.attempts(None, u32::MAX).await.unwrap())
+}

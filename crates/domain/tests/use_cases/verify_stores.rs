@@ -1,0 +1,126 @@
+//! [`VerifyStores`] over two stores.
+
+use std::{ops::ControlFlow, sync::Arc, time::Duration};
+
+use petstore_domain::{
+    ApiKeyRepository as _, PetId, StoreCounts, Verified, VerifyError, VerifyStores,
+};
+use petstore_memory::MemoryStore;
+
+use crate::{
+    moving::{add, fill, key, once, pet, restore, store},
+    support::{START, TestClock},
+};
+
+async fn verify(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> Result<Verified, VerifyError> {
+    let clock = Arc::new(TestClock::at(START));
+    let verify = VerifyStores::new(from.clone(), to.clone(), clock);
+    verify.run(&mut |_| ControlFlow::Continue(())).await
+}
+
+async fn difference(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> String {
+    match verify(from, to).await {
+        Err(VerifyError::Different { difference, .. }) => difference.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn equal_stores_are_summed_up_range_by_range() {
+    let (from, to) = (store(), store());
+    for store in [&from, &to] {
+        fill(store, 6_000).await;
+        restore(store, vec![pet(100_000, "last"), pet(100_001, "first"), pet(900_000, "far")])
+            .await;
+        key(store, 1, "web").await;
+    }
+    let Verified { counts, ranges } = verify(&from, &to).await.unwrap();
+    assert_eq!(counts, StoreCounts { pets: 6_003, keys: 1, attempts: 0 });
+    let shape: Vec<_> = ranges.iter().map(|r| (r.first.0, r.last.0, r.pets)).collect();
+    assert_eq!(shape, [(1, 100_000, 6_001), (100_001, 200_000, 1), (800_001, 900_000, 1)]);
+    assert_eq!(verify(&to, &from).await.unwrap().ranges, ranges);
+}
+
+#[tokio::test]
+async fn a_digest_is_over_every_field() {
+    use petstore_domain::{CategoryId, Pet, PetStatus};
+    let pets = [
+        pet(1, "a"),
+        pet(2, "a"),
+        pet(1, "b"),
+        Pet { category_id: CategoryId(2), ..pet(1, "a") },
+        Pet { status: Some(PetStatus::Sold), ..pet(1, "a") },
+    ];
+    let mut digests = Vec::new();
+    for pet in pets {
+        let store = store();
+        restore(&store, vec![pet]).await;
+        digests.push(verify(&store, &store).await.unwrap().ranges[0].digest);
+    }
+    for (index, digest) in digests.iter().enumerate() {
+        assert!(!digests[..index].contains(digest), "{index}");
+    }
+    // The bytes: 1 and 1 as 8 bytes, no status, a zero byte, "a", a zero byte.
+    assert_eq!(&digests[0][..4], [0xa1, 0x01, 0x43, 0x6b]);
+}
+
+#[tokio::test]
+async fn the_first_difference_is_named_with_both_sides() {
+    let (from, to) = (store(), store());
+    fill(&from, 7_000).await;
+    fill(&to, 6_999).await;
+    let words = difference(&from, &to).await;
+    let expected = "animal 7000 is \"Rex\" of category 1, without a status in the source and nothing in the target";
+    assert_eq!(words, expected);
+    let counts = verify(&from, &to).await.unwrap_err().to_string();
+    let end = "; the source holds 7000 animals and 0 API keys, the target 6999 and 0";
+    assert!(counts.ends_with(end), "{counts}");
+    assert!(
+        difference(&to, &from).await.starts_with("animal 7000 is nothing in the source and \"")
+    );
+    add(&to, "Tom", None).await;
+    assert!(
+        difference(&from, &to)
+            .await
+            .ends_with("and \"Tom\" of category 1, without a status in the target")
+    );
+}
+
+#[tokio::test]
+async fn keys_are_compared_but_for_their_last_use() {
+    let (from, to) = (store(), store());
+    let web = key(&from, 1, "web").await;
+    assert!(difference(&from, &to).await.starts_with("API key 1 is 'web' (pst_"));
+    key(&to, 1, "web").await;
+    to.note_use(vec![(web.id, START)]).await.unwrap();
+    verify(&from, &to).await.unwrap();
+    let selector = petstore_domain::KeySelector::Id(web.id);
+    to.revoke(selector, START).await.unwrap();
+    assert!(difference(&from, &to).await.ends_with(", revoked at 1800000000000 ms in the target"));
+}
+
+#[tokio::test]
+async fn attempts_are_compared_while_they_count() {
+    let (from, to) = (store(), store());
+    let expired = START.minus(Duration::from_hours(24));
+    add(&from, "Rex", Some(once("old", expired))).await;
+    add(&to, "Rex", None).await;
+    verify(&from, &to).await.unwrap();
+    add(&from, "Rex", Some(once("new", START))).await;
+    add(&to, "Rex", None).await;
+    let words = difference(&from, &to).await;
+    assert!(words.starts_with("idempotency record 'new' is of animal 2 (digest "), "{words}");
+}
+
+#[tokio::test]
+async fn identifiers_at_the_ends_of_their_range_are_compared_too() {
+    let (from, to) = (store(), store());
+    for store in [&from, &to] {
+        let ends = [i64::MIN, -1, 0, i64::MAX];
+        restore(store, ends.map(|id| pet(id, "end")).into()).await;
+    }
+    let Verified { counts, ranges } = verify(&from, &to).await.unwrap();
+    assert_eq!((counts.pets, ranges.len()), (4, 3));
+    assert!(ranges.is_sorted_by_key(|range| range.first));
+    assert_eq!(ranges[2].last, PetId(i64::MAX));
+}

@@ -1,0 +1,33 @@
+//! The contract of the storage ports, kept in memory.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use petstore_conformance::{Capability, Harness, Place, Problem, Store};
+use petstore_memory::MemoryStore;
+
+struct Memory;
+
+#[async_trait]
+impl Harness for Memory {
+    async fn fresh(&self) -> Result<Box<dyn Place>, Problem> {
+        Ok(Box::new(Memory))
+    }
+
+    fn lacks(&self, capability: Capability) -> Option<&'static str> {
+        match capability {
+            Capability::Reopen | Capability::SecondHandle => Some("a store in memory is one value"),
+            Capability::Outage => Some("a store in memory cannot be out of reach"),
+            Capability::Version | Capability::Archive => None,
+        }
+    }
+}
+
+#[async_trait]
+impl Place for Memory {
+    async fn open(&self) -> Result<Store, Problem> {
+        Ok(Store::with_archive(Arc::new(MemoryStore::new())))
+    }
+}
+
+petstore_conformance::conformance_tests!(Memory);

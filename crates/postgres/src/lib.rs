@@ -1,0 +1,51 @@
+//! The storage ports on PostgreSQL, and on what speaks its protocol.
+//!
+//! # What it promises
+//! - An acknowledged write is as durable as the server's `synchronous_commit` makes it; where that
+//!   is `off`, this crate turns it on for its own sessions. A commit whose wait for a standby was
+//!   called off is not acknowledged.
+//! - Any number of instances may share one database: keys, idempotency records, cursors and marks
+//!   hold on all of them.
+//! - Concurrent additions share one transaction and its round trips (group commit). An addition
+//!   whose caller has gone away still happens whole or not at all.
+//! - A call ends within its deadline ([`PostgresConfig`]) whatever the network does, and works
+//!   again by itself once a server that takes writes can be reached.
+//! - A database with tables of somebody else's under our names, or of a newer petstore, is refused
+//!   and not touched.
+//!
+//! # Its limits
+//! - Whoever changes animals past petstore must renew `catalogue` in the same transaction: there
+//!   are no triggers. Otherwise `ETag`s stay as they were.
+//! - When the connection breaks while a commit is under way, an addition without an idempotency key
+//!   is answered by [`Unavailable`](petstore_domain::Unavailable), and may have happened. One with a
+//!   key is tried again.
+//! - Tried on PostgreSQL 15. The SQL is that of PostgreSQL 12 and newer.
+//!
+//! # Where things are
+//! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
+//! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs` and
+//! [`Archive`](petstore_domain::Archive) in `archive.rs`. Reads and changes of keys run through
+//! `pool.rs`, additions through `writer.rs`. `open.rs` is the way from a URL to a store;
+//! `board.rs` tells the catalogue's mark without a query.
+
+mod api_keys;
+mod archive;
+mod board;
+mod config;
+mod connection;
+mod connector;
+mod error;
+mod open;
+mod pets;
+mod pool;
+mod schema;
+mod store;
+mod throwaway;
+mod tls;
+mod transaction;
+mod version;
+mod writer;
+
+pub use config::{InvalidUrl, PostgresConfig, SslMode};
+pub use open::OpenError;
+pub use store::PostgresStore;

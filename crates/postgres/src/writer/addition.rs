@@ -1,0 +1,27 @@
+//! One addition on its way through the queue.
+
+use petstore_domain::{AddError, Added, IdempotencyAttempt, NewPet};
+use tokio::{sync::oneshot, time::Instant};
+
+/// An animal to be added, and who waits for it.
+#[derive(Debug)]
+pub(super) struct Addition {
+    pub(super) pet: NewPet,
+    pub(super) attempt: Option<IdempotencyAttempt>,
+    /// Until then its caller waits.
+    pub(super) deadline: Instant,
+    /// How often it has been tried.
+    pub(super) tries: u32,
+    /// Whether an earlier try may have been committed: then its record is to be looked for until
+    /// the deadline.
+    pub(super) in_doubt: bool,
+    pub(super) caller: oneshot::Sender<Result<Added, AddError>>,
+}
+
+impl Addition {
+    pub(super) fn answer(self, answer: Result<Added, AddError>) {
+        // Nobody listens any more when the caller's future was dropped; the addition has ended
+        // whole.
+        let _ = self.caller.send(answer);
+    }
+}

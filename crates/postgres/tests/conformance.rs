@@ -1,0 +1,38 @@
+//! Every promise of the storage ports, on a real PostgreSQL.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use petstore_conformance::{Harness, Place, Problem, Store};
+use petstore_postgres::{PostgresConfig, PostgresStore};
+use petstore_testing::{Database, postgres_or_skip};
+
+struct Postgres;
+
+#[async_trait]
+impl Harness for Postgres {
+    async fn fresh(&self) -> Result<Box<dyn Place>, Problem> {
+        let database = postgres_or_skip("conformance").ok_or("no PostgreSQL")?;
+        Ok(Box::new(InDatabase(database)))
+    }
+}
+
+struct InDatabase(Database);
+
+#[async_trait]
+impl Place for InDatabase {
+    async fn open(&self) -> Result<Store, Problem> {
+        let config = PostgresConfig::parse(&self.0.url)?;
+        Ok(Store::with_archive(Arc::new(PostgresStore::connect(&config).await?)))
+    }
+
+    async fn cut_off(&self) -> Result<(), Problem> {
+        Ok(self.0.cut_off()?)
+    }
+
+    async fn reconnect(&self) -> Result<(), Problem> {
+        Ok(self.0.reconnect()?)
+    }
+}
+
+petstore_conformance::conformance_tests!(Postgres);

@@ -1,0 +1,148 @@
+//! Calls end, whatever the server or the network does.
+
+use std::{
+    net::{TcpListener, TcpStream},
+    time::{Duration, Instant},
+};
+
+use petstore_domain::{AddError, PetRepository, ReadError};
+use petstore_postgres::{PostgresConfig, PostgresStore};
+use petstore_testing::postgres_or_skip;
+
+use crate::support::{add, new_pet, open, query, recovers};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_table_ends_calls_within_their_deadline() {
+    let Some(database) = postgres_or_skip("a_locked_table_ends_calls") else { return };
+    let store = open(&format!("{}?call_timeout=700ms&statement_timeout=500ms", database.url)).await;
+    add(&store, "Rex").await;
+    let url = database.url.clone();
+    let holder = std::thread::spawn(move || {
+        let lock = "BEGIN; LOCK TABLE pet, idempotency; SELECT pg_sleep(2)";
+        std::process::Command::new("psql").args(["-X", "-q", "-c", lock, &url]).output().unwrap()
+    });
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let began = Instant::now();
+    let read = PetRepository::list(&store, query(20, None)).await;
+    assert!(matches!(read, Err(ReadError::Unavailable(_))), "{read:?}");
+    let written = PetRepository::add(&store, new_pet("Bello"), None).await;
+    assert!(matches!(written, Err(AddError::Unavailable(_))), "{written:?}");
+    assert!(began.elapsed() < Duration::from_millis(1600), "{:?}", began.elapsed());
+    holder.join().unwrap();
+    recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
+}
+
+/// Accepts connections and says nothing.
+fn silent_server() -> (TcpListener, u16) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, port)
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_given_up() {
+    let (_listener, port) = silent_server();
+    let url = format!("postgres://u:p@127.0.0.1:{port}/d?connect_timeout=300ms");
+    let began = Instant::now();
+    let refused = PostgresStore::connect(&PostgresConfig::parse(&url).unwrap()).await;
+    assert!(refused.unwrap_err().to_string().contains("no answer within 300ms"));
+    assert!(began.elapsed() < Duration::from_secs(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_host_does_not_hold_up_the_one_behind_it() {
+    let Some(database) = postgres_or_skip("a_silent_host_does_not_hold_up") else { return };
+    let (_listener, port) = silent_server();
+    let url = database.url.replace('@', &format!("@127.0.0.1:{port},"));
+    let began = Instant::now();
+    let store = open(&url).await;
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    // From now on the host that answered is asked first.
+    let began = Instant::now();
+    add(&store, "Rex").await;
+    assert!(began.elapsed() < Duration::from_millis(450), "{:?}", began.elapsed());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_readers_than_connections_are_answered_or_refused_in_time() {
+    let Some(database) = postgres_or_skip("more_readers_than_connections") else { return };
+    let store = std::sync::Arc::new(open(&format!("{}?pool_size=2", database.url)).await);
+    add(&store, "Rex").await;
+    let reads = (0..200).map(|_| {
+        let store = store.clone();
+        async move { PetRepository::list(&*store, query(20, None)).await.map(drop) }
+    });
+    let reads: tokio::task::JoinSet<_> = reads.collect();
+    assert!(reads.join_all().await.iter().all(Result::is_ok));
+}
+
+/// A way to a server that can be cut: from then on bytes are swallowed, as by a firewall.
+struct Wire {
+    port: u16,
+    cut: std::sync::Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl Wire {
+    fn to(server: &str) -> Self {
+        let (listener, port) = silent_server();
+        let cut = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let (server, state) = (server.to_owned(), cut.clone());
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(upstream) = TcpStream::connect(&server) else { continue };
+                for (from, to) in [(&client, &upstream), (&upstream, &client)] {
+                    let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
+                    let state = state.clone();
+                    std::thread::spawn(move || pump(from, to, &state));
+                }
+            }
+        });
+        Self { port, cut }
+    }
+
+    fn set_cut(&self, cut: bool) {
+        self.cut.store(cut, std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+/// A connection through which something was swallowed stays silent for ever.
+fn pump(mut from: TcpStream, mut to: TcpStream, cut: &std::sync::atomic::AtomicBool) {
+    use std::io::{Read as _, Write as _};
+    let (mut buffer, mut dead) = ([0; 16384], false);
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        dead |= cut.load(std::sync::atomic::Ordering::SeqCst);
+        if !dead && to.write_all(&buffer[..length]).is_err() {
+            break;
+        }
+    }
+    if !dead {
+        let _ = to.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
+    let Some(database) = postgres_or_skip("a_partition_ends_calls") else { return };
+    let address = database.url.split_once('@').unwrap().1;
+    let (server, name) = address.split_once('/').unwrap();
+    let wire = Wire::to(server);
+    let url = format!("postgres://petstore:secret@127.0.0.1:{}/{name}?sslmode=disable", wire.port);
+    let store = open(&url).await;
+    let rex = add(&store, "Rex").await;
+    let reads = (0..8).map(|_| store.find(rex.id));
+    for read in reads.collect::<Vec<_>>() {
+        read.await.unwrap();
+    }
+    wire.set_cut(true);
+    let began = Instant::now();
+    let (read, written) = tokio::join!(
+        PetRepository::list(&store, query(20, None)),
+        PetRepository::add(&store, new_pet("lost"), None)
+    );
+    assert!(matches!(read, Err(ReadError::Unavailable(_))), "{read:?}");
+    assert!(matches!(written, Err(AddError::Unavailable(_))), "{written:?}");
+    assert!(began.elapsed() < Duration::from_millis(5500), "{:?}", began.elapsed());
+    wire.set_cut(false);
+    recovers(|| store.find(rex.id)).await;
+    recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
+}

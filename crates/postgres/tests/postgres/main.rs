@@ -1,0 +1,12 @@
+//! What only a real PostgreSQL shows, and the conformance kit does not ask for.
+
+#![cfg(test)] // so that clippy knows every function here to be part of a test
+
+mod corruption;
+mod deadlines;
+mod failover;
+mod opening;
+mod restarts;
+mod sharing;
+mod support;
+mod tls;

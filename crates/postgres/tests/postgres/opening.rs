@@ -1,0 +1,145 @@
+//! From a URL to a store.
+
+use std::{future::poll_fn, task::Poll};
+
+use petstore_domain::PetRepository;
+use petstore_postgres::{PostgresConfig, PostgresStore};
+use petstore_testing::postgres_or_skip;
+use tokio::task::JoinSet;
+
+use crate::support::{add, all, open, refusal};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_instances_may_start_at_once() {
+    let Some(database) = postgres_or_skip("ten_instances_may_start_at_once") else { return };
+    let mut starting = JoinSet::new();
+    for _ in 0..10 {
+        let url = format!("{}?schema=ten", database.url);
+        starting.spawn(async move { open(&url).await });
+    }
+    let stores = starting.join_all().await;
+    for store in &stores {
+        add(store, "Rex").await;
+    }
+    assert_eq!(all(&stores[0]).await.len(), 10);
+    assert_eq!(database.sql("SELECT version FROM ten.petstore_schema").unwrap().trim(), "1");
+}
+
+#[tokio::test]
+async fn a_schema_is_a_store_of_its_own_whatever_its_name() {
+    let Some(database) = postgres_or_skip("a_schema_is_a_store_of_its_own") else { return };
+    let (one, other) =
+        (open(&format!("{}?schema=Zoo%22%20x", database.url)).await, open(&database.url).await);
+    add(&one, "Rex").await;
+    assert_eq!(all(&other).await, []);
+    let count = database.sql("SELECT count(*) FROM \"Zoo\"\" x\".pet").unwrap();
+    assert_eq!(count.trim(), "1");
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused_and_left_alone() {
+    let Some(database) = postgres_or_skip("a_newer_schema_is_refused") else { return };
+    drop(open(&database.url).await);
+    database.sql("INSERT INTO petstore_schema VALUES (2)").unwrap();
+    let refusal = refusal(&database.url).await;
+    assert!(refusal.contains("made by a newer petstore (schema 2"), "{refusal}");
+}
+
+#[tokio::test]
+async fn tables_of_somebody_else_are_refused_and_left_alone() {
+    let Some(database) = postgres_or_skip("tables_of_somebody_else_are_refused") else { return };
+    database.sql("CREATE TABLE pet (x int)").unwrap();
+    let refusal = refusal(&database.url).await;
+    assert!(refusal.contains("it holds 'pet' of somebody else"), "{refusal}");
+    let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'";
+    assert_eq!(database.sql(tables).unwrap().trim(), "1");
+}
+
+#[tokio::test]
+async fn a_store_that_must_exist_is_not_made() {
+    let Some(database) = postgres_or_skip("a_store_that_must_exist_is_not_made") else { return };
+    for url in [database.url.clone(), format!("{}?schema=none", database.url)] {
+        let config = PostgresConfig::parse(&url).unwrap();
+        let refusal = PostgresStore::connect_existing(&config).await.map(drop).unwrap_err();
+        assert!(refusal.to_string().contains("no petstore store is in it"), "{refusal}");
+    }
+    drop(open(&database.url).await);
+    let config = PostgresConfig::parse(&database.url).unwrap();
+    assert!(PostgresStore::connect_existing(&config).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_role_that_may_only_use_the_tables_can() {
+    let Some(database) = postgres_or_skip("a_role_that_may_only_use_the_tables") else { return };
+    drop(open(&database.url).await);
+    let role = format!("clerk_{}", std::process::id());
+    let grants = format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'secret'; \
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}; \
+         GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {role}"
+    );
+    database.sql(&grants).unwrap();
+    let address = database.url.split_once('@').unwrap().1;
+    let store = open(&format!("postgres://{role}:secret@{address}")).await;
+    add(&store, "Rex").await;
+    let made = refusal(&format!("postgres://{role}:secret@{address}?schema=other")).await;
+    drop(store);
+    database.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
+    assert!(made.contains("grant this role CREATE"), "{made}");
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_said_in_one_line_without_the_password() {
+    let Some(database) = postgres_or_skip("what_is_wrong_is_said_in_one_line") else { return };
+    let address = database.url.split_once('@').unwrap().1;
+    let server = address.split_once('/').unwrap().0;
+    let table = [
+        (format!("postgres://me:hush@{server}/nowhere"), "role \"me\" does not exist"),
+        (format!("postgres://petstore:hush@{server}/nowhere"), "create it with CREATE DATABASE"),
+        (
+            "postgres://me:hush@127.0.0.1:1/db".into(),
+            "see that a server that takes writes runs there",
+        ),
+        (
+            format!("postgres://me:hush@{address}?sslmode=require&sslrootcert=/no.pem"),
+            "cannot be read",
+        ),
+    ];
+    for (url, expected) in table {
+        let line = refusal(&url).await;
+        assert!(
+            line.contains(expected) && !line.contains('\n') && !line.contains("hush"),
+            "{line}"
+        );
+        assert!(line.starts_with("cannot open the store postgres://"), "{line}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_that_cannot_hold_every_name_is_refused() {
+    let Some(database) = postgres_or_skip("a_database_that_cannot_hold_every_name") else { return };
+    let name = format!("latin_{}", std::process::id());
+    database
+        .sql(&format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'"))
+        .unwrap();
+    let server = database.url.rsplit_once('/').unwrap().0;
+    let refusal = refusal(&format!("{server}/{name}")).await;
+    database.sql(&format!("DROP DATABASE {name} WITH (FORCE)")).unwrap();
+    assert!(refusal.contains("its encoding is LATIN1"), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_closed_store_takes_no_more_and_has_written_what_waited() {
+    let Some(database) = postgres_or_skip("a_closed_store_takes_no_more") else { return };
+    let store = open(&database.url).await;
+    for number in 0..50 {
+        // Polled once and then dropped: it waits in the queue, and its caller has gone away.
+        let name = format!("Rex {number}");
+        let pet = crate::support::new_pet(&name);
+        let mut addition = PetRepository::add(&store, pet, None);
+        assert!(poll_fn(|context| Poll::Ready(addition.as_mut().poll(context).is_pending())).await);
+    }
+    assert!(store.close().await);
+    assert_eq!(all(&store).await.len(), 50);
+    assert!(PetRepository::add(&store, crate::support::new_pet("late"), None).await.is_err());
+}

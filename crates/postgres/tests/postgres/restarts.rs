@@ -1,0 +1,163 @@
+//! A server that stops, dies and comes back.
+
+use std::{
+    collections::HashSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use petstore_domain::{AddError, Added, PetId, PetRepository, ReadError};
+use petstore_postgres::PostgresStore;
+use petstore_testing::{Durability, cluster_or_skip, postgres_or_skip};
+use tokio::{task::JoinSet, time::timeout};
+
+use crate::support::{add, all, attempt, new_pet, open, query, recovers};
+
+/// A little more than the longest that a call may take.
+const DEADLINE: Duration = Duration::from_millis(5500);
+
+async fn all_calls_are_unavailable(store: &PostgresStore) {
+    let read = timeout(DEADLINE, PetRepository::list(store, query(20, None))).await.unwrap();
+    assert!(matches!(read, Err(ReadError::Unavailable(_))), "{read:?}");
+    let written =
+        timeout(DEADLINE, PetRepository::add(store, new_pet("lost"), None)).await.unwrap();
+    assert!(matches!(written, Err(AddError::Unavailable(_))), "{written:?}");
+    assert!(
+        timeout(DEADLINE, PetRepository::forget_attempts(store, crate::support::NOW, 1))
+            .await
+            .unwrap()
+            .is_err()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_server_is_unavailable_and_a_started_one_is_found() {
+    let test = "a_stopped_server_is_unavailable";
+    let Some(cluster) = cluster_or_skip(test, Durability::Fast) else { return };
+    let store = open(&cluster.url("postgres")).await;
+    // Everything is prepared on connections that the stop will break.
+    let rex = add(&store, "Rex").await;
+    let attempted = attempt("before", &new_pet("Rex"));
+    PetRepository::add(&store, new_pet("Rex"), Some(attempted)).await.unwrap();
+    assert!(store.find(rex.id).await.unwrap().is_some());
+
+    cluster.stop().unwrap();
+    all_calls_are_unavailable(&store).await;
+    cluster.resume().unwrap();
+
+    recovers(|| store.find(rex.id)).await;
+    recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
+    assert_eq!(all(&store).await.len(), 3);
+    recovers(|| async { store.version().ok_or("no mark") }).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restart_between_two_calls_is_not_noticed() {
+    let test = "a_restart_between_two_calls_is_not_noticed";
+    let Some(cluster) = cluster_or_skip(test, Durability::Fast) else { return };
+    let store = open(&cluster.url("postgres")).await;
+    for round in 0..3 {
+        let pet = add(&store, &format!("Rex {round}")).await;
+        assert!(store.find(pet.id).await.unwrap().is_some());
+        cluster.restart().unwrap();
+        assert!(store.find(pet.id).await.unwrap().is_some());
+    }
+}
+
+#[tokio::test]
+async fn a_statement_that_is_not_valid_any_more_is_prepared_anew() {
+    let test = "a_statement_that_is_not_valid_any_more";
+    let Some(database) = postgres_or_skip(test) else { return };
+    let store = open(&database.url).await;
+    let pet = add(&store, "Rex").await;
+    assert!(store.find(pet.id).await.unwrap().is_some());
+    // The server answers: cached plan must not change result type.
+    database.sql("ALTER TABLE pet ALTER COLUMN name TYPE varchar(300)").unwrap();
+    assert_eq!(store.find(pet.id).await.unwrap().unwrap().value, pet);
+    assert_eq!(add(&store, "Bello").await.id, PetId(2));
+}
+
+/// Adds until it is told to stop. What was acknowledged: identifiers, each with its name. Half of
+/// the additions have a key, and are repeated until they are answered.
+pub(crate) async fn load(
+    store: Arc<PostgresStore>,
+    worker: usize,
+    stop: Arc<AtomicBool>,
+) -> Vec<(PetId, String)> {
+    let mut acknowledged = Vec::new();
+    let mut number = 0;
+    while !stop.load(Ordering::Relaxed) {
+        number += 1;
+        let name = format!("{worker}-{number}");
+        let pet = new_pet(&name);
+        let attempt = (number % 2 == 0).then(|| attempt(&name, &pet));
+        loop {
+            match PetRepository::add(&*store, pet.clone(), attempt.clone()).await {
+                Ok(Added::Now(pet) | Added::Before(pet)) => {
+                    acknowledged.push((pet.id, name));
+                    break;
+                }
+                Err(AddError::Unavailable(_)) if attempt.is_some() => {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                Err(AddError::Unavailable(_)) => break,
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+    }
+    acknowledged
+}
+
+/// Every acknowledged animal is there under its identifier, and those with a key once.
+pub(crate) async fn nothing_is_lost(store: &PostgresStore, acknowledged: &[(PetId, String)]) {
+    let there = all(store).await;
+    let pairs: HashSet<(i64, &str)> =
+        there.iter().map(|pet| (pet.id.0, pet.name.as_str())).collect();
+    for (id, name) in acknowledged {
+        assert!(pairs.contains(&(id.0, name.as_str())), "{id} {name} is lost");
+    }
+    let mut names = HashSet::new();
+    for pet in &there {
+        let has_key = pet
+            .name
+            .as_str()
+            .split_once('-')
+            .is_some_and(|(_, number)| number.parse::<u32>().unwrap() % 2 == 0);
+        assert!(
+            names.insert(pet.name.as_str()) || !has_key,
+            "{} is there twice",
+            pet.name.as_str()
+        );
+    }
+}
+
+pub(crate) fn start_load(
+    store: &Arc<PostgresStore>,
+    stop: &Arc<AtomicBool>,
+) -> JoinSet<Vec<(PetId, String)>> {
+    let workers = (0..32).map(|worker| load(store.clone(), worker, stop.clone()));
+    workers.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_killed_under_load_loses_nothing_acknowledged() {
+    let test = "a_server_killed_under_load_loses_nothing_acknowledged";
+    let Some(cluster) = cluster_or_skip(test, Durability::Full) else { return };
+    let store = Arc::new(open(&cluster.url("postgres")).await);
+    let stop = Arc::new(AtomicBool::new(false));
+    let workers = start_load(&store, &stop);
+    for _ in 0..2 {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        cluster.kill9().unwrap();
+        cluster.resume().unwrap();
+        recovers(|| store.find(PetId(1))).await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    stop.store(true, Ordering::Relaxed);
+    let acknowledged = workers.join_all().await.concat();
+    assert!(acknowledged.len() > 100, "{} only", acknowledged.len());
+    nothing_is_lost(&store, &acknowledged).await;
+}

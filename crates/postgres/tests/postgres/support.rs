@@ -1,0 +1,96 @@
+//! Stores on throw-away databases and short ways to say things.
+
+use std::{
+    future::Future,
+    time::{Duration, Instant},
+};
+
+use petstore_domain::{
+    Added, ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyAttempt, IdempotencyKey,
+    KeyDigest, KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName, PetQuery, PetRepository,
+    Timestamp,
+};
+use petstore_postgres::{PostgresConfig, PostgresStore};
+
+pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
+/// How long a store may take to work again after an outage.
+pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
+
+pub(crate) async fn open(url: &str) -> PostgresStore {
+    PostgresStore::connect(&PostgresConfig::parse(url).unwrap()).await.unwrap()
+}
+
+/// Why a store is not opened.
+pub(crate) async fn refusal(url: &str) -> String {
+    let config = PostgresConfig::parse(url).unwrap();
+    PostgresStore::connect(&config).await.map(drop).unwrap_err().to_string()
+}
+
+pub(crate) fn new_pet(name: &str) -> NewPet {
+    NewPet { name: PetName::parse(name).unwrap(), category_id: CategoryId(1), status: None }
+}
+
+pub(crate) fn attempt(key: &str, pet: &NewPet) -> IdempotencyAttempt {
+    IdempotencyAttempt {
+        idempotency: Idempotency {
+            caller: KeyDigest([7; 32]),
+            key: IdempotencyKey::parse(key).unwrap(),
+        },
+        fingerprint: Fingerprint::of(pet),
+        at: NOW,
+        expired: Timestamp(NOW.0 - 86_400_000),
+    }
+}
+
+/// Adds `name`, which must be new.
+pub(crate) async fn add(store: &PostgresStore, name: &str) -> Pet {
+    match PetRepository::add(store, new_pet(name), None).await.unwrap() {
+        Added::Now(pet) => pet,
+        Added::Before(pet) => panic!("{pet:?} was there before"),
+    }
+}
+
+/// Every animal, read page by page.
+pub(crate) async fn all(store: &PostgresStore) -> Vec<Pet> {
+    let mut pets: Vec<Pet> = Vec::new();
+    loop {
+        let page = PetRepository::list(store, query(100, pets.last().map(|pet| pet.id)))
+            .await
+            .unwrap()
+            .value;
+        pets.extend(page.pets);
+        if !page.more {
+            return pets;
+        }
+    }
+}
+
+pub(crate) fn query(limit: u8, after: Option<PetId>) -> PetQuery {
+    let limit = PageLimit::parse(&limit.to_string()).unwrap();
+    PetQuery { limit, status: None, after }
+}
+
+pub(crate) fn new_key(seed: u8, name: &str) -> NewApiKey {
+    let secret = ApiKeySecret::from_entropy(&[seed; 32]);
+    NewApiKey {
+        name: KeyName::parse(name).unwrap(),
+        digest: secret.digest(),
+        prefix: secret.prefix().to_owned(),
+        created_at: NOW,
+        expires_at: None,
+    }
+}
+
+/// Tries until it succeeds, at most for [`RECOVERY`].
+pub(crate) async fn recovers<T, E: std::fmt::Debug, F: Future<Output = Result<T, E>>>(
+    work: impl Fn() -> F,
+) -> T {
+    let began = Instant::now();
+    loop {
+        match work().await {
+            Ok(value) => return value,
+            Err(error) => assert!(began.elapsed() < RECOVERY, "still: {error:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

@@ -1,0 +1,76 @@
+//! Encrypted connections.
+
+use std::{path::Path, process::Command};
+
+use petstore_testing::{Cluster, Durability, cluster_or_skip};
+
+use crate::support::{add, open, refusal};
+
+/// Makes an authority, and a certificate for `localhost` that it has signed.
+fn certify(cluster: &Cluster) {
+    let script = "set -e; cd \"$1\"; \
+        openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem \
+          -addext basicConstraints=critical,CA:TRUE 2>/dev/null; \
+        openssl req -newkey rsa:2048 -nodes -subj /CN=localhost -keyout server.key -out server.csr 2>/dev/null; \
+        printf 'subjectAltName=DNS:localhost' > ext; \
+        openssl x509 -req -in server.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 \
+          -extfile ext -out server.pem 2>/dev/null; \
+        chmod 600 server.key; chown --reference=data server.key server.pem";
+    let made = Command::new("sh").args(["-c", script, "sh"]).arg(cluster.home()).status().unwrap();
+    assert!(made.success());
+    let home = cluster.home().display();
+    cluster
+        .configure(&format!(
+            "ssl = on\nssl_cert_file = '{home}/server.pem'\nssl_key_file = '{home}/server.key'"
+        ))
+        .unwrap();
+    cluster.restart().unwrap();
+}
+
+fn url(cluster: &Cluster, host: &str, query: &str) -> String {
+    format!("postgres://petstore:secret@{host}:{}/postgres?{query}", cluster.port())
+}
+
+fn encrypted(cluster: &Cluster) -> String {
+    let count = "SELECT count(*) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid) \
+                 WHERE s.ssl AND a.application_name = 'petstore'";
+    cluster.sql(count).unwrap().trim().to_owned()
+}
+
+fn pem(cluster: &Cluster) -> String {
+    let path: &Path = cluster.home();
+    path.join("ca.pem").display().to_string()
+}
+
+#[tokio::test]
+async fn a_certificate_must_be_signed_and_name_the_host_if_that_is_asked_for() {
+    let test = "a_certificate_must_be_signed_and_name_the_host";
+    let Some(cluster) = cluster_or_skip(test, Durability::Fast) else { return };
+    let plain = refusal(&url(&cluster, "localhost", "sslmode=require")).await;
+    certify(&cluster);
+
+    let verified = format!("sslmode=verify-full&sslrootcert={}", pem(&cluster));
+    let store = open(&url(&cluster, "localhost", &verified)).await;
+    add(&store, "Rex").await;
+    assert_ne!(encrypted(&cluster), "0");
+    drop(store);
+
+    let wrong_name = refusal(&url(&cluster, "127.0.0.1", &verified)).await;
+    let unknown = refusal(&url(&cluster, "localhost", "sslmode=require")).await;
+    for (line, expected) in [
+        (plain, "server does not support TLS"),
+        (wrong_name, "not valid for name"),
+        (unknown, "UnknownIssuer"),
+    ] {
+        assert!(line.contains(expected), "{line}");
+    }
+
+    let store = open(&url(&cluster, "127.0.0.1", "sslmode=prefer")).await;
+    add(&store, "Rex").await;
+    assert_ne!(encrypted(&cluster), "0");
+    drop(store);
+
+    let store = open(&url(&cluster, "127.0.0.1", "sslmode=disable")).await;
+    add(&store, "Rex").await;
+    drop(store);
+}

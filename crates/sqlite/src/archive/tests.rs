@@ -1,0 +1,141 @@
+use std::time::{Duration, Instant};
+
+use petstore_domain::{
+    AddError, Added, Archive, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, ReadError,
+    RestoreError,
+};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use crate::{SqliteConfig, SqliteStore, Synchronous, config::Patience};
+
+struct Place {
+    store: SqliteStore,
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("petstore.db");
+        let config = SqliteConfig { path, synchronous: Synchronous::Normal };
+        let short = Duration::from_millis(50);
+        let patience = Patience { writer: short, reader: short };
+        Self { store: SqliteStore::open_with(&config, patience).unwrap(), folder }
+    }
+
+    fn raw(&self) -> Connection {
+        Connection::open(self.folder.path().join("petstore.db")).unwrap()
+    }
+}
+
+fn rex() -> NewPet {
+    NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
+}
+
+fn numbered(ids: impl IntoIterator<Item = i64>) -> Vec<Pet> {
+    ids.into_iter().map(|id| rex().with_id(PetId(id))).collect()
+}
+
+#[tokio::test]
+async fn a_snapshot_outlives_its_store_and_sees_none_of_what_is_written_since() {
+    let Place { store, folder } = Place::new();
+    store.add(rex(), None).await.unwrap();
+    let mut snapshot = store.snapshot().await.unwrap();
+    for _ in 0..3 {
+        store.add(rex(), None).await.unwrap();
+    }
+    drop(store);
+    assert_eq!(snapshot.counts().await.unwrap().pets, 1);
+    assert_eq!(snapshot.pets(None, 9).await.unwrap(), numbered([1]));
+    drop(snapshot);
+    assert!(folder.path().join("petstore.db").exists());
+}
+
+#[tokio::test]
+async fn creates_fail_within_their_patience_while_a_restore_is_open_and_work_after_it() {
+    let place = Place::new();
+    let mut restore = place.store.restore().await.unwrap();
+    restore.pets(numbered([5])).await.unwrap();
+    let refused = place.store.add(rex(), None).await;
+    assert!(matches!(refused, Err(AddError::Unavailable(_))), "{refused:?}");
+    drop(restore);
+    let added = place.store.add(rex(), None).await.unwrap();
+    assert_eq!(added, Added::Now(rex().with_id(PetId(1))), "nothing was kept");
+}
+
+#[tokio::test]
+async fn a_restore_waits_for_another_writer_and_not_for_ever() {
+    let place = Place::new();
+    let other = place.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let begun = Instant::now();
+    assert!(place.store.restore().await.is_err());
+    assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
+    other.execute_batch("ROLLBACK").unwrap();
+    assert!(place.store.restore().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_committed_restore_shows_in_the_mark_at_once() {
+    let place = Place::new();
+    let before = place.store.version();
+    let mut restore = place.store.restore().await.unwrap();
+    assert_eq!(restore.pets(numbered([2, 1, 2])).await.unwrap(), 2);
+    assert_eq!(place.store.version(), before);
+    restore.commit().await.unwrap();
+    assert_ne!(place.store.version(), before);
+}
+
+#[tokio::test]
+async fn the_last_identifier_leaves_none_behind_it() {
+    let place = Place::new();
+    let mut restore = place.store.restore().await.unwrap();
+    restore.pets(numbered([i64::MIN, 0, i64::MAX])).await.unwrap();
+    let full = restore.new_pets(vec![rex()]).await;
+    assert!(matches!(full, Err(RestoreError::Unavailable(_))), "{full:?}");
+}
+
+#[tokio::test]
+async fn every_identifier_is_read_once_whatever_the_batch() {
+    let place = Place::new();
+    let ids = [i64::MIN, -7, 0, 1, 2, i64::MAX - 1, i64::MAX];
+    let mut restore = place.store.restore().await.unwrap();
+    restore.pets(numbered(ids)).await.unwrap();
+    restore.commit().await.unwrap();
+    for at_most in 1..9 {
+        let mut snapshot = place.store.snapshot().await.unwrap();
+        let (mut found, mut last) = (Vec::new(), None);
+        loop {
+            let batch = snapshot.pets(last, at_most).await.unwrap();
+            let Some(end) = batch.last() else { break };
+            last = Some(end.id);
+            found.extend(batch);
+        }
+        assert_eq!(found, numbered(ids));
+    }
+}
+
+#[tokio::test]
+async fn rows_that_break_a_rule_are_named() {
+    let place = Place::new();
+    place.store.add(rex(), None).await.unwrap();
+    let raw = place.raw();
+    raw.execute_batch(
+        "UPDATE pet SET name = '' WHERE id = 1;
+         INSERT INTO idempotency VALUES (x'00', 'k', x'00', 1, 0);",
+    )
+    .unwrap();
+    let mut snapshot = place.store.snapshot().await.unwrap();
+    let Err(ReadError::Corrupt(pet)) = snapshot.pets(None, 9).await else { panic!() };
+    assert_eq!(pet.what, "animal 1");
+    let Err(ReadError::Corrupt(record)) = snapshot.attempts(None, 9).await else { panic!() };
+    assert_eq!(
+        (record.what.as_str(), record.rule.as_str()),
+        ("an idempotency record", "a digest has 32 bytes")
+    );
+
+    let mut restore = place.store.restore().await.unwrap();
+    let refusal = restore.pets(numbered([1])).await.unwrap_err();
+    assert!(matches!(refusal, RestoreError::Corrupt(_)), "{refusal}");
+}

@@ -1,0 +1,192 @@
+//! One server of PostgreSQL, in a folder of its own.
+
+use std::{
+    fs, iter,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+    time::Duration,
+};
+
+use crate::{
+    Trouble,
+    binaries::{hand_over, program, run},
+    database, processes,
+    watchdog::Watchdog,
+};
+
+/// The role that owns everything; whoever connects from this machine is believed to be it.
+pub(crate) const ROLE: &str = "petstore";
+
+/// Whether a server waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// It does not: a commit outlasts the death of processes, not of the machine.
+    Fast,
+    /// It does, as in production.
+    Full,
+}
+
+/// A server on 127.0.0.1. It ends with the value, and with this process at the latest.
+#[derive(Debug)]
+pub struct Cluster {
+    home: PathBuf,
+    port: u16,
+    _watchdog: Watchdog,
+}
+
+impl Cluster {
+    /// Makes a new server and starts it.
+    ///
+    /// # Errors
+    /// No PostgreSQL is installed, or it does not start.
+    pub fn start(durability: Durability) -> Result<Self, Trouble> {
+        let cluster = Self::prepare()?;
+        run(program("initdb")?
+            .args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "-U", ROLE, "-D"])
+            .arg(cluster.data()))?;
+        cluster.configure(&settings(durability))?;
+        cluster.resume()?;
+        Ok(cluster)
+    }
+
+    /// A folder for a server, a port, and somebody who cleans up; no server yet.
+    pub(crate) fn prepare() -> Result<Self, Trouble> {
+        let folder = tempfile::Builder::new().prefix("petstore-postgres-").tempdir();
+        let home = folder.map_err(|error| format!("no temporary folder: {error}"))?.keep();
+        hand_over(&home)?;
+        Ok(Self { port: free_port()?, _watchdog: Watchdog::of(&home)?, home })
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.home.join("data")
+    }
+
+    /// The folder of the server: the data in `data`, the log in `log`.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The server's port on 127.0.0.1.
+    #[must_use]
+    pub const fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The URL of a database of this server. The password is made up: nobody asks for it.
+    #[must_use]
+    pub fn url(&self, database: &str) -> String {
+        format!("postgres://{ROLE}:secret@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// Appends lines to the server's configuration; they count after the next start.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn configure(&self, lines: &str) -> Result<(), Trouble> {
+        let path = self.data().join("postgresql.conf");
+        let old = fs::read_to_string(&path).unwrap_or_default();
+        let home = self.home.display();
+        let place = format!(
+            "port = {}\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = '{home}'\n",
+            self.port
+        );
+        fs::write(&path, format!("{old}\n{place}{lines}\n")).map_err(|error| error.to_string())
+    }
+
+    /// Starts the server again after it was stopped or killed.
+    ///
+    /// # Errors
+    /// It does not start; the end of its log is part of the answer.
+    pub fn resume(&self) -> Result<(), Trouble> {
+        let log = self.home.join("log");
+        let started = run(self.pg_ctl()?.arg("-l").arg(&log).arg("start"));
+        started.map(drop).map_err(|trouble| {
+            format!("{trouble}\n{}", fs::read_to_string(&log).unwrap_or_default())
+        })
+    }
+
+    /// Stops the server as an administrator would: connections are closed, nothing is lost.
+    ///
+    /// # Errors
+    /// It does not stop.
+    pub fn stop(&self) -> Result<(), Trouble> {
+        run(self.pg_ctl()?.args(["-m", "fast", "stop"])).map(drop)
+    }
+
+    /// Stops the server and starts it again.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn restart(&self) -> Result<(), Trouble> {
+        self.stop()?;
+        self.resume()
+    }
+
+    /// Kills every process of the server with signal 9, as a power cut would.
+    ///
+    /// # Errors
+    /// They cannot be killed.
+    pub fn kill9(&self) -> Result<(), Trouble> {
+        let file = fs::read_to_string(self.data().join("postmaster.pid"));
+        let file = file.map_err(|error| format!("the server does not run: {error}"))?;
+        let parent = file.lines().next().unwrap_or_default().to_owned();
+        let children = processes::children_of(&parent);
+        let all: Vec<String> = iter::once(parent).chain(children).collect();
+        // The parent first, or it would start what its children did anew. A child that ended with
+        // it cannot be killed, which is as well.
+        let _ = processes::send("KILL", &all);
+        self.wait_for_the_end_of(&all)?;
+        // Where nobody buries the dead, the next start would take them for living.
+        let socket_lock = self.home.join(format!(".s.PGSQL.{}.lock", self.port));
+        [self.data().join("postmaster.pid"), socket_lock]
+            .into_iter()
+            .try_for_each(fs::remove_file)
+            .map_err(|error| format!("the locks of the dead server stay: {error}"))
+    }
+
+    fn wait_for_the_end_of(&self, processes: &[String]) -> Result<(), Trouble> {
+        for _ in 0..500 {
+            if !processes.iter().any(|process| processes::runs(process)) {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        Err(format!("the server at port {} does not die", self.port))
+    }
+
+    /// Runs SQL as the owner of everything, in the database `postgres`; the rows as text.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn sql(&self, sql: &str) -> Result<String, Trouble> {
+        database::sql(&self.url("postgres"), sql)
+    }
+
+    /// Whether the server accepts connections.
+    #[must_use]
+    pub fn answers(&self) -> bool {
+        self.sql("SELECT 1").is_ok()
+    }
+
+    pub(crate) fn pg_ctl(&self) -> Result<Command, Trouble> {
+        let mut command = program("pg_ctl")?;
+        command.args(["-w", "-s", "-t", "60", "-D"]).arg(self.data());
+        Ok(command)
+    }
+}
+
+fn free_port() -> Result<u16, Trouble> {
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    port.map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
+}
+
+fn settings(durability: Durability) -> String {
+    let disk = match durability {
+        Durability::Fast => "fsync = off\nfull_page_writes = off\n",
+        Durability::Full => "",
+    };
+    format!("{disk}max_connections = 300\nshared_buffers = 64MB\nwal_level = replica\n")
+}

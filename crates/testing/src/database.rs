@@ -1,0 +1,108 @@
+//! One database for one test.
+
+use std::{
+    process::{self, Command},
+    sync::atomic::{AtomicU32, Ordering},
+};
+
+use crate::{
+    Trouble,
+    binaries::{folder, run},
+};
+
+/// A database that was new and empty when it was handed out. It is dropped with the value, whoever
+/// is still connected.
+#[derive(Debug)]
+pub struct Database {
+    /// `postgres://…/NAME`, with the role and the parameters of the server's own URL.
+    pub url: String,
+    name: String,
+    server: String,
+}
+
+impl Database {
+    /// A new database on the server of `server`, the URL of any database there.
+    pub(crate) fn fresh(server: &str) -> Result<Self, Trouble> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("petstore_{}_{number}", process::id());
+        // Another collation or encoding than the server's own needs this template.
+        sql(server, &format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"))?;
+        Ok(Self { url: with_database(server, &name), name, server: server.to_owned() })
+    }
+
+    /// Runs SQL in it; the rows as text, `|` between the columns.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn sql(&self, sql_text: &str) -> Result<String, Trouble> {
+        sql(&self.url, sql_text)
+    }
+
+    /// Lets nobody connect any more, and ends the connections that there are.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn cut_off(&self) -> Result<(), Trouble> {
+        sql(&self.server, &format!("ALTER DATABASE {} ALLOW_CONNECTIONS false", self.name))?;
+        self.disconnect_all()
+    }
+
+    /// Lets everybody connect again.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn reconnect(&self) -> Result<(), Trouble> {
+        sql(&self.server, &format!("ALTER DATABASE {} ALLOW_CONNECTIONS true", self.name)).map(drop)
+    }
+
+    /// Ends every connection to this database.
+    ///
+    /// # Errors
+    /// What the server says.
+    pub fn disconnect_all(&self) -> Result<(), Trouble> {
+        let all = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
+        sql(&self.server, &format!("{all} = '{}'", self.name)).map(drop)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // A server that was stopped takes its databases with it.
+        let _ = self.disconnect_all();
+        let _ = sql(&self.server, &format!("DROP DATABASE IF EXISTS {}", self.name));
+    }
+}
+
+/// The URL with another database.
+fn with_database(url: &str, name: &str) -> String {
+    let (address, query) =
+        url.split_once('?').map_or((url, ""), |(address, query)| (address, query));
+    let scheme = address.find("://").map_or(0, |at| at + 3);
+    let end = address[scheme..].find('/').map_or(address.len(), |at| scheme + at);
+    let query = if query.is_empty() { String::new() } else { format!("?{query}") };
+    format!("{}/{name}{query}", &address[..end])
+}
+
+pub(crate) fn sql(url: &str, sql: &str) -> Result<String, Trouble> {
+    let psql = folder().map_or_else(|_| "psql".into(), |folder| folder.join("psql"));
+    let options = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, url];
+    run(Command::new(psql).args(options).env("PGCONNECT_TIMEOUT", "5"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_database;
+
+    #[test]
+    fn a_database_replaces_the_one_in_the_url() {
+        let table = [
+            ("postgres://a:b@h:1/old", "postgres://a:b@h:1/new"),
+            ("postgres://h/old?sslmode=disable", "postgres://h/new?sslmode=disable"),
+            ("postgres://h", "postgres://h/new"),
+        ];
+        for (url, expected) in table {
+            assert_eq!(with_database(url, "new"), expected);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! More ways in which a server is gone for a while.
+
+use std::fs;
+
+use crate::{Cluster, Trouble, binaries::run, processes};
+
+impl Cluster {
+    /// Stops the server without a farewell: connections break, and the next start recovers.
+    ///
+    /// # Errors
+    /// It does not stop.
+    pub fn stop_at_once(&self) -> Result<(), Trouble> {
+        run(self.pg_ctl()?.args(["-m", "immediate", "stop"])).map(drop)
+    }
+
+    /// Halts every process of the server: its connections stay, and nothing answers on them.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn freeze(&self) -> Result<(), Trouble> {
+        self.signal_all("STOP")
+    }
+
+    /// Ends [`Self::freeze`].
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn thaw(&self) -> Result<(), Trouble> {
+        self.signal_all("CONT")
+    }
+
+    fn signal_all(&self, signal: &str) -> Result<(), Trouble> {
+        let file = fs::read_to_string(self.home().join("data/postmaster.pid"));
+        let file = file.map_err(|error| format!("the server does not run: {error}"))?;
+        let parent = file.lines().next().unwrap_or_default().to_owned();
+        // The parent first, so that the list of its children does not grow any more.
+        processes::send(signal, std::slice::from_ref(&parent))?;
+        // One may have ended since.
+        let _ = processes::send(signal, &processes::children_of(&parent));
+        Ok(())
+    }
+}

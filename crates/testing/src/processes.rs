@@ -1,0 +1,49 @@
+//! Processes, as the kernel tells of them: a bare Debian has no `ps` and no `kill`.
+
+use std::{fs, process::Command};
+
+use crate::{Trouble, binaries::run};
+
+/// The processes whose parent is `parent`.
+pub(crate) fn children_of(parent: &str) -> Vec<String> {
+    let folders = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
+    names.filter(|name| status(name).is_some_and(|(_, of)| of == parent)).collect()
+}
+
+/// Whether a process still runs; a dead one that nobody has buried does not.
+pub(crate) fn runs(process: &str) -> bool {
+    status(process).is_some_and(|(state, _)| state != "Z" && state != "X")
+}
+
+/// Sends a signal, such as `KILL`.
+pub(crate) fn send(signal: &str, processes: &[String]) -> Result<(), Trouble> {
+    let script = "kill -s \"$0\" \"$@\"";
+    run(Command::new("sh").args(["-c", script, signal]).args(processes)).map(drop)
+}
+
+/// The state and the parent, see proc(5). The name of the program, in parentheses before them, may
+/// hold anything.
+fn status(process: &str) -> Option<(String, String)> {
+    process.parse::<u32>().ok()?;
+    let line = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let mut fields = line.rsplit_once(')')?.1.split_whitespace();
+    Some((fields.next()?.to_owned(), fields.next()?.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{self, Command};
+
+    use super::{children_of, runs, send};
+
+    #[test]
+    fn a_killed_child_does_not_run_any_more() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let id = child.id().to_string();
+        assert!(children_of(&process::id().to_string()).contains(&id) && runs(&id));
+        send("KILL", std::slice::from_ref(&id)).unwrap();
+        child.wait().unwrap();
+        assert!(!runs(&id));
+    }
+}

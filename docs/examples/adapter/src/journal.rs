@@ -1,0 +1,61 @@
+//! The file.
+
+use std::{
+    fs::{File, OpenOptions},
+    hash::{BuildHasher, RandomState},
+    io::{self, Read as _, Seek as _, SeekFrom, Write as _},
+    path::Path,
+};
+
+use crate::{line::Line, state::State};
+
+/// An append-only file of lines, open for this process alone.
+pub(crate) struct Journal {
+    file: File,
+    /// Up to here the file holds whole lines that the disk has.
+    length: u64,
+}
+
+impl Journal {
+    /// Opens the file and reads what it says.
+    pub(crate) fn open(path: &Path) -> io::Result<(Self, State)> {
+        let options = OpenOptions::new().read(true).append(true).create(true).clone();
+        let mut file = options.open(path)?;
+        file.try_lock()?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        // A line without its end was never acknowledged: the process died while it was written.
+        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let mut state = State::default();
+        for line in text[..whole].lines() {
+            state.apply(serde_json::from_str(line)?).map_err(io::Error::other)?;
+        }
+        let mut journal = Self { file, length: whole as u64 };
+        if whole == 0 {
+            let line = Line::Store { epoch: RandomState::new().hash_one(()) };
+            journal.append(&line)?;
+            sync_directory(path)?;
+            state.apply(line).map_err(io::Error::other)?;
+        }
+        Ok((journal, state))
+    }
+
+    /// Writes the line and waits for the disk.
+    pub(crate) fn append(&mut self, line: &Line) -> io::Result<()> {
+        // Whatever an append that failed has left behind goes first.
+        self.file.set_len(self.length)?;
+        self.file.seek(SeekFrom::End(0))?;
+        let mut bytes = serde_json::to_vec(line)?;
+        bytes.push(b'\n');
+        self.file.write_all(&bytes)?;
+        self.file.sync_data()?;
+        self.length += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// A new file is on the disk when its directory is.
+fn sync_directory(path: &Path) -> io::Result<()> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}

@@ -1,0 +1,137 @@
+//! What a line of the file says.
+
+use petstore_domain::{
+    ApiKey, AttemptRecord, CategoryId, Corruption, Fingerprint, IdempotencyAttempt, KeyDigest,
+    KeyId, KeyName, Pet, PetId, PetName, PetStatus, Timestamp,
+};
+use serde::{Deserialize, Serialize};
+
+/// One write. What must happen together stands in one line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Line {
+    /// The first line: a random number, so that no mark of this file is one of another.
+    Store { epoch: u64 },
+    /// An animal was added, and the record of its attempt.
+    Pet { pet: PetLine, attempt: Option<AttemptLine> },
+    /// Idempotency records were forgotten, each by its caller and key.
+    Forgotten(Vec<([u8; 32], String)>),
+    /// API keys were added or changed: as they are now.
+    Keys(Vec<KeyLine>),
+    /// A record of an animal that was added elsewhere.
+    Attempt { pet: i64, attempt: AttemptLine },
+    /// All of these at once.
+    Together(Vec<Line>),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct PetLine {
+    id: i64,
+    name: String,
+    category: i64,
+    status: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct AttemptLine {
+    pub(crate) caller: [u8; 32],
+    pub(crate) key: String,
+    fingerprint: [u8; 32],
+    at: i64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct KeyLine {
+    id: i64,
+    name: String,
+    digest: [u8; 32],
+    prefix: String,
+    created_at: i64,
+    expires_at: Option<i64>,
+    revoked_at: Option<i64>,
+    last_used_at: Option<i64>,
+}
+
+impl From<&Pet> for PetLine {
+    fn from(pet: &Pet) -> Self {
+        let Pet { id, name, category_id, status } = pet;
+        Self {
+            id: id.0,
+            name: name.as_str().to_owned(),
+            category: category_id.0,
+            status: status.map(|status| status.as_str().to_owned()),
+        }
+    }
+}
+
+impl PetLine {
+    /// Back through the doors of the domain: somebody may have edited the file.
+    pub(crate) fn read(self) -> Result<Pet, Corruption> {
+        let broken = |rule: String| Corruption { what: format!("animal {}", self.id), rule };
+        let status = self.status.as_deref().map(PetStatus::parse).transpose();
+        Ok(Pet {
+            id: PetId(self.id),
+            name: PetName::parse(self.name).map_err(|error| broken(error.to_string()))?,
+            category_id: CategoryId(self.category),
+            status: status.map_err(|error| broken(error.to_string()))?,
+        })
+    }
+}
+
+impl From<&IdempotencyAttempt> for AttemptLine {
+    fn from(attempt: &IdempotencyAttempt) -> Self {
+        let IdempotencyAttempt { idempotency, fingerprint, at, .. } = attempt;
+        let (caller, key) = (idempotency.caller.0, idempotency.key.as_str().to_owned());
+        Self { caller, key, fingerprint: fingerprint.0, at: at.0 }
+    }
+}
+
+impl From<&AttemptRecord> for AttemptLine {
+    fn from(record: &AttemptRecord) -> Self {
+        let AttemptRecord { idempotency, fingerprint, at, .. } = record;
+        let (caller, key) = (idempotency.caller.0, idempotency.key.as_str().to_owned());
+        Self { caller, key, fingerprint: fingerprint.0, at: at.0 }
+    }
+}
+
+impl AttemptLine {
+    pub(crate) fn fingerprint(&self) -> Fingerprint {
+        Fingerprint(self.fingerprint)
+    }
+
+    pub(crate) fn at(&self) -> Timestamp {
+        Timestamp(self.at)
+    }
+}
+
+impl From<&ApiKey> for KeyLine {
+    fn from(key: &ApiKey) -> Self {
+        Self {
+            id: key.id.0,
+            name: key.name.as_str().to_owned(),
+            digest: key.digest.0,
+            prefix: key.prefix.clone(),
+            created_at: key.created_at.0,
+            expires_at: key.expires_at.map(|at| at.0),
+            revoked_at: key.revoked_at.map(|at| at.0),
+            last_used_at: key.last_used_at.map(|at| at.0),
+        }
+    }
+}
+
+impl KeyLine {
+    /// Back through the doors of the domain.
+    pub(crate) fn read(self) -> Result<ApiKey, Corruption> {
+        let broken = |rule: String| Corruption { what: format!("API key {}", self.id), rule };
+        Ok(ApiKey {
+            id: KeyId(self.id),
+            name: KeyName::parse(&self.name).map_err(|error| broken(error.to_string()))?,
+            digest: KeyDigest(self.digest),
+            prefix: self.prefix,
+            created_at: Timestamp(self.created_at),
+            expires_at: self.expires_at.map(Timestamp),
+            revoked_at: self.revoked_at.map(Timestamp),
+            last_used_at: self.last_used_at.map(Timestamp),
+        })
+    }
+}

@@ -1,0 +1,74 @@
+//! The worked example of `docs/TESTING.md`: an adoption desk, which uses the catalogue.
+
+use std::{fmt, sync::Arc};
+
+use petstore_domain::{
+    AddError, Idempotency, NewPet, PageLimit, Pet, PetQuery, PetService, PetStatus, ReadError,
+};
+
+/// Takes animals in and says who may be adopted.
+pub struct AdoptionDesk {
+    pets: Arc<dyn PetService>,
+}
+
+/// Why the desk does not take an animal in.
+#[derive(Debug)]
+pub enum Refusal {
+    /// An animal that is sold already needs no home.
+    AlreadySold,
+    /// The catalogue did not take it.
+    Catalogue(AddError),
+}
+
+impl AdoptionDesk {
+    /// A desk in front of this catalogue.
+    #[must_use]
+    pub fn new(pets: Arc<dyn PetService>) -> Self {
+        Self { pets }
+    }
+
+    /// Enters an animal. A second try under the same `form` enters nothing new.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub async fn take_in(&self, pet: NewPet, form: Idempotency) -> Result<(), Refusal> {
+        if pet.status == Some(PetStatus::Sold) {
+            return Err(Refusal::AlreadySold);
+        }
+        self.pets.add(pet, Some(form)).await.map(drop).map_err(Refusal::Catalogue)
+    }
+
+    /// Every animal that can be adopted now, however many pages they fill.
+    ///
+    /// # Errors
+    /// [`ReadError`].
+    pub async fn waiting(&self) -> Result<Vec<Pet>, ReadError> {
+        let limit = PageLimit::MAX;
+        let mut query = PetQuery { limit, status: Some(PetStatus::Available), after: None };
+        let mut waiting = Vec::new();
+        loop {
+            let page = self.pets.list(query).await?.value;
+            let next = page.next(&query);
+            waiting.extend(page.pets);
+            match next {
+                Some(position) => query.after = Some(position.after),
+                None => return Ok(waiting),
+            }
+        }
+    }
+
+    /// What the sign at the door says.
+    pub async fn sign(&self) -> String {
+        match self.waiting().await {
+            Ok(waiting) if waiting.is_empty() => "Nobody is waiting today.".to_owned(),
+            Ok(waiting) => format!("{} waiting for you!", waiting.len()),
+            Err(_) => "Please ask at the desk.".to_owned(),
+        }
+    }
+}
+
+impl fmt::Debug for AdoptionDesk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AdoptionDesk").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+//! The desk, tested with mocks and with a store in memory.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use std::sync::Arc;
+
+use example_testing::{AdoptionDesk, Refusal};
+use petstore_domain::{
+    AddError, Catalogue, CategoryId, Idempotency, IdempotencyKey, KeyDigest, ManualClock,
+    MockPetService, NewPet, PetName, PetStatus, Timestamp, Unavailable,
+};
+use petstore_memory::MemoryStore;
+
+fn pet(name: &str, status: PetStatus) -> NewPet {
+    let name = PetName::parse(name).unwrap();
+    NewPet { name, category_id: CategoryId(1), status: Some(status) }
+}
+
+fn form(number: &str) -> Idempotency {
+    let key = IdempotencyKey::parse(number).unwrap();
+    Idempotency { caller: KeyDigest([1; 32]), key }
+}
+
+// A mock that expects nothing fails the test at the first call.
+#[tokio::test]
+async fn the_catalogue_is_not_asked_about_a_sold_animal() {
+    let desk = AdoptionDesk::new(Arc::new(MockPetService::new()));
+    let refusal = desk.take_in(pet("Rex", PetStatus::Sold), form("1")).await;
+    assert!(matches!(refusal, Err(Refusal::AlreadySold)));
+}
+
+// A mock can fail at will, which no store in memory does.
+#[tokio::test]
+async fn the_sign_says_something_while_the_catalogue_is_out_of_reach() {
+    let mut pets = MockPetService::new();
+    pets.expect_list().once().returning(|_| Err(Unavailable::new("the disk is gone").into()));
+    let desk = AdoptionDesk::new(Arc::new(pets));
+    assert_eq!(desk.sign().await, "Please ask at the desk.");
+}
+
+/// The real catalogue over a store in memory, at a time that the test chooses.
+fn catalogue() -> Arc<Catalogue> {
+    let clock = ManualClock::at(Timestamp(1_800_000_000_000));
+    Arc::new(Catalogue::new(Arc::new(MemoryStore::new()), Arc::new(clock)))
+}
+
+#[tokio::test]
+async fn everybody_who_waits_is_found_on_every_page() {
+    let desk = AdoptionDesk::new(catalogue());
+    assert_eq!(desk.sign().await, "Nobody is waiting today.");
+    for number in 0..250 {
+        let status = PetStatus::ALL[number % 2];
+        desk.take_in(pet("Rex", status), form(&number.to_string())).await.unwrap();
+    }
+    assert_eq!(desk.sign().await, "125 waiting for you!");
+}
+
+#[tokio::test]
+async fn a_form_that_is_sent_twice_enters_one_animal() {
+    let desk = AdoptionDesk::new(catalogue());
+    for _ in 0..2 {
+        desk.take_in(pet("Rex", PetStatus::Available), form("7")).await.unwrap();
+    }
+    assert_eq!(desk.waiting().await.unwrap().len(), 1);
+    let other = desk.take_in(pet("Bello", PetStatus::Available), form("7")).await;
+    assert!(matches!(other, Err(Refusal::Catalogue(AddError::IdempotencyKeyReused))));
+}

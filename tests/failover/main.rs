@@ -1,0 +1,53 @@
+//! PostgreSQL fails under load, and two instances share one database: the real binary, real
+//! servers.
+//!
+//! Nothing here depends on how fast the machine is, but for the bounds in `times.rs`; the figures
+//! themselves are printed.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
+mod support;
+
+mod account;
+mod instances;
+mod journal;
+mod load;
+mod outage;
+mod partition;
+mod primary;
+mod restart;
+mod starting;
+mod times;
+mod worker;
+
+use petstore_testing::{Cluster, Durability, cluster_or_skip};
+
+use crate::support::{
+    server::{Launch, Server},
+    store::Store,
+};
+
+/// A server that waits for the disk, with an empty database `zoo`. The disk is a slow one, so that
+/// at any time many additions, of every kind, have been sent and are not yet answered.
+fn zoo(test: &str) -> Option<Cluster> {
+    let cluster = cluster_or_skip(test, Durability::Full)?;
+    for setting in ["commit_delay = 20000", "commit_siblings = 0"] {
+        cluster.sql(&format!("ALTER SYSTEM SET {setting}")).unwrap();
+    }
+    cluster.sql("SELECT pg_reload_conf()").unwrap();
+    cluster.sql("CREATE DATABASE zoo").unwrap();
+    Some(cluster)
+}
+
+/// A service on the database at `url`, and an API key that is kept there.
+fn serve(url: &str) -> (Server, String) {
+    let store = Store::at(url);
+    let key = store.new_key("kept-in-the-store");
+    (Launch::on(&store).start(), key)
+}

@@ -1,0 +1,102 @@
+//! One outage under load, and what is true of every one, whatever its cause.
+
+use std::{
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    account,
+    journal::{Entry, Journal, Kind, NEED_THE_STORE},
+    load::Load,
+    serve,
+    times::{CALL, RECOVERY, SHORT_SLACK, SLACK, hold},
+};
+
+/// What happens to the database of a service.
+pub(crate) struct Outage<'a> {
+    /// Its name.
+    pub(crate) what: &'a str,
+    /// The service's store.
+    pub(crate) url: &'a str,
+    /// Begins it.
+    pub(crate) fail: &'a dyn Fn(),
+    /// It lasts so long, and in any case until reads were refused.
+    pub(crate) lasts: Duration,
+    /// Ends it; from then on the service may take [`RECOVERY`].
+    pub(crate) mend: &'a dyn Fn(),
+}
+
+/// The requests that ended before the outage and those that came after it, of each kind.
+const BEFORE: usize = 40;
+const AFTER: usize = 40;
+
+/// What cannot wait for the store's return: a connection that breaks ends it.
+const READS: [Kind; 2] = [Kind::Read, Kind::Ready];
+
+impl Outage<'_> {
+    /// Holds that a service under load survives it, and loses nothing.
+    #[track_caller]
+    pub(crate) fn is_survived(&self) {
+        let (server, key) = serve(self.url);
+        let load = Load::start(&server.client(), &key);
+        load.journal.wait_for(Instant::now(), &NEED_THE_STORE, BEFORE);
+        (self.fail)();
+        let failed = Instant::now();
+        load.journal.wait_for_failures(failed, &READS);
+        thread::sleep(self.lasts.saturating_sub(failed.elapsed()));
+        let mending = Instant::now();
+        (self.mend)();
+        load.journal.wait_for(Instant::now(), &NEED_THE_STORE, AFTER);
+        let journal = load.journal.clone();
+        let attempts = load.stop();
+        self.was_told(&journal, |entry| entry.began >= failed && entry.ended <= mending);
+        self.was_short(&journal, mending);
+        account::balances(self.what, &server.client(), &attempts);
+    }
+
+    /// Holds that all that need the store were refused meanwhile, that nobody ever waited beyond
+    /// the deadline, and that the process was alive all the time.
+    #[track_caller]
+    fn was_told(&self, journal: &Journal, in_outage: impl Fn(&Entry) -> bool) {
+        let what = self.what;
+        let entries = journal.entries();
+        for kind in NEED_THE_STORE {
+            let during = entries.iter().filter(|entry| entry.kind == kind && in_outage(entry));
+            let during: Vec<_> = during.collect();
+            // Of the others, all may have begun before, or not yet be told.
+            let known = READS.contains(&kind) || self.lasts > 2 * CALL;
+            assert!(!known || !during.is_empty(), "{what}: nothing is known of {kind:?}");
+            // That a 503 has Retry-After and the three fields, the client holds.
+            assert!(during.iter().all(|entry| entry.status == 503), "{what}: {during:?}");
+        }
+        let mut live = entries.iter().filter(|entry| entry.kind == Kind::Live);
+        assert!(live.all(|entry| entry.status == 200), "{what}");
+        for (kind, longest) in journal.longest() {
+            hold(&format!("{what}: longest {kind:?}"), longest, deadline(kind), SHORT_SLACK);
+        }
+    }
+
+    /// Holds that requests of every kind succeed soon again.
+    #[track_caller]
+    fn was_short(&self, journal: &Journal, mending: Instant) {
+        for kind in NEED_THE_STORE {
+            let first = journal.first_success(mending, kind);
+            hold(&format!("{}: recovery of {kind:?}", self.what), first, RECOVERY, SLACK);
+        }
+        let found = journal.entries().iter().filter(|entry| entry.replayed).count();
+        petstore_testing::say(&format!(
+            "failover: {}: {found} additions were in doubt, and found by their keys",
+            self.what
+        ));
+    }
+}
+
+fn deadline(kind: Kind) -> Duration {
+    match kind {
+        Kind::Add | Kind::Read | Kind::Ready => CALL,
+        // Reading the keys is a call of its own.
+        Kind::AddWithStoredKey | Kind::ReadWithStoredKey => 2 * CALL,
+        Kind::Live => Duration::from_secs(1),
+    }
+}

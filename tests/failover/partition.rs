@@ -1,0 +1,27 @@
+//! The network loses every packet between the service and its database.
+
+use std::time::Duration;
+
+use petstore_testing::network_or_skip;
+
+use crate::{outage::Outage, zoo};
+
+/// Longer than the service waits for a connection that it has, and then for one that it makes anew.
+const PARTITION: Duration = Duration::from_secs(11);
+
+#[test]
+fn a_partition_fails_calls_within_their_deadline_and_heals() {
+    let test = "a partition of the network";
+    let Some(network) = network_or_skip(test) else { return };
+    let Some(cluster) = zoo(test) else { return };
+    cluster.stop().unwrap();
+    cluster.resume_in(&network).unwrap();
+    Outage {
+        what: "partition",
+        url: &network.url(&cluster, "zoo"),
+        fail: &|| network.cut().unwrap(),
+        lasts: PARTITION,
+        mend: &|| network.heal().unwrap(),
+    }
+    .is_survived();
+}

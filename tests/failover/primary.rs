@@ -1,0 +1,73 @@
+//! The primary is gone, and its synchronous standby takes over.
+
+use std::{thread, time::Duration};
+
+use petstore_testing::{Cluster, network_or_skip};
+
+use crate::{outage::Outage, times::CALL, zoo};
+
+/// How long commits wait for a standby before their primary dies.
+const IN_DOUBT: Duration = Duration::from_millis(300);
+
+/// The URL of a service that looks for the server that takes writes.
+fn either(primary: &str, standby: &Cluster) -> String {
+    format!(
+        "postgres://petstore:secret@{primary},127.0.0.1:{}/zoo\
+         ?target_session_attrs=read-write&sslmode=prefer&call_timeout=5s",
+        standby.port()
+    )
+}
+
+/// Lets a standby follow its primary at another address.
+fn follow(standby: &Cluster, host: &str, port: u16) {
+    standby
+        .sql(&format!(
+            "ALTER SYSTEM SET primary_conninfo = \
+             'host={host} port={port} user=petstore application_name=standby connect_timeout=3'"
+        ))
+        .unwrap();
+    standby.sql("SELECT pg_reload_conf()").unwrap();
+    let streams = "SELECT count(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'";
+    standby.wait_for(streams, "1").unwrap();
+}
+
+#[test]
+fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() {
+    let Some(primary) = zoo("a killed primary") else { return };
+    let standby = primary.standby().unwrap();
+    Outage {
+        what: "killed primary",
+        url: &either(&format!("127.0.0.1:{}", primary.port()), &standby),
+        fail: &|| {
+            // What is being committed waits for the standby, which reads it after the kill: it has
+            // happened, and nobody was told.
+            standby.freeze().unwrap();
+            thread::sleep(IN_DOUBT);
+            primary.kill9().unwrap();
+            standby.thaw().unwrap();
+        },
+        lasts: Duration::ZERO,
+        mend: &|| standby.promote().unwrap(),
+    }
+    .is_survived();
+}
+
+/// The machine is gone, not the process alone: nobody says that a port is closed.
+#[test]
+fn a_primary_that_falls_silent_is_followed_by_its_standby_with_all_that_was_acknowledged() {
+    let test = "a primary that falls silent";
+    let Some(network) = network_or_skip(test) else { return };
+    let Some(primary) = zoo(test) else { return };
+    let standby = primary.standby().unwrap();
+    primary.stop().unwrap();
+    primary.resume_in(&network).unwrap();
+    follow(&standby, &network.address(), primary.port());
+    Outage {
+        what: "silent primary",
+        url: &either(&format!("{}:{}", network.address(), primary.port()), &standby),
+        fail: &|| network.cut().unwrap(),
+        lasts: CALL + Duration::from_secs(1),
+        mend: &|| standby.promote().unwrap(),
+    }
+    .is_survived();
+}

@@ -1,0 +1,37 @@
+//! The only server is gone for a while.
+
+use std::time::Duration;
+
+use petstore_testing::{Cluster, Trouble};
+
+use crate::{outage::Outage, times::CALL, zoo};
+
+type Step = fn(&Cluster) -> Result<(), Trouble>;
+
+#[track_caller]
+fn survives(what: &str, fail: Step, lasts: Duration, mend: Step) {
+    let Some(cluster) = zoo(what) else { return };
+    Outage {
+        what,
+        url: &cluster.url("zoo"),
+        fail: &|| fail(&cluster).unwrap(),
+        lasts,
+        mend: &|| mend(&cluster).unwrap(),
+    }
+    .is_survived();
+}
+
+#[test]
+fn a_fast_restart_loses_nothing() {
+    survives("fast restart", Cluster::stop, Duration::ZERO, Cluster::resume);
+}
+
+#[test]
+fn an_immediate_restart_loses_nothing() {
+    survives("immediate restart", Cluster::stop_at_once, Duration::ZERO, Cluster::resume);
+}
+
+#[test]
+fn a_server_that_hangs_is_given_up_and_found_again() {
+    survives("frozen server", Cluster::freeze, CALL + Duration::from_secs(1), Cluster::thaw);
+}

@@ -1,0 +1,54 @@
+//! Many instances start at once.
+
+use std::thread;
+
+use petstore_testing::postgres_or_skip;
+
+use crate::support::{
+    catalogue::{add, everything, pet},
+    server::{Launch, Server},
+    store::Store,
+};
+
+const INSTANCES: usize = 10;
+
+fn start_all(launch: impl Fn() -> Launch + Sync) -> Vec<Server> {
+    thread::scope(|scope| {
+        let start = || launch().start();
+        let threads: Vec<_> = (0..INSTANCES).map(|_| scope.spawn(start)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn ten_instances_that_start_on_an_empty_database_all_serve() {
+    let Some(database) = postgres_or_skip("the start of ten instances") else { return };
+    let store = Store::at(&database.url);
+    let servers = start_all(|| Launch::on(&store));
+    let clients: Vec<_> = servers.iter().map(Server::client).collect();
+    for (number, client) in clients.iter().enumerate() {
+        client.get("/readyz").anonymous().send().is(200);
+        add(client, &pet(&format!("from {number}")));
+    }
+    let all = everything(&clients[0]);
+    assert_eq!(all.len(), INSTANCES);
+    for client in &clients {
+        assert_eq!(everything(client), all);
+    }
+}
+
+#[test]
+fn ten_instances_that_start_without_a_key_make_one() {
+    let Some(database) = postgres_or_skip("the first key of ten instances") else { return };
+    let store = Store::at(&database.url);
+    let servers = start_all(|| Launch::without_key(&store));
+    let outs: Vec<_> = servers.iter().map(Server::out).collect();
+    let shown: Vec<_> = outs.iter().filter(|out| out.contains("pst_")).collect();
+    assert_eq!(shown.len(), 1, "{outs:?}");
+    let key = shown[0].lines().find(|line| line.starts_with("pst_")).unwrap();
+    for server in &servers {
+        server.client().get("/v1/pets").key(key).send().is(200);
+    }
+    let listed = store.keys(&["list"]).succeeds();
+    assert_eq!(listed.matches("default").count(), 1, "{listed}");
+}

@@ -1,0 +1,78 @@
+//! Where an export goes.
+
+use std::{fs, io::Read as _, path::Path};
+
+use crate::{
+    exported, import, many, run,
+    support::{command::petstore, store::Store, wait},
+};
+
+fn filled(count: usize) -> Store {
+    let store = Store::sqlite();
+    import(&store.url, "ndjson", &many(count)).succeeds();
+    store
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn a_file_appears_whole_and_replaces_another_only_when_forced() {
+    let store = filled(3);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pets.csv");
+    let path = file.to_str().unwrap();
+    let done = run(&["export", "--store", &store.url, path]);
+    assert_eq!(done.stderr, format!("exported 3 animals to {path}\n"));
+    assert_eq!(done.succeeds(), "");
+    assert_eq!(fs::read_to_string(&file).unwrap(), exported(&store.url, "csv"));
+
+    fs::write(&file, "mine").unwrap();
+    run(&["export", "--store", &store.url, path]).fails(1, "is there already; --force replaces it");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
+    run(&["export", "--store", &store.url, "--force", path]).succeeds();
+    assert_eq!(fs::read_to_string(&file).unwrap(), exported(&store.url, "csv"));
+    assert_eq!(names(folder.path()), ["pets.csv"]);
+}
+
+#[test]
+fn what_is_not_a_plain_file_is_not_replaced() {
+    let store = filled(1);
+    for path in ["/dev/null", "/tmp"] {
+        let refused = run(&["export", "--store", &store.url, "--force", path]);
+        refused.fails(1, "is not a plain file; use '-' and redirect standard output");
+    }
+    let path = "/nowhere/at/all.csv";
+    run(&["export", "--store", &store.url, path]).fails(1, "No such file or directory");
+}
+
+#[test]
+fn an_export_that_is_stopped_leaves_no_file() {
+    let store = filled(100_000);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pets.ndjson");
+    let running = petstore(&["export", "--store", &store.url, file.to_str().unwrap()]).spawn();
+    wait::until("the export begins", || !names(folder.path()).is_empty());
+    let pid = running.id().to_string();
+    std::process::Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap();
+    let output = running.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "petstore: stopped; the export is not complete\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(names(folder.path()), [""; 0]);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_said_in_one_line() {
+    let store = filled(20_000);
+    let mut running = petstore(&["export", "--store", &store.url]).spawn();
+    let mut pipe = running.stdout.take().unwrap();
+    pipe.read_exact(&mut [0; 10]).unwrap();
+    drop(pipe);
+    let output = running.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(said, "petstore: cannot write to stdout: Broken pipe (os error 32)\n");
+    assert_eq!(output.status.code(), Some(1));
+}

@@ -1,0 +1,143 @@
+//! What an import takes, and what it says of the rest.
+
+use serde_json::json;
+
+use crate::{exported, feed::feed, import, kinds, many, run};
+
+const GOOD: &str = "{\"name\":\"Rex\",\"categoryId\":1}\n";
+
+#[test]
+fn a_bad_line_keeps_the_whole_file_out() {
+    for store in kinds::each() {
+        import(&store.url, "ndjson", GOOD).succeeds();
+        let before = exported(&store.url, "ndjson");
+        let text = format!("{}{{\"name\":\"\"}}\n{GOOD}nonsense\n", many(12_000));
+        let refused = import(&store.url, "ndjson", &text);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
+        let said: Vec<_> = refused.stderr.lines().collect();
+        assert_eq!(
+            said[0],
+            "line 12001: `name`: must have 1 to 255 characters, but is empty; \
+             `categoryId`: is required"
+        );
+        assert!(said[1].starts_with("line 12003: the line must be one JSON object, but: "));
+        assert_eq!(
+            said[2],
+            "petstore: nothing was kept: 2 lines are bad; mend them, or leave them \
+             out with --skip-bad"
+        );
+        assert_eq!(said.len(), 3);
+        assert_eq!(exported(&store.url, "ndjson"), before);
+    }
+}
+
+#[test]
+fn the_good_lines_are_kept_if_that_was_asked_for() {
+    for store in kinds::each() {
+        let text = "name,categoryId,status\nRex,1,\nx,y,z\nTom,2,sold\n,,\n";
+        let words = ["import", "--store", &store.url, "--format", "csv", "--skip-bad"];
+        let done = feed(&words, text);
+        assert!(done.stderr.starts_with("line 3: `categoryId`: must be a whole number"));
+        let said = done.succeeds();
+        assert_eq!(said, "added 2 animals, passed over 0 that were there, skipped 2 bad lines\n");
+        let kept = "id,name,categoryId,status\n1,Rex,1,\n2,Tom,2,sold\n";
+        assert_eq!(exported(&store.url, "csv"), kept);
+    }
+}
+
+#[test]
+fn a_hundred_bad_lines_are_told_in_full_and_the_rest_is_counted() {
+    for store in kinds::each() {
+        let refused = import(&store.url, "ndjson", &"x\n".repeat(20_250));
+        let said: Vec<_> = refused.stderr.lines().collect();
+        assert_eq!(said.len(), 102);
+        assert!(said[99].starts_with("line 100: "));
+        assert_eq!(said[100], "and 20150 more bad lines");
+        assert!(said[101].starts_with("petstore: nothing was kept: 20250 lines are bad"));
+    }
+}
+
+#[test]
+fn records_with_identifiers_keep_them_and_another_animal_is_a_conflict() {
+    for store in kinds::each() {
+        let pet =
+            |id: i64, name: &str| json!({"id": id, "name": name, "categoryId": 1}).to_string();
+        let first = [pet(9, "i"), pet(2, "b")].join("\n");
+        import(&store.url, "ndjson", &first).succeeds();
+        let more = [pet(1, "a"), pet(9, "i"), pet(1, "a")].join("\n");
+        let said = import(&store.url, "ndjson", &more).succeeds();
+        assert_eq!(said, "added 1 animals, passed over 2 that were there, skipped 0 bad lines\n");
+
+        let before = exported(&store.url, "csv");
+        assert_eq!(before, "id,name,categoryId,status\n1,a,1,\n2,b,1,\n9,i,1,\n");
+        for text in [[pet(3, "c"), pet(2, "x")].join("\n"), [pet(4, "d"), pet(4, "e")].join("\n")] {
+            let conflict = "nothing was kept: the target already holds another animal ";
+            import(&store.url, "ndjson", &text).fails(1, conflict);
+            assert_eq!(exported(&store.url, "csv"), before);
+        }
+    }
+}
+
+#[test]
+fn either_every_record_has_an_identifier_or_none_has() {
+    for store in kinds::each() {
+        let with_id = "{\"id\":5,\"name\":\"Tom\",\"categoryId\":1}\n";
+        for (text, fault) in [
+            (format!("{GOOD}{with_id}"), "line 2: `id`: is there, but records before this one"),
+            (format!("{with_id}{GOOD}"), "line 2: `id`: is missing, but records before this one"),
+        ] {
+            let refused = import(&store.url, "ndjson", &text);
+            assert_eq!(refused.code, Some(1));
+            assert!(refused.stderr.starts_with(fault), "{refused:?}");
+        }
+        assert_eq!(exported(&store.url, "ndjson"), "");
+    }
+}
+
+#[test]
+fn line_ends_and_a_mark_of_other_systems_are_taken() {
+    for store in kinds::each() {
+        let text = "\u{feff}name,categoryId\r\n\"Rex\",1\r\nTom,2";
+        import(&store.url, "csv", text).succeeds();
+        assert_eq!(exported(&store.url, "csv"), "id,name,categoryId,status\n1,Rex,1,\n2,Tom,2,\n");
+    }
+}
+
+#[test]
+fn a_header_that_names_other_columns_is_refused() {
+    for store in kinds::each() {
+        for text in ["", "name\nRex\n", "id,name,categoryId,tag\n", "1,Rex,2,\n"] {
+            import(&store.url, "csv", text).fails(1, "nothing was kept: line 1: ");
+        }
+    }
+}
+
+#[test]
+fn a_file_says_by_its_name_what_it_holds() {
+    for store in kinds::each() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pets.csv");
+        std::fs::write(&path, "categoryId,name\n1,Rex\n").unwrap();
+        let path = path.to_str().unwrap();
+        run(&["import", "--store", &store.url, path]).succeeds();
+        assert_eq!(
+            exported(&store.url, "ndjson"),
+            "{\"id\":1,\"name\":\"Rex\",\"categoryId\":1}\n"
+        );
+        let missing = folder.path().join("missing.csv");
+        let missing = missing.to_str().unwrap();
+        run(&["import", "--store", &store.url, missing]).fails(1, "No such file or directory");
+        let folder = folder.path().to_str().unwrap();
+        run(&["import", "--store", &store.url, folder]).fails(1, "is a directory");
+    }
+}
+
+#[test]
+fn a_line_without_end_takes_no_memory() {
+    for store in kinds::each() {
+        let text = format!("{{\"name\":\"{}\n{GOOD}", "x".repeat(3_000_000));
+        let refused = import(&store.url, "ndjson", &text);
+        assert!(refused.stderr.starts_with("line 1: the line is longer than 65536 bytes\n"));
+        assert_eq!(refused.code, Some(1));
+    }
+}

@@ -1,0 +1,116 @@
+//! What comes out is what went in.
+
+use serde_json::Value;
+
+use crate::{
+    awkward, copy, exported, import, kinds, run,
+    support::{catalogue, server::Launch, store::Store},
+    verify,
+};
+
+/// Adds awkward animals through the service, as its clients do.
+fn fill(store: &Store) {
+    let server = Launch::on(store).start();
+    let client = server.client();
+    for pet in awkward() {
+        catalogue::add(&client, &pet);
+    }
+    server.stop();
+}
+
+fn parsed(ndjson: &str) -> Vec<Value> {
+    ndjson.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_copy_holds_what_the_original_holds() {
+    for (from, to) in kinds::pairs() {
+        fill(&from);
+        let count = awkward().len();
+        let said = copy(&from.url, &to.url);
+        assert!(
+            said.starts_with(&format!("copied {count} animals (0 were there before)")),
+            "{said}"
+        );
+        verify(&from.url, &to.url);
+        verify(&to.url, &from.url);
+        assert_eq!(exported(&from.url, "ndjson"), exported(&to.url, "ndjson"));
+    }
+}
+
+#[test]
+fn an_import_of_an_export_holds_what_the_original_holds() {
+    for format in ["ndjson", "csv"] {
+        for (from, to) in kinds::pairs() {
+            fill(&from);
+            let text = exported(&from.url, format);
+            let said = import(&to.url, format, &text).succeeds();
+            let count = awkward().len();
+            assert!(said.starts_with(&format!("added {count} animals, passed over 0 ")), "{said}");
+            assert_eq!(exported(&to.url, format), text);
+            let again = import(&to.url, format, &text).succeeds();
+            assert!(
+                again.starts_with(&format!("added 0 animals, passed over {count} ")),
+                "{again}"
+            );
+            assert_eq!(exported(&to.url, format), text);
+        }
+    }
+}
+
+#[test]
+fn an_export_says_what_the_service_says() {
+    for store in kinds::each() {
+        fill(&store);
+        let server = Launch::on(&store).start();
+        let answered = catalogue::everything(&server.client());
+        assert_eq!(parsed(&exported(&store.url, "ndjson")), answered);
+        for (answered, pet) in answered.iter().zip(awkward()) {
+            assert_eq!(answered["name"], pet["name"]);
+        }
+    }
+}
+
+#[test]
+fn records_without_identifiers_get_them_in_their_order() {
+    for store in kinds::each() {
+        let lines: Vec<_> = awkward().iter().map(Value::to_string).collect();
+        import(&store.url, "ndjson", &lines.join("\n")).succeeds();
+        let found = parsed(&exported(&store.url, "ndjson"));
+        for (index, (found, mut pet)) in found.into_iter().zip(awkward()).enumerate() {
+            pet["id"] = (index + 1).into();
+            assert_eq!(found, pet);
+        }
+    }
+}
+
+#[test]
+fn an_empty_store_is_moved_too() {
+    for (from, to) in kinds::pairs() {
+        from.new_key("web");
+        copy(&from.url, &to.url);
+        verify(&from.url, &to.url);
+        assert_eq!(exported(&to.url, "ndjson"), "");
+        assert_eq!(exported(&to.url, "csv"), "id,name,categoryId,status\n");
+        import(&to.url, "csv", "id,name,categoryId,status\n").succeeds();
+        import(&to.url, "ndjson", "").succeeds();
+    }
+}
+
+#[test]
+fn one_store_is_not_moved_to_itself_or_to_nowhere() {
+    let store = Store::sqlite();
+    let url = store.url.as_str();
+    for (words, code, says) in [
+        (["copy", "--from", url, "--to", url], 2, "name the same store"),
+        (["copy", "--from", url, "--to", "memory:"], 2, "a store in memory ends with this command"),
+        (["verify", "--from", "memory:", "--to", url], 2, "a store in memory ends with this"),
+        (["copy", "--from", url, "--to", "sqlite:other.db"], 1, "there is no store at"),
+        (["verify", "--from", url, "--to", "sqlite:other.db"], 1, "there is no store at"),
+    ] {
+        run(&[&["store"], &words[..]].concat()).fails(code, says);
+    }
+    run(&["export", "--store", "memory:"]).fails(2, "a store in memory ends with this command");
+    run(&["import", "--store", "memory:"]).fails(2, "a store in memory ends with this command");
+    run(&["export", "--store", url]).fails(1, "there is no store at");
+}
