@@ -89,7 +89,7 @@ fn an_unknown_tag_gets_the_whole_answer() {
 
 #[test]
 fn a_tag_outlives_a_restart_as_nothing_has_changed() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::lasting();
     let id = id_of(&add(&server.client(), &pet("lasting")));
     let targets = ["/v1/pets".to_owned(), format!("/v1/pets/{id}")];
     let tags = targets.each_ref().map(|target| tag(&server.client(), target));
@@ -105,7 +105,7 @@ fn a_tag_outlives_a_restart_as_nothing_has_changed() {
 
 #[test]
 fn what_another_process_adds_changes_the_tag() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::lasting();
     let other = Launch::on(&store).start();
     add(&server.client(), &pet("here"));
     let before = tag(&server.client(), "/v1/pets");

@@ -190,7 +190,7 @@ fn what_is_pipelined_before_the_signal_is_answered() {
 
 #[test]
 fn a_stop_is_no_kill_for_the_store() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::on_file();
     server.client().add(&pet("kept")).send().is(201);
     server.stop();
     let left: Vec<_> = std::fs::read_dir(store.folder())

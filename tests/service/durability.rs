@@ -144,7 +144,7 @@ fn identifiers_go_on_after_a_kill() {
 
 #[test]
 fn the_identifier_of_an_animal_that_is_gone_is_not_given_again() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::on_file();
     let add = |server: &Server| {
         let pet = json!({"name": "last", "categoryId": 1});
         id_of(&server.client().add(&pet).send().is(201).json())

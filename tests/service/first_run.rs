@@ -62,7 +62,7 @@ fn no_key_is_made_where_there_is_one() {
 
 #[test]
 fn no_key_is_made_where_the_environment_brings_one() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::lasting();
     assert_eq!(keys_in(&server.out()), [""; 0]);
     server.client().get("/v1/pets").send().is(200);
     assert!(!store.keys(&["list"]).succeeds().contains("default"));

@@ -75,7 +75,7 @@ fn the_same_animal_written_otherwise_is_the_same() {
 
 #[test]
 fn the_key_of_another_caller_is_another_key() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::lasting();
     let other = store.new_key("other");
     let client = server.client();
     let first = add(&client, "Rex", "k").send().is(201);
@@ -127,7 +127,7 @@ fn a_refused_body_uses_nothing_up() {
 
 #[test]
 fn a_record_outlives_a_restart() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::lasting();
     let first = add(&server.client(), "Rex", "k").send().is(201);
     server.stop();
     let server = Launch::on(&store).start();
@@ -138,7 +138,7 @@ fn a_record_outlives_a_restart() {
 
 #[test]
 fn a_record_counts_for_24_hours() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::on_file();
     let client = server.client();
     let first = add(&client, "Rex", "k").send().is(201);
     let clock = Connection::open(store.file()).unwrap();

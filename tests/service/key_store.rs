@@ -35,7 +35,7 @@ fn a_key_is_kept_as_its_digest_and_first_characters() {
 
 #[test]
 fn a_key_with_a_wrong_check_sum_is_refused_even_if_the_store_has_it() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::on_file();
     let client = server.client();
     let good = Store::sqlite().new_key("elsewhere");
     let last = if good.ends_with('A') { 'B' } else { 'A' };
@@ -50,7 +50,7 @@ fn a_key_with_a_wrong_check_sum_is_refused_even_if_the_store_has_it() {
 
 #[test]
 fn the_last_use_of_a_key_is_noted_at_the_end_at_the_latest() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::on_file();
     let key = store.new_key("used");
     store.new_key("unused");
     server.client().get("/v1/pets").key(&key).send().is(200);

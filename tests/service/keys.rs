@@ -37,7 +37,7 @@ fn a_key_has_the_documented_form_and_stands_alone() {
 
 #[test]
 fn a_new_key_opens_a_running_server() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::lasting();
     let client = server.client();
     for n in 0..3 {
         let key = store.new_key(&format!("new-{n}"));
@@ -47,7 +47,7 @@ fn a_new_key_opens_a_running_server() {
 
 #[test]
 fn a_revoked_key_is_refused_by_name_or_identifier() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::lasting();
     let client = server.client();
     let (first, second) = (store.new_key("first"), store.new_key("second"));
     soon(&client, &first, 200);
@@ -66,7 +66,7 @@ fn a_revoked_key_is_refused_by_name_or_identifier() {
 
 #[test]
 fn a_key_expires_by_itself() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::lasting();
     let client = server.client();
     let brief = store.keys(&["create", "brief", "--expires", "3s"]).succeeds();
     let long = store.keys(&["create", "long", "--expires", "90d"]).succeeds();
@@ -78,7 +78,7 @@ fn a_key_expires_by_itself() {
 
 #[test]
 fn a_rolled_key_overlaps_with_the_new_one() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::lasting();
     let client = server.client();
     let old = store.new_key("web");
     soon(&client, &old, 200);
@@ -96,7 +96,7 @@ fn a_rolled_key_overlaps_with_the_new_one() {
 
 #[test]
 fn unknown_revoked_and_expired_keys_look_the_same() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::lasting();
     let client = server.client();
     let unknown = Store::lasting().new_key("unknown");
     let revoked = store.new_key("revoked");

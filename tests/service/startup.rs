@@ -56,7 +56,7 @@ fn a_foreign_database_is_refused_and_left_alone() {
 
 #[test]
 fn a_newer_store_is_refused_and_left_alone() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::on_file();
     server.client().add(&pet("kept")).send().is(201);
     server.stop();
     let newer = Connection::open(store.file()).unwrap();

@@ -61,7 +61,7 @@ fn a_short_lock_is_waited_for() {
 
 #[test]
 fn a_corrupt_row_is_told_to_the_log_alone() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::on_file();
     let client = server.client();
     let (good, bad) = (id_of(&add(&client, &pet("good"))), id_of(&add(&client, &pet("bad"))));
     let vandal = Connection::open(store.file()).unwrap();

@@ -97,7 +97,7 @@ fn a_whole_walk_ends() {
 
 #[test]
 fn a_cursor_survives_a_restart_and_serves_every_instance() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::lasting();
     let all = fill(&server, 12);
     let next = server.client().get("/v1/pets?limit=5").send().link("next").unwrap();
     let rest = |server: &Server| pets(&server.client().get(&next).send().is(200));

@@ -5,13 +5,19 @@ use std::time::Duration;
 use petstore_domain::{
     Added, Archive, CatalogueVersion, NewPet, Pet, PetPage, PetQuery, PetStatus,
 };
-use tokio::task::JoinSet;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
 
 use crate::{
     Broken, Harness, Place, Store,
     broken::{Checked, ensure},
     samples,
 };
+
+/// How long a store may not know its own mark.
+const MARK_PATIENCE: Duration = Duration::from_secs(2);
 
 /// One open store and the place where it lies.
 pub(crate) struct Fresh {
@@ -111,8 +117,13 @@ pub(crate) async fn all(store: &Store) -> Result<Vec<Pet>, Broken> {
     walk(store, 100, None).await
 }
 
-/// The mark, which the adapter has declared to tell.
-pub(crate) fn mark(store: &Store) -> Result<CatalogueVersion, Broken> {
+/// The mark, which the adapter has declared to tell. A store that has to look for it may not know
+/// it for a moment, when the machine was busy with something else.
+pub(crate) async fn mark(store: &Store) -> Result<CatalogueVersion, Broken> {
+    let patience = Instant::now() + MARK_PATIENCE;
+    while store.pets.version().is_none() && Instant::now() < patience {
+        sleep(Duration::from_millis(5)).await;
+    }
     stated(store.pets.version())
 }
 

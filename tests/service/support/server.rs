@@ -106,7 +106,23 @@ impl Server {
     /// A server on a store of its own, without flags.
     #[track_caller]
     pub(crate) fn fresh() -> (Store, Self) {
-        let store = Store::fresh();
+        Self::alone_on(Store::fresh())
+    }
+
+    /// The same on a store that outlives the server.
+    #[track_caller]
+    pub(crate) fn lasting() -> (Store, Self) {
+        Self::alone_on(Store::lasting())
+    }
+
+    /// The same on a SQLite file, for what only a look into it can show.
+    #[track_caller]
+    pub(crate) fn on_file() -> (Store, Self) {
+        Self::alone_on(Store::sqlite())
+    }
+
+    #[track_caller]
+    fn alone_on(store: Store) -> (Store, Self) {
         let server = Launch::on(&store).start();
         (store, server)
     }

@@ -94,10 +94,10 @@ pub(super) async fn reads_of_two_handles_under_one_mark_are_equal(
 
 /// How long after an addition by `writer` the mark that `reader` tells changes.
 async fn delay(reader: &Store, writer: &Store) -> Result<Duration, Broken> {
-    let before = mark(reader)?;
+    let before = mark(reader).await?;
     add(writer, rex()).await?;
     let acknowledged = Instant::now();
-    while mark(reader)? == before {
+    while mark(reader).await? == before {
         let waited = acknowledged.elapsed();
         ensure!(waited < NEVER, "an addition elsewhere does not show in the mark after {waited:?}");
         sleep(Duration::from_millis(1)).await;

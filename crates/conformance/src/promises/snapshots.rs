@@ -141,10 +141,10 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(harness: &dyn Harness) 
 pub(super) async fn a_restore_changes_the_mark(harness: &dyn Harness) -> Checked {
     let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
     add(&store, rex()).await?;
-    let before = mark(&store)?;
+    let before = mark(&store).await?;
     let mut restore = archive(&store)?.restore().await?;
     restore.new_pets(vec![rex()]).await?;
     restore.commit().await?;
-    ensure!(mark(&store)? != before, "the mark is {before:?} before and after a restore");
+    ensure!(mark(&store).await? != before, "the mark is {before:?} before and after a restore");
     Ok(())
 }

@@ -87,10 +87,14 @@ impl KeyRing {
             return Ok(snapshot);
         }
         let turn = Turn(&self.reloading);
-        // What failed now is tried again by the next request; until the keys are too old, they do.
-        let reloaded = self.reload(now).await.unwrap_or(snapshot);
+        let reloaded = self.reload(now).await;
         drop(turn);
-        Ok(reloaded)
+        // What failed now is tried again by the next request. Until the keys are too old they do;
+        // failing may have taken long.
+        let now = self.clock.now();
+        reloaded.or_else(|error| {
+            if snapshot.is_younger_than(HARD_AGE, now) { Ok(snapshot) } else { Err(error) }
+        })
     }
 
     async fn reload(&self, now: Timestamp) -> Result<Arc<Snapshot>, ReadError> {

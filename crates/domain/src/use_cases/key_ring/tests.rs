@@ -133,6 +133,23 @@ async fn a_failing_store_is_bridged_for_a_second_and_then_told() {
 }
 
 #[tokio::test]
+async fn keys_that_grow_too_old_while_the_store_fails_are_not_trusted() {
+    let clock = Arc::new(ManualClock::at(START));
+    let slow = clock.clone();
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
+    keys.expect_live().once().returning(move |_| {
+        slow.advance(Duration::from_secs(5));
+        Err(unavailable())
+    });
+    let ring = KeyRing::new(Arc::new(keys), clock.clone(), None);
+    assert!(admits(&ring, 1).await);
+    clock.advance(Duration::from_millis(600));
+    let refusal = ring.authenticate(&secret(1)).await;
+    assert!(matches!(refusal, Err(AuthenticationError::Read(ReadError::Unavailable(_)))));
+}
+
+#[tokio::test]
 async fn a_clock_set_back_makes_keys_old_not_eternal() {
     let mut keys = MockApiKeyRepository::new();
     keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
