@@ -12,6 +12,7 @@ mod conformance;
 mod console;
 mod export;
 mod failure;
+mod file_limit;
 mod import;
 mod keys;
 mod logging;

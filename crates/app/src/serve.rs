@@ -16,6 +16,7 @@ use crate::{
     clock::SystemClock,
     console::{Console, Output as _},
     failure::Failure,
+    file_limit,
     logging::{self, LogConfig},
     signals::Signals,
     store::Store,
@@ -55,6 +56,7 @@ impl Config {
 /// Serves until a signal asks for a stop.
 pub(crate) async fn run(config: Config) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
+    file_limit::raise_for(config.settings.limits.max_connections.get());
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr().map_err(|error| cannot_listen(&config.listen, &error))?;
     let store = Store::open(&config.store).await?;

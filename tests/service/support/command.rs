@@ -34,6 +34,17 @@ impl Run {
         self
     }
 
+    /// The same with so many files that may be open, unless the program raises that.
+    pub(crate) fn with_open_files(self, soft: u32) -> Self {
+        let mut shell = Command::new("/bin/sh");
+        shell.env_clear().current_dir(env!("CARGO_TARGET_TMPDIR"));
+        shell.envs(self.0.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell.arg("-c").arg(format!("ulimit -Sn {soft}; exec \"$0\" \"$@\""));
+        shell.arg(self.0.get_program()).args(self.0.get_args());
+        shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(shell)
+    }
+
     pub(crate) fn arg(mut self, argument: &str) -> Self {
         self.0.arg(argument);
         self

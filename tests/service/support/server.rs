@@ -41,6 +41,10 @@ impl Launch {
         Self(self.0.arg(name).arg(value))
     }
 
+    pub(crate) fn with_open_files(self, soft: u32) -> Self {
+        Self(self.0.with_open_files(soft))
+    }
+
     /// Starts the server and waits until it serves.
     #[track_caller]
     pub(crate) fn start(self) -> Server {
