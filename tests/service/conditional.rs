@@ -15,19 +15,19 @@ fn tag(client: &Client, target: &str) -> String {
 #[test]
 fn the_same_state_has_the_same_tag_and_an_addition_changes_it() {
     let store = Store::fresh();
-        let server = Launch::on(&store).start();
-        let client = server.client();
-        add(&client, &pet("first"));
-        for target in ["/v1/pets", "/v1/pets?limit=100"] {
-            let before = tag(&client, target);
-            assert_eq!(tag(&client, target), before);
-            assert_eq!(tag(&server.http2(), target), before);
-            assert_eq!(client.head(target).send().must("etag"), before);
+    let server = Launch::on(&store).start();
+    let client = server.client();
+    add(&client, &pet("first"));
+    for target in ["/v1/pets", "/v1/pets?limit=100"] {
+        let before = tag(&client, target);
+        assert_eq!(tag(&client, target), before);
+        assert_eq!(tag(&server.http2(), target), before);
+        assert_eq!(client.head(target).send().must("etag"), before);
 
-            add(&client, &pet("another"));
-            let after = client.get(target).header("if-none-match", &before).send().is(200);
-            assert_ne!(after.must("etag"), before);
-        }
+        add(&client, &pet("another"));
+        let after = client.get(target).header("if-none-match", &before).send().is(200);
+        assert_ne!(after.must("etag"), before);
+    }
 }
 
 #[test]
@@ -48,27 +48,27 @@ fn a_tag_belongs_to_one_representation() {
 #[test]
 fn a_known_tag_is_answered_without_a_body() {
     let store = Store::fresh();
-        let server = Launch::on(&store).start();
-        let client = server.client();
-        let id = id_of(&add(&client, &pet("known")));
-        for target in ["/v1/pets".to_owned(), format!("/v1/pets/{id}")] {
-            let tag = tag(&client, &target);
-            for known in [
-                tag.clone(),
-                format!("W/{tag}"),
-                format!("\"other\", {tag}"),
-                format!("\"other\",W/{tag} , \"x,y\""),
-                "*".to_owned(),
-            ] {
-                for call in [client.get(&target), client.head(&target)] {
-                    let answer = call.header("if-none-match", &known).send();
-                    assert_eq!(answer.status, 304, "{known}: {answer:?}");
-                    assert_eq!(answer.must("etag"), tag);
-                }
+    let server = Launch::on(&store).start();
+    let client = server.client();
+    let id = id_of(&add(&client, &pet("known")));
+    for target in ["/v1/pets".to_owned(), format!("/v1/pets/{id}")] {
+        let tag = tag(&client, &target);
+        for known in [
+            tag.clone(),
+            format!("W/{tag}"),
+            format!("\"other\", {tag}"),
+            format!("\"other\",W/{tag} , \"x,y\""),
+            "*".to_owned(),
+        ] {
+            for call in [client.get(&target), client.head(&target)] {
+                let answer = call.header("if-none-match", &known).send();
+                assert_eq!(answer.status, 304, "{known}: {answer:?}");
+                assert_eq!(answer.must("etag"), tag);
             }
-            let lines = client.get(&target).header("if-none-match", "\"other\"");
-            lines.header("if-none-match", &tag).send().is(304);
         }
+        let lines = client.get(&target).header("if-none-match", "\"other\"");
+        lines.header("if-none-match", &tag).send().is(304);
+    }
 }
 
 #[test]

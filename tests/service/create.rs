@@ -10,30 +10,30 @@ use crate::support::{
 #[test]
 fn an_added_animal_comes_back_with_its_identifier_and_place() {
     let server = shared::server();
-        let client = server.client();
-        for new in [
-            json!({"name": "Rex", "categoryId": 5, "status": "pending"}),
-            json!({"name": "Rex", "categoryId": 5}),
-        ] {
-            let answer = client.add(&new).send().is(201);
-            let added = answer.json();
-            let id = id_of(&added);
-            let mut expected = new.clone();
-            expected["id"] = id.into();
-            assert_eq!(added, expected);
-            assert_eq!(answer.must("location"), format!("/v1/pets/{id}"));
-            assert_eq!(answer.header("idempotency-replayed"), None);
-            assert_eq!(client.get(answer.must("location")).send().is(200).json(), expected);
-        }
+    let client = server.client();
+    for new in [
+        json!({"name": "Rex", "categoryId": 5, "status": "pending"}),
+        json!({"name": "Rex", "categoryId": 5}),
+    ] {
+        let answer = client.add(&new).send().is(201);
+        let added = answer.json();
+        let id = id_of(&added);
+        let mut expected = new.clone();
+        expected["id"] = id.into();
+        assert_eq!(added, expected);
+        assert_eq!(answer.must("location"), format!("/v1/pets/{id}"));
+        assert_eq!(answer.header("idempotency-replayed"), None);
+        assert_eq!(client.get(answer.must("location")).send().is(200).json(), expected);
+    }
 }
 
 #[test]
 fn identifiers_grow_and_equal_animals_are_two() {
     let server = shared::server();
-        let client = server.client();
-        let ids: Vec<_> = (0..5).map(|_| id_of(&add(&client, &pet("twin")))).collect();
-        assert!(ids.is_sorted_by(|one, next| one < next), "{ids:?}");
-        assert!(ids[0] > 0);
+    let client = server.client();
+    let ids: Vec<_> = (0..5).map(|_| id_of(&add(&client, &pet("twin")))).collect();
+    assert!(ids.is_sorted_by(|one, next| one < next), "{ids:?}");
+    assert!(ids[0] > 0);
 }
 
 #[test]
@@ -57,13 +57,13 @@ fn a_name_is_kept_byte_for_byte() {
         &longest,
     ];
     let server = shared::server();
-        let client = server.client();
-        for name in names {
-            let added = add(&client, &pet(name));
-            assert_eq!(added["name"], name);
-            let found = client.get(&format!("/v1/pets/{}", id_of(&added))).send().is(200).json();
-            assert_eq!(found["name"], name);
-        }
+    let client = server.client();
+    for name in names {
+        let added = add(&client, &pet(name));
+        assert_eq!(added["name"], name);
+        let found = client.get(&format!("/v1/pets/{}", id_of(&added))).send().is(200).json();
+        assert_eq!(found["name"], name);
+    }
 }
 
 #[test]
@@ -81,10 +81,10 @@ fn escapes_and_white_space_are_only_a_way_of_writing() {
 #[test]
 fn any_int64_is_a_category() {
     let server = shared::server();
-        for category in [0, 1, -1, i64::MAX, i64::MIN, 1 << 53, (1 << 53) + 1] {
-            let added = add(&server.client(), &json!({"name": "Rex", "categoryId": category}));
-            assert_eq!(added["categoryId"], category);
-        }
+    for category in [0, 1, -1, i64::MAX, i64::MIN, 1 << 53, (1 << 53) + 1] {
+        let added = add(&server.client(), &json!({"name": "Rex", "categoryId": category}));
+        assert_eq!(added["categoryId"], category);
+    }
 }
 
 #[test]

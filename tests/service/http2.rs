@@ -11,16 +11,16 @@ use crate::support::{
 #[test]
 fn every_operation_works_over_http_2() {
     let server = shared::server();
-        let client = server.http2();
-        let answer = client.add(&pet("h2")).send().is(201);
-        let id = id_of(&answer.json());
-        assert_eq!(answer.must("location"), format!("/v1/pets/{id}"));
-        let found = client.get(&format!("/v1/pets/{id}")).send().is(200);
-        assert_eq!(found.json(), answer.json());
-        assert!(walk(&client, "/v1/pets?limit=100").concat().contains(&answer.json()));
-        client.head("/v1/pets").send().is(200);
-        client.options("/v1/pets").send().is(204);
-        client.get("/readyz").anonymous().send().is(200);
+    let client = server.http2();
+    let answer = client.add(&pet("h2")).send().is(201);
+    let id = id_of(&answer.json());
+    assert_eq!(answer.must("location"), format!("/v1/pets/{id}"));
+    let found = client.get(&format!("/v1/pets/{id}")).send().is(200);
+    assert_eq!(found.json(), answer.json());
+    assert!(walk(&client, "/v1/pets?limit=100").concat().contains(&answer.json()));
+    client.head("/v1/pets").send().is(200);
+    client.options("/v1/pets").send().is(204);
+    client.get("/readyz").anonymous().send().is(200);
 }
 
 #[test]

@@ -34,14 +34,14 @@ fn count(client: &Client, name: &str) -> usize {
 #[test]
 fn a_repeat_gets_the_first_answer_and_adds_nothing() {
     let server = shared::server();
-        let client = server.client();
-        let name = format!("repeat of {}", server.pid());
-        let first = add(&client, &name, &name.replace(' ', "-")).send().is(201);
-        assert_eq!(first.header("idempotency-replayed"), None);
-        for client in [server.client(), server.http2()] {
-            is_replay(&add(&client, &name, &name.replace(' ', "-")).send(), &first);
-        }
-        assert_eq!(count(&client, &name), 1);
+    let client = server.client();
+    let name = format!("repeat of {}", server.pid());
+    let first = add(&client, &name, &name.replace(' ', "-")).send().is(201);
+    assert_eq!(first.header("idempotency-replayed"), None);
+    for client in [server.client(), server.http2()] {
+        is_replay(&add(&client, &name, &name.replace(' ', "-")).send(), &first);
+    }
+    assert_eq!(count(&client, &name), 1);
 }
 
 #[test]
@@ -161,19 +161,19 @@ fn a_record_counts_for_24_hours() {
 fn many_at_once_are_one_animal_for_all() {
     // Two instances on one store, and one with a store of its own.
     let store = Store::fresh();
-        let instances = if store.url == "memory:" { 1 } else { 2 };
-        let servers: Vec<_> = (0..instances).map(|_| Launch::on(&store).start()).collect();
-        let send = |n: usize| add(&servers[n % instances].client(), "race", "k").send().is(201);
-        let answers: Vec<Answer> = thread::scope(|scope| {
-            let send = &send;
-            let threads: Vec<_> = (0..64).map(|n| scope.spawn(move || send(n))).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        let client = servers[0].client();
-        assert!(answers.iter().all(|answer| answer.body == answers[0].body));
-        let first = |answer: &&Answer| answer.header("idempotency-replayed").is_none();
-        assert_eq!(answers.iter().filter(first).count(), 1);
-        assert_eq!(everything(&client).len(), 1);
+    let instances = if store.url == "memory:" { 1 } else { 2 };
+    let servers: Vec<_> = (0..instances).map(|_| Launch::on(&store).start()).collect();
+    let send = |n: usize| add(&servers[n % instances].client(), "race", "k").send().is(201);
+    let answers: Vec<Answer> = thread::scope(|scope| {
+        let send = &send;
+        let threads: Vec<_> = (0..64).map(|n| scope.spawn(move || send(n))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let client = servers[0].client();
+    assert!(answers.iter().all(|answer| answer.body == answers[0].body));
+    let first = |answer: &&Answer| answer.header("idempotency-replayed").is_none();
+    assert_eq!(answers.iter().filter(first).count(), 1);
+    assert_eq!(everything(&client).len(), 1);
 }
 
 #[test]

@@ -12,12 +12,12 @@ use crate::support::{
 #[test]
 fn an_empty_catalogue_is_an_empty_array_without_a_link() {
     let store = Store::fresh();
-        let server = Launch::on(&store).start();
-        for target in ["/v1/pets", "/v1/pets?status=sold", "/v1/pets?limit=100"] {
-            let page = server.client().get(target).send().is(200);
-            assert_eq!(page.text(), "[]");
-            assert_eq!(page.header("link"), None);
-        }
+    let server = Launch::on(&store).start();
+    for target in ["/v1/pets", "/v1/pets?status=sold", "/v1/pets?limit=100"] {
+        let page = server.client().get(target).send().is(200);
+        assert_eq!(page.text(), "[]");
+        assert_eq!(page.header("link"), None);
+    }
 }
 
 #[test]
@@ -84,31 +84,30 @@ fn limit_and_status_stay_in_the_link() {
 #[test]
 fn a_filter_lets_only_its_status_through() {
     let server = shared::server();
-        let client = server.client();
-        let mut added: Vec<Value> =
-            STATUSES.map(|status| add(&client, &pet_with_status("filtered", status))).into();
-        added.push(add(&client, &pet("filtered")));
-        for status in STATUSES {
-            let found = walk(&client, &format!("/v1/pets?limit=100&status={status}")).concat();
-            assert!(found.iter().all(|pet| pet["status"] == status));
-            for pet in &added {
-                assert_eq!(found.contains(pet), pet["status"] == status, "{status}: {pet}");
-            }
+    let client = server.client();
+    let mut added: Vec<Value> =
+        STATUSES.map(|status| add(&client, &pet_with_status("filtered", status))).into();
+    added.push(add(&client, &pet("filtered")));
+    for status in STATUSES {
+        let found = walk(&client, &format!("/v1/pets?limit=100&status={status}")).concat();
+        assert!(found.iter().all(|pet| pet["status"] == status));
+        for pet in &added {
+            assert_eq!(found.contains(pet), pet["status"] == status, "{status}: {pet}");
         }
-        let everything = walk(&client, "/v1/pets?limit=100").concat();
-        assert!(added.iter().all(|pet| everything.contains(pet)));
+    }
+    let everything = walk(&client, "/v1/pets?limit=100").concat();
+    assert!(added.iter().all(|pet| everything.contains(pet)));
 }
 
 #[test]
 fn an_animal_is_listed_as_it_was_added() {
     let server = shared::server();
-        let client = server.client();
-        let added =
-            add(&client, &json!({"name": "Zoë \"🐕\"", "categoryId": -7, "status": "sold"}));
-        let without = add(&client, &pet("no status"));
-        let listed = walk(&client, "/v1/pets?limit=100").concat();
-        let found = |id| listed.iter().find(|pet| id_of(pet) == id).unwrap();
-        assert_eq!(found(id_of(&added)), &added);
-        assert_eq!(found(id_of(&without)), &without);
-        assert_eq!(without.get("status"), None);
+    let client = server.client();
+    let added = add(&client, &json!({"name": "Zoë \"🐕\"", "categoryId": -7, "status": "sold"}));
+    let without = add(&client, &pet("no status"));
+    let listed = walk(&client, "/v1/pets?limit=100").concat();
+    let found = |id| listed.iter().find(|pet| id_of(pet) == id).unwrap();
+    assert_eq!(found(id_of(&added)), &added);
+    assert_eq!(found(id_of(&without)), &without);
+    assert_eq!(without.get("status"), None);
 }

@@ -30,11 +30,11 @@ fn the_description_is_openapi_3_1() {
 #[test]
 fn a_running_service_is_alive_and_ready() {
     let server = shared::server();
-        for target in ["/livez", "/readyz"] {
-            let answer = server.client().get(target).anonymous().send().is(200);
-            assert_eq!(answer.must("content-type"), "application/json");
-            assert!(matches!(answer.json(), Value::Object(_)), "{answer:?}");
-        }
+    for target in ["/livez", "/readyz"] {
+        let answer = server.client().get(target).anonymous().send().is(200);
+        assert_eq!(answer.must("content-type"), "application/json");
+        assert!(matches!(answer.json(), Value::Object(_)), "{answer:?}");
+    }
 }
 
 #[test]

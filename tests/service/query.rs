@@ -13,14 +13,14 @@ fn a_bad_limit_is_refused_with_what_is_allowed() {
         "five", "0x5", "%D9%A5", "%FF", "5,6", &too_large,
     ];
     let server = shared::server();
-        for value in values {
-            let target = format!("/v1/pets?limit={value}");
-            let refusal = server.client().get(&target).send().refuses(400, "invalid_query");
-            let message = refusal.message();
-            for word in ["limit", "1", "100"] {
-                assert!(message.contains(word), "{value}: {message}");
-            }
+    for value in values {
+        let target = format!("/v1/pets?limit={value}");
+        let refusal = server.client().get(&target).send().refuses(400, "invalid_query");
+        let message = refusal.message();
+        for word in ["limit", "1", "100"] {
+            assert!(message.contains(word), "{value}: {message}");
         }
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-// The modules of the suite, for each of its crate roots: `main.rs` runs it on SQLite, `on_memory.rs`
-// and `on_postgres.rs` on the stores that they name.
+// The modules of the suite for the crate roots beside `main.rs`, which lists them itself: rustfmt does
+// not look into what is included. A test in `tests/architecture` holds the two lists together.
 
 mod support;
 

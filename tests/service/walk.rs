@@ -30,24 +30,24 @@ fn cursor_of(target: &str) -> String {
 #[test]
 fn a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile() {
     let store = Store::fresh();
-        let server = Launch::on(&store).start();
-        let began = fill(&server, 130);
-        let done = AtomicBool::new(false);
-        thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    while !done.load(Ordering::Relaxed) {
-                        fill(&server, 4);
-                    }
-                });
-            }
-            let _done = Done(&done);
-            for limit in [1, 7, 100] {
-                for status in [None, Some("available"), Some("pending"), Some("sold")] {
-                    walk_is_whole(&server, limit, status, &began);
+    let server = Launch::on(&store).start();
+    let began = fill(&server, 130);
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    fill(&server, 4);
                 }
+            });
+        }
+        let _done = Done(&done);
+        for limit in [1, 7, 100] {
+            for status in [None, Some("available"), Some("pending"), Some("sold")] {
+                walk_is_whole(&server, limit, status, &began);
             }
-        });
+        }
+    });
 }
 
 /// Tells the other threads to stop, also when this one fails.
