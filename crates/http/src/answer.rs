@@ -13,11 +13,12 @@ use hyper::{
     http::request::Parts,
 };
 use petstore_domain::Timestamp;
-use tokio::time::timeout;
 
 use crate::{
     access_log::Line,
-    body, deprecation,
+    body,
+    deadline::within,
+    deprecation,
     error::{ApiError, ErrorCode},
     judge::{Target, judge},
     request_id::X_REQUEST_ID,
@@ -29,6 +30,10 @@ use crate::{
 
 /// The `Cache-Control` of everything that needs a credential.
 const PRIVATE: &str = "private, no-cache";
+const PRIVATE_VALUE: HeaderValue = HeaderValue::from_static(PRIVATE);
+/// The `Cache-Control` of the open pages.
+const PUBLIC_VALUE: HeaderValue = HeaderValue::from_static("no-cache");
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
 /// Answers one request, within the time for a request as a whole.
 pub(crate) async fn answer<B>(state: &State, request: Request<B>) -> Response
@@ -41,9 +46,9 @@ where
     let target = Route::find(head.uri.path());
 
     let limits = &state.settings.limits;
-    let judged = timeout(limits.request_timeout, judge(state, &head, &mut body, target))
+    let judged = within(limits.request_timeout, judge(state, &head, &mut body, target))
         .await
-        .unwrap_or_else(|_| Err(too_slow(state)));
+        .unwrap_or_else(|| Err(too_slow(state)));
     let understood = !judged.as_ref().is_err_and(|error| error.code == ErrorCode::InvalidRequest);
     let reusable = body::discard(&mut body, &head.headers, limits.max_body).await && understood;
 
@@ -105,21 +110,27 @@ fn too_slow(state: &State) -> ApiError {
 
 /// Adds the headers that do not depend on what was answered, and takes the body from a HEAD.
 fn dress(response: &mut Response, head: &Parts, target: Target<'_>) {
-    let policy = if is_under_base(head.uri.path()) { PRIVATE } else { "no-cache" };
+    let is_private = is_under_base(head.uri.path());
     let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static(policy));
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(CACHE_CONTROL, if is_private { PRIVATE_VALUE } else { PUBLIC_VALUE });
+    headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     let operation = target.and_then(|(route, _)| route.operation(&head.method));
     if operation == Some(Operation::GetPet) {
         deprecation::announce(headers);
     }
-    set_length(response);
+    if head.method == Method::HEAD || head.version == Version::HTTP_2 || is_empty(response) {
+        set_length(response);
+    }
     if head.method == Method::HEAD {
         *response.body_mut() = Full::default();
     }
 }
 
-/// Says how long the body is, on every answer that may have one: hyper does so for some of them.
+fn is_empty(response: &Response) -> bool {
+    response.body().is_end_stream()
+}
+
+/// Says how long the body is, where an answer may have one and hyper does not say it by itself.
 fn set_length(response: &mut Response) {
     let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status());
     if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {

@@ -5,6 +5,8 @@ use petstore_domain::{ApiKeySecret, Authenticator, Caller};
 
 use crate::error::ApiError;
 
+const SCHEME: &str = "bearer";
+
 /// The caller whose key the `Authorization` header carries. A key anywhere else is not looked at.
 pub(crate) async fn authenticate(
     authenticator: &dyn Authenticator,
@@ -33,14 +35,13 @@ fn credential(headers: &HeaderMap) -> Credential<'_> {
     if sent.next().is_some() {
         return Credential::Malformed;
     }
-    let token =
-        first.to_str().ok().and_then(|text| text.split_once(' ')).and_then(|(scheme, token)| {
-            scheme.eq_ignore_ascii_case("bearer").then(|| token.trim_matches(' '))
-        });
-    match token {
-        Some(token) if !token.is_empty() => Credential::Bearer(token),
-        _ => Credential::Malformed,
-    }
+    first.to_str().ok().and_then(bearer_token).map_or(Credential::Malformed, Credential::Bearer)
+}
+
+fn bearer_token(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_at_checked(SCHEME.len())?;
+    let token = token.strip_prefix(' ').filter(|_| scheme.eq_ignore_ascii_case(SCHEME))?;
+    Some(token.trim_matches(' ')).filter(|token| !token.is_empty())
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::{HeaderMap, body::Body, header::EXPECT};
-use tokio::time::timeout;
 
 use crate::{
+    deadline::within,
     error::{ApiError, ErrorCode},
     framing::announced_length,
 };
@@ -29,11 +29,10 @@ pub(crate) async fn read<B>(body: &mut B, limit: usize, time: Duration) -> Resul
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let Ok(read) = timeout(time, collect(body, limit)).await else {
+    within(time, collect(body, limit)).await.unwrap_or_else(|| {
         let message = format!("the body did not arrive whole within {time:?}");
-        return Err(ApiError::new(ErrorCode::RequestTimeout, message));
-    };
-    read
+        Err(ApiError::new(ErrorCode::RequestTimeout, message))
+    })
 }
 
 async fn collect<B>(body: &mut B, limit: usize) -> Result<Bytes, ApiError>
@@ -89,7 +88,7 @@ where
         }
         body.is_end_stream()
     };
-    timeout(DISCARD_TIME, drained).await.unwrap_or(false)
+    within(DISCARD_TIME, drained).await.unwrap_or(false)
 }
 
 fn too_large(limit: usize) -> ApiError {

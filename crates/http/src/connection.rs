@@ -5,6 +5,7 @@ mod drain;
 mod heads;
 mod http1;
 mod http2;
+mod idle_timer;
 mod linger;
 mod sniff;
 mod transport;

@@ -108,8 +108,8 @@ pub(crate) struct ApiError {
 #[derive(Clone, Copy, Debug)]
 enum Owed {
     Nothing,
-    /// The value of `WWW-Authenticate`.
-    Challenge(&'static str),
+    /// A challenge (RFC 6750, section 3); `true` if a credential was sent.
+    Challenge(bool),
     Allow(&'static HeaderValue),
     AcceptPost,
     RetryAfter,
@@ -119,37 +119,38 @@ impl Owed {
     fn header(self) -> Option<(HeaderName, HeaderValue)> {
         match self {
             Self::Nothing => None,
-            Self::Challenge(value) => Some((WWW_AUTHENTICATE, HeaderValue::from_static(value))),
+            Self::Challenge(true) => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),
+            Self::Challenge(false) => Some((WWW_AUTHENTICATE, NO_TOKEN)),
             Self::Allow(value) => Some((ALLOW, value.clone())),
             Self::AcceptPost => Some((ACCEPT_POST, APPLICATION_JSON)),
-            Self::RetryAfter => Some((RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS))),
+            Self::RetryAfter => Some((RETRY_AFTER, RETRY_SECONDS)),
         }
     }
 }
 
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
 /// Overload passes, and a store comes back, in moments rather than minutes.
-const RETRY_SECONDS: &str = "1";
+const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
+const NO_TOKEN: HeaderValue = HeaderValue::from_static(r#"Bearer realm="petstore""#);
+const INVALID_TOKEN: HeaderValue =
+    HeaderValue::from_static(r#"Bearer realm="petstore", error="invalid_token""#);
 
 impl ApiError {
     pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), owed: Owed::Nothing, cause: None }
     }
 
-    /// 401 (RFC 6750, section 3): `error` is given when a credential was sent but is not good.
+    /// 401; a credential was sent but is not good, or none was sent.
     pub(crate) fn unauthorized(credential_sent: bool) -> Self {
-        let (message, challenge) = if credential_sent {
-            (
-                "the API key is unknown, malformed, revoked or expired",
-                r#"Bearer realm="petstore", error="invalid_token""#,
-            )
+        let message = if credential_sent {
+            "the API key is unknown, malformed, revoked or expired"
         } else {
-            (
-                "an API key is required, as the header 'Authorization: Bearer <API key>'",
-                r#"Bearer realm="petstore""#,
-            )
+            "an API key is required, as the header 'Authorization: Bearer <API key>'"
         };
-        Self { owed: Owed::Challenge(challenge), ..Self::new(ErrorCode::Unauthorized, message) }
+        Self {
+            owed: Owed::Challenge(credential_sent),
+            ..Self::new(ErrorCode::Unauthorized, message)
+        }
     }
 
     pub(crate) fn method_not_allowed(allow: &'static HeaderValue) -> Self {

@@ -14,7 +14,9 @@ use crate::{
     conditional::{IfNoneMatch, Subject, tag_of_content, tag_of_state},
     cursor, deprecation,
     error::{ApiError, ErrorCode},
-    idempotency_key, new_pet, query,
+    idempotency_key,
+    kept_pages::Page,
+    new_pet, query,
     response::{self, Response},
     route::BASE_PATH,
     state::State,
@@ -23,20 +25,35 @@ use crate::{
 
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// Section 4.1, listPets.
+/// Section 4.1, listPets. A page that was encoded in this state of the catalogue is not read again.
 pub(crate) async fn list(state: &State, head: &Parts) -> Result<Response, ApiError> {
     let query = query::list_pets(head.uri.query())?;
-    let subject = Subject::Page(query);
     let condition = IfNoneMatch::of(&head.headers);
-    if let Some(unchanged) = unchanged(state, condition, subject) {
+    let version = state.ports.pets.version();
+    if let Some(page) = version.and_then(|version| state.kept_pages.find(&query, version)) {
+        return Ok(list_answer(page, condition));
+    }
+    let subject = Subject::Page(query);
+    if let Some(unchanged) = unchanged(version, condition, subject) {
         return Ok(unchanged);
     }
     let Versioned { value: page, version } = state.ports.pets.list(query).await?;
-    let mut response = selected(wire::pets(&page.pets)?, version, subject, condition);
-    if let Some(position) = page.next(&query) {
-        response.headers_mut().insert(LINK, next_link(query.limit, position)?);
+    let content = wire::pets(&page.pets)?;
+    let tag = tag(&content, version, subject);
+    let next = page.next(&query).map(|position| next_link(query.limit, position)).transpose()?;
+    let page = Page { content, tag, next };
+    if let Some(version) = version {
+        state.kept_pages.keep(query, version, page.clone());
     }
-    Ok(response)
+    Ok(list_answer(page, condition))
+}
+
+fn list_answer(Page { content, tag, next }: Page, condition: Option<IfNoneMatch<'_>>) -> Response {
+    let mut response = selected(content, tag, condition);
+    if let Some(next) = next {
+        response.headers_mut().insert(LINK, next);
+    }
+    response
 }
 
 /// Section 4.2, createPet.
@@ -72,37 +89,37 @@ pub(crate) async fn get(state: &State, head: &Parts, id: &str) -> Result<Respons
     let id = PetId::parse(id).map_err(|_| not_found())?;
     let subject = Subject::Pet(id);
     let condition = IfNoneMatch::of(&head.headers);
-    if let Some(unchanged) = unchanged(state, condition, subject) {
+    if let Some(unchanged) = unchanged(state.ports.pets.version(), condition, subject) {
         return Ok(unchanged);
     }
     let found = state.ports.pets.get(id).await?;
     let Versioned { value: pet, version } = found.ok_or_else(not_found)?;
-    Ok(selected(wire::pet(&pet)?, version, subject, condition))
+    let content = wire::pet(&pet)?;
+    let tag = tag(&content, version, subject);
+    Ok(selected(content, tag, condition))
 }
 
 /// 304 without a query, if the client holds `subject` as it is in this state of the catalogue. It
 /// can only have the tag from a 200, so the subject exists.
 fn unchanged(
-    state: &State,
+    version: Option<CatalogueVersion>,
     condition: Option<IfNoneMatch<'_>>,
     subject: Subject,
 ) -> Option<Response> {
     let condition = condition?;
-    let tag = tag_of_state(state.ports.pets.version()?, subject);
+    let tag = tag_of_state(version?, subject);
     condition.names(&tag).then(|| not_modified(tag))
 }
 
-/// 200 with what was read, or 304 if the client has just that.
-fn selected(
-    content: Bytes,
-    version: Option<CatalogueVersion>,
-    subject: Subject,
-    condition: Option<IfNoneMatch<'_>>,
-) -> Response {
-    let tag = match version {
+fn tag(content: &[u8], version: Option<CatalogueVersion>, subject: Subject) -> HeaderValue {
+    match version {
         Some(version) => tag_of_state(version, subject),
-        None => tag_of_content(&content),
-    };
+        None => tag_of_content(content),
+    }
+}
+
+/// 200 with what was selected, or 304 if the client has just that.
+fn selected(content: Bytes, tag: HeaderValue, condition: Option<IfNoneMatch<'_>>) -> Response {
     if condition.is_some_and(|condition| condition.is_any() || condition.names(&tag)) {
         return not_modified(tag);
     }

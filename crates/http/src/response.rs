@@ -3,9 +3,12 @@
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{
-    StatusCode,
+    HeaderMap, StatusCode,
     header::{CONTENT_TYPE, HeaderValue},
 };
+
+/// As many headers as an answer has at most, or nearly: their table is made once.
+const TYPICAL_HEADERS: usize = 12;
 
 /// Every response of the service: its body is known whole before it is sent.
 pub(crate) type Response = hyper::Response<Full<Bytes>>;
@@ -30,6 +33,7 @@ pub(crate) fn with_body(
 
 pub(crate) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Full::default());
+    *response.headers_mut() = HeaderMap::with_capacity(TYPICAL_HEADERS);
     *response.status_mut() = status;
     response
 }

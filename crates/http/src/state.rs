@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 
 use crate::{
-    access_log::LineBudget, openapi, request_id::RequestIds, server::Ports, settings::Settings,
+    access_log::LineBudget, kept_pages::KeptPages, openapi, request_id::RequestIds, server::Ports,
+    settings::Settings,
 };
 
 /// Shared by all connections.
@@ -14,6 +15,7 @@ pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
     pub(crate) request_ids: RequestIds,
+    pub(crate) kept_pages: KeptPages,
     pub(crate) refusal_lines: LineBudget,
     pub(crate) failure_lines: LineBudget,
     /// The OpenAPI document of this deployment.
@@ -24,10 +26,12 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn new(ports: Ports, settings: Settings) -> Self {
         let openapi = openapi::document(&settings);
+        let kept_pages = KeptPages::new(settings.limits.kept_pages);
         Self {
             ports,
             settings,
             request_ids: RequestIds::new(),
+            kept_pages,
             refusal_lines: LineBudget::default(),
             failure_lines: LineBudget::default(),
             openapi,

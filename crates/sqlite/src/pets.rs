@@ -13,7 +13,6 @@ use rusqlite::Connection;
 use crate::{
     SqliteStore,
     error::{Failure, corruption},
-    version,
 };
 
 #[async_trait]
@@ -27,17 +26,11 @@ impl PetRepository for SqliteStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, ReadError> {
-        self.readers.read(|connection| {
-            let found = version::versioned(connection, |connection| rows::find(connection, id))?;
-            let Versioned { value, version } = found;
-            Ok(value.map(|value| Versioned { value, version }))
-        })
+        self.readers.read(|connection| rows::find(connection, id))
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, ReadError> {
-        self.readers.read(|connection| {
-            version::versioned(connection, |connection| rows::page(connection, &query))
-        })
+        self.readers.read(|connection| rows::page(connection, &query))
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -71,5 +64,5 @@ fn add(
 fn before(connection: &Connection, id: PetId) -> Result<Added, Failure<AddError>> {
     let pet = rows::find(connection, id)?;
     let missing = || corruption(format!("an idempotency record of animal {id}"), "it exists");
-    Ok(Added::Before(pet.ok_or_else(missing)?))
+    Ok(Added::Before(pet.ok_or_else(missing)?.value))
 }

@@ -4,7 +4,7 @@ use std::{fmt, path, sync::Arc};
 
 use crate::{
     OpenError, SqliteConfig, board::Board, config::Patience, file::DatabaseFile, open,
-    readers::Readers, writer::Writer,
+    readers::Readers, version::Renewal, writer::Writer,
 };
 
 /// A catalogue and its API keys in a SQLite database.
@@ -39,10 +39,11 @@ impl SqliteStore {
     }
 
     fn open_absolute(config: &SqliteConfig, patience: Patience) -> Result<Self, open::Reason> {
-        let (file, connection) = open::open(config, patience)?;
+        let (file, mut connection) = open::open(config, patience)?;
         let readers = Readers::new(config.path.clone(), patience.reader);
         let board = Arc::new(Board::new(readers.open()?));
-        let writer = Writer::start(connection, Arc::clone(&board))?;
+        let renewal = Renewal::of(&mut connection)?;
+        let writer = Writer::start(connection, renewal, Arc::clone(&board))?;
         Ok(Self { readers, board, writer, _file: file })
     }
 }

@@ -1,11 +1,18 @@
-//! The catalogue's mark, read in the same snapshot as the data that it marks.
+//! The catalogue's mark.
 
-use petstore_domain::{CatalogueVersion, Corruption, Versioned};
-use rusqlite::{Connection, Row};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use petstore_domain::{CatalogueVersion, Corruption};
+use rusqlite::{Connection, Row, config::DbConfig, hooks::Action};
 
 use crate::error::{Failure, corruption};
 
 pub(crate) const SELECT: &str = "SELECT version FROM catalogue WHERE only = 1";
+/// What the triggers of the schema do, once for a whole transaction.
+pub(crate) const RENEW: &str = "UPDATE catalogue SET version = randomblob(16) WHERE only = 1";
 
 /// The mark now.
 pub(crate) fn current<E: From<Corruption>>(
@@ -14,28 +21,60 @@ pub(crate) fn current<E: From<Corruption>>(
     in_snapshot(connection, Ok)
 }
 
-/// Runs `read` in one snapshot with the mark, and returns what it returns under that mark.
-pub(crate) fn versioned<T, E: From<Corruption>>(
-    connection: &Connection,
-    read: impl FnOnce(&Connection) -> Result<T, Failure<E>>,
-) -> Result<Versioned<T>, Failure<E>> {
-    in_snapshot(connection, |mark| Ok(Versioned { value: read(connection)?, version: Some(mark) }))
-}
-
+/// Runs `read` in the snapshot that the mark is read from.
+///
 /// SQLite ends a read transaction when the last statement of the connection that has begun ends.
 /// `rows` has not ended while `read` runs, so both see the same snapshot, and no `BEGIN` is needed.
-fn in_snapshot<T, E: From<Corruption>>(
+pub(crate) fn in_snapshot<T, E: From<Corruption>>(
     connection: &Connection,
     read: impl FnOnce(CatalogueVersion) -> Result<T, Failure<E>>,
 ) -> Result<T, Failure<E>> {
     let mut statement = connection.prepare_cached(SELECT)?;
     let mut rows = statement.query([])?;
-    let mark = decode(rows.next()?)?;
+    let mark = match rows.next()? {
+        Some(row) => of(row, 0)?,
+        None => return Err(missing().into()),
+    };
     read(mark)
 }
 
-fn decode(row: Option<&Row<'_>>) -> Result<CatalogueVersion, Corruption> {
-    row.and_then(|row| row.get(0).ok())
-        .map(|bytes: [u8; 16]| CatalogueVersion(u128::from_be_bytes(bytes)))
-        .ok_or_else(|| corruption("the mark of the catalogue", "there is one, of 16 bytes"))
+/// The mark in `column` of a row.
+pub(crate) fn of(row: &Row<'_>, column: usize) -> Result<CatalogueVersion, Corruption> {
+    let bytes: [u8; 16] = row.get(column).map_err(|_| missing())?;
+    Ok(CatalogueVersion(u128::from_be_bytes(bytes)))
+}
+
+fn missing() -> Corruption {
+    corruption("the mark of the catalogue", "there is one, of 16 bytes")
+}
+
+/// Renews the mark at the end of each transaction of one connection that has changed an animal.
+///
+/// The schema's triggers do so too, for whoever writes to the file by other means, but once for
+/// each row; on this connection they are off.
+#[derive(Debug)]
+pub(crate) struct Renewal {
+    changed: Arc<AtomicBool>,
+}
+
+impl Renewal {
+    pub(crate) fn of(connection: &mut Connection) -> rusqlite::Result<Self> {
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        let changed = Arc::new(AtomicBool::new(false));
+        let noted = Arc::clone(&changed);
+        connection.update_hook(Some(move |_: Action, _: &str, table: &str, _: i64| {
+            if table == "pet" {
+                noted.store(true, Ordering::Relaxed);
+            }
+        }))?;
+        Ok(Self { changed })
+    }
+
+    /// To be called last before the commit.
+    pub(crate) fn renew(&self, connection: &Connection) -> rusqlite::Result<()> {
+        if self.changed.swap(false, Ordering::Relaxed) {
+            connection.prepare_cached(RENEW)?.execute([])?;
+        }
+        Ok(())
+    }
 }

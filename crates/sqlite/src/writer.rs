@@ -16,6 +16,7 @@ use self::job::{Job, Task};
 use crate::{
     board::Board,
     error::{Failure, WriteFailure},
+    version::Renewal,
 };
 
 /// Writes that may wait; one more is refused at once. A few groups, so that who gets in is answered
@@ -34,11 +35,15 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread that writes through `connection` and renews `board` after each commit.
-    pub(crate) fn start(connection: Connection, board: Arc<Board>) -> io::Result<Self> {
+    pub(crate) fn start(
+        connection: Connection,
+        renewal: Renewal,
+        board: Arc<Board>,
+    ) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let thread = thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || run(connection, &board, jobs))?;
+            .spawn(move || run(connection, &renewal, &board, jobs))?;
         Ok(Self { queue, _thread: JoinOnDrop(Some(thread)) })
     }
 
@@ -70,10 +75,15 @@ fn failed<E: From<Unavailable>>(failure: WriteFailure) -> E {
 }
 
 /// The life of the thread. It never ends because something failed.
-fn run(mut connection: Connection, board: &Arc<Board>, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+fn run(
+    mut connection: Connection,
+    renewal: &Renewal,
+    board: &Board,
+    mut jobs: mpsc::Receiver<Box<dyn Job>>,
+) {
     let mut group = Vec::new();
     while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
-        let outcome = commit(&mut connection, &mut group).map_err(Arc::new);
+        let outcome = commit(&mut connection, renewal, &mut group).map_err(Arc::new);
         board.renew();
         for job in group.drain(..) {
             job.answer(outcome.clone());
@@ -82,7 +92,11 @@ fn run(mut connection: Connection, board: &Arc<Board>, mut jobs: mpsc::Receiver<
 }
 
 /// Runs the group in one transaction. If anything fails, none of it has happened.
-fn commit(connection: &mut Connection, group: &mut [Box<dyn Job>]) -> rusqlite::Result<()> {
+fn commit(
+    connection: &mut Connection,
+    renewal: &Renewal,
+    group: &mut [Box<dyn Job>],
+) -> rusqlite::Result<()> {
     if !connection.is_autocommit() {
         // A rollback that failed: without this, no transaction could ever begin again.
         connection.execute_batch("ROLLBACK")?;
@@ -91,6 +105,7 @@ fn commit(connection: &mut Connection, group: &mut [Box<dyn Job>]) -> rusqlite::
     for job in group {
         job.run(&transaction)?;
     }
+    renewal.renew(&transaction)?;
     transaction.commit()
 }
 

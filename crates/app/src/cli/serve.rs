@@ -136,9 +136,19 @@ struct LimitArgs {
         value_name = "SIZE",
         env = "PETSTORE_MAX_BODY",
         default_value = "64KiB",
-        value_parser = values::size
+        value_parser = values::body_size
     )]
     max_body: usize,
+
+    /// Memory for encoded pages, which are sent again while the catalogue does not change.
+    #[arg(
+        long,
+        value_name = "SIZE",
+        env = "PETSTORE_KEPT_PAGES",
+        default_value = "16MiB",
+        value_parser = values::memory
+    )]
+    kept_pages: usize,
 
     /// From the signal to stop until open connections are cut off.
     #[arg(
@@ -203,6 +213,7 @@ impl LimitArgs {
             write_timeout,
             request_timeout,
             max_body,
+            kept_pages,
             shutdown_grace,
         } = *self;
         Limits {
@@ -212,6 +223,7 @@ impl LimitArgs {
             request_timeout,
             max_connections,
             max_body,
+            kept_pages,
             shutdown_grace,
         }
     }

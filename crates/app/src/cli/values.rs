@@ -44,15 +44,24 @@ fn duration(
     if allowed.contains(&duration) { Ok(duration) } else { Err(outside()) }
 }
 
-/// A size in bytes: 1 B to 16 MiB.
-pub(super) fn size(text: &str) -> Result<usize, String> {
-    const MOST: u64 = 16 * bytesize::MIB;
-    let ByteSize(bytes) =
-        text.parse().map_err(|_| "a size is written like 64KiB or 65536".to_owned())?;
-    usize::try_from(bytes)
-        .ok()
-        .filter(|_| (1..=MOST).contains(&bytes))
-        .ok_or_else(|| "the size must be 1B to 16MiB".to_owned())
+/// The size of a request body: 1 B to 16 MiB.
+pub(super) fn body_size(text: &str) -> Result<usize, String> {
+    size(text)
+        .filter(|size| (1..=16 * bytesize::MIB).contains(size))
+        .and_then(|size| usize::try_from(size).ok())
+        .ok_or_else(|| "the size must be 1B to 16MiB, written like 64KiB or 65536".to_owned())
+}
+
+/// An amount of memory that may be used: up to 64 GiB.
+pub(super) fn memory(text: &str) -> Result<usize, String> {
+    size(text)
+        .filter(|size| *size <= 64 * bytesize::GIB)
+        .and_then(|size| usize::try_from(size).ok())
+        .ok_or_else(|| "the size must be 0 to 64GiB, written like 16MiB or 16777216".to_owned())
+}
+
+fn size(text: &str) -> Option<u64> {
+    text.parse().ok().map(|ByteSize(bytes)| bytes)
 }
 
 /// A number of connections: 1 to 1 000 000.

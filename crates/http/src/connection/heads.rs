@@ -5,6 +5,8 @@
 //! other of the two (RFC 9112, section 6.3). This record keeps the bytes of the heads that hyper
 //! has not handed over yet, and little else: bodies are passed over by their announced length.
 
+use memchr::memchr_iter;
+
 /// Beyond this many bytes of heads and bodies not yet handed over, the record is given up. hyper
 /// refuses a head long before, so only a client that pipelines a lot gets here.
 const MAX_RECORD: usize = 4 * super::MAX_HEAD as usize;
@@ -99,8 +101,8 @@ impl Heads {
 fn end_of_head(bytes: &[u8]) -> Option<usize> {
     let start = bytes.iter().position(|byte| !b"\r\n".contains(byte))?;
     let mut line = start;
-    while let Some(length) = bytes[line..].iter().position(|byte| *byte == b'\n') {
-        let next = line + length + 1;
+    for end in memchr_iter(b'\n', &bytes[start..]) {
+        let next = start + end + 1;
         if matches!(&bytes[line..next], b"\n" | b"\r\n") {
             return Some(next);
         }

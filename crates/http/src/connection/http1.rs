@@ -11,13 +11,14 @@ use hyper::{
     server::conn::http1::{Builder, Connection},
     service::{HttpService, service_fn},
 };
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 use super::{
     MAX_HEAD,
     drain::Drain,
     heads::BodyEnd,
+    idle_timer::IdleTimer,
     transport::{SharedHeads, Transport},
 };
 use crate::{
@@ -35,7 +36,7 @@ pub(super) async fn serve(stream: TcpStream, state: Arc<State>, drain: Drain) {
     let transport = Transport::new(stream, limits.write_timeout).noting_heads(heads.clone());
     let service = service_fn(|request| respond(&state, &heads, request));
     let mut connection = Builder::new()
-        .timer(TokioTimer::new())
+        .timer(IdleTimer::default())
         .header_read_timeout(limits.header_timeout)
         .max_header_size(MAX_HEAD as usize)
         .max_buf_size(MAX_HEAD as usize)

@@ -11,18 +11,20 @@ use petstore_domain::{ApiKey, AttemptRecord, NewPet, Pet, Restore, RestoreError,
 use rusqlite::Connection;
 
 use super::{Broken, Dedicated};
-use crate::{board::Board, error::Failure};
+use crate::{board::Board, error::Failure, version::Renewal};
 
 /// An open write transaction. Dropping it closes the connection, which rolls it back.
 pub(super) struct Transaction {
     dedicated: Dedicated,
+    renewal: Renewal,
     board: Arc<Board>,
 }
 
 impl Transaction {
-    pub(super) fn begin(dedicated: Dedicated, board: Arc<Board>) -> Result<Self, Broken> {
+    pub(super) fn begin(mut dedicated: Dedicated, board: Arc<Board>) -> Result<Self, Broken> {
+        let renewal = Renewal::of(&mut dedicated.connection)?;
         dedicated.connection.execute_batch("BEGIN IMMEDIATE")?;
-        Ok(Self { dedicated, board })
+        Ok(Self { dedicated, renewal, board })
     }
 
     fn write<T>(
@@ -57,7 +59,9 @@ impl Restore for Transaction {
     }
 
     async fn commit(self: Box<Self>) -> Result<(), Unavailable> {
-        self.dedicated.connection.execute_batch("COMMIT").map_err(Unavailable::new)?;
+        let connection = &self.dedicated.connection;
+        self.renewal.renew(connection).map_err(Unavailable::new)?;
+        connection.execute_batch("COMMIT").map_err(Unavailable::new)?;
         self.board.renew();
         Ok(())
     }

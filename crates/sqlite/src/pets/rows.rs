@@ -1,19 +1,26 @@
 //! Rows of the table `pet`.
 
 use petstore_domain::{
-    CategoryId, Corruption, NewPet, Pet, PetId, PetName, PetPage, PetQuery, PetStatus,
+    CategoryId, Corruption, NewPet, Pet, PetId, PetName, PetPage, PetQuery, PetStatus, Versioned,
 };
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, Row, params};
 
-use crate::error::{Failure, corruption};
+use crate::{
+    error::{Failure, corruption},
+    version,
+};
 
 pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
-pub(crate) const FIND: &str = "SELECT id, name, category_id, status FROM pet WHERE id = ?1";
-pub(crate) const PAGE: &str = "SELECT id, name, category_id, status FROM pet \
+/// The mark stands beside each row, so it is of the very state that the row was read from.
+pub(crate) const FIND: &str = "SELECT id, name, category_id, status, \
+     (SELECT version FROM catalogue WHERE only = 1) FROM pet WHERE id = ?1";
+pub(crate) const PAGE: &str = "SELECT id, name, category_id, status, \
+     (SELECT version FROM catalogue WHERE only = 1) FROM pet \
      WHERE id > ?1 ORDER BY id LIMIT ?2";
 /// The index is named so that no statistics (`ANALYZE`) ever talk the planner into reading every
 /// animal for the few of one status.
-pub(crate) const PAGE_OF_STATUS: &str = "SELECT id, name, category_id, status FROM pet \
+pub(crate) const PAGE_OF_STATUS: &str = "SELECT id, name, category_id, status, \
+     (SELECT version FROM catalogue WHERE only = 1) FROM pet \
      INDEXED BY pet_by_status WHERE status = ?3 AND id > ?1 ORDER BY id LIMIT ?2";
 
 pub(super) fn insert(connection: &Connection, pet: NewPet) -> rusqlite::Result<Pet> {
@@ -29,16 +36,33 @@ pub(super) fn insert(connection: &Connection, pet: NewPet) -> rusqlite::Result<P
 pub(crate) fn find<E: From<Corruption>>(
     connection: &Connection,
     id: PetId,
-) -> Result<Option<Pet>, Failure<E>> {
+) -> Result<Option<Versioned<Pet>>, Failure<E>> {
     let mut statement = connection.prepare_cached(FIND)?;
-    let found = statement.query_row([id.0], |row| Ok(pet(row))).optional()?;
-    Ok(found.transpose()?)
+    let mut rows = statement.query([id.0])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some(Versioned { value: pet(row)?, version: Some(version::of(row, MARK)?) }))
 }
 
+/// A page and its mark.
 pub(super) fn page<E: From<Corruption>>(
     connection: &Connection,
     query: &PetQuery,
-) -> Result<PetPage, Failure<E>> {
+) -> Result<Versioned<PetPage>, Failure<E>> {
+    if let Some(page) = page_with_rows(connection, query)? {
+        return Ok(page);
+    }
+    // No row has told the mark, and read by itself it might be of a later state.
+    version::in_snapshot(connection, |version| {
+        let empty = || Versioned { value: PetPage::default(), version: Some(version) };
+        Ok(page_with_rows(connection, query)?.unwrap_or_else(empty))
+    })
+}
+
+/// A page and its mark; `None` if no animal is on it.
+fn page_with_rows<E: From<Corruption>>(
+    connection: &Connection,
+    query: &PetQuery,
+) -> Result<Option<Versioned<PetPage>>, Failure<E>> {
     let after = query.after.map_or(i64::MIN, |id| id.0);
     let limit = query.limit.get();
     let one_more = i64::from(limit) + 1;
@@ -47,15 +71,21 @@ pub(super) fn page<E: From<Corruption>>(
         None => statement.query(params![after, one_more])?,
         Some(status) => statement.query(params![after, one_more, status.as_str()])?,
     };
+    let Some(first) = rows.next()? else { return Ok(None) };
+    let version = Some(version::of(first, MARK)?);
     let mut pets = Vec::with_capacity(limit.into());
+    pets.push(pet(first)?);
     while let Some(row) = rows.next()? {
         if pets.len() == usize::from(limit) {
-            return Ok(PetPage { pets, more: true });
+            return Ok(Some(Versioned { value: PetPage { pets, more: true }, version }));
         }
         pets.push(pet(row)?);
     }
-    Ok(PetPage { pets, more: false })
+    Ok(Some(Versioned { value: PetPage { pets, more: false }, version }))
 }
+
+/// Where [`FIND`] and the pages have the mark.
+const MARK: usize = 4;
 
 /// The animal of a row, through the doors of the domain.
 pub(crate) fn pet(row: &Row<'_>) -> Result<Pet, Corruption> {

@@ -1,29 +1,9 @@
-//! A mark and what was read under it are of one moment.
+//! Reads and the mark of what they saw.
 
-use petstore_domain::{CatalogueVersion, PetId, ReadError};
+use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, Timestamp};
 
 use super::{Place, add};
-use crate::{pets::rows, version};
-
-#[tokio::test]
-async fn what_is_committed_between_the_mark_and_the_data_shows_in_neither() {
-    let place = Place::new();
-    let store = place.open();
-    let pet = add(&store).await;
-    let mark = || store.board.mark().unwrap();
-    let before = mark();
-    let raw = place.raw();
-    let read = store.readers.read::<_, ReadError>(|connection| {
-        version::versioned(connection, |connection| {
-            raw.execute("UPDATE pet SET name = 'Bello'", []).unwrap();
-            Ok(connection.query_row(rows::FIND, [pet.id.0], |row| row.get::<_, String>("name"))?)
-        })
-    });
-    let read = read.unwrap();
-    assert_eq!((read.value.as_str(), read.version), ("Rex", Some(before)));
-    store.board.renew();
-    assert_ne!(mark(), before);
-}
+use crate::version;
 
 #[tokio::test]
 async fn a_read_leaves_no_transaction_open() {
@@ -31,12 +11,8 @@ async fn a_read_leaves_no_transaction_open() {
     let store = place.open();
     add(&store).await;
     for id in [1, 2] {
-        let read = store.readers.read::<_, ReadError>(|connection| {
-            version::versioned(connection, |connection| {
-                rows::find::<ReadError>(connection, PetId(id))
-            })
-        });
-        read.unwrap();
+        store.find(PetId(id)).await.unwrap();
+        store.list(PetQuery { limit: PageLimit::MIN, ..PetQuery::default() }).await.unwrap();
         // An open one would hold this up for good.
         let busy: i64 =
             place.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).unwrap();
@@ -57,4 +33,30 @@ async fn the_board_shows_nothing_while_it_cannot_look_and_recovers() {
     store.board.renew();
     let stored: [u8; 16] = raw.query_row(version::SELECT, [], |row| row.get(0)).unwrap();
     assert_eq!(store.board.mark(), Some(CatalogueVersion(u128::from_be_bytes(stored))));
+}
+
+#[tokio::test]
+async fn a_page_without_animals_has_the_mark_of_its_state() {
+    let place = Place::new();
+    let store = place.open();
+    let empty = store.list(PetQuery::default()).await.unwrap();
+    assert_eq!((empty.value.pets.len(), empty.version), (0, store.version()));
+    add(&store).await;
+    let behind = PetQuery { after: Some(PetId(1)), ..PetQuery::default() };
+    let later = store.list(behind).await.unwrap();
+    assert_eq!((later.value.pets.len(), later.version), (0, store.version()));
+    assert_ne!(later.version, empty.version);
+}
+
+#[tokio::test]
+async fn a_transaction_without_a_change_of_animals_leaves_the_mark() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store).await;
+    let before = store.version();
+    store.forget_attempts(Timestamp(i64::MAX), 10).await.unwrap();
+    store.board.renew();
+    assert_eq!(store.version(), before);
+    add(&store).await;
+    assert_ne!(store.version(), before);
 }

@@ -22,7 +22,9 @@ pub(super) fn restore(connection: &Connection, pets: &[Pet]) -> Result<u64, Fail
         let status = status.map(PetStatus::as_str);
         if statement.execute(params![id.0, name.as_str(), category_id.0, status])? == 1 {
             added += 1;
-        } else if find::<RestoreError>(connection, *id)?.as_ref() != Some(pet) {
+        } else if find::<RestoreError>(connection, *id)?.map(|there| there.value).as_ref()
+            != Some(pet)
+        {
             return Err(conflict(format_args!("animal {id}")));
         }
     }
