@@ -25,6 +25,7 @@ mod http1;
 mod http2;
 mod idempotency;
 mod judgement;
+mod kept_pages;
 mod key_store;
 mod keys;
 mod list;

@@ -1,5 +1,7 @@
 //! Entity tags and conditional requests (RFC 9110, sections 8.8.3 and 13.1.2).
 
+use std::fmt::Write;
+
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::{
     HeaderMap,
@@ -12,6 +14,9 @@ use sha2::{Digest, Sha256};
 /// catalogue has other bytes, and so other tags.
 const ENCODING: char = '1';
 
+/// About as much as a tag takes, in bytes.
+const TYPICAL_TAG: usize = 64;
+
 /// What a tag stands for, besides the state of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Subject {
@@ -22,14 +27,19 @@ pub(crate) enum Subject {
 /// The tag of `subject` in one state of the catalogue. It is known without a query, so a request
 /// that names it costs none.
 pub(crate) fn tag_of_state(version: CatalogueVersion, subject: Subject) -> HeaderValue {
-    let mark = URL_SAFE_NO_PAD.encode(version.0.to_be_bytes());
-    let text = match subject {
+    let mut text = String::with_capacity(TYPICAL_TAG);
+    text.push('"');
+    text.push(ENCODING);
+    text.push('.');
+    URL_SAFE_NO_PAD.encode_string(version.0.to_be_bytes(), &mut text);
+    // Writing to a string never fails.
+    let _ = match subject {
         Subject::Page(PetQuery { limit, status, after }) => {
             let status = status.map_or("", |status| status.as_str());
             let after = after.map(|id| id.to_string()).unwrap_or_default();
-            format!("\"{ENCODING}.{mark}.{}.{status}.{after}\"", limit.get())
+            write!(text, ".{}.{status}.{after}\"", limit.get())
         }
-        Subject::Pet(id) => format!("\"{ENCODING}.{mark}.{id}\""),
+        Subject::Pet(id) => write!(text, ".{id}\""),
     };
     header_value(text)
 }

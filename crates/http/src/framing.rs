@@ -39,10 +39,26 @@ fn host_fault(head: &request::Parts) -> Option<&'static str> {
     match (hosts.next(), hosts.next()) {
         (Some(_), Some(_)) => Some("there must be one Host header, not several"),
         (None, _) if head.version == Version::HTTP_11 => Some("the Host header is required"),
-        (Some(host), None) if !host.is_empty() && Authority::try_from(host.as_bytes()).is_err() => {
+        (Some(host), None) if !is_host(host.as_bytes()) => {
             Some("the Host header must be a host and, if need be, a port")
         }
         _ => None,
+    }
+}
+
+/// An empty one stands for a target without an authority (RFC 9110, section 7.2).
+fn is_host(host: &[u8]) -> bool {
+    host.is_empty() || is_plain_host(host) || Authority::try_from(host).is_ok()
+}
+
+/// Whether it is a name or an IPv4 address, and maybe a port: most are, and need no parser.
+fn is_plain_host(host: &[u8]) -> bool {
+    let name = host.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b".-".contains(byte));
+    match host.split_at(name.count()) {
+        ([], _) => false,
+        (_, []) => true,
+        (_, [b':', port @ ..]) => !port.is_empty() && port.iter().all(u8::is_ascii_digit),
+        _ => false,
     }
 }
 

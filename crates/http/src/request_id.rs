@@ -15,16 +15,20 @@ pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 /// The longest identifier taken from a client, in characters.
 const MAX_CHARS: usize = 128;
 
+/// Hexadecimal digits of a 64-bit number.
+const DIGITS: usize = 16;
+
 /// Makes request ids: 16 hexadecimal digits drawn once for each process, 16 that count.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
-    process: u64,
+    process: [u8; DIGITS],
     next: AtomicU64,
 }
 
 impl RequestIds {
     pub(crate) fn new() -> Self {
-        Self { process: RandomState::new().hash_one("petstore"), next: AtomicU64::new(0) }
+        let process = hexadecimal(RandomState::new().hash_one("petstore"));
+        Self { process, next: AtomicU64::new(0) }
     }
 
     /// The id that the client sent, if it sent one of 1 to 128 visible ASCII characters; else a
@@ -38,9 +42,9 @@ impl RequestIds {
     }
 
     fn make(&self) -> HeaderValue {
-        let mut text = [0; 32];
-        write_hex(&mut text[..16], self.process);
-        write_hex(&mut text[16..], self.next.fetch_add(1, Ordering::Relaxed));
+        let mut text = [0; 2 * DIGITS];
+        text[..DIGITS].copy_from_slice(&self.process);
+        text[DIGITS..].copy_from_slice(&hexadecimal(self.next.fetch_add(1, Ordering::Relaxed)));
         HeaderValue::from_bytes(&text).unwrap_or(HeaderValue::from_static("-"))
     }
 }
@@ -49,11 +53,13 @@ fn is_acceptable(id: &[u8]) -> bool {
     (1..=MAX_CHARS).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }
 
-fn write_hex(place: &mut [u8], mut number: u64) {
-    for digit in place.iter_mut().rev() {
-        *digit = b"0123456789abcdef"[(number % 16) as usize];
-        number /= 16;
+fn hexadecimal(mut number: u64) -> [u8; DIGITS] {
+    let mut digits = [0; DIGITS];
+    for digit in digits.iter_mut().rev() {
+        *digit = b"0123456789abcdef"[(number & 15) as usize];
+        number >>= 4;
     }
+    digits
 }
 
 #[cfg(test)]

@@ -1,18 +1,25 @@
 //! Writes: one thread, one connection, group commit.
 
+mod answers;
 mod job;
 
 use std::{
-    io,
+    io, mem,
     sync::Arc,
     thread::{self, JoinHandle},
 };
 
 use petstore_domain::Unavailable;
 use rusqlite::{Connection, TransactionBehavior};
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot},
+};
 
-use self::job::{Job, Task};
+use self::{
+    answers::Answers,
+    job::{Job, Task},
+};
 use crate::{
     board::Board,
     error::{Failure, WriteFailure},
@@ -41,9 +48,10 @@ impl Writer {
         board: Arc<Board>,
     ) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(QUEUE);
+        let runtime = Handle::try_current().ok();
         let thread = thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || run(connection, &renewal, &board, jobs))?;
+            .spawn(move || run(connection, &renewal, &board, jobs, runtime.as_ref()))?;
         Ok(Self { queue, _thread: JoinOnDrop(Some(thread)) })
     }
 
@@ -80,14 +88,13 @@ fn run(
     renewal: &Renewal,
     board: &Board,
     mut jobs: mpsc::Receiver<Box<dyn Job>>,
+    runtime: Option<&Handle>,
 ) {
     let mut group = Vec::new();
     while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
         let outcome = commit(&mut connection, renewal, &mut group).map_err(Arc::new);
         board.renew();
-        for job in group.drain(..) {
-            job.answer(outcome.clone());
-        }
+        Answers::of(mem::take(&mut group), outcome).give(runtime);
     }
 }
 

@@ -107,8 +107,9 @@ fn name(row: &Row<'_>) -> Result<PetName, String> {
 }
 
 fn status(row: &Row<'_>) -> Result<Option<PetStatus>, String> {
-    let text: Option<String> = row.get(3).map_err(|error| error.to_string())?;
-    text.map(|text| PetStatus::parse(&text)).transpose().map_err(|error| error.to_string())
+    let value = row.get_ref(3).map_err(|error| error.to_string())?;
+    let text = value.as_str_or_null().map_err(|error| error.to_string())?;
+    text.map(PetStatus::parse).transpose().map_err(|error| error.to_string())
 }
 
 fn broken(id: PetId, field: &str, rule: &str) -> Corruption {

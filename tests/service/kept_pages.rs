@@ -1,0 +1,123 @@
+//! Pages that are sent again are never older than what was acknowledged.
+
+use std::{
+    sync::atomic::{AtomicBool, AtomicI64, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::support::{
+    catalogue::{add, id_of, pet, pet_with_status, pets},
+    client::Client,
+    server::{Launch, Server},
+    store::Store,
+};
+
+const WRITERS: usize = 2;
+const READERS: usize = 3;
+/// Of each writer: together they stay on one page.
+const ADDITIONS: usize = 45;
+
+#[test]
+fn no_page_is_older_than_an_addition_acknowledged_before_it_was_asked_for() {
+    let (_store, server) = Server::fresh();
+    let newest = AtomicI64::new(0);
+    let writing = AtomicBool::new(true);
+    thread::scope(|scope| {
+        let readers: Vec<_> = (0..READERS)
+            .map(|_| scope.spawn(|| read_while(&server.client(), &newest, &writing)))
+            .collect();
+        let writers: Vec<_> =
+            (0..WRITERS).map(|_| scope.spawn(|| write(&server.client(), &newest))).collect();
+        for writer in writers {
+            writer.join().unwrap();
+        }
+        writing.store(false, Ordering::SeqCst);
+        for reader in readers {
+            assert!(reader.join().unwrap() > ADDITIONS, "too few reads to be a race");
+        }
+    });
+}
+
+fn write(client: &Client, newest: &AtomicI64) {
+    for n in 0..ADDITIONS {
+        let id = id_of(&add(client, &pet(&format!("n{n}"))));
+        newest.fetch_max(id, Ordering::SeqCst);
+        // What was just acknowledged to this caller is on the very next page it asks for.
+        assert!(last_on_page(client) >= id, "animal {id} is not on the page after it");
+    }
+}
+
+fn read_while(client: &Client, newest: &AtomicI64, writing: &AtomicBool) -> usize {
+    let mut reads = 0;
+    while writing.load(Ordering::SeqCst) {
+        let acknowledged = newest.load(Ordering::SeqCst);
+        let last = last_on_page(client);
+        assert!(last >= acknowledged, "{last} is the last on a page after {acknowledged}");
+        reads += 1;
+    }
+    reads
+}
+
+/// The newest animal on the one page that everybody asks for; 0 if it is empty.
+fn last_on_page(client: &Client) -> i64 {
+    let page = pets(&client.get("/v1/pets?limit=100").send().is(200));
+    page.last().map_or(0, id_of)
+}
+
+#[test]
+fn what_another_process_adds_shows_soon_on_a_page_that_was_sent_before() {
+    let store = Store::lasting();
+    let (one, other) = (Launch::on(&store).start(), Launch::on(&store).start());
+    let (here, there) = (one.client(), other.client());
+    for n in 0..10 {
+        let before = last_on_page(&here);
+        let id = id_of(&add(&there, &pet(&format!("n{n}"))));
+        let added = Instant::now();
+        while last_on_page(&here) < id {
+            // 100 ms are promised; the rest is for a machine with much else to do.
+            let waited = added.elapsed();
+            assert!(waited < Duration::from_secs(2), "{waited:?} after {id}: {before}");
+        }
+    }
+}
+
+#[test]
+fn whatever_memory_there_is_for_pages_the_answers_are_the_same() {
+    for memory in ["0", "1KiB", "16MiB"] {
+        let store = Store::fresh();
+        let server = Launch::on(&store).flag("--kept-pages", memory).start();
+        let client = server.client();
+        for n in 0..30 {
+            add(&client, &pet_with_status(&format!("n{n}"), "sold"));
+        }
+        for target in ["/v1/pets", "/v1/pets?limit=7&status=sold", "/v1/pets?status=pending"] {
+            let first = Sent::on(&client, target);
+            for _ in 0..3 {
+                assert_eq!(Sent::on(&client, target), first, "{memory}");
+            }
+            add(&client, &pet_with_status("one more", "pending"));
+            let later = Sent::on(&client, target);
+            assert_ne!(later.tag, first.tag, "{memory}");
+            assert_eq!(later.text == first.text, !target.ends_with("pending"), "{memory}");
+            assert_eq!(later.next, first.next, "{memory}");
+        }
+    }
+}
+
+/// What is kept of a page.
+#[derive(Debug, PartialEq)]
+struct Sent {
+    text: String,
+    tag: String,
+    next: Option<String>,
+}
+
+impl Sent {
+    #[track_caller]
+    fn on(client: &Client, target: &str) -> Self {
+        let page = client.get(target).send().is(200);
+        let (text, tag) = (page.text().to_owned(), page.must("etag").to_owned());
+        Self { text, tag, next: page.link("next") }
+    }
+}
