@@ -5,7 +5,7 @@ use hyper::{
     HeaderMap, StatusCode,
     header::{ETAG, HeaderValue},
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     conditional::{IfNoneMatch, tag_of_content},
@@ -23,20 +23,22 @@ const SERVERS: &str = r#"  "servers": [{ "url": "/v1", "description": "This serv
 /// `settings` name them, else the base path on whatever server it was read from.
 #[must_use]
 pub fn openapi_document(settings: &Settings) -> String {
-    SOURCE.replacen(SERVERS, &format!("  \"servers\": {},", servers(settings)), 1)
+    SOURCE.replacen(SERVERS, &format!("  \"servers\": [{}],", servers(settings)), 1)
 }
 
-fn servers(settings: &Settings) -> Value {
+/// The servers, written as the rest of the document is.
+fn servers(settings: &Settings) -> String {
     let named = [(&settings.public_url, "Production"), (&settings.staging_url, "Staging")];
-    let mut servers: Vec<Value> = named
-        .into_iter()
-        .filter_map(|(url, name)| Some(json!({ "url": url.as_ref()?, "description": name })))
-        .collect();
+    let mut servers: Vec<String> =
+        named.into_iter().filter_map(|(url, name)| Some(server(url.as_ref()?, name))).collect();
     if servers.is_empty() {
-        let here = settings.environment.as_deref().unwrap_or("This server");
-        servers.push(json!({ "url": BASE_PATH, "description": here }));
+        servers.push(server(BASE_PATH, settings.environment.as_deref().unwrap_or("This server")));
     }
-    servers.into()
+    servers.join(", ")
+}
+
+fn server(url: &str, name: &str) -> String {
+    format!("{{ \"url\": {}, \"description\": {} }}", json!(url), json!(name))
 }
 
 /// The document as it is served.
@@ -119,6 +121,7 @@ mod tests {
         assert_eq!(SOURCE.matches(SERVERS).count(), 1);
         let here = |name: &str| json!([{ "url": "/v1", "description": name }]);
         assert_eq!(parsed(&Settings::default())["servers"], here("This server"));
+        assert_eq!(openapi_document(&Settings::default()), SOURCE);
         let environment = Some("blue \"green\"".to_owned());
         let named = Settings { environment, ..Settings::default() };
         assert_eq!(parsed(&named)["servers"], here("blue \"green\""));
