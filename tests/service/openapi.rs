@@ -3,6 +3,7 @@
 mod agreement;
 mod answers;
 mod bodies;
+mod codes;
 mod document;
 mod elsewhere;
 mod examples;

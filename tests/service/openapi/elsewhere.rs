@@ -1,9 +1,7 @@
 //! What the document says of requests that are no operation.
 
-use std::collections::BTreeSet;
-
 use super::document::Document;
-use crate::support::{answer::Answer, rules, shared};
+use crate::support::{answer::Answer, shared};
 
 #[track_caller]
 fn is_as_described(document: &Document, answer: &Answer) {
@@ -34,37 +32,5 @@ fn another_method_or_address_is_answered_as_described() {
                 assert_eq!(refusal.json(), example(405));
             }
         }
-    }
-}
-
-#[test]
-fn the_codes_of_the_document_are_those_of_its_examples() {
-    let document = Document::of(&shared::server().client());
-    let codes = &document.at("/components/schemas/Error/properties/code")["enum"];
-    let codes: BTreeSet<_> =
-        codes.as_array().unwrap().iter().filter_map(|code| code.as_str()).collect();
-    let mut shown = BTreeSet::new();
-    let mut note = |response| {
-        for (name, example) in document.examples(response) {
-            let Some(code) = example["code"].as_str() else { continue };
-            let row = rules::CODES.iter().find(|(_, known)| *known == code);
-            assert_eq!(
-                row.map(|(status, _)| u64::from(*status)),
-                example["status"].as_u64(),
-                "{name}"
-            );
-            shown.insert(code);
-        }
-    };
-    for (operation, status) in document.statuses() {
-        note(document.response(&operation, status).unwrap());
-    }
-    document.at("/x-other-responses/responses").as_object().unwrap().values().for_each(&mut note);
-    assert_eq!(codes, shown);
-    let table = document.at("/components/schemas/Error/properties/code")["description"].as_str();
-    for code in codes {
-        let row = rules::CODES.iter().find(|(_, known)| *known == code).unwrap();
-        let line = format!("\n| {} | `{code}` | ", row.0);
-        assert!(table.unwrap().contains(&line), "{line}");
     }
 }
