@@ -76,14 +76,19 @@ fn of_any((id, method, target): (&'static str, &'static str, &'static str)) -> [
     ]
 }
 
-/// A well-formed request to the calm server.
+/// A well-formed request to the calm server, which answers it alike in either version of HTTP.
 fn plain(
     operation: &'static str,
     status: u16,
     example: impl Into<Option<&'static str>>,
     call: fn(&Client) -> Call,
 ) -> Scenario {
-    scenario(operation, status, example, move |stage| call(&stage.client()).send())
+    scenario(operation, status, example, move |stage| {
+        let [answer, other] = [stage.calm.client(), stage.calm.http2()].map(|c| call(&c).send());
+        assert_eq!(answer.lasting_headers(), other.lasting_headers());
+        assert_eq!((answer.status, &answer.body), (other.status, &other.body));
+        answer
+    })
 }
 
 fn list() -> [Scenario; 7] {
