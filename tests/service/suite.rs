@@ -23,6 +23,7 @@ mod list;
 mod logs;
 mod media_type;
 mod open_pages;
+mod openapi;
 mod orders;
 mod query;
 mod request_id;

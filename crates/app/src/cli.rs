@@ -4,6 +4,7 @@ mod conformance;
 mod keys;
 mod listen_address;
 mod moving;
+mod openapi;
 mod refusal;
 mod serve;
 mod service_url;
@@ -21,6 +22,7 @@ pub(crate) use self::{
     keys::{KeysCommand, RevokeTarget},
     listen_address::ListenAddress,
     moving::{BothStores, ExportArgs, FileArg, Format, ImportArgs, StoreCommand},
+    openapi::DeploymentArgs,
     serve::{LogFormat, ServeArgs},
 };
 use crate::{
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Import(ImportArgs),
     /// Check the storage contract on throw-away stores of the same kind as URL.
     Conformance(ConformanceArgs),
+    /// Print the OpenAPI document of a deployment.
+    Openapi(DeploymentArgs),
 }
 
 /// Reads the arguments and the environment.

@@ -30,8 +30,8 @@ use std::{ffi::OsString, process::ExitCode, time::Duration};
 use tokio::runtime::Runtime;
 
 use crate::{
-    cli::Command,
-    console::{Console, Output},
+    cli::{Command, DeploymentArgs},
+    console::{Console, Output, stdout_failed},
     failure::Failure,
 };
 
@@ -64,7 +64,13 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::Export(args) => on_runtime(export::run(args)),
         Command::Import(args) => on_runtime(import::run(args)),
         Command::Conformance(args) => on_runtime(conformance::run(args)),
+        Command::Openapi(args) => openapi(&args),
     }
+}
+
+fn openapi(args: &DeploymentArgs) -> Result<(), Failure> {
+    let document = petstore_http::openapi_document(&args.settings());
+    Console.answer(&document).map_err(|error| stdout_failed(&error))
 }
 
 fn on_runtime(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {

@@ -13,7 +13,8 @@ use crate::{
     wire,
 };
 
-/// The machine-readable `code` of an error body. Each is documented in `docs/INTERFACE.md`.
+/// The machine-readable `code` of an error body. Each is documented in `docs/INTERFACE.md` and in
+/// `docs/openapi.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ErrorCode {
     InvalidRequest,

@@ -40,7 +40,7 @@ where
         let (route, _) = target.ok_or_else(ApiError::route_not_found)?;
         let operation = operation(route, &head.method)?;
         body::require_fitting(&head.headers, state.settings.limits.max_body)?;
-        open_pages::answer(state, operation).await
+        open_pages::answer(state, head, operation).await
     }
 }
 

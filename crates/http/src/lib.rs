@@ -34,5 +34,6 @@ mod settings;
 mod state;
 mod wire;
 
+pub use openapi::openapi_document;
 pub use server::{Drained, Ports, Server};
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings};

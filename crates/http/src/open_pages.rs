@@ -3,6 +3,7 @@
 use hyper::{
     StatusCode,
     header::{CONTENT_SECURITY_POLICY, HeaderValue, LOCATION},
+    http::request::Parts,
 };
 use petstore_domain::{PageLimit, PetQuery};
 
@@ -19,11 +20,15 @@ const DOCS_POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'");
 
 /// The answer of an open page.
-pub(crate) async fn answer(state: &State, operation: Operation) -> Result<Response, ApiError> {
+pub(crate) async fn answer(
+    state: &State,
+    head: &Parts,
+    operation: Operation,
+) -> Result<Response, ApiError> {
     match operation {
         Operation::Home => Ok(home()),
         Operation::Docs => Ok(docs()),
-        Operation::OpenApi => Ok(response::json(StatusCode::OK, state.openapi.clone())),
+        Operation::OpenApi => Ok(state.openapi.answer(&head.headers)),
         Operation::Livez => Ok(response::json(StatusCode::OK, r#"{"status":"live"}"#)),
         Operation::Readyz => readyz(state).await,
         Operation::ListPets | Operation::CreatePet | Operation::GetPet | Operation::ListOrders => {

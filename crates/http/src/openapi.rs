@@ -1,38 +1,81 @@
-//! The OpenAPI document of this deployment.
+//! The OpenAPI document of this deployment: `docs/openapi.json`, with its servers filled in.
 
 use bytes::Bytes;
-use serde_json::{Value, json};
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{ETAG, HeaderValue},
+};
+use serde_json::json;
 
-use crate::{route::BASE_PATH, settings::Settings};
+use crate::{
+    conditional::{IfNoneMatch, tag_of_content},
+    response::{self, Response},
+    route::BASE_PATH,
+    settings::Settings,
+};
 
-/// The document in the repository with the servers of `settings` filled in.
-pub(crate) fn document(settings: &Settings) -> Bytes {
-    let source = include_str!("openapi.json");
-    let Ok(mut document) = serde_json::from_str::<Value>(source) else {
-        return Bytes::from_static(source.as_bytes()); // A test holds it to be JSON.
-    };
-    document["servers"] = servers(settings);
-    document.to_string().into()
+/// The document as it is in the repository.
+const SOURCE: &str = include_str!("../../../docs/openapi.json");
+/// The one line of it that depends on the deployment.
+const SERVERS: &str = r#"  "servers": [{ "url": "/v1", "description": "This server" }],"#;
+
+/// The OpenAPI document of a deployment: its servers are production and staging as far as
+/// `settings` name them, else the base path on whatever server it was read from.
+#[must_use]
+pub fn openapi_document(settings: &Settings) -> String {
+    SOURCE.replacen(SERVERS, &format!("  \"servers\": [{}],", servers(settings)), 1)
 }
 
-fn servers(settings: &Settings) -> Value {
+/// The servers, written as the rest of the document is.
+fn servers(settings: &Settings) -> String {
     let named = [(&settings.public_url, "Production"), (&settings.staging_url, "Staging")];
-    let mut servers: Vec<Value> = named
-        .into_iter()
-        .filter_map(|(url, name)| Some(json!({ "url": url.as_ref()?, "description": name })))
-        .collect();
+    let mut servers: Vec<String> =
+        named.into_iter().filter_map(|(url, name)| Some(server(url.as_ref()?, name))).collect();
     if servers.is_empty() {
-        let here = settings.environment.as_deref().unwrap_or("This server");
-        servers.push(json!({ "url": BASE_PATH, "description": here }));
+        servers.push(server(BASE_PATH, settings.environment.as_deref().unwrap_or("This server")));
     }
-    servers.into()
+    servers.join(", ")
+}
+
+fn server(url: &str, name: &str) -> String {
+    format!("{{ \"url\": {}, \"description\": {} }}", json!(url), json!(name))
+}
+
+/// The document as it is served.
+#[derive(Debug)]
+pub(crate) struct Document {
+    text: Bytes,
+    tag: HeaderValue,
+}
+
+impl Document {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        let text = Bytes::from(openapi_document(settings));
+        Self { tag: tag_of_content(&text), text }
+    }
+
+    /// The document, or 304 if the client has just that.
+    pub(crate) fn answer(&self, headers: &HeaderMap) -> Response {
+        let has_it = |condition: IfNoneMatch<'_>| condition.is_any() || condition.names(&self.tag);
+        let mut response = if IfNoneMatch::of(headers).is_some_and(has_it) {
+            response::empty(StatusCode::NOT_MODIFIED)
+        } else {
+            response::json(StatusCode::OK, self.text.clone())
+        };
+        response.headers_mut().insert(ETAG, self.tag.clone());
+        response
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
+    use hyper::{
+        HeaderMap,
+        header::{ETAG, HeaderValue, IF_NONE_MATCH},
+    };
+    use serde_json::{Value, json};
 
-    use super::document;
+    use super::{Document, SERVERS, SOURCE, openapi_document};
     use crate::{
         error::ErrorCode,
         route::{BASE_PATH, ROUTES, is_under_base},
@@ -40,7 +83,7 @@ mod tests {
     };
 
     fn parsed(settings: &Settings) -> Value {
-        serde_json::from_slice(&document(settings)).unwrap()
+        serde_json::from_str(&openapi_document(settings)).unwrap()
     }
 
     #[test]
@@ -52,27 +95,62 @@ mod tests {
         for route in routes {
             let path = &route.template[BASE_PATH.len()..];
             let methods = route.allow().to_str().unwrap();
-            for method in ["GET", "POST"] {
+            for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
                 let described = !document["paths"][path][method.to_lowercase()].is_null();
                 assert_eq!(described, methods.contains(method), "{method} {path}");
             }
         }
         let codes = &document["components"]["schemas"]["Error"]["properties"]["code"]["enum"];
-        let expected: Vec<_> = ErrorCode::ALL.map(ErrorCode::as_str).into();
-        assert_eq!(codes, &serde_json::json!(expected));
+        assert_eq!(codes, &json!(ErrorCode::ALL.map(ErrorCode::as_str)));
+    }
+
+    #[test]
+    fn an_example_of_an_error_has_the_status_of_its_code() {
+        let document = parsed(&Settings::default());
+        let examples = document["components"]["examples"].as_object().unwrap();
+        assert!(examples.len() > 20);
+        for (name, example) in examples {
+            let error = &example["value"];
+            let known = ErrorCode::ALL.into_iter().find(|code| error["code"] == code.as_str());
+            assert_eq!(error["status"], known.unwrap().status().as_u16(), "{name}");
+        }
     }
 
     #[test]
     fn the_servers_are_those_of_the_deployment() {
-        assert_eq!(parsed(&Settings::default())["servers"][0]["url"], "/v1");
-        let settings = Settings {
-            public_url: Some("https://pets.example/v1".into()),
-            staging_url: Some("https://staging.pets.example/v1".into()),
-            ..Settings::default()
-        };
-        let document = parsed(&settings);
-        assert_eq!(document["servers"][0]["url"], "https://pets.example/v1");
-        assert_eq!(document["servers"][1]["description"], "Staging");
-        assert_eq!(document["servers"].as_array().unwrap().len(), 2);
+        assert_eq!(SOURCE.matches(SERVERS).count(), 1);
+        let here = |name: &str| json!([{ "url": "/v1", "description": name }]);
+        assert_eq!(parsed(&Settings::default())["servers"], here("This server"));
+        assert_eq!(openapi_document(&Settings::default()), SOURCE);
+        let environment = Some("blue \"green\"".to_owned());
+        let named = Settings { environment, ..Settings::default() };
+        assert_eq!(parsed(&named)["servers"], here("blue \"green\""));
+
+        let production = json!({ "url": "https://pets.example/v1", "description": "Production" });
+        let staging = json!({ "url": "https://staging.example/v1", "description": "Staging" });
+        let public_url = Some("https://pets.example/v1".to_owned());
+        let staging_url = Some("https://staging.example/v1".to_owned());
+        let one = Settings { public_url, ..named };
+        assert_eq!(parsed(&one)["servers"], json!([production]));
+        let both = Settings { staging_url, ..one };
+        assert_eq!(parsed(&both)["servers"], json!([production, staging]));
+        let of_both = openapi_document(&both);
+        assert_eq!(of_both.lines().count(), SOURCE.lines().count(), "only the servers differ");
+    }
+
+    #[test]
+    fn the_tag_of_the_document_is_that_of_its_bytes() {
+        let document = Document::new(&Settings::default());
+        let fresh = document.answer(&HeaderMap::new());
+        assert_eq!(fresh.status(), 200);
+        for (sent, status) in [(fresh.headers()[ETAG].to_str().unwrap(), 304), ("\"x\"", 200)] {
+            let sent = HeaderValue::from_str(sent).unwrap();
+            let answer = document.answer(&HeaderMap::from_iter([(IF_NONE_MATCH, sent)]));
+            assert_eq!(answer.status(), status);
+            assert_eq!(answer.headers()[ETAG], fresh.headers()[ETAG]);
+        }
+        let environment = Some("staging".to_owned());
+        let other = Document::new(&Settings { environment, ..Settings::default() });
+        assert_ne!(other.answer(&HeaderMap::new()).headers()[ETAG], fresh.headers()[ETAG]);
     }
 }

@@ -2,11 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
-
 use crate::{
-    access_log::LineBudget, kept_pages::KeptPages, openapi, request_id::RequestIds, server::Ports,
-    settings::Settings,
+    access_log::LineBudget, kept_pages::KeptPages, openapi::Document, request_id::RequestIds,
+    server::Ports, settings::Settings,
 };
 
 /// Shared by all connections.
@@ -19,13 +17,13 @@ pub(crate) struct State {
     pub(crate) refusal_lines: LineBudget,
     pub(crate) failure_lines: LineBudget,
     /// The OpenAPI document of this deployment.
-    pub(crate) openapi: Bytes,
+    pub(crate) openapi: Document,
     draining: AtomicBool,
 }
 
 impl State {
     pub(crate) fn new(ports: Ports, settings: Settings) -> Self {
-        let openapi = openapi::document(&settings);
+        let openapi = Document::new(&settings);
         let kept_pages = KeptPages::new(settings.limits.kept_pages);
         Self {
             ports,

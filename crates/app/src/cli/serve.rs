@@ -5,7 +5,7 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum};
 use petstore_http::{AccessLog, GetPetSunset, Limits, Settings};
 
-use super::{ListenAddress, service_url, values};
+use super::{DeploymentArgs, ListenAddress, values};
 use crate::store_url::StoreUrl;
 
 const NOTES: &str = "\
@@ -50,22 +50,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "WHEN", env = "PETSTORE_GET_PET_SUNSET", default_value = "date")]
     get_pet_sunset: Sunset,
 
-    /// Name of this deployment, for logs and the OpenAPI document.
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "PETSTORE_ENVIRONMENT",
-        value_parser = values::environment
-    )]
-    environment: Option<String>,
-
-    /// Where production is reached, for the OpenAPI document; ends in /v1.
-    #[arg(long, value_name = "URL", env = "PETSTORE_PUBLIC_URL", value_parser = service_url::parse)]
-    public_url: Option<String>,
-
-    /// Where staging is reached, for the OpenAPI document; ends in /v1.
-    #[arg(long, value_name = "URL", env = "PETSTORE_STAGING_URL", value_parser = service_url::parse)]
-    staging_url: Option<String>,
+    #[command(flatten)]
+    deployment: DeploymentArgs,
 
     /// Form of the log on stderr [default: text on a terminal, else json].
     #[arg(long, value_name = "FORMAT", env = "PETSTORE_LOG_FORMAT")]
@@ -186,9 +172,6 @@ impl ServeArgs {
     /// What of it concerns the HTTP adapter.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
-            environment: self.environment.clone(),
-            public_url: self.public_url.clone(),
-            staging_url: self.staging_url.clone(),
             get_pet_sunset: match self.get_pet_sunset {
                 Sunset::Date => GetPetSunset::Date,
                 Sunset::Off => GetPetSunset::Off,
@@ -200,6 +183,7 @@ impl ServeArgs {
                 Access::Off => AccessLog::Off,
             },
             limits: self.limits.limits(),
+            ..self.deployment.settings()
         }
     }
 }

@@ -1,0 +1,72 @@
+//! Every answer that the document describes is provoked, and every one that is provoked is as
+//! described.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::{
+    document::Document,
+    scenarios::{self, Scenario},
+    stage::{PATIENCE, Stage},
+};
+use crate::support::answer::Answer;
+
+/// What the scenarios have shown.
+#[derive(Default)]
+struct Shown {
+    statuses: BTreeSet<(String, u16)>,
+    /// Operation, status and name.
+    examples: BTreeSet<(String, u16, String)>,
+    headers: BTreeSet<(String, u16, String)>,
+}
+
+#[test]
+fn the_document_describes_every_answer_and_nothing_else() {
+    let stage = Stage::set();
+    let document = &stage.document;
+    let mut shown = Shown::default();
+    for scenario in scenarios::all() {
+        let answer = (scenario.play)(&stage);
+        let what = format!("{} {} {:?}", scenario.operation, scenario.status, scenario.example);
+        if let Err(difference) = compare(document, &scenario, &answer) {
+            panic!("{what}: {difference}\n{answer:?}");
+        }
+        shown.note(&scenario, &answer);
+    }
+    assert_eq!(document.statuses(), shown.statuses);
+    let (mut examples, mut headers) = (BTreeSet::new(), BTreeSet::new());
+    for (operation, status) in document.statuses() {
+        let response = document.response(&operation, status).unwrap();
+        let place = |name: &str| (operation.clone(), status, name.to_owned());
+        examples.extend(document.examples(response).iter().map(|(name, _)| place(name)));
+        headers.extend(document.headers(response).iter().map(|(name, _)| place(name)));
+    }
+    assert_eq!(examples, shown.examples);
+    let unseen: Vec<_> = headers.difference(&shown.headers).collect();
+    assert!(unseen.is_empty(), "documented but never sent: {unseen:?}");
+}
+
+impl Shown {
+    fn note(&mut self, scenario: &Scenario, answer: &Answer) {
+        let place = |name: &str| (scenario.operation.to_owned(), scenario.status, name.to_owned());
+        self.statuses.insert((scenario.operation.to_owned(), scenario.status));
+        self.examples.extend(scenario.example.map(place));
+        self.headers.extend(answer.headers.iter().map(|(name, _)| place(name)));
+    }
+}
+
+fn compare(document: &Document, scenario: &Scenario, answer: &Answer) -> Result<(), String> {
+    if answer.status != scenario.status {
+        return Err("another status".to_owned());
+    }
+    let response = document.response(scenario.operation, scenario.status);
+    let response = response.ok_or("the status is not documented")?;
+    document.describes(response, answer)?;
+    let Some(name) = scenario.example else { return Ok(()) };
+    let examples = document.examples(response);
+    let (_, example) =
+        examples.iter().find(|(known, _)| *known == name).ok_or("no such example")?;
+    let body: Value = serde_json::from_str(&answer.text().replace(PATIENCE, "10s")).unwrap();
+    if body == **example { Ok(()) } else { Err(format!("the example is {example}")) }
+}

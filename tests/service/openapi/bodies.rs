@@ -1,0 +1,131 @@
+//! Bodies and headers: the service takes what the document allows and refuses the rest.
+
+use serde_json::json;
+
+use super::{
+    agreement::{agree, integer, sandbox},
+    document::Document,
+};
+use crate::support::{catalogue::pet, shared};
+
+const NEW_PET: &str = "/components/schemas/NewPet";
+
+#[test]
+fn a_name_is_taken_exactly_if_the_document_allows_it() {
+    let (_store, server) = sandbox();
+    let client = server.client();
+    let document = Document::of(&client);
+    let schema = document.at(NEW_PET);
+    let longest = usize::try_from(integer(&schema["properties"]["name"], "maxLength")).unwrap();
+    let mut names: Vec<String> = vec![" Rex ".into(), "<b>\"\\".into(), "e\u{301}".into()];
+    for letter in ["a", "é", "🐕"] {
+        names.extend([longest, longest + 1].map(|length| letter.repeat(length)));
+    }
+    // All that Unicode or a regular expression might take for white space, and every control.
+    let blanks = "\u{20}\u{a0}\u{1680}\u{180e}\u{2028}\u{2029}\u{202f}\u{205f}\u{3000}\u{feff}\
+                  \u{200b}\u{2060}\u{ad}";
+    let chars = ('\0'..='\u{a1}').chain('\u{2000}'..='\u{200f}').chain(blanks.chars());
+    names.extend(
+        chars.flat_map(|c| [c.to_string(), format!("{c} "), format!("a{c}"), format!("{c}a")]),
+    );
+    names.push(String::new());
+    for name in names {
+        let body = json!({ "name": name, "categoryId": 1 });
+        let allowed = document.fits(schema, &body);
+        let answer = client.add(&body).send();
+        agree(&allowed, answer, 201, "invalid_pet");
+    }
+}
+
+#[test]
+fn a_body_is_taken_exactly_if_the_document_allows_it() {
+    let client = shared::server().client();
+    let document = Document::of(&client);
+    let schema = document.at(NEW_PET);
+    for body in [
+        r#"{"name":"Rex","categoryId":1}"#,
+        r#"{"status":"sold","categoryId":1,"name":"Rex"}"#,
+        r#"{"categoryId":1}"#,
+        r#"{"name":"Rex"}"#,
+        r#"{"name":"Rex","categoryId":1,"id":1}"#,
+        r#"{"name":"Rex","categoryId":1,"colour":"red"}"#,
+        r#"{"name":"Rex","categoryId":1,"status":null}"#,
+        r#"{"name":null,"categoryId":1}"#,
+        r#"{"name":"Rex","categoryId":null}"#,
+        r#"{"name":"Rex","categoryId":"1"}"#,
+        r#"{"name":"Rex","categoryId":1.5}"#,
+        r#"{"name":"Rex","categoryId":true}"#,
+        r#"{"name":1,"categoryId":1}"#,
+        r#"{"name":["Rex"],"categoryId":1}"#,
+        r#"{"name":"Rex","categoryId":1,"status":["sold"]}"#,
+        r#"[{"name":"Rex","categoryId":1}]"#,
+        "{}",
+        "[]",
+        "null",
+        "\"Rex\"",
+        "7",
+    ] {
+        let allowed = document.fits(schema, &serde_json::from_str(body).unwrap());
+        agree(&allowed, client.post("/v1/pets", body).send(), 201, "invalid_pet");
+    }
+}
+
+#[test]
+fn a_category_is_taken_exactly_within_its_bounds() {
+    let client = shared::server().client();
+    let document = Document::of(&client);
+    let category = &document.at(NEW_PET)["properties"]["categoryId"];
+    let (least, most) = (integer(category, "minimum"), integer(category, "maximum"));
+    let add = |number: i128| {
+        client.post("/v1/pets", format!(r#"{{"name":"Rex","categoryId":{number}}}"#)).send()
+    };
+    for within in [least, -1, 0, most] {
+        let added = add(within).is(201).json();
+        assert_eq!(added["categoryId"].as_i64().map(i128::from), Some(within));
+        document.fits(document.at("/components/schemas/Pet"), &added).unwrap();
+    }
+    for outside in [least - 1, most + 1] {
+        add(outside).refuses(400, "invalid_pet");
+    }
+    // An identifier outside its bounds names no animal, as one within them may.
+    let id = &document.at("/components/parameters/petId")["schema"];
+    let all = &document.at("/components/schemas/Pet")["properties"];
+    for bound in ["minimum", "maximum"] {
+        assert_eq!(integer(id, bound), integer(category, bound));
+        for property in ["id", "categoryId"] {
+            assert_eq!(integer(&all[property], bound), integer(category, bound), "{property}");
+        }
+    }
+}
+
+#[test]
+fn an_idempotency_key_is_taken_exactly_if_the_document_allows_it() {
+    let (_store, server) = sandbox();
+    let client = server.client();
+    let document = Document::of(&client);
+    let schema = &document.at("/components/parameters/Idempotency-Key")["schema"];
+    let quoted = |text: &str| format!("\"{text}\"");
+    let long = "k".repeat(255);
+    let mut keys = vec![String::new(), "a b".into(), "a\"b".into(), "a\"".into(), "\"a".into()];
+    keys.extend(["", "a", "a b", "\"", "a\"b", &long, &format!("{long}k")].map(quoted));
+    keys.extend([long.clone(), format!("{long}k")]);
+    keys.extend((' '..='~').map(String::from));
+    for key in keys {
+        let allowed = document.fits(schema, &json!(key));
+        let answer = client.add(&pet("keyed")).header("idempotency-key", &key).send();
+        agree(&allowed, answer, 201, "invalid_idempotency_key");
+    }
+}
+
+#[test]
+fn a_header_without_a_rule_is_never_refused() {
+    let client = shared::server().client();
+    let document = Document::of(&client);
+    for name in ["If-None-Match", "X-Request-Id"] {
+        let schema = &document.at(&format!("/components/parameters/{name}"))["schema"];
+        for value in ["", " ", "a b", "\"", "\"a\", b", "W/\"a\"", &"x".repeat(1000)] {
+            document.fits(schema, &json!(value)).unwrap();
+            client.get("/v1/pets").header(name, value).send().is(200);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The document as it is handed out: by the service, and by the command `openapi`.
+
+use serde_json::json;
+
+use crate::support::{
+    command::petstore,
+    server::{Launch, Server},
+    shared,
+    store::Store,
+};
+
+#[test]
+fn the_command_prints_what_the_service_serves() {
+    let public = ("--public-url", "https://pets.example/v1");
+    let staging = ("--staging-url", "https://staging.pets.example/v1");
+    let named = ("--environment", "blue \"green\"");
+    for flags in [&[][..], &[named], &[public], &[named, public, staging]] {
+        let words: Vec<_> = flags.iter().flat_map(|(flag, value)| [*flag, *value]).collect();
+        let printed = petstore(&[&["openapi"], &words[..]].concat()).finish().succeeds();
+        let store = Store::at("memory:");
+        let launch = Launch::on(&store);
+        let launch = flags.iter().fold(launch, |launch, (flag, value)| launch.flag(flag, value));
+        let answer = launch.start().client().get("/openapi.json").anonymous().send().is(200);
+        assert_eq!(answer.text(), printed);
+
+        let server = |name: &str, url: &str| json!({ "url": url, "description": name });
+        let expected = match flags {
+            [] => json!([server("This server", "/v1")]),
+            [(_, name)] if *name == named.1 => json!([server(name, "/v1")]),
+            [_] => json!([server("Production", public.1)]),
+            _ => json!([server("Production", public.1), server("Staging", staging.1)]),
+        };
+        assert_eq!(answer.json()["servers"], expected);
+    }
+}
+
+#[test]
+fn the_command_reads_the_environment_and_refuses_what_serve_refuses() {
+    let run = petstore(&["openapi"]).env("PETSTORE_PUBLIC_URL", "https://pets.example/v1");
+    assert!(run.finish().succeeds().contains("\"https://pets.example/v1\""));
+    petstore(&["openapi", "--public-url", "pets.example/v1"]).finish().fails(2, "--public-url");
+    petstore(&["openapi", "--environment", ""]).finish().fails(2, "--environment");
+}
+
+#[test]
+fn who_has_the_document_is_told_so() {
+    let server = shared::server();
+    for client in [server.client(), server.http2()] {
+        let ask = || client.get("/openapi.json").anonymous();
+        let fresh = ask().send().is(200);
+        let tag = fresh.must("etag");
+        for condition in [tag, "*", &format!("\"other\", W/{tag}")] {
+            let same = ask().header("if-none-match", condition).send().is(304);
+            assert_eq!(same.must("etag"), tag);
+        }
+        assert_eq!(ask().header("if-none-match", "\"other\"").send().is(200).body, fresh.body);
+        let head = client.head("/openapi.json").anonymous().send().is(200);
+        assert_eq!(head.lasting_headers(), fresh.lasting_headers());
+    }
+    // It belongs to the document: a restart does not change it.
+    let (_store, other) = Server::fresh();
+    let of_other = other.client().get("/openapi.json").send().is(200);
+    assert_eq!(of_other.must("etag"), server.client().get("/openapi.json").send().must("etag"));
+}

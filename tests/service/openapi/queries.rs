@@ -1,0 +1,91 @@
+//! Queries: the service takes what the document allows and refuses the rest.
+
+use serde_json::json;
+
+use super::{
+    agreement::{agree, integer, sandbox},
+    document::Document,
+};
+use crate::support::{answer::Answer, catalogue::pet, shared};
+
+#[test]
+fn a_limit_is_taken_exactly_within_its_bounds() {
+    let (_store, server) = sandbox();
+    let client = server.client();
+    let document = Document::of(&client);
+    let limit = &document.at("/components/parameters/limit")["schema"];
+    let (least, most) = (integer(limit, "minimum"), integer(limit, "maximum"));
+    let list = |limit: i128| client.get(&format!("/v1/pets?limit={limit}")).send();
+    list(least).is(200);
+    list(most).is(200);
+    for outside in [least - 1, most + 1] {
+        list(outside).refuses(400, "invalid_query");
+    }
+
+    for _ in 0..=most {
+        client.add(&pet("one of many")).send().is(201);
+    }
+    let count = |page: Answer| page.is(200).json().as_array().unwrap().len() as i128;
+    assert_eq!(count(client.get("/v1/pets").send()), integer(limit, "default"));
+    let longest = integer(document.at("/components/schemas/Pets"), "maxItems");
+    assert_eq!(count(list(most)), longest);
+}
+
+#[test]
+fn a_status_is_taken_exactly_if_it_is_listed() {
+    let client = shared::server().client();
+    let document = Document::of(&client);
+    let schema = document.at("/components/schemas/PetStatus");
+    let listed = schema["enum"].as_array().unwrap().iter().filter_map(|status| status.as_str());
+    for status in listed.chain(["", "Sold", "AVAILABLE", "gone", "sold,pending", "null"]) {
+        let allowed = document.fits(schema, &json!(status));
+        let list = client.get(&format!("/v1/pets?status={status}")).send();
+        agree(&allowed, list, 200, "invalid_query");
+        let body = json!({ "name": "Rex", "categoryId": 1, "status": status });
+        agree(&allowed, client.add(&body).send(), 201, "invalid_pet");
+    }
+}
+
+#[test]
+fn a_cursor_is_as_described_and_nothing_else_is_taken() {
+    let (_store, server) = sandbox();
+    let client = server.client();
+    let document = Document::of(&client);
+    for _ in 0..2 {
+        client.add(&pet("listed")).send().is(201);
+    }
+    let schema = &document.at("/components/parameters/cursor")["schema"];
+    let next = client.get("/v1/pets?limit=1").send().is(200).link("next").unwrap();
+    let (_, cursor) = next.split_once("&cursor=").unwrap();
+    document.fits(schema, &json!(cursor)).unwrap();
+    client.get(&next).send().is(200);
+    let longest = usize::try_from(integer(schema, "maxLength")).unwrap();
+    for not_allowed in ["", "a.b", "a=", &"A".repeat(longest + 1)] {
+        document.fits(schema, &json!(not_allowed)).unwrap_err();
+        client.get(&format!("/v1/pets?cursor={not_allowed}")).send().refuses(400, "invalid_query");
+    }
+}
+
+#[test]
+fn a_parameter_that_the_document_does_not_name_is_refused() {
+    let client = shared::server().client();
+    let document = Document::of(&client);
+    for (place, target, takes) in
+        [("~1pets/get", "/v1/pets", true), ("~1pets~1{petId}/get", "/v1/pets/1", false)]
+    {
+        let parameters = document.at(&format!("/paths/{place}/parameters")).as_array().unwrap();
+        let queries = parameters.iter().map(|parameter| document.follow(parameter));
+        let queries: Vec<_> = queries.filter(|parameter| parameter["in"] == "query").collect();
+        assert_eq!(!queries.is_empty(), takes, "{place}");
+        for name in queries.iter().map(|parameter| parameter["name"].as_str().unwrap()) {
+            for other in [name.to_uppercase(), format!("{name}s"), format!("{name}[]")] {
+                client.get(&format!("{target}?{other}=1")).send().refuses(400, "invalid_query");
+            }
+        }
+        client.get(&format!("{target}?page=1")).send().refuses(400, "invalid_query");
+    }
+    client
+        .post("/v1/pets?status=sold", pet("Rex").to_string())
+        .send()
+        .refuses(400, "invalid_query");
+}

@@ -1,0 +1,95 @@
+//! Servers in every state that an answer may need.
+
+use rusqlite::Connection;
+
+use super::document::Document;
+use crate::support::{
+    answer::Answer,
+    client::{Call, Client},
+    server::{Launch, Server},
+    store::Store,
+    wait,
+};
+
+/// How long the impatient server waits. In its answers it stands where `10s` stands elsewhere.
+pub(super) const PATIENCE: &str = "250ms";
+
+/// The key of the first animal that was added with one.
+pub(super) const USED_KEY: &str = "used";
+
+pub(super) struct Stage {
+    pub(super) document: Document,
+    /// Without flags, on a store that holds the two animals of the document's examples.
+    pub(super) calm: Server,
+    /// How these two were added.
+    pub(super) added: [Answer; 2],
+    /// Waits for heads and bodies no longer than [`PATIENCE`].
+    pub(super) impatient: Server,
+    /// getPet has ended.
+    pub(super) late: Server,
+    /// The keys of its store cannot be read.
+    pub(super) unreadable: Vandalised,
+    /// The keys of its store break a rule.
+    pub(super) corrupt: Vandalised,
+    _stores: [Store; 3],
+}
+
+impl Stage {
+    #[track_caller]
+    pub(super) fn set() -> Self {
+        let stores = [Store::fresh(), Store::at("memory:"), Store::at("memory:")];
+        let calm = Launch::on(&stores[0]).start();
+        let impatient = Launch::on(&stores[1]).flag("--header-timeout", PATIENCE);
+        let late = Launch::on(&stores[2]).flag("--get-pet-sunset", "now");
+        let client = calm.client();
+        let document = Document::of(&client);
+        let added = ["with-status", "without-status"].map(|example| {
+            let place = "/paths/~1pets/post/requestBody/content/application~1json/examples";
+            let pet = document.at(&format!("{place}/{example}"))["value"].clone();
+            client.add(&pet).header("idempotency-key", format!("{USED_KEY}-{example}")).send()
+        });
+        Self {
+            document,
+            calm,
+            added,
+            impatient: impatient.flag("--body-timeout", PATIENCE).start(),
+            late: late.start(),
+            unreadable: Vandalised::by("ALTER TABLE api_key RENAME TO gone"),
+            corrupt: Vandalised::by("UPDATE api_key SET name = ''"),
+            _stores: stores,
+        }
+    }
+
+    pub(super) fn client(&self) -> Client {
+        self.calm.client()
+    }
+}
+
+/// A server whose store somebody has meddled with: a SQLite file, whatever the suite is about. What
+/// other stores do when they fail, and what each failure becomes, is tested where it is written.
+pub(super) struct Vandalised {
+    server: Server,
+    key: String,
+    _store: Store,
+}
+
+impl Vandalised {
+    #[track_caller]
+    fn by(sql: &str) -> Self {
+        let store = Store::sqlite();
+        let key = store.new_key("web");
+        let server = Launch::without_key(&store).start();
+        let vandal = Connection::open(store.file()).unwrap();
+        vandal.busy_timeout(wait::PATIENCE).unwrap();
+        vandal.execute_batch(sql).unwrap();
+        Self { server, key, _store: store }
+    }
+
+    /// The answer once the server has noticed, which takes it up to a second.
+    #[track_caller]
+    pub(super) fn answer(&self, call: impl Fn(&Client) -> Call) -> Answer {
+        let ask = || call(&self.server.client()).key(&self.key).send();
+        wait::until("the server reads its keys again", || ask().status >= 500);
+        ask()
+    }
+}
