@@ -86,7 +86,7 @@ pub(super) fn environment(text: &str) -> Result<String, String> {
 mod tests {
     use std::time::Duration;
 
-    use super::{connections, environment, grace, lifetime, size, timeout};
+    use super::{body_size, connections, environment, grace, lifetime, memory, timeout};
 
     #[test]
     fn a_timeout_is_1_ms_to_24_hours() {
@@ -119,14 +119,19 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_1_byte_to_16_mebibytes() {
+    fn a_body_has_1_byte_to_16_mebibytes_and_memory_may_be_none() {
         let table =
             [("1", 1), ("1B", 1), ("64KiB", 65_536), ("64kb", 64_000), ("16MiB", 16_777_216)];
         for (text, bytes) in table {
-            assert_eq!(size(text), Ok(bytes), "{text:?}");
+            assert_eq!(body_size(text), Ok(bytes), "{text:?}");
+            assert_eq!(memory(text), Ok(bytes), "{text:?}");
         }
-        for text in ["", "0", "0KiB", "16777217", "17MiB", "99999EiB", "-1", "64 monkeys", "KiB"] {
-            assert!(size(text).is_err(), "{text:?}");
+        for text in ["0", "0KiB", "16777217", "17MiB"] {
+            assert!(body_size(text).is_err(), "{text:?}");
+            assert!(memory(text).is_ok(), "{text:?}");
+        }
+        for text in ["", "99999EiB", "65GiB", "-1", "64 monkeys", "KiB"] {
+            assert!(body_size(text).is_err() && memory(text).is_err(), "{text:?}");
         }
     }
 
