@@ -32,6 +32,7 @@ mod logs;
 mod media_type;
 mod open_pages;
 mod orders;
+mod pages;
 mod query;
 mod request_id;
 mod routes;

@@ -22,6 +22,7 @@ mod media_type;
 mod new_pet;
 mod open_pages;
 mod openapi;
+mod page;
 mod pets;
 mod query;
 mod request_id;
@@ -32,5 +33,6 @@ mod settings;
 mod state;
 mod wire;
 
+pub use page::Page;
 pub use server::{Drained, Ports, Server};
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings};

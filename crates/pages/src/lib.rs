@@ -1,0 +1,36 @@
+//! The browser pages of petstore, as data: `/docs`, the interactive reference, and `/catalogue`.
+//!
+//! They lie as ordinary files in `assets/`; the build script compresses and tags each once. This
+//! crate knows nothing of HTTP: whoever serves the files sends what each says about itself.
+
+/// A file of a page.
+#[derive(Clone, Copy, Debug)]
+pub struct File {
+    /// Where it is served, such as `/docs` or `/docs/swagger-ui.css`.
+    pub path: &'static str,
+    /// Its `Content-Type`.
+    pub media_type: &'static str,
+    /// Its `Content-Security-Policy`: what the page may load and where it may send.
+    pub content_security_policy: &'static str,
+    /// Changes with the bytes of either form; hexadecimal, 32 characters.
+    pub tag: &'static str,
+    /// As it is.
+    pub content: &'static [u8],
+    /// The same, compressed by gzip.
+    pub gzip: &'static [u8],
+}
+
+const DOCS_POLICY: &str = STRICT_POLICY;
+const CATALOGUE_POLICY: &str = STRICT_POLICY;
+
+/// Nothing but what this server serves, nothing inline, no frame around the page. `data:` images
+/// are the icons in style sheets.
+const STRICT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; \
+     frame-ancestors 'none'";
+
+/// Every file; the page of the reference is the first.
+pub static FILES: &[File] = &include!(concat!(env!("OUT_DIR"), "/files.rs"));
+
+#[cfg(test)]
+mod tests;
