@@ -14,9 +14,10 @@ use std::{
 use flate2::{Compression, write::GzEncoder};
 use sha2::{Digest, Sha256};
 
-/// The folders under `assets/`, each with the constant in `src/lib.rs` that is its policy. The
-/// first one's page is the first of the table.
-const FOLDERS: [(&str, &str); 2] = [("docs", "DOCS_POLICY"), ("catalogue", "CATALOGUE_POLICY")];
+/// The folders under `assets/`, and where each is served. The page of the first is the first of the
+/// table.
+const FOLDERS: [(&str, &str); 3] =
+    [("docs", "/docs"), ("swagger-ui", "/docs/swagger-ui"), ("catalogue", "/catalogue")];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -26,9 +27,11 @@ fn main() -> Outcome<()> {
     let assets = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("assets");
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let mut table = String::from("[\n");
-    for (folder, policy) in FOLDERS {
+    for (folder, address) in FOLDERS {
+        let compressed = out.join(folder);
+        fs::create_dir_all(&compressed)?;
         for file in files(&assets.join(folder))? {
-            table += &entry(folder, policy, &file, &out)?;
+            table += &entry(address, &file, &compressed)?;
         }
     }
     table.push(']');
@@ -44,23 +47,23 @@ fn files(folder: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// The line of the table for `file`, whose compressed form is written below `out`.
-fn entry(folder: &str, policy: &str, file: &Path, out: &Path) -> Outcome<String> {
+/// The line of the table for `file`, whose compressed form is written to `folder`.
+fn entry(address: &str, file: &Path, folder: &Path) -> Outcome<String> {
     let name = text(file.file_name().unwrap_or_default().as_ref())?;
     let media_type = media_type(name)?;
-    let compressed = out.join(format!("{folder}-{name}.gz"));
+    let compressed = folder.join(format!("{name}.gz"));
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(&fs::read(file)?)?;
     let gzip = encoder.finish()?;
     fs::write(&compressed, &gzip)?;
 
     let path = match name {
-        "index.html" => format!("/{folder}"),
-        _ => format!("/{folder}/{name}"),
+        "index.html" => address.to_owned(),
+        _ => format!("{address}/{name}"),
     };
     let (tag, content, gzip) = (tag(&gzip)?, text(file)?, text(&compressed)?);
     Ok(format!(
-        "File {{ path: {path:?}, media_type: {media_type:?}, content_security_policy: {policy}, \
+        "File {{ path: {path:?}, media_type: {media_type:?}, content_security_policy: POLICY, \
          tag: {tag:?}, content: include_bytes!({content:?}), gzip: include_bytes!({gzip:?}) }},\n"
     ))
 }

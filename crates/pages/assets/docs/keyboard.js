@@ -1,0 +1,50 @@
+// Makes the form for the key a dialog: it has a name, keeps the focus, and gives it back.
+
+const FOCUSABLE = 'button:not([disabled]), input:not([disabled]), a[href]';
+
+export const keyboardPlugin = ({ React }) => {
+  const h = React.createElement;
+
+  const asDialog = (Original) => class extends React.Component {
+    constructor(props) {
+      super(props);
+      this.frame = React.createRef();
+      this.opener = document.activeElement;
+      this.keepFocus = this.keepFocus.bind(this);
+    }
+
+    componentDidMount() {
+      const frame = this.frame.current;
+      frame.querySelector('.close-modal')?.setAttribute('aria-label', 'Close');
+      (frame.querySelector('input') ?? frame.querySelector('button')).focus();
+    }
+
+    componentWillUnmount() {
+      this.opener?.focus?.();
+    }
+
+    keepFocus(event) {
+      if (event.key !== 'Tab') return;
+      const reachable = [...this.frame.current.querySelectorAll(FOCUSABLE)];
+      const [first, last] = [reachable[0], reachable.at(-1)];
+      const leaving = event.shiftKey ? first : last;
+      if (document.activeElement === leaving) {
+        event.preventDefault();
+        (event.shiftKey ? last : first).focus();
+      }
+    }
+
+    render() {
+      const frame = {
+        ref: this.frame,
+        role: 'dialog',
+        'aria-modal': true,
+        'aria-label': 'API key',
+        onKeyDown: this.keepFocus,
+      };
+      return h('div', frame, h(Original, this.props));
+    }
+  };
+
+  return { wrapComponents: { authorizationPopup: asDialog } };
+};
