@@ -1,6 +1,7 @@
 // Shows the OpenAPI document of this service with Swagger UI, and adds what it lacks.
 
 import { forPage } from './document.js';
+import { exactPlugin } from './exact.js';
 import { keyboardPlugin } from './keyboard.js';
 import { layoutPlugin } from './layout.js';
 import { marksPlugin } from './marks.js';
@@ -39,7 +40,7 @@ function fail(reason) {
 }
 
 function show(source) {
-  const plugins = [layoutPlugin, marksPlugin(source), pagingPlugin, keyboardPlugin];
+  const plugins = [layoutPlugin, marksPlugin(source), exactPlugin, pagingPlugin, keyboardPlugin];
   window.SwaggerUIBundle({
     spec: forPage(source),
     dom_id: '#reference',

@@ -16,10 +16,21 @@ export const keyboardPlugin = ({ React }) => {
     componentDidMount() {
       const frame = this.frame.current;
       frame.querySelector('.close-modal')?.setAttribute('aria-label', 'Close');
-      (frame.querySelector('input') ?? frame.querySelector('button')).focus();
+      this.takeFocus();
+      // The field for the key goes when the key is taken, and the focus would go with it.
+      this.changes = new MutationObserver(() => {
+        if (!frame.contains(document.activeElement)) this.takeFocus();
+      });
+      this.changes.observe(frame, { childList: true, subtree: true });
+    }
+
+    takeFocus() {
+      const frame = this.frame.current;
+      (frame.querySelector('input') ?? frame.querySelector('.btn-done')).focus();
     }
 
     componentWillUnmount() {
+      this.changes.disconnect();
       this.opener?.focus?.();
     }
 

@@ -23,8 +23,10 @@ function name(root) {
       if (element.getAttribute('aria-label') !== text) element.setAttribute('aria-label', text);
     }
   }
-  // Its name differs from what is written on it.
-  root.querySelector('.modal-btn.authorize[aria-label]')?.removeAttribute('aria-label');
+  // Their names differ from what is written on them.
+  for (const button of root.querySelectorAll('.modal-btn[aria-label]')) {
+    button.removeAttribute('aria-label');
+  }
   for (const box of root.querySelectorAll('pre:not([tabindex])')) {
     if (box.scrollHeight > box.clientHeight || box.scrollWidth > box.clientWidth) box.tabIndex = 0;
   }
