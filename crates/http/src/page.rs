@@ -1,5 +1,7 @@
 //! Files for browsers, in two forms: as they are, and compressed.
 
+use std::fmt;
+
 use hyper::{
     HeaderMap, StatusCode,
     header::{
@@ -15,7 +17,7 @@ use crate::{
 };
 
 /// A file for browsers. It is served as it is to everyone who asks, without a credential.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Default)]
 pub struct Page {
     /// Its address, outside `/v1`.
     pub path: &'static str,
@@ -29,6 +31,12 @@ pub struct Page {
     pub content: &'static [u8],
     /// The same, compressed by gzip.
     pub gzip: &'static [u8],
+}
+
+impl fmt::Debug for Page {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Page").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 /// The page at `path`, in the form that the client takes.

@@ -10,8 +10,10 @@
 //! `swagger-ui-dist`, byte for byte, with their licences; a test has their digests. For a newer one,
 //! replace the files, the digests, and the version in `assets/docs/index.html`.
 
+use std::fmt;
+
 /// A file of a page.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct File {
     /// Where it is served, such as `/docs` or `/docs/swagger-ui.css`.
     pub path: &'static str,
@@ -25,6 +27,12 @@ pub struct File {
     pub content: &'static [u8],
     /// The same, compressed by gzip.
     pub gzip: &'static [u8],
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 /// Nothing but what this server serves, nothing inline, no frame around the page. `data:` images

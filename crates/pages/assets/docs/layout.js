@@ -41,7 +41,7 @@ export const layoutPlugin = ({ React }) => {
       TryItOutButton: () => null,
       // A link inside the button of an operation; the button does the same.
       DeepLink: ({ text }) => h('span', null, text),
-      // Icons for the mouse alone. What they do, the keyboard does elsewhere.
+      // An icon for the mouse alone, which copies a path that is selected as easily.
       CopyToClipboardBtn: () => null,
     },
     wrapComponents: {
