@@ -28,7 +28,7 @@ fn arrows() -> Vec<Arrow> {
 }
 
 /// Our packages with those of ours that each may know. A package that is not here may know none.
-const OURS: [(&str, &[&str]); 10] = [
+const OURS: [(&str, &[&str]); 11] = [
     ("petstore-domain", &[]),
     ("petstore-memory", &["petstore-domain"]),
     ("petstore-sqlite", &["petstore-domain"]),
@@ -36,6 +36,7 @@ const OURS: [(&str, &[&str]); 10] = [
     ("petstore-conformance", &["petstore-domain"]),
     ("petstore-testing", &[]),
     ("petstore-http", &["petstore-domain"]),
+    ("petstore-pages", &[]),
     (
         "petstore",
         &[
@@ -45,6 +46,7 @@ const OURS: [(&str, &[&str]); 10] = [
             "petstore-postgres",
             "petstore-conformance",
             "petstore-http",
+            "petstore-pages",
         ],
     ),
     // Somebody else's code, as the guides show it: it knows the domain, like any adapter.
@@ -109,6 +111,9 @@ fn a_forbidden_arrow_is_reported() {
         ("petstore-http", "petstore-sqlite", false),
         ("petstore-http", "petstore-sqlite", true),
         ("petstore-http", "petstore", false),
+        ("petstore-http", "petstore-pages", false),
+        ("petstore-http", "petstore-pages", true),
+        ("petstore-pages", "petstore-http", false),
         ("petstore-conformance", "petstore-memory", false),
         ("petstore-conformance", "petstore-sqlite", true),
         ("petstore-sqlite", "petstore-conformance", false),

@@ -34,6 +34,7 @@ mod media_type;
 mod open_pages;
 mod openapi;
 mod orders;
+mod pages;
 mod query;
 mod request_id;
 mod routes;

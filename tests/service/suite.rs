@@ -25,6 +25,7 @@ mod media_type;
 mod open_pages;
 mod openapi;
 mod orders;
+mod pages;
 mod query;
 mod request_id;
 mod routes;

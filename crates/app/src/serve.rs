@@ -2,6 +2,7 @@
 
 mod first_key;
 mod housekeeping;
+mod pages;
 mod service_key;
 
 use std::{io, net::SocketAddr, sync::Arc};
@@ -35,7 +36,10 @@ pub(crate) struct Config {
 impl Config {
     /// Completes the flags by what only the environment and the key file can say.
     pub(crate) fn read(args: ServeArgs) -> Result<(Self, LogConfig), Failure> {
-        let settings = args.settings();
+        let mut settings = args.settings();
+        if !args.no_docs {
+            settings.pages = pages::all();
+        }
         let directives = std::env::var_os(logging::VARIABLE);
         let log = LogConfig {
             format: args.log_format,

@@ -43,7 +43,7 @@ where
     let began = Instant::now();
     let (head, mut body) = request.into_parts();
     let request_id = state.request_ids.of(&head.headers);
-    let target = Route::find(head.uri.path());
+    let target = Route::find(head.uri.path(), &state.settings.pages);
 
     let limits = &state.settings.limits;
     let judged = within(limits.request_timeout, judge(state, &head, &mut body, target))

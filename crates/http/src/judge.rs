@@ -37,10 +37,10 @@ where
         let operation = operation(route, &head.method)?;
         interface(state, head, body, operation, parameter, &caller).await
     } else {
-        let (route, _) = target.ok_or_else(ApiError::route_not_found)?;
+        let (route, parameter) = target.ok_or_else(ApiError::route_not_found)?;
         let operation = operation(route, &head.method)?;
         body::require_fitting(&head.headers, state.settings.limits.max_body)?;
-        open_pages::answer(state, head, operation).await
+        open_pages::answer(state, head, operation, parameter).await
     }
 }
 
@@ -89,10 +89,10 @@ where
             ErrorCode::NotImplemented,
             "the orders listing is named by the interface but not described, so it is not offered",
         )),
-        Operation::Home
-        | Operation::Docs
-        | Operation::OpenApi
+        Operation::OpenApi
         | Operation::Livez
-        | Operation::Readyz => Err(ApiError::route_not_found()),
+        | Operation::Readyz
+        | Operation::Home
+        | Operation::Page => Err(ApiError::route_not_found()),
     }
 }

@@ -15,7 +15,7 @@ const TYPICAL_PAGE: usize = 2048;
 
 /// A page as it goes to a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Page {
+pub(crate) struct EncodedPage {
     /// JSON.
     pub(crate) content: Bytes,
     /// Its entity tag.
@@ -31,7 +31,7 @@ pub(crate) struct KeptPages(Cache<PetQuery, Kept, Weight>);
 #[derive(Clone)]
 struct Kept {
     version: CatalogueVersion,
-    page: Page,
+    page: EncodedPage,
 }
 
 #[derive(Clone)]
@@ -51,12 +51,12 @@ impl KeptPages {
     }
 
     /// The page of `query` in the state `version`, if it was kept.
-    pub(crate) fn find(&self, query: &PetQuery, version: CatalogueVersion) -> Option<Page> {
+    pub(crate) fn find(&self, query: &PetQuery, version: CatalogueVersion) -> Option<EncodedPage> {
         self.0.get(query).filter(|kept| kept.version == version).map(|kept| kept.page)
     }
 
     /// Keeps `page`, in place of what was kept of `query` in another state.
-    pub(crate) fn keep(&self, query: PetQuery, version: CatalogueVersion, page: Page) {
+    pub(crate) fn keep(&self, query: PetQuery, version: CatalogueVersion, page: EncodedPage) {
         self.0.insert(query, Kept { version, page });
     }
 }

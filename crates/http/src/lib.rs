@@ -24,6 +24,7 @@ mod media_type;
 mod new_pet;
 mod open_pages;
 mod openapi;
+mod page;
 mod pets;
 mod query;
 mod request_id;
@@ -35,5 +36,6 @@ mod state;
 mod wire;
 
 pub use openapi::openapi_document;
+pub use page::Page;
 pub use server::{Drained, Ports, Server};
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings};

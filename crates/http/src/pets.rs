@@ -15,7 +15,7 @@ use crate::{
     cursor, deprecation,
     error::{ApiError, ErrorCode},
     idempotency_key,
-    kept_pages::Page,
+    kept_pages::EncodedPage,
     new_pet, query,
     response::{self, Response},
     route::BASE_PATH,
@@ -41,14 +41,17 @@ pub(crate) async fn list(state: &State, head: &Parts) -> Result<Response, ApiErr
     let content = wire::pets(&page.pets)?;
     let tag = tag(&content, version, subject);
     let next = page.next(&query).map(|position| next_link(query.limit, position)).transpose()?;
-    let page = Page { content, tag, next };
+    let page = EncodedPage { content, tag, next };
     if let Some(version) = version {
         state.kept_pages.keep(query, version, page.clone());
     }
     Ok(list_answer(page, condition))
 }
 
-fn list_answer(Page { content, tag, next }: Page, condition: Option<IfNoneMatch<'_>>) -> Response {
+fn list_answer(
+    EncodedPage { content, tag, next }: EncodedPage,
+    condition: Option<IfNoneMatch<'_>>,
+) -> Response {
     let mut response = selected(content, tag, condition);
     if let Some(next) = next {
         response.headers_mut().insert(LINK, next);

@@ -2,6 +2,8 @@
 
 use hyper::{Method, header::HeaderValue};
 
+use crate::page::Page;
+
 /// Where the interface begins; its paths are relative to this.
 pub(crate) const BASE_PATH: &str = "/v1";
 
@@ -12,11 +14,11 @@ pub(crate) enum Operation {
     CreatePet,
     GetPet,
     ListOrders,
-    Home,
-    Docs,
     OpenApi,
     Livez,
     Readyz,
+    Home,
+    Page,
 }
 
 /// One address and what its methods do. HEAD works wherever GET does; OPTIONS works under `/v1`.
@@ -29,8 +31,8 @@ pub(crate) struct Route {
     allow: HeaderValue,
 }
 
-/// Every address of the service.
-pub(crate) static ROUTES: [Route; 8] = [
+/// Every address of the service, whatever pages it was given.
+pub(crate) static ROUTES: [Route; 6] = [
     Route {
         template: "/v1/pets",
         methods: &[(Method::GET, Operation::ListPets), (Method::POST, Operation::CreatePet)],
@@ -46,12 +48,15 @@ pub(crate) static ROUTES: [Route; 8] = [
         methods: &[(Method::GET, Operation::ListOrders)],
         allow: HeaderValue::from_static("GET, HEAD, OPTIONS"),
     },
-    open("/", &[(Method::GET, Operation::Home)]),
-    open("/docs", &[(Method::GET, Operation::Docs)]),
     open("/openapi.json", &[(Method::GET, Operation::OpenApi)]),
     open("/livez", &[(Method::GET, Operation::Livez)]),
     open("/readyz", &[(Method::GET, Operation::Readyz)]),
 ];
+
+/// Leads to the first page; there if there is one.
+static HOME: Route = open("/", &[(Method::GET, Operation::Home)]);
+/// The address of every page, whose path is the parameter.
+static PAGE: Route = open("{page}", &[(Method::GET, Operation::Page)]);
 
 const fn open(template: &'static str, methods: &'static [(Method, Operation)]) -> Route {
     Route { template, methods, allow: HeaderValue::from_static("GET, HEAD") }
@@ -59,8 +64,12 @@ const fn open(template: &'static str, methods: &'static [(Method, Operation)]) -
 
 impl Route {
     /// The route of `path` and the value of its parameter, empty if it has none.
-    pub(crate) fn find(path: &str) -> Option<(&'static Self, &str)> {
-        ROUTES.iter().find_map(|route| Some((route, route.parameter_in(path)?)))
+    pub(crate) fn find<'p>(path: &'p str, pages: &[Page]) -> Option<(&'static Self, &'p str)> {
+        let fixed = ROUTES.iter().find_map(|route| Some((route, route.parameter_in(path)?)));
+        fixed.or_else(|| match path {
+            "/" => (!pages.is_empty()).then_some((&HOME, "")),
+            _ => pages.iter().any(|page| page.path == path).then_some((&PAGE, path)),
+        })
     }
 
     /// What `method` does here.
@@ -92,11 +101,12 @@ pub(crate) fn is_under_base(path: &str) -> bool {
 mod tests {
     use hyper::Method;
 
-    use super::{BASE_PATH, Operation, ROUTES, Route, is_under_base};
+    use super::{BASE_PATH, HOME, Operation, PAGE, ROUTES, Route, is_under_base};
+    use crate::page::Page;
 
     #[test]
     fn allow_lists_what_the_table_knows() {
-        for route in &ROUTES {
+        for route in ROUTES.iter().chain([&HOME, &PAGE]) {
             let mut expected = Vec::new();
             for (method, _) in route.methods {
                 expected.push(method.as_str());
@@ -118,7 +128,10 @@ mod tests {
             ("/v1/pets/7", Some(("/v1/pets/{petId}", "7"))),
             ("/v1/pets/%20", Some(("/v1/pets/{petId}", "%20"))),
             ("/v1/store/orders", Some(("/v1/store/orders", ""))),
+            ("/livez", Some(("/livez", ""))),
             ("/", Some(("/", ""))),
+            ("/docs", Some(("{page}", "/docs"))),
+            ("/docs/page.css", Some(("{page}", "/docs/page.css"))),
             ("/v1/pets/", None),
             ("/v1/pets/7/", None),
             ("/v1/pets/7/toys", None),
@@ -127,15 +140,26 @@ mod tests {
             ("", None),
             ("/docs/", None),
         ];
+        let page = |path| Page { path, ..Page::default() };
+        let pages = [page("/docs"), page("/docs/page.css")];
         for (path, expected) in table {
-            let found = Route::find(path).map(|(route, parameter)| (route.template, parameter));
+            let found =
+                Route::find(path, &pages).map(|(route, parameter)| (route.template, parameter));
             assert_eq!(found, expected, "{path}");
         }
     }
 
     #[test]
+    fn without_pages_there_is_no_front_door() {
+        for path in ["/", "/docs"] {
+            assert!(Route::find(path, &[]).is_none(), "{path}");
+        }
+        assert!(Route::find("/openapi.json", &[]).is_some());
+    }
+
+    #[test]
     fn head_is_get_and_other_methods_are_not() {
-        let (pets, _) = Route::find("/v1/pets").unwrap();
+        let (pets, _) = Route::find("/v1/pets", &[]).unwrap();
         assert_eq!(pets.operation(&Method::HEAD), Some(Operation::ListPets));
         assert_eq!(pets.operation(&Method::POST), Some(Operation::CreatePet));
         assert_eq!(pets.operation(&Method::DELETE), None);

@@ -2,6 +2,8 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
+use crate::page::Page;
+
 /// How the service presents itself and what it allows.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -17,6 +19,8 @@ pub struct Settings {
     pub access_log: AccessLog,
     /// Limits and times.
     pub limits: Limits,
+    /// Files for browsers. `/` leads to the first; without any there is no `/`.
+    pub pages: Vec<Page>,
 }
 
 /// When the deprecated operation getPet ends.

@@ -27,11 +27,12 @@ pub(crate) const CODES: [(u16, &str); 18] = [
 ];
 
 /// Every header that an answer may carry.
-const HEADERS: [&str; 18] = [
+const HEADERS: [&str; 21] = [
     "accept-post",
     "allow",
     "cache-control",
     "connection",
+    "content-encoding",
     "content-length",
     "content-security-policy",
     "content-type",
@@ -41,8 +42,10 @@ const HEADERS: [&str; 18] = [
     "idempotency-replayed",
     "link",
     "location",
+    "referrer-policy",
     "retry-after",
     "sunset",
+    "vary",
     "www-authenticate",
     "x-content-type-options",
     "x-request-id",
@@ -67,6 +70,11 @@ impl Sent {
     fn is_under_v1(&self) -> bool {
         let path = self.target.split('?').next().unwrap_or_default();
         path == "/v1" || path.starts_with("/v1/")
+    }
+
+    /// Whether it is aimed at a file of a browser page.
+    fn is_a_page(&self) -> bool {
+        ["/docs", "/catalogue"].iter().any(|page| self.target.starts_with(page))
     }
 
     fn reads(&self) -> bool {
@@ -150,8 +158,10 @@ fn status_headers(sent: &Sent, answer: &Answer) -> Outcome {
     iff(status == 415, "accept-post")?;
     iff([429, 503].contains(&status), "retry-after")?;
     iff(status == 405 || (status == 204 && sent.method == "OPTIONS"), "allow")?;
-    let page = answer.header("content-type").is_some_and(|kind| kind.starts_with("text/html"));
-    iff(page, "content-security-policy")?;
+    let page = sent.is_a_page() && sent.reads() && [200, 304].contains(&status);
+    for header in ["content-security-policy", "referrer-policy", "vary"] {
+        iff(page, header)?;
+    }
     if let Some(kinds) = answer.header("accept-post") {
         hold(kinds == "application/json", "Accept-Post: application/json")?;
     }

@@ -53,6 +53,10 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     deployment: DeploymentArgs,
 
+    /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
+    #[arg(long, env = "PETSTORE_NO_DOCS")]
+    pub(crate) no_docs: bool,
+
     /// Form of the log on stderr [default: text on a terminal, else json].
     #[arg(long, value_name = "FORMAT", env = "PETSTORE_LOG_FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
@@ -183,6 +187,7 @@ impl ServeArgs {
                 Access::Off => AccessLog::Off,
             },
             limits: self.limits.limits(),
+            pages: Vec::new(), // They are not chosen by flags alone: see `serve::pages`.
             ..self.deployment.settings()
         }
     }

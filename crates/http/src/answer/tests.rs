@@ -11,6 +11,7 @@ use petstore_domain::{
 
 use super::answer;
 use crate::{
+    page::Page,
     route::{ROUTES, is_under_base},
     server::Ports,
     settings::{GetPetSunset, Settings},
@@ -18,6 +19,14 @@ use crate::{
 };
 
 const KEY: &str = "the-only-key-there-is";
+const PAGE: Page = Page {
+    path: "/docs",
+    media_type: "text/html; charset=utf-8",
+    content_security_policy: "default-src 'none'",
+    tag: "tag",
+    content: b"as it is",
+    gzip: b"compressed",
+};
 const VERSION: CatalogueVersion = CatalogueVersion(7);
 
 struct Answer {
@@ -54,7 +63,8 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
         authenticator: Arc::new(authenticator),
         clock: Arc::new(ManualClock::at(Timestamp(0))),
     };
-    State::new(ports, Settings { get_pet_sunset: sunset, ..Settings::default() })
+    let pages = vec![PAGE];
+    State::new(ports, Settings { get_pet_sunset: sunset, pages, ..Settings::default() })
 }
 
 async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {
@@ -289,6 +299,32 @@ async fn head_has_the_length_of_get_and_no_body() {
         let length = get.body.len().to_string();
         assert_eq!(head.header("content-length"), Some(length.as_str()), "{path}");
         assert_eq!(head.header("link"), get.header("link"));
+    }
+}
+
+#[tokio::test]
+async fn a_page_has_two_forms_with_a_tag_each() {
+    let state = state(untouched(), GetPetSunset::Off);
+    let forms =
+        [("br", "as it is", "\"tag\"", None), ("gzip", "compressed", "\"tag-gzip\"", Some("gzip"))];
+    for (accepted, body, tag, coding) in forms {
+        let accept = ("accept-encoding", accepted);
+        let answer = ask(&state, request(&Method::GET, "/docs", &[accept], "")).await;
+        assert_eq!((answer.status, answer.body.as_ref()), (StatusCode::OK, body.as_bytes()));
+        assert_eq!(answer.header("etag"), Some(tag));
+        assert_eq!(answer.header("content-encoding"), coding);
+        assert_eq!(answer.header("content-type"), Some(PAGE.media_type));
+        for (condition, status) in [
+            (tag, StatusCode::NOT_MODIFIED),
+            ("*", StatusCode::NOT_MODIFIED),
+            ("\"another\"", StatusCode::OK),
+        ] {
+            let headers = [accept, ("if-none-match", condition)];
+            let again = ask(&state, request(&Method::GET, "/docs", &headers, "")).await;
+            assert_eq!((again.status, again.header("etag")), (status, Some(tag)));
+            assert_eq!(again.header("vary"), Some("accept-encoding"));
+            assert_eq!(again.body.is_empty(), status == StatusCode::NOT_MODIFIED);
+        }
     }
 }
 

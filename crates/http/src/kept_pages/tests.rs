@@ -2,7 +2,7 @@ use bytes::Bytes;
 use hyper::header::HeaderValue;
 use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery};
 
-use super::{KeptPages, OVERHEAD, Page};
+use super::{EncodedPage, KeptPages, OVERHEAD};
 
 const NOW: CatalogueVersion = CatalogueVersion(1);
 const LATER: CatalogueVersion = CatalogueVersion(2);
@@ -11,8 +11,8 @@ fn after(id: i64) -> PetQuery {
     PetQuery { after: Some(PetId(id)), ..PetQuery::default() }
 }
 
-fn page(length: usize) -> Page {
-    Page {
+fn page(length: usize) -> EncodedPage {
+    EncodedPage {
         content: vec![b' '; length].into(),
         tag: HeaderValue::from_static("\"tag\""),
         next: None,
@@ -59,6 +59,6 @@ fn a_page_that_is_asked_for_again_outlasts_a_walk_through_the_catalogue() {
 #[test]
 fn without_memory_nothing_is_kept() {
     let pages = KeptPages::new(0);
-    pages.keep(PetQuery::default(), NOW, Page { content: Bytes::new(), ..page(0) });
+    pages.keep(PetQuery::default(), NOW, EncodedPage { content: Bytes::new(), ..page(0) });
     assert_eq!(pages.find(&PetQuery::default(), NOW), None);
 }
