@@ -1,0 +1,182 @@
+//! Two servers under the same load in turn, so that what disturbs the machine disturbs both.
+
+use std::time::Instant;
+
+use crate::{
+    failure::Outcome,
+    generator::{Generators, Push, Tally},
+    load::Load,
+    median::median,
+    procfs::{self, Memory},
+    server::Server,
+};
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Rounds for each of the two.
+    pub(crate) rounds: usize,
+    /// Seconds of a round.
+    pub(crate) seconds: f64,
+    /// Threads of the generator.
+    pub(crate) threads: usize,
+}
+
+/// One of the two: a server and what it is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) load: &'a Load,
+}
+
+/// What was measured in one round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    pub(crate) tally: Tally,
+    /// Processor time of the server, in seconds.
+    pub(crate) server_cpu: f64,
+    /// Whether the generator had no time left while the machine had.
+    pub(crate) generator_bound: bool,
+}
+
+/// What was measured of one side.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rounds {
+    pub(crate) rounds: Vec<Round>,
+    pub(crate) memory: Memory,
+}
+
+/// The same load on both sides.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Contest {
+    pub(crate) baseline: Rounds,
+    pub(crate) subject: Rounds,
+}
+
+/// Alternates between the two: `baseline` is what `subject` is measured against.
+pub(crate) fn alternate(
+    generators: &Generators,
+    [baseline, subject]: [Side<'_>; 2],
+    connections: usize,
+    effort: Effort,
+) -> Outcome<Contest> {
+    let mut contest = Contest::default();
+    let sides = [baseline, subject];
+    for number in 0..=effort.rounds {
+        // The first round of each warms caches and pools up, and does not count.
+        let seconds = if number == 0 { 1.0 } else { effort.seconds };
+        let rounds = [&mut contest.baseline, &mut contest.subject];
+        for (side, rounds) in sides.into_iter().zip(rounds) {
+            let push = Push {
+                address: side.server.address,
+                connections,
+                seconds,
+                threads: effort.threads,
+                seed: number * 7919,
+            };
+            let round = measure(generators, side, push)?;
+            if number > 0 {
+                rounds.rounds.push(round);
+            }
+        }
+    }
+    contest.baseline.memory = procfs::memory(baseline.server.pid())?;
+    contest.subject.memory = procfs::memory(subject.server.pid())?;
+    Ok(contest)
+}
+
+/// One round on one server.
+pub(crate) fn measure(generators: &Generators, side: Side<'_>, push: Push) -> Outcome<Round> {
+    let Side { server, load } = side;
+    let server_before = procfs::cpu(server.pid())?;
+    let children_before = procfs::cpu_of_ended_children()?;
+    let began = Instant::now();
+    let tally = generators.run(load, push)?;
+    let elapsed = began.elapsed().as_secs_f64();
+    let generator = (procfs::cpu_of_ended_children()? - children_before).as_secs_f64();
+    let server_cpu = (procfs::cpu(server.pid())? - server_before).as_secs_f64();
+    load.verify(&tally)?;
+    let generator_bound = is_generator_bound(generator, server_cpu, elapsed, push);
+    Ok(Round { tally, server_cpu, generator_bound })
+}
+
+/// Whether the generator's threads were busy for more than nine tenths of the round although the
+/// machine had time left for the server.
+fn is_generator_bound(generator: f64, server: f64, elapsed: f64, push: Push) -> bool {
+    let threads = push.threads.min(push.connections) as f64;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+    generator > 0.9 * threads * elapsed && generator + server < 0.9 * cores * elapsed
+}
+
+impl Round {
+    pub(crate) fn per_second(&self) -> f64 {
+        self.tally.requests as f64 / self.tally.seconds
+    }
+}
+
+impl Rounds {
+    pub(crate) fn median(&self, of: impl Fn(&Round) -> f64) -> f64 {
+        median(self.rounds.iter().map(of).collect())
+    }
+
+    pub(crate) fn per_second(&self) -> f64 {
+        self.median(Round::per_second)
+    }
+
+    /// Processor time of the server for a request, in microseconds.
+    pub(crate) fn cpu_per_request(&self) -> f64 {
+        self.median(|round| round.server_cpu * 1e6 / round.tally.requests as f64)
+    }
+
+    pub(crate) fn generator_bound(&self) -> bool {
+        self.rounds.iter().any(|round| round.generator_bound)
+    }
+}
+
+impl Contest {
+    /// How much faster the subject is than the baseline: the median of the rounds' ratios, each of
+    /// two rounds that were neighbours in time.
+    pub(crate) fn ratio(&self) -> f64 {
+        let pairs = self.baseline.rounds.iter().zip(&self.subject.rounds);
+        median(
+            pairs.map(|(baseline, subject)| subject.per_second() / baseline.per_second()).collect(),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Contest, Round, Rounds, is_generator_bound};
+    use crate::generator::{Push, Tally};
+
+    fn rounds(requests: &[u64]) -> Rounds {
+        let round = |requests: &u64| Round {
+            tally: Tally { requests: *requests, seconds: 1.0, ..Tally::default() },
+            server_cpu: 0.5,
+            generator_bound: false,
+        };
+        Rounds { rounds: requests.iter().map(round).collect(), ..Rounds::default() }
+    }
+
+    #[test]
+    fn a_disturbance_of_both_does_not_change_the_ratio() {
+        let calm = Contest { baseline: rounds(&[100, 100, 100]), subject: rounds(&[50, 50, 50]) };
+        let noisy = Contest { baseline: rounds(&[100, 20, 60]), subject: rounds(&[50, 10, 30]) };
+        assert!((calm.ratio() - 0.5).abs() < 1e-9 && (noisy.ratio() - 0.5).abs() < 1e-9);
+        assert!((rounds(&[10, 20, 90]).per_second() - 20.0).abs() < 1e-9);
+        assert!((rounds(&[500_000]).cpu_per_request() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_generator_is_the_limit_only_while_the_machine_has_time_left() {
+        let address = "127.0.0.1:1".parse().unwrap();
+        let push = Push { address, connections: 1, seconds: 1.0, threads: 4, seed: 0 };
+        assert!(is_generator_bound(0.95, 0.0, 1.0, push) || cores() == 1);
+        assert!(!is_generator_bound(0.5, 0.0, 1.0, push));
+        assert!(!is_generator_bound(0.95, cores() as f64, 1.0, push));
+    }
+
+    fn cores() -> usize {
+        std::thread::available_parallelism().unwrap().into()
+    }
+}
