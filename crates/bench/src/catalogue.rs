@@ -83,6 +83,11 @@ impl Seed {
         Ok(url(&copy))
     }
 
+    /// The seed itself as a store URL, for its only user.
+    pub(crate) fn url(&self) -> String {
+        url(&self.path)
+    }
+
     /// The file's size in bytes.
     pub(crate) fn size(&self) -> u64 {
         fs::metadata(&self.path).map_or(0, |file| file.len())

@@ -50,6 +50,20 @@ pub(crate) struct Sections {
     pub(crate) all: bool,
 }
 
+impl Sections {
+    /// Whether any was named.
+    pub(crate) const fn any(&self) -> bool {
+        let Self { ratios, postgres, slow_disk, growth, idle, instructions, all } = self;
+        *ratios
+            || postgres.is_some()
+            || *slow_disk
+            || *growth
+            || idle.is_some()
+            || *instructions
+            || *all
+    }
+}
+
 /// How it is measured, and where the results go.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Options {

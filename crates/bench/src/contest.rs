@@ -27,6 +27,20 @@ pub(crate) struct Effort {
 pub(crate) struct Side<'a> {
     pub(crate) server: &'a Server,
     pub(crate) load: &'a Load,
+    /// Whether the server answers everything with a page, also what the service refuses.
+    constant: bool,
+}
+
+impl<'a> Side<'a> {
+    /// A server that answers as the load expects.
+    pub(crate) const fn new(server: &'a Server, load: &'a Load) -> Self {
+        Self { server, load, constant: false }
+    }
+
+    /// A server that answers everything alike.
+    pub(crate) const fn constant(server: &'a Server, load: &'a Load) -> Self {
+        Self { server, load, constant: true }
+    }
 }
 
 /// What was measured in one round.
@@ -87,7 +101,7 @@ pub(crate) fn alternate(
 
 /// One round on one server.
 pub(crate) fn measure(generators: &Generators, side: Side<'_>, push: Push) -> Outcome<Round> {
-    let Side { server, load } = side;
+    let Side { server, load, constant } = side;
     let server_before = procfs::cpu(server.pid())?;
     let children_before = procfs::cpu_of_ended_children()?;
     let began = Instant::now();
@@ -95,7 +109,7 @@ pub(crate) fn measure(generators: &Generators, side: Side<'_>, push: Push) -> Ou
     let elapsed = began.elapsed().as_secs_f64();
     let generator = (procfs::cpu_of_ended_children()? - children_before).as_secs_f64();
     let server_cpu = (procfs::cpu(server.pid())? - server_before).as_secs_f64();
-    load.verify(&tally)?;
+    load.verify(&tally, constant)?;
     let generator_bound = is_generator_bound(generator, server_cpu, elapsed, push);
     Ok(Round { tally, server_cpu, generator_bound })
 }

@@ -8,6 +8,7 @@
 mod bench;
 mod build;
 mod catalogue;
+mod chart;
 mod check;
 mod cli;
 mod client;
@@ -15,8 +16,11 @@ mod console;
 mod contest;
 mod failure;
 mod generator;
+mod growth;
+mod idle;
 mod load;
 mod median;
+mod one_commit_each;
 mod procfs;
 mod random;
 mod ratios;
@@ -25,6 +29,7 @@ mod report;
 mod request;
 mod sections;
 mod server;
+mod slow_disk;
 mod table;
 mod walk;
 mod workload;
@@ -60,9 +65,6 @@ fn serve(server: HiddenServer) -> Outcome<()> {
         HiddenServer::Reference { answer, http2 } => {
             runtime.block_on(reference::serve(&answer, http2))
         }
-        HiddenServer::OneCommitEach { file } => {
-            let _ = file;
-            Ok(())
-        }
+        HiddenServer::OneCommitEach { file } => runtime.block_on(one_commit_each::serve(&file)),
     }
 }

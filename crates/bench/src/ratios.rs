@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::{
     bench::Bench,
     catalogue::Seed,
+    chart::{self, Line},
     check::spot_check,
     client::Client,
     console::note,
@@ -37,6 +38,22 @@ struct Prepared {
     folder: tempfile::TempDir,
 }
 
+/// Draws the ratios over the numbers of connections.
+pub(crate) fn draw(report: &Report, folder: &Path) -> Outcome<()> {
+    let mut lines: Vec<Line> = Vec::new();
+    for row in &report.rows {
+        let name = row["workload"].as_str().unwrap_or_default();
+        let number = |field: &str| row[field].as_f64().unwrap_or(1.0);
+        let point = (number("connections"), number("ratio") * 100.0);
+        match lines.iter_mut().find(|line| line.name == name) {
+            Some(line) => line.points.push(point),
+            None => lines.push(Line { name: name.to_owned(), points: vec![point] }),
+        }
+    }
+    let title = "Requests per second, in percent of the baseline";
+    chart::draw(&folder.join("ratios.svg"), title, ["connections", "%"], &lines)
+}
+
 /// Runs the workloads; one row for each, on each number of connections.
 pub(crate) fn run(bench: &Bench, workloads: &[&Workload], sizes: Sizes) -> Outcome<Report> {
     let stranger = bench.stranger()?;
@@ -58,14 +75,14 @@ pub(crate) fn run(bench: &Bench, workloads: &[&Workload], sizes: Sizes) -> Outco
             older.map(|binary| prepare(bench, binary, workload, seed, &stranger)).transpose()?;
         let reference;
         let baseline = if let Some(older) = &older {
-            Side { server: &older.server, load: &older.load }
+            Side::new(&older.server, &older.load)
         } else {
             reference = start_reference(&subject, workload.protocol)?;
-            Side { server: &reference, load: &subject.load }
+            Side::constant(&reference, &subject.load)
         };
         for connections in &bench.connections {
             note(format_args!("{}, {connections} connections", workload.name));
-            let subject = Side { server: &subject.server, load: &subject.load };
+            let subject = Side::new(&subject.server, &subject.load);
             let contest =
                 alternate(&bench.generators, [baseline, subject], *connections, bench.effort)?;
             add_row(&mut report, workload, *connections, &contest);

@@ -5,8 +5,10 @@ use crate::{
     cli::{Options, Sections},
     console::{note, say},
     failure::Outcome,
+    growth, idle,
     ratios::{self, Sizes},
     report::Report,
+    slow_disk,
     workload::{WORKLOADS, Workload},
 };
 
@@ -18,8 +20,22 @@ pub(crate) fn run(sections: Sections, options: &Options) -> Outcome<()> {
     let machine = bench::machine();
     say(&machine);
     let publish = |report: Report| publish(&report, options, &machine);
-    publish(ratios::run(&bench, &workloads(options), sizes(options))?)?;
-    let _ = sections;
+    let charts = options.chart.as_deref();
+    let given = sections.any();
+    if sections.ratios || sections.all || !given {
+        let report = ratios::run(&bench, &workloads(options), sizes(options))?;
+        charts.map_or(Ok(()), |folder| ratios::draw(&report, folder))?;
+        publish(report)?;
+    }
+    if sections.slow_disk || sections.all {
+        publish(slow_disk::run(&bench)?)?;
+    }
+    if sections.growth || sections.all {
+        publish(growth::run(&bench, &options.growth_sizes, charts)?)?;
+    }
+    if let Some(connections) = sections.idle.or(sections.all.then_some(10_000)) {
+        publish(idle::run(&bench, connections)?)?;
+    }
     note("done: every answer was right");
     Ok(())
 }

@@ -31,12 +31,9 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts `petstore serve` with default settings, except for the address, the store and a key.
+    /// Starts the service on a store.
     pub(crate) fn petstore(binary: &Path, store: &str, log: &Path) -> Outcome<Self> {
-        let mut command = petstore(binary);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--store", store]);
-        command.env("PETSTORE_API_KEY", KEY);
-        Self::start(&mut command, log)
+        Self::start(&mut serve(binary, store), log)
     }
 
     /// Starts a server that prints where it listens. Its stderr goes to the file `log`.
@@ -91,6 +88,14 @@ pub(crate) fn petstore(binary: &Path) -> Command {
             command.env_remove(name);
         }
     }
+    command
+}
+
+/// `petstore serve` with default settings, except for the address, the store and a key.
+pub(crate) fn serve(binary: &Path, store: &str) -> Command {
+    let mut command = petstore(binary);
+    command.args(["serve", "--listen", "127.0.0.1:0", "--store", store]);
+    command.env("PETSTORE_API_KEY", KEY);
     command
 }
 
