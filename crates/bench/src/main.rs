@@ -21,6 +21,7 @@ mod idle;
 mod load;
 mod median;
 mod one_commit_each;
+mod postgres;
 mod procfs;
 mod random;
 mod ratios;

@@ -5,7 +5,7 @@ use crate::{
     cli::{Options, Sections},
     console::{note, say},
     failure::Outcome,
-    growth, idle,
+    growth, idle, postgres,
     ratios::{self, Sizes},
     report::Report,
     slow_disk,
@@ -27,6 +27,10 @@ pub(crate) fn run(sections: Sections, options: &Options) -> Outcome<()> {
         charts.map_or(Ok(()), |folder| ratios::draw(&report, folder))?;
         publish(report)?;
     }
+    if sections.postgres.is_some() || sections.all || (!given && !options.short) {
+        run_postgres(&bench, sections.postgres.as_deref(), options)
+            .and_then(|report| report.map_or(Ok(()), publish))?;
+    }
     if sections.slow_disk || sections.all {
         publish(slow_disk::run(&bench)?)?;
     }
@@ -38,6 +42,21 @@ pub(crate) fn run(sections: Sections, options: &Options) -> Outcome<()> {
     }
     note("done: every answer was right");
     Ok(())
+}
+
+/// Where PostgreSQL was not asked for and is not installed, it is left out loudly.
+fn run_postgres(bench: &Bench, url: Option<&str>, options: &Options) -> Outcome<Option<Report>> {
+    match (postgres::obstacle(), url) {
+        (Some(obstacle), None) => {
+            note(format_args!("*** SKIPPED: PostgreSQL: {obstacle} ***"));
+            Ok(None)
+        }
+        (Some(obstacle), Some(_)) => Err(obstacle),
+        (None, url) => {
+            let animals = if options.short { 10_000 } else { 100_000 };
+            postgres::run(bench, url.unwrap_or_default(), animals).map(Some)
+        }
+    }
 }
 
 fn workloads(options: &Options) -> Vec<&'static Workload> {
