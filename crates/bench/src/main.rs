@@ -7,6 +7,7 @@
 
 mod bench;
 mod build;
+mod callgrind;
 mod catalogue;
 mod chart;
 mod check;
@@ -18,6 +19,7 @@ mod failure;
 mod generator;
 mod growth;
 mod idle;
+mod instructions;
 mod load;
 mod median;
 mod one_commit_each;

@@ -5,7 +5,7 @@ use crate::{
     cli::{Options, Sections},
     console::{note, say},
     failure::Outcome,
-    growth, idle, postgres,
+    growth, idle, instructions, postgres,
     ratios::{self, Sizes},
     report::Report,
     slow_disk,
@@ -39,6 +39,11 @@ pub(crate) fn run(sections: Sections, options: &Options) -> Outcome<()> {
     }
     if let Some(connections) = sections.idle.or(sections.all.then_some(10_000)) {
         publish(idle::run(&bench, connections)?)?;
+    }
+    if sections.instructions || sections.all {
+        let (report, verdict) = instructions::run(&bench, options.accept)?;
+        publish(report)?;
+        verdict?;
     }
     note("done: every answer was right");
     Ok(())

@@ -83,20 +83,31 @@ impl Drop for Server {
 /// A command of petstore that no variable of this environment changes.
 pub(crate) fn petstore(binary: &Path) -> Command {
     let mut command = Command::new(binary);
+    forget_settings(&mut command);
+    command
+}
+
+/// Hides the variables of this environment that would change the service.
+fn forget_settings(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"PETSTORE_") {
             command.env_remove(name);
         }
     }
-    command
 }
 
 /// `petstore serve` with default settings, except for the address, the store and a key.
 pub(crate) fn serve(binary: &Path, store: &str) -> Command {
     let mut command = petstore(binary);
+    serve_on(&mut command, store);
+    command
+}
+
+/// The arguments and the key for `petstore serve`.
+pub(crate) fn serve_on(command: &mut Command, store: &str) {
+    forget_settings(command);
     command.args(["serve", "--listen", "127.0.0.1:0", "--store", store]);
     command.env("PETSTORE_API_KEY", KEY);
-    command
 }
 
 /// Another face of this very program: one of its hidden servers.

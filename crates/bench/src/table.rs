@@ -17,10 +17,6 @@ impl Table {
         self.rows.push(row);
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// Lines of the same width.
     pub(crate) fn aligned(&self) -> String {
         let rule = |width: &usize| "-".repeat(*width);
