@@ -107,8 +107,8 @@ pub(crate) fn measure(generators: &Generators, side: Side<'_>, push: Push) -> Ou
     let began = Instant::now();
     let tally = generators.run(load, push)?;
     let elapsed = began.elapsed().as_secs_f64();
-    let generator = (procfs::cpu_of_ended_children()? - children_before).as_secs_f64();
-    let server_cpu = (procfs::cpu(server.pid())? - server_before).as_secs_f64();
+    let generator = procfs::cpu_of_ended_children()?.saturating_sub(children_before).as_secs_f64();
+    let server_cpu = procfs::cpu(server.pid())?.saturating_sub(server_before).as_secs_f64();
     load.verify(&tally, constant)?;
     let generator_bound = is_generator_bound(generator, server_cpu, elapsed, push);
     Ok(Round { tally, server_cpu, generator_bound })

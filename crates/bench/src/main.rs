@@ -50,7 +50,7 @@ use crate::{
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match cli.server {
-        None => sections::run(cli.sections, &cli.options),
+        None => sections::run(&cli.sections, &cli.options),
         Some(server) => serve(server),
     };
     match done {

@@ -1,6 +1,7 @@
 //! What a section of the benchmark found, and the places it is written to.
 
 use std::{
+    fmt::Write as _,
     fs::{self, OpenOptions},
     io::Write as _,
     path::Path,
@@ -55,9 +56,9 @@ impl Report {
         let text = fs::read_to_string(document).cannot(format_args!("read {shown}"))?;
         let mut content = format!("{}\n\n{}", self.title, self.table.markdown());
         for note in &self.notes {
-            content += &format!("\n{note}\n");
+            let _ = write!(content, "\n{note}\n");
         }
-        content += &format!("\n{machine}\n");
+        let _ = write!(content, "\n{machine}\n");
         let text = replace(&text, self.name, &content)
             .ok_or_else(|| Failure::new(format!("{shown} has no marks for '{}'", self.name)))?;
         fs::write(document, text).cannot(format_args!("write {shown}"))

@@ -1,5 +1,7 @@
 //! One request of a workload, and what a right answer to it looks like.
 
+use std::fmt::Write as _;
+
 /// A request, and what is expected of its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
@@ -53,7 +55,7 @@ impl Request {
             head.extend([name, ": ", value, "\r\n"]);
         }
         if !body.is_empty() {
-            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+            let _ = write!(head, "Content-Length: {}\r\n", body.len());
         }
         head.extend(["\r\n", body]);
         head

@@ -15,7 +15,7 @@ use crate::{
 /// Workloads of the short form.
 const SHORT: [&str; 6] = ["list", "uncached", "get", "create", "unchanged", "unknown-key"];
 
-pub(crate) fn run(sections: Sections, options: &Options) -> Outcome<()> {
+pub(crate) fn run(sections: &Sections, options: &Options) -> Outcome<()> {
     let bench = Bench::new(options)?;
     let machine = bench::machine();
     say(&machine);
@@ -66,11 +66,11 @@ fn run_postgres(bench: &Bench, url: Option<&str>, options: &Options) -> Outcome<
 
 fn workloads(options: &Options) -> Vec<&'static Workload> {
     let all: Vec<_> = WORKLOADS.iter().collect();
-    let named = |names: &[&str]| names.iter().filter_map(|name| Workload::named(name)).collect();
+    let of = |names: &[&str]| names.iter().filter_map(|name| Workload::named(name)).collect();
     match &options.workloads[..] {
-        [] if options.short => named(&SHORT),
+        [] if options.short => of(&SHORT),
         [] => all,
-        names => named(&names.iter().map(String::as_str).collect::<Vec<_>>()),
+        names => of(&names.iter().map(String::as_str).collect::<Vec<_>>()),
     }
 }
 

@@ -62,7 +62,7 @@ impl Server {
         let pid = Pid::from_child(&self.child);
         kill_process(pid, Signal::TERM).cannot("stop a server")?;
         let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(60) {
+        while began.elapsed() < Duration::from_mins(1) {
             if self.child.try_wait().cannot("wait for a server")?.is_some() {
                 return Ok(());
             }

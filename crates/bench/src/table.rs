@@ -34,7 +34,9 @@ impl Table {
         };
         let rule: Vec<String> = widths.iter().enumerate().map(rule).collect();
         let lines = [&self.header, &rule].into_iter().chain(&self.rows);
-        lines.map(|row| format!("| {} |\n", line(row, &widths, " | "))).collect()
+        lines
+            .flat_map(|row| ["| ".to_owned(), line(row, &widths, " | "), " |\n".to_owned()])
+            .collect()
     }
 
     fn widths(&self) -> Vec<usize> {

@@ -1,5 +1,7 @@
 //! The workloads: what clients do all day, one kind of request at a time.
 
+#![expect(clippy::unnecessary_wraps, reason = "some workloads can fail to be prepared, others not")]
+
 use std::path::Path;
 
 use crate::{
