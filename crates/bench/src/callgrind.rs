@@ -7,7 +7,8 @@ use std::{
 };
 
 /// The command that runs `program` under callgrind, which writes the count into the file `counts`.
-pub(crate) fn command(valgrind: &Path, program: &Path, counts: &Path) -> Command {
+#[must_use]
+pub fn command(valgrind: &Path, program: &Path, counts: &Path) -> Command {
     let mut command = Command::new(valgrind);
     command.args(["--tool=callgrind", "--quiet", "--fair-sched=yes"]);
     command.arg(format!("--callgrind-out-file={}", counts.display())).arg("--").arg(program);
@@ -15,7 +16,8 @@ pub(crate) fn command(valgrind: &Path, program: &Path, counts: &Path) -> Command
 }
 
 /// The instructions that a process took, from the file that callgrind wrote at its end.
-pub(crate) fn total(counts: &Path) -> Option<u64> {
+#[must_use]
+pub fn total(counts: &Path) -> Option<u64> {
     parse(&fs::read_to_string(counts).ok()?)
 }
 
@@ -25,7 +27,8 @@ fn parse(counts: &str) -> Option<u64> {
 }
 
 /// Where valgrind is, if it is installed.
-pub(crate) fn find() -> Option<PathBuf> {
+#[must_use]
+pub fn find() -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     let mut programs = std::env::split_paths(&folders).map(|folder| folder.join("valgrind"));
     programs.find(|program| program.is_file())

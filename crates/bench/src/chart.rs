@@ -4,10 +4,8 @@ use std::{fs, path::Path};
 
 use plotters::prelude::*;
 
-use crate::{
-    failure::{Context as _, Failure, Outcome},
-    table::whole,
-};
+use crate::failure::{Context as _, Failure, Outcome};
+use petstore_bench::table::whole;
 
 const SIZE: (u32, u32) = (900, 500);
 

@@ -22,10 +22,10 @@ use crate::{
     report::Report,
     request::{Expect, Request},
     server::{KEY, Server},
-    table::{Table, mebibytes, micros, whole},
     walk,
     workload::hot,
 };
+use petstore_bench::table::{Table, mebibytes, micros, whole};
 
 /// Connections of the load: enough to keep the machine busy, few enough for honest times.
 const CONNECTIONS: usize = 16;

@@ -18,9 +18,9 @@ use crate::{
     procfs,
     report::Report,
     server::Server,
-    table::{Table, mebibytes, whole},
     workload::hot,
 };
+use petstore_bench::table::{Table, mebibytes, whole};
 
 /// Files of this process besides the connections.
 const OWN_FILES: u64 = 100;

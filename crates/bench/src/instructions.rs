@@ -13,7 +13,6 @@ use serde_json::json;
 use self::kept::Kept;
 use crate::{
     bench::Bench,
-    callgrind,
     catalogue::Seed,
     check::verify,
     client::Client,
@@ -22,8 +21,11 @@ use crate::{
     report::Report,
     request::{Expect, Request},
     server::{self, Server},
-    table::{Table, whole},
     workload::{Ground, Workload, unchanged},
+};
+use petstore_bench::{
+    callgrind,
+    table::{Table, whole},
 };
 
 /// The hot paths, by the workloads that take them.

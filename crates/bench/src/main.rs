@@ -7,7 +7,6 @@
 
 mod bench;
 mod build;
-mod callgrind;
 mod catalogue;
 mod chart;
 mod check;
@@ -33,7 +32,6 @@ mod request;
 mod sections;
 mod server;
 mod slow_disk;
-mod table;
 mod walk;
 mod workload;
 

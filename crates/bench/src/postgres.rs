@@ -22,9 +22,9 @@ use crate::{
     median::median,
     report::Report,
     server::Server,
-    table::{Table, micros, whole},
     workload::{Ground, Workload, hot},
 };
+use petstore_bench::table::{Table, micros, whole};
 
 /// What the service does beside what pgbench does.
 struct Pair {

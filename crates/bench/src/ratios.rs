@@ -17,9 +17,9 @@ use crate::{
     reference::Constant,
     report::Report,
     server::{self, Server},
-    table::{Table, mebibytes, micros, whole},
     workload::{Ground, Workload, hot},
 };
+use petstore_bench::table::{Table, mebibytes, micros, whole};
 
 /// Marks a row in which the generator was the limit.
 const MARK: &str = "*";

@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::{
     console::say,
     failure::{Context as _, Failure, Outcome},
-    table::Table,
 };
+use petstore_bench::table::Table;
 
 /// One table with what belongs to it.
 #[derive(Debug)]

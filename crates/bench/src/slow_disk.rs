@@ -21,8 +21,8 @@ use crate::{
     report::Report,
     request::Request,
     server::{self, KEY, Server},
-    table::{Table, micros, whole},
 };
+use petstore_bench::table::{Table, micros, whole};
 
 const SHIM: &str = include_str!("slow_disk/fsync_takes_1ms.c");
 const CONNECTIONS: [usize; 3] = [1, 64, 256];

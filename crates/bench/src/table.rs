@@ -2,23 +2,26 @@
 
 /// A table of texts. The first column is aligned to the left, the others to the right.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
+pub struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    pub(crate) fn new(header: &[&str]) -> Self {
+    /// A table without rows.
+    #[must_use]
+    pub fn new(header: &[&str]) -> Self {
         Self { header: header.iter().map(|&name| name.to_owned()).collect(), rows: Vec::new() }
     }
 
     /// Adds a row, which has as many cells as the header.
-    pub(crate) fn add(&mut self, row: Vec<String>) {
+    pub fn add(&mut self, row: Vec<String>) {
         self.rows.push(row);
     }
 
     /// Lines of the same width.
-    pub(crate) fn aligned(&self) -> String {
+    #[must_use]
+    pub fn aligned(&self) -> String {
         let rule = |width: &usize| "-".repeat(*width);
         let widths = self.widths();
         let rule: Vec<String> = widths.iter().map(rule).collect();
@@ -27,7 +30,8 @@ impl Table {
     }
 
     /// The same for a Markdown file.
-    pub(crate) fn markdown(&self) -> String {
+    #[must_use]
+    pub fn markdown(&self) -> String {
         let widths = self.widths();
         let rule = |(at, width): (usize, &usize)| {
             if at == 0 { "-".repeat(*width) } else { "-".repeat(width - 1) + ":" }
@@ -55,7 +59,8 @@ fn line(row: &[String], widths: &[usize], between: &str) -> String {
 }
 
 /// A whole number with commas: `1,234,567`.
-pub(crate) fn whole(number: f64) -> String {
+#[must_use]
+pub fn whole(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
@@ -68,7 +73,8 @@ pub(crate) fn whole(number: f64) -> String {
 }
 
 /// Microseconds as people say them.
-pub(crate) fn micros(micros: f64) -> String {
+#[must_use]
+pub fn micros(micros: f64) -> String {
     match micros {
         _ if micros < 1_000.0 => format!("{micros:.0} µs"),
         _ if micros < 1_000_000.0 => format!("{:.1} ms", micros / 1e3),
@@ -77,7 +83,8 @@ pub(crate) fn micros(micros: f64) -> String {
 }
 
 /// KiB as MiB.
-pub(crate) fn mebibytes(kib: u64) -> String {
+#[must_use]
+pub fn mebibytes(kib: u64) -> String {
     format!("{:.1} MiB", kib as f64 / 1024.0)
 }
 
