@@ -2,10 +2,10 @@
 
 use std::{fs, path::Path};
 
+use petstore_bench::table::whole;
 use plotters::prelude::*;
 
 use crate::failure::{Context as _, Failure, Outcome};
-use petstore_bench::table::whole;
 
 const SIZE: (u32, u32) = (900, 500);
 

@@ -1,13 +1,17 @@
 //! How the service does with catalogues of very different sizes.
 
+mod places;
+mod table;
+
 use std::{path::Path, time::Instant};
 
-use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use self::places::Places;
 
 use crate::{
     bench::Bench,
-    catalogue::{Seed, animal},
+    catalogue::Seed,
     chart::{self, Line},
     check::spot_check,
     client::Client,
@@ -17,15 +21,10 @@ use crate::{
     generator::Push,
     load::{Load, Protocol},
     median::median,
-    procfs,
-    random::Random,
     report::Report,
-    request::{Expect, Request},
-    server::{KEY, Server},
-    walk,
+    server::Server,
     workload::hot,
 };
-use petstore_bench::table::{Table, mebibytes, micros, whole};
 
 /// Connections of the load: enough to keep the machine busy, few enough for honest times.
 const CONNECTIONS: usize = 16;
@@ -69,7 +68,7 @@ pub(crate) fn run(bench: &Bench, sizes: &[u64], charts: Option<&Path>) -> Outcom
     if let Some(folder) = charts {
         draw(&grown, folder)?;
     }
-    report(bench, &grown)
+    table::report(bench, &grown)
 }
 
 fn grow(bench: &Bench, animals: u64) -> Outcome<Size> {
@@ -80,61 +79,8 @@ fn grow(bench: &Bench, animals: u64) -> Outcome<Size> {
     spot_check(&mut Client::connect(server.address)?, &[hot()])?;
     let start_ms = began.elapsed().as_secs_f64() * 1e3;
     note(format_args!("walking along the pages of {animals} animals"));
-    let mut client = Client::connect(server.address)?;
-    let places = Places {
-        all: places(&mut client, animals, "")?,
-        sold: places(&mut client, animals, "&status=sold")?,
-        animals,
-    };
+    let places = Places::find(&mut Client::connect(server.address)?, animals)?;
     Ok(Size { animals, server, seed, places, start_ms, answers: Vec::new(), _folder: folder })
-}
-
-/// Where pages begin, in the order of the catalogue.
-struct Places {
-    all: Vec<String>,
-    sold: Vec<String>,
-    animals: u64,
-}
-
-/// Pages of 20 from many places of the catalogue on, found by walking along it in other steps.
-fn places(client: &mut Client, animals: u64, filter: &str) -> Outcome<Vec<String>> {
-    let step = usize::try_from(animals / 1000).unwrap_or(usize::MAX).clamp(1, 100);
-    let found = walk::pages(client, step, filter)?;
-    Ok(found.iter().map(|path| walk::with_limit(path, step, 20)).collect())
-}
-
-impl Places {
-    /// Requests for the question of a number.
-    fn requests(&self, question: usize) -> Vec<Request> {
-        let first = |path: &str| vec![Request::get(path, KEY, Expect::Page(20))];
-        match question {
-            0 => first("/v1/pets?limit=20"),
-            1 => part(&self.all, 45),
-            2 => part(&self.all, 89),
-            3 => first("/v1/pets?limit=20&status=sold"),
-            4 => part(&self.sold, 45),
-            5 => part(&self.sold, 89),
-            6 => {
-                let step = usize::try_from(1 + self.animals / 10_000).unwrap_or(usize::MAX);
-                let ids = (1..=self.animals).step_by(step);
-                let mut requests: Vec<_> = ids
-                    .map(|id| Request::get(format!("/v1/pets/{id}"), KEY, Expect::Pet))
-                    .collect();
-                Random::new().shuffle(&mut requests);
-                requests
-            }
-            _ => (0..100).map(|number| Request::create(animal(number), KEY)).collect(),
-        }
-    }
-}
-
-/// A tenth of the places, from so many percent of them on, in no order.
-fn part(places: &[String], percent: usize) -> Vec<Request> {
-    let places = places.iter().skip(places.len() * percent / 100).take(places.len() / 10 + 1);
-    let page = |path: &String| Request::get(path, KEY, Expect::Page(20));
-    let mut requests: Vec<_> = places.map(page).collect();
-    Random::new().shuffle(&mut requests);
-    requests
 }
 
 /// For each catalogue, requests per second and the median time until an answer, in microseconds:
@@ -171,53 +117,6 @@ fn ask(bench: &Bench, sizes: &[Size], question: usize) -> Outcome<Vec<(f64, f64)
     let answer =
         |rounds| (middle(rounds, Round::per_second), middle(rounds, |round| round.tally.p50));
     Ok(rounds.iter().map(answer).collect())
-}
-
-fn report(bench: &Bench, sizes: &[Size]) -> Outcome<Report> {
-    let memory = sizes.iter().map(|size| Ok(procfs::memory(size.server.pid())?.resident));
-    let memory = memory.collect::<Outcome<Vec<_>>>()?;
-    let names: Vec<_> =
-        sizes.iter().map(|size| format!("{} animals", whole(size.animals as f64))).collect();
-    let header = ["of a catalogue of"].into_iter().chain(names.iter().map(String::as_str));
-    let mut table = Table::new(&header.collect::<Vec<_>>());
-    let mut add = |name: &str, cell: &dyn Fn(&Size) -> String| {
-        table.add([name.to_owned()].into_iter().chain(sizes.iter().map(cell)).collect());
-    };
-    for (at, question) in QUESTIONS.iter().enumerate() {
-        add(question, &|size| {
-            let (per_second, p50) = size.answers[at];
-            format!("{}/s, {}", whole(per_second), micros(p50))
-        });
-    }
-    add("start to first answer", &|size| micros(size.start_ms * 1e3));
-    add("file", &|size| mebibytes(size.seed.size() / 1024));
-    let memory_row = memory.iter().map(|resident| mebibytes(*resident));
-    table.add(["RSS after all this".to_owned()].into_iter().chain(memory_row).collect());
-    Ok(Report {
-        name: "growth",
-        title: "Growing catalogues".to_owned(),
-        table,
-        rows: sizes.iter().zip(memory).map(|(size, resident)| row(size, resident)).collect(),
-        notes: vec![format!(
-            "Requests per second, and the median time of one, on {CONNECTIONS} connections; SQLite; \
-             medians of {} rounds of {} s. A page in the middle is one of the many between 45 % and \
-             55 % of the catalogue, near the end between 89 % and 99 %, in no order.",
-            bench.effort.rounds, bench.effort.seconds
-        )],
-    })
-}
-
-fn row(size: &Size, resident_kib: u64) -> Value {
-    let answers = QUESTIONS.iter().zip(&size.answers).map(|(question, (per_second, p50))| {
-        ((*question).to_owned(), json!({ "requests_per_second": per_second, "p50_us": p50 }))
-    });
-    json!({
-        "animals": size.animals,
-        "answers": Value::Object(answers.collect()),
-        "start_ms": size.start_ms,
-        "resident_kib": resident_kib,
-        "file_bytes": size.seed.size(),
-    })
 }
 
 fn draw(sizes: &[Size], folder: &Path) -> Outcome<()> {

@@ -6,6 +6,7 @@ use std::{
     time::Instant,
 };
 
+use petstore_bench::table::{Table, mebibytes, whole};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
@@ -20,7 +21,6 @@ use crate::{
     server::Server,
     workload::hot,
 };
-use petstore_bench::table::{Table, mebibytes, whole};
 
 /// Files of this process besides the connections.
 const OWN_FILES: u64 = 100;

@@ -8,6 +8,10 @@ mod kept;
 
 use std::{ops::Range, path::Path};
 
+use petstore_bench::{
+    callgrind,
+    table::{Table, whole},
+};
 use serde_json::json;
 
 use self::kept::Kept;
@@ -22,10 +26,6 @@ use crate::{
     request::{Expect, Request},
     server::{self, Server},
     workload::{Ground, Workload, unchanged},
-};
-use petstore_bench::{
-    callgrind,
-    table::{Table, whole},
 };
 
 /// The hot paths, by the workloads that take them.

@@ -3,6 +3,7 @@
 mod pgbench;
 mod scratch;
 
+use petstore_bench::table::{Table, micros, whole};
 use serde_json::json;
 
 use self::{
@@ -24,7 +25,6 @@ use crate::{
     server::Server,
     workload::{Ground, Workload, hot},
 };
-use petstore_bench::table::{Table, micros, whole};
 
 /// What the service does beside what pgbench does.
 struct Pair {
@@ -61,16 +61,25 @@ const PAIRS: [Pair; 4] = [
     },
 ];
 
-/// Why this section cannot run here, if so.
-pub(crate) fn obstacle() -> Option<Failure> {
-    Pgbench::find().err()
+/// pgbench, and a database for it and for the service.
+#[derive(Debug)]
+pub(crate) struct Yardstick {
+    pgbench: Pgbench,
+    scratch: Scratch,
 }
 
-/// Runs on a new database of the server of `url`, or of a throw-away server where it is empty.
-pub(crate) fn run(bench: &Bench, url: &str, animals: u64) -> Outcome<Report> {
-    let pgbench = Pgbench::find()?;
-    note("starting PostgreSQL");
-    let scratch = Scratch::make(url)?;
+impl Yardstick {
+    /// On the server of `url`, or on a throw-away server where that is empty.
+    pub(crate) fn prepare(url: &str) -> Outcome<Self> {
+        let pgbench = Pgbench::find()?;
+        note("preparing PostgreSQL");
+        Ok(Self { pgbench, scratch: Scratch::make(url)? })
+    }
+}
+
+/// Runs each pair of workload and script.
+pub(crate) fn run(bench: &Bench, yardstick: &Yardstick, animals: u64) -> Outcome<Report> {
+    let Yardstick { pgbench, scratch } = yardstick;
     catalogue::fill(&bench.binary, &scratch.url, animals)?;
     scratch.sql(pgbench::TABLE)?;
     scratch.sql("VACUUM ANALYZE")?;

@@ -2,6 +2,7 @@
 
 use std::{ffi::OsStr, fs, path::Path};
 
+use petstore_bench::table::{Table, mebibytes, micros, whole};
 use serde_json::json;
 
 use crate::{
@@ -19,7 +20,6 @@ use crate::{
     server::{self, Server},
     workload::{Ground, Workload, hot},
 };
-use petstore_bench::table::{Table, mebibytes, micros, whole};
 
 /// Marks a row in which the generator was the limit.
 const MARK: &str = "*";

@@ -7,13 +7,13 @@ use std::{
     path::Path,
 };
 
+use petstore_bench::table::Table;
 use serde_json::Value;
 
 use crate::{
     console::say,
     failure::{Context as _, Failure, Outcome},
 };
-use petstore_bench::table::Table;
 
 /// One table with what belongs to it.
 #[derive(Debug)]

@@ -5,7 +5,8 @@ use crate::{
     cli::{Options, Sections},
     console::{note, say},
     failure::Outcome,
-    growth, idle, instructions, postgres,
+    growth, idle, instructions,
+    postgres::{self, Yardstick},
     ratios::{self, Sizes},
     report::Report,
     slow_disk,
@@ -49,19 +50,17 @@ pub(crate) fn run(sections: &Sections, options: &Options) -> Outcome<()> {
     Ok(())
 }
 
-/// Where PostgreSQL was not asked for and is not installed, it is left out loudly.
+/// Where PostgreSQL was not asked for and cannot be had, it is left out loudly.
 fn run_postgres(bench: &Bench, url: Option<&str>, options: &Options) -> Outcome<Option<Report>> {
-    match (postgres::obstacle(), url) {
-        (Some(obstacle), None) => {
+    let yardstick = match Yardstick::prepare(url.unwrap_or_default()) {
+        Err(obstacle) if url.is_none() => {
             note(format_args!("*** SKIPPED: PostgreSQL: {obstacle} ***"));
-            Ok(None)
+            return Ok(None);
         }
-        (Some(obstacle), Some(_)) => Err(obstacle),
-        (None, url) => {
-            let animals = if options.short { 10_000 } else { 100_000 };
-            postgres::run(bench, url.unwrap_or_default(), animals).map(Some)
-        }
-    }
+        yardstick => yardstick?,
+    };
+    let animals = if options.short { 10_000 } else { 100_000 };
+    postgres::run(bench, &yardstick, animals).map(Some)
 }
 
 fn workloads(options: &Options) -> Vec<&'static Workload> {

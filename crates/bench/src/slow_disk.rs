@@ -7,6 +7,7 @@ use std::{
     process::Command,
 };
 
+use petstore_bench::table::{Table, micros, whole};
 use serde_json::json;
 
 use crate::{
@@ -22,7 +23,6 @@ use crate::{
     request::Request,
     server::{self, KEY, Server},
 };
-use petstore_bench::table::{Table, micros, whole};
 
 const SHIM: &str = include_str!("slow_disk/fsync_takes_1ms.c");
 const CONNECTIONS: [usize; 3] = [1, 64, 256];
