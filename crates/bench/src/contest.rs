@@ -4,10 +4,10 @@ use std::time::Instant;
 
 use crate::{
     failure::Outcome,
-    generator::{Generators, Push, Tally},
+    generator::{Generators, Push},
     load::Load,
-    median::median,
-    procfs::{self, Memory},
+    procfs,
+    rounds::{Contest, Round},
     server::Server,
 };
 
@@ -41,30 +41,6 @@ impl<'a> Side<'a> {
     pub(crate) const fn constant(server: &'a Server, load: &'a Load) -> Self {
         Self { server, load, constant: true }
     }
-}
-
-/// What was measured in one round.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Round {
-    pub(crate) tally: Tally,
-    /// Processor time of the server, in seconds.
-    pub(crate) server_cpu: f64,
-    /// Whether the generator had no time left while the machine had.
-    pub(crate) generator_bound: bool,
-}
-
-/// What was measured of one side.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Rounds {
-    pub(crate) rounds: Vec<Round>,
-    pub(crate) memory: Memory,
-}
-
-/// The same load on both sides.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Contest {
-    pub(crate) baseline: Rounds,
-    pub(crate) subject: Rounds,
 }
 
 /// Alternates between the two: `baseline` is what `subject` is measured against.
@@ -122,64 +98,10 @@ fn is_generator_bound(generator: f64, server: f64, elapsed: f64, push: Push) -> 
     generator > 0.9 * threads * elapsed && generator + server < 0.9 * cores * elapsed
 }
 
-impl Round {
-    pub(crate) fn per_second(&self) -> f64 {
-        self.tally.requests as f64 / self.tally.seconds
-    }
-}
-
-impl Rounds {
-    pub(crate) fn median(&self, of: impl Fn(&Round) -> f64) -> f64 {
-        median(self.rounds.iter().map(of).collect())
-    }
-
-    pub(crate) fn per_second(&self) -> f64 {
-        self.median(Round::per_second)
-    }
-
-    /// Processor time of the server for a request, in microseconds.
-    pub(crate) fn cpu_per_request(&self) -> f64 {
-        self.median(|round| round.server_cpu * 1e6 / round.tally.requests as f64)
-    }
-
-    pub(crate) fn generator_bound(&self) -> bool {
-        self.rounds.iter().any(|round| round.generator_bound)
-    }
-}
-
-impl Contest {
-    /// How much faster the subject is than the baseline: the median of the rounds' ratios, each of
-    /// two rounds that were neighbours in time.
-    pub(crate) fn ratio(&self) -> f64 {
-        let pairs = self.baseline.rounds.iter().zip(&self.subject.rounds);
-        median(
-            pairs.map(|(baseline, subject)| subject.per_second() / baseline.per_second()).collect(),
-        )
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Contest, Round, Rounds, is_generator_bound};
-    use crate::generator::{Push, Tally};
-
-    fn rounds(requests: &[u64]) -> Rounds {
-        let round = |requests: &u64| Round {
-            tally: Tally { requests: *requests, seconds: 1.0, ..Tally::default() },
-            server_cpu: 0.5,
-            generator_bound: false,
-        };
-        Rounds { rounds: requests.iter().map(round).collect(), ..Rounds::default() }
-    }
-
-    #[test]
-    fn a_disturbance_of_both_does_not_change_the_ratio() {
-        let calm = Contest { baseline: rounds(&[100, 100, 100]), subject: rounds(&[50, 50, 50]) };
-        let noisy = Contest { baseline: rounds(&[100, 20, 60]), subject: rounds(&[50, 10, 30]) };
-        assert!((calm.ratio() - 0.5).abs() < 1e-9 && (noisy.ratio() - 0.5).abs() < 1e-9);
-        assert!((rounds(&[10, 20, 90]).per_second() - 20.0).abs() < 1e-9);
-        assert!((rounds(&[500_000]).cpu_per_request() - 1.0).abs() < 1e-9);
-    }
+    use super::is_generator_bound;
+    use crate::generator::Push;
 
     #[test]
     fn a_generator_is_the_limit_only_while_the_machine_has_time_left() {

@@ -29,6 +29,7 @@ mod ratios;
 mod reference;
 mod report;
 mod request;
+mod rounds;
 mod sections;
 mod server;
 mod slow_disk;

@@ -12,17 +12,18 @@ use crate::{
     check::spot_check,
     client::Client,
     console::note,
-    contest::{Contest, Rounds, Side, alternate},
+    contest::{Side, alternate},
     failure::{Context as _, Outcome},
     load::{Load, Protocol},
     reference::Constant,
     report::Report,
+    rounds::{Contest, Rounds},
     server::{self, Server},
     workload::{Ground, Workload, hot},
 };
 
 /// Marks a row in which the generator was the limit.
-const MARK: &str = "*";
+const MARK: &str = "†";
 
 /// Animals in the small and in the large catalogue.
 #[derive(Clone, Copy, Debug)]
@@ -99,7 +100,8 @@ fn empty_report(bench: &Bench, Sizes { small, large }: Sizes) -> Report {
         ["hyper", "The ratio is to bare hyper answering the service's own page of 20, always."]
     };
     let header = ["workload", "conns", "req/s", "p50", "p99", "CPU/req", "RSS", "peak"];
-    let baseline = [&format!("{baseline} req/s"), "p50", "CPU/req", "ratio"].map(str::to_owned);
+    let baseline =
+        [&format!("{baseline} req/s"), "CPU/req", "ratio", "range", "CPU ratio"].map(str::to_owned);
     let header: Vec<_> = header.into_iter().chain(baseline.iter().map(String::as_str)).collect();
     let [small, large] = [small, large].map(|animals| whole(animals as f64));
     let catalogue = format!(
@@ -154,6 +156,7 @@ fn start_reference(subject: &Prepared, protocol: Protocol) -> Outcome<Server> {
 fn add_row(report: &mut Report, workload: &Workload, connections: usize, contest: &Contest) {
     let Contest { baseline, subject } = contest;
     let ratio = contest.ratio();
+    let (least, most) = contest.range();
     let bound = [baseline, subject].map(Rounds::generator_bound);
     let mark = if bound.contains(&true) { MARK } else { "" };
     let p50 = |rounds: &Rounds| rounds.median(|round| round.tally.p50);
@@ -168,9 +171,10 @@ fn add_row(report: &mut Report, workload: &Workload, connections: usize, contest
         mebibytes(subject.memory.resident),
         mebibytes(subject.memory.peak),
         whole(baseline.per_second()),
-        micros(p50(baseline)),
         format!("{:.1} µs", baseline.cpu_per_request()),
         format!("{ratio:.2}{mark}"),
+        format!("{least:.2} to {most:.2}"),
+        format!("{:.2}", contest.cpu_ratio()),
     ]);
     report.rows.push(json!({
         "workload": workload.name,
@@ -186,6 +190,8 @@ fn add_row(report: &mut Report, workload: &Workload, connections: usize, contest
         "baseline_p99_us": p99(baseline),
         "baseline_cpu_us": baseline.cpu_per_request(),
         "ratio": ratio,
+        "ratio_range": [least, most],
+        "cpu_ratio": contest.cpu_ratio(),
         "generator_bound": { "baseline": bound[0], "subject": bound[1] },
     }));
 }

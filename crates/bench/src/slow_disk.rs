@@ -16,11 +16,12 @@ use crate::{
     check::spot_check,
     client::Client,
     console::note,
-    contest::{Contest, Rounds, Side, alternate},
+    contest::{Side, alternate},
     failure::{Context as _, Failure, Outcome},
     load::{Load, Protocol},
     report::Report,
     request::Request,
+    rounds::{Contest, Rounds},
     server::{self, KEY, Server},
 };
 
