@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 const NOTES: &str = "\
-Without a section, --ratios and, where PostgreSQL is installed, --postgres are run. Give --binary \
+Without a section, --ratios is run, and --postgres where PostgreSQL is installed and nothing narrows \
+down what is measured. Give --binary \
 twice to measure a change: both binaries take turns under the same load, and the ratio is that of \
 the second to the first.
 
@@ -112,6 +113,13 @@ pub(crate) struct Options {
     /// Build oha below the target folder if no load generator is installed.
     #[arg(long)]
     pub(crate) install_generator: bool,
+}
+
+impl Options {
+    /// Whether nothing narrows down what is measured.
+    pub(crate) const fn wants_everything(&self) -> bool {
+        !self.short && self.binary.len() < 2 && self.workloads.is_empty()
+    }
 }
 
 /// Servers that the benchmark starts from its own binary.

@@ -51,10 +51,19 @@ impl Report {
     }
 
     /// Writes the table and the notes between this section's marks in a document.
-    pub(crate) fn write_into(&self, document: &Path, machine: &str) -> Outcome<()> {
+    /// If `charts`, a folder below the document's own, has a chart of it, that is shown, too.
+    pub(crate) fn write_into(
+        &self,
+        document: &Path,
+        charts: Option<&Path>,
+        machine: &str,
+    ) -> Outcome<()> {
         let shown = document.display();
         let text = fs::read_to_string(document).cannot(format_args!("read {shown}"))?;
         let mut content = format!("{}\n\n{}", self.title, self.table.markdown());
+        if let Some(chart) = charts.and_then(|folder| self.chart(document, folder)) {
+            let _ = write!(content, "\n![{}]({chart})\n", self.title);
+        }
         for note in &self.notes {
             let _ = write!(content, "\n{note}\n");
         }
@@ -62,6 +71,13 @@ impl Report {
         let text = replace(&text, self.name, &content)
             .ok_or_else(|| Failure::new(format!("{shown} has no marks for '{}'", self.name)))?;
         fs::write(document, text).cannot(format_args!("write {shown}"))
+    }
+
+    /// Where the chart is, as the document sees it.
+    fn chart(&self, document: &Path, folder: &Path) -> Option<String> {
+        let file = folder.join(self.name).with_extension("svg");
+        let seen = file.strip_prefix(document.parent()?).ok().filter(|_| file.exists())?;
+        Some(seen.display().to_string())
     }
 }
 

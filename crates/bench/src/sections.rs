@@ -28,7 +28,7 @@ pub(crate) fn run(sections: &Sections, options: &Options) -> Outcome<()> {
         charts.map_or(Ok(()), |folder| ratios::draw(&report, folder))?;
         publish(report)?;
     }
-    if sections.postgres.is_some() || sections.all || (!given && !options.short) {
+    if sections.postgres.is_some() || sections.all || (!given && options.wants_everything()) {
         run_postgres(&bench, sections.postgres.as_deref(), options)
             .and_then(|report| report.map_or(Ok(()), publish))?;
     }
@@ -84,5 +84,8 @@ const fn sizes(options: &Options) -> Sizes {
 fn publish(report: &Report, options: &Options, machine: &str) -> Outcome<()> {
     report.print();
     options.json.as_deref().map_or(Ok(()), |file| report.append_to(file))?;
-    options.write.as_deref().map_or(Ok(()), |file| report.write_into(file, machine))
+    options
+        .write
+        .as_deref()
+        .map_or(Ok(()), |file| report.write_into(file, options.chart.as_deref(), machine))
 }
