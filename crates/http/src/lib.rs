@@ -9,6 +9,9 @@
 mod access_log;
 mod answer;
 mod auth;
+#[cfg(feature = "bench")]
+#[doc(hidden)]
+pub mod bench;
 mod body;
 mod conditional;
 mod connection;

@@ -1,0 +1,78 @@
+//! One request of a workload, and what a right answer to it looks like.
+
+use std::fmt::Write as _;
+
+/// A request, and what is expected of its answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) method: &'static str,
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: String,
+    pub(crate) expect: Expect,
+}
+
+/// What a right answer looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Expect {
+    /// 200 with an array of so many animals at most; of just so many if there is a next page.
+    Page(usize),
+    /// 200 with one animal.
+    Pet,
+    /// 201 with the animal and where it is.
+    Created,
+    /// 304 without a body.
+    Unchanged,
+    /// 401 with the error body.
+    Refused,
+}
+
+impl Request {
+    /// A GET of `path`, with the API key `key`.
+    pub(crate) fn get(path: impl Into<String>, key: &str, expect: Expect) -> Self {
+        let headers = vec![("Authorization", format!("Bearer {key}"))];
+        Self { method: "GET", path: path.into(), headers, body: String::new(), expect }
+    }
+
+    /// A POST of the new animal `body`.
+    pub(crate) fn create(body: String, key: &str) -> Self {
+        let mut request = Self::get("/v1/pets", key, Expect::Created);
+        request.headers.push(("Content-Type", "application/json".to_owned()));
+        Self { method: "POST", body, ..request }
+    }
+
+    /// The same with one more header.
+    pub(crate) fn with(mut self, name: &'static str, value: String) -> Self {
+        self.headers.push((name, value));
+        self
+    }
+
+    /// The request as bytes of HTTP/1.1.
+    pub(crate) fn to_http1(&self) -> String {
+        let Self { method, path, headers, body, expect: _ } = self;
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\n");
+        for (name, value) in headers {
+            head.extend([name, ": ", value, "\r\n"]);
+        }
+        if !body.is_empty() {
+            let _ = write!(head, "Content-Length: {}\r\n", body.len());
+        }
+        head.extend(["\r\n", body]);
+        head
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Expect, Request};
+
+    #[test]
+    fn a_request_is_written_as_http1() {
+        let get = Request::get("/v1/pets", "k", Expect::Page(20)).with("If-None-Match", "x".into());
+        let bytes = "GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer k\r\n\
+             If-None-Match: x\r\n\r\n";
+        assert_eq!(get.to_http1(), bytes);
+        let post = Request::create("{}".to_owned(), "k").to_http1();
+        assert!(post.starts_with("POST ") && post.ends_with("Content-Length: 2\r\n\r\n{}"));
+    }
+}
