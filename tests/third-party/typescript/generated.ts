@@ -5,6 +5,7 @@ import createClient from "openapi-fetch";
 import type { components, paths } from "./petstore.js";
 
 type Pet = components["schemas"]["Pet"];
+type Code = components["schemas"]["Error"]["code"];
 
 const baseUrl = process.env["BASE"] ?? "";
 const bearing = (key: string) => createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
@@ -38,11 +39,10 @@ assert.deepEqual(walked.flat(), created);
 
 const refused = await client.POST("/pets", { body: { name: " ", categoryId: 7 } });
 assert(refused.error);
-const code: components["schemas"]["Error"]["code"] = refused.error.code;
-assert.equal(code, "invalid_pet");
+assert.equal(refused.error.code, "invalid_pet" satisfies Code);
 assert.equal(refused.error.status, 400);
 
 const unknown = await bearing("no-such-key").GET("/pets");
-assert.equal(unknown.error?.code, "unauthorized");
+assert.equal(unknown.error?.code, "unauthorized" satisfies Code);
 assert.equal(unknown.error.status, 401);
 console.log("typescript: created 5, walked 3 pages, read a 400 and a 401");
