@@ -1,4 +1,5 @@
-//! Throw-away PostgreSQL servers for tests. A dev-dependency only: in no release build.
+//! Throw-away PostgreSQL servers for tests, and how a test that lacks something is skipped. A
+//! dev-dependency only: in no release build.
 //!
 //! [`postgres_or_skip`] gives a new, empty database on a server that all tests of one process
 //! share; [`cluster_or_skip`] a server of one test's own, which it may stop, kill and fail over.
@@ -74,9 +75,14 @@ fn or_skip<T, E: AsRef<str>>(test: &str, found: Result<T, E>) -> Option<T> {
     or_skip_without("PostgreSQL", test, found)
 }
 
-/// The one place that decides between skipping and failing.
+/// What the test `test` needs, such as "PostgreSQL"; `None` if it is missing. The one place that
+/// decides between skipping and failing.
+///
+/// # Panics
+/// It is missing although `CI=true`.
+#[must_use]
 #[expect(clippy::panic, reason = "this is how a test speaks")]
-fn or_skip_without<T, E: AsRef<str>>(need: &str, test: &str, found: Result<T, E>) -> Option<T> {
+pub fn or_skip_without<T, E: AsRef<str>>(need: &str, test: &str, found: Result<T, E>) -> Option<T> {
     match found {
         Ok(found) => Some(found),
         Err(trouble) if env::var("CI").is_ok_and(|value| value == "true") => {

@@ -1,0 +1,6 @@
+//! The page `/catalogue`.
+
+mod adding;
+mod counts;
+mod key;
+mod list;

@@ -1,0 +1,104 @@
+//! The key: how it comes, where it lies, how it goes.
+
+use serde_json::json;
+use thirtyfour::Key;
+
+use crate::support::{KEY, store::Store, wait, zoo::Zoo};
+
+#[test]
+fn a_wrong_key_is_refused_in_the_words_of_the_service() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = &zoo.browser;
+    browser.go(&zoo.page("/catalogue"));
+    browser.fill("#key", "wrong-key-wrong-key");
+    browser.click("#key-send");
+    let message = zoo.client().get("/v1/pets").key("wrong-key-wrong-key").send().is(401);
+    let message = message.json()["message"].as_str().unwrap().to_owned();
+    browser.reads("#key-error", &message);
+    assert_eq!(browser.value("key.ariaInvalid"), "true");
+    assert_eq!(browser.value("document.activeElement.id"), "key");
+    assert_eq!(browser.value("sessionStorage.length"), 0);
+    assert_eq!(browser.value("document.getElementById('catalogue').hidden"), true);
+
+    browser.fill("#key", KEY);
+    browser.press(Key::Enter);
+    browser.see("#catalogue");
+    assert_eq!(browser.value("document.getElementById('entrance').hidden"), true);
+}
+
+#[test]
+fn what_cannot_be_a_key_is_not_sent() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = &zoo.browser;
+    browser.go(&zoo.page("/catalogue"));
+    browser.requests();
+    for (typed, fault) in [(" ", "Enter an API key"), ("schlüssel", "beyond ASCII")] {
+        browser.fill("#key", typed);
+        browser.click("#key-send");
+        browser.reads("#key-error", fault);
+    }
+    let requests = browser.requests();
+    assert!(requests.iter().all(|request| !request.url.contains("/v1/")), "{requests:?}");
+}
+
+#[test]
+fn the_key_lies_in_the_storage_of_the_tab_alone() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.stock(1);
+    let browser = zoo.enter("/catalogue");
+    assert_eq!(browser.value("Object.values(sessionStorage)"), json!([KEY]));
+    assert_eq!(browser.value("localStorage.length"), 0);
+    assert_eq!(browser.value("document.cookie"), "");
+    assert_eq!(browser.value("key.value"), "");
+    assert!(!browser.value("document.documentElement.outerHTML").to_string().contains(KEY));
+    assert!(!browser.url().contains(KEY));
+
+    browser.reload();
+    browser.reads("#rows", "pet 1");
+    browser.click("#forget");
+    browser.see("#key");
+    assert_eq!(browser.value("sessionStorage.length"), 0);
+    assert!(!browser.value("document.body.textContent").to_string().contains("pet 1"));
+    browser.reload();
+    browser.see("#key");
+}
+
+#[test]
+fn the_key_can_be_looked_at_while_it_is_typed() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = &zoo.browser;
+    browser.go(&zoo.page("/catalogue"));
+    browser.fill("#key", KEY);
+    for (kind, pressed) in [("password", "false"), ("text", "true"), ("password", "false")] {
+        assert_eq!(browser.value("key.type"), kind);
+        assert_eq!(browser.value("document.getElementById('key-show').ariaPressed"), pressed);
+        browser.click("#key-show");
+    }
+}
+
+#[test]
+fn a_key_that_is_revoked_leads_back_to_the_form() {
+    let Some(zoo) = Zoo::on_or_skip(Store::sqlite()) else { return };
+    zoo.stock(1);
+    let key = zoo.store.new_key("for-the-browser");
+    let browser = &zoo.browser;
+    browser.go(&zoo.page("/catalogue"));
+    browser.fill("#key", &key);
+    // The server takes a new key within a second.
+    wait::until("the server takes the key", || {
+        let answer = zoo.client().get("/v1/pets").key(&key).send();
+        answer.status == 200
+    });
+    browser.click("#key-send");
+    browser.reads("#rows", "pet 1");
+
+    zoo.store.keys(&["revoke", "for-the-browser"]).succeeds();
+    wait::until("the server no longer takes the key", || {
+        let answer = zoo.client().get("/v1/pets").key(&key).send();
+        answer.status == 401
+    });
+    browser.click("#refresh");
+    browser.reads("#key-error", "The service no longer takes the key");
+    assert_eq!(browser.value("sessionStorage.length"), 0);
+    assert_eq!(browser.value("rows.childElementCount"), 0);
+}

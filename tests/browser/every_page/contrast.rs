@@ -1,0 +1,52 @@
+//! Whether the text can be read: the contrast that WCAG 2.2 asks for at level AA (1.4.3).
+
+use crate::support::browser::{Browser, DESK, Look};
+
+/// The texts on the page whose contrast is too low, as "ratio: text".
+const TOO_FAINT: &str = r"
+    const channels = color => color.match(/[\d.]+/g).map(Number);
+    const over = ([r, g, b, a = 1], below) => [r, g, b].map((c, i) => a * c + (1 - a) * below[i]);
+    const ground = element => {
+        if (!element) return matchMedia('(prefers-color-scheme: dark)').matches ? [0, 0, 0] : [255, 255, 255];
+        const color = channels(getComputedStyle(element).backgroundColor);
+        return color[3] === undefined ? color : over(color, ground(element.parentElement));
+    };
+    const light = color => {
+        const [r, g, b] = color.map(c => c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+    };
+    const found = new Map(), texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    let seen = 0;
+    while (texts.nextNode()) {
+        const text = texts.currentNode.data.trim(), element = texts.currentNode.parentElement;
+        if (!text || !element.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+        if (element.closest('noscript, script, style, svg, option')) continue;
+        const style = getComputedStyle(element), below = ground(element);
+        const pair = [light(over(channels(style.color), below)), light(below)].sort((a, b) => b - a);
+        const ratio = (pair[0] + 0.05) / (pair[1] + 0.05), size = parseFloat(style.fontSize);
+        const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
+        seen += 1;
+        if (ratio < (large ? 3 : 4.5)) found.set(style.color + below, `${ratio.toFixed(2)}: ${text.slice(0, 40)}`);
+    }
+    return seen < 10 ? ['only ' + seen + ' texts'] : [...found.values()];
+";
+
+fn too_faint(browser: &Browser) -> Vec<String> {
+    let texts = browser.js(TOO_FAINT);
+    texts.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_text_stands_out_from_its_ground() {
+    let Some(zoo) = super::stocked() else { return };
+    for dark in [false, true] {
+        zoo.browser.look(Look { dark, ..DESK });
+        for (name, open) in super::VIEWS {
+            open(&zoo);
+            assert_eq!(too_faint(&zoo.browser), [""; 0], "{name}, dark: {dark}");
+        }
+    }
+    zoo.browser.js("document.querySelector('h1').setAttribute('hidden', '')");
+    zoo.browser.js("document.querySelector('main').style.color = '#888'");
+    assert!(!too_faint(&zoo.browser).is_empty());
+}

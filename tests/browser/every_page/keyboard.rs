@@ -1,0 +1,116 @@
+//! The pages without a mouse.
+
+use serde_json::Value;
+use thirtyfour::Key;
+
+use crate::support::browser::Browser;
+
+/// Where the focus is: what it is called, and whether it can be seen. A control that draws nothing
+/// itself has its ring around what stands beside it.
+const FOCUS: &str = "
+    const element = document.activeElement, ring = style =>
+        (style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0) || style.boxShadow !== 'none';
+    const seen = [element, element.nextElementSibling].some(e => e && ring(getComputedStyle(e)));
+    const box = element.getBoundingClientRect();
+    return [element.id || element.textContent.trim(), seen && box.width > 0 && box.top >= 0 && box.bottom <= innerHeight];
+";
+
+/// The names of what Tab reaches, one after the other, until the page is through.
+fn walk(browser: &Browser) -> Vec<String> {
+    browser.focus_nothing();
+    let mut names = Vec::new();
+    for _ in 0..100 {
+        browser.press(Key::Tab);
+        if browser.value("document.activeElement === document.body") == true {
+            return names;
+        }
+        let focus = browser.js(FOCUS);
+        let [Value::String(name), Value::Bool(seen)] = &focus.as_array().unwrap()[..] else {
+            panic!("{focus}")
+        };
+        assert!(seen, "the focus on {name} cannot be seen");
+        if names.first() == Some(name) && names.len() > 3 {
+            return names;
+        }
+        names.push(name.clone());
+    }
+    panic!("Tab is caught: {names:?}");
+}
+
+/// Holds that `expected` comes in this order, whatever is between.
+#[track_caller]
+fn holds_in_order(names: &[String], expected: &[&str]) {
+    let mut rest = names.iter();
+    for wanted in expected {
+        assert!(rest.any(|name| name == wanted), "{wanted} in its turn: {names:?}");
+    }
+}
+
+#[test]
+fn tab_reaches_every_control_of_the_catalogue_in_order() {
+    let Some(zoo) = super::stocked() else { return };
+    super::key_form(&zoo);
+    let entrance =
+        ["Skip to the content", "Catalogue", "API reference", "key", "key-show", "key-send"];
+    holds_in_order(&walk(&zoo.browser), &entrance);
+    super::catalogue(&zoo);
+    let names = walk(&zoo.browser);
+    let expected = [
+        "Skip to the content",
+        "Catalogue",
+        "API reference",
+        "forget",
+        "refresh",
+        "limit",
+        "first",
+        "previous",
+        "next",
+        "name",
+        "categoryId",
+        "status",
+        "add-send",
+        "count",
+    ];
+    holds_in_order(&names, &expected);
+}
+
+#[test]
+fn tab_reaches_the_operations_of_the_reference() {
+    let Some(zoo) = super::stocked() else { return };
+    super::reference(&zoo);
+    let names = walk(&zoo.browser);
+    assert!(names.len() > 8, "{names:?}");
+    assert!(names[0].starts_with("Skip to the"), "{names:?}");
+}
+
+#[test]
+fn the_skip_link_leads_into_the_page() {
+    let Some(zoo) = super::stocked() else { return };
+    for (name, open) in super::VIEWS {
+        open(&zoo);
+        zoo.browser.focus_nothing();
+        zoo.browser.press(Key::Tab);
+        zoo.browser.press(Key::Enter);
+        zoo.browser.press(Key::Tab);
+        let inside = zoo.browser.value("!!document.activeElement.closest('main')");
+        assert_eq!(inside, true, "{name}");
+    }
+}
+
+#[test]
+fn the_catalogue_can_be_used_with_the_keyboard_alone() {
+    let Some(zoo) = super::stocked() else { return };
+    super::catalogue(&zoo);
+    let browser = &zoo.browser;
+    browser.js("filter.querySelector('input').focus()");
+    browser.press(Key::Right);
+    browser.press(Key::Right);
+    browser.reads("#list-status", "7 animals shown");
+    browser.js("document.getElementById('name').focus()");
+    browser.press("R");
+    browser.press(Key::Tab);
+    browser.press("7");
+    browser.press(Key::Enter);
+    browser.reads("#added", "Added R (id 26, category 7).");
+    assert_eq!(browser.value("document.activeElement.id"), "name");
+}

@@ -1,0 +1,45 @@
+//! Pictures of every page, for whoever wants to look: on a desk and on a phone, light and dark.
+
+use std::fs;
+
+use petstore_testing::say;
+use serde_json::json;
+
+use crate::{
+    every_page::VIEWS,
+    support::{browser::Look, catalogue, zoo::Zoo},
+};
+
+/// Animals that look like a store.
+const NAMES: [&str; 24] = [
+    "Rex", "Mimi", "Bruno", "Lumi", "Hedwig", "Nemo", "Pip", "Otto", "Sushi", "Biscuit", "Clover",
+    "Figaro", "Juno", "Kiwi", "Maple", "Nacho", "Olive", "Poppy", "Ziggy", "Tilda", "Momo", "Cleo",
+    "Basil", "Ivy",
+];
+
+#[test]
+fn every_page_has_its_picture() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    for (number, name) in NAMES.iter().cycle().take(120).enumerate() {
+        let mut pet = json!({ "name": name, "categoryId": number * 7 % 9 + 1 });
+        let status =
+            ["available", "sold", "available", "pending", "available", "", "sold"][number % 7];
+        if !status.is_empty() {
+            pet["status"] = json!(status);
+        }
+        catalogue::add(&zoo.client(), &pet);
+    }
+    let mut folder = None;
+    for (name, open) in VIEWS {
+        for (width, dark) in [(1280, false), (1280, true), (390, false), (390, true)] {
+            zoo.browser.look(Look { width, dark });
+            open(&zoo);
+            let scheme = if dark { "dark" } else { "light" };
+            let path = zoo.browser.screenshot(&format!("{name}-{width}-{scheme}"));
+            let size = fs::metadata(&path).unwrap().len();
+            assert!(size > 10_000, "{}: {size} bytes", path.display());
+            folder = path.parent().map(ToOwned::to_owned);
+        }
+    }
+    say(&format!("pictures of the pages: {}", folder.unwrap().display()));
+}
