@@ -14,5 +14,6 @@
 mod support;
 
 mod catalogue;
+mod docs;
 mod every_page;
 mod screenshots;
