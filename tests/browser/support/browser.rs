@@ -94,8 +94,10 @@ impl Browser {
             "mobile": look.width < 500 });
         self.devtools("Emulation.setDeviceMetricsOverride", size);
         let scheme = if look.dark { "dark" } else { "light" };
-        let scheme = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-        self.devtools("Emulation.setEmulatedMedia", json!({ "features": scheme }));
+        // What moves would look different in each picture.
+        let wishes = json!([{ "name": "prefers-color-scheme", "value": scheme },
+            { "name": "prefers-reduced-motion", "value": "reduce" }]);
+        self.devtools("Emulation.setEmulatedMedia", json!({ "features": wishes }));
     }
 
     pub(crate) fn go(&self, url: &str) {
