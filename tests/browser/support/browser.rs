@@ -181,6 +181,20 @@ impl Browser {
         self.ask(self.driver().action_chain().double_click_element(&element).perform());
     }
 
+    /// The second click of a double click whose first one was long enough ago to have been answered.
+    #[track_caller]
+    pub(crate) fn late_second_click(&self, selector: &str) {
+        let place = self.ask(self.see(selector).rect());
+        let click = |kind: &str| {
+            let (x, y) = (place.x + place.width / 2.0, place.y + place.height / 2.0);
+            let y = y - self.value("scrollY").as_f64().unwrap();
+            let click = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 2 });
+            self.devtools("Input.dispatchMouseEvent", click);
+        };
+        click("mousePressed");
+        click("mouseReleased");
+    }
+
     /// Puts `text` in place of what an input holds, key by key.
     #[track_caller]
     pub(crate) fn fill(&self, selector: &str, text: &str) {
