@@ -2,10 +2,11 @@
 
 use crate::support::{KEY, browser::Browser, zoo::Zoo};
 
-const LIST: &str = "#operations-pets-listPets";
+pub(crate) const LIST: &str = "#operations-pets-listPets";
 const CREATE: &str = "#operations-pets-createPet";
 const GET: &str = "#operations-pets-getPet";
 const ORDERS: &str = "#operations-store-listOrders";
+pub(crate) const OPERATIONS: [&str; 4] = [LIST, CREATE, GET, ORDERS];
 
 /// Opens the page.
 #[track_caller]
@@ -17,7 +18,7 @@ fn visit(zoo: &Zoo) -> &Browser {
 
 /// Enters the key, as the dialog asks for it.
 #[track_caller]
-fn authorize(browser: &Browser, key: &str) {
+pub(crate) fn authorize(browser: &Browser, key: &str) {
     browser.click("button.authorize");
     browser.fill("[role=dialog] input", key);
     browser.click("[role=dialog] button[type=submit]");
@@ -25,15 +26,16 @@ fn authorize(browser: &Browser, key: &str) {
     browser.until("!document.querySelector('[role=dialog]')");
 }
 
+/// Opens an operation.
 #[track_caller]
-fn open(browser: &Browser, operation: &str) {
+pub(crate) fn open(browser: &Browser, operation: &str) {
     browser.click(&format!("{operation} .opblock-summary-control"));
     browser.see(&format!("{operation} .opblock-body"));
 }
 
 /// Sends the request of an open operation, and waits for an answer with this status.
 #[track_caller]
-fn execute(browser: &Browser, operation: &str, status: u16) {
+pub(crate) fn execute(browser: &Browser, operation: &str, status: u16) {
     browser.click(&format!("{operation} button.execute"));
     browser.reads(&format!("{operation} .live-responses-table"), &status.to_string());
 }
@@ -107,7 +109,7 @@ fn the_key_is_forgotten_with_the_page() {
 fn the_orders_cannot_be_tried_and_the_rest_can() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
     let browser = visit(&zoo);
-    for operation in [LIST, CREATE, GET, ORDERS] {
+    for operation in OPERATIONS {
         open(browser, operation);
         let buttons =
             format!("document.querySelectorAll('{operation} button:is(.execute, .try-out__btn)')");
@@ -116,7 +118,7 @@ fn the_orders_cannot_be_tried_and_the_rest_can() {
     }
     browser.reads(ORDERS, "switched off");
     let operations = browser.value("document.querySelectorAll('.opblock').length");
-    assert_eq!(operations, 4);
+    assert_eq!(operations, OPERATIONS.len());
 }
 
 #[test]

@@ -5,17 +5,25 @@ mod keyboard;
 
 use serde_json::{Value, json};
 
-use crate::support::{
-    browser::{Browser, Look, PHONE},
-    zoo::Zoo,
+use crate::{
+    docs,
+    support::{
+        KEY,
+        browser::{Browser, Look, PHONE},
+        zoo::Zoo,
+    },
 };
 
 /// A state of a page: its name, and how to get there.
 type View = (&'static str, fn(&Zoo));
 
 /// Every state that is looked at.
-pub(crate) const VIEWS: [View; 3] =
-    [("catalogue-key", key_form), ("catalogue", catalogue), ("docs", reference)];
+pub(crate) const VIEWS: [View; 4] = [
+    ("catalogue-key", key_form),
+    ("catalogue", catalogue),
+    ("docs", reference),
+    ("docs-open", opened),
+];
 
 fn key_form(zoo: &Zoo) {
     zoo.browser.go(&zoo.page("/catalogue"));
@@ -33,6 +41,16 @@ fn catalogue(zoo: &Zoo) {
 fn reference(zoo: &Zoo) {
     zoo.browser.go(&zoo.page("/docs"));
     zoo.browser.see("#operations-pets-listPets");
+}
+
+/// The reference with every operation open, and with an answer.
+fn opened(zoo: &Zoo) {
+    reference(zoo);
+    docs::authorize(&zoo.browser, KEY);
+    for operation in docs::OPERATIONS {
+        docs::open(&zoo.browser, operation);
+    }
+    docs::execute(&zoo.browser, docs::LIST, 200);
 }
 
 /// A zoo with animals enough for every colour and a second page.

@@ -102,3 +102,17 @@ fn a_key_that_is_revoked_leads_back_to_the_form() {
     assert_eq!(browser.value("sessionStorage.length"), 0);
     assert_eq!(browser.value("rows.childElementCount"), 0);
 }
+
+#[test]
+fn a_browser_that_forbids_storage_keeps_the_key_as_long_as_the_page() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.stock(1);
+    let forbid = "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error() } })";
+    let forbid = json!({ "source": forbid });
+    zoo.browser.devtools("Page.addScriptToEvaluateOnNewDocument", forbid);
+    let browser = zoo.enter("/catalogue");
+    browser.click("#refresh");
+    browser.reads("#rows", "pet 1");
+    browser.reload();
+    browser.see("#key");
+}

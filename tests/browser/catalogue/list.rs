@@ -104,6 +104,8 @@ fn an_empty_list_says_so() {
     browser.reads("#empty", "There is no animal with the status available");
     browser.click("#show-all");
     shows(browser, 1..=1);
+    // The button is gone; the focus is not.
+    assert_eq!(browser.value("document.activeElement.id"), "list-title");
 }
 
 #[test]

@@ -100,7 +100,18 @@ function explain(failure) {
 
 // ---- The key -----------------------------------------------------------------------------------
 
-const storedKey = () => sessionStorage.getItem(KEY_ITEM) ?? '';
+/** The storage of this tab; where the browser forbids it, the key lasts as long as the page. */
+const storage = (() => {
+  try {
+    sessionStorage.getItem(KEY_ITEM);
+    return sessionStorage;
+  } catch {
+    const items = new Map();
+    return { getItem: (name) => items.get(name), setItem: (...item) => items.set(...item), removeItem: (name) => items.delete(name) };
+  }
+})();
+
+const storedKey = () => storage.getItem(KEY_ITEM) ?? '';
 
 function keyFault(text) {
   $('key-error').textContent = text;
@@ -110,7 +121,7 @@ function keyFault(text) {
 
 /** Asks for a key, and leaves nothing on the page that the last one showed. */
 function askForKey(fault = '') {
-  sessionStorage.removeItem(KEY_ITEM);
+  storage.removeItem(KEY_ITEM);
   for (const request of [loading, counting, adding]) request?.abort();
   loading = counting = null;
   $('rows').replaceChildren();
@@ -142,7 +153,7 @@ async function tryKey(event) {
   } finally {
     $('key-send').removeAttribute('aria-disabled');
   }
-  sessionStorage.setItem(KEY_ITEM, key);
+  storage.setItem(KEY_ITEM, key);
   $('key').value = '';
   revealKey(false);
   keyFault('');
@@ -264,7 +275,7 @@ function showFailure(failure) {
   const stale = failure instanceof Refusal && failure.code === 'invalid_query';
   $('list-failure-text').textContent = explain(failure);
   $('list-retry').textContent = stale ? 'Start from the first page' : 'Try again';
-  $('list-retry').onclick = () => (stale ? goFirst() : load());
+  $('list-retry').onclick = () => fromList(stale ? goFirst : load);
   show($('list-failure'), true);
   $('list-status').textContent = '';
 }
@@ -474,6 +485,12 @@ function turn(step) {
   $('list-title').scrollIntoView({ block: 'nearest' });
 }
 
+/** Does what a button inside the list asks for, which may take the button away and the focus with it. */
+function fromList(action) {
+  action();
+  $('list-title').focus();
+}
+
 $('key-form').addEventListener('submit', tryKey);
 $('key').addEventListener('input', () => keyFault(''));
 onPress('key-show', () => revealKey($('key').type === 'password'));
@@ -482,7 +499,7 @@ onPress('refresh', load);
 onPress('first', () => turn(goFirst));
 onPress('previous', () => turn(goPrevious));
 onPress('next', () => turn(goNext));
-onPress('show-all', () => goFirst(''));
+onPress('show-all', () => fromList(() => goFirst('')));
 onPress('count', () => (counting ? counting.abort() : count()));
 $('filter').addEventListener('submit', (event) => event.preventDefault());
 $('filter').addEventListener('change', () => goFirst($('filter').elements.status.value, Number($('limit').value)));
