@@ -7,7 +7,11 @@ use serde_json::json;
 
 use crate::{
     every_page::VIEWS,
-    support::{browser::Look, catalogue, zoo::Zoo},
+    support::{
+        browser::{DESK, Look},
+        catalogue,
+        zoo::Zoo,
+    },
 };
 
 /// Animals that look like a store.
@@ -31,9 +35,10 @@ fn every_page_has_its_picture() {
     }
     let mut folder = None;
     for (name, open) in VIEWS {
+        zoo.browser.look(DESK);
+        open(&zoo);
         for (width, dark) in [(1280, false), (1280, true), (390, false), (390, true)] {
             zoo.browser.look(Look { width, dark });
-            open(&zoo);
             let scheme = if dark { "dark" } else { "light" };
             let path = zoo.browser.screenshot(&format!("{name}-{width}-{scheme}"));
             let size = fs::metadata(&path).unwrap().len();

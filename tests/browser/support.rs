@@ -4,6 +4,7 @@
 
 pub(crate) mod browser;
 pub(crate) mod chromedriver;
+mod hands;
 pub(crate) mod traffic;
 pub(crate) mod zoo;
 

@@ -8,8 +8,8 @@ use petstore_testing::or_skip_without;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use thirtyfour::{
-    By, ChromeCapabilities, ChromiumLikeCapabilities as _, DesiredCapabilities,
-    LoggingPrefsLogLevel, WebDriver, WebElement, error::WebDriverResult, prelude::TypingData,
+    ChromeCapabilities, ChromiumLikeCapabilities as _, DesiredCapabilities, LoggingPrefsLogLevel,
+    WebDriver, error::WebDriverResult,
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -50,7 +50,7 @@ pub(crate) struct Browser {
     test: String,
     /// `None` once it has been asked to end.
     pub(super) driver: Option<WebDriver>,
-    runtime: Runtime,
+    pub(super) runtime: Runtime,
     _chromedriver: Chromedriver,
     _profile: TempDir,
 }
@@ -132,86 +132,6 @@ impl Browser {
     #[track_caller]
     pub(crate) fn until(&self, expression: &str) {
         wait::until(expression, || self.value(&format!("!!({expression})")) == true);
-    }
-
-    /// The element that a selector finds, once it is shown.
-    #[track_caller]
-    pub(crate) fn see(&self, selector: &str) -> WebElement {
-        let mut seen = None;
-        wait::until(selector, || {
-            let find = self.driver().find(By::Css(selector));
-            seen = self.runtime.block_on(find).ok();
-            let displayed =
-                seen.as_ref().map(|element| self.runtime.block_on(element.is_displayed()));
-            matches!(displayed, Some(Ok(true)))
-        });
-        seen.unwrap()
-    }
-
-    /// Waits until a selector finds something shown with this text in it.
-    #[track_caller]
-    pub(crate) fn reads(&self, selector: &str, text: &str) {
-        let texts = format!("[...document.querySelectorAll({})]", json!(selector));
-        let shown = "e.checkVisibility() && e.innerText.includes";
-        self.until(&format!("{texts}.some(e => {shown}({}))", json!(text)));
-    }
-
-    /// The text of the element that a selector finds.
-    #[track_caller]
-    pub(crate) fn text(&self, selector: &str) -> String {
-        self.ask(self.see(selector).text())
-    }
-
-    /// Clicks as a mouse does, where the element is on the screen, once nothing covers it.
-    #[track_caller]
-    pub(crate) fn click(&self, selector: &str) {
-        let mut trouble = None;
-        wait::until(&format!("{selector} takes a click"), || {
-            let element = self.see(selector);
-            trouble = self.runtime.block_on(element.click()).err();
-            trouble.is_none()
-        });
-    }
-
-    /// Two clicks as fast as a mouse makes them.
-    #[track_caller]
-    pub(crate) fn double_click(&self, selector: &str) {
-        let element = self.see(selector);
-        self.ask(element.scroll_into_view());
-        self.ask(self.driver().action_chain().double_click_element(&element).perform());
-    }
-
-    /// The second click of a double click whose first one was long enough ago to have been answered.
-    #[track_caller]
-    pub(crate) fn late_second_click(&self, selector: &str) {
-        let place = self.ask(self.see(selector).rect());
-        let click = |kind: &str| {
-            let (x, y) = (place.x + place.width / 2.0, place.y + place.height / 2.0);
-            let y = y - self.value("scrollY").as_f64().unwrap();
-            let click = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 2 });
-            self.devtools("Input.dispatchMouseEvent", click);
-        };
-        click("mousePressed");
-        click("mouseReleased");
-    }
-
-    /// Puts `text` in place of what an input holds, key by key.
-    #[track_caller]
-    pub(crate) fn fill(&self, selector: &str, text: &str) {
-        let input = self.see(selector);
-        self.ask(input.clear());
-        self.ask(input.send_keys(text));
-    }
-
-    /// Presses keys where the focus is.
-    pub(crate) fn press(&self, keys: impl Into<TypingData>) {
-        self.ask(self.driver().action_chain().send_keys(keys).perform());
-    }
-
-    /// Puts the focus to where it is when a page has been opened and nothing has been pressed.
-    pub(crate) fn focus_nothing(&self) {
-        self.js("document.body.tabIndex = -1; document.body.focus();
-             document.body.removeAttribute('tabindex'); scrollTo(0, 0);");
     }
 
     /// Saves a picture of the whole page: its path.
