@@ -1,7 +1,10 @@
 //! The answer to a request. [`answer`] cannot fail: whatever [`judge`] refuses becomes a response
 //! here, and is logged here, once.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::{
+    pin::pin,
+    time::{Duration, Instant, SystemTime},
+};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -46,9 +49,11 @@ where
     let target = Route::find(head.uri.path(), &state.settings.pages);
 
     let limits = &state.settings.limits;
-    let judged = within(limits.request_timeout, judge(state, &head, &mut body, target))
-        .await
-        .unwrap_or_else(|| Err(too_slow(state)));
+    let judged = {
+        let judging = pin!(judge(state, &head, &mut body, target));
+        within(limits.request_timeout, judging).await
+    };
+    let judged = judged.unwrap_or_else(|| Err(too_slow(state)));
     let understood = !judged.as_ref().is_err_and(|error| error.code == ErrorCode::InvalidRequest);
     let reusable = body::discard(&mut body, &head.headers, limits.max_body).await && understood;
 

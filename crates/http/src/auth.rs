@@ -41,7 +41,7 @@ fn credential(headers: &HeaderMap) -> Credential<'_> {
 fn bearer_token(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_at_checked(SCHEME.len())?;
     let token = token.strip_prefix(' ').filter(|_| scheme.eq_ignore_ascii_case(SCHEME))?;
-    Some(token.trim_matches(' ')).filter(|token| !token.is_empty())
+    Some(token.trim_ascii()).filter(|token| !token.is_empty())
 }
 
 #[cfg(test)]

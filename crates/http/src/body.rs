@@ -1,6 +1,6 @@
 //! Request bodies: read within a limit and a time, or got out of the way.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
@@ -29,7 +29,7 @@ pub(crate) async fn read<B>(body: &mut B, limit: usize, time: Duration) -> Resul
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    within(time, collect(body, limit)).await.unwrap_or_else(|| {
+    within(time, pin!(collect(body, limit))).await.unwrap_or_else(|| {
         let message = format!("the body did not arrive whole within {time:?}");
         Err(ApiError::new(ErrorCode::RequestTimeout, message))
     })
@@ -88,7 +88,7 @@ where
         }
         body.is_end_stream()
     };
-    within(DISCARD_TIME, drained).await.unwrap_or(false)
+    within(DISCARD_TIME, pin!(drained)).await.unwrap_or(false)
 }
 
 fn too_large(limit: usize) -> ApiError {

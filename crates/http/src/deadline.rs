@@ -1,13 +1,12 @@
 //! A bound on how long work may take.
 
-use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
+use std::{future::poll_fn, pin::Pin, task::Poll, time::Duration};
 
 use tokio::time::timeout;
 
 /// What `work` comes to, unless it takes longer than `time`. Work that never waits, as most does,
-/// costs no timer.
-pub(crate) async fn within<T>(time: Duration, work: impl Future<Output = T>) -> Option<T> {
-    let mut work = pin!(work);
+/// costs no timer; it is borrowed, because a future that is moved is copied.
+pub(crate) async fn within<F: Future>(time: Duration, mut work: Pin<&mut F>) -> Option<F::Output> {
     let at_once = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
     match at_once {
         Poll::Ready(done) => Some(done),
@@ -17,7 +16,7 @@ pub(crate) async fn within<T>(time: Duration, work: impl Future<Output = T>) -> 
 
 #[cfg(test)]
 mod tests {
-    use std::{future::pending, time::Duration};
+    use std::{future::pending, pin::pin, time::Duration};
 
     use tokio::time::{pause, sleep};
 
@@ -27,8 +26,8 @@ mod tests {
     async fn work_has_its_time_and_no_more() {
         pause();
         let time = Duration::from_secs(10);
-        assert_eq!(within(Duration::ZERO, async { 7 }).await, Some(7));
-        assert_eq!(within(time, sleep(Duration::from_millis(9_999))).await, Some(()));
-        assert_eq!(within(time, pending::<()>()).await, None);
+        assert_eq!(within(Duration::ZERO, pin!(async { 7 })).await, Some(7));
+        assert_eq!(within(time, pin!(sleep(Duration::from_millis(9_999)))).await, Some(()));
+        assert_eq!(within(time, pin!(pending::<()>())).await, None);
     }
 }

@@ -53,8 +53,9 @@ fn is_host(host: &[u8]) -> bool {
 
 /// Whether it is a name or an IPv4 address, and maybe a port: most are, and need no parser.
 fn is_plain_host(host: &[u8]) -> bool {
-    let name = host.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b".-".contains(byte));
-    match host.split_at(name.count()) {
+    let in_name =
+        |byte: &&u8| matches!(**byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' | b'-');
+    match host.split_at(host.iter().take_while(in_name).count()) {
         ([], _) => false,
         (_, []) => true,
         (_, [b':', port @ ..]) => !port.is_empty() && port.iter().all(u8::is_ascii_digit),

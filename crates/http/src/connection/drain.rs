@@ -1,6 +1,11 @@
 //! How connections learn that the server drains.
 
-use std::time::Duration;
+use std::{
+    future::poll_fn,
+    pin::pin,
+    task::{Poll, Waker},
+    time::Duration,
+};
 
 use tokio::{sync::watch, time::sleep};
 
@@ -32,10 +37,60 @@ impl DrainSignal {
 
 impl Drain {
     /// Resolves when idle connections close: [`LAST_CALL`] after the drain began.
+    ///
+    /// A connection polls this with each of its requests, and asking the signal takes a lock. So a
+    /// task that is known to be woken by the signal does not ask again before there is something new.
     pub(crate) async fn last_call(&self) {
         let mut begun = self.0.clone();
+        let unasked = self.0.clone();
         // A signal that is gone will never be given, and the server is gone with it.
-        let _ = begun.wait_for(|begun| *begun).await;
+        let mut given = pin!(begun.wait_for(|begun| *begun));
+        let mut woken: Option<Waker> = None;
+        poll_fn(|cx| {
+            let known = woken.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
+            if known && matches!(unasked.has_changed(), Ok(false)) {
+                return Poll::Pending;
+            }
+            woken = Some(cx.waker().clone());
+            given.as_mut().poll(cx).map(drop)
+        })
+        .await;
         sleep(LAST_CALL).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{pin::pin, time::Duration};
+
+    use tokio::time::{Instant, pause, sleep};
+
+    use super::{DrainSignal, LAST_CALL};
+
+    #[tokio::test]
+    async fn the_last_call_comes_a_while_after_the_signal_however_often_it_was_asked_for() {
+        pause();
+        let signal = DrainSignal::new();
+        let (busy, late) = (signal.subscribe(), signal.subscribe());
+        let waiting = tokio::spawn(async move {
+            let mut last_call = pin!(busy.last_call());
+            for _ in 0..5 {
+                tokio::select! {
+                    () = &mut last_call => unreachable!("nobody has called"),
+                    () = sleep(Duration::from_secs(1)) => (),
+                }
+            }
+            last_call.await;
+            Instant::now()
+        });
+        sleep(Duration::from_secs(7)).await;
+        let called = Instant::now();
+        signal.begin();
+        // Timers count whole milliseconds.
+        let in_time = LAST_CALL..LAST_CALL + Duration::from_millis(2);
+        assert!(in_time.contains(&(waiting.await.unwrap() - called)));
+        let asked = Instant::now();
+        late.last_call().await;
+        assert!(in_time.contains(&asked.elapsed()));
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{
     Request,
-    body::Incoming,
+    body::{Body, Incoming},
     header::{CONNECTION, HeaderValue, TRANSFER_ENCODING},
     server::conn::http1::{Builder, Connection},
     service::{HttpService, service_fn},
@@ -72,6 +72,8 @@ async fn respond(
     let chunked = request.headers().contains_key(TRANSFER_ENCODING);
     let body = if chunked {
         BodyEnd::Unknown
+    } else if request.body().is_end_stream() {
+        BodyEnd::After(0)
     } else {
         BodyEnd::After(announced_length(request.headers()).unwrap_or(0))
     };
