@@ -122,11 +122,8 @@ impl Server {
     }
 
     fn spawn(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
-        let connection = connection::serve(stream, Arc::clone(&self.state), self.drain.subscribe());
-        self.connections.spawn(async move {
-            connection.await;
-            drop(place);
-        });
+        let (state, drain) = (Arc::clone(&self.state), self.drain.subscribe());
+        self.connections.spawn(connection::serve(stream, state, drain, place));
     }
 }
 

@@ -12,7 +12,7 @@ use memchr::memchr_iter;
 const MAX_RECORD: usize = 4 * super::MAX_HEAD as usize;
 
 /// An idle connection keeps no more memory than this for its next head.
-const KEPT_CAPACITY: usize = 1024;
+const KEPT_CAPACITY: usize = 256;
 
 /// How the body of a request ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
