@@ -10,7 +10,7 @@ use crate::{
     journal::{Entry, Journal, Kind, NEED_THE_STORE},
     load::Load,
     serve,
-    times::{CALL, RECOVERY, SHORT_SLACK, SLACK, hold},
+    times::{CALL, KNOWN, RECOVERY, SHORT_SLACK, SLACK, hold},
 };
 
 /// What happens to the database of a service.
@@ -50,7 +50,8 @@ impl Outage<'_> {
         load.journal.wait_for(Instant::now(), &NEED_THE_STORE, AFTER);
         let journal = load.journal.clone();
         let attempts = load.stop();
-        self.was_told(&journal, |entry| entry.began >= failed && entry.ended <= mending);
+        let told = failed + KNOWN;
+        self.was_told(&journal, |entry| entry.began >= told && entry.ended <= mending);
         self.was_short(&journal, mending);
         account::balances(self.what, &server.client(), &attempts);
     }

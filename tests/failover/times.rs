@@ -7,6 +7,9 @@ use std::time::Duration;
 pub(crate) const CALL: Duration = Duration::from_secs(5);
 /// Within this, the service works again once PostgreSQL does.
 pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
+/// So long a page that was sent before may be sent again without asking PostgreSQL: the time within which
+/// another instance's write shows.
+pub(crate) const KNOWN: Duration = Duration::from_millis(100);
 /// What a slow machine may need besides.
 pub(crate) const SLACK: Duration = Duration::from_secs(15);
 /// What a slow machine may need besides for an answer that waits for nothing.
