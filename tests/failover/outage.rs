@@ -50,8 +50,11 @@ impl Outage<'_> {
         load.journal.wait_for(Instant::now(), &NEED_THE_STORE, AFTER);
         let journal = load.journal.clone();
         let attempts = load.stop();
-        let told = failed + KNOWN;
-        self.was_told(&journal, |entry| entry.began >= told && entry.ended <= mending);
+        let known_until = failed + KNOWN;
+        self.was_told(&journal, |entry| {
+            let of_a_kept_page = entry.began <= known_until && entry.status == 200;
+            entry.began >= failed && entry.ended <= mending && !of_a_kept_page
+        });
         self.was_short(&journal, mending);
         account::balances(self.what, &server.client(), &attempts);
     }
