@@ -19,6 +19,11 @@ use crate::{
 
 pub(crate) use wrk::SCRIPT as WRK_SCRIPT;
 
+/// With more connections, some come up after h2load has told all others to stop.
+const MOST_OF_H2LOAD: usize = 64;
+/// A generator that has not ended by then, in seconds, never will.
+const PATIENCE: &str = "120";
+
 /// What a generator saw in one round.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
@@ -81,8 +86,11 @@ impl Generators {
     }
 
     /// Why this load cannot be put on, if so.
-    pub(crate) fn obstacle(&self, load: &Load) -> Option<&'static str> {
+    pub(crate) fn obstacle(&self, load: &Load, connections: usize) -> Option<&'static str> {
         match (load.protocol, &self.http1, &self.http2) {
+            (Protocol::Http2, _, Some(Tool::H2load(_))) if connections > MOST_OF_H2LOAD => {
+                Some("h2load lets connections that come up late run on for ever: install oha")
+            }
             (Protocol::Http2, _, None) => {
                 Some("HTTP/2 needs oha or h2load (in Debian: nghttp2-client)")
             }
@@ -101,9 +109,9 @@ impl Generators {
         };
         let tool = tool.ok_or_else(|| Failure::new("no generator speaks this protocol"))?;
         let output = match tool {
-            Tool::Wrk(program) => run(&mut wrk::command(program, load, push)?)?,
-            Tool::Oha(program) => run(&mut oha::command(program, load, push))?,
-            Tool::H2load(program) => run(&mut h2load::command(program, load, push)?)?,
+            Tool::Wrk(program) => run(&wrk::command(program, load, push)?)?,
+            Tool::Oha(program) => run(&oha::command(program, load, push))?,
+            Tool::H2load(program) => run(&h2load::command(program, load, push)?)?,
         };
         let tally = match tool {
             Tool::Wrk(_) => wrk::parse(&output),
@@ -137,8 +145,10 @@ fn install_oha(tools: &Path) -> Outcome<PathBuf> {
 }
 
 /// Runs a generator to its end; its standard output.
-fn run(command: &mut Command) -> Outcome<String> {
-    let output = command.output().cannot("run a load generator")?;
+fn run(command: &Command) -> Outcome<String> {
+    let mut bounded = Command::new("timeout");
+    bounded.args(["--signal=KILL", PATIENCE]).arg(command.get_program()).args(command.get_args());
+    let output = bounded.output().cannot("run a load generator")?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
         return Ok(text);

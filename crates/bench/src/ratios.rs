@@ -66,11 +66,6 @@ pub(crate) fn run(bench: &Bench, workloads: &[&Workload], sizes: Sizes) -> Outco
     for workload in workloads {
         let seed = if workload.large { large.as_ref().unwrap_or(&small) } else { &small };
         let subject = prepare(bench, &bench.binary, workload, seed, &stranger)?;
-        if let Some(obstacle) = bench.generators.obstacle(&subject.load) {
-            note(format_args!("*** SKIPPED: {}: {obstacle} ***", workload.name));
-            report.notes.push(format!("Not measured: {}. {obstacle}.", workload.title));
-            continue;
-        }
         let older = bench.older.as_deref();
         let older =
             older.map(|binary| prepare(bench, binary, workload, seed, &stranger)).transpose()?;
@@ -82,6 +77,12 @@ pub(crate) fn run(bench: &Bench, workloads: &[&Workload], sizes: Sizes) -> Outco
             Side::constant(&reference, &subject.load)
         };
         for connections in &bench.connections {
+            if let Some(obstacle) = bench.generators.obstacle(&subject.load, *connections) {
+                let what = format!("{}, {connections} connections", workload.name);
+                note(format_args!("*** SKIPPED: {what}: {obstacle} ***"));
+                report.notes.push(format!("Not measured: {what}. {obstacle}."));
+                continue;
+            }
             note(format_args!("{}, {connections} connections", workload.name));
             let subject = Side::new(&subject.server, &subject.load);
             let contest =
