@@ -64,13 +64,18 @@ impl<'h> IfNoneMatch<'h> {
         headers.contains_key(IF_NONE_MATCH).then_some(Self(headers))
     }
 
+    /// Whether the client has what `tag` stands for, which exists: then the answer is 304.
+    pub(crate) fn matches(self, tag: &HeaderValue) -> bool {
+        self.is_any() || self.names(tag)
+    }
+
     /// Whether it names `tag`, by weak comparison.
     pub(crate) fn names(self, tag: &HeaderValue) -> bool {
         self.values().any(|value| names(value, tag.as_bytes()))
     }
 
     /// Whether it is `*`, which matches whatever exists.
-    pub(crate) fn is_any(self) -> bool {
+    fn is_any(self) -> bool {
         self.values().any(|value| value.trim_ascii() == b"*")
     }
 

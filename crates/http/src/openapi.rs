@@ -56,8 +56,8 @@ impl Document {
 
     /// The document, or 304 if the client has just that.
     pub(crate) fn answer(&self, headers: &HeaderMap) -> Response {
-        let has_it = |condition: IfNoneMatch<'_>| condition.is_any() || condition.names(&self.tag);
-        let mut response = if IfNoneMatch::of(headers).is_some_and(has_it) {
+        let condition = IfNoneMatch::of(headers);
+        let mut response = if condition.is_some_and(|condition| condition.matches(&self.tag)) {
             response::empty(StatusCode::NOT_MODIFIED)
         } else {
             response::json(StatusCode::OK, self.text.clone())

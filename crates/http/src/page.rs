@@ -54,8 +54,7 @@ impl Page {
         let (content, suffix) = if gzip { (self.gzip, "-gzip") } else { (self.content, "") };
         // Two forms, two strong tags (RFC 9110, section 8.8.3.3).
         let tag = value(&format!("\"{}{suffix}\"", self.tag))?;
-        let unchanged =
-            condition.is_some_and(|condition| condition.is_any() || condition.names(&tag));
+        let unchanged = condition.is_some_and(|condition| condition.matches(&tag));
         let mut response = if unchanged {
             response::empty(StatusCode::NOT_MODIFIED)
         } else {

@@ -92,7 +92,8 @@ pub(crate) async fn get(state: &State, head: &Parts, id: &str) -> Result<Respons
     let id = PetId::parse(id).map_err(|_| not_found())?;
     let subject = Subject::Pet(id);
     let condition = IfNoneMatch::of(&head.headers);
-    if let Some(unchanged) = unchanged(state.ports.pets.version(), condition, subject) {
+    let version = condition.and_then(|_| state.ports.pets.version());
+    if let Some(unchanged) = unchanged(version, condition, subject) {
         return Ok(unchanged);
     }
     let found = state.ports.pets.get(id).await?;
@@ -123,7 +124,7 @@ fn tag(content: &[u8], version: Option<CatalogueVersion>, subject: Subject) -> H
 
 /// 200 with what was selected, or 304 if the client has just that.
 fn selected(content: Bytes, tag: HeaderValue, condition: Option<IfNoneMatch<'_>>) -> Response {
-    if condition.is_some_and(|condition| condition.is_any() || condition.names(&tag)) {
+    if condition.is_some_and(|condition| condition.matches(&tag)) {
         return not_modified(tag);
     }
     let mut response = response::json(StatusCode::OK, content);
