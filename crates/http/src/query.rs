@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::percent_decode_str;
 use petstore_domain::{PageLimit, PetQuery, PetStatus};
 
 use crate::{
@@ -108,8 +109,21 @@ impl Faults {
     }
 }
 
-fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
-    form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+/// Names and values as the WHATWG's `application/x-www-form-urlencoded` has them.
+fn parameters(query: Option<&str>) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+    let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
+    pairs.map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        (decoded(name), decoded(value))
+    })
+}
+
+fn decoded(text: &str) -> Cow<'_, str> {
+    if !text.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
+        return Cow::Borrowed(text); // As most of it is.
+    }
+    let spaced = text.replace('+', " ");
+    Cow::Owned(percent_decode_str(&spaced).decode_utf8_lossy().into_owned())
 }
 
 /// As much of `text` as an answer may repeat, without control characters.
@@ -150,6 +164,7 @@ mod tests {
             (Some("limit=100".into()), PetQuery { limit: PageLimit::MAX, ..PetQuery::default() }),
             (Some("status=sold".into()), sold),
             (Some("stat%75s=s%6Fld".into()), sold),
+            (Some("&&status=sold&".into()), sold),
             (Some(format!("limit=100&status=sold&cursor={cursor}")), all),
             (Some(format!("cursor={cursor}&status=sold&limit=100")), all),
         ];
@@ -182,6 +197,9 @@ mod tests {
             ("offset=3", "`offset`: unknown parameter; allowed are limit, status and cursor"),
             ("Limit=5", "`Limit`: unknown parameter"),
             ("=5", "``: unknown parameter"),
+            ("a%20b+c=5", "`a b c`: unknown parameter"),
+            ("limit=5=5", "`limit`: must be a whole number from 1 to 100"),
+            ("%ff=5", "`\u{fffd}`: unknown parameter"),
         ];
         for (query, expected) in table {
             assert!(message(query).contains(expected), "{query}: {}", message(query));

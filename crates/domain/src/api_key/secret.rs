@@ -26,9 +26,9 @@ impl ApiKeySecret {
         let mut number = *entropy;
         let mut text = String::from(PREFIX);
         // 62^32 goes 2^65 times into 2^256: no character is likelier than another by more than 2^-65.
-        text.extend((0..RANDOM_CHARS).map(|_| base62_char(divide_by_62(&mut number))));
-        let check = check_sum(&text);
-        text.extend(check);
+        text.extend((0..RANDOM_CHARS).map(|_| char::from(base62(divide_by_62(&mut number)))));
+        let check = check_sum(text.as_bytes());
+        text.extend(check.map(char::from));
         Self(text)
     }
 
@@ -55,12 +55,11 @@ impl ApiKeySecret {
     /// be in a store, so no store needs to be asked for it.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
-        let length = PREFIX.len() + RANDOM_CHARS + CHECK_CHARS;
-        let base62 = |byte: u8| byte.is_ascii_alphanumeric();
-        self.0.len() == length
-            && self.0.starts_with(PREFIX)
-            && self.0.bytes().skip(PREFIX.len()).all(base62)
-            && self.0[length - CHECK_CHARS..].chars().eq(check_sum(&self.0[..length - CHECK_CHARS]))
+        let Some((checked, check)) = self.0.as_bytes().split_last_chunk() else { return false };
+        let Some(random) = checked.strip_prefix(PREFIX.as_bytes()) else { return false };
+        random.len() == RANDOM_CHARS
+            && random.iter().all(u8::is_ascii_alphanumeric)
+            && *check == check_sum(checked)
     }
 
     /// What a store keeps instead of the key. The key has 190 bits of its own, so a plain hash is
@@ -78,21 +77,21 @@ impl fmt::Debug for ApiKeySecret {
 }
 
 /// SHA-256 of a whole API key. Identifies the key without giving it away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyDigest(pub [u8; 32]);
 
-fn check_sum(text: &str) -> [char; CHECK_CHARS] {
-    let mut rest = crc32fast::hash(text.as_bytes());
-    let mut chars = ['0'; CHECK_CHARS];
+fn check_sum(text: &[u8]) -> [u8; CHECK_CHARS] {
+    let mut rest = crc32fast::hash(text);
+    let mut chars = [b'0'; CHECK_CHARS];
     for place in chars.iter_mut().rev() {
-        *place = base62_char((rest % 62) as u8);
+        *place = base62((rest % 62) as u8);
         rest /= 62;
     }
     chars
 }
 
-fn base62_char(digit: u8) -> char {
-    char::from(BASE62[usize::from(digit)])
+fn base62(digit: u8) -> u8 {
+    BASE62[usize::from(digit)]
 }
 
 /// Divides a big-endian number in place; the remainder is below 62.

@@ -1,7 +1,7 @@
 //! The live keys as they were at one moment.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -19,7 +19,17 @@ const NOTE_MILLIS: i64 = 1000;
 
 pub(super) struct Snapshot {
     taken_at: Option<Timestamp>,
-    live: HashMap<KeyDigest, LiveKey>,
+    /// Found by comparing: there are few keys, and hashing a digest costs more.
+    live: BTreeMap<KeyDigest, LiveKey>,
+}
+
+/// What a key is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    Granted,
+    Expired,
+    /// No key of the snapshot is this one.
+    Unknown,
 }
 
 struct LiveKey {
@@ -37,7 +47,7 @@ struct Uses {
 impl Snapshot {
     /// Before the keys were read for the first time.
     pub(super) fn never() -> Self {
-        Self { taken_at: None, live: HashMap::new() }
+        Self { taken_at: None, live: BTreeMap::new() }
     }
 
     /// What the store answered to a question asked at `taken_at`. Uses not yet written back are
@@ -61,18 +71,14 @@ impl Snapshot {
         self.taken_at.and_then(|taken_at| now.since(taken_at)).is_some_and(|own| own < age)
     }
 
-    pub(super) fn holds(&self, digest: &KeyDigest) -> bool {
-        self.live.contains_key(digest)
-    }
-
     /// Whether the key opens the service at `now`; if so, its use is noted.
-    pub(super) fn admit(&self, digest: &KeyDigest, now: Timestamp) -> bool {
-        let Some(key) = self.live.get(digest) else { return false };
+    pub(super) fn admission(&self, digest: &KeyDigest, now: Timestamp) -> Admission {
+        let Some(key) = self.live.get(digest) else { return Admission::Unknown };
         if key.expires_at.is_some_and(|expiry| expiry <= now) {
-            return false;
+            return Admission::Expired;
         }
         key.uses.note(now);
-        true
+        Admission::Granted
     }
 
     /// The keys used since their last use was written, if that was at least `age` ago.
