@@ -2,10 +2,10 @@
 
 mod activity;
 mod drain;
+mod head_deadline;
 mod heads;
 mod http1;
 mod http2;
-mod idle_timer;
 mod linger;
 mod sniff;
 mod transport;

@@ -89,7 +89,7 @@ impl KeyRing {
             Admission::Unknown if !snapshot.is_younger_than(MISS_AGE, now) => {
                 Ok(self.reload(now).await?.admission(digest, now))
             }
-            known => Ok(known),
+            known @ (Admission::Granted | Admission::Expired | Admission::Unknown) => Ok(known),
         }
     }
 

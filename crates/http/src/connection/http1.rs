@@ -18,8 +18,7 @@ use super::{
     MAX_HEAD,
     drain::Drain,
     heads::BodyEnd,
-    idle_timer::IdleTimer,
-    transport::{SharedHeads, Transport},
+    transport::{Requests, Transport},
 };
 use crate::{
     answer::{answer, late_head},
@@ -32,41 +31,41 @@ type Http1<S> = Connection<TokioIo<Transport>, S>;
 
 pub(super) async fn serve(stream: TcpStream, state: Arc<State>, drain: Drain) {
     let limits = state.settings.limits;
-    let heads = SharedHeads::default();
-    let transport = Transport::new(stream, limits.write_timeout).noting_heads(heads.clone());
-    let service = service_fn(|request| respond(&state, &heads, request));
+    let requests = Requests::default();
+    let transport = Transport::new(stream, limits.write_timeout)
+        .awaiting(requests.clone(), limits.header_timeout);
+    let service = service_fn(|request| respond(&state, &requests, request));
     let mut connection = Builder::new()
-        .timer(IdleTimer::default())
-        .header_read_timeout(limits.header_timeout)
+        .header_read_timeout(None) // The transport has its own.
         .max_header_size(MAX_HEAD as usize)
         .max_buf_size(MAX_HEAD as usize)
         // A client may end its own direction and still wait for its answer.
         .half_close(true)
         .serve_connection(TokioIo::new(transport), service);
-    let ended = tokio::select! {
-        ended = &mut connection => ended,
+    tokio::select! {
+        biased;
+        _ = &mut connection => (),
         () = drain.last_call() => end_gracefully(&mut connection).await,
-    };
-    let late = ended.is_err_and(|error| error.is_timeout());
-    if late && heads.lock().has_begun() {
-        // hyper closes without a word; an idle client expects that, one in mid-request does not.
-        let mut transport = connection.into_parts().io.into_inner();
+    }
+    let mut transport = connection.into_parts().io.into_inner();
+    // An idle client expects to be left without a word, one in mid-request does not.
+    if transport.is_late() && requests.heads().has_begun() {
         let _ = transport.write_all(&late_head(&state)).await;
         let _ = transport.shutdown().await;
     }
 }
 
-async fn end_gracefully<S>(connection: &mut Http1<S>) -> hyper::Result<()>
+async fn end_gracefully<S>(connection: &mut Http1<S>)
 where
     S: HttpService<Incoming, ResBody = Full<Bytes>, Error = Infallible>,
 {
     Pin::new(&mut *connection).graceful_shutdown();
-    connection.await
+    let _ = connection.await;
 }
 
 async fn respond(
     state: &State,
-    heads: &SharedHeads,
+    requests: &Requests,
     mut request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
     let chunked = request.headers().contains_key(TRANSFER_ENCODING);
@@ -77,7 +76,8 @@ async fn respond(
     } else {
         BodyEnd::After(announced_length(request.headers()).unwrap_or(0))
     };
-    if heads.lock().hand_over(body) {
+    requests.begin();
+    if requests.heads().hand_over(body) {
         request.extensions_mut().insert(ConflictingLengths);
     }
     let mut response = answer(state, request).await;
@@ -85,5 +85,6 @@ async fn respond(
         // Where the next head begins is not known to `heads`, so there is none.
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
+    requests.end();
     Ok(response)
 }

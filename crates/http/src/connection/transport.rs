@@ -3,8 +3,12 @@
 
 use std::{
     io::{self, IoSlice},
+    mem::MaybeUninit,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll, ready},
     time::Duration,
 };
@@ -15,23 +19,49 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use super::{heads::Heads, linger::Linger};
+use super::{head_deadline::HeadDeadline, heads::Heads, linger::Linger};
 
-/// The heads of a connection, seen by its transport and by its service.
+/// Up to this many bytes are copied together before they are written: for the kernel, one piece is
+/// cheaper than several by more than the copy costs.
+const GATHERED: usize = 4096;
+
+/// The requests of a connection, seen by its transport and by its service.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SharedHeads(Arc<Mutex<Heads>>);
+pub(super) struct Requests(Arc<Shared>);
 
-impl SharedHeads {
-    pub(super) fn lock(&self) -> MutexGuard<'_, Heads> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+#[derive(Debug, Default)]
+struct Shared {
+    heads: Mutex<Heads>,
+    begun: AtomicUsize,
+    answered: AtomicUsize,
+}
+
+impl Requests {
+    pub(super) fn heads(&self) -> MutexGuard<'_, Heads> {
+        self.0.heads.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A head has arrived; the time for the next one begins when the request is answered.
+    pub(super) fn begin(&self) {
+        self.0.begun.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn end(&self) {
+        self.0.answered.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many requests there were, if all of them are answered, so that a head is awaited.
+    fn before_the_next(&self) -> Option<usize> {
+        let begun = self.0.begun.load(Ordering::Relaxed);
+        (self.0.answered.load(Ordering::Relaxed) == begun).then_some(begun)
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Transport {
     stream: TcpStream,
-    /// Kept in HTTP/1 only.
-    heads: Option<SharedHeads>,
+    /// In HTTP/1 only; HTTP/2 knows frames.
+    requests: Option<(Requests, HeadDeadline)>,
     write_timeout: Duration,
     /// Runs while the client takes nothing.
     stalled: Option<Pin<Box<Sleep>>>,
@@ -40,11 +70,17 @@ pub(super) struct Transport {
 
 impl Transport {
     pub(super) fn new(stream: TcpStream, write_timeout: Duration) -> Self {
-        Self { stream, heads: None, write_timeout, stalled: None, linger: None }
+        Self { stream, requests: None, write_timeout, stalled: None, linger: None }
     }
 
-    pub(super) fn noting_heads(self, heads: SharedHeads) -> Self {
-        Self { heads: Some(heads), ..self }
+    /// Keeps note of the heads that arrive, and fails when one takes longer than `header_timeout`.
+    pub(super) fn awaiting(self, requests: Requests, header_timeout: Duration) -> Self {
+        Self { requests: Some((requests, HeadDeadline::new(header_timeout))), ..self }
+    }
+
+    /// Whether a head did not arrive in time.
+    pub(super) fn is_late(&self) -> bool {
+        self.requests.as_ref().is_some_and(|(_, deadline)| deadline.has_passed())
     }
 
     /// Passes on what a write came to, unless the client has taken nothing for too long.
@@ -71,11 +107,15 @@ impl AsyncRead for Transport {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
-        if let Some(heads) = &self.heads {
-            heads.lock().feed(&buffer.filled()[before..]);
+        let arrived = Pin::new(&mut self.stream).poll_read(cx, buffer)?;
+        let Some((requests, deadline)) = &mut self.requests else { return arrived.map(Ok) };
+        if arrived.is_ready() {
+            requests.heads().feed(&buffer.filled()[before..]);
+            return Poll::Ready(Ok(()));
         }
-        Poll::Ready(Ok(()))
+        let Some(before) = requests.before_the_next() else { return Poll::Pending };
+        ready!(deadline.poll(cx, before));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "no head arrived in time")))
     }
 }
 
@@ -94,7 +134,16 @@ impl AsyncWrite for Transport {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, buffers);
+        let stream = Pin::new(&mut self.stream);
+        let length: usize = buffers.iter().map(|buffer| buffer.len()).sum();
+        let written = if length <= GATHERED {
+            let mut space = [MaybeUninit::uninit(); GATHERED];
+            let mut gathered = ReadBuf::uninit(&mut space);
+            buffers.iter().for_each(|buffer| gathered.put_slice(buffer));
+            stream.poll_write(cx, gathered.filled())
+        } else {
+            stream.poll_write_vectored(cx, buffers)
+        };
         self.watch(cx, written)
     }
 
@@ -108,16 +157,16 @@ impl AsyncWrite for Transport {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Self { stream, heads, linger, .. } = &mut *self;
-        let Some(heads) = heads else { return Pin::new(stream).poll_shutdown(cx) };
+        let Self { stream, requests, linger, .. } = &mut *self;
+        let Some((requests, _)) = requests else { return Pin::new(stream).poll_shutdown(cx) };
         if linger.is_none() {
             ready!(Pin::new(&mut *stream).poll_shutdown(cx))?;
-            if heads.lock().at_rest() {
+            if requests.heads().at_rest() {
                 return Poll::Ready(Ok(()));
             }
         }
         linger.get_or_insert_with(Linger::new).poll(cx, stream, |arrived| {
-            let mut heads = heads.lock();
+            let mut heads = requests.heads();
             heads.feed(arrived);
             heads.at_rest()
         })
