@@ -33,8 +33,9 @@ pub(super) fn report(bench: &Bench, sizes: &[Size]) -> Outcome<Report> {
         rows: sizes.iter().zip(memory).map(|(size, resident)| row(size, resident)).collect(),
         notes: vec![format!(
             "Requests per second, and the median time of one, on {CONNECTIONS} connections; SQLite; \
-             medians of {} rounds of {} s. A page in the middle is one of the many between 45 % and \
-             55 % of the catalogue, near the end between 89 % and 99 %, in no order.",
+             medians of {} rounds of {} s. Every page has 20 animals. Of the places where such a page \
+             can begin, one in the middle is between 45 % and 55 %, one near the end between 89 % and \
+             99 %, in no order.",
             bench.effort.rounds, bench.effort.seconds
         )],
     })
