@@ -130,7 +130,7 @@ fn prepare(
     stranger: &str,
 ) -> Outcome<Prepared> {
     let folder = bench.fresh_folder()?;
-    let store = seed.copy_to(folder.path())?;
+    let store = seed.copy_to(folder.path())?.url();
     let server = Server::petstore(binary, &store, &folder.path().join("log"))?;
     let mut client = Client::connect(server.address)?;
     spot_check(&mut client, &[hot()])?;
