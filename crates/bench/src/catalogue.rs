@@ -2,7 +2,7 @@
 
 use std::{
     fmt::Write as _,
-    fs,
+    fs::{self, OpenOptions},
     io::{BufWriter, Write as _},
     path::{Path, PathBuf},
     process::Stdio,
@@ -76,14 +76,17 @@ impl Seed {
         Ok(Self { path, animals })
     }
 
-    /// A copy in `folder`, as a store URL. Nobody has the seed open, so its file is all of it.
-    pub(crate) fn copy_to(&self, folder: &Path) -> Outcome<String> {
-        let copy = folder.join("store.db");
-        fs::copy(&self.path, &copy).cannot("copy a store")?;
-        Ok(url(&copy))
+    /// A copy in `folder`. Nobody has the seed open, so its file is all of it. The copy is on the
+    /// disk when this returns: writing it back would disturb what is measured next.
+    pub(crate) fn copy_to(&self, folder: &Path) -> Outcome<Self> {
+        let path = folder.join("store.db");
+        fs::copy(&self.path, &path).cannot("copy a store")?;
+        let copy = OpenOptions::new().write(true).open(&path);
+        copy.and_then(|copy| copy.sync_all()).cannot("write the copy of a store to the disk")?;
+        Ok(Self { path, animals: self.animals })
     }
 
-    /// The seed itself as a store URL, for its only user.
+    /// Itself as a store URL, for its only user.
     pub(crate) fn url(&self) -> String {
         url(&self.path)
     }

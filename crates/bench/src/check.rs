@@ -32,7 +32,7 @@ pub(crate) fn spot_check(client: &mut Client, requests: &[Request]) -> Outcome<(
 /// Whether `answer` is what was expected, or what is wrong with it.
 pub(crate) fn verify(expect: Expect, answer: &Answer) -> Result<(), String> {
     let status = match expect {
-        Expect::Page(_) | Expect::Pet => 200,
+        Expect::Page(_) | Expect::FullPage(_) | Expect::Pet => 200,
         Expect::Created => 201,
         Expect::Unchanged => 304,
         Expect::Refused => 401,
@@ -47,6 +47,11 @@ pub(crate) fn verify(expect: Expect, answer: &Answer) -> Result<(), String> {
     let body: Value = serde_json::from_slice(&answer.body).map_err(|error| error.to_string())?;
     match expect {
         Expect::Page(limit) => page(&body, limit, answer),
+        Expect::FullPage(limit) => {
+            page(&body, limit, answer)?;
+            let full = body.as_array().is_some_and(|pets| pets.len() == limit);
+            require(full, &format!("it should have all {limit} animals"))
+        }
         Expect::Pet => require(is_pet(&body), "its body should be an animal"),
         Expect::Created => {
             let place = answer.header("location").unwrap_or_default();
@@ -105,6 +110,7 @@ mod tests {
         let list = format!("[{REX}]");
         let refused = r#"{"code":"unauthorized","message":"","status":401}"#;
         assert_eq!(verify(Expect::Page(20), &answer(200, &[tag], &list)), Ok(()));
+        assert_eq!(verify(Expect::FullPage(1), &answer(200, &[tag], &list)), Ok(()));
         assert_eq!(verify(Expect::Pet, &answer(200, &[tag], REX)), Ok(()));
         assert_eq!(verify(Expect::Unchanged, &answer(304, &[tag], "")), Ok(()));
         assert_eq!(verify(Expect::Refused, &answer(401, &[], refused)), Ok(()));
@@ -123,6 +129,7 @@ mod tests {
             (Expect::Page(20), answer(200, &[tag], "[]")),
             (Expect::Page(20), answer(200, &[tag], &format!("[{REX},{REX}]"))),
             (Expect::Page(20), answer(200, &[tag], r#"[{"id":1}]"#)),
+            (Expect::FullPage(20), answer(200, &[tag], &list)),
             (Expect::Pet, answer(404, &[tag], REX)),
             (Expect::Created, answer(201, &[("location", "/v1/pets/2")], REX)),
             (Expect::Refused, answer(401, &[], REX)),

@@ -37,7 +37,7 @@ pub(crate) struct Sections {
     /// Adding animals where each fsync takes 1 ms, beside one commit for each request.
     #[arg(long, help_heading = "Sections")]
     pub(crate) slow_disk: bool,
-    /// Catalogues that grow by a factor of a hundred, twice.
+    /// Catalogues that grow by a factor of a hundred, twice; with kept pages and without.
     #[arg(long, help_heading = "Sections")]
     pub(crate) growth: bool,
     /// Memory of so many idle connections.

@@ -29,7 +29,7 @@ pub(crate) fn run(bench: &Bench, connections: usize) -> Outcome<Report> {
     raise_limit(connections)?;
     let seed = Seed::make(&bench.binary, bench.folder(), 10_000)?;
     let folder = bench.fresh_folder()?;
-    let store = seed.copy_to(folder.path())?;
+    let store = seed.copy_to(folder.path())?.url();
     let server = Server::petstore(&bench.binary, &store, &folder.path().join("log"))?;
     // What the first requests allocate is not of the connections.
     for _ in 0..64 {

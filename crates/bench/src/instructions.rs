@@ -69,7 +69,7 @@ impl Requests {
     fn prepare(bench: &Bench, seed: &Seed) -> Outcome<Self> {
         let stranger = bench.stranger()?;
         let folder = bench.fresh_folder()?;
-        let store = seed.copy_to(folder.path())?;
+        let store = seed.copy_to(folder.path())?.url();
         let server = Server::petstore(&bench.binary, &store, &folder.path().join("log"))?;
         let mut client = Client::connect(server.address)?;
         let mut ground = Ground { client: &mut client, animals: ANIMALS, stranger: &stranger };
@@ -91,7 +91,7 @@ impl Requests {
     ) -> Outcome<u64> {
         let folder = bench.fresh_folder()?;
         let counts = folder.path().join("counts");
-        let store = seed.copy_to(folder.path())?;
+        let store = seed.copy_to(folder.path())?.url();
         let mut command = callgrind::command(valgrind, &bench.binary, &counts);
         server::serve_on(&mut command, &store);
         // The number of worker threads would otherwise be that of the machine's processors.

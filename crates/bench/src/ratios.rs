@@ -101,9 +101,10 @@ fn empty_report(bench: &Bench, Sizes { small, large }: Sizes) -> Report {
         ["hyper", "The ratio is to bare hyper answering the service's own page of 20, always."]
     };
     let header = ["workload", "conns", "req/s", "p50", "p99", "CPU/req", "RSS", "peak"];
-    let baseline =
-        [&format!("{baseline} req/s"), "CPU/req", "ratio", "range", "CPU ratio"].map(str::to_owned);
-    let header: Vec<_> = header.into_iter().chain(baseline.iter().map(String::as_str)).collect();
+    let baseline = ["req/s", "p50"].map(|figure| format!("{baseline} {figure}"));
+    let baseline = baseline.iter().map(String::as_str);
+    let rest = ["CPU/req", "ratio", "range", "CPU ratio"];
+    let header: Vec<_> = header.into_iter().chain(baseline).chain(rest).collect();
     let [small, large] = [small, large].map(|animals| whole(animals as f64));
     let catalogue = format!(
         "{about} Medians of {} rounds of {} s each, in turns. SQLite with {small} animals, and with \
@@ -129,7 +130,7 @@ fn prepare(
     stranger: &str,
 ) -> Outcome<Prepared> {
     let folder = bench.fresh_folder()?;
-    let store = seed.copy_to(folder.path())?;
+    let store = seed.copy_to(folder.path())?.url();
     let server = Server::petstore(binary, &store, &folder.path().join("log"))?;
     let mut client = Client::connect(server.address)?;
     spot_check(&mut client, &[hot()])?;
@@ -172,6 +173,7 @@ fn add_row(report: &mut Report, workload: &Workload, connections: usize, contest
         mebibytes(subject.memory.resident),
         mebibytes(subject.memory.peak),
         whole(baseline.per_second()),
+        micros(p50(baseline)),
         format!("{:.1} µs", baseline.cpu_per_request()),
         format!("{ratio:.2}{mark}"),
         format!("{least:.2} to {most:.2}"),

@@ -17,6 +17,8 @@ pub(crate) struct Request {
 pub(crate) enum Expect {
     /// 200 with an array of so many animals at most; of just so many if there is a next page.
     Page(usize),
+    /// 200 with an array of just so many animals.
+    FullPage(usize),
     /// 200 with one animal.
     Pet,
     /// 201 with the animal and where it is.

@@ -55,12 +55,12 @@ impl Contest {
     /// How much faster the subject is than the baseline: the median of the rounds' ratios, each of
     /// two rounds that were neighbours in time.
     pub(crate) fn ratio(&self) -> f64 {
-        median(self.ratios(Round::per_second).collect())
+        median(self.ratios(Round::per_second))
     }
 
     /// The least and the greatest of the rounds' ratios.
     pub(crate) fn range(&self) -> (f64, f64) {
-        let mut ratios: Vec<_> = self.ratios(Round::per_second).collect();
+        let mut ratios = self.ratios(Round::per_second);
         ratios.sort_by(f64::total_cmp);
         (ratios.first().copied().unwrap_or(0.0), ratios.last().copied().unwrap_or(0.0))
     }
@@ -69,18 +69,34 @@ impl Contest {
     /// change.
     pub(crate) fn cpu_ratio(&self) -> f64 {
         let per_cpu = |round: &Round| round.tally.requests as f64 / round.server_cpu.max(0.01);
-        median(self.ratios(per_cpu).collect())
+        median(self.ratios(per_cpu))
     }
 
-    fn ratios(&self, of: impl Fn(&Round) -> f64) -> impl Iterator<Item = f64> {
-        let pairs = self.baseline.rounds.iter().zip(&self.subject.rounds);
-        pairs.map(move |(baseline, subject)| of(subject) / of(baseline))
+    fn ratios(&self, of: impl Fn(&Round) -> f64) -> Vec<f64> {
+        ratios(&self.baseline, &self.subject, of)
     }
+}
+
+/// How many times as fast as the slowest the fastest of some sides is, which took turns: the
+/// greatest ratio of any two.
+pub(crate) fn most_to_least(sides: &[&Rounds]) -> f64 {
+    let against = |baseline: &Rounds| {
+        let ratio = |subject: &&Rounds| median(ratios(baseline, subject, Round::per_second));
+        sides.iter().map(ratio).fold(1.0, f64::max)
+    };
+    sides.iter().map(|baseline| against(baseline)).fold(1.0, f64::max)
+}
+
+/// The subject's figures as parts of the baseline's, each of two rounds that were neighbours in
+/// time.
+fn ratios(baseline: &Rounds, subject: &Rounds, of: impl Fn(&Round) -> f64) -> Vec<f64> {
+    let pairs = baseline.rounds.iter().zip(&subject.rounds);
+    pairs.map(|(baseline, subject)| of(subject) / of(baseline)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Contest, Round, Rounds};
+    use super::{Contest, Round, Rounds, most_to_least};
     use crate::generator::Tally;
 
     fn rounds(requests: &[u64]) -> Rounds {
@@ -102,5 +118,15 @@ mod tests {
         assert!((uneven.cpu_ratio() - 0.5).abs() < 1e-9);
         assert!((rounds(&[10, 20, 90]).per_second() - 20.0).abs() < 1e-9);
         assert!((rounds(&[500_000]).cpu_per_request() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_disturbance_of_all_does_not_set_them_apart() {
+        let [first, second] = [rounds(&[100, 20, 60]), rounds(&[50, 10, 30])];
+        let third = rounds(&[80, 16, 48]);
+        assert!((most_to_least(&[&first, &second, &third]) - 2.0).abs() < 1e-9);
+        assert!((most_to_least(&[&second, &third, &first]) - 2.0).abs() < 1e-9);
+        assert!((most_to_least(&[&third, &second]) - 1.6).abs() < 1e-9);
+        assert!((most_to_least(&[&first]) - 1.0).abs() < 1e-9);
     }
 }

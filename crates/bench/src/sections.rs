@@ -5,7 +5,8 @@ use crate::{
     cli::{Options, Sections},
     console::{note, say},
     failure::Outcome,
-    growth, idle, instructions,
+    growth::{self, Catalogue},
+    idle, instructions,
     postgres::{self, Yardstick},
     ratios::{self, Sizes},
     report::Report,
@@ -36,7 +37,12 @@ pub(crate) fn run(sections: &Sections, options: &Options) -> Outcome<()> {
         publish(slow_disk::run(&bench)?)?;
     }
     if sections.growth || sections.all {
-        publish(growth::run(&bench, &options.growth_sizes, charts)?)?;
+        let sizes = options.growth_sizes.iter();
+        let catalogues = sizes.map(|animals| Catalogue::make(&bench, *animals));
+        let catalogues = catalogues.collect::<Outcome<Vec<_>>>()?;
+        for setting in &growth::SETTINGS {
+            publish(growth::run(&bench, &catalogues, setting, charts)?)?;
+        }
     }
     if let Some(connections) = sections.idle.or(sections.all.then_some(10_000)) {
         publish(idle::run(&bench, connections)?)?;

@@ -3,14 +3,18 @@
 use crate::{
     catalogue::animal,
     client::Client,
-    failure::Outcome,
+    failure::{Failure, Outcome},
     random::Random,
     request::{Expect, Request},
     server::KEY,
     walk,
 };
 
-/// Where pages begin, in the order of the catalogue.
+/// Animals of a page. Every page that is asked for has as many: a short one is cheaper.
+const PAGE: usize = 20;
+
+/// Where full pages begin, in the order of the catalogue.
+#[derive(Debug)]
 pub(super) struct Places {
     all: Vec<String>,
     sold: Vec<String>,
@@ -26,12 +30,12 @@ impl Places {
 
     /// Requests for the question of a number.
     pub(super) fn requests(&self, question: usize) -> Vec<Request> {
-        let first = |path: &str| vec![Request::get(path, KEY, Expect::Page(20))];
+        let first = |filter: &str| vec![page(format!("/v1/pets?limit={PAGE}{filter}"))];
         match question {
-            0 => first("/v1/pets?limit=20"),
+            0 => first(""),
             1 => part(&self.all, 45),
             2 => part(&self.all, 89),
-            3 => first("/v1/pets?limit=20&status=sold"),
+            3 => first("&status=sold"),
             4 => part(&self.sold, 45),
             5 => part(&self.sold, 89),
             6 => {
@@ -48,18 +52,55 @@ impl Places {
     }
 }
 
+fn page(path: impl Into<String>) -> Request {
+    Request::get(path, KEY, Expect::FullPage(PAGE))
+}
+
 /// A tenth of the places, from so many percent of them on, in no order.
 fn part(places: &[String], percent: usize) -> Vec<Request> {
     let places = places.iter().skip(places.len() * percent / 100).take(places.len() / 10 + 1);
-    let page = |path: &String| Request::get(path, KEY, Expect::Page(20));
     let mut requests: Vec<_> = places.map(page).collect();
     Random::new().shuffle(&mut requests);
     requests
 }
 
-/// Pages of 20 from many places of the catalogue on, found by walking along it in other steps.
+/// Full pages from many places of the catalogue on, found by walking along it in other steps.
 fn places(client: &mut Client, animals: u64, filter: &str) -> Outcome<Vec<String>> {
     let step = usize::try_from(animals / 1000).unwrap_or(usize::MAX).clamp(1, 100);
     let found = walk::pages(client, step, filter)?;
-    Ok(found.iter().map(|path| walk::with_limit(path, step, 20)).collect())
+    let full = full(&found, step);
+    if full.is_empty() {
+        return Err(Failure::new(format!(
+            "a catalogue of {animals} animals is too small: of '/v1/pets?limit={PAGE}{filter}', no \
+             page after the first has {PAGE} animals"
+        )));
+    }
+    Ok(full.iter().map(|path| walk::with_limit(path, step, PAGE)).collect())
+}
+
+/// The places that at least a page of animals comes after. Each place has as many animals less
+/// after it as a step is, and the last has at least one.
+fn full<T>(places: &[T], step: usize) -> &[T] {
+    let short = (PAGE - 1).div_ceil(step);
+    &places[..places.len().saturating_sub(short)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PAGE, full};
+
+    #[test]
+    fn a_page_from_every_place_is_full() {
+        for step in [1, 2, 19, 20, 100] {
+            for animals in 1..500 {
+                let places: Vec<usize> = (step..animals).step_by(step).collect();
+                let full = full(&places, step);
+                let after = |place: &usize| animals - place;
+                assert!(full.iter().all(|place| after(place) >= PAGE), "{animals} by {step}");
+                // At most one more is: where exactly the catalogue ends is not known.
+                let enough = places.iter().filter(|place| after(place) >= PAGE).count();
+                assert!(enough - full.len() <= 1, "{animals} by {step}");
+            }
+        }
+    }
 }
