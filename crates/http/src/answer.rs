@@ -25,7 +25,7 @@ use crate::{
     error::{ApiError, ErrorCode},
     judge::{Target, judge},
     request_id::X_REQUEST_ID,
-    response::{PlainResponse, Response},
+    response::Response,
     route::{Operation, Route, is_under_base},
     state::State,
     wire,
@@ -114,7 +114,7 @@ fn too_slow(state: &State) -> ApiError {
 }
 
 /// Adds the headers that do not depend on what was answered, and takes the body from a HEAD.
-fn dress(response: &mut PlainResponse, head: &Parts, target: Target<'_>) {
+fn dress(response: &mut Response, head: &Parts, target: Target<'_>) {
     let is_private = is_under_base(head.uri.path());
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, if is_private { PRIVATE_VALUE } else { PUBLIC_VALUE });
@@ -131,12 +131,12 @@ fn dress(response: &mut PlainResponse, head: &Parts, target: Target<'_>) {
     }
 }
 
-fn is_empty(response: &PlainResponse) -> bool {
+fn is_empty(response: &Response) -> bool {
     response.body().is_end_stream()
 }
 
 /// Says how long the body is, where an answer may have one and hyper does not say it by itself.
-fn set_length(response: &mut PlainResponse) {
+fn set_length(response: &mut Response) {
     let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status());
     if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));

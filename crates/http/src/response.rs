@@ -10,12 +10,8 @@ use hyper::{
 /// As many headers as most answers have: their table is made once, and no larger.
 const TYPICAL_HEADERS: usize = 6;
 
-/// Every response of the service: its body is known whole before it is sent. Boxed, because it is
-/// handed through several layers, and each would copy its 144 bytes.
-pub(crate) type Response = Box<PlainResponse>;
-
-/// A response as hyper takes it.
-pub(crate) type PlainResponse = hyper::Response<Full<Bytes>>;
+/// Every response of the service: its body is known whole before it is sent.
+pub(crate) type Response = hyper::Response<Full<Bytes>>;
 
 /// The media type of every body under `/v1`.
 pub(crate) const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -36,7 +32,7 @@ pub(crate) fn with_body(
 }
 
 pub(crate) fn empty(status: StatusCode) -> Response {
-    let mut response = Box::new(PlainResponse::new(Full::default()));
+    let mut response = Response::new(Full::default());
     *response.headers_mut() = HeaderMap::with_capacity(TYPICAL_HEADERS);
     *response.status_mut() = status;
     response

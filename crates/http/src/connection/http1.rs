@@ -23,7 +23,7 @@ use super::{
 use crate::{
     answer::{answer, late_head},
     framing::{ConflictingLengths, announced_length},
-    response::PlainResponse,
+    response::Response,
     state::State,
 };
 
@@ -67,7 +67,7 @@ async fn respond(
     state: &State,
     requests: &Requests,
     mut request: Request<Incoming>,
-) -> Result<PlainResponse, Infallible> {
+) -> Result<Response, Infallible> {
     let chunked = request.headers().contains_key(TRANSFER_ENCODING);
     let body = if chunked {
         BodyEnd::Unknown
@@ -86,5 +86,5 @@ async fn respond(
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     requests.end();
-    Ok(*response)
+    Ok(response)
 }

@@ -139,9 +139,7 @@ impl AsyncWrite for Transport {
         let written = if length <= GATHERED {
             let mut space = [MaybeUninit::uninit(); GATHERED];
             let mut gathered = ReadBuf::uninit(&mut space);
-            for buffer in buffers {
-                gathered.put_slice(buffer);
-            }
+            buffers.iter().for_each(|buffer| gathered.put_slice(buffer));
             stream.poll_write(cx, gathered.filled())
         } else {
             stream.poll_write_vectored(cx, buffers)
