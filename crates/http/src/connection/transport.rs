@@ -3,7 +3,6 @@
 
 use std::{
     io::{self, IoSlice},
-    mem::MaybeUninit,
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -20,10 +19,6 @@ use tokio::{
 };
 
 use super::{head_deadline::HeadDeadline, heads::Heads, linger::Linger};
-
-/// Up to this many bytes are copied together before they are written: for the kernel, one piece is
-/// cheaper than several by more than the copy costs.
-const GATHERED: usize = 4096;
 
 /// The requests of a connection, seen by its transport and by its service.
 #[derive(Clone, Debug, Default)]
@@ -134,16 +129,7 @@ impl AsyncWrite for Transport {
         cx: &mut Context<'_>,
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let stream = Pin::new(&mut self.stream);
-        let length: usize = buffers.iter().map(|buffer| buffer.len()).sum();
-        let written = if length <= GATHERED {
-            let mut space = [MaybeUninit::uninit(); GATHERED];
-            let mut gathered = ReadBuf::uninit(&mut space);
-            buffers.iter().for_each(|buffer| gathered.put_slice(buffer));
-            stream.poll_write(cx, gathered.filled())
-        } else {
-            stream.poll_write_vectored(cx, buffers)
-        };
+        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, buffers);
         self.watch(cx, written)
     }
 
