@@ -7,7 +7,7 @@ use std::{borrow::Cow, str};
 use petstore_domain::{CategoryId, NewPet, PetName, PetStatus};
 use serde_json::value::RawValue;
 
-use self::members::{Kind, Member};
+use self::members::{Kind, Member, kind_of};
 use crate::{
     error::{ApiError, ErrorCode},
     query::echo,
@@ -22,8 +22,12 @@ const MOST_FAULTS: usize = 32;
 /// `invalid_json` if the body is not one JSON document in UTF-8, `invalid_pet` if it is, but not
 /// of a `NewPet`.
 pub(crate) fn parse(body: &[u8]) -> Result<NewPet, ApiError> {
-    let document = one_document(body).map_err(|fault| refuse(ErrorCode::InvalidJson, fault))?;
-    let members = members::of(document).map_err(|fault| refuse(ErrorCode::InvalidPet, fault))?;
+    let text = text(body).map_err(|fault| refuse(ErrorCode::InvalidJson, fault))?;
+    let members = members::of(text).or_else(|fault| {
+        // Most bodies are taken apart at once; only of another one is it asked what it is.
+        let document = one_document(text).map_err(|fault| refuse(ErrorCode::InvalidJson, fault))?;
+        Err(refuse(ErrorCode::InvalidPet, no_object(document, &fault)))
+    })?;
     let mut draft = Draft::default();
     for member in members {
         draft.take(&member);
@@ -35,7 +39,7 @@ fn refuse(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> ApiError {
     ApiError::new(code, message)
 }
 
-fn one_document(body: &[u8]) -> Result<&RawValue, Cow<'static, str>> {
+fn text(body: &[u8]) -> Result<&str, Cow<'static, str>> {
     if body.is_empty() {
         return Err("the body is empty; it must be a JSON object".into());
     }
@@ -45,8 +49,20 @@ fn one_document(body: &[u8]) -> Result<&RawValue, Cow<'static, str>> {
     if text.starts_with('\u{feff}') {
         return Err("the body must begin with its JSON, not with a byte-order mark".into());
     }
+    Ok(text)
+}
+
+fn one_document(text: &str) -> Result<&RawValue, String> {
     serde_json::from_str(text)
-        .map_err(|error| format!("the body must be one JSON document, but: {error}").into())
+        .map_err(|error| format!("the body must be one JSON document, but: {error}"))
+}
+
+fn no_object(document: &RawValue, fault: &serde_json::Error) -> String {
+    let kind = kind_of(document.get());
+    if kind == Kind::Object {
+        return format!("the body must be a JSON object, but: {fault}");
+    }
+    format!("the body must be a JSON object, but is {kind}")
 }
 
 /// A `NewPet` while its members are read.

@@ -79,7 +79,8 @@ pub(crate) async fn create(
         headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
     }
     if !deprecation::has_ended(state.settings.get_pet_sunset, &*state.ports.clock) {
-        let address = format!("{BASE_PATH}/pets/{}", pet.id);
+        let mut digits = itoa::Buffer::new();
+        let address = [BASE_PATH, "/pets/", digits.format(pet.id.0)].concat();
         headers.insert(LOCATION, HeaderValue::try_from(address).map_err(ApiError::internal)?);
     }
     Ok(response)

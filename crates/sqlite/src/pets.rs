@@ -13,6 +13,7 @@ use rusqlite::Connection;
 use crate::{
     SqliteStore,
     error::{Failure, corruption},
+    writer::Session,
 };
 
 #[async_trait]
@@ -22,7 +23,7 @@ impl PetRepository for SqliteStore {
         pet: NewPet,
         attempt: Option<IdempotencyAttempt>,
     ) -> Result<Added, AddError> {
-        self.writer.write(move |connection| add(connection, pet, attempt.as_ref())).await
+        self.writer.write(move |session| add(session, pet, attempt.as_ref())).await
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, ReadError> {
@@ -45,19 +46,19 @@ impl PetRepository for SqliteStore {
 }
 
 fn add(
-    connection: &Connection,
+    session: &Session<'_>,
     pet: NewPet,
     attempt: Option<&IdempotencyAttempt>,
 ) -> Result<Added, Failure<AddError>> {
-    let Some(attempt) = attempt else { return Ok(Added::Now(rows::insert(connection, pet)?)) };
-    if let Some(record) = attempts::find(connection, attempt)? {
+    let Some(attempt) = attempt else { return Ok(Added::Now(rows::insert(session, pet)?)) };
+    if let Some(record) = attempts::find(session, attempt)? {
         if record.fingerprint != attempt.fingerprint.0 {
             return Err(Failure::Answer(AddError::IdempotencyKeyReused));
         }
-        return before(connection, record.pet);
+        return before(session, record.pet);
     }
-    let pet = rows::insert(connection, pet)?;
-    attempts::record(connection, attempt, pet.id)?;
+    let pet = rows::insert(session, pet)?;
+    attempts::record(session, attempt, pet.id)?;
     Ok(Added::Now(pet))
 }
 

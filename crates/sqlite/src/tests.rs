@@ -17,7 +17,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-use crate::{SqliteConfig, SqliteStore, Synchronous, config::Patience};
+use crate::{SqliteConfig, SqliteStore, Synchronous, config::Patience, writer::Session};
 
 /// A directory for one test's store, whose writer and readers wait 50 ms for a lock.
 struct Place(TempDir);
@@ -72,7 +72,7 @@ async fn hold(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
     let (tell, begun) = oneshot::channel();
     let store = Arc::clone(store);
     tokio::spawn(async move {
-        let work = move |_: &Connection| {
+        let work = move |_: &Session<'_>| {
             let _ = tell.send(());
             let _ = until.recv();
             Ok(())

@@ -2,6 +2,7 @@
 
 mod answers;
 mod job;
+mod session;
 
 use std::{
     io, mem,
@@ -10,12 +11,13 @@ use std::{
 };
 
 use petstore_domain::Unavailable;
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
 };
 
+pub(crate) use self::session::Session;
 use self::{
     answers::Answers,
     job::{Job, Task},
@@ -51,7 +53,7 @@ impl Writer {
         let runtime = Handle::try_current().ok();
         let thread = thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || run(connection, &renewal, &board, jobs, runtime.as_ref()))?;
+            .spawn(move || run(&connection, &renewal, &board, jobs, runtime.as_ref()))?;
         Ok(Self { queue, _thread: JoinOnDrop(Some(thread)) })
     }
 
@@ -61,7 +63,7 @@ impl Writer {
     /// polled again.
     pub(crate) async fn write<T, E>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Failure<E>> + Send + 'static,
+        work: impl FnOnce(&Session<'_>) -> Result<T, Failure<E>> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
@@ -84,15 +86,16 @@ fn failed<E: From<Unavailable>>(failure: WriteFailure) -> E {
 
 /// The life of the thread. It never ends because something failed.
 fn run(
-    mut connection: Connection,
+    connection: &Connection,
     renewal: &Renewal,
     board: &Board,
     mut jobs: mpsc::Receiver<Box<dyn Job>>,
     runtime: Option<&Handle>,
 ) {
+    let session = Session::over(connection);
     let mut group = Vec::new();
     while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
-        let outcome = commit(&mut connection, renewal, &mut group).map_err(Arc::new);
+        let outcome = commit(&session, renewal, &mut group).map_err(Arc::new);
         board.renew();
         Answers::of(mem::take(&mut group), outcome).give(runtime);
     }
@@ -100,17 +103,17 @@ fn run(
 
 /// Runs the group in one transaction. If anything fails, none of it has happened.
 fn commit(
-    connection: &mut Connection,
+    session: &Session<'_>,
     renewal: &Renewal,
     group: &mut [Box<dyn Job>],
 ) -> rusqlite::Result<()> {
-    if !connection.is_autocommit() {
+    if !session.is_autocommit() {
         // A rollback that failed: without this, no transaction could ever begin again.
-        connection.execute_batch("ROLLBACK")?;
+        session.execute_batch("ROLLBACK")?;
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = Transaction::new_unchecked(session, TransactionBehavior::Immediate)?;
     for job in group {
-        job.run(&transaction)?;
+        job.run(session)?;
     }
     renewal.renew(&transaction)?;
     transaction.commit()

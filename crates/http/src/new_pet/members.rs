@@ -25,19 +25,15 @@ pub(super) enum Kind {
     Object,
 }
 
-/// The members of the object that `document` is, repeated names included.
+/// The members of the object that `text` is, repeated names included.
 ///
 /// serde's derive would take an array for a struct, stop at the first fault and keep one of two
 /// members of the same name; this takes the object apart and judges nothing.
-pub(super) fn of(document: &RawValue) -> Result<Vec<Member<'_>>, String> {
-    let kind = kind_of(document.get());
-    if kind != Kind::Object {
-        return Err(format!("the body must be a JSON object, but is {kind}"));
-    }
-    let mut deserializer = serde_json::Deserializer::from_str(document.get());
-    deserializer
-        .deserialize_map(Members)
-        .map_err(|error| format!("the body must be a JSON object, but: {error}"))
+pub(super) fn of(text: &str) -> serde_json::Result<Vec<Member<'_>>> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let members = deserializer.deserialize_map(Members)?;
+    deserializer.end()?;
+    Ok(members)
 }
 
 impl Member<'_> {
@@ -75,7 +71,7 @@ impl fmt::Display for Kind {
 }
 
 /// Of a value that is known to be JSON, the first character tells.
-fn kind_of(value: &str) -> Kind {
+pub(super) fn kind_of(value: &str) -> Kind {
     match value.as_bytes().first() {
         Some(b'{') => Kind::Object,
         Some(b'[') => Kind::Array,

@@ -8,6 +8,7 @@ use rusqlite::{Connection, Row, params};
 use crate::{
     error::{Failure, corruption},
     version,
+    writer::Session,
 };
 
 pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
@@ -23,14 +24,10 @@ pub(crate) const PAGE_OF_STATUS: &str = "SELECT id, name, category_id, status, \
      (SELECT version FROM catalogue WHERE only = 1) FROM pet \
      INDEXED BY pet_by_status WHERE status = ?3 AND id > ?1 ORDER BY id LIMIT ?2";
 
-pub(super) fn insert(connection: &Connection, pet: NewPet) -> rusqlite::Result<Pet> {
+pub(super) fn insert(session: &Session<'_>, pet: NewPet) -> rusqlite::Result<Pet> {
     let status = pet.status.map(PetStatus::as_str);
-    connection.prepare_cached(INSERT)?.execute(params![
-        pet.name.as_str(),
-        pet.category_id.0,
-        status
-    ])?;
-    Ok(pet.with_id(PetId(connection.last_insert_rowid())))
+    let id = session.insert_pet(params![pet.name.as_str(), pet.category_id.0, status])?;
+    Ok(pet.with_id(PetId(id)))
 }
 
 pub(crate) fn find<E: From<Corruption>>(

@@ -8,13 +8,13 @@ use std::{
 use petstore_domain::{
     AddError, ApiKeyRepository, PetId, PetRepository, ReadError, Timestamp, Unavailable,
 };
-use rusqlite::Connection;
 
 use super::{Place, add, found, impatient, rex};
 use crate::SqliteStore;
+use crate::writer::Session;
 
 async fn set_max_page_count(store: &SqliteStore, pages: i64) {
-    let limit = move |connection: &Connection| {
+    let limit = move |connection: &Session<'_>| {
         Ok(connection.pragma_update(None, "max_page_count", pages)?)
     };
     store.writer.write::<(), Unavailable>(limit).await.unwrap();
@@ -69,11 +69,11 @@ async fn a_full_disk_is_unavailable_and_loses_nothing() {
 async fn a_transaction_left_open_does_not_stop_the_writer() {
     let place = Place::new();
     let store = place.open();
-    let leave_open = |connection: &Connection| {
+    let leave_open = |connection: &Session<'_>| {
         Ok(connection.execute_batch("COMMIT; BEGIN; INSERT INTO pet VALUES (9, 'x', 1, NULL)")?)
     };
     store.writer.write::<(), Unavailable>(leave_open).await.unwrap();
-    let end = |connection: &Connection| Ok(connection.execute_batch("COMMIT")?);
+    let end = |connection: &Session<'_>| Ok(connection.execute_batch("COMMIT")?);
     assert!(store.writer.write::<(), Unavailable>(end).await.is_err());
     add(&store).await;
 }

@@ -9,11 +9,11 @@ use petstore_domain::{
     AddError, Added, Fingerprint, Idempotency, IdempotencyAttempt, IdempotencyKey, KeyDigest,
     PetId, PetRepository, Timestamp, Unavailable,
 };
-use rusqlite::{Connection, params};
+use rusqlite::params;
 use tokio::task::JoinSet;
 
 use super::{Place, add, found, hold, rex};
-use crate::{error::Failure, pets::rows, writer::QUEUE};
+use crate::{error::Failure, pets::rows, writer::QUEUE, writer::Session};
 
 #[tokio::test]
 async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
@@ -24,7 +24,7 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
     for _ in 0..50 {
         let (store, raw) = (Arc::clone(&store), place.raw());
         group.spawn(async move {
-            let work = move |connection: &Connection| {
+            let work = move |connection: &Session<'_>| {
                 connection.execute(rows::INSERT, params!["Rex", 1, None::<String>])?;
                 // What somebody else sees while this write runs.
                 Ok(raw.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0))?)
@@ -51,7 +51,7 @@ async fn a_write_that_fails_rolls_back_its_group_and_no_other() {
         let store = Arc::clone(&store);
         group.spawn(async move {
             if number == 1 {
-                let wrong = |connection: &Connection| {
+                let wrong = |connection: &Session<'_>| {
                     Ok(connection.execute_batch("INSERT INTO nowhere VALUES (1)")?)
                 };
                 store.writer.write::<(), Unavailable>(wrong).await.map_err(AddError::from)
@@ -77,7 +77,7 @@ async fn a_refusal_leaves_the_rest_of_its_group() {
     let release = hold(&store).await;
     let refusing = Arc::clone(&store);
     let refused = tokio::spawn(async move {
-        let work = |_: &Connection| Err(Failure::Answer(AddError::IdempotencyKeyReused));
+        let work = |_: &Session<'_>| Err(Failure::Answer(AddError::IdempotencyKeyReused));
         refusing.writer.write::<(), AddError>(work).await
     });
     let adding = Arc::clone(&store);

@@ -4,7 +4,7 @@ use petstore_domain::Unavailable;
 use rusqlite::{Connection, config::DbConfig};
 
 use super::Place;
-use crate::{SqliteConfig, SqliteStore, Synchronous, config::Patience};
+use crate::{SqliteConfig, SqliteStore, Synchronous, config::Patience, writer::Session};
 
 fn pragma(connection: &Connection, name: &str) -> i64 {
     connection.pragma_query_value(None, name, |row| row.get(0)).unwrap()
@@ -29,7 +29,7 @@ async fn the_writer_is_as_durable_as_configured() {
     {
         let place = Place::new();
         let store = SqliteStore::open(&SqliteConfig { synchronous, ..place.config() }).unwrap();
-        let look = move |connection: &Connection| {
+        let look = move |connection: &Session<'_>| {
             assert_common(connection);
             assert_eq!(pragma(connection, "synchronous"), number);
             assert_eq!(pragma(connection, "busy_timeout"), 3000);

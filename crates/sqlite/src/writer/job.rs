@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use petstore_domain::Unavailable;
-use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::failed;
+use super::{failed, session::Session};
 use crate::error::{Failure, WriteFailure};
 
 /// A write: first it is run, then, when its transaction has ended, its caller is answered.
 pub(super) trait Job: Send {
     /// Does the work and keeps its result. An error rolls the whole group back.
-    fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
+    fn run(&mut self, session: &Session<'_>) -> rusqlite::Result<()>;
 
     /// Gives the caller the kept result if the transaction was committed.
     fn answer(self: Box<Self>, committed: Result<(), Arc<rusqlite::Error>>);
@@ -36,11 +35,11 @@ impl<T, E, W> Job for Task<T, E, W>
 where
     T: Send,
     E: From<Unavailable> + Send,
-    W: FnOnce(&Connection) -> Result<T, Failure<E>> + Send,
+    W: FnOnce(&Session<'_>) -> Result<T, Failure<E>> + Send,
 {
-    fn run(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+    fn run(&mut self, session: &Session<'_>) -> rusqlite::Result<()> {
         let Some(work) = self.work.take() else { return Ok(()) };
-        self.result = match work(connection) {
+        self.result = match work(session) {
             Ok(value) => Some(Ok(value)),
             Err(Failure::Answer(error)) => Some(Err(error)),
             Err(Failure::Sqlite(error)) => return Err(error),
