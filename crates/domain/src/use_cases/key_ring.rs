@@ -74,14 +74,6 @@ impl KeyRing {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the key is live as far as is known, and nothing needs to be read for that. Most
-    /// requests come no further: for them the form of the key does not matter.
-    fn knows(&self, digest: &KeyDigest, now: Timestamp) -> bool {
-        let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
-        snapshot.is_younger_than(SOFT_AGE, now)
-            && snapshot.admission(digest, now) == Admission::Granted
-    }
-
     /// Whether the key is live, by keys that are read again if need be.
     async fn look_up(&self, digest: &KeyDigest, now: Timestamp) -> Result<Admission, ReadError> {
         let snapshot = self.trusted(now).await?;
@@ -128,14 +120,13 @@ impl KeyRing {
 impl Authenticator for KeyRing {
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
         let digest = secret.digest();
-        let is_service_key = self.service_key.as_ref().is_some_and(|key| key.0 == digest);
-        let now = self.clock.now();
-        if is_service_key || self.knows(&digest, now) {
+        if self.service_key.as_ref().is_some_and(|key| key.0 == digest) {
             return Ok(Caller { digest });
         }
         if !secret.is_well_formed() {
             return Err(AuthenticationError::Refused);
         }
+        let now = self.clock.now();
         match self.look_up(&digest, now).await? {
             Admission::Granted => Ok(Caller { digest }),
             Admission::Expired | Admission::Unknown => Err(AuthenticationError::Refused),

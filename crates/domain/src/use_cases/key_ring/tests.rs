@@ -57,6 +57,18 @@ async fn a_key_with_a_wrong_check_sum_never_reaches_the_store() {
 }
 
 #[tokio::test]
+async fn a_key_with_a_wrong_check_sum_is_refused_even_if_the_store_has_it() {
+    let malformed = ApiKeySecret::presented("a-key-of-another-form");
+    let held = ApiKey { digest: malformed.digest(), ..stored(1) };
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(move |_| Ok(vec![held.clone(), stored(2)]));
+    let (ring, _clock) = ring(keys);
+    assert!(admits(&ring, 2).await);
+    let refusal = ring.authenticate(&malformed).await;
+    assert!(matches!(refusal, Err(AuthenticationError::Refused)));
+}
+
+#[tokio::test]
 async fn the_service_key_needs_no_store() {
     let key = "any form, no: visible only".replace(' ', "-");
     let keys = Arc::new(MockApiKeyRepository::new()); // No call is expected.
