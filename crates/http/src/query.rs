@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::percent_decode_str;
 use petstore_domain::{PageLimit, PetQuery, PetStatus};
 
 use crate::{
@@ -109,21 +108,8 @@ impl Faults {
     }
 }
 
-/// Names and values as the WHATWG's `application/x-www-form-urlencoded` has them.
-fn parameters(query: Option<&str>) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
-    let pairs = query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty());
-    pairs.map(|pair| {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (decoded(name), decoded(value))
-    })
-}
-
-fn decoded(text: &str) -> Cow<'_, str> {
-    if !text.bytes().any(|byte| matches!(byte, b'%' | b'+')) {
-        return Cow::Borrowed(text); // As most of it is.
-    }
-    let spaced = text.replace('+', " ");
-    Cow::Owned(percent_decode_str(&spaced).decode_utf8_lossy().into_owned())
+fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
+    form_urlencoded::parse(query.unwrap_or_default().as_bytes())
 }
 
 /// As much of `text` as an answer may repeat, without control characters.

@@ -1,10 +1,12 @@
 //! What each connection is set to.
 
 use petstore_domain::Unavailable;
-use rusqlite::{Connection, config::DbConfig};
+use rusqlite::{Connection, config::DbConfig, params};
 
 use super::Place;
-use crate::{SqliteConfig, SqliteStore, Synchronous, config::Patience, writer::Session};
+use crate::{
+    SqliteConfig, SqliteStore, Synchronous, config::Patience, pets::rows::INSERT, writer::Session,
+};
 
 fn pragma(connection: &Connection, name: &str) -> i64 {
     connection.pragma_query_value(None, name, |row| row.get(0)).unwrap()
@@ -35,10 +37,20 @@ async fn the_writer_is_as_durable_as_configured() {
             assert_eq!(pragma(connection, "busy_timeout"), 3000);
             assert_eq!(pragma(connection, "journal_size_limit"), 16 * 1024 * 1024);
             assert_eq!(pragma(connection, "cell_size_check"), 1);
+            assert_eq!(pragma(connection, "ignore_check_constraints"), 1);
             Ok(())
         };
         store.writer.write::<(), Unavailable>(look).await.unwrap();
     }
+}
+
+#[test]
+fn the_schema_refuses_what_others_add_without_its_rules() {
+    let place = Place::new();
+    let _store = SqliteStore::open(&place.config()).unwrap();
+    let refusal = place.raw().execute(INSERT, params!["Rex", 1, "lost"]).unwrap_err();
+    assert!(refusal.to_string().contains("CHECK constraint failed"), "{refusal}");
+    assert_eq!(place.count(), 0);
 }
 
 #[test]
