@@ -6,7 +6,10 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(crate) const APPLICATION_ID: i32 = 0x7073_7430;
 
 /// The statements that lead from one schema to the next; the first leads from an empty file.
-const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001_catalogue.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../migrations/0001_catalogue.sql"),
+    include_str!("../migrations/0002_covering_status_index.sql"),
+];
 
 /// The schema that this binary writes (`PRAGMA user_version`).
 pub(crate) const NEWEST: usize = MIGRATIONS.len();

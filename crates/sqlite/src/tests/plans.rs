@@ -73,13 +73,13 @@ fn nor_when_the_statistics_tempt_it_to() {
 const MARK: &str = "SCALAR SUBQUERY 1\nSEARCH catalogue USING INTEGER PRIMARY KEY (rowid=?)\n";
 
 #[test]
-fn a_page_of_one_status_goes_straight_to_its_place_in_the_index() {
+fn a_page_of_one_status_is_read_from_its_place_in_the_index_alone() {
     let place = Place::new();
     let store = place.open();
     let connection = store.readers.open().unwrap();
     assert_eq!(
         plan(&connection, pets::PAGE_OF_STATUS),
-        format!("SEARCH pet USING INDEX pet_by_status (status=? AND rowid>?)\n{MARK}")
+        format!("SEARCH pet USING COVERING INDEX pet_by_status (status=? AND id>?)\n{MARK}")
     );
     assert_eq!(
         plan(&connection, pets::PAGE),

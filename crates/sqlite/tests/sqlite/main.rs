@@ -10,4 +10,5 @@ mod pets;
 mod refusals;
 mod sharing;
 mod support;
+mod upgrading;
 mod version;

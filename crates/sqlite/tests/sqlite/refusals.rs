@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use rusqlite::Connection;
 
-use crate::support::{Place, open};
+use crate::support::{Place, SCHEMA, open};
 
 /// Opening `path` fails with this one line, and nothing in the directory has changed.
 fn assert_refused(place: &Place, path: &Path, reason: &str) {
@@ -54,12 +54,15 @@ fn a_database_of_another_application_is_left_untouched() {
 fn a_store_of_a_newer_petstore_is_left_untouched() {
     let place = Place::new();
     drop(place.open());
-    place.raw().pragma_update(None, "user_version", 7).unwrap();
+    let newer = SCHEMA + 1;
+    place.raw().pragma_update(None, "user_version", newer).unwrap();
     assert_refused(
         &place,
         &place.path(),
-        "it was made by a newer petstore (schema 7, this binary knows up to 1); \
-         it was left untouched: use that version of petstore",
+        &format!(
+            "it was made by a newer petstore (schema {newer}, this binary knows up to {SCHEMA}); \
+             it was left untouched: use that version of petstore"
+        ),
     );
 }
 
@@ -69,10 +72,10 @@ fn a_newer_schema_that_is_still_in_the_log_alone_is_refused_too() {
     let store = place.open();
     let newer = place.raw();
     newer.pragma_update(None, "wal_autocheckpoint", 0).unwrap();
-    newer.pragma_update(None, "user_version", 8).unwrap();
-    assert_eq!(fs::read(place.path()).unwrap()[60..64], 1_u32.to_be_bytes());
+    newer.pragma_update(None, "user_version", 9999).unwrap();
+    assert_eq!(fs::read(place.path()).unwrap()[60..64], SCHEMA.to_be_bytes());
     let refusal = place.try_open().unwrap_err().to_string();
-    assert!(refusal.contains("schema 8"), "{refusal}");
+    assert!(refusal.contains("schema 9999"), "{refusal}");
     drop(store);
 }
 
