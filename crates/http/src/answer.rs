@@ -10,9 +10,9 @@ use bytes::Bytes;
 use http_body_util::Full;
 use httpdate::fmt_http_date;
 use hyper::{
-    HeaderMap, Method, Request, StatusCode, Version,
+    HeaderMap, Method, StatusCode, Version,
     body::Body,
-    header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HeaderValue, X_CONTENT_TYPE_OPTIONS},
+    header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HeaderValue},
     http::request::Parts,
 };
 use petstore_domain::Timestamp;
@@ -25,50 +25,47 @@ use crate::{
     error::{ApiError, ErrorCode},
     judge::{Target, judge},
     request_id::X_REQUEST_ID,
-    response::Response,
+    response::{PRIVATE, Response},
     route::{Operation, Route, is_under_base},
     state::State,
     wire,
 };
 
-/// The `Cache-Control` of everything that needs a credential.
-const PRIVATE: &str = "private, no-cache";
-const PRIVATE_VALUE: HeaderValue = HeaderValue::from_static(PRIVATE);
-/// The `Cache-Control` of the open pages.
-const PUBLIC_VALUE: HeaderValue = HeaderValue::from_static("no-cache");
-const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+/// The `Cache-Control` of what needs no credential.
+const PUBLIC: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// Answers one request, within the time for a request as a whole.
-pub(crate) async fn answer<B>(state: &State, request: Request<B>) -> Response
+/// Answers one request, within the time for a request as a whole. The request is borrowed, because
+/// it is large, and to move it is to copy it.
+pub(crate) async fn answer<B>(state: &State, head: &Parts, body: &mut B) -> Response
 where
     B: Body<Data = Bytes> + Unpin,
 {
     let began = Instant::now();
-    let (head, mut body) = request.into_parts();
     let request_id = state.request_ids.of(&head.headers);
     let target = Route::find(head.uri.path(), &state.settings.pages);
 
+    let line = Line { request_id: &request_id, method: Some(&head.method), target, began };
     let limits = &state.settings.limits;
     let judged = {
-        let judging = pin!(judge(state, &head, &mut body, target));
+        let judging = pin!(judge(state, head, body, target));
         within(limits.request_timeout, judging).await
     };
-    let judged = judged.unwrap_or_else(|| Err(too_slow(state)));
-    let understood = !judged.as_ref().is_err_and(|error| error.code == ErrorCode::InvalidRequest);
-    let reusable = body::discard(&mut body, &head.headers, limits.max_body).await && understood;
-
-    let line = Line { request_id: &request_id, method: Some(&head.method), target, began };
+    let mut understood = true;
     let mut response = match judged {
-        Ok(response) => {
+        Some(Ok(response)) => {
             line.write_success(state, response.status());
             response
         }
-        Err(error) => {
+        refused => {
+            let error = refused.and_then(Result::err).unwrap_or_else(|| too_slow(state));
             line.write_refusal(state, &error);
+            understood = error.code != ErrorCode::InvalidRequest;
             error.into_response()
         }
     };
-    dress(&mut response, &head, target);
+    let reusable = body::discard(body, &head.headers, limits.max_body).await && understood;
+
+    dress(&mut response, head, target);
     let headers = response.headers_mut();
     headers.insert(X_REQUEST_ID, request_id);
     if head.version <= Version::HTTP_11 && (!reusable || state.is_draining()) {
@@ -113,12 +110,12 @@ fn too_slow(state: &State) -> ApiError {
     ApiError::unavailable(format_args!("the request took longer than {limit:?}"))
 }
 
-/// Adds the headers that do not depend on what was answered, and takes the body from a HEAD.
+/// Adds the headers that depend on the request alone, and takes the body from a HEAD.
 fn dress(response: &mut Response, head: &Parts, target: Target<'_>) {
-    let is_private = is_under_base(head.uri.path());
     let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, if is_private { PRIVATE_VALUE } else { PUBLIC_VALUE });
-    headers.insert(X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+    if !is_under_base(head.uri.path()) {
+        headers.insert(CACHE_CONTROL, PUBLIC);
+    }
     let operation = target.and_then(|(route, _)| route.operation(&head.method));
     if operation == Some(Operation::GetPet) {
         deprecation::announce(headers);

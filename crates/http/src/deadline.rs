@@ -2,16 +2,22 @@
 
 use std::{future::poll_fn, pin::Pin, task::Poll, time::Duration};
 
-use tokio::time::timeout;
+use tokio::time::{Sleep, sleep};
 
 /// What `work` comes to, unless it takes longer than `time`. Work that never waits, as most does,
 /// costs no timer; it is borrowed, because a future that is moved is copied.
-pub(crate) async fn within<F: Future>(time: Duration, mut work: Pin<&mut F>) -> Option<F::Output> {
-    let at_once = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
-    match at_once {
-        Poll::Ready(done) => Some(done),
-        Poll::Pending => timeout(time, work).await.ok(),
-    }
+pub(crate) fn within<F: Future>(
+    time: Duration,
+    mut work: Pin<&mut F>,
+) -> impl Future<Output = Option<F::Output>> {
+    let mut timer: Option<Pin<Box<Sleep>>> = None;
+    poll_fn(move |context| {
+        if let Poll::Ready(done) = work.as_mut().poll(context) {
+            return Poll::Ready(Some(done));
+        }
+        let timer = timer.get_or_insert_with(|| Box::pin(sleep(time)));
+        timer.as_mut().poll(context).map(|()| None)
+    })
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ where
     } else {
         let (route, parameter) = target.ok_or_else(ApiError::route_not_found)?;
         let operation = operation(route, &head.method)?;
-        body::require_fitting(&head.headers, state.settings.limits.max_body)?;
+        body::require_fitting(body, state.settings.limits.max_body)?;
         open_pages::answer(state, head, operation, parameter).await
     }
 }
@@ -73,7 +73,7 @@ where
         media_type::require_json(&head.headers)?;
     }
     let limits = &state.settings.limits;
-    body::require_fitting(&head.headers, limits.max_body)?;
+    body::require_fitting(body, limits.max_body)?;
     match operation {
         Operation::ListPets => pets::list(state, head).await,
         Operation::CreatePet => {

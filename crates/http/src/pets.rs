@@ -1,9 +1,11 @@
 //! The three operations on animals (interface, section 4).
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use hyper::{
     StatusCode,
-    header::{ETAG, HeaderName, HeaderValue, LINK, LOCATION},
+    header::{ETAG, HeaderName, HeaderValue, LOCATION},
     http::request::Parts,
 };
 use petstore_domain::{
@@ -31,7 +33,7 @@ pub(crate) async fn list(state: &State, head: &Parts) -> Result<Response, ApiErr
     let condition = IfNoneMatch::of(&head.headers);
     let version = state.ports.pets.version();
     if let Some(page) = version.and_then(|version| state.kept_pages.find(&query, version)) {
-        return Ok(list_answer(page, condition));
+        return Ok(page.answer(condition));
     }
     let subject = Subject::Page(query);
     if let Some(unchanged) = unchanged(version, condition, subject) {
@@ -41,22 +43,11 @@ pub(crate) async fn list(state: &State, head: &Parts) -> Result<Response, ApiErr
     let content = wire::pets(&page.pets)?;
     let tag = tag(&content, version, subject);
     let next = page.next(&query).map(|position| next_link(query.limit, position)).transpose()?;
-    let page = EncodedPage { content, tag, next };
+    let page = Arc::new(EncodedPage::new(content, tag, next));
     if let Some(version) = version {
-        state.kept_pages.keep(query, version, page.clone());
+        state.kept_pages.keep(query, version, Arc::clone(&page));
     }
-    Ok(list_answer(page, condition))
-}
-
-fn list_answer(
-    EncodedPage { content, tag, next }: EncodedPage,
-    condition: Option<IfNoneMatch<'_>>,
-) -> Response {
-    let mut response = selected(content, tag, condition);
-    if let Some(next) = next {
-        response.headers_mut().insert(LINK, next);
-    }
-    response
+    Ok(page.answer(condition))
 }
 
 /// Section 4.2, createPet.
@@ -113,7 +104,7 @@ fn unchanged(
 ) -> Option<Response> {
     let condition = condition?;
     let tag = tag_of_state(version?, subject);
-    condition.names(&tag).then(|| not_modified(tag))
+    condition.names(&tag).then(|| response::not_modified(tag))
 }
 
 fn tag(content: &[u8], version: Option<CatalogueVersion>, subject: Subject) -> HeaderValue {
@@ -126,15 +117,9 @@ fn tag(content: &[u8], version: Option<CatalogueVersion>, subject: Subject) -> H
 /// 200 with what was selected, or 304 if the client has just that.
 fn selected(content: Bytes, tag: HeaderValue, condition: Option<IfNoneMatch<'_>>) -> Response {
     if condition.is_some_and(|condition| condition.matches(&tag)) {
-        return not_modified(tag);
+        return response::not_modified(tag);
     }
     let mut response = response::json(StatusCode::OK, content);
-    response.headers_mut().insert(ETAG, tag);
-    response
-}
-
-fn not_modified(tag: HeaderValue) -> Response {
-    let mut response = response::empty(StatusCode::NOT_MODIFIED);
     response.headers_mut().insert(ETAG, tag);
     response
 }

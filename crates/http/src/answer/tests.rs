@@ -68,7 +68,8 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
 }
 
 async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {
-    let (head, body) = answer(state, request).await.into_parts();
+    let (head, mut body) = request.into_parts();
+    let (head, body) = answer(state, &head, &mut body).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     Answer { status: head.status, headers: head.headers, body }
 }
@@ -141,16 +142,16 @@ type Row<'a> = (&'a Method, &'a str, &'a [(&'a str, &'a str)], &'a str, &'a str)
 
 #[tokio::test]
 async fn a_request_with_many_faults_is_refused_for_the_first_in_the_order_of_judgement() {
-    let big = ("content-length", "65537");
+    let big = &" ".repeat(65537);
     let text = ("content-type", "text/plain");
     let bad_key = ("idempotency-key", "a b");
     let table: [Row<'_>; 11] = [
-        (&Method::POST, "/v1/none?x=1", &[text, big], "", "route_not_found"),
-        (&Method::DELETE, "/v1/pets/7?x=1", &[text, big], "", "method_not_allowed"),
-        (&Method::GET, "/v1/pets/7?x=1", &[text, big], "", "operation_removed"),
-        (&Method::POST, "/v1/pets?x=1", &[text, big, bad_key], "", "unsupported_media_type"),
-        (&Method::POST, "/v1/pets?x=1", &[JSON, big, bad_key], "", "body_too_large"),
-        (&Method::GET, "/v1/pets?x=1", &[big], "", "body_too_large"),
+        (&Method::POST, "/v1/none?x=1", &[text], big, "route_not_found"),
+        (&Method::DELETE, "/v1/pets/7?x=1", &[text], big, "method_not_allowed"),
+        (&Method::GET, "/v1/pets/7?x=1", &[text], big, "operation_removed"),
+        (&Method::POST, "/v1/pets?x=1", &[text, bad_key], big, "unsupported_media_type"),
+        (&Method::POST, "/v1/pets?x=1", &[JSON, bad_key], big, "body_too_large"),
+        (&Method::GET, "/v1/pets?x=1", &[], big, "body_too_large"),
         (&Method::POST, "/v1/pets?x=1", &[JSON, bad_key], "", "invalid_query"),
         (&Method::POST, "/v1/pets", &[JSON, bad_key], "", "invalid_idempotency_key"),
         (&Method::POST, "/v1/pets", &[JSON], "", "invalid_json"),

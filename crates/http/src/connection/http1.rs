@@ -63,13 +63,15 @@ where
     let _ = connection.await;
 }
 
-async fn respond(
-    state: &State,
-    requests: &Requests,
+/// The answer to one request. What can be done at once is, so that the future has the request in it
+/// once, in the form that it is used in.
+fn respond<'s>(
+    state: &'s State,
+    requests: &'s Requests,
     mut request: Request<Incoming>,
-) -> Result<Response, Infallible> {
+) -> impl Future<Output = Result<Response, Infallible>> + 's {
     let chunked = request.headers().contains_key(TRANSFER_ENCODING);
-    let body = if chunked {
+    let end = if chunked {
         BodyEnd::Unknown
     } else if request.body().is_end_stream() {
         BodyEnd::After(0)
@@ -77,14 +79,17 @@ async fn respond(
         BodyEnd::After(announced_length(request.headers()).unwrap_or(0))
     };
     requests.begin();
-    if requests.heads().hand_over(body) {
+    if requests.heads().hand_over(end) {
         request.extensions_mut().insert(ConflictingLengths);
     }
-    let mut response = answer(state, request).await;
-    if chunked {
-        // Where the next head begins is not known to `heads`, so there is none.
-        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    let (head, mut body) = request.into_parts();
+    async move {
+        let mut response = answer(state, &head, &mut body).await;
+        if chunked {
+            // Where the next head begins is not known to `heads`, so there is none.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        requests.end();
+        Ok(response)
     }
-    requests.end();
-    Ok(response)
 }

@@ -52,6 +52,7 @@ async fn respond(
     request: Request<Incoming>,
 ) -> Result<Response<CountedBody>, Infallible> {
     let unanswered = activity.begin();
-    let response = answer(&state, request).await;
+    let (head, mut body) = request.into_parts();
+    let response = answer(&state, &head, &mut body).await;
     Ok(response.map(|body| CountedBody::new(body, unanswered)))
 }

@@ -1,4 +1,5 @@
-use bytes::Bytes;
+use std::sync::Arc;
+
 use hyper::header::HeaderValue;
 use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery};
 
@@ -11,12 +12,9 @@ fn after(id: i64) -> PetQuery {
     PetQuery { after: Some(PetId(id)), ..PetQuery::default() }
 }
 
-fn page(length: usize) -> EncodedPage {
-    EncodedPage {
-        content: vec![b' '; length].into(),
-        tag: HeaderValue::from_static("\"tag\""),
-        next: None,
-    }
+fn page(length: usize) -> Arc<EncodedPage> {
+    let tag = HeaderValue::from_static("\"tag\"");
+    Arc::new(EncodedPage::new(vec![b' '; length].into(), tag, None))
 }
 
 #[test]
@@ -59,6 +57,6 @@ fn a_page_that_is_asked_for_again_outlasts_a_walk_through_the_catalogue() {
 #[test]
 fn without_memory_nothing_is_kept() {
     let pages = KeptPages::new(0);
-    pages.keep(PetQuery::default(), NOW, EncodedPage { content: Bytes::new(), ..page(0) });
+    pages.keep(PetQuery::default(), NOW, page(0));
     assert_eq!(pages.find(&PetQuery::default(), NOW), None);
 }
