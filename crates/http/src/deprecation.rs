@@ -44,11 +44,15 @@ pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Resu
     Ok(())
 }
 
-/// Says on an answer of getPet, whatever it is, that the operation ends.
+/// What every answer of getPet says: that the operation ends.
+pub(crate) const ANNOUNCEMENT: [(HeaderName, HeaderValue); 3] =
+    [(DEPRECATION_NAME, DEPRECATION_VALUE), (SUNSET_NAME, SUNSET_VALUE), (LINK, SUCCESSOR)];
+
+/// Says so on an answer that does not yet.
 pub(crate) fn announce(headers: &mut HeaderMap) {
-    headers.insert(DEPRECATION_NAME, DEPRECATION_VALUE);
-    headers.insert(SUNSET_NAME, SUNSET_VALUE);
-    headers.insert(LINK, SUCCESSOR);
+    if !headers.contains_key(DEPRECATION_NAME) {
+        headers.extend(ANNOUNCEMENT);
+    }
 }
 
 #[cfg(test)]

@@ -3,17 +3,13 @@
 use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
-use hyper::{
-    HeaderMap,
-    header::{CONTENT_TYPE, ETAG, HeaderValue, LINK},
-};
+use hyper::header::{ETAG, HeaderValue, LINK};
 use petstore_domain::{CatalogueVersion, PetQuery};
 use quick_cache::{Weighter, sync::Cache};
 
 use crate::{
     conditional::IfNoneMatch,
-    request_id::X_REQUEST_ID,
-    response::{self, APPLICATION_JSON, Response},
+    response::{self, Response, Template},
 };
 
 /// What keeping a page costs besides its texts, in bytes: its entry in the table, the headers' own
@@ -27,42 +23,34 @@ const TYPICAL_PAGE: usize = 2048;
 pub(crate) struct EncodedPage {
     /// JSON.
     content: Bytes,
-    /// Every header of the answer, made once: to copy them all costs less than to add one by one.
-    /// The request's id is still to be filled in.
-    headers: HeaderMap,
+    template: Template,
 }
 
 impl EncodedPage {
     /// `tag`: its entity tag; `next`: the value of its `Link`, unless it is the last one.
     pub(crate) fn new(content: Bytes, tag: HeaderValue, next: Option<HeaderValue>) -> Self {
-        let mut headers = response::common_headers();
-        headers.insert(CONTENT_TYPE, APPLICATION_JSON);
-        headers.insert(ETAG, tag);
-        if let Some(next) = next {
-            headers.insert(LINK, next);
-        }
-        // Keeps the place of an id, so that the copied table need not grow for it; even to replace a
-        // header, it wants room for one more.
-        headers.insert(X_REQUEST_ID, HeaderValue::from_static("-"));
-        headers.reserve(1);
-        Self { content, headers }
+        let template = match next {
+            Some(next) => Template::new(tag, [(LINK, next)]),
+            None => Template::new(tag, []),
+        };
+        Self { content, template }
     }
 
     /// 200 with the page, or 304 if the client has just that.
     pub(crate) fn answer(&self, condition: Option<IfNoneMatch<'_>>) -> Response {
-        let tag = condition
-            .and_then(|condition| self.headers.get(ETAG).filter(|tag| condition.matches(tag)));
-        if let Some(tag) = tag {
-            return response::not_modified(tag.clone());
+        let tag = condition.and_then(|condition| {
+            self.template.headers().get(ETAG).filter(|tag| condition.matches(tag))
+        });
+        match tag {
+            Some(tag) => response::not_modified(tag.clone()),
+            None => self.template.answer(self.content.clone()),
         }
-        let mut response = Response::new(self.content.clone().into());
-        *response.headers_mut() = self.headers.clone();
-        response
     }
 
     /// Its texts, in bytes.
     fn len(&self) -> usize {
-        self.content.len() + self.headers.values().map(HeaderValue::len).sum::<usize>()
+        let headers = self.template.headers().values();
+        self.content.len() + headers.map(HeaderValue::len).sum::<usize>()
     }
 }
 

@@ -1,8 +1,7 @@
 //! The three operations on animals (interface, section 4).
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use bytes::Bytes;
 use hyper::{
     StatusCode,
     header::{ETAG, HeaderName, HeaderValue, LOCATION},
@@ -19,11 +18,15 @@ use crate::{
     idempotency_key,
     kept_pages::EncodedPage,
     new_pet, query,
-    response::{self, Response},
+    response::{self, Response, Template},
     route::BASE_PATH,
     state::State,
     wire,
 };
+
+/// An animal that was found; its tag is still to be filled in.
+static FOUND: LazyLock<Template> =
+    LazyLock::new(|| Template::new(HeaderValue::from_static("\"\""), deprecation::ANNOUNCEMENT));
 
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
@@ -92,7 +95,12 @@ pub(crate) async fn get(state: &State, head: &Parts, id: &str) -> Result<Respons
     let Versioned { value: pet, version } = found.ok_or_else(not_found)?;
     let content = wire::pet(&pet)?;
     let tag = tag(&content, version, subject);
-    Ok(selected(content, tag, condition))
+    if condition.is_some_and(|condition| condition.matches(&tag)) {
+        return Ok(response::not_modified(tag));
+    }
+    let mut response = FOUND.answer(content);
+    response.headers_mut().insert(ETAG, tag);
+    Ok(response)
 }
 
 /// 304 without a query, if the client holds `subject` as it is in this state of the catalogue. It
@@ -112,16 +120,6 @@ fn tag(content: &[u8], version: Option<CatalogueVersion>, subject: Subject) -> H
         Some(version) => tag_of_state(version, subject),
         None => tag_of_content(content),
     }
-}
-
-/// 200 with what was selected, or 304 if the client has just that.
-fn selected(content: Bytes, tag: HeaderValue, condition: Option<IfNoneMatch<'_>>) -> Response {
-    if condition.is_some_and(|condition| condition.matches(&tag)) {
-        return response::not_modified(tag);
-    }
-    let mut response = response::json(StatusCode::OK, content);
-    response.headers_mut().insert(ETAG, tag);
-    response
 }
 
 /// The next page (RFC 8288), relative, with the limit and the filter of this one.
