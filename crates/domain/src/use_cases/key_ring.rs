@@ -76,17 +76,17 @@ impl KeyRing {
 
     /// Whether the key is live, if the keys are young enough to tell. Most requests end here, so
     /// this shares nothing with other threads but the lock.
-    fn known(&self, digest: &KeyDigest, now: Timestamp) -> Option<Admission> {
+    fn known(&self, key: &Presented<'_>) -> Option<Admission> {
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
-        snapshot.is_younger_than(SOFT_AGE, now).then(|| verdict(&snapshot, digest, now)).flatten()
+        snapshot.is_younger_than(SOFT_AGE, key.at).then(|| key.verdict(&snapshot)).flatten()
     }
 
     /// Whether the key is live, by keys that are read again if need be.
-    async fn look_up(&self, digest: &KeyDigest, now: Timestamp) -> Result<Admission, ReadError> {
-        let snapshot = self.trusted(now).await?;
-        match verdict(&snapshot, digest, now) {
+    async fn look_up(&self, key: &Presented<'_>) -> Result<Admission, ReadError> {
+        let snapshot = self.trusted(key.at).await?;
+        match key.verdict(&snapshot) {
             Some(admission) => Ok(admission),
-            None => Ok(self.reload(now).await?.admission(digest, now)),
+            None => Ok(key.admission(&*self.reload(key.at).await?)),
         }
     }
 
@@ -121,11 +121,24 @@ impl KeyRing {
     }
 }
 
-/// What `snapshot` says of a key; nothing of an unknown one that may have been made since.
-fn verdict(snapshot: &Snapshot, digest: &KeyDigest, now: Timestamp) -> Option<Admission> {
-    match snapshot.admission(digest, now) {
-        Admission::Unknown if !snapshot.is_younger_than(MISS_AGE, now) => None,
-        known @ (Admission::Granted | Admission::Expired | Admission::Unknown) => Some(known),
+/// A key that somebody presents, and when.
+struct Presented<'a> {
+    secret: &'a ApiKeySecret,
+    digest: KeyDigest,
+    at: Timestamp,
+}
+
+impl Presented<'_> {
+    fn admission(&self, snapshot: &Snapshot) -> Admission {
+        snapshot.admission(self.secret, &self.digest, self.at)
+    }
+
+    /// What `snapshot` says of the key; nothing of an unknown one that may have been made since.
+    fn verdict(&self, snapshot: &Snapshot) -> Option<Admission> {
+        match self.admission(snapshot) {
+            Admission::Unknown if !snapshot.is_younger_than(MISS_AGE, self.at) => None,
+            known @ (Admission::Granted | Admission::Expired | Admission::Unknown) => Some(known),
+        }
     }
 }
 
@@ -136,13 +149,12 @@ impl Authenticator for KeyRing {
         if self.service_key.as_ref().is_some_and(|key| key.0 == digest) {
             return Ok(Caller { digest });
         }
-        if !secret.is_well_formed() {
-            return Err(AuthenticationError::Refused);
-        }
-        let now = self.clock.now();
-        let admission = match self.known(&digest, now) {
+        let key = Presented { secret, digest, at: self.clock.now() };
+        let admission = match self.known(&key) {
             Some(admission) => admission,
-            None => self.look_up(&digest, now).await?,
+            // No store needs to be asked for a key of another form.
+            None if !secret.is_well_formed() => Admission::Unknown,
+            None => self.look_up(&key).await?,
         };
         match admission {
             Admission::Granted => Ok(Caller { digest }),

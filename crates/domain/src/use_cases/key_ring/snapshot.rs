@@ -4,12 +4,12 @@ use std::{
     collections::{BTreeMap, HashMap},
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, Ordering},
     },
     time::Duration,
 };
 
-use crate::{ApiKey, KeyDigest, KeyId, Timestamp};
+use crate::{ApiKey, ApiKeySecret, KeyDigest, KeyId, Timestamp};
 
 /// Stands for "not yet": before every real time.
 const NEVER: i64 = i64::MIN;
@@ -28,13 +28,16 @@ pub(super) struct Snapshot {
 pub(super) enum Admission {
     Granted,
     Expired,
-    /// No key of the snapshot is this one.
+    /// No key of the snapshot is this one, or it has not the form of a key.
     Unknown,
 }
 
 struct LiveKey {
     id: KeyId,
     expires_at: Option<Timestamp>,
+    /// Whether it was seen to have the form of a key. A digest stands for one text, so that need not
+    /// be looked at again.
+    well_formed: AtomicBool,
     /// Shared with the snapshots before and after.
     uses: Arc<Uses>,
 }
@@ -60,7 +63,8 @@ impl Snapshot {
                     Some(known) => Arc::clone(&known.uses),
                     None => Arc::new(Uses::written_at(key.last_used_at)),
                 };
-                (key.digest, LiveKey { id: key.id, expires_at: key.expires_at, uses })
+                let ApiKey { id, expires_at, digest, .. } = key;
+                (digest, LiveKey { id, expires_at, well_formed: AtomicBool::new(false), uses })
             })
             .collect();
         Self { taken_at: Some(taken_at), live }
@@ -71,9 +75,17 @@ impl Snapshot {
         self.taken_at.and_then(|taken_at| now.since(taken_at)).is_some_and(|own| own < age)
     }
 
-    /// Whether the key opens the service at `now`; if so, its use is noted.
-    pub(super) fn admission(&self, digest: &KeyDigest, now: Timestamp) -> Admission {
+    /// Whether `secret`, whose digest is `digest`, opens the service at `now`; if so, its use is noted.
+    pub(super) fn admission(
+        &self,
+        secret: &ApiKeySecret,
+        digest: &KeyDigest,
+        now: Timestamp,
+    ) -> Admission {
         let Some(key) = self.live.get(digest) else { return Admission::Unknown };
+        if !key.has_form_of(secret) {
+            return Admission::Unknown;
+        }
         if key.expires_at.is_some_and(|expiry| expiry <= now) {
             return Admission::Expired;
         }
@@ -99,6 +111,18 @@ impl Snapshot {
                 key.uses.written.store(at.0, Ordering::Relaxed);
             }
         }
+    }
+}
+
+impl LiveKey {
+    /// Whether `secret`, which is this key, has the form of one.
+    fn has_form_of(&self, secret: &ApiKeySecret) -> bool {
+        let known = self.well_formed.load(Ordering::Relaxed);
+        if !known && secret.is_well_formed() {
+            self.well_formed.store(true, Ordering::Relaxed);
+            return true;
+        }
+        known
     }
 }
 
