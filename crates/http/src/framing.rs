@@ -2,7 +2,7 @@
 
 use hyper::{
     HeaderMap, Version,
-    header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING},
+    header::{HOST, TRANSFER_ENCODING},
     http::{request, uri::Authority},
 };
 
@@ -61,11 +61,6 @@ fn is_plain_host(host: &[u8]) -> bool {
         (_, [b':', port @ ..]) => !port.is_empty() && port.iter().all(u8::is_ascii_digit),
         _ => false,
     }
-}
-
-/// The length that the head announces, in bytes, if it announces one.
-pub(crate) fn announced_length(headers: &HeaderMap) -> Option<u64> {
-    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -29,11 +29,7 @@ pub(crate) struct EncodedPage {
 impl EncodedPage {
     /// `tag`: its entity tag; `next`: the value of its `Link`, unless it is the last one.
     pub(crate) fn new(content: Bytes, tag: HeaderValue, next: Option<HeaderValue>) -> Self {
-        let template = match next {
-            Some(next) => Template::new(tag, [(LINK, next)]),
-            None => Template::new(tag, []),
-        };
-        Self { content, template }
+        Self { content, template: Template::new(tag, next.map(|next| (LINK, next))) }
     }
 
     /// 200 with the page, or 304 if the client has just that.

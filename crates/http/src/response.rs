@@ -65,9 +65,9 @@ pub(crate) struct Template(HeaderMap);
 
 impl Template {
     /// JSON of the entity tag `tag`, and what `others` say.
-    pub(crate) fn new<const N: usize>(
+    pub(crate) fn new(
         tag: HeaderValue,
-        others: [(HeaderName, HeaderValue); N],
+        others: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
     ) -> Self {
         let mut headers = common_headers();
         headers.insert(CONTENT_TYPE, APPLICATION_JSON);
@@ -77,7 +77,8 @@ impl Template {
         // header, it wants room for one more.
         headers.insert(X_REQUEST_ID, HeaderValue::from_static("-"));
         headers.reserve(1);
-        Self(headers)
+        // The copy has that room in its index, but no memory for headers that it will never have.
+        Self(headers.clone())
     }
 
     pub(crate) fn headers(&self) -> &HeaderMap {

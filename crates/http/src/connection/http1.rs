@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     answer::{answer, late_head},
-    framing::{ConflictingLengths, announced_length},
+    framing::ConflictingLengths,
     response::Response,
     state::State,
 };
@@ -71,13 +71,8 @@ fn respond<'s>(
     mut request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response, Infallible>> + 's {
     let chunked = request.headers().contains_key(TRANSFER_ENCODING);
-    let end = if chunked {
-        BodyEnd::Unknown
-    } else if request.body().is_end_stream() {
-        BodyEnd::After(0)
-    } else {
-        BodyEnd::After(announced_length(request.headers()).unwrap_or(0))
-    };
+    let end =
+        if chunked { BodyEnd::Unknown } else { BodyEnd::After(request.body().size_hint().lower()) };
     requests.begin();
     if requests.heads().hand_over(end) {
         request.extensions_mut().insert(ConflictingLengths);

@@ -4,6 +4,7 @@ use hyper::header::HeaderValue;
 use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery};
 
 use super::{EncodedPage, KeptPages, OVERHEAD};
+use crate::request_id::X_REQUEST_ID;
 
 const NOW: CatalogueVersion = CatalogueVersion(1);
 const LATER: CatalogueVersion = CatalogueVersion(2);
@@ -52,6 +53,16 @@ fn a_page_that_is_asked_for_again_outlasts_a_walk_through_the_catalogue() {
         assert!(pages.find(&PetQuery::default(), NOW).is_some(), "lost after {id} other pages");
         pages.keep(after(id), NOW, page(1000));
     }
+}
+
+#[test]
+fn the_headers_of_a_page_take_the_request_s_id_without_growing() {
+    let [tag, next] = ["\"tag\"", "</v1/pets>; rel=\"next\""].map(HeaderValue::from_static);
+    let mut answer = EncodedPage::new("[]".into(), tag, Some(next)).answer(None);
+    let room = answer.headers().capacity();
+    answer.headers_mut().insert(X_REQUEST_ID, HeaderValue::from_static("7"));
+    assert_eq!(answer.headers().capacity(), room);
+    assert_eq!(answer.headers().get_all(X_REQUEST_ID).iter().count(), 1);
 }
 
 #[test]

@@ -4,8 +4,6 @@ use std::{
     fs,
     os::unix::fs::MetadataExt,
     process::{Command, Stdio},
-    sync::{Arc, Barrier},
-    thread,
 };
 
 use petstore_domain::{ApiKeyRepository, PetRepository};
@@ -30,15 +28,7 @@ async fn stores_on_one_file_see_each_other_at_once() {
 fn a_fresh_path_can_be_opened_by_many_at_once() {
     for _ in 0..20 {
         let place = Place::new();
-        let together = Arc::new(Barrier::new(4));
-        let openers = [(); 4].map(|()| {
-            let (path, together) = (place.path(), Arc::clone(&together));
-            thread::spawn(move || {
-                together.wait();
-                open(&path)
-            })
-        });
-        let stores = openers.map(|opener| opener.join().unwrap().unwrap());
+        let stores = place.open_by_four_at_once();
         let marks = stores.each_ref().map(PetRepository::version);
         assert!(marks[0].is_some());
         assert!(marks.iter().all(|mark| *mark == marks[0]), "{marks:?}");

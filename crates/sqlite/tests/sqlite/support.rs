@@ -4,6 +4,8 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
+    sync::Barrier,
+    thread,
 };
 
 use petstore_domain::{
@@ -42,6 +44,20 @@ impl Place {
 
     pub(crate) fn try_open(&self) -> Result<SqliteStore, OpenError> {
         open(&self.path())
+    }
+
+    /// Four stores, opened by as many threads at the same moment.
+    pub(crate) fn open_by_four_at_once(&self) -> [SqliteStore; 4] {
+        let together = Barrier::new(4);
+        thread::scope(|scope| {
+            let openers = [(); 4].map(|()| {
+                scope.spawn(|| {
+                    together.wait();
+                    self.open()
+                })
+            });
+            openers.map(|opener| opener.join().unwrap())
+        })
     }
 
     /// A connection of somebody else.

@@ -1,16 +1,12 @@
 //! Stores of an older schema.
 
-use std::{
-    fs,
-    sync::{Arc, Barrier},
-    thread,
-};
+use std::fs;
 
 use petstore_domain::{Pet, PetId, PetStatus};
 use petstore_sqlite::SqliteStore;
 use rusqlite::Connection;
 
-use crate::support::{Place, SCHEMA, add, all, new_pet, open, page, query};
+use crate::support::{Place, SCHEMA, add, all, new_pet, page, query};
 
 const SCHEMA_1: &str = include_str!("../../migrations/0001_catalogue.sql");
 const TO_SCHEMA_2: &str = include_str!("../../migrations/0002_covering_status_index.sql");
@@ -110,15 +106,7 @@ fn a_store_that_was_upgraded_has_the_tables_and_indexes_of_a_new_one() {
 async fn an_old_store_can_be_opened_by_many_at_once() {
     let place = Place::new();
     make_schema_1(&place);
-    let together = Arc::new(Barrier::new(4));
-    let openers = [(); 4].map(|()| {
-        let (path, together) = (place.path(), Arc::clone(&together));
-        thread::spawn(move || {
-            together.wait();
-            open(&path)
-        })
-    });
-    for store in openers.map(|opener| opener.join().unwrap().unwrap()) {
+    for store in place.open_by_four_at_once() {
         assert_whole(&store).await;
     }
     assert_eq!(schema(&place.raw()), SCHEMA);
