@@ -14,7 +14,7 @@ use crate::{
 
 /// What keeping a page costs besides its texts, in bytes: its entry in the table, the headers' own
 /// table, and the allocations.
-const OVERHEAD: usize = 1120;
+const OVERHEAD: usize = 1408;
 /// A page that is not small, in bytes. It only tells the cache how large a table to begin with.
 const TYPICAL_PAGE: usize = 2048;
 
