@@ -18,8 +18,12 @@ async fn listed(store: &MemoryStore) -> Vec<ApiKey> {
     ApiKeyRepository::list(store).await.unwrap()
 }
 
+/// Held by each [`force`], so that no two of them choose one identifier.
+static FORCING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// Stores the key without asking whether it may.
 async fn force(store: &MemoryStore, key: NewApiKey) -> ApiKey {
+    let _alone = FORCING.lock().await;
     let mut restore = store.restore().await.unwrap();
     let highest = listed(store).await.last().map_or(0, |key| key.id.0);
     let key = key.with_id(KeyId(highest + 1));
