@@ -35,8 +35,7 @@ pub(crate) struct Board {
 /// A connection that does nothing but look.
 struct Eye {
     connection: Connection,
-    /// SQLite's number for the state that was last seen, which any other connection's commit
-    /// changes; `None` when it is not known.
+    /// Of the state that was last seen; `None` when that is not known.
     data_version: Option<i64>,
 }
 
@@ -96,10 +95,7 @@ impl Board {
 impl Eye {
     /// The mark, unless it is still the one that was seen last.
     fn look(&mut self) -> Result<Option<CatalogueVersion>, Failure<ReadError>> {
-        let data_version = self
-            .connection
-            .prepare_cached("PRAGMA data_version")?
-            .query_row([], |row| row.get(0))?;
+        let data_version = version::data_version(&self.connection)?;
         if self.data_version == Some(data_version) {
             return Ok(None);
         }

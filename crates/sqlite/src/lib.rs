@@ -22,8 +22,9 @@
 //! # Where things are
 //! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`, and
 //! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs`. Both run their SQL
-//! through `readers.rs` and `writer.rs`. [`Archive`](petstore_domain::Archive) is in `archive.rs`. `open.rs` is the way from a path to a store; `board.rs`
-//! tells the catalogue's mark without a query.
+//! through `readers.rs` and `writer.rs`; `standing_read.rs` spares the readers their locks.
+//! [`Archive`](petstore_domain::Archive) is in `archive.rs`. `open.rs` is the way from a path to a
+//! store; `board.rs` tells the catalogue's mark without a query.
 
 mod api_keys;
 mod archive;
@@ -36,6 +37,7 @@ mod open;
 mod pets;
 mod readers;
 mod schema;
+mod standing_read;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -1,15 +1,20 @@
 //! Reads: on the calling thread, on a connection of their own.
 
 use std::{
+    io,
     path::PathBuf,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use petstore_domain::Unavailable;
 use rusqlite::Connection;
 
-use crate::{connection, error::Failure};
+use crate::{
+    connection,
+    error::Failure,
+    standing_read::{Stand, StandingRead},
+};
 
 /// Connections that wait to be used again; more than a machine has threads that read at once would
 /// only hold memory.
@@ -22,11 +27,20 @@ pub(crate) struct Readers {
     patience: Duration,
     /// The last one put back is the first one taken: its cache is warm.
     idle: Mutex<Vec<Connection>>,
+    standing: StandingRead,
 }
 
 impl Readers {
-    pub(crate) fn new(path: PathBuf, patience: Duration) -> Self {
-        Self { path, patience, idle: Mutex::new(Vec::new()) }
+    pub(crate) fn new(path: PathBuf, patience: Duration) -> io::Result<Self> {
+        let of_standing = path.clone();
+        let standing =
+            StandingRead::start(move || connection::open_reader(&of_standing, patience))?;
+        Ok(Self { path, patience, idle: Mutex::new(Vec::new()), standing })
+    }
+
+    /// What has to give way to a writer.
+    pub(crate) fn stand(&self) -> &Arc<Stand> {
+        self.standing.stand()
     }
 
     /// A connection that is not part of the pool.
@@ -41,6 +55,7 @@ impl Readers {
         read: impl FnOnce(&Connection) -> Result<T, Failure<E>>,
     ) -> Result<T, E> {
         let unavailable = |error: rusqlite::Error| E::from(Unavailable::new(error));
+        self.standing.want();
         let idle = self.idle().pop();
         let connection = idle.map_or_else(|| self.open(), Ok).map_err(unavailable)?;
         let result = match read(&connection) {

@@ -40,10 +40,11 @@ impl SqliteStore {
 
     fn open_absolute(config: &SqliteConfig, patience: Patience) -> Result<Self, open::Reason> {
         let (file, mut connection) = open::open(config, patience)?;
-        let readers = Readers::new(config.path.clone(), patience.reader);
+        let readers = Readers::new(config.path.clone(), patience.reader)?;
         let board = Arc::new(Board::new(readers.open()?));
         let renewal = Renewal::of(&mut connection)?;
-        let writer = Writer::start(connection, renewal, Arc::clone(&board))?;
+        let stand = Arc::clone(readers.stand());
+        let writer = Writer::start(connection, renewal, Arc::clone(&board), stand)?;
         Ok(Self { readers, board, writer, _file: file })
     }
 }

@@ -5,6 +5,7 @@ mod groups;
 mod plans;
 mod settings;
 mod snapshots;
+mod standing_read;
 
 use std::{
     path::PathBuf,

@@ -25,6 +25,7 @@ use self::{
 use crate::{
     board::Board,
     error::{Failure, WriteFailure},
+    standing_read::Stand,
     version::Renewal,
 };
 
@@ -43,17 +44,19 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread that writes through `connection` and renews `board` after each commit.
+    /// Starts the thread that writes through `connection`, to which `stand` gives way, and renews
+    /// `board` after each commit.
     pub(crate) fn start(
         connection: Connection,
         renewal: Renewal,
         board: Arc<Board>,
+        stand: Arc<Stand>,
     ) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let runtime = Handle::try_current().ok();
         let thread = thread::Builder::new()
             .name("sqlite-writer".to_owned())
-            .spawn(move || run(&connection, &renewal, &board, jobs, runtime.as_ref()))?;
+            .spawn(move || run(&connection, &renewal, &board, &stand, jobs, runtime.as_ref()))?;
         Ok(Self { queue, _thread: JoinOnDrop(Some(thread)) })
     }
 
@@ -89,15 +92,21 @@ fn run(
     connection: &Connection,
     renewal: &Renewal,
     board: &Board,
+    stand: &Stand,
     mut jobs: mpsc::Receiver<Box<dyn Job>>,
     runtime: Option<&Handle>,
 ) {
     let session = Session::over(connection);
     let mut group = Vec::new();
     while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
+        let way = stand.give_way();
         let outcome = commit(&session, renewal, &mut group).map_err(Arc::new);
+        drop(way);
         board.renew();
         Answers::of(mem::take(&mut group), outcome).give(runtime);
+        if jobs.is_empty() {
+            stand.resume();
+        }
     }
 }
 
