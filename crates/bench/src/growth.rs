@@ -19,6 +19,7 @@ use crate::{
     generator::Push,
     load::{Load, Protocol},
     report::Report,
+    request::Request,
     rounds::Rounds,
 };
 
@@ -47,15 +48,19 @@ pub(crate) struct Setting {
     title: &'static str,
     /// For `petstore serve`.
     arguments: &'static [&'static str],
+    /// Whether each catalogue is asked for as few different things as the one that has the fewest,
+    /// so that caches hold as much of a large one as of a small one.
+    equal_variety: bool,
 }
 
 /// One table for each.
 pub(crate) static SETTINGS: [Setting; 2] = [
-    Setting { name: "growth", title: "Growing catalogues", arguments: &[] },
+    Setting { name: "growth", title: "Growing catalogues", arguments: &[], equal_variety: true },
     Setting {
         name: "growth-without-kept-pages",
         title: "Growing catalogues without kept pages",
         arguments: &["--kept-pages", "0"],
+        equal_variety: false,
     },
 ];
 
@@ -71,7 +76,8 @@ pub(crate) fn run(
     let mut sizes = sizes.collect::<Outcome<Vec<_>>>()?;
     for (at, question) in QUESTIONS.iter().enumerate() {
         note(question);
-        let answers = ask(bench, &sizes, at)?;
+        let requests = requests(&sizes, at, setting);
+        let answers = ask(bench, &sizes, requests)?;
         for (size, answer) in sizes.iter_mut().zip(answers) {
             size.answers.push(answer);
         }
@@ -82,13 +88,26 @@ pub(crate) fn run(
     table::report(bench, setting, &sizes)
 }
 
+/// What a question asks of each catalogue.
+fn requests(sizes: &[Size<'_>], question: usize, setting: &Setting) -> Vec<Vec<Request>> {
+    let all = sizes.iter().map(|size| size.catalogue.places.requests(question));
+    let mut all: Vec<_> = all.collect();
+    if setting.equal_variety {
+        let fewest = all.iter().map(Vec::len).min().unwrap_or(0);
+        // They are in no order, so what is left is from everywhere.
+        for requests in &mut all {
+            requests.truncate(fewest);
+        }
+    }
+    all
+}
+
 /// The rounds of each catalogue.
-fn ask(bench: &Bench, sizes: &[Size<'_>], question: usize) -> Outcome<Vec<Rounds>> {
+fn ask(bench: &Bench, sizes: &[Size<'_>], requests: Vec<Vec<Request>>) -> Outcome<Vec<Rounds>> {
     let folders = sizes.iter().map(|_| bench.fresh_folder()).collect::<Outcome<Vec<_>>>()?;
-    let pairs = sizes.iter().zip(&folders);
-    let loads = pairs
-        .map(|(size, folder)| {
-            let requests = size.catalogue.places.requests(question);
+    let loads = sizes.iter().zip(requests).zip(&folders);
+    let loads = loads
+        .map(|((size, requests), folder)| {
             spot_check(&mut Client::connect(size.server.address)?, &requests)?;
             Load::new(Protocol::Http1, requests, folder.path())
         })

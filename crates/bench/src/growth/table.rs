@@ -68,6 +68,11 @@ fn notes(bench: &Bench, setting: &Setting) -> Vec<String> {
         [] => "default settings".to_owned(),
         arguments => format!("`serve {}`", arguments.join(" ")),
     };
+    let variety = if setting.equal_variety {
+        "Of each catalogue, as many different pages and animals are asked for as of the smallest."
+    } else {
+        "Of each catalogue, up to 10,000 different pages and animals are asked for."
+    };
     vec![
         format!(
             "Requests per second, and the median time of one, on {CONNECTIONS} connections; SQLite; \
@@ -76,10 +81,11 @@ fn notes(bench: &Bench, setting: &Setting) -> Vec<String> {
              neighbouring rounds; in the last three lines, the greatest figure to the least.",
             bench.effort.rounds, bench.effort.seconds
         ),
-        "Every page has 20 animals. Of the places where such a page can begin, one in the middle is \
-         between 45 % and 55 %, one near the end between 89 % and 99 %, in no order. Adding comes \
-         last, and the animals added stay."
-            .to_owned(),
+        format!(
+            "Every page has 20 animals. Of the places where such a page can begin, one in the middle \
+             is between 45 % and 55 %, one near the end between 89 % and 99 %, in no order. {variety} \
+             Adding comes last, and the animals added stay."
+        ),
     ]
 }
 
