@@ -153,7 +153,12 @@ flawed_keys! { a_bound_that_is_not_kept_is_caught, Unbounded {
     }
 } ["keys_at_the_same_time_keep_to_the_most", "no_more_keys_live_than_may"] }
 
-flawed_keys! { names_checked_before_a_moment_are_caught, NameRace {
+/// Looks for the name, lets others go first, and then adds as if nobody had.
+#[derive(Clone)]
+struct NameRace;
+
+#[async_trait]
+impl Flaw for NameRace {
     async fn add_key(
         &self,
         store: &MemoryStore,
@@ -168,7 +173,13 @@ flawed_keys! { names_checked_before_a_moment_are_caught, NameRace {
             other => other,
         }
     }
-} ["keys_of_one_name_at_the_same_time_give_one"] }
+}
+
+// One thread: where a call lets others go first, each of them does.
+#[tokio::test]
+async fn names_checked_before_a_moment_are_caught() {
+    is_caught_by(NameRace, ["keys_of_one_name_at_the_same_time_give_one"]).await;
+}
 
 flawed_keys! { keys_listed_newest_first_are_caught, NewestFirst {
     async fn keys(&self, store: &MemoryStore) -> Vec<ApiKey> {

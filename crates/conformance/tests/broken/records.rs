@@ -162,7 +162,8 @@ impl Flaw for Race {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+// One thread: where a call lets others go first, each of them does.
+#[tokio::test]
 async fn a_race_that_makes_two_is_caught() {
     is_caught_by(Race, ["sixty_four_tasks_with_one_key_add_one_animal"]).await;
 }
@@ -191,7 +192,8 @@ impl Flaw for Torn {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+// One thread: where a call lets others go first, each of them does.
+#[tokio::test]
 async fn an_addition_in_two_steps_is_caught() {
     is_caught_by(
         Torn,
