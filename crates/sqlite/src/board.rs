@@ -12,7 +12,7 @@ use std::{
 use petstore_domain::{CatalogueVersion, ReadError};
 use rusqlite::Connection;
 
-use crate::{error::Failure, version};
+use crate::version;
 
 /// The port allows 100 ms until another process's write shows; half of it leaves time to look.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -24,19 +24,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(crate) struct Board {
     /// `None` when the last look failed: then nobody can tell cheaply.
     shown: RwLock<Option<CatalogueVersion>>,
-    /// Looking and showing happen under this one lock, so that what was seen earlier never replaces
-    /// what was seen later.
-    eye: Mutex<Eye>,
+    /// A connection that does nothing but look. Looking and showing happen under this one lock, so
+    /// that what was seen earlier never replaces what was seen later.
+    eye: Mutex<Connection>,
     since: Instant,
     /// When the last look began, in milliseconds after `since`.
     looked_at: AtomicU64,
-}
-
-/// A connection that does nothing but look.
-struct Eye {
-    connection: Connection,
-    /// Of the state that was last seen; `None` when that is not known.
-    data_version: Option<i64>,
 }
 
 impl Board {
@@ -44,7 +37,7 @@ impl Board {
     pub(crate) fn new(connection: Connection) -> Self {
         let board = Self {
             shown: RwLock::new(None),
-            eye: Mutex::new(Eye { connection, data_version: None }),
+            eye: Mutex::new(connection),
             since: Instant::now(),
             looked_at: AtomicU64::new(0),
         };
@@ -61,7 +54,7 @@ impl Board {
                 Err(TryLockError::WouldBlock) => {} // Somebody else is looking.
             }
         }
-        *self.shown.read().unwrap_or_else(PoisonError::into_inner)
+        self.shown()
     }
 
     /// Looks now. What was committed before shows afterwards.
@@ -73,37 +66,21 @@ impl Board {
         self.now() >= self.looked_at.load(Ordering::Relaxed).saturating_add(millis(LOOK_EVERY))
     }
 
-    fn look(&self, mut eye: MutexGuard<'_, Eye>) {
+    fn look(&self, eye: MutexGuard<'_, Connection>) {
         self.looked_at.store(self.now(), Ordering::Relaxed);
-        let mark = match eye.look() {
-            Ok(None) => return,
-            Ok(Some(mark)) => Some(mark),
-            Err(_) => {
-                // Reads fail for the same cause, and they are who reports it.
-                eye.data_version = None;
-                None
-            }
-        };
-        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = mark;
+        // Reads fail for the same cause, and they are who reports it.
+        let seen = version::current::<ReadError>(&eye).ok();
+        if self.shown() != seen {
+            *self.shown.write().unwrap_or_else(PoisonError::into_inner) = seen;
+        }
+    }
+
+    fn shown(&self) -> Option<CatalogueVersion> {
+        *self.shown.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn now(&self) -> u64 {
         millis(self.since.elapsed())
-    }
-}
-
-impl Eye {
-    /// The mark, unless it is still the one that was seen last.
-    fn look(&mut self) -> Result<Option<CatalogueVersion>, Failure<ReadError>> {
-        let data_version = version::data_version(&self.connection)?;
-        if self.data_version == Some(data_version) {
-            return Ok(None);
-        }
-        // A commit between the two statements makes the mark newer than the number: then the next
-        // look reads it once more.
-        let mark = version::current(&self.connection)?;
-        self.data_version = Some(data_version);
-        Ok(Some(mark))
     }
 }
 

@@ -177,7 +177,7 @@ impl Read {
             None => (self.open)()?,
         };
         let connection = self.connection.insert(connection);
-        let data_version = version::data_version(connection)?;
+        let data_version = data_version(connection)?;
         let seen = self.data_version.replace(data_version);
         let quiet = after_own_write || seen == Some(data_version);
         if self.writing || !quiet || has_long_log(connection)? {
@@ -197,6 +197,12 @@ impl Read {
             self.connection = None;
         }
     }
+}
+
+/// SQLite's number for the state that `connection` is in, which any other connection's commit
+/// changes. It tells that something was written for less than the mark costs.
+fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
 }
 
 /// Whether the log is so long that a commit brings it into the file, and has not been brought there

@@ -21,12 +21,6 @@ pub(crate) fn current<E: From<Corruption>>(
     in_snapshot(connection, Ok)
 }
 
-/// SQLite's number for the state that `connection` is in, which any other connection's commit
-/// changes. It tells that something was written for less than the mark costs.
-pub(crate) fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
-}
-
 /// Runs `read` in the snapshot that the mark is read from.
 ///
 /// SQLite ends a read transaction when the last statement of the connection that has begun ends.
