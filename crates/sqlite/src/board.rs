@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Mutex, MutexGuard, PoisonError, RwLock, TryLockError,
+        Mutex, PoisonError, RwLock, TryLockError,
         atomic::{AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -49,8 +49,8 @@ impl Board {
     pub(crate) fn mark(&self) -> Option<CatalogueVersion> {
         if self.is_due() {
             match self.eye.try_lock() {
-                Ok(eye) => self.look(eye),
-                Err(TryLockError::Poisoned(poisoned)) => self.look(poisoned.into_inner()),
+                Ok(eye) => self.look(&eye),
+                Err(TryLockError::Poisoned(poisoned)) => self.look(&poisoned.into_inner()),
                 Err(TryLockError::WouldBlock) => {} // Somebody else is looking.
             }
         }
@@ -59,17 +59,17 @@ impl Board {
 
     /// Looks now. What was committed before shows afterwards.
     pub(crate) fn renew(&self) {
-        self.look(self.eye.lock().unwrap_or_else(PoisonError::into_inner));
+        self.look(&self.eye.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
     fn is_due(&self) -> bool {
         self.now() >= self.looked_at.load(Ordering::Relaxed).saturating_add(millis(LOOK_EVERY))
     }
 
-    fn look(&self, eye: MutexGuard<'_, Connection>) {
+    fn look(&self, eye: &Connection) {
         self.looked_at.store(self.now(), Ordering::Relaxed);
         // Reads fail for the same cause, and they are who reports it.
-        let seen = version::current::<ReadError>(&eye).ok();
+        let seen = version::current::<ReadError>(eye).ok();
         if self.shown() != seen {
             *self.shown.write().unwrap_or_else(PoisonError::into_inner) = seen;
         }
