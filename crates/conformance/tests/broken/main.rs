@@ -29,7 +29,7 @@ use crate::{
 /// Runs every promise on the flawed adapter; the names of those that are broken.
 async fn broken_by(harness: &Arc<dyn Harness>) -> (Summary, BTreeSet<&'static str>) {
     let mut broken = BTreeSet::new();
-    let mut report = |promise: &petstore_conformance::Promise, verdict: &Verdict| {
+    let mut report = |promise: &Promise, verdict: &Verdict| {
         if matches!(verdict, Verdict::Broken(_)) {
             broken.insert(promise.name);
         }
@@ -52,11 +52,12 @@ const BY_CHANCE: [&str; 9] = [
     "two_handles_with_one_key_add_one_animal",
 ];
 
-/// How often a promise of [`BY_CHANCE`] is run until the flaw shows in it.
-const TRIES: u32 = 20;
+/// How often a promise of [`BY_CHANCE`] is run again in which a flaw has not shown. The random
+/// commands miss a name that is given twice once in some sixty runs.
+const MORE_TRIES: u32 = 3;
 
-async fn breaks_in_time(harness: &Arc<dyn Harness>, promise: &Promise) -> bool {
-    for _ in 0..TRIES {
+async fn breaks_at_last(harness: &Arc<dyn Harness>, promise: &Promise) -> bool {
+    for _ in 0..MORE_TRIES {
         if matches!(run(harness, promise).await, Verdict::Broken(_)) {
             return true;
         }
@@ -73,12 +74,10 @@ async fn is_caught_by<const N: usize>(flaw: impl Flaw, due: [&'static str; N]) {
     let harness: Arc<dyn Harness> = Arc::new(Bench::with(flaw));
     let (summary, mut broken) = broken_by(&harness).await;
     broken.retain(|name| due.contains(name) || !BY_CHANCE.contains(name));
-    for promise in PROMISES {
-        let shows_by_chance = due.contains(promise.name) && BY_CHANCE.contains(&promise.name);
-        if shows_by_chance
-            && !broken.contains(promise.name)
-            && breaks_in_time(&harness, promise).await
-        {
+    let by_chance = |promise: &&Promise| BY_CHANCE.contains(&promise.name);
+    for promise in PROMISES.iter().filter(by_chance) {
+        let missing = due.contains(promise.name) && !broken.contains(promise.name);
+        if missing && breaks_at_last(&harness, promise).await {
             broken.insert(promise.name);
         }
     }
