@@ -19,24 +19,20 @@ mod logging;
 mod moving;
 mod progress;
 mod records;
+mod runtime;
 mod secret;
 mod serve;
 mod signals;
 mod store;
 mod store_url;
 
-use std::{ffi::OsString, process::ExitCode, time::Duration};
-
-use tokio::runtime::Runtime;
+use std::{ffi::OsString, process::ExitCode};
 
 use crate::{
     cli::{Command, DeploymentArgs},
     console::{Console, Output, stdout_failed},
     failure::Failure,
 };
-
-/// How long tasks that are left over at the end may take to stop.
-const LEFT_OVERS: Duration = Duration::from_secs(1);
 
 /// Runs the program with these arguments, the program's own name first.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -57,13 +53,13 @@ fn execute(command: Command) -> Result<(), Failure> {
             let (config, log) = serve::Config::read(*args)?;
             // Dropped last, so that the log of everything before is written.
             let _log = logging::start(log)?;
-            on_runtime(serve::run(config))
+            runtime::run(serve::run(config))
         }
-        Command::Keys { command } => on_runtime(keys::run(command)),
-        Command::Store { command } => on_runtime(moving::run(command)),
-        Command::Export(args) => on_runtime(export::run(args)),
-        Command::Import(args) => on_runtime(import::run(args)),
-        Command::Conformance(args) => on_runtime(conformance::run(args)),
+        Command::Keys { command } => runtime::run(keys::run(command)),
+        Command::Store { command } => runtime::run(moving::run(command)),
+        Command::Export(args) => runtime::run(export::run(args)),
+        Command::Import(args) => runtime::run(import::run(args)),
+        Command::Conformance(args) => runtime::run(conformance::run(args)),
         Command::Openapi(args) => openapi(&args),
     }
 }
@@ -71,12 +67,4 @@ fn execute(command: Command) -> Result<(), Failure> {
 fn openapi(args: &DeploymentArgs) -> Result<(), Failure> {
     let document = petstore_http::openapi_document(&args.settings());
     Console.answer(&document).map_err(|error| stdout_failed(&error))
-}
-
-fn on_runtime(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    let runtime = Runtime::new()
-        .map_err(|error| Failure::runtime(format!("cannot start the runtime: {error}")))?;
-    let done = runtime.block_on(work);
-    runtime.shutdown_timeout(LEFT_OVERS);
-    done
 }
