@@ -42,6 +42,9 @@ pub(crate) enum WriteFailure {
     /// The store is being closed.
     #[error("the writer has stopped")]
     Stopped,
+    /// The highest identifier is taken.
+    #[error("no identifier is left: the highest, {}, is taken", i64::MAX)]
+    NoIdentifier,
     /// This write, or another of its group, failed.
     #[error("the transaction was rolled back: {0}")]
     RolledBack(#[source] Arc<rusqlite::Error>),

@@ -1,6 +1,7 @@
 //! [`PetRepository`] on SQLite.
 
 pub(crate) mod attempts;
+pub(crate) mod identifiers;
 pub(crate) mod rows;
 
 use async_trait::async_trait;

@@ -1,14 +1,15 @@
 //! The schema, its number, and how a file is told to be ours.
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, TransactionBehavior, config::DbConfig};
 
 /// Marks a SQLite file as a petstore store (`PRAGMA application_id`): `pst0` in ASCII.
 pub(crate) const APPLICATION_ID: i32 = 0x7073_7430;
 
 /// The statements that lead from one schema to the next; the first leads from an empty file.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../migrations/0001_catalogue.sql"),
     include_str!("../migrations/0002_covering_status_index.sql"),
+    include_str!("../migrations/0003_identifiers_without_a_sequence.sql"),
 ];
 
 /// The schema that this binary writes (`PRAGMA user_version`).
@@ -54,8 +55,12 @@ pub(crate) fn judge_header(header: &[u8]) -> Result<(), SchemaError> {
 
 /// Brings the database to schema [`NEWEST`], each step in one transaction. Several processes may
 /// do so at once. `true` if anything was written.
+///
+/// After an error, `connection` is good for nothing.
 pub(crate) fn migrate(connection: &mut Connection) -> Result<bool, SchemaError> {
     let mut migrated = false;
+    // A migration may write to the schema's own table, which SQLite otherwise refuses.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
     while number_of(connection)? < NEWEST {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Asked again: somebody else may have been faster.
@@ -70,6 +75,7 @@ pub(crate) fn migrate(connection: &mut Connection) -> Result<bool, SchemaError> 
             migrated = true;
         }
     }
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     Ok(migrated)
 }
 

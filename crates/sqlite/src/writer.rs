@@ -11,7 +11,7 @@ use std::{
 };
 
 use petstore_domain::Unavailable;
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
@@ -116,11 +116,7 @@ fn commit(
     renewal: &Renewal,
     group: &mut [Box<dyn Job>],
 ) -> rusqlite::Result<()> {
-    if !session.is_autocommit() {
-        // A rollback that failed: without this, no transaction could ever begin again.
-        session.execute_batch("ROLLBACK")?;
-    }
-    let transaction = Transaction::new_unchecked(session, TransactionBehavior::Immediate)?;
+    let transaction = session.begin()?;
     for job in group {
         job.run(session)?;
     }

@@ -45,7 +45,7 @@ impl Restore for Transaction {
     }
 
     async fn new_pets(&mut self, pets: Vec<NewPet>) -> Result<(), RestoreError> {
-        self.write(|connection| pets::insert(connection, &pets))
+        self.write(|connection| pets::insert(connection, pets))
     }
 
     async fn keys(&mut self, keys: Vec<ApiKey>) -> Result<(), RestoreError> {

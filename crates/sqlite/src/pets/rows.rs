@@ -2,9 +2,9 @@
 
 use petstore_domain::{
     CategoryId, Corruption, NewPet, PageLimit, Pet, PetId, PetName, PetPage, PetQuery, PetStatus,
-    Versioned,
+    Unavailable, Versioned,
 };
-use rusqlite::{Connection, Row, Rows, params};
+use rusqlite::{Connection, Row, Rows, Statement, params};
 
 use crate::{
     error::{Failure, corruption},
@@ -12,7 +12,8 @@ use crate::{
     writer::Session,
 };
 
-pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
+pub(crate) const INSERT: &str =
+    "INSERT INTO pet (id, name, category_id, status) VALUES (?1, ?2, ?3, ?4)";
 /// The mark stands beside each row, so it is of the very state that the row was read from.
 pub(crate) const FIND: &str = "SELECT id, name, category_id, status, \
      (SELECT version FROM catalogue WHERE only = 1) FROM pet WHERE id = ?1";
@@ -27,10 +28,20 @@ pub(crate) const PAGE_OF_STATUS: &str = "SELECT id, name, category_id, \
      (SELECT version FROM catalogue WHERE only = 1) FROM pet \
      INDEXED BY pet_by_status WHERE status = ?3 AND id > ?1 ORDER BY id LIMIT ?2";
 
-pub(super) fn insert(session: &Session<'_>, pet: NewPet) -> rusqlite::Result<Pet> {
-    let status = pet.status.map(PetStatus::as_str);
-    let id = session.insert_pet(params![pet.name.as_str(), pet.category_id.0, status])?;
-    Ok(pet.with_id(PetId(id)))
+pub(crate) fn insert<E: From<Unavailable>>(
+    session: &Session<'_>,
+    pet: NewPet,
+) -> Result<Pet, Failure<E>> {
+    let pet = pet.with_id(session.next_identifier()?);
+    session.insert(&pet)?;
+    Ok(pet)
+}
+
+/// Runs `statement`, which takes the values of [`INSERT`]; how many rows it has changed.
+pub(crate) fn put(statement: &mut Statement<'_>, pet: &Pet) -> rusqlite::Result<usize> {
+    let Pet { id, name, category_id, status } = pet;
+    let status = status.map(PetStatus::as_str);
+    statement.execute(params![id.0, name.as_str(), category_id.0, status])
 }
 
 pub(crate) fn find<E: From<Corruption>>(

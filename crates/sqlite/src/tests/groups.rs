@@ -9,7 +9,6 @@ use petstore_domain::{
     AddError, Added, Fingerprint, Idempotency, IdempotencyAttempt, IdempotencyKey, KeyDigest,
     PetId, PetRepository, Timestamp, Unavailable,
 };
-use rusqlite::params;
 use tokio::task::JoinSet;
 
 use super::{Place, add, found, hold, rex};
@@ -25,7 +24,7 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
         let (store, raw) = (Arc::clone(&store), place.raw());
         group.spawn(async move {
             let work = move |connection: &Session<'_>| {
-                connection.execute(rows::INSERT, params!["Rex", 1, None::<String>])?;
+                rows::insert::<Unavailable>(connection, rex())?;
                 // What somebody else sees while this write runs.
                 Ok(raw.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0))?)
             };

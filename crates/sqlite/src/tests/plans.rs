@@ -5,7 +5,7 @@ use rusqlite::{Connection, params_from_iter};
 use super::Place;
 use crate::{
     api_keys::rows as keys,
-    pets::{attempts, rows as pets},
+    pets::{attempts, identifiers, rows as pets},
     version,
 };
 
@@ -17,9 +17,10 @@ fn plan(connection: &Connection, sql: &str) -> String {
     details.map(|detail| detail.unwrap() + "\n").collect()
 }
 
-const SEARCHED: [&str; 14] = [
+const SEARCHED: [&str; 15] = [
     version::SELECT,
     version::RENEW,
+    identifiers::HIGHEST,
     pets::INSERT,
     pets::FIND,
     pets::PAGE,

@@ -13,7 +13,7 @@ fn pragma(connection: &Connection, name: &str) -> i64 {
 }
 
 fn assert_common(connection: &Connection) {
-    for (name, value) in [("foreign_keys", 1), ("trusted_schema", 0)] {
+    for (name, value) in [("foreign_keys", 1), ("trusted_schema", 0), ("writable_schema", 0)] {
         assert_eq!(pragma(connection, name), value, "{name}");
     }
     for config in [DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, DbConfig::SQLITE_DBCONFIG_DEFENSIVE] {
@@ -48,7 +48,7 @@ async fn the_writer_is_as_durable_as_configured() {
 fn the_schema_refuses_what_others_add_without_its_rules() {
     let place = Place::new();
     let _store = SqliteStore::open(&place.config()).unwrap();
-    let refusal = place.raw().execute(INSERT, params!["Rex", 1, "lost"]).unwrap_err();
+    let refusal = place.raw().execute(INSERT, params![1, "Rex", 1, "lost"]).unwrap_err();
     assert!(refusal.to_string().contains("CHECK constraint failed"), "{refusal}");
     assert_eq!(place.count(), 0);
 }

@@ -51,6 +51,32 @@ async fn identifiers_grow_and_none_is_assigned_twice() {
     place.raw().execute("DELETE FROM pet WHERE id >= 2", []).unwrap();
     let store = place.open();
     assert_eq!(add(&store, rex()).await.id, PetId(4));
+    for (by_hand, next) in [
+        ("UPDATE pet SET id = 2 WHERE id = 4", 5),
+        ("DELETE FROM pet", 6),
+        ("INSERT INTO pet VALUES (10, 'Rex', 1, NULL)", 11),
+        ("INSERT INTO pet VALUES (-10, 'Rex', 1, NULL)", 12),
+    ] {
+        place.raw().execute(by_hand, []).unwrap();
+        assert_eq!(add(&store, rex()).await.id, PetId(next), "{by_hand}");
+    }
+}
+
+#[tokio::test]
+async fn the_last_identifier_leaves_none() {
+    let place = Place::new();
+    let store = place.open();
+    let before_last = "INSERT INTO pet VALUES (9223372036854775806, 'Rex', 1, NULL)";
+    place.raw().execute(before_last, []).unwrap();
+    assert_eq!(add(&store, rex()).await.id, PetId(i64::MAX));
+    for _ in 0..2 {
+        assert_eq!(
+            store.add(rex(), None).await.unwrap_err().to_string(),
+            "the store cannot answer: no identifier is left: the highest, 9223372036854775807, \
+             is taken"
+        );
+        place.raw().execute("DELETE FROM pet", []).unwrap();
+    }
 }
 
 #[tokio::test]

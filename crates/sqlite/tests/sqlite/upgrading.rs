@@ -88,6 +88,15 @@ async fn a_store_of_schema_1_is_brought_to_the_newest_and_keeps_its_animals_and_
     assert_eq!(all(&place.open()).await.len(), ANIMALS + 1);
 }
 
+#[tokio::test]
+async fn identifiers_that_were_assigned_before_an_upgrade_are_not_assigned_again() {
+    let place = Place::new();
+    make_schema_1(&place);
+    place.raw().execute("DELETE FROM pet WHERE id > 10", []).unwrap();
+    let next = i64::try_from(ANIMALS).unwrap() + 1;
+    assert_eq!(add(&place.open(), new_pet("Bello", 1, None)).await.id, PetId(next));
+}
+
 #[test]
 fn a_store_that_was_upgraded_has_the_tables_and_indexes_of_a_new_one() {
     let (upgraded, new) = (Place::new(), Place::new());
@@ -141,6 +150,8 @@ async fn a_process_of_the_older_version_that_is_running_goes_on() {
     // Its statements are prepared before the upgrade.
     let old = place.raw();
     let mut adding = old.prepare("INSERT INTO pet VALUES (?1, 'Bello', 1, 'sold')").unwrap();
+    let assigning = "INSERT INTO pet (name, category_id, status) VALUES ('Bello', 1, 'sold')";
+    let mut assigning = old.prepare(assigning).unwrap();
     let mut listing = old
         .prepare(
             "SELECT id FROM pet INDEXED BY pet_by_status \
@@ -154,6 +165,12 @@ async fn a_process_of_the_older_version_that_is_running_goes_on() {
     assert_eq!(newest(), 5000);
     adding.execute([5001]).unwrap();
     assert_eq!(newest(), 5001);
+    let bello = |id| new_pet("Bello", 1, Some(PetStatus::Sold)).with_id(PetId(id));
     let pets = page(&store, query(20, Some(PetStatus::Sold), Some(5000))).await.pets;
-    assert_eq!(pets, [new_pet("Bello", 1, Some(PetStatus::Sold)).with_id(PetId(5001))]);
+    assert_eq!(pets, [bello(5001)]);
+    // Both assign identifiers.
+    for id in [5002, 5004] {
+        assert_eq!(assigning.insert([]).unwrap(), id);
+        assert_eq!(add(&store, new_pet("Bello", 1, None)).await.id, PetId(id + 1));
+    }
 }
