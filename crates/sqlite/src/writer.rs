@@ -1,6 +1,7 @@
 //! Writes: one thread, one connection, group commit.
 
 mod answers;
+mod gathering;
 mod job;
 mod session;
 
@@ -8,6 +9,7 @@ use std::{
     io, mem,
     sync::Arc,
     thread::{self, JoinHandle},
+    time::Instant,
 };
 
 use petstore_domain::Unavailable;
@@ -20,6 +22,7 @@ use tokio::{
 pub(crate) use self::session::Session;
 use self::{
     answers::Answers,
+    gathering::{Bell, Gathering, PATIENCE},
     job::{Job, Task},
 };
 use crate::{
@@ -40,6 +43,7 @@ const GROUP: usize = 1024;
 pub(crate) struct Writer {
     // In the order in which they are dropped: the thread ends when the queue is closed and empty.
     queue: mpsc::Sender<Box<dyn Job>>,
+    bell: Arc<Bell>,
     _thread: JoinOnDrop,
 }
 
@@ -54,10 +58,12 @@ impl Writer {
     ) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(QUEUE);
         let runtime = Handle::try_current().ok();
-        let thread = thread::Builder::new()
-            .name("sqlite-writer".to_owned())
-            .spawn(move || run(&connection, &renewal, &board, &stand, jobs, runtime.as_ref()))?;
-        Ok(Self { queue, _thread: JoinOnDrop(Some(thread)) })
+        let gathering = Gathering::new(PATIENCE);
+        let bell = Arc::clone(gathering.bell());
+        let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
+            run(&connection, &renewal, &board, &stand, jobs, gathering, runtime.as_ref());
+        })?;
+        Ok(Self { queue, bell, _thread: JoinOnDrop(Some(thread)) })
     }
 
     /// Runs `work` in a transaction and returns what it returned, once that is committed.
@@ -79,6 +85,7 @@ impl Writer {
                 mpsc::error::TrySendError::Closed(_) => failed(WriteFailure::Stopped),
             },
         )?;
+        self.bell.ring(self.queue.max_capacity() - self.queue.capacity());
         answer.await.unwrap_or_else(|_| Err(failed(WriteFailure::Stopped)))
     }
 }
@@ -94,15 +101,19 @@ fn run(
     board: &Board,
     stand: &Stand,
     mut jobs: mpsc::Receiver<Box<dyn Job>>,
+    mut gathering: Gathering,
     runtime: Option<&Handle>,
 ) {
     let session = Session::over(connection);
     let mut group = Vec::new();
     while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
+        gathering.gather(&mut group, &mut jobs, GROUP);
+        let began = Instant::now();
         let way = stand.give_way();
         let outcome = commit(&session, renewal, &mut group).map_err(Arc::new);
         drop(way);
         board.renew();
+        gathering.note(group.len(), jobs.len(), began);
         Answers::of(mem::take(&mut group), outcome).give(runtime);
         if jobs.is_empty() {
             stand.resume();
