@@ -33,7 +33,7 @@ use crate::{
 const SCHEMA: &str = "PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
     CREATE TABLE pet (
-        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        id INTEGER PRIMARY KEY,
         name TEXT NOT NULL,
         category_id INTEGER NOT NULL,
         status TEXT
