@@ -21,6 +21,9 @@ use crate::{
 /// Enough for several batches.
 const PETS: usize = 80_000;
 
+/// How long a copy runs between two looks at it: a few batches at most.
+const STRETCH: Duration = Duration::from_millis(10);
+
 fn count(url: &str) -> usize {
     let finished = petstore(&["export", "--store", url]).finish();
     if finished.code == Some(0) { finished.stdout.lines().count() } else { 0 }
@@ -35,7 +38,7 @@ fn a_copy_that_is_killed_twice_goes_on_each_time() {
         for _ in 0..2 {
             let words = ["store", "copy", "--from", &from.url, "--to", &to.url];
             let running = petstore(&words).spawn();
-            wait::until("more is there", || count(&to.url) > found);
+            run_until(&running, "more is there", || count(&to.url) > found);
             end(running, "KILL");
             found = count(&to.url);
             assert!(found < PETS, "the copy was too fast to be killed");
@@ -60,8 +63,9 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches() {
         import(&from.url, "ndjson", &many(PETS)).succeeds();
         let words = ["store", "copy", "--from", &from.url, "--to", &to.url];
         let running = petstore(&words).spawn();
-        wait::until("the first batch is there", || count(&to.url) > 0);
-        let output = end(running, signal);
+        run_until(&running, "the first batch is there", || count(&to.url) > 0);
+        send(signal, &running);
+        let output = end(running, "CONT");
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{said}");
         let line =
@@ -74,10 +78,26 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches() {
     }
 }
 
+/// Lets a command run, a stretch at a time, until `done`, and leaves it stopped. It stands still
+/// while `done` looks: however long that takes, the command gets no further meanwhile.
+#[track_caller]
+fn run_until(running: &Child, what: &str, mut done: impl FnMut() -> bool) {
+    wait::until(what, || {
+        send("CONT", running);
+        thread::sleep(STRETCH);
+        send("STOP", running);
+        done()
+    });
+}
+
+fn send(signal: &str, to: &Child) {
+    let pid = to.id().to_string();
+    assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+}
+
 /// Sends a signal: what the command leaves behind.
 fn end(running: Child, signal: &str) -> Output {
-    let pid = running.id().to_string();
-    assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
+    send(signal, &running);
     running.wait_with_output().unwrap()
 }
 
