@@ -110,7 +110,7 @@ pub(crate) struct Options {
     /// Take the instructions counted now as those to keep.
     #[arg(long, requires = "instructions")]
     pub(crate) accept: bool,
-    /// Build oha below the target folder if no load generator is installed.
+    /// Build the load generator oha below the target folder, unless it is installed.
     #[arg(long)]
     pub(crate) install_generator: bool,
 }

@@ -52,62 +52,66 @@ pub(crate) struct Push {
     pub(crate) seed: usize,
 }
 
-/// One program that is installed.
-#[derive(Clone, Debug)]
-enum Tool {
-    Wrk(PathBuf),
-    Oha(PathBuf),
-    H2load(PathBuf),
+/// A program, and where it is.
+#[derive(Clone, Copy, Debug)]
+enum Tool<'t> {
+    Wrk(&'t Path),
+    Oha(&'t Path),
+    H2load(&'t Path),
 }
 
-/// The generators of this machine: one for each protocol.
+/// The generators of this machine. wrk and h2load take less of its processors than oha.
 #[derive(Clone, Debug)]
 pub(crate) struct Generators {
-    http1: Tool,
-    http2: Option<Tool>,
+    wrk: Option<PathBuf>,
+    h2load: Option<PathBuf>,
+    oha: Option<PathBuf>,
 }
 
 impl Generators {
-    /// Finds them, or installs oha below `tools` if `install` says so.
+    /// Finds them, and installs oha below `tools` if `install` says so and it is not there.
     pub(crate) fn find(tools: &Path, install: bool) -> Outcome<Self> {
-        let wrk = on_path("wrk").map(Tool::Wrk);
-        let h2load = on_path("h2load").map(Tool::H2load);
-        let mut oha = on_path("oha").or_else(|| existing(tools.join("bin/oha"))).map(Tool::Oha);
-        if oha.is_none() && install && (wrk.is_none() || h2load.is_none()) {
-            oha = Some(Tool::Oha(install_oha(tools)?));
+        let [wrk, h2load] = ["wrk", "h2load"].map(on_path);
+        let mut oha = on_path("oha").or_else(|| existing(tools.join("bin/oha")));
+        if oha.is_none() && install {
+            oha = Some(install_oha(tools)?);
         }
-        let http1 = wrk.or_else(|| oha.clone()).ok_or_else(|| {
-            Failure::new(
+        if wrk.is_none() && oha.is_none() {
+            return Err(Failure::new(
                 "no load generator is installed: install wrk (in Debian: apt install wrk), or run \
                  again with --install-generator, which builds oha below the target folder",
-            )
-        })?;
-        Ok(Self { http1, http2: oha.or(h2load) })
+            ));
+        }
+        Ok(Self { wrk, h2load, oha })
     }
 
     /// Why this load cannot be put on, if so.
     pub(crate) fn obstacle(&self, load: &Load, connections: usize) -> Option<&'static str> {
-        match (load.protocol, &self.http1, &self.http2) {
-            (Protocol::Http2, _, Some(Tool::H2load(_))) if connections > MOST_OF_H2LOAD => {
-                Some("h2load lets connections that come up late run on for ever: install oha")
-            }
-            (Protocol::Http2, _, None) => {
-                Some("HTTP/2 needs oha or h2load (in Debian: nghttp2-client)")
-            }
-            (Protocol::Http1, Tool::Oha(_), _) if !oha::can(load) => {
-                Some("oha cannot mix requests: install wrk")
-            }
-            _ => None,
+        self.tool(load, connections).err()
+    }
+
+    fn tool(&self, load: &Load, connections: usize) -> Result<Tool<'_>, &'static str> {
+        let oha = self.oha.as_deref().map(Tool::Oha);
+        match load.protocol {
+            Protocol::Http1 => match &self.wrk {
+                Some(wrk) => Ok(Tool::Wrk(wrk)),
+                None if !oha::can(load) => Err("oha cannot mix requests: install wrk"),
+                None => oha.ok_or("HTTP/1.1 needs wrk or oha"),
+            },
+            Protocol::Http2 => match &self.h2load {
+                Some(h2load) if connections <= MOST_OF_H2LOAD => Ok(Tool::H2load(h2load)),
+                Some(_) => oha.ok_or(
+                    "h2load lets connections that come up late run on for ever: \
+                     --install-generator builds oha",
+                ),
+                None => oha.ok_or("HTTP/2 needs oha or h2load (in Debian: nghttp2-client)"),
+            },
         }
     }
 
     /// Puts `load` on a server for one round.
     pub(crate) fn run(&self, load: &Load, push: Push) -> Outcome<Tally> {
-        let tool = match load.protocol {
-            Protocol::Http1 => Some(&self.http1),
-            Protocol::Http2 => self.http2.as_ref(),
-        };
-        let tool = tool.ok_or_else(|| Failure::new("no generator speaks this protocol"))?;
+        let tool = self.tool(load, push.connections).map_err(Failure::new)?;
         let output = match tool {
             Tool::Wrk(program) => run(&wrk::command(program, load, push)?)?,
             Tool::Oha(program) => run(&oha::command(program, load, push))?,
@@ -155,4 +159,42 @@ fn run(command: &Command) -> Outcome<String> {
     }
     let complaint = String::from_utf8_lossy(&output.stderr);
     Err(Failure::new(format!("the load generator failed: {} {text}", complaint.trim())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use super::{Generators, MOST_OF_H2LOAD, Tool};
+    use crate::{
+        load::{Load, Protocol},
+        request::Request,
+    };
+
+    fn chosen(installed: &[&str], protocol: Protocol, connections: usize) -> &'static str {
+        let path = |name: &str| installed.contains(&name).then(|| PathBuf::from(name));
+        let generators = Generators { wrk: path("wrk"), h2load: path("h2load"), oha: path("oha") };
+        let load = Load::new(protocol, vec![Request::create(String::new(), "key")], Path::new("/"))
+            .unwrap();
+        match generators.tool(&load, connections) {
+            Ok(Tool::Wrk(_)) => "wrk",
+            Ok(Tool::H2load(_)) => "h2load",
+            Ok(Tool::Oha(_)) => "oha",
+            Err(_) => "none",
+        }
+    }
+
+    #[test]
+    fn each_load_has_the_leanest_generator_that_can_put_it_on() {
+        let all = ["wrk", "h2load", "oha"];
+        let many = MOST_OF_H2LOAD + 1;
+        assert_eq!(chosen(&all, Protocol::Http1, many), "wrk");
+        assert_eq!(chosen(&all, Protocol::Http2, MOST_OF_H2LOAD), "h2load");
+        assert_eq!(chosen(&all, Protocol::Http2, many), "oha");
+        assert_eq!(chosen(&["wrk", "h2load"], Protocol::Http2, many), "none");
+        assert_eq!(chosen(&["wrk"], Protocol::Http2, 1), "none");
+        assert_eq!(chosen(&["oha"], Protocol::Http1, many), "oha");
+        assert_eq!(chosen(&["oha"], Protocol::Http2, 1), "oha");
+        assert_eq!(chosen(&["h2load"], Protocol::Http1, 1), "none");
+    }
 }
