@@ -4,7 +4,8 @@ use std::{fs, io::Read as _, path::Path};
 
 use crate::{
     exported, import, many, run,
-    support::{command::petstore, store::Store, wait},
+    stretches::{end, run_until},
+    support::{command::petstore, store::Store},
 };
 
 fn filled(count: usize) -> Store {
@@ -54,10 +55,8 @@ fn an_export_that_is_stopped_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pets.ndjson");
     let running = petstore(&["export", "--store", &store.url, file.to_str().unwrap()]).spawn();
-    wait::until("the export begins", || !names(folder.path()).is_empty());
-    let pid = running.id().to_string();
-    std::process::Command::new("kill").args(["-s", "TERM", &pid]).status().unwrap();
-    let output = running.wait_with_output().unwrap();
+    run_until(&running, "the export begins", || !names(folder.path()).is_empty());
+    let output = end(running, "TERM");
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(said, "petstore: stopped; the export is not complete\n");
     assert_eq!(output.status.code(), Some(1));

@@ -1,28 +1,20 @@
 //! Copies that are cut off, and go on.
 
-use std::{
-    io::Write as _,
-    process::{Child, Command, Output},
-    thread,
-    time::Duration,
-};
+use std::{io::Write as _, thread, time::Duration};
 
 use crate::{
     copy, exported, feed, import, kinds, many,
+    stretches::{end, run_until},
     support::{
         catalogue::{self, id_of, pet},
         command::petstore,
         server::Launch,
-        wait,
     },
     verify,
 };
 
 /// Enough for several batches.
 const PETS: usize = 80_000;
-
-/// How long a copy runs between two looks at it: a few batches at most.
-const STRETCH: Duration = Duration::from_millis(10);
 
 fn count(url: &str) -> usize {
     let finished = petstore(&["export", "--store", url]).finish();
@@ -64,8 +56,7 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches() {
         let words = ["store", "copy", "--from", &from.url, "--to", &to.url];
         let running = petstore(&words).spawn();
         run_until(&running, "the first batch is there", || count(&to.url) > 0);
-        send(signal, &running);
-        let output = end(running, "CONT");
+        let output = end(running, signal);
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{said}");
         let line =
@@ -76,29 +67,6 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches() {
         copy(&from.url, &to.url);
         verify(&from.url, &to.url);
     }
-}
-
-/// Lets a command run, a stretch at a time, until `done`, and leaves it stopped. It stands still
-/// while `done` looks: however long that takes, the command gets no further meanwhile.
-#[track_caller]
-fn run_until(running: &Child, what: &str, mut done: impl FnMut() -> bool) {
-    wait::until(what, || {
-        send("CONT", running);
-        thread::sleep(STRETCH);
-        send("STOP", running);
-        done()
-    });
-}
-
-fn send(signal: &str, to: &Child) {
-    let pid = to.id().to_string();
-    assert!(Command::new("kill").args(["-s", signal, &pid]).status().unwrap().success());
-}
-
-/// Sends a signal: what the command leaves behind.
-fn end(running: Child, signal: &str) -> Output {
-    send(signal, &running);
-    running.wait_with_output().unwrap()
 }
 
 #[test]

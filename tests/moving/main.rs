@@ -18,6 +18,7 @@ mod import;
 mod interrupted;
 mod kinds;
 mod round_trips;
+mod stretches;
 mod support;
 
 use serde_json::{Value, json};

@@ -73,6 +73,13 @@ fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
     })
 }
 
+/// Sends a signal, such as `TERM`.
+#[track_caller]
+pub(crate) fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+    assert!(status.unwrap().success());
+}
+
 /// Waits for the end of `child`: its exit code, `None` if a signal ended it.
 #[track_caller]
 pub(crate) fn exit(child: &mut Child) -> Option<i32> {

@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead, BufReader, Read},
     net::{SocketAddr, TcpStream},
-    process::{Child, Command},
+    process::Child,
     sync::{Arc, Mutex},
     thread::{self, JoinHandle},
 };
@@ -185,9 +185,7 @@ impl Server {
 
     /// Sends a signal, such as `TERM`.
     pub(crate) fn signal(&self, name: &str) {
-        let pid = self.pid().to_string();
-        let status = Command::new("kill").args(["-s", name, &pid]).status().unwrap();
-        assert!(status.success());
+        command::signal(&self.child, name);
     }
 
     /// Waits until it ends by itself: its exit code.

@@ -1,0 +1,31 @@
+//! Commands that stand still whenever a test looks how far they are.
+
+use std::{
+    process::{Child, Output},
+    thread,
+    time::Duration,
+};
+
+use crate::support::{command::signal, wait};
+
+/// How long a command runs between two looks at it: a few batches at most.
+const STRETCH: Duration = Duration::from_millis(10);
+
+/// Lets a command run, a stretch at a time, until `done`, and leaves it standing still. It gets no
+/// further while `done` looks, however long that takes.
+#[track_caller]
+pub(crate) fn run_until(running: &Child, what: &str, mut done: impl FnMut() -> bool) {
+    wait::until(what, || {
+        signal(running, "CONT");
+        thread::sleep(STRETCH);
+        signal(running, "STOP");
+        done()
+    });
+}
+
+/// Sends a signal to a command, whether or not it stands still: what the command leaves behind.
+pub(crate) fn end(running: Child, name: &str) -> Output {
+    signal(&running, name);
+    signal(&running, "CONT");
+    running.wait_with_output().unwrap()
+}
