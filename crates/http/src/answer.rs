@@ -19,9 +19,8 @@ use petstore_domain::Timestamp;
 
 use crate::{
     access_log::Line,
-    body,
-    deadline::within,
-    deprecation,
+    alarm::Alarm,
+    body, deprecation,
     error::{ApiError, ErrorCode},
     judge::{Target, judge},
     request_id::X_REQUEST_ID,
@@ -34,9 +33,9 @@ use crate::{
 /// The `Cache-Control` of what needs no credential.
 const PUBLIC: HeaderValue = HeaderValue::from_static("no-cache");
 
-/// Answers one request, within the time for a request as a whole. The request is borrowed, because
-/// it is large, and to move it is to copy it.
-pub(crate) async fn answer<B>(state: &State, head: &Parts, body: &mut B) -> Response
+/// Answers one request, within the time for a request as a whole, of which `alarm` tells. The request
+/// is borrowed, because it is large, and to move it is to copy it.
+pub(crate) async fn answer<B>(state: &State, alarm: &Alarm, head: &Parts, body: &mut B) -> Response
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -47,8 +46,8 @@ where
     let line = Line { request_id: &request_id, method: Some(&head.method), target, began };
     let limits = &state.settings.limits;
     let judged = {
-        let judging = pin!(judge(state, head, body, target));
-        within(limits.request_timeout, judging).await
+        let judging = pin!(judge(state, alarm, head, body, target));
+        alarm.within(limits.request_timeout, judging).await
     };
     let mut understood = true;
     let mut response = match judged {
@@ -63,7 +62,7 @@ where
             error.into_response()
         }
     };
-    let reusable = body::discard(body, &head.headers, limits.max_body).await && understood;
+    let reusable = body::discard(body, alarm, &head.headers, limits.max_body).await && understood;
 
     dress(&mut response, head, target);
     let headers = response.headers_mut();

@@ -9,8 +9,8 @@ use hyper::{Method, Request, StatusCode};
 use petstore_domain::{CursorPosition, Pet, PetQuery};
 
 use crate::{
-    answer::answer, cursor, query, route::Route, server::Ports, settings::Settings, state::State,
-    wire,
+    alarm::Alarm, answer::answer, cursor, query, route::Route, server::Ports, settings::Settings,
+    state::State, wire,
 };
 
 /// The service without a socket.
@@ -26,7 +26,7 @@ impl InProcess {
     /// Answers one request.
     pub async fn answer(&self, request: Request<Full<Bytes>>) -> StatusCode {
         let (head, mut body) = request.into_parts();
-        answer(&self.0, &head, &mut body).await.status()
+        answer(&self.0, &Alarm::default(), &head, &mut body).await.status()
     }
 }
 

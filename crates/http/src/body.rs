@@ -7,7 +7,7 @@ use http_body_util::BodyExt;
 use hyper::{HeaderMap, body::Body, header::EXPECT};
 
 use crate::{
-    deadline::within,
+    alarm::Alarm,
     error::{ApiError, ErrorCode},
 };
 
@@ -22,11 +22,16 @@ pub(crate) fn require_fitting<B: Body>(body: &B, limit: usize) -> Result<(), Api
 }
 
 /// The whole body: at most `limit` bytes, arrived within `time`.
-pub(crate) async fn read<B>(body: &mut B, limit: usize, time: Duration) -> Result<Bytes, ApiError>
+pub(crate) async fn read<B>(
+    body: &mut B,
+    alarm: &Alarm,
+    limit: usize,
+    time: Duration,
+) -> Result<Bytes, ApiError>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    within(time, pin!(collect(body, limit))).await.unwrap_or_else(|| {
+    alarm.within(time, pin!(collect(body, limit))).await.unwrap_or_else(|| {
         let message = format!("the body did not arrive whole within {time:?}");
         Err(ApiError::new(ErrorCode::RequestTimeout, message))
     })
@@ -64,7 +69,12 @@ where
 
 /// Gets what is left of a body out of the way, if that is a matter of moments; `true` if the
 /// connection is ready for the next request.
-pub(crate) async fn discard<B>(body: &mut B, headers: &HeaderMap, limit: usize) -> bool
+pub(crate) async fn discard<B>(
+    body: &mut B,
+    alarm: &Alarm,
+    headers: &HeaderMap,
+    limit: usize,
+) -> bool
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -85,7 +95,7 @@ where
         }
         body.is_end_stream()
     };
-    within(DISCARD_TIME, pin!(drained)).await.unwrap_or(false)
+    alarm.within(DISCARD_TIME, pin!(drained)).await.unwrap_or(false)
 }
 
 fn too_large(limit: usize) -> ApiError {
@@ -111,7 +121,7 @@ mod tests {
     };
 
     use super::{discard, read, require_fitting};
-    use crate::error::ErrorCode;
+    use crate::{alarm::Alarm, error::ErrorCode};
 
     const SOON: Duration = Duration::from_millis(20);
 
@@ -154,17 +164,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_is_read_up_to_its_limit_however_it_is_cut() {
+        let alarm = Alarm::default();
         for cut in [&["abcde"][..], &["ab", "cde"], &["a", "", "bcd", "e"]] {
-            assert_eq!(read(&mut pieces(cut, false), 5, SOON).await.unwrap(), "abcde");
-            let refusal = read(&mut pieces(cut, false), 4, SOON).await.unwrap_err();
+            assert_eq!(read(&mut pieces(cut, false), &alarm, 5, SOON).await.unwrap(), "abcde");
+            let refusal = read(&mut pieces(cut, false), &alarm, 4, SOON).await.unwrap_err();
             assert_eq!(refusal.code, ErrorCode::BodyTooLarge);
         }
-        assert_eq!(read(&mut Full::<Bytes>::default(), 0, SOON).await.unwrap(), "");
+        assert_eq!(read(&mut Full::<Bytes>::default(), &alarm, 0, SOON).await.unwrap(), "");
     }
 
     #[tokio::test]
     async fn a_body_that_stops_is_given_up() {
-        let refusal = read(&mut pieces(&["a"], true), 5, SOON).await.unwrap_err();
+        let alarm = Alarm::default();
+        let refusal = read(&mut pieces(&["a"], true), &alarm, 5, SOON).await.unwrap_err();
         assert_eq!(refusal.code, ErrorCode::RequestTimeout);
     }
 
@@ -178,14 +190,16 @@ mod tests {
 
     #[tokio::test]
     async fn an_unread_body_is_discarded_only_if_that_is_quick_and_small() {
+        let alarm = Alarm::default();
         let none = HeaderMap::new();
         let expecting = HeaderMap::from_iter([(EXPECT, HeaderValue::from_static("100-continue"))]);
         let announced = || Pieces { announced: 6, ..pieces(&["ab"], false) };
-        assert!(discard(&mut pieces(&[], false), &expecting, 5).await, "there is nothing to read");
-        assert!(discard(&mut pieces(&["ab", "cde"], false), &none, 5).await);
-        assert!(!discard(&mut pieces(&["ab", "cdef"], false), &none, 5).await);
-        assert!(!discard(&mut pieces(&["ab"], true), &none, 5).await);
-        assert!(!discard(&mut pieces(&["ab"], false), &expecting, 5).await);
-        assert!(!discard(&mut announced(), &none, 5).await);
+        // There is nothing to read.
+        assert!(discard(&mut pieces(&[], false), &alarm, &expecting, 5).await);
+        assert!(discard(&mut pieces(&["ab", "cde"], false), &alarm, &none, 5).await);
+        assert!(!discard(&mut pieces(&["ab", "cdef"], false), &alarm, &none, 5).await);
+        assert!(!discard(&mut pieces(&["ab"], true), &alarm, &none, 5).await);
+        assert!(!discard(&mut pieces(&["ab"], false), &alarm, &expecting, 5).await);
+        assert!(!discard(&mut announced(), &alarm, &none, 5).await);
     }
 }

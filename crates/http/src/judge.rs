@@ -6,6 +6,7 @@ use hyper::{Method, StatusCode, body::Body, header::ALLOW, http::request::Parts}
 use petstore_domain::Caller;
 
 use crate::{
+    alarm::Alarm,
     auth, body, deprecation,
     error::{ApiError, ErrorCode},
     framing, media_type, open_pages, pets, query,
@@ -20,6 +21,7 @@ pub(crate) type Target<'p> = Option<(&'static Route, &'p str)>;
 /// The answer to a request, or why there is none.
 pub(crate) async fn judge<B>(
     state: &State,
+    alarm: &Alarm,
     head: &Parts,
     body: &mut B,
     target: Target<'_>,
@@ -35,7 +37,7 @@ where
             return Ok(options(route));
         }
         let operation = operation(route, &head.method)?;
-        interface(state, head, body, operation, parameter, &caller).await
+        interface(state, alarm, head, body, operation, parameter, &caller).await
     } else {
         let (route, parameter) = target.ok_or_else(ApiError::route_not_found)?;
         let operation = operation(route, &head.method)?;
@@ -57,6 +59,7 @@ fn options(route: &'static Route) -> Response {
 /// The operations under `/v1`, from the retired operation on.
 async fn interface<B>(
     state: &State,
+    alarm: &Alarm,
     head: &Parts,
     body: &mut B,
     operation: Operation,
@@ -77,7 +80,7 @@ where
     match operation {
         Operation::ListPets => pets::list(state, head).await,
         Operation::CreatePet => {
-            let body = body::read(body, limits.max_body, limits.body_timeout).await?;
+            let body = body::read(body, alarm, limits.max_body, limits.body_timeout).await?;
             query::require_none(head.uri.query())?;
             pets::create(state, head, &body, caller).await
         }

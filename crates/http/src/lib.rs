@@ -7,6 +7,7 @@
 //! `error` says what each failure is to a client.
 
 mod access_log;
+mod alarm;
 mod answer;
 mod auth;
 #[cfg(feature = "bench")]
@@ -16,7 +17,6 @@ mod body;
 mod conditional;
 mod connection;
 mod cursor;
-mod deadline;
 mod deprecation;
 mod error;
 mod framing;

@@ -11,6 +11,7 @@ use petstore_domain::{
 
 use super::answer;
 use crate::{
+    alarm::Alarm,
     page::Page,
     route::{ROUTES, is_under_base},
     server::Ports,
@@ -69,7 +70,7 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
 
 async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {
     let (head, mut body) = request.into_parts();
-    let (head, body) = answer(state, &head, &mut body).await.into_parts();
+    let (head, body) = answer(state, &Alarm::default(), &head, &mut body).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     Answer { status: head.status, headers: head.headers, body }
 }

@@ -79,7 +79,7 @@ fn respond<'s>(
     }
     let (head, mut body) = request.into_parts();
     async move {
-        let mut response = answer(state, &head, &mut body).await;
+        let mut response = answer(state, requests.alarm(), &head, &mut body).await;
         if chunked {
             // Where the next head begins is not known to `heads`, so there is none.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

@@ -12,7 +12,7 @@ use super::{
     drain::Drain,
     transport::Transport,
 };
-use crate::{answer::answer, state::State};
+use crate::{alarm::Alarm, answer::answer, state::State};
 
 /// The most requests of one connection at a time.
 const MAX_STREAMS: u32 = 128;
@@ -53,6 +53,6 @@ async fn respond(
 ) -> Result<Response<CountedBody>, Infallible> {
     let unanswered = activity.begin();
     let (head, mut body) = request.into_parts();
-    let response = answer(&state, &head, &mut body).await;
+    let response = answer(&state, &Alarm::default(), &head, &mut body).await;
     Ok(response.map(|body| CountedBody::new(body, unanswered)))
 }
