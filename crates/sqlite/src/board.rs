@@ -12,14 +12,14 @@ use std::{
 use petstore_domain::{CatalogueVersion, ReadError};
 use rusqlite::Connection;
 
-use crate::version;
+use crate::version::{self, Change};
 
 /// The port allows 100 ms until another process's write shows; half of it leaves time to look.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// The mark as this process knows it.
 ///
-/// The writer renews it after each commit, before it answers. What other processes write is
+/// It follows each commit of this process before the writer answers. What other processes write is
 /// noticed by looking: whoever asks first after [`LOOK_EVERY`] does.
 pub(crate) struct Board {
     /// `None` when the last look failed: then nobody can tell cheaply.
@@ -62,6 +62,19 @@ impl Board {
         self.look(&self.eye.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
+    /// Shows what a commit of this process has made of the mark. Nothing was committed between the
+    /// two marks of `change`, so who knows the first need not look for the second.
+    pub(crate) fn follow(&self, change: Change) {
+        let eye = self.eye.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = self.shown();
+        if shown.is_some() && shown == change.before {
+            self.show(Some(change.after));
+        } else {
+            // Another process has written, before or after, and perhaps that was seen already.
+            self.look(&eye);
+        }
+    }
+
     fn is_due(&self) -> bool {
         self.now() >= self.looked_at.load(Ordering::Relaxed).saturating_add(millis(LOOK_EVERY))
     }
@@ -71,8 +84,12 @@ impl Board {
         // Reads fail for the same cause, and they are who reports it.
         let seen = version::current::<ReadError>(eye).ok();
         if self.shown() != seen {
-            *self.shown.write().unwrap_or_else(PoisonError::into_inner) = seen;
+            self.show(seen);
         }
+    }
+
+    fn show(&self, mark: Option<CatalogueVersion>) {
+        *self.shown.write().unwrap_or_else(PoisonError::into_inner) = mark;
     }
 
     fn shown(&self) -> Option<CatalogueVersion> {

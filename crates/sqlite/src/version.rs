@@ -11,8 +11,10 @@ use rusqlite::{Connection, Row, config::DbConfig, hooks::Action};
 use crate::error::{Failure, corruption};
 
 pub(crate) const SELECT: &str = "SELECT version FROM catalogue WHERE only = 1";
+/// The mark, and one that never was.
+pub(crate) const SELECT_NEXT: &str = "SELECT version, randomblob(16) FROM catalogue WHERE only = 1";
 /// What the triggers of the schema do, once for a whole transaction.
-pub(crate) const RENEW: &str = "UPDATE catalogue SET version = randomblob(16) WHERE only = 1";
+pub(crate) const RENEW: &str = "UPDATE catalogue SET version = ?1 WHERE only = 1";
 
 /// The mark now.
 pub(crate) fn current<E: From<Corruption>>(
@@ -48,6 +50,14 @@ fn missing() -> Corruption {
     corruption("the mark of the catalogue", "there is one, of 16 bytes")
 }
 
+/// What a transaction has made of the mark.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Change {
+    /// `None` if it could not be read.
+    pub(crate) before: Option<CatalogueVersion>,
+    pub(crate) after: CatalogueVersion,
+}
+
 /// Renews the mark at the end of each transaction of one connection that has changed an animal.
 ///
 /// The schema's triggers do so too, for whoever writes to the file by other means, but once for
@@ -70,11 +80,15 @@ impl Renewal {
         Ok(Self { changed })
     }
 
-    /// To be called last before the commit.
-    pub(crate) fn renew(&self, connection: &Connection) -> rusqlite::Result<()> {
-        if self.changed.swap(false, Ordering::Relaxed) {
-            connection.prepare_cached(RENEW)?.execute([])?;
+    /// To be called last before the commit. `None` if no animal has changed.
+    pub(crate) fn renew(&self, connection: &Connection) -> rusqlite::Result<Option<Change>> {
+        if !self.changed.swap(false, Ordering::Relaxed) {
+            return Ok(None);
         }
-        Ok(())
+        let (before, after) = connection
+            .prepare_cached(SELECT_NEXT)?
+            .query_row([], |row| Ok((of(row, 0).ok(), row.get::<_, [u8; 16]>(1)?)))?;
+        connection.prepare_cached(RENEW)?.execute([after])?;
+        Ok(Some(Change { before, after: CatalogueVersion(u128::from_be_bytes(after)) }))
     }
 }

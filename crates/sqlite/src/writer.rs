@@ -29,7 +29,7 @@ use crate::{
     board::Board,
     error::{Failure, WriteFailure},
     standing_read::Stand,
-    version::Renewal,
+    version::{Change, Renewal},
 };
 
 /// Writes that may wait; one more is refused at once. A few groups, so that who gets in is answered
@@ -48,8 +48,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread that writes through `connection`, to which `stand` gives way, and renews
-    /// `board` after each commit.
+    /// Starts the thread that writes through `connection`, to which `stand` gives way and whose
+    /// commits `board` follows.
     pub(crate) fn start(
         connection: Connection,
         renewal: Renewal,
@@ -112,27 +112,32 @@ fn run(
         let way = stand.give_way();
         let outcome = commit(&session, renewal, &mut group).map_err(Arc::new);
         drop(way);
-        board.renew();
+        match outcome {
+            Ok(Some(change)) => board.follow(change),
+            Ok(None) | Err(_) => board.renew(),
+        }
         gathering.note(group.len(), jobs.len(), began);
-        Answers::of(mem::take(&mut group), outcome).give(runtime);
+        Answers::of(mem::take(&mut group), outcome.map(drop)).give(runtime);
         if jobs.is_empty() {
             stand.resume();
         }
     }
 }
 
-/// Runs the group in one transaction. If anything fails, none of it has happened.
+/// Runs the group in one transaction; what that has made of the catalogue's mark. If anything fails,
+/// none of it has happened.
 fn commit(
     session: &Session<'_>,
     renewal: &Renewal,
     group: &mut [Box<dyn Job>],
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<Option<Change>> {
     let transaction = session.begin()?;
     for job in group {
         job.run(session)?;
     }
-    renewal.renew(&transaction)?;
-    transaction.commit()
+    let change = renewal.renew(&transaction)?;
+    transaction.commit()?;
+    Ok(change)
 }
 
 #[derive(Debug)]

@@ -17,8 +17,9 @@ fn plan(connection: &Connection, sql: &str) -> String {
     details.map(|detail| detail.unwrap() + "\n").collect()
 }
 
-const SEARCHED: [&str; 15] = [
+const SEARCHED: [&str; 16] = [
     version::SELECT,
+    version::SELECT_NEXT,
     version::RENEW,
     identifiers::HIGHEST,
     pets::INSERT,

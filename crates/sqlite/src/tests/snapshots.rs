@@ -3,7 +3,21 @@
 use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, Timestamp};
 
 use super::{Place, add};
-use crate::version;
+use crate::{
+    store::SqliteStore,
+    version::{self, Change},
+};
+
+/// The mark in the file.
+fn stored(place: &Place) -> CatalogueVersion {
+    let mark: [u8; 16] = place.raw().query_row(version::SELECT, [], |row| row.get(0)).unwrap();
+    CatalogueVersion(u128::from_be_bytes(mark))
+}
+
+/// What another process does.
+fn change_by_another(place: &Place) {
+    place.raw().execute("UPDATE pet SET name = 'Bello'", []).unwrap();
+}
 
 #[tokio::test]
 async fn a_read_leaves_no_transaction_open() {
@@ -31,8 +45,39 @@ async fn the_board_shows_nothing_while_it_cannot_look_and_recovers() {
     assert_eq!(store.board.mark(), None);
     raw.execute("ALTER TABLE away RENAME TO catalogue", []).unwrap();
     store.board.renew();
-    let stored: [u8; 16] = raw.query_row(version::SELECT, [], |row| row.get(0)).unwrap();
-    assert_eq!(store.board.mark(), Some(CatalogueVersion(u128::from_be_bytes(stored))));
+    assert_eq!(store.board.mark(), Some(stored(&place)));
+}
+
+#[tokio::test]
+async fn the_board_follows_a_commit_whoever_has_written_before() {
+    let place = Place::new();
+    let store = place.open();
+    let own = async |store: &SqliteStore| {
+        add(store).await;
+        assert_eq!(store.board.mark(), Some(stored(&place)));
+    };
+    own(&store).await;
+    own(&store).await;
+    // Nobody has looked since.
+    change_by_another(&place);
+    own(&store).await;
+}
+
+#[tokio::test]
+async fn the_board_does_not_go_back_to_a_commit_behind_one_that_was_seen() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store).await;
+    let before = store.board.mark();
+    add(&store).await;
+    let change = Change { before, after: stored(&place) };
+    change_by_another(&place);
+    store.board.renew();
+    store.board.follow(change);
+    assert_eq!(store.board.mark(), Some(stored(&place)));
+    // Nor where neither is known.
+    store.board.follow(Change { before: None, ..change });
+    assert_eq!(store.board.mark(), Some(stored(&place)));
 }
 
 #[tokio::test]
