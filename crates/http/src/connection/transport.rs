@@ -2,7 +2,8 @@
 //! note of HTTP/1 heads, and closes so that the last answer can be read.
 
 use std::{
-    io::{self, IoSlice, Write as _},
+    io::{self, IoSlice},
+    mem::MaybeUninit,
     pin::Pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -143,9 +144,10 @@ impl AsyncWrite for Transport {
         let stream = Pin::new(&mut self.stream);
         let length: usize = buffers.iter().map(|buffer| buffer.len()).sum();
         let written = if length <= SMALL {
-            let mut together = [0; SMALL];
-            let length = (&mut together[..]).write_vectored(buffers)?;
-            stream.poll_write(cx, &together[..length])
+            let mut place = [MaybeUninit::uninit(); SMALL];
+            let mut together = ReadBuf::uninit(&mut place);
+            buffers.iter().for_each(|buffer| together.put_slice(buffer));
+            stream.poll_write(cx, together.filled())
         } else {
             stream.poll_write_vectored(cx, buffers)
         };
