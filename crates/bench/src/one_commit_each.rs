@@ -38,7 +38,9 @@ const SCHEMA: &str = "PRAGMA journal_mode = WAL;
         category_id INTEGER NOT NULL,
         status TEXT
     ) STRICT;
-    CREATE INDEX pet_by_status ON pet (status, id, name, category_id);
+    CREATE INDEX pet_available ON pet (id, name, category_id) WHERE status = 'available';
+    CREATE INDEX pet_pending ON pet (id, name, category_id) WHERE status = 'pending';
+    CREATE INDEX pet_sold ON pet (id, name, category_id) WHERE status = 'sold';
     CREATE TABLE catalogue (only INTEGER PRIMARY KEY, version BLOB NOT NULL) STRICT;
     INSERT INTO catalogue VALUES (1, randomblob(16));
     CREATE TRIGGER pet_added AFTER INSERT ON pet BEGIN

@@ -6,10 +6,11 @@ use rusqlite::{Connection, TransactionBehavior, config::DbConfig};
 pub(crate) const APPLICATION_ID: i32 = 0x7073_7430;
 
 /// The statements that lead from one schema to the next; the first leads from an empty file.
-const MIGRATIONS: [&str; 3] = [
+const MIGRATIONS: [&str; 4] = [
     include_str!("../migrations/0001_catalogue.sql"),
     include_str!("../migrations/0002_covering_status_index.sql"),
     include_str!("../migrations/0003_identifiers_without_a_sequence.sql"),
+    include_str!("../migrations/0004_an_index_for_each_status.sql"),
 ];
 
 /// The schema that this binary writes (`PRAGMA user_version`).

@@ -123,7 +123,8 @@ async fn the_log_stays_short_while_others_write_now_and_then() {
     let store = place.open();
     let fill = |session: &Session<'_>| {
         for _ in 0..ANIMALS {
-            session.execute("INSERT INTO pet (name, category_id) VALUES ('x', 1)", [])?;
+            let sql = "INSERT INTO pet (name, category_id, status) VALUES ('x', 1, 'sold')";
+            session.execute(sql, [])?;
         }
         Ok(())
     };

@@ -18,7 +18,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 /// The schema that this version writes.
-pub(crate) const SCHEMA: u32 = 3;
+pub(crate) const SCHEMA: u32 = 4;
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
 pub(crate) const A_DAY: i64 = 86_400_000;
 
