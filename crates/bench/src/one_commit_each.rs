@@ -2,7 +2,7 @@
 //! transaction of its own.
 //!
 //! It is as durable as the service (a write-ahead log with `synchronous=FULL`, statements prepared
-//! once), has the same table, index and mark, and checks nothing. One connection behind a lock: SQLite
+//! once), has the same table, indexes and mark, and checks nothing. One connection behind a lock: SQLite
 //! lets one write at a time, so more would only wait for one another.
 
 use std::{
