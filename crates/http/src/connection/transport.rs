@@ -146,7 +146,9 @@ impl AsyncWrite for Transport {
         let written = if length <= SMALL {
             let mut place = [MaybeUninit::uninit(); SMALL];
             let mut together = ReadBuf::uninit(&mut place);
-            buffers.iter().for_each(|buffer| together.put_slice(buffer));
+            for buffer in buffers {
+                together.put_slice(buffer);
+            }
             stream.poll_write(cx, together.filled())
         } else {
             stream.poll_write_vectored(cx, buffers)
