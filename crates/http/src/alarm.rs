@@ -10,8 +10,8 @@ use std::{
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// One of the runtime's timers, for all that one task waits for: a whole HTTP/1 connection, or one
-/// request of HTTP/2.
+/// One of the runtime's timers, for the bounds of one task: those of all heads, bodies and requests of
+/// an HTTP/1 connection, or those of one request of HTTP/2.
 ///
 /// To set a timer and to put it away again takes a lock that all threads share, and hardly any bound
 /// is ever reached. So the timer stays where it is unless an earlier moment is asked for; when it

@@ -43,7 +43,7 @@ impl Requests {
         self.0.heads.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For all that the connection's one task waits for.
+    /// For the heads, bodies and requests of the connection, which is one task.
     pub(super) fn alarm(&self) -> &Alarm {
         &self.0.alarm
     }
