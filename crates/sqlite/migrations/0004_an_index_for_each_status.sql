@@ -1,6 +1,6 @@
 -- Schema 4. Each status has an index of its own, ordered by the identifier alone. To find a place in it,
--- SQLite compares numbers; in one index of all statuses it compared the status's text first, with each
--- addition some twenty times. An animal without a status is in none of them.
+-- SQLite compares numbers; in one index of all statuses it compared the status's text first, at each step
+-- of its search. An animal without a status is in none of them.
 
 DROP INDEX pet_by_status;
 
