@@ -2,7 +2,6 @@
 
 use std::{
     fs, iter,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
     thread,
@@ -12,7 +11,9 @@ use std::{
 use crate::{
     Trouble,
     binaries::{hand_over, program, run},
-    database, processes,
+    database,
+    ports::free_port,
+    processes,
     watchdog::Watchdog,
 };
 
@@ -176,11 +177,6 @@ impl Cluster {
         command.args(["-w", "-s", "-t", "60", "-D"]).arg(self.data());
         Ok(command)
     }
-}
-
-fn free_port() -> Result<u16, Trouble> {
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    port.map(|address| address.port()).map_err(|error| format!("no free port: {error}"))
 }
 
 fn settings(durability: Durability) -> String {

@@ -1,5 +1,5 @@
-//! Throw-away PostgreSQL servers for tests, and how a test that lacks something is skipped. A
-//! dev-dependency only: in no release build.
+//! Throw-away PostgreSQL servers for tests, ports for what tests start, and how a test that lacks
+//! something is skipped. A dev-dependency only: in no release build.
 //!
 //! [`postgres_or_skip`] gives a new, empty database on a server that all tests of one process
 //! share; [`cluster_or_skip`] a server of one test's own, which it may stop, kill and fail over.
@@ -15,6 +15,7 @@ mod cluster;
 mod database;
 mod network;
 mod outage;
+mod ports;
 mod processes;
 mod standby;
 mod watchdog;
@@ -28,6 +29,7 @@ use std::{
 pub use cluster::{Cluster, Durability};
 pub use database::Database;
 pub use network::Network;
+pub use ports::free_port;
 
 /// What went wrong with a server, for whoever reads the test's output.
 pub type Trouble = String;

@@ -61,7 +61,8 @@ impl Browser {
     pub(crate) fn open_or_skip() -> Option<Self> {
         let test = thread::current().name().unwrap_or("a test").to_owned();
         let need = "Chromium (Debian's packages chromium and chromium-driver)";
-        let chromedriver = or_skip_without(need, &test, Chromedriver::start())?;
+        let program = or_skip_without(need, &test, Chromedriver::installed())?;
+        let chromedriver = Chromedriver::start(program);
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let profile = tempfile::tempdir().unwrap();
         let wishes = wishes(&profile).unwrap();

@@ -8,6 +8,8 @@ use std::{
     thread,
 };
 
+use petstore_testing::free_port;
+
 /// A running chromedriver, on a port of its own; it ends with the value.
 pub(crate) struct Chromedriver {
     child: Child,
@@ -15,19 +17,29 @@ pub(crate) struct Chromedriver {
 }
 
 impl Chromedriver {
-    /// Starts it; the reason if it, or the browser, is not installed.
-    pub(crate) fn start() -> Result<Self, String> {
-        let program = on_path("chromedriver")?;
+    /// Where it is; the reason if it, or the browser, is not installed.
+    pub(crate) fn installed() -> Result<PathBuf, String> {
         on_path("chromium")?;
+        on_path("chromedriver")
+    }
+
+    /// Starts it. A port of the kernel's choice would not do: it takes one of IPv6, and ends if the
+    /// same one of IPv4 is in use.
+    #[track_caller]
+    pub(crate) fn start(program: PathBuf) -> Self {
+        let port = free_port().unwrap();
         let mut command = Command::new(program);
-        command.arg("--port=0").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().map_err(|error| format!("chromedriver: {error}"))?;
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let port = lines.find_map(|line| port_in(&line.ok()?));
+        command.arg(format!("--port={port}"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut said = Vec::new();
+        let mut heard = lines.by_ref().inspect(|line| said.push(line.clone()));
+        let started = heard.any(|line| line.contains("started successfully"));
+        assert!(started, "chromedriver on port {port}: {}", said.join("; "));
         // A driver that nobody listens to would stop at a full pipe.
         thread::spawn(move || lines.for_each(drop));
-        let port = port.ok_or("chromedriver ended without a port")?;
-        Ok(Self { child, url: format!("http://127.0.0.1:{port}") })
+        Self { child, url: format!("http://127.0.0.1:{port}") }
     }
 }
 
@@ -44,10 +56,4 @@ pub(crate) fn on_path(program: &str) -> Result<PathBuf, String> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut places = env::split_paths(&path).map(|folder| folder.join(program));
     places.find(|place| place.is_file()).ok_or(format!("there is no {program} on the PATH"))
-}
-
-/// The port in `ChromeDriver was started successfully on port 37251.`
-fn port_in(line: &str) -> Option<u16> {
-    let (_, port) = line.split_once("started successfully on port ")?;
-    port.trim_end().strip_suffix('.')?.parse().ok()
 }
