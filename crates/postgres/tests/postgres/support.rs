@@ -13,8 +13,10 @@ use petstore_domain::{
 use petstore_postgres::{PostgresConfig, PostgresStore};
 
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
+/// What a busy machine may add to anything.
+pub(crate) const NOISE: Duration = Duration::from_secs(15);
 /// How long a store may take to work again after an outage.
-pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
+pub(crate) const RECOVERY: Duration = Duration::from_secs(5).saturating_add(NOISE);
 
 pub(crate) async fn open(url: &str) -> PostgresStore {
     PostgresStore::connect(&PostgresConfig::parse(url).unwrap()).await.unwrap()
@@ -47,6 +49,15 @@ pub(crate) async fn add(store: &PostgresStore, name: &str) -> Pet {
     match PetRepository::add(store, new_pet(name), None).await.unwrap() {
         Added::Now(pet) => pet,
         Added::Before(pet) => panic!("{pet:?} was there before"),
+    }
+}
+
+/// Waits until the store holds so many animals, at most for [`NOISE`].
+pub(crate) async fn holds(store: &PostgresStore, many: usize) {
+    let began = Instant::now();
+    while all(store).await.len() < many {
+        assert!(began.elapsed() < NOISE, "fewer than {many}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
