@@ -7,6 +7,9 @@ use petstore_conformance::{Harness, Place, Problem, Store};
 use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_testing::{Database, postgres_or_skip};
 
+/// On a busy machine a few calls that wait for each other take longer than the defaults allow.
+const PATIENT: &str = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
+
 struct Postgres;
 
 #[async_trait]
@@ -22,7 +25,9 @@ struct InDatabase(Database);
 #[async_trait]
 impl Place for InDatabase {
     async fn open(&self) -> Result<Store, Problem> {
-        let config = PostgresConfig::parse(&self.0.url)?;
+        let url = &self.0.url;
+        let separator = if url.contains('?') { '&' } else { '?' };
+        let config = PostgresConfig::parse(&format!("{url}{separator}{PATIENT}"))?;
         Ok(Store::with_archive(Arc::new(PostgresStore::connect(&config).await?)))
     }
 

@@ -115,7 +115,7 @@ fn a_double_click_adds_one() {
 
     // The answer may also come between the two, and has emptied the form then.
     browser.js("add.addEventListener('click', event => window.clicks = event.detail)");
-    browser.late_second_click("#add-send");
+    browser.click_again("#add-send", 2);
     browser.until("window.clicks === 2");
     browser.js("return new Promise(done => setTimeout(done, 0))");
     assert_eq!(browser.value("document.getElementById('add-failure').hidden"), true);

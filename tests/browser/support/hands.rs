@@ -45,26 +45,25 @@ impl Browser {
         });
     }
 
-    /// Two clicks as fast as a mouse makes them.
+    /// Two clicks that the browser takes for a double click, whatever time passes between them.
     #[track_caller]
     pub(crate) fn double_click(&self, selector: &str) {
-        let element = self.see(selector);
-        self.ask(element.scroll_into_view());
-        self.ask(self.driver().action_chain().double_click_element(&element).perform());
+        self.ask(self.see(selector).scroll_into_view());
+        self.click_again(selector, 1);
+        self.click_again(selector, 2);
     }
 
-    /// The second click of a double click whose first one was long enough ago to have been answered.
+    /// The click with this number of those that follow each other: 2 is the second of a double click.
     #[track_caller]
-    pub(crate) fn late_second_click(&self, selector: &str) {
+    pub(crate) fn click_again(&self, selector: &str, number: u8) {
         let place = self.ask(self.see(selector).rect());
-        let click = |kind: &str| {
-            let (x, y) = (place.x + place.width / 2.0, place.y + place.height / 2.0);
-            let y = y - self.value("scrollY").as_f64().unwrap();
-            let click = json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": 2 });
+        let (x, y) = (place.x + place.width / 2.0, place.y + place.height / 2.0);
+        let y = y - self.value("scrollY").as_f64().unwrap();
+        for kind in ["mousePressed", "mouseReleased"] {
+            let click =
+                json!({ "type": kind, "x": x, "y": y, "button": "left", "clickCount": number });
             self.devtools("Input.dispatchMouseEvent", click);
-        };
-        click("mousePressed");
-        click("mouseReleased");
+        }
     }
 
     /// Puts `text` in place of what an input holds, key by key.
