@@ -102,11 +102,19 @@ pub(crate) fn open(
     let migrated = schema::migrate(&mut connection)?;
     use_write_ahead_log(&connection, patience.writer)?;
     if migrated {
-        // The number of the schema belongs in the file's own header, where the next to open it
-        // looks first.
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        fold_in_the_log(&connection)?;
     }
     Ok((file, connection))
+}
+
+/// Brings the write-ahead log into the file: the number of the schema belongs in the file's own
+/// header, where the next to open it looks first.
+fn fold_in_the_log(connection: &Connection) -> rusqlite::Result<()> {
+    // Right after the switch to the log, SQLite has not opened it yet. A checkpoint would do so by a
+    // read that lasts as long as itself (`sqlite3PagerCheckpoint`), and if somebody else has written
+    // meanwhile, wait for that read to end, while nobody can write.
+    connection.query_row("PRAGMA data_version", [], |_| Ok(()))?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }
 
 fn explain(error: io::Error, path: &Path) -> Reason {
@@ -148,14 +156,31 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{io, path::Path};
+    use std::{fs, io, path::Path, time::Duration};
 
-    use rusqlite::ffi;
+    use rusqlite::{Connection, ffi};
 
-    use super::{Reason, explain};
+    use super::{Reason, explain, fold_in_the_log, use_write_ahead_log};
+    use crate::{Synchronous, connection};
 
     const DENIED: &str =
         "permission denied; give this user read and write access to the file and its directory";
+
+    #[test]
+    fn the_log_is_folded_in_though_others_write_right_after_the_switch() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("petstore.db");
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch("CREATE TABLE t (a); PRAGMA journal_mode = DELETE").unwrap();
+        let patience = Duration::from_millis(50);
+        let writer = connection::open_writer(&path, Synchronous::Full, patience).unwrap();
+        use_write_ahead_log(&writer, patience).unwrap();
+        other.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+        let log = || fs::metadata(folder.path().join("petstore.db-wal")).unwrap().len();
+        assert!(log() > 0);
+        fold_in_the_log(&writer).unwrap();
+        assert_eq!(log(), 0);
+    }
 
     #[test]
     fn what_the_file_system_refuses_is_said_with_its_mending() {
