@@ -1,43 +1,69 @@
 //! Calls end, whatever the server or the network does.
 
 use std::{
+    error::Error,
     io::ErrorKind,
     net::{TcpListener, TcpStream},
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
 
 use petstore_domain::{AddError, PetRepository, ReadError};
 use petstore_postgres::{PostgresConfig, PostgresStore};
-use petstore_testing::postgres_or_skip;
+use petstore_testing::{Database, postgres_or_skip};
 
 use crate::support::{NOISE, add, new_pet, open, query, recovers};
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_locked_table_ends_calls_within_their_deadline() {
-    let Some(database) = postgres_or_skip("a_locked_table_ends_calls") else { return };
-    let store = open(&format!("{}?call_timeout=700ms&statement_timeout=500ms", database.url)).await;
-    add(&store, "Rex").await;
-    let lock = "BEGIN; LOCK TABLE pet, idempotency; SELECT pg_sleep(3600)";
+const LOCK: &str = "BEGIN; LOCK TABLE pet, idempotency; SELECT pg_sleep(3600)";
+
+/// Keeps everybody from the animals, until [`unlock`].
+async fn lock(database: &Database) -> Child {
     let mut psql = Command::new("psql");
-    psql.args(["-X", "-q", "-c", lock, &database.url]).stderr(Stdio::null());
-    let mut holder = psql.spawn().unwrap();
+    psql.args(["-X", "-q", "-c", LOCK, &database.url]).stderr(Stdio::null());
+    let holder = psql.spawn().unwrap();
     let held = "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' \
         AND relation = 'idempotency'::regclass";
     recovers(async || {
         (database.sql(held)?.trim() == "1").then_some(()).ok_or("no lock".to_owned())
     })
     .await;
+    holder
+}
+
+fn unlock(database: &Database, mut holder: Child) {
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $$";
+    database.sql(&format!("{end}{LOCK}$$")).unwrap();
+    holder.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_locked_table_ends_calls_within_their_deadline() {
+    let Some(database) = postgres_or_skip("a_locked_table_ends_calls") else { return };
+    let store = open(&format!("{}?call_timeout=700ms&statement_timeout=500ms", database.url)).await;
+    add(&store, "Rex").await;
+    let holder = lock(&database).await;
     let began = Instant::now();
     let read = PetRepository::list(&store, query(20, None)).await;
     assert!(matches!(read, Err(ReadError::Unavailable(_))), "{read:?}");
     let written = PetRepository::add(&store, new_pet("Bello"), None).await;
     assert!(matches!(written, Err(AddError::Unavailable(_))), "{written:?}");
     assert!(began.elapsed() < Duration::from_millis(1400) + NOISE, "{:?}", began.elapsed());
-    let holders = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $$";
-    database.sql(&format!("{holders}{lock}$$")).unwrap();
-    holder.wait().unwrap();
+    unlock(&database, holder);
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_that_gets_no_connection_is_refused_before_its_deadline() {
+    let Some(database) = postgres_or_skip("a_reader_that_gets_no_connection") else { return };
+    let url = format!("{}?pool_size=1&pool_timeout=300ms&statement_timeout=2s", database.url);
+    let store = open(&url).await;
+    let holder = lock(&database).await;
+    let list = || PetRepository::list(&store, query(20, None));
+    let ends = tokio::join!(list(), list());
+    let why = |end: Result<_, _>| Error::source(&end.unwrap_err()).unwrap().to_string();
+    assert_eq!(why(ends.1), "no connection was free within 300ms");
+    assert!(why(ends.0).contains("statement timeout"));
+    unlock(&database, holder);
 }
 
 /// Accepts connections and says nothing.
@@ -74,9 +100,10 @@ async fn a_silent_host_does_not_hold_up_the_one_behind_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_readers_than_connections_are_answered_or_refused_in_time() {
+async fn more_readers_than_connections_take_turns() {
     let Some(database) = postgres_or_skip("more_readers_than_connections") else { return };
-    let store = std::sync::Arc::new(open(&format!("{}?pool_size=2", database.url)).await);
+    let url = format!("{}?pool_size=2&pool_timeout=20s&call_timeout=25s", database.url);
+    let store = std::sync::Arc::new(open(&url).await);
     add(&store, "Rex").await;
     let reads = (0..200).map(|_| {
         let store = store.clone();
