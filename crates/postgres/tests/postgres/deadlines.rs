@@ -21,8 +21,9 @@ async fn lock(database: &Database) -> Child {
     let mut psql = Command::new("psql");
     psql.args(["-X", "-q", "-c", LOCK, &database.url]).stderr(Stdio::null());
     let holder = psql.spawn().unwrap();
-    let held = "SELECT count(*) FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock' \
-        AND relation = 'idempotency'::regclass";
+    let held = "SELECT count(*) FROM pg_locks JOIN pg_database ON oid = database \
+        WHERE datname = current_database() AND relation = 'idempotency'::regclass \
+        AND mode = 'AccessExclusiveLock' AND granted";
     recovers(async || {
         (database.sql(held)?.trim() == "1").then_some(()).ok_or("no lock".to_owned())
     })
@@ -31,7 +32,8 @@ async fn lock(database: &Database) -> Child {
 }
 
 fn unlock(database: &Database, mut holder: Child) {
-    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query = $$";
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+        WHERE datname = current_database() AND query = $$";
     database.sql(&format!("{end}{LOCK}$$")).unwrap();
     holder.wait().unwrap();
 }
