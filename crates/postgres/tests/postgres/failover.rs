@@ -13,7 +13,7 @@ use petstore_testing::{Durability, cluster_or_skip};
 
 use crate::{
     restarts::{nothing_is_lost, start_load},
-    support::{RECOVERY, add, holds, new_pet, open, recovers},
+    support::{RECOVERY, add, grows_by, new_pet, open, recovers},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,7 +30,7 @@ async fn a_promoted_standby_is_found_with_all_that_was_acknowledged() {
     add(&store, "0-0").await;
     let stop = Arc::new(AtomicBool::new(false));
     let workers = start_load(&store, &stop);
-    holds(&store, 200).await;
+    grows_by(&store, 200).await;
     primary.kill9().unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
     standby.promote().unwrap();

@@ -52,11 +52,11 @@ pub(crate) async fn add(store: &PostgresStore, name: &str) -> Pet {
     }
 }
 
-/// Waits until the store holds so many animals, at most for [`NOISE`].
-pub(crate) async fn holds(store: &PostgresStore, many: usize) {
-    let began = Instant::now();
-    while all(store).await.len() < many {
-        assert!(began.elapsed() < NOISE, "fewer than {many}");
+/// Waits until others have added so many animals, at most for [`NOISE`].
+pub(crate) async fn grows_by(store: &PostgresStore, many: usize) {
+    let (began, before) = (Instant::now(), all(store).await.len());
+    while all(store).await.len() < before + many {
+        assert!(began.elapsed() < NOISE, "fewer than {many} were added");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
