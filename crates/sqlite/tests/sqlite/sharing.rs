@@ -57,12 +57,13 @@ async fn processes_that_open_a_fresh_path_at_once_share_it() {
         Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "sharing::in_a_child_process"])
             .env(CHILD_PATH, place.path())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .spawn()
             .unwrap()
     });
-    for mut child in children {
-        assert!(child.wait().unwrap().success());
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     }
     let pets = all(&place.open()).await;
     assert_eq!(pets.len(), 4 * PER_CHILD);
