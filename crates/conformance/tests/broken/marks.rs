@@ -87,18 +87,25 @@ changed_mark!(
     ]
 );
 
-/// Renews the mark that it tells only now and then.
+/// Tells a mark for some time more after somebody could have seen another one.
 #[derive(Clone)]
 struct Stale {
-    shown: Arc<Mutex<(Option<CatalogueVersion>, Instant)>>,
+    shown: Arc<Mutex<Shown>>,
     lasts: Duration,
     /// Its own additions show at once.
     sees_own: bool,
 }
 
+#[derive(Default)]
+struct Shown {
+    mark: Option<CatalogueVersion>,
+    /// When it was told first although there was another one.
+    stale_since: Option<Instant>,
+}
+
 impl Stale {
     fn new(lasts: Duration, sees_own: bool) -> Self {
-        Self { shown: Arc::new(Mutex::new((None, Instant::now()))), lasts, sees_own }
+        Self { shown: Arc::default(), lasts, sees_own }
     }
 }
 
@@ -112,17 +119,23 @@ impl Flaw for Stale {
     ) -> Result<petstore_domain::Added, petstore_domain::AddError> {
         let added = PetRepository::add(store, pet, attempt).await;
         if self.sees_own {
-            self.shown.lock().unwrap().0 = None;
+            *self.shown.lock().unwrap() = Shown::default();
         }
         added
     }
 
     fn version(&self, store: &MemoryStore) -> Option<CatalogueVersion> {
+        let now = store.version();
         let mut shown = self.shown.lock().unwrap();
-        if shown.0.is_none() || shown.1.elapsed() > self.lasts {
-            *shown = (store.version(), Instant::now());
+        if shown.mark.is_none() {
+            shown.mark = now;
         }
-        shown.0
+        if shown.mark != now
+            && shown.stale_since.get_or_insert_with(Instant::now).elapsed() > self.lasts
+        {
+            *shown = Shown { mark: now, stale_since: None };
+        }
+        shown.mark
     }
 
     fn opened(&self) -> Self {
@@ -148,7 +161,7 @@ async fn a_stale_version_is_caught() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_version_that_learns_late_of_others_is_caught() {
     is_caught_by(
-        Stale::new(Duration::from_secs(5), true),
+        Stale::new(Duration::from_millis(400), true),
         ["a_restore_changes_the_mark", "an_addition_elsewhere_changes_the_mark_within_100_ms"],
     )
     .await;
