@@ -12,7 +12,7 @@ use petstore_domain::{AddError, PetRepository, ReadError};
 use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_testing::{Database, postgres_or_skip};
 
-use crate::support::{NOISE, add, new_pet, open, query, recovers};
+use crate::support::{add, new_pet, open, query, recovers};
 
 const LOCK: &str = "BEGIN; LOCK TABLE pet, idempotency; SELECT pg_sleep(3600)";
 
@@ -49,7 +49,7 @@ async fn a_locked_table_ends_calls_within_their_deadline() {
     assert!(matches!(read, Err(ReadError::Unavailable(_))), "{read:?}");
     let written = PetRepository::add(&store, new_pet("Bello"), None).await;
     assert!(matches!(written, Err(AddError::Unavailable(_))), "{written:?}");
-    assert!(began.elapsed() < Duration::from_millis(1400) + NOISE, "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_millis(1600), "{:?}", began.elapsed());
     unlock(&database, holder);
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
 }
@@ -82,7 +82,7 @@ async fn a_server_that_says_nothing_is_given_up() {
     let began = Instant::now();
     let refused = PostgresStore::connect(&PostgresConfig::parse(&url).unwrap()).await;
     assert!(refused.unwrap_err().to_string().contains("no answer within 300ms"));
-    assert!(began.elapsed() < Duration::from_millis(300) + NOISE);
+    assert!(began.elapsed() < Duration::from_secs(1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -92,7 +92,7 @@ async fn a_silent_host_does_not_hold_up_the_one_behind_it() {
     let url = database.url.replace('@', &format!("@127.0.0.1:{port},"));
     let began = Instant::now();
     let store = open(&url).await;
-    assert!(began.elapsed() < Duration::from_secs(1) + NOISE, "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     silent.set_nonblocking(true).unwrap();
     assert!(silent.incoming().map_while(Result::ok).count() > 0, "it was never asked");
     // From now on the host that answered is asked first.
@@ -180,7 +180,7 @@ async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
     );
     assert!(matches!(read, Err(ReadError::Unavailable(_))), "{read:?}");
     assert!(matches!(written, Err(AddError::Unavailable(_))), "{written:?}");
-    assert!(began.elapsed() < Duration::from_secs(5) + NOISE, "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_millis(5500), "{:?}", began.elapsed());
     wire.set_cut(false);
     recovers(|| store.find(rex.id)).await;
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
