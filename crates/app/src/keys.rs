@@ -67,9 +67,7 @@ async fn create(
             "a live key already has the name '{name}'; \
              take another, or replace it by 'petstore keys roll {name}'"
         )),
-        error @ (AddKeyError::TooManyKeys(_)
-        | AddKeyError::Unavailable(_)
-        | AddKeyError::Corrupt(_)) => Failure::runtime(error),
+        error @ (AddKeyError::TooManyKeys(_) | AddKeyError::Store(_)) => Failure::runtime(error),
     })?;
     show(admin, &key, &secret, out).await?;
     let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
@@ -114,9 +112,7 @@ async fn roll(
         RollKeyError::NoSuchKey => Failure::runtime(format!(
             "no live key has the name '{name}'; 'petstore keys list' shows all"
         )),
-        error @ (RollKeyError::TooManyKeys(_)
-        | RollKeyError::Unavailable(_)
-        | RollKeyError::Corrupt(_)) => Failure::runtime(error),
+        error @ (RollKeyError::TooManyKeys(_) | RollKeyError::Store(_)) => Failure::runtime(error),
     })?;
     let retired = if overlap.is_zero() {
         "is refused from now on".to_owned()

@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, sync::Arc};
 
 use petstore_domain::{
-    Archive, Copied, CopyError, CopyStore, MoveProgress, MoveStep, StoreCounts, Verified,
+    Archive, Copied, CopyError, CopyStore, StoreCounts, TransferProgress, TransferStep, Verified,
     VerifyError, VerifyStores,
 };
 
@@ -47,17 +47,17 @@ async fn copy((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Res
     let mut progress = Progress::new();
     let done = copy.run(&mut |state| watch(state, signals, &mut progress)).await;
     drop(progress);
-    let Copied { found, pets, keys, attempts } = done.map_err(|error| match error {
-        CopyError::Stopped => Failure::runtime(
+    let Copied { found, pets, keys, idempotency_records } = done.map_err(|error| match error {
+        CopyError::Canceled => Failure::runtime(
             "stopped; what was copied stays, and the same command goes on from there",
         ),
         error @ (CopyError::From(_)
         | CopyError::To(_)
         | CopyError::OtherData(_)
-        | CopyError::Disturbed { .. }) => Failure::runtime(error),
+        | CopyError::ConcurrentWrite { .. }) => Failure::runtime(error),
     })?;
     let answer = format!(
-        "copied {pets} animals ({found} were there before), {keys} API keys and {attempts} \
+        "copied {pets} animals ({found} were there before), {keys} API keys and {idempotency_records} \
          idempotency records\n"
     );
     out.answer(&answer).map_err(|error| stdout_failed(&error))
@@ -69,27 +69,27 @@ async fn verify((from, to): Pair, signals: &Signals, out: &mut impl Output) -> R
     let done = verify.run(&mut |state| watch(state, signals, &mut progress)).await;
     drop(progress);
     let Verified { counts, ranges } = done.map_err(|error| match error {
-        VerifyError::Stopped => Failure::runtime("stopped before everything was compared"),
+        VerifyError::Canceled => Failure::runtime("stopped before everything was compared"),
         error @ (VerifyError::From(_) | VerifyError::To(_) | VerifyError::Different { .. }) => {
             Failure::runtime(error)
         }
     })?;
-    let StoreCounts { pets, keys, attempts } = counts;
+    let StoreCounts { pets, keys, idempotency_records } = counts;
     let mut lines: Vec<_> = ranges.iter().map(ToString::to_string).collect();
     lines.push(format!(
-        "the stores are equal: {pets} animals, {keys} API keys and {attempts} idempotency records\n"
+        "the stores are equal: {pets} animals, {keys} API keys and {idempotency_records} idempotency records\n"
     ));
     let answer = lines.join("\n");
     out.answer(&answer).map_err(|error| stdout_failed(&error))
 }
 
 /// Shows the progress, and asks to stop when a signal has.
-fn watch(state: MoveProgress, signals: &Signals, progress: &mut Progress) -> ControlFlow<()> {
-    let MoveProgress { step, done, of } = state;
+fn watch(state: TransferProgress, signals: &Signals, progress: &mut Progress) -> ControlFlow<()> {
+    let TransferProgress { step, done, total } = state;
     match step {
-        MoveStep::ComparePets => progress.at("comparing", done, Of::Exactly(of)),
-        MoveStep::CopyPets => progress.at("copying", done, Of::Exactly(of)),
-        MoveStep::CopyAttempts => {}
+        TransferStep::ComparePets => progress.at("comparing", done, Of::Exactly(total)),
+        TransferStep::CopyPets => progress.at("copying", done, Of::Exactly(total)),
+        TransferStep::CopyRecords => {}
     }
     if signals.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

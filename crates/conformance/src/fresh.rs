@@ -70,8 +70,8 @@ pub(crate) async fn add_many(store: &Store, count: usize) -> Result<Vec<Pet>, Br
 /// The animal, which must have been added now.
 pub(crate) fn now(added: Added) -> Result<Pet, Broken> {
     match added {
-        Added::Now(pet) => Ok(pet),
-        Added::Before(pet) => {
+        Added::Created(pet) => Ok(pet),
+        Added::Replayed(pet) => {
             Err(Broken::new(format!("{pet:?} is called a repeat, but it is new")))
         }
     }
@@ -80,8 +80,8 @@ pub(crate) fn now(added: Added) -> Result<Pet, Broken> {
 /// The animal, which must have been added before.
 pub(crate) fn before(added: Added) -> Result<Pet, Broken> {
     match added {
-        Added::Before(pet) => Ok(pet),
-        Added::Now(pet) => Err(Broken::new(format!("a repeat has added {pet:?}"))),
+        Added::Replayed(pet) => Ok(pet),
+        Added::Created(pet) => Err(Broken::new(format!("a repeat has added {pet:?}"))),
     }
 }
 

@@ -6,7 +6,7 @@ mod keys;
 use std::collections::HashMap;
 
 use petstore_domain::{
-    Fingerprint, IdempotencyAttempt, KeyDigest, NewPet, Pet, PetId, PetPage, PetQuery, Timestamp,
+    Fingerprint, IdempotencyRequest, KeyDigest, NewPet, Pet, PetId, PetPage, PetQuery, Timestamp,
 };
 
 pub(crate) use self::{command::Command, keys::KeyModel};
@@ -35,10 +35,10 @@ pub(crate) enum Due {
 }
 
 impl PetModel {
-    pub(crate) fn due(&self, attempt: Option<&IdempotencyAttempt>) -> Due {
+    pub(crate) fn due(&self, attempt: Option<&IdempotencyRequest>) -> Due {
         let record = attempt.and_then(|attempt| {
             let record = self.records.get(&key(attempt))?;
-            (record.at > attempt.expired).then_some((record, attempt.fingerprint))
+            (record.at > attempt.cutoff).then_some((record, attempt.fingerprint))
         });
         match record {
             None => Due::Now,
@@ -49,9 +49,9 @@ impl PetModel {
         }
     }
 
-    pub(crate) fn add(&mut self, pet: Pet, attempt: Option<IdempotencyAttempt>) {
+    pub(crate) fn add(&mut self, pet: Pet, attempt: Option<IdempotencyRequest>) {
         if let Some(attempt) = attempt {
-            let IdempotencyAttempt { fingerprint, at, .. } = attempt;
+            let IdempotencyRequest { fingerprint, at, .. } = attempt;
             let record = Record { fingerprint, pet: pet.clone(), at };
             self.records.insert(key(&attempt), record);
         }
@@ -92,7 +92,7 @@ impl PetModel {
     }
 }
 
-fn key(attempt: &IdempotencyAttempt) -> (KeyDigest, String) {
+fn key(attempt: &IdempotencyRequest) -> (KeyDigest, String) {
     (attempt.idempotency.caller, attempt.idempotency.key.as_str().to_owned())
 }
 

@@ -77,7 +77,7 @@ macro_rules! __for_each_promise {
             "a walk yields every animal that existed when it began exactly once";
 
         idempotency::a_repeat_gets_the_first_animal_and_adds_nothing []
-            "with the same fingerprint the answer is Added::Before, and nothing is added";
+            "with the same fingerprint the answer is Added::Replayed, and nothing is added";
         idempotency::a_key_used_for_another_animal_is_refused []
             "IdempotencyKeyReused if such a record has another fingerprint";
         idempotency::the_same_key_of_another_caller_is_another_key []
@@ -89,7 +89,7 @@ macro_rules! __for_each_promise {
         idempotency::of_different_animals_under_one_key_one_is_added []
             "attempts that run at the same time add one animal between them";
         expiry::a_record_counts_until_exactly_its_expiry []
-            "a record counts that is younger than attempt.expired";
+            "a record counts that is younger than attempt.cutoff";
         expiry::an_expired_record_gives_way_to_a_new_one []
             "an addition and the record of its attempt are one transaction";
         expiry::forgetting_keeps_to_its_bound_and_its_moment []
@@ -147,7 +147,7 @@ macro_rules! __for_each_promise {
             "passes over an unknown identifier, and a time before the one already noted";
 
         outage::an_unreachable_store_is_unavailable_in_time [Outage]
-            "a store that cannot answer is Unavailable within a bounded time";
+            "a store that cannot answer is StoreError within a bounded time";
         outage::it_comes_back_by_itself_with_all_it_had [Outage]
             "and answers again by itself once it can";
         outage::a_retry_after_an_outage_adds_one_animal [Outage]

@@ -3,7 +3,7 @@
 #![expect(clippy::expect_used, reason = "the kit's own samples are valid")]
 
 use petstore_domain::{
-    ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyAttempt, IdempotencyKey,
+    ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRequest,
     KeyDigest, KeyName, KeySelector, NewApiKey, NewPet, PageLimit, PetId, PetName, PetQuery,
     PetStatus, Timestamp,
 };
@@ -46,21 +46,21 @@ pub(crate) fn caller(caller: u8, key: &str) -> Idempotency {
 }
 
 /// An attempt of the caller 1 to add `pet` under `key`, `millis` after the samples' beginning.
-pub(crate) fn attempt(key: &str, pet: &NewPet, millis: i64) -> IdempotencyAttempt {
+pub(crate) fn attempt(key: &str, pet: &NewPet, millis: i64) -> IdempotencyRequest {
     attempt_by(1, key, pet, millis)
 }
 
-pub(crate) fn attempt_by(by: u8, key: &str, pet: &NewPet, millis: i64) -> IdempotencyAttempt {
-    IdempotencyAttempt {
+pub(crate) fn attempt_by(by: u8, key: &str, pet: &NewPet, millis: i64) -> IdempotencyRequest {
+    IdempotencyRequest {
         idempotency: caller(by, key),
-        fingerprint: Fingerprint::of(pet),
+        fingerprint: Fingerprint::new(pet),
         at: at(millis),
-        expired: at(millis - LIFETIME),
+        cutoff: at(millis - LIFETIME),
     }
 }
 
 pub(crate) fn limit(animals: u8) -> PageLimit {
-    PageLimit::parse(&animals.to_string()).expect("a valid limit")
+    PageLimit::new(animals).expect("a valid limit")
 }
 
 pub(crate) fn query(animals: u8, status: Option<PetStatus>, after: Option<PetId>) -> PetQuery {

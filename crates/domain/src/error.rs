@@ -1,25 +1,38 @@
-//! Why a port cannot do what it was asked.
+//! Why a store cannot do what it was asked.
 //!
-//! Whatever a caller may answer differently is a variant; everything else is [`Unavailable`], which
-//! keeps its cause for the log. The enums are exhaustive on purpose: a new variant does not compile
-//! in an adapter until someone has said what it means there.
+//! Every port fails with [`StoreError`], or with an error of its own that holds one: what a caller may
+//! answer differently is a variant of that operation's error. The enums are exhaustive on purpose: a
+//! new variant does not compile in an adapter until someone has said what it means there.
 
-use std::error::Error;
+use std::{error::Error, fmt};
 
-/// The store cannot answer now: overloaded, out of space, unreachable. Nothing is known to be wrong
-/// with the request, so it may be tried again.
+/// A store failed.
 #[derive(Debug, thiserror::Error)]
-#[error("the store cannot answer: {0}")]
-pub struct Unavailable(#[source] Box<dyn Error + Send + Sync>);
+pub enum StoreError {
+    /// The store cannot answer now: overloaded, out of space, unreachable. Nothing is known to be
+    /// wrong with the request, so it may be tried again. The cause is meant for the log, never for a
+    /// client.
+    #[error("the store cannot answer: {0}")]
+    Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    /// See [`Corruption`].
+    #[error(transparent)]
+    Corrupt(#[from] Corruption),
+}
 
-impl Unavailable {
-    /// Wraps what went wrong; it is meant for the log, never for a client.
-    pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self(cause.into())
+impl StoreError {
+    /// The store cannot answer now, because of `cause`.
+    pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Unavailable(cause.into())
+    }
+
+    /// The store holds `what` (for example `animal 7`), which breaks `rule`.
+    pub fn corrupt(what: impl fmt::Display, rule: impl fmt::Display) -> Self {
+        Self::Corrupt(Corruption::new(what, rule))
     }
 }
 
-/// The store holds a row that breaks a rule of the domain: somebody else wrote it.
+/// The store holds a row that breaks a rule of the domain: something other than this service wrote
+/// it, or the disk damaged it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the store holds {what}, which breaks the rule: {rule}")]
 pub struct Corruption {
@@ -29,87 +42,9 @@ pub struct Corruption {
     pub rule: String,
 }
 
-/// A read failed.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// See [`Unavailable`].
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
-    /// See [`Corruption`].
-    #[error(transparent)]
-    Corrupt(#[from] Corruption),
-}
-
-/// An animal could not be added.
-#[derive(Debug, thiserror::Error)]
-pub enum AddError {
-    /// The idempotency key still stands for another animal of the same caller.
-    #[error("the idempotency key was used for another animal")]
-    IdempotencyKeyReused,
-    /// See [`Unavailable`].
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
-    /// See [`Corruption`].
-    #[error(transparent)]
-    Corrupt(#[from] Corruption),
-}
-
-/// An API key could not be added.
-#[derive(Debug, thiserror::Error)]
-pub enum AddKeyError {
-    /// A live key has this name.
-    #[error("a live key already has this name")]
-    NameTaken,
-    /// The store holds as many live keys as it may.
-    #[error("the store already holds {0} live keys, which is the most it may")]
-    TooManyKeys(u32),
-    /// See [`Unavailable`].
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
-    /// See [`Corruption`].
-    #[error(transparent)]
-    Corrupt(#[from] Corruption),
-}
-
-/// Something could not be restored.
-#[derive(Debug, thiserror::Error)]
-pub enum RestoreError {
-    /// The store holds something else in its place.
-    #[error("the target already holds another {what}")]
-    Conflict {
-        /// Which, for example `animal 7`.
-        what: String,
-    },
-    /// See [`Unavailable`].
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
-    /// See [`Corruption`].
-    #[error(transparent)]
-    Corrupt(#[from] Corruption),
-}
-
-impl From<ReadError> for RestoreError {
-    fn from(error: ReadError) -> Self {
-        match error {
-            ReadError::Unavailable(cause) => Self::Unavailable(cause),
-            ReadError::Corrupt(cause) => Self::Corrupt(cause),
-        }
+impl Corruption {
+    /// `what` breaks `rule`.
+    pub fn new(what: impl fmt::Display, rule: impl fmt::Display) -> Self {
+        Self { what: what.to_string(), rule: rule.to_string() }
     }
-}
-
-/// An API key could not be rolled.
-#[derive(Debug, thiserror::Error)]
-pub enum RollKeyError {
-    /// No live key has this name.
-    #[error("no live key has this name")]
-    NoSuchKey,
-    /// See [`AddKeyError::TooManyKeys`].
-    #[error("the store already holds {0} live keys, which is the most it may")]
-    TooManyKeys(u32),
-    /// See [`Unavailable`].
-    #[error(transparent)]
-    Unavailable(#[from] Unavailable),
-    /// See [`Corruption`].
-    #[error(transparent)]
-    Corrupt(#[from] Corruption),
 }

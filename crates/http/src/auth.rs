@@ -15,9 +15,7 @@ pub(crate) async fn authenticate(
     match credential(headers) {
         Credential::None => Err(ApiError::unauthorized(false)),
         Credential::Malformed => Err(ApiError::unauthorized(true)),
-        Credential::Bearer(key) => {
-            Ok(authenticator.authenticate(&ApiKeySecret::presented(key)).await?)
-        }
+        Credential::Bearer(key) => Ok(authenticator.authenticate(&ApiKeySecret::new(key)).await?),
     }
 }
 

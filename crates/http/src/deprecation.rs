@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_operation_ends_at_its_sunset_unless_the_operator_says_otherwise() {
-        let clock = ManualClock::at(SUNSET.minus(Duration::from_millis(1)));
+        let clock = ManualClock::new(SUNSET.minus(Duration::from_millis(1)));
         assert!(!has_ended(GetPetSunset::Date, &clock));
         assert!(has_ended(GetPetSunset::Now, &clock));
         clock.set(SUNSET);

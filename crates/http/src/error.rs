@@ -6,7 +6,7 @@ use hyper::{
     StatusCode,
     header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
 };
-use petstore_domain::{AddError, AuthenticationError, ReadError};
+use petstore_domain::{AddError, AuthenticationError, StoreError};
 
 use crate::{
     response::{self, APPLICATION_JSON, Response},
@@ -197,11 +197,11 @@ impl ApiError {
     }
 }
 
-impl From<ReadError> for ApiError {
-    fn from(error: ReadError) -> Self {
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
         match error {
-            ReadError::Unavailable(cause) => Self::unavailable(cause),
-            ReadError::Corrupt(cause) => Self::internal(cause),
+            StoreError::Unavailable(_) => Self::unavailable(error),
+            StoreError::Corrupt(cause) => Self::internal(cause),
         }
     }
 }
@@ -214,8 +214,7 @@ impl From<AddError> for ApiError {
                 "this Idempotency-Key was used for another animal within the last 24 hours; \
                  a new animal needs a new key",
             ),
-            AddError::Unavailable(cause) => Self::unavailable(cause),
-            AddError::Corrupt(cause) => Self::internal(cause),
+            AddError::Store(error) => error.into(),
         }
     }
 }
@@ -224,7 +223,7 @@ impl From<AuthenticationError> for ApiError {
     fn from(error: AuthenticationError) -> Self {
         match error {
             AuthenticationError::Refused => Self::unauthorized(true),
-            AuthenticationError::Read(error) => error.into(),
+            AuthenticationError::Store(error) => error.into(),
         }
     }
 }

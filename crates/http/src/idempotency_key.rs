@@ -13,14 +13,27 @@ pub(crate) fn read(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiErr
     let key = match (sent.next(), sent.next()) {
         (None, _) => return Ok(None),
         (Some(key), None) => {
-            key.to_str().map_err(|_| InvalidIdempotencyKey).and_then(IdempotencyKey::parse)
+            let key = key.to_str().map_err(|_| InvalidIdempotencyKey);
+            key.and_then(unquoted).and_then(IdempotencyKey::parse)
         }
         (Some(_), Some(_)) => Err(InvalidIdempotencyKey),
     };
     key.map(Some).map_err(|rule| {
-        let message = format!("the header Idempotency-Key {rule}, and be given once at most");
+        let message = format!(
+            "the header Idempotency-Key {rule}, bare or between double quotes, and be given once at most"
+        );
         ApiError::new(ErrorCode::InvalidIdempotencyKey, message)
     })
+}
+
+/// The key without its quotes: `abc` and `"abc"` are the same key. One lone quote at either end is a
+/// mistake.
+fn unquoted(text: &str) -> Result<&str, InvalidIdempotencyKey> {
+    match (text.strip_prefix('"'), text.strip_suffix('"')) {
+        (None, None) => Ok(text),
+        (Some(rest), Some(_)) => rest.strip_suffix('"').ok_or(InvalidIdempotencyKey),
+        (Some(_), None) | (None, Some(_)) => Err(InvalidIdempotencyKey),
+    }
 }
 
 #[cfg(test)]
@@ -47,6 +60,10 @@ mod tests {
         assert_eq!(key_in(&[b"\"abc\""]), Ok(Some("abc".into())));
         assert_eq!(key_in(&[b""]), Err(()));
         assert_eq!(key_in(&[b"a b"]), Err(()));
+        assert_eq!(key_in(&[b"a\"b"]), Ok(Some("a\"b".into())));
+        for lone in [&b"\""[..], b"\"a", b"a\"", b"\"\""] {
+            assert_eq!(key_in(&[lone]), Err(()));
+        }
         assert_eq!(key_in(&[b"abc", b"abc"]), Err(()));
     }
 

@@ -45,7 +45,9 @@ pub(crate) async fn list(state: &State, head: &Parts) -> Result<Response, ApiErr
     let Versioned { value: page, version } = state.ports.pets.list(query).await?;
     let content = wire::pets(&page.pets)?;
     let tag = tag(&content, version, subject);
-    let next = page.next(&query).map(|position| next_link(query.limit, position)).transpose()?;
+    let next = CursorPosition::following(&page, &query)
+        .map(|position| next_link(query.limit, position))
+        .transpose()?;
     let page = Arc::new(EncodedPage::new(content, tag, next));
     if let Some(version) = version {
         state.kept_pages.keep(query, version, Arc::clone(&page));
@@ -64,8 +66,8 @@ pub(crate) async fn create(
     let pet = new_pet::parse(body)?;
     let idempotency = key.map(|key| Idempotency { caller: caller.digest, key });
     let (pet, replayed) = match state.ports.pets.add(pet, idempotency).await? {
-        Added::Now(pet) => (pet, false),
-        Added::Before(pet) => (pet, true),
+        Added::Created(pet) => (pet, false),
+        Added::Replayed(pet) => (pet, true),
     };
     let mut response = response::json(StatusCode::CREATED, wire::pet(&pet)?);
     let headers = response.headers_mut();

@@ -2,26 +2,20 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeyName, KeySelector, KeyState, NewApiKey,
-    ReadError, RollKeyError, Timestamp, Unavailable,
+    AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, KeyState, LiveKeys, NewApiKey,
+    RollKeyError, StoreError, Timestamp,
 };
 
 use crate::{
-    MemoryStore,
     state::{State, next_id},
+    store::MemoryStore,
 };
 
 #[async_trait]
 impl ApiKeyRepository for MemoryStore {
-    async fn add(&self, key: NewApiKey, most: u32) -> Result<ApiKey, AddKeyError> {
+    async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
         let mut state = self.state();
-        let now = key.created_at;
-        if live(&state, now).any(|other| other.name == key.name) {
-            return Err(AddKeyError::NameTaken);
-        }
-        if is_full(&state, now, most) {
-            return Err(AddKeyError::TooManyKeys(most));
-        }
+        live_keys(&state, &key).permit_add(max)?;
         Ok(insert(&mut state, key)?)
     }
 
@@ -29,28 +23,33 @@ impl ApiKeyRepository for MemoryStore {
         &self,
         key: NewApiKey,
         retire_at: Timestamp,
-        most: u32,
+        max: u32,
     ) -> Result<ApiKey, RollKeyError> {
         let mut state = self.state();
-        let (name, now) = (key.name.clone(), key.created_at);
-        if !live(&state, now).any(|other| other.name == name) {
-            return Err(RollKeyError::NoSuchKey);
+        live_keys(&state, &key).permit_roll(max)?;
+        let new = insert(&mut state, key)?;
+        for old in &mut state.keys {
+            if old.name == new.name
+                && old.id != new.id
+                && old.state(new.created_at) == KeyState::Live
+            {
+                *old = old.clone().retired(retire_at);
+            }
         }
-        if is_full(&state, now, most) {
-            return Err(RollKeyError::TooManyKeys(most));
-        }
-        let key = insert(&mut state, key)?;
-        retire(&mut state, &name, key.id, now, retire_at);
-        Ok(key)
+        Ok(new)
     }
 
-    async fn revoke(&self, selector: KeySelector, at: Timestamp) -> Result<Vec<ApiKey>, ReadError> {
+    async fn revoke(
+        &self,
+        selector: KeySelector,
+        at: Timestamp,
+    ) -> Result<Vec<ApiKey>, StoreError> {
         let mut state = self.state();
-        let chosen = |key: &ApiKey| match &selector {
+        let selected = |key: &ApiKey| match &selector {
             KeySelector::Id(id) => key.id == *id,
             KeySelector::Name(name) => key.name == *name,
         };
-        let revoked = state.keys.iter_mut().filter(|key| key.revoked_at.is_none() && chosen(key));
+        let revoked = state.keys.iter_mut().filter(|key| key.revoked_at.is_none() && selected(key));
         Ok(revoked
             .map(|key| {
                 key.revoked_at = Some(at);
@@ -59,15 +58,15 @@ impl ApiKeyRepository for MemoryStore {
             .collect())
     }
 
-    async fn list(&self) -> Result<Vec<ApiKey>, ReadError> {
+    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
         Ok(self.state().keys.clone())
     }
 
-    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, ReadError> {
-        Ok(live(&self.state(), now).cloned().collect())
+    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
+        Ok(self.state().live_keys(now).cloned().collect())
     }
 
-    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), Unavailable> {
+    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         let mut state = self.state();
         for (id, at) in uses {
             if let Ok(index) = state.keys.binary_search_by_key(&id, |key| key.id) {
@@ -79,36 +78,18 @@ impl ApiKeyRepository for MemoryStore {
     }
 }
 
-fn live(state: &State, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
-    state.keys.iter().filter(move |key| key.state(now) == KeyState::Live)
-}
-
-fn is_full(state: &State, now: Timestamp, most: u32) -> bool {
-    live(state, now).count() >= most as usize
-}
-
-/// A digest belongs to one key. No caller makes the same key twice, so this has no error of its
-/// own.
-fn insert(state: &mut State, key: NewApiKey) -> Result<ApiKey, Unavailable> {
-    if state.keys.iter().any(|other| other.digest == key.digest) {
-        return Err(Unavailable::new("an API key with this digest is already stored"));
+/// What the domain must know before `new` is stored.
+fn live_keys(state: &State, new: &NewApiKey) -> LiveKeys {
+    let live = || state.live_keys(new.created_at);
+    LiveKeys {
+        count: u32::try_from(live().count()).unwrap_or(u32::MAX),
+        has_name: live().any(|key| key.name == new.name),
+        has_digest: state.keys.iter().any(|key| key.digest == new.digest),
     }
+}
+
+fn insert(state: &mut State, key: NewApiKey) -> Result<ApiKey, StoreError> {
     let key = key.with_id(KeyId(next_id(state.keys.last().map(|last| last.id.0))?));
     state.keys.push(key.clone());
     Ok(key)
-}
-
-/// Lets the live keys called `name` expire at `retire_at` at the latest, except `successor`.
-fn retire(
-    state: &mut State,
-    name: &KeyName,
-    successor: KeyId,
-    now: Timestamp,
-    retire_at: Timestamp,
-) {
-    for key in &mut state.keys {
-        if key.name == *name && key.id != successor && key.state(now) == KeyState::Live {
-            key.expires_at = Some(key.expires_at.map_or(retire_at, |own| own.min(retire_at)));
-        }
-    }
 }

@@ -4,13 +4,13 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, IdempotencyAttempt, NewPet, Pet, PetId, PetPage, PetQuery,
-    PetRepository, ReadError, Timestamp, Unavailable, Versioned,
+    AddError, Added, CatalogueVersion, IdempotencyDecision, IdempotencyRequest, NewPet, Pet, PetId,
+    PetPage, PetQuery, PetRepository, StoreError, Timestamp, Versioned,
 };
 
 use crate::{
-    MemoryStore,
-    state::{Attempt, State, next_id},
+    state::{State, record_key},
+    store::MemoryStore,
 };
 
 #[async_trait]
@@ -18,30 +18,30 @@ impl PetRepository for MemoryStore {
     async fn add(
         &self,
         pet: NewPet,
-        attempt: Option<IdempotencyAttempt>,
+        request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
         let mut state = self.state();
-        let Some(attempt) = attempt else { return Ok(Added::Now(insert(&mut state, pet)?)) };
-        let IdempotencyAttempt { idempotency, fingerprint, at, expired } = attempt;
-        let key = (idempotency.caller, idempotency.key);
-        if let Some(record) = state.attempts.get(&key).filter(|record| record.at > expired) {
-            if record.fingerprint != fingerprint {
-                return Err(AddError::IdempotencyKeyReused);
+        let Some(request) = request else { return Ok(Added::Created(state.insert(pet)?)) };
+        let key = record_key(&request.idempotency);
+        let stored = state.records.get(&key).map(|it| (it.fingerprint, it.pet, it.at));
+        match request.decide(stored) {
+            IdempotencyDecision::Create => {
+                let pet = state.insert(pet)?;
+                state.records.insert(key, request.into_record(pet.id));
+                Ok(Added::Created(pet))
             }
-            return Ok(Added::Before(record.pet.clone()));
+            IdempotencyDecision::Replay(id) => Ok(Added::Replayed(recorded(&state, id)?)),
+            IdempotencyDecision::Reused => Err(AddError::IdempotencyKeyReused),
         }
-        let pet = insert(&mut state, pet)?;
-        state.attempts.insert(key, Attempt { fingerprint, pet: pet.clone(), at });
-        Ok(Added::Now(pet))
     }
 
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, ReadError> {
+    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
         let state = self.state();
         let version = Some(state.version());
         Ok(state.pets.get(&id).map(|pet| Versioned { value: pet.clone(), version }))
     }
 
-    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, ReadError> {
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
         let state = self.state();
         Ok(Versioned { value: page(&state, &query), version: Some(state.version()) })
     }
@@ -50,22 +50,22 @@ impl PetRepository for MemoryStore {
         Some(self.state().version())
     }
 
-    async fn forget_attempts(&self, expired: Timestamp, at_most: u32) -> Result<u32, Unavailable> {
-        let mut forgotten = 0;
-        self.state().attempts.retain(|_, record| {
-            let keep = record.at > expired || forgotten == at_most;
-            forgotten += u32::from(!keep);
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
+        let mut purged = 0;
+        self.state().records.retain(|_, record| {
+            let keep = record.at > cutoff || purged == limit;
+            purged += u32::from(!keep);
             keep
         });
-        Ok(forgotten)
+        Ok(purged)
     }
 }
 
-pub(crate) fn insert(state: &mut State, pet: NewPet) -> Result<Pet, Unavailable> {
-    let highest = state.pets.last_key_value().map(|(id, _)| id.0);
-    let pet = pet.with_id(PetId(next_id(highest)?));
-    state.pets.insert(pet.id, pet.clone());
-    Ok(pet)
+/// The animal of a record. Every record has one, because no animal is ever removed.
+fn recorded(state: &State, id: PetId) -> Result<Pet, StoreError> {
+    let missing =
+        || StoreError::corrupt(format_args!("an idempotency record of animal {id}"), "it exists");
+    state.pets.get(&id).cloned().ok_or_else(missing)
 }
 
 fn page(state: &State, query: &PetQuery) -> PetPage {

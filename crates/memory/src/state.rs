@@ -1,39 +1,34 @@
 //! What the store holds.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     hash::{BuildHasher, RandomState},
 };
 
 use petstore_domain::{
-    ApiKey, CatalogueVersion, Fingerprint, IdempotencyKey, KeyDigest, Pet, PetId, Timestamp,
-    Unavailable,
+    ApiKey, CatalogueVersion, Idempotency, IdempotencyRecord, KeyState, NewPet, Pet, PetId,
+    StoreError, Timestamp,
 };
+
+/// Caller and key of an idempotency record, in the order of the port.
+pub(crate) type RecordKey = ([u8; 32], String);
 
 #[derive(Clone)]
 pub(crate) struct State {
     /// By identifier; the next one follows the highest, for none is ever removed.
     pub(crate) pets: BTreeMap<PetId, Pet>,
-    pub(crate) attempts: HashMap<(KeyDigest, IdempotencyKey), Attempt>,
+    pub(crate) records: BTreeMap<RecordKey, IdempotencyRecord>,
     /// Ascending by identifier; the next one follows the highest.
     pub(crate) keys: Vec<ApiKey>,
-    /// Random, so that a mark of this store is not one of another store or another run.
+    /// Random, so that a version of this store is not one of another store or another run.
     epoch: u64,
-}
-
-/// The record of an addition that had an idempotency key.
-#[derive(Clone, PartialEq)]
-pub(crate) struct Attempt {
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) pet: Pet,
-    pub(crate) at: Timestamp,
 }
 
 impl Default for State {
     fn default() -> Self {
         Self {
             pets: BTreeMap::new(),
-            attempts: HashMap::new(),
+            records: BTreeMap::new(),
             keys: Vec::new(),
             epoch: RandomState::new().hash_one(()),
         }
@@ -41,14 +36,33 @@ impl Default for State {
 }
 
 impl State {
-    /// Animals are only ever added, so their number marks the state.
+    /// Animals are only ever added, so their number tells one state from another.
     pub(crate) fn version(&self) -> CatalogueVersion {
         CatalogueVersion(u128::from(self.epoch) << 64 | self.pets.len() as u128)
     }
+
+    /// Adds an animal under the next identifier.
+    pub(crate) fn insert(&mut self, pet: NewPet) -> Result<Pet, StoreError> {
+        let highest = self.pets.last_key_value().map(|(id, _)| id.0);
+        let pet = pet.with_id(PetId(next_id(highest)?));
+        self.pets.insert(pet.id, pet.clone());
+        Ok(pet)
+    }
+
+    /// The keys that are live at `now`.
+    pub(crate) fn live_keys(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
+        self.keys.iter().filter(move |key| key.state(now) == KeyState::Live)
+    }
+}
+
+/// Where a record is kept.
+pub(crate) fn record_key(idempotency: &Idempotency) -> RecordKey {
+    let (caller, key) = idempotency.sort_key();
+    (*caller, key.to_owned())
 }
 
 /// The identifier that follows the highest: restored ones may leave gaps, even none behind them.
-pub(crate) fn next_id(highest: Option<i64>) -> Result<i64, Unavailable> {
+pub(crate) fn next_id(highest: Option<i64>) -> Result<i64, StoreError> {
     let next = highest.unwrap_or(0).max(0).checked_add(1);
-    next.ok_or_else(|| Unavailable::new("no identifier is left"))
+    next.ok_or_else(|| StoreError::unavailable("no identifier is left"))
 }

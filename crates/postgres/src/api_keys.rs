@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, NewApiKey, ReadError, RollKeyError,
-    Timestamp, Unavailable,
+    AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, NewApiKey, RollKeyError, StoreError,
+    Timestamp,
 };
 
 use crate::{PostgresStore, error::Failure, transaction::Transaction};
@@ -27,21 +27,25 @@ impl ApiKeyRepository for PostgresStore {
         self.pool.within(self.roll_key(key, retire_at, most)).await
     }
 
-    async fn revoke(&self, selector: KeySelector, at: Timestamp) -> Result<Vec<ApiKey>, ReadError> {
+    async fn revoke(
+        &self,
+        selector: KeySelector,
+        at: Timestamp,
+    ) -> Result<Vec<ApiKey>, StoreError> {
         self.pool.within(self.revoke_keys(&selector, at)).await
     }
 
-    async fn list(&self) -> Result<Vec<ApiKey>, ReadError> {
+    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
         let list = async { Ok(rows::keys(&self.pool.read(rows::ALL, &[]).await?)?) };
         self.pool.within(list).await
     }
 
-    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, ReadError> {
+    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
         let live = async { Ok(rows::keys(&self.pool.read(rows::LIVE, &[&now.0]).await?)?) };
         self.pool.within(live).await
     }
 
-    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), Unavailable> {
+    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         // The last of each key, in one order on all instances.
         let mut last: BTreeMap<i64, i64> = BTreeMap::new();
         for (KeyId(id), Timestamp(at)) in uses {
@@ -111,7 +115,7 @@ impl PostgresStore {
         &self,
         selector: &KeySelector,
         at: Timestamp,
-    ) -> Result<Vec<ApiKey>, Failure<ReadError>> {
+    ) -> Result<Vec<ApiKey>, Failure<StoreError>> {
         let transaction = self.change_keys().await?;
         let found = match selector {
             KeySelector::Id(id) => transaction.rows(rows::NOT_REVOKED_BY_ID, &[&id.0]).await?,

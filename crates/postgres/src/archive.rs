@@ -4,7 +4,7 @@ mod restore;
 mod snapshot;
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Restore, Snapshot, Unavailable};
+use petstore_domain::{Archive, Restore, Snapshot, StoreError};
 
 use self::{restore::Restoring, snapshot::View};
 use crate::{
@@ -15,11 +15,11 @@ use crate::{
 
 #[async_trait]
 impl Archive for PostgresStore {
-    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, Unavailable> {
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
         Ok(Box::new(View::open(self.begin(READING).await?).await?))
     }
 
-    async fn restore(&self) -> Result<Box<dyn Restore>, Unavailable> {
+    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
         let connection = self.begin(WRITING).await?;
         Ok(Box::new(Restoring::new(connection, self.board.clone())))
     }

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, sync::Arc, time::Duration};
 
-use petstore_domain::{Corruption, Unavailable};
+use petstore_domain::{Corruption, StoreError};
 use tokio_postgres::error::SqlState;
 
 use crate::{connector::ConnectError, writer::QUEUE};
@@ -28,9 +28,9 @@ impl<E> From<tokio_postgres::Error> for Failure<E> {
     }
 }
 
-impl<E: From<Corruption>> From<Corruption> for Failure<E> {
+impl<E: From<StoreError>> From<Corruption> for Failure<E> {
     fn from(corruption: Corruption) -> Self {
-        Self::Answer(corruption.into())
+        Self::Answer(StoreError::from(corruption).into())
     }
 }
 
@@ -38,16 +38,16 @@ impl<E> Failure<E> {
     /// The error that the caller gets.
     pub(crate) fn into_error(self) -> E
     where
-        E: From<Unavailable>,
+        E: From<StoreError>,
     {
         match self {
-            Self::Store(failure) => Unavailable::from(failure).into(),
+            Self::Store(failure) => StoreError::from(failure).into(),
             Self::Answer(error) => error,
         }
     }
 }
 
-/// Why the store cannot answer. Becomes the cause of an [`Unavailable`].
+/// Why the store cannot answer. Becomes the cause of an [`StoreError`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum StoreFailure {
     /// All connections are in use.
@@ -85,9 +85,9 @@ impl From<tokio_postgres::Error> for StoreFailure {
     }
 }
 
-impl From<StoreFailure> for Unavailable {
+impl From<StoreFailure> for StoreError {
     fn from(failure: StoreFailure) -> Self {
-        Self::new(failure)
+        Self::unavailable(failure)
     }
 }
 

@@ -17,7 +17,7 @@
 //! - Whoever changes animals past petstore must renew `catalogue` in the same transaction: there
 //!   are no triggers. Otherwise `ETag`s stay as they were.
 //! - When the connection breaks while a commit is under way, an addition without an idempotency key
-//!   is answered by [`Unavailable`](petstore_domain::Unavailable), and may have happened. One with a
+//!   is answered by [`StoreError`](petstore_domain::StoreError), and may have happened. One with a
 //!   key is tried again.
 //! - Tried on PostgreSQL 15. The SQL is that of PostgreSQL 12 and newer.
 //!

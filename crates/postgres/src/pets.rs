@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, IdempotencyAttempt, NewPet, Pet, PetId, PetPage, PetQuery,
-    PetRepository, ReadError, Timestamp, Unavailable, Versioned,
+    AddError, Added, CatalogueVersion, IdempotencyRequest, NewPet, Pet, PetId, PetPage, PetQuery,
+    PetRepository, StoreError, Timestamp, Versioned,
 };
 
 use crate::{PostgresStore, error::Failure, version::Seen};
@@ -18,16 +18,16 @@ impl PetRepository for PostgresStore {
     async fn add(
         &self,
         pet: NewPet,
-        attempt: Option<IdempotencyAttempt>,
+        attempt: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
         self.writer.add(pet, attempt).await
     }
 
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, ReadError> {
+    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
         self.pool.within(self.find_one(id)).await
     }
 
-    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, ReadError> {
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
         self.pool.within(self.page(&query)).await
     }
 
@@ -35,7 +35,7 @@ impl PetRepository for PostgresStore {
         self.board.mark()
     }
 
-    async fn forget_attempts(&self, expired: Timestamp, at_most: u32) -> Result<u32, Unavailable> {
+    async fn purge_expired(&self, expired: Timestamp, at_most: u32) -> Result<u32, StoreError> {
         let forget = async {
             let values = (expired.0, i64::from(at_most));
             let forgotten = self.pool.change(attempts::FORGET, &[&values.0, &values.1]).await?;
@@ -46,7 +46,7 @@ impl PetRepository for PostgresStore {
 }
 
 impl PostgresStore {
-    async fn find_one(&self, id: PetId) -> Result<Option<Versioned<Pet>>, Failure<ReadError>> {
+    async fn find_one(&self, id: PetId) -> Result<Option<Versioned<Pet>>, Failure<StoreError>> {
         let began = Instant::now();
         let rows = self.pool.read(rows::FIND, &[&id.0]).await?;
         let seen = Seen::of(rows.first())?;
@@ -55,7 +55,7 @@ impl PostgresStore {
         Ok(pet.map(|value| Versioned { value, version: Some(seen.mark) }))
     }
 
-    async fn page(&self, query: &PetQuery) -> Result<Versioned<PetPage>, Failure<ReadError>> {
+    async fn page(&self, query: &PetQuery) -> Result<Versioned<PetPage>, Failure<StoreError>> {
         let began = Instant::now();
         let after = query.after.map_or(i64::MIN, |id| id.0);
         let limit = usize::from(query.limit.get());

@@ -14,7 +14,7 @@ use std::{
     },
 };
 
-use petstore_domain::Unavailable;
+use petstore_domain::StoreError;
 use tokio::{sync::Semaphore, time};
 use tokio_postgres::Row;
 
@@ -51,7 +51,7 @@ impl Pool {
     }
 
     /// Runs a call within its deadline.
-    pub(crate) async fn within<T, E: From<Unavailable>>(
+    pub(crate) async fn within<T, E: From<StoreError>>(
         &self,
         call: impl Future<Output = Result<T, Failure<E>>>,
     ) -> Result<T, E> {

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{AddError, Added, IdempotencyAttempt, NewPet, Unavailable};
+use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, StoreError};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -47,7 +47,7 @@ impl Writer {
     pub(crate) async fn add(
         &self,
         pet: NewPet,
-        attempt: Option<IdempotencyAttempt>,
+        attempt: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
         let (caller, answer) = oneshot::channel();
         let deadline = Instant::now() + self.patience;
@@ -79,7 +79,7 @@ impl Writer {
 }
 
 fn failed(failure: StoreFailure) -> AddError {
-    Unavailable::from(failure).into()
+    StoreError::from(failure).into()
 }
 
 impl fmt::Debug for Writer {

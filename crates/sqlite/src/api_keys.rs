@@ -4,8 +4,8 @@ pub(crate) mod rows;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeyRepository, KeyDigest, KeyId, KeySelector, NewApiKey, ReadError,
-    RollKeyError, Timestamp, Unavailable,
+    AddKeyError, ApiKey, ApiKeyRepository, KeyDigest, KeyId, KeySelector, NewApiKey, RollKeyError,
+    StoreError, Timestamp,
 };
 use rusqlite::Connection;
 
@@ -26,19 +26,23 @@ impl ApiKeyRepository for SqliteStore {
         self.writer.write(move |connection| roll(connection, key, retire_at, most)).await
     }
 
-    async fn revoke(&self, selector: KeySelector, at: Timestamp) -> Result<Vec<ApiKey>, ReadError> {
+    async fn revoke(
+        &self,
+        selector: KeySelector,
+        at: Timestamp,
+    ) -> Result<Vec<ApiKey>, StoreError> {
         self.writer.write(move |connection| revoke(connection, &selector, at)).await
     }
 
-    async fn list(&self) -> Result<Vec<ApiKey>, ReadError> {
+    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
         self.readers.read(rows::all)
     }
 
-    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, ReadError> {
+    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
         self.readers.read(|connection| rows::live(connection, now))
     }
 
-    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), Unavailable> {
+    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         self.writer.write(move |connection| Ok(rows::note_use(connection, &uses)?)).await
     }
 }
@@ -73,12 +77,12 @@ fn roll(
 
 /// A digest belongs to one key. No caller makes the same key twice, so this has no error of its
 /// own; but it must not roll back the writes of others, as the constraint of the schema would.
-fn refuse_known_digest<E: From<Unavailable>>(
+fn refuse_known_digest<E: From<StoreError>>(
     connection: &Connection,
     digest: &KeyDigest,
 ) -> Result<(), Failure<E>> {
     if rows::digest_exists(connection, digest)? {
-        let refusal = Unavailable::new("an API key with this digest is already stored");
+        let refusal = StoreError::unavailable("an API key with this digest is already stored");
         return Err(Failure::Answer(refusal.into()));
     }
     Ok(())
@@ -88,7 +92,7 @@ fn revoke(
     connection: &Connection,
     selector: &KeySelector,
     at: Timestamp,
-) -> Result<Vec<ApiKey>, Failure<ReadError>> {
+) -> Result<Vec<ApiKey>, Failure<StoreError>> {
     // All are read before the first is written: a corrupt row is an answer, and it changes nothing.
     let mut keys = rows::not_revoked(connection, selector)?;
     for key in &mut keys {

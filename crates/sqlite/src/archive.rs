@@ -8,7 +8,7 @@
 //!
 //! A restore holds SQLite's one write lock from its first moment until it is committed or dropped.
 //! Meanwhile, the creates of a running service wait, and fail as
-//! [`Unavailable`] after three seconds: who copies into a store that is in use takes a new restore
+//! [`StoreError`] after three seconds: who copies into a store that is in use takes a new restore
 //! for every batch.
 
 mod restore;
@@ -20,7 +20,7 @@ mod tests;
 use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, ReadError, Restore, Snapshot, Unavailable};
+use petstore_domain::{Archive, Restore, Snapshot, StoreError};
 use rusqlite::Connection;
 
 use self::{restore::Transaction, snapshot::View};
@@ -34,16 +34,16 @@ const RESTORE_CACHE: i64 = -64 * 1024;
 
 #[async_trait]
 impl Archive for SqliteStore {
-    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, Unavailable> {
-        let view = self.reader().and_then(View::begin).map_err(Unavailable::new)?;
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        let view = self.reader().and_then(View::begin).map_err(StoreError::unavailable)?;
         Ok(Box::new(view))
     }
 
-    async fn restore(&self) -> Result<Box<dyn Restore>, Unavailable> {
+    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
         let transaction = self
             .restorer()
             .and_then(|connection| Transaction::begin(connection, Arc::clone(&self.board)))
-            .map_err(Unavailable::new)?;
+            .map_err(StoreError::unavailable)?;
         Ok(Box::new(transaction))
     }
 }
@@ -88,9 +88,9 @@ enum Broken {
 }
 
 /// What SQLite's failure is to a reader.
-fn answered<T>(result: Result<T, Failure<ReadError>>) -> Result<T, ReadError> {
+fn answered<T>(result: Result<T, Failure<StoreError>>) -> Result<T, StoreError> {
     result.map_err(|failure| match failure {
         Failure::Answer(error) => error,
-        Failure::Sqlite(error) => Unavailable::new(error).into(),
+        Failure::Sqlite(error) => StoreError::unavailable(error).into(),
     })
 }

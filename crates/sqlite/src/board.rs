@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{CatalogueVersion, ReadError};
+use petstore_domain::{CatalogueVersion, StoreError};
 use rusqlite::Connection;
 
 use crate::version::{self, Change};
@@ -82,7 +82,7 @@ impl Board {
     fn look(&self, eye: &Connection) {
         self.looked_at.store(self.now(), Ordering::Relaxed);
         // Reads fail for the same cause, and they are who reports it.
-        let seen = version::current::<ReadError>(eye).ok();
+        let seen = version::current::<StoreError>(eye).ok();
         if self.shown() != seen {
             self.show(seen);
         }

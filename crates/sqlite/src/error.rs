@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use petstore_domain::{Corruption, Unavailable};
+use petstore_domain::{Corruption, StoreError};
 
 use crate::writer::QUEUE;
 
@@ -22,9 +22,9 @@ impl<E> From<rusqlite::Error> for Failure<E> {
     }
 }
 
-impl<E: From<Corruption>> From<Corruption> for Failure<E> {
+impl<E: From<StoreError>> From<Corruption> for Failure<E> {
     fn from(corruption: Corruption) -> Self {
-        Self::Answer(corruption.into())
+        Self::Answer(StoreError::from(corruption).into())
     }
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn corruption(what: impl fmt::Display, rule: impl fmt::Display) -> Co
     Corruption { what: what.to_string(), rule: rule.to_string() }
 }
 
-/// Why a write was not done. Becomes the cause of an [`Unavailable`].
+/// Why a write was not done. Becomes the cause of an [`StoreError`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum WriteFailure {
     /// More writes wait than the disk can take.
@@ -50,8 +50,8 @@ pub(crate) enum WriteFailure {
     RolledBack(#[source] Arc<rusqlite::Error>),
 }
 
-impl From<WriteFailure> for Unavailable {
+impl From<WriteFailure> for StoreError {
     fn from(failure: WriteFailure) -> Self {
-        Self::new(failure)
+        Self::unavailable(failure)
     }
 }

@@ -14,7 +14,7 @@
 //! - One machine: SQLite's write-ahead log needs memory that all processes share, so the file must
 //!   be on a local disk. Several processes on that machine may use one store.
 //! - One writer at a time: a process that holds the write lock for seconds makes others answer
-//!   [`Unavailable`](petstore_domain::Unavailable).
+//!   [`StoreError`](petstore_domain::StoreError).
 //! - Unix: the file is created for its owner alone (mode 0600).
 //! - A copy of a *running* store must be made through SQLite (`VACUUM INTO`, backup), never by
 //!   copying the file: the newest transactions are in the `-wal` file beside it.

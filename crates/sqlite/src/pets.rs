@@ -6,8 +6,8 @@ pub(crate) mod rows;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, IdempotencyAttempt, NewPet, Pet, PetId, PetPage, PetQuery,
-    PetRepository, ReadError, Timestamp, Unavailable, Versioned,
+    AddError, Added, CatalogueVersion, IdempotencyRequest, NewPet, Pet, PetId, PetPage, PetQuery,
+    PetRepository, StoreError, Timestamp, Versioned,
 };
 use rusqlite::Connection;
 
@@ -22,16 +22,16 @@ impl PetRepository for SqliteStore {
     async fn add(
         &self,
         pet: NewPet,
-        attempt: Option<IdempotencyAttempt>,
+        attempt: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
         self.writer.write(move |session| add(session, pet, attempt.as_ref())).await
     }
 
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, ReadError> {
+    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
         self.readers.read(|connection| rows::find(connection, id))
     }
 
-    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, ReadError> {
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
         self.readers.read(|connection| rows::page(connection, &query))
     }
 
@@ -39,7 +39,7 @@ impl PetRepository for SqliteStore {
         self.board.mark()
     }
 
-    async fn forget_attempts(&self, expired: Timestamp, at_most: u32) -> Result<u32, Unavailable> {
+    async fn purge_expired(&self, expired: Timestamp, at_most: u32) -> Result<u32, StoreError> {
         self.writer
             .write(move |connection| Ok(attempts::forget(connection, expired, at_most)?))
             .await
@@ -49,9 +49,9 @@ impl PetRepository for SqliteStore {
 fn add(
     session: &Session<'_>,
     pet: NewPet,
-    attempt: Option<&IdempotencyAttempt>,
+    attempt: Option<&IdempotencyRequest>,
 ) -> Result<Added, Failure<AddError>> {
-    let Some(attempt) = attempt else { return Ok(Added::Now(rows::insert(session, pet)?)) };
+    let Some(attempt) = attempt else { return Ok(Added::Created(rows::insert(session, pet)?)) };
     if let Some(record) = attempts::find(session, attempt)? {
         if record.fingerprint != attempt.fingerprint.0 {
             return Err(Failure::Answer(AddError::IdempotencyKeyReused));
@@ -60,11 +60,11 @@ fn add(
     }
     let pet = rows::insert(session, pet)?;
     attempts::record(session, attempt, pet.id)?;
-    Ok(Added::Now(pet))
+    Ok(Added::Created(pet))
 }
 
 fn before(connection: &Connection, id: PetId) -> Result<Added, Failure<AddError>> {
     let pet = rows::find(connection, id)?;
     let missing = || corruption(format!("an idempotency record of animal {id}"), "it exists");
-    Ok(Added::Before(pet.ok_or_else(missing)?.value))
+    Ok(Added::Replayed(pet.ok_or_else(missing)?.value))
 }

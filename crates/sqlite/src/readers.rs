@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::Unavailable;
+use petstore_domain::StoreError;
 use rusqlite::Connection;
 
 use crate::{
@@ -50,11 +50,11 @@ impl Readers {
 
     /// Runs `read`. A connection on which SQLite failed is closed, whatever the cause: opening
     /// another one is cheap, and then nothing of the failure can linger.
-    pub(crate) fn read<T, E: From<Unavailable>>(
+    pub(crate) fn read<T, E: From<StoreError>>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Failure<E>>,
     ) -> Result<T, E> {
-        let unavailable = |error: rusqlite::Error| E::from(Unavailable::new(error));
+        let unavailable = |error: rusqlite::Error| E::from(StoreError::unavailable(error));
         self.standing.want();
         let idle = self.idle().pop();
         let connection = idle.map_or_else(|| self.open(), Ok).map_err(unavailable)?;

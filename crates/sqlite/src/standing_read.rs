@@ -24,7 +24,7 @@ use std::{
 };
 
 #[cfg(test)]
-use petstore_domain::{CatalogueVersion, ReadError};
+use petstore_domain::{CatalogueVersion, StoreError};
 use rusqlite::{Connection, Row};
 
 use crate::version;
@@ -138,7 +138,7 @@ impl Stand {
     pub(crate) fn state(&self) -> Option<CatalogueVersion> {
         let read = self.read();
         let connection = read.connection.as_ref().filter(|it| !it.is_autocommit())?;
-        version::current::<ReadError>(connection).ok()
+        version::current::<StoreError>(connection).ok()
     }
 
     fn read(&self) -> MutexGuard<'_, Read> {

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{Added, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, Unavailable};
+use petstore_domain::{Added, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, StoreError};
 use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -61,8 +61,8 @@ fn rex() -> NewPet {
 
 async fn add(store: &SqliteStore) -> Pet {
     match PetRepository::add(store, rex(), None).await.unwrap() {
-        Added::Now(pet) => pet,
-        Added::Before(pet) => panic!("{pet:?} was there before"),
+        Added::Created(pet) => pet,
+        Added::Replayed(pet) => panic!("{pet:?} was there before"),
     }
 }
 
@@ -78,7 +78,7 @@ async fn hold(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
             let _ = until.recv();
             Ok(())
         };
-        store.writer.write::<(), Unavailable>(work).await
+        store.writer.write::<(), StoreError>(work).await
     });
     begun.await.unwrap();
     release

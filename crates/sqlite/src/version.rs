@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use petstore_domain::{CatalogueVersion, Corruption};
+use petstore_domain::{CatalogueVersion, Corruption, StoreError};
 use rusqlite::{Connection, Row, config::DbConfig, hooks::Action};
 
 use crate::error::{Failure, corruption};
@@ -17,7 +17,7 @@ pub(crate) const SELECT_NEXT: &str = "SELECT version, randomblob(16) FROM catalo
 pub(crate) const RENEW: &str = "UPDATE catalogue SET version = ?1 WHERE only = 1";
 
 /// The mark now.
-pub(crate) fn current<E: From<Corruption>>(
+pub(crate) fn current<E: From<StoreError>>(
     connection: &Connection,
 ) -> Result<CatalogueVersion, Failure<E>> {
     in_snapshot(connection, Ok)
@@ -27,7 +27,7 @@ pub(crate) fn current<E: From<Corruption>>(
 ///
 /// SQLite ends a read transaction when the last statement of the connection that has begun ends.
 /// `rows` has not ended while `read` runs, so both see the same snapshot, and no `BEGIN` is needed.
-pub(crate) fn in_snapshot<T, E: From<Corruption>>(
+pub(crate) fn in_snapshot<T, E: From<StoreError>>(
     connection: &Connection,
     read: impl FnOnce(CatalogueVersion) -> Result<T, Failure<E>>,
 ) -> Result<T, Failure<E>> {

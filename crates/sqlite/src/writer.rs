@@ -12,7 +12,7 @@ use std::{
     time::Instant,
 };
 
-use petstore_domain::Unavailable;
+use petstore_domain::StoreError;
 use rusqlite::Connection;
 use tokio::{
     runtime::Handle,
@@ -76,7 +76,7 @@ impl Writer {
     ) -> Result<T, E>
     where
         T: Send + 'static,
-        E: From<Unavailable> + Send + 'static,
+        E: From<StoreError> + Send + 'static,
     {
         let (caller, answer) = oneshot::channel();
         self.queue.try_send(Box::new(Task::new(work, caller))).map_err(
@@ -90,8 +90,8 @@ impl Writer {
     }
 }
 
-fn failed<E: From<Unavailable>>(failure: WriteFailure) -> E {
-    Unavailable::from(failure).into()
+fn failed<E: From<StoreError>>(failure: WriteFailure) -> E {
+    StoreError::from(failure).into()
 }
 
 /// The life of the thread. It never ends because something failed.

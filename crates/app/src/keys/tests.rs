@@ -13,7 +13,7 @@ const NOW: Timestamp = Timestamp(1_795_132_800_000);
 const A_DAY: Duration = Duration::from_hours(24);
 
 fn admin() -> (KeyAdmin, Arc<ManualClock>) {
-    let clock = Arc::new(ManualClock::at(NOW));
+    let clock = Arc::new(ManualClock::new(NOW));
     (KeyAdmin::new(Arc::new(MemoryStore::new()), clock.clone()), clock)
 }
 
@@ -43,9 +43,9 @@ async fn a_new_key_is_alone_on_stdout() {
         "The key 'web' is shown this once. It is good until 2026-11-21T00:00:00Z.\n"
     );
     let secret = out.answers.strip_suffix('\n').unwrap();
-    assert!(ApiKeySecret::presented(secret).is_well_formed());
+    assert!(ApiKeySecret::new(secret).is_well_formed());
     let (keys, _) = admin.list().await.unwrap();
-    assert_eq!(keys[0].digest, ApiKeySecret::presented(secret).digest());
+    assert_eq!(keys[0].digest, ApiKeySecret::new(secret).digest());
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
         "The new key 'web' is shown this once. \
          The old one is good until 2026-11-21T00:00:00Z at the latest.\n"
     );
-    assert!(ApiKeySecret::presented(out.answers.trim_end()).is_well_formed());
+    assert!(ApiKeySecret::new(out.answers.trim_end()).is_well_formed());
     assert_eq!(states(&admin).await, [KeyState::Live, KeyState::Live]);
     clock.advance(A_DAY);
     assert_eq!(states(&admin).await, [KeyState::Expired, KeyState::Live]);

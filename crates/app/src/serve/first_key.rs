@@ -76,7 +76,7 @@ mod tests {
     const ADDRESS: &str = "0.0.0.0:4321";
 
     fn admin() -> KeyAdmin {
-        KeyAdmin::new(Arc::new(MemoryStore::new()), Arc::new(ManualClock::at(Timestamp(0))))
+        KeyAdmin::new(Arc::new(MemoryStore::new()), Arc::new(ManualClock::new(Timestamp(0))))
     }
 
     async fn first(admin: &KeyAdmin, out: &mut Recorded) -> Result<(), Failure> {
@@ -96,7 +96,7 @@ mod tests {
         let (keys, now) = admin.list().await.unwrap();
         assert_eq!(keys.len(), 1);
         assert_eq!(keys[0].name.as_str(), "default");
-        assert_eq!(keys[0].digest, ApiKeySecret::presented(secret).digest());
+        assert_eq!(keys[0].digest, ApiKeySecret::new(secret).digest());
         assert_eq!(keys[0].state(now), KeyState::Live);
 
         first(&admin, &mut out).await.unwrap();
@@ -132,7 +132,7 @@ mod tests {
         let mut keys = MockApiKeyRepository::new();
         keys.expect_list().returning(|| Ok(vec![]));
         keys.expect_add().once().returning(|_, _| Err(AddKeyError::NameTaken));
-        let admin = KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::at(Timestamp(0))));
+        let admin = KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(Timestamp(0))));
         let mut out = Recorded::default();
         first(&admin, &mut out).await.unwrap();
         assert!(!out.answers.contains("pst_"), "{}", out.answers);

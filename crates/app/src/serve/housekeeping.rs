@@ -78,7 +78,7 @@ async fn write_back(keys: &KeyRing) {
 
 async fn forget(catalogue: &Catalogue) {
     for _ in 0..BATCHES {
-        match catalogue.forget_expired_attempts().await {
+        match catalogue.purge_expired_records().await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
@@ -101,7 +101,7 @@ mod tests {
 
     use petstore_domain::{
         ApiKeySecret, Authenticator as _, Catalogue, KeyId, KeyName, KeyRing, ManualClock,
-        MockApiKeyRepository, MockPetRepository, NewApiKey, Timestamp, Unavailable,
+        MockApiKeyRepository, MockPetRepository, NewApiKey, StoreError, Timestamp,
     };
     use tokio::time;
 
@@ -132,14 +132,14 @@ mod tests {
         });
         keys.expect_note_use().returning(move |_| {
             note.fetch_add(1, Ordering::Relaxed);
-            if fails { Err(Unavailable::new("gone")) } else { Ok(()) }
+            if fails { Err(StoreError::unavailable("gone")) } else { Ok(()) }
         });
         let mut pets = MockPetRepository::new();
-        pets.expect_forget_attempts().returning(move |_, most| {
+        pets.expect_purge_expired().returning(move |_, most| {
             forget.fetch_add(1, Ordering::Relaxed);
-            if fails { Err(Unavailable::new("gone")) } else { Ok(most) }
+            if fails { Err(StoreError::unavailable("gone")) } else { Ok(most) }
         });
-        let clock = Arc::new(ManualClock::at(Timestamp(0)));
+        let clock = Arc::new(ManualClock::new(Timestamp(0)));
         let ring = Arc::new(KeyRing::new(Arc::new(keys), clock.clone(), None));
         let catalogue = Arc::new(Catalogue::new(Arc::new(pets), clock));
         let keeping = Housekeeping::start(ring.clone(), catalogue);

@@ -59,10 +59,10 @@ fn keys(ground: &Ground) -> Vec<Step> {
         step(name, move || now(key_ring.authenticate(black_box(&secret))).is_ok())
     };
     vec![
-        check("key/of the configuration", ApiKeySecret::presented(SERVICE_KEY)),
+        check("key/of the configuration", ApiKeySecret::new(SERVICE_KEY)),
         check("key/of the store", key(1)),
         check("key/unknown", key(2)),
-        check("key/malformed", ApiKeySecret::presented("not-a-key-of-petstore")),
+        check("key/malformed", ApiKeySecret::new("not-a-key-of-petstore")),
     ]
 }
 

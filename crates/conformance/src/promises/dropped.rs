@@ -34,7 +34,7 @@ pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(
     for round in 0..ROUNDS {
         let pet = samples::numbered(usize::try_from(round)?);
         let again = attempt(&format!("key-{round}"), &pet, 1);
-        let (Added::Now(added) | Added::Before(added)) =
+        let (Added::Created(added) | Added::Replayed(added)) =
             store.pets.add(pet.clone(), Some(again)).await?;
         same("the repeat of a dropped addition", &added, &pet.with_id(added.id))?;
         due.push(added);

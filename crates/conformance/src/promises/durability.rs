@@ -60,7 +60,7 @@ pub(super) async fn reopening_keeps_every_record(harness: &dyn Harness) -> Check
         let attempt = attempt(&format!("key-{number}"), &rex(), number);
         due.push(now(fresh.store.pets.add(rex(), Some(attempt)).await?)?);
     }
-    same("forgotten", &fresh.store.pets.forget_attempts(at(4), MANY).await?, &5)?;
+    same("forgotten", &fresh.store.pets.purge_expired(at(4), MANY).await?, &5)?;
     let fresh = fresh.reopened().await?;
     for (number, pet) in due.iter().enumerate().skip(5) {
         let again = attempt(&format!("key-{number}"), &rex(), 10);

@@ -16,7 +16,7 @@ pub(super) async fn a_record_counts_until_exactly_its_expiry(harness: &dyn Harne
     {
         now(store.pets.add(rex(), Some(attempt(key, &rex(), 0))).await?)?;
         let again = store.pets.add(rex(), Some(attempt(key, &rex(), age))).await?;
-        let repeat = matches!(again, Added::Before(_));
+        let repeat = matches!(again, Added::Replayed(_));
         same(format!("whether a record of {age} ms counts for {LIFETIME} ms"), &repeat, &counts)?;
     }
     Ok(())
@@ -38,7 +38,7 @@ async fn counting(store: &Store, count: i64) -> Result<Vec<i64>, Broken> {
     let mut counting = Vec::new();
     for number in 0..count {
         let again = attempt(&format!("key-{number}"), &rex(), 1000);
-        if matches!(store.pets.add(rex(), Some(again)).await?, Added::Before(_)) {
+        if matches!(store.pets.add(rex(), Some(again)).await?, Added::Replayed(_)) {
             counting.push(number);
         }
     }
@@ -52,7 +52,7 @@ pub(super) async fn forgetting_keeps_to_its_bound_and_its_moment(harness: &dyn H
         now(store.pets.add(rex(), Some(attempt)).await?)?;
     }
     let forget = async |expired: Timestamp, at_most: u32, due: u32| {
-        let forgotten = store.pets.forget_attempts(expired, at_most).await?;
+        let forgotten = store.pets.purge_expired(expired, at_most).await?;
         same(format!("forgotten of {at_most} up to {expired:?}"), &forgotten, &due)
     };
     forget(at(-1), 100, 0).await?;

@@ -81,8 +81,8 @@ async fn one_of_64(stores: &[Store]) -> Checked {
     let mut new = 0;
     for added in at_once(stores, vec![rex(); 64]).await? {
         let added = added?;
-        new += u32::from(matches!(added, Added::Now(_)));
-        let (Added::Now(pet) | Added::Before(pet)) = added;
+        new += u32::from(matches!(added, Added::Created(_)));
+        let (Added::Created(pet) | Added::Replayed(pet)) = added;
         given.push(pet);
     }
     let there = all(&stores[0]).await?;
@@ -106,7 +106,7 @@ pub(super) async fn of_different_animals_under_one_key_one_is_added(
 ) -> Checked {
     let fresh = Fresh::of(harness).await?;
     let ends = at_once(slice::from_ref(&fresh.store), samples::numbers(16).collect()).await?;
-    let added = ends.iter().filter(|end| matches!(end, Ok(Added::Now(_)))).count();
+    let added = ends.iter().filter(|end| matches!(end, Ok(Added::Created(_)))).count();
     let refused =
         ends.iter().filter(|end| matches!(end, Err(AddError::IdempotencyKeyReused))).count();
     same("added and refused", &(added, refused), &(1, 15))?;

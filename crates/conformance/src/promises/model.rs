@@ -1,7 +1,7 @@
 //! The store and the model, driven by the same random commands.
 
 use petstore_domain::{
-    AddError, AddKeyError, Added, IdempotencyAttempt, KeySelector, NewPet, RollKeyError,
+    AddError, AddKeyError, Added, IdempotencyRequest, KeySelector, NewPet, RollKeyError,
 };
 
 use crate::{
@@ -59,7 +59,7 @@ impl Run {
             }
             Command::Forget { age } => {
                 let expired = at(self.now - LIFETIME + age);
-                let forgotten = self.store.pets.forget_attempts(expired, MANY).await?;
+                let forgotten = self.store.pets.purge_expired(expired, MANY).await?;
                 same("forgotten", &forgotten, &self.pets.forget(expired))
             }
             Command::AddKey { seed, name, lifetime, most } => {
@@ -78,22 +78,22 @@ impl Run {
     }
 
     async fn add(&mut self, pet: NewPet, key: Option<(u8, &str)>) -> Checked {
-        let attempt = key.map(|(caller, key)| IdempotencyAttempt {
-            expired: at(self.now - LIFETIME),
+        let attempt = key.map(|(caller, key)| IdempotencyRequest {
+            cutoff: at(self.now - LIFETIME),
             ..samples::attempt_by(caller, key, &pet, self.now)
         });
         let due = self.pets.due(attempt.as_ref());
         match self.store.pets.add(pet.clone(), attempt.clone()).await {
-            Ok(Added::Now(added)) => {
+            Ok(Added::Created(added)) => {
                 same("added now", &Due::Now, &due)?;
                 same("the animal", &added, &pet.with_id(added.id))?;
                 ensure!(Some(added.id) > self.pets.highest(), "{} is not above all", added.id);
                 self.pets.add(added, attempt);
                 Ok(())
             }
-            Ok(Added::Before(found)) => same("a repeat", &Due::Before(found), &due),
+            Ok(Added::Replayed(found)) => same("a repeat", &Due::Before(found), &due),
             Err(AddError::IdempotencyKeyReused) => same("refused", &Due::Reused, &due),
-            Err(error @ (AddError::Unavailable(_) | AddError::Corrupt(_))) => Err(error.into()),
+            Err(error @ AddError::Store(_)) => Err(error.into()),
         }
     }
 
@@ -123,9 +123,7 @@ impl Run {
             }
             Err(AddKeyError::NameTaken) => same("whether the name is taken", &true, &taken),
             Err(AddKeyError::TooManyKeys(_)) => same("whether there are too many", &true, &full),
-            Err(error @ (AddKeyError::Unavailable(_) | AddKeyError::Corrupt(_))) => {
-                Err(error.into())
-            }
+            Err(error @ AddKeyError::Store(_)) => Err(error.into()),
         }
     }
 
@@ -143,9 +141,7 @@ impl Run {
             }
             Err(RollKeyError::NoSuchKey) => same("whether the name is live", &false, &there),
             Err(RollKeyError::TooManyKeys(_)) => same("whether there are too many", &true, &full),
-            Err(error @ (RollKeyError::Unavailable(_) | RollKeyError::Corrupt(_))) => {
-                Err(error.into())
-            }
+            Err(error @ RollKeyError::Store(_)) => Err(error.into()),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use petstore_domain::{
-    AddError, AddKeyError, Added, KeyId, PetPage, ReadError, RollKeyError, Unavailable, Versioned,
+    AddError, AddKeyError, Added, KeyId, PetPage, RollKeyError, StoreError, Versioned,
 };
 use tokio::time::{sleep, timeout};
 
@@ -29,24 +29,24 @@ trait IsUnavailable {
     fn is_unavailable(&self) -> bool;
 }
 
+impl IsUnavailable for StoreError {
+    fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Unavailable(_))
+    }
+}
+
 macro_rules! is_unavailable {
     ($($error:ident),*) => {$(
         impl IsUnavailable for $error {
             fn is_unavailable(&self) -> bool {
-                matches!(self, Self::Unavailable(_))
+                matches!(self, Self::Store(error) if error.is_unavailable())
             }
         }
     )*};
 }
-is_unavailable!(AddError, AddKeyError, ReadError, RollKeyError);
+is_unavailable!(AddError, AddKeyError, RollKeyError);
 
-impl IsUnavailable for Unavailable {
-    fn is_unavailable(&self) -> bool {
-        true
-    }
-}
-
-/// Ends the promise unless the write ends as [`Unavailable`] in time.
+/// Ends the promise unless the write ends as [`StoreError`] in time.
 async fn refused<T: std::fmt::Debug, E: IsUnavailable + std::fmt::Debug>(
     what: &str,
     patience: Duration,
@@ -65,7 +65,7 @@ async fn writes_are_refused(store: &Store, used: KeyId, patience: Duration) -> C
     let ends = tokio::join!(
         refused("adding", patience, pets.add(rex(), None)),
         refused("adding once", patience, pets.add(rex(), Some(attempt("k", &rex(), 0)))),
-        refused("forgetting", patience, pets.forget_attempts(at(1 << 40), 1)),
+        refused("forgetting", patience, pets.purge_expired(at(1 << 40), 1)),
         refused("adding a key", patience, keys.add(key(2, "b", 0, None), MANY)),
         refused("rolling a key", patience, keys.roll(key(3, "a", 0, None), at(1), MANY)),
         refused("revoking a key", patience, keys.revoke(by_name("a"), at(0))),
@@ -79,9 +79,9 @@ async fn reads_are_right_or_refused(store: &Store, due: &PetPage, patience: Dura
     let reading = store.pets.list(query(20, None, None));
     let end = timeout(patience, reading).await;
     match end.map_err(|_| Broken::new(format!("listing has no end within {patience:?}")))? {
-        Err(ReadError::Unavailable(_)) => {}
+        Err(StoreError::Unavailable(_)) => {}
         Ok(Versioned { value, .. }) => same("a list while cut off", &value, due)?,
-        Err(error @ ReadError::Corrupt(_)) => {
+        Err(error @ StoreError::Corrupt(_)) => {
             return Err(Broken::new(format!("listing while cut off: {error}")));
         }
     }
@@ -145,7 +145,7 @@ pub(super) async fn a_retry_after_an_outage_adds_one_animal(harness: &dyn Harnes
     let refusal = refused("adding once", fresh.patience, adding).await;
     reconnect(&fresh).await?;
     refusal?;
-    let (Added::Now(pet) | Added::Before(pet)) =
+    let (Added::Created(pet) | Added::Replayed(pet)) =
         recovery(&fresh.store, "once", fresh.patience).await?;
     same("the animals", &all(&fresh.store).await?, &vec![pet])
 }

@@ -21,7 +21,7 @@ async fn restore(store: &Store, content: &Content, commit: bool) -> Checked {
     }
     restore.keys(content.keys.clone()).await?;
     for attempts in content.attempts.chunks(3) {
-        restore.attempts(attempts.to_vec()).await?;
+        restore.idempotency_records(attempts.to_vec()).await?;
     }
     same("animals before the commit", &all(store).await?.len(), &0)?;
     same("keys before the commit", &store.keys.list().await?.len(), &0)?;
@@ -83,7 +83,7 @@ pub(super) async fn a_restore_may_be_repeated(harness: &dyn Harness) -> Checked 
     let mut again = archive(&store)?.restore().await?;
     same("how many animals are new", &again.pets(due.pets.clone()).await?, &0)?;
     again.keys(due.keys.clone()).await?;
-    again.attempts(due.attempts.clone()).await?;
+    again.idempotency_records(due.attempts.clone()).await?;
     again.commit().await?;
     ensure!(Content::of(&store).await? == due, "the same content again has changed the store");
     Ok(())
@@ -116,8 +116,8 @@ pub(super) async fn a_restore_names_what_is_in_its_way(harness: &dyn Harness) ->
     drop(begun);
     let mut begun = archive(&store)?.restore().await?;
     let mut other = due.attempts[0].clone();
-    other.fingerprint = Fingerprint::of(&samples::pet("Another", 9, None));
-    conflict(begun.attempts(vec![other]).await, "")?;
+    other.fingerprint = Fingerprint::new(&samples::pet("Another", 9, None));
+    conflict(begun.idempotency_records(vec![other]).await, "")?;
     drop(begun);
     ensure!(Content::of(&store).await? == due, "a refused restore has changed the store");
     still_works(&store).await
@@ -154,7 +154,7 @@ pub(super) async fn a_key_that_is_there_already_is_joined(harness: &dyn Harness)
     begun.keys(vec![used.clone(), revoked.clone(), back.clone()]).await?;
     begun.commit().await?;
     for (key, came) in due.iter_mut().zip([used, revoked, back]) {
-        let joined = key.joined_with(&came);
+        let joined = key.merged_with(&came);
         *key = joined.ok_or_else(|| Broken::new("the kit's own samples are not one key"))?;
     }
     same("the keys", &store.keys.list().await?, &due)
@@ -167,9 +167,9 @@ pub(super) async fn a_newer_record_replaces_the_one_there(harness: &dyn Harness)
     let mut newer = there.attempts[3].clone();
     newer.at = Timestamp(newer.at.0 + 1);
     newer.pet = there.pets[0].id;
-    newer.fingerprint = Fingerprint::of(&samples::numbered(0));
+    newer.fingerprint = Fingerprint::new(&samples::numbered(0));
     let mut begun = archive(&store)?.restore().await?;
-    begun.attempts(vec![newer.clone()]).await?;
+    begun.idempotency_records(vec![newer.clone()]).await?;
     begun.commit().await?;
     let mut due = there.attempts;
     due[3] = newer;

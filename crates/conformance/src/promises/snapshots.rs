@@ -1,6 +1,6 @@
 //! A store as a whole: reading it.
 
-use petstore_domain::{AttemptRecord, Idempotency, Pet, PetId, Snapshot, StoreCounts};
+use petstore_domain::{Idempotency, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts};
 
 use crate::{
     Broken, Harness, Store,
@@ -14,7 +14,7 @@ use crate::{
 pub(super) struct Content {
     pub(super) pets: Vec<Pet>,
     pub(super) keys: Vec<petstore_domain::ApiKey>,
-    pub(super) attempts: Vec<AttemptRecord>,
+    pub(super) attempts: Vec<IdempotencyRecord>,
 }
 
 impl Content {
@@ -40,7 +40,7 @@ impl Content {
         }
         loop {
             let after = content.attempts.last().map(|record| record.idempotency.clone());
-            let batch = snapshot.attempts(after, at_most).await?;
+            let batch = snapshot.idempotency_records(after, at_most).await?;
             if batch.is_empty() {
                 return Ok(content);
             }
@@ -53,7 +53,7 @@ impl Content {
     }
 }
 
-fn order(record: &AttemptRecord) -> ([u8; 32], &[u8]) {
+fn order(record: &IdempotencyRecord) -> ([u8; 32], &[u8]) {
     let Idempotency { caller, key } = &record.idempotency;
     (caller.0, key.as_str().as_bytes())
 }
@@ -65,7 +65,7 @@ pub(super) async fn furnish(store: &Store) -> Result<Content, Broken> {
     {
         let record = attempt_by(caller, name, &rex(), 7);
         let pet = now(store.pets.add(rex(), Some(record.clone())).await?)?;
-        content.attempts.push(AttemptRecord {
+        content.attempts.push(IdempotencyRecord {
             idempotency: record.idempotency,
             fingerprint: record.fingerprint,
             pet: pet.id,
@@ -93,7 +93,7 @@ pub(super) async fn a_snapshot_holds_all_in_ordered_batches(harness: &dyn Harnes
         let counts = StoreCounts {
             pets: due.pets.len() as u64,
             keys: due.keys.len() as u64,
-            attempts: due.attempts.len() as u64,
+            idempotency_records: due.attempts.len() as u64,
         };
         same("the counts", &snapshot.counts().await?, &counts)?;
         let seen = Content::read(&mut *snapshot, at_most).await?;
@@ -129,7 +129,7 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(harness: &dyn Harness) 
         add(&store, samples::numbered(number)).await?;
     }
     store.pets.add(rex(), Some(attempt_by(1, "later", &rex(), 8))).await?;
-    store.pets.forget_attempts(at(7), MANY).await?;
+    store.pets.purge_expired(at(7), MANY).await?;
     store.keys.add(key(9, "later", 5, None), MANY).await?;
     store.keys.revoke(by_name("web"), at(6)).await?;
     same("the counts", &snapshot.counts().await?, &counts)?;

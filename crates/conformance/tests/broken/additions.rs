@@ -7,15 +7,15 @@ use std::sync::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CategoryId, IdempotencyAttempt, NewPet, Pet, PetId, PetName, PetPage,
-    PetQuery, PetRepository, PetStatus, ReadError, Versioned,
+    AddError, Added, CategoryId, IdempotencyRequest, NewPet, Pet, PetId, PetName, PetPage,
+    PetQuery, PetRepository, PetStatus, StoreError, Versioned,
 };
 use petstore_memory::MemoryStore;
 
 use crate::{flawed::Flaw, is_caught_by};
 
 type Outcome = Result<Added, AddError>;
-type Attempt = Option<IdempotencyAttempt>;
+type Attempt = Option<IdempotencyRequest>;
 
 async fn honest(store: &MemoryStore, pet: NewPet, attempt: Attempt) -> Outcome {
     PetRepository::add(store, pet, attempt).await
@@ -97,10 +97,10 @@ impl Flaw for Reuses {
         let before = self.0.load(Ordering::Relaxed);
         if attempt.is_none() && before % 7 == 6 {
             self.0.fetch_add(1, Ordering::Relaxed);
-            return Ok(Added::Now(pet.with_id(PetId(before))));
+            return Ok(Added::Created(pet.with_id(PetId(before))));
         }
         let added = honest(store, pet, attempt).await;
-        if let Ok(Added::Now(pet)) = &added {
+        if let Ok(Added::Created(pet)) = &added {
             self.0.store(pet.id.0, Ordering::Relaxed);
         }
         added
@@ -158,7 +158,7 @@ impl Flaw for Lossy {
         &self,
         store: &MemoryStore,
         id: PetId,
-    ) -> Result<Option<Versioned<Pet>>, ReadError> {
+    ) -> Result<Option<Versioned<Pet>>, StoreError> {
         if is_lost(id) { Ok(None) } else { store.find(id).await }
     }
 
@@ -166,7 +166,7 @@ impl Flaw for Lossy {
         &self,
         store: &MemoryStore,
         query: PetQuery,
-    ) -> Result<Versioned<PetPage>, ReadError> {
+    ) -> Result<Versioned<PetPage>, StoreError> {
         let mut page = PetRepository::list(store, query).await?;
         page.value.pets.retain(|pet| !is_lost(pet.id));
         Ok(page)

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, AttemptRecord, Idempotency, NewPet, Pet, PetId, PetRepository, ReadError,
-    Restore, RestoreError, Snapshot, StoreCounts, Unavailable,
+    ApiKey, Archive, Idempotency, IdempotencyRecord, NewPet, Pet, PetId, PetRepository, Restore,
+    RestoreError, Snapshot, StoreCounts, StoreError,
 };
 use petstore_memory::MemoryStore;
 
@@ -22,24 +22,24 @@ impl Window {
 
 #[async_trait]
 impl Snapshot for Window {
-    async fn counts(&mut self) -> Result<StoreCounts, ReadError> {
+    async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
         self.now().await.counts().await
     }
 
-    async fn pets(&mut self, after: Option<PetId>, at_most: u32) -> Result<Vec<Pet>, ReadError> {
+    async fn pets(&mut self, after: Option<PetId>, at_most: u32) -> Result<Vec<Pet>, StoreError> {
         self.now().await.pets(after, at_most).await
     }
 
-    async fn keys(&mut self) -> Result<Vec<ApiKey>, ReadError> {
+    async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
         self.now().await.keys().await
     }
 
-    async fn attempts(
+    async fn idempotency_records(
         &mut self,
         after: Option<Idempotency>,
         at_most: u32,
-    ) -> Result<Vec<AttemptRecord>, ReadError> {
-        self.now().await.attempts(after, at_most).await
+    ) -> Result<Vec<IdempotencyRecord>, StoreError> {
+        self.now().await.idempotency_records(after, at_most).await
     }
 }
 
@@ -116,12 +116,15 @@ impl Restore for Wrong {
         if self.how == How::Overlooks { Ok(()) } else { end }
     }
 
-    async fn attempts(&mut self, attempts: Vec<AttemptRecord>) -> Result<(), RestoreError> {
-        let end = self.honest.attempts(attempts).await;
+    async fn idempotency_records(
+        &mut self,
+        attempts: Vec<IdempotencyRecord>,
+    ) -> Result<(), RestoreError> {
+        let end = self.honest.idempotency_records(attempts).await;
         if self.how == How::Overlooks { Ok(()) } else { end }
     }
 
-    async fn commit(self: Box<Self>) -> Result<(), Unavailable> {
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         if self.how == How::Never { Ok(()) } else { self.honest.commit().await }
     }
 }

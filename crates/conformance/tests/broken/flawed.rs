@@ -8,8 +8,8 @@ use std::sync::{
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, AddKeyError, Added, ApiKey, ApiKeyRepository, Archive, CatalogueVersion,
-    IdempotencyAttempt, KeyId, KeySelector, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery,
-    PetRepository, ReadError, Restore, RollKeyError, Snapshot, Timestamp, Unavailable, Versioned,
+    IdempotencyRequest, KeyId, KeySelector, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery,
+    PetRepository, Restore, RollKeyError, Snapshot, StoreError, Timestamp, Versioned,
 };
 use petstore_memory::MemoryStore;
 
@@ -20,7 +20,7 @@ pub(crate) trait Flaw: Clone + Send + Sync + 'static {
         &self,
         store: &MemoryStore,
         pet: NewPet,
-        attempt: Option<IdempotencyAttempt>,
+        attempt: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
         PetRepository::add(store, pet, attempt).await
     }
@@ -29,7 +29,7 @@ pub(crate) trait Flaw: Clone + Send + Sync + 'static {
         &self,
         store: &MemoryStore,
         id: PetId,
-    ) -> Result<Option<Versioned<Pet>>, ReadError> {
+    ) -> Result<Option<Versioned<Pet>>, StoreError> {
         store.find(id).await
     }
 
@@ -37,7 +37,7 @@ pub(crate) trait Flaw: Clone + Send + Sync + 'static {
         &self,
         store: &MemoryStore,
         query: PetQuery,
-    ) -> Result<Versioned<PetPage>, ReadError> {
+    ) -> Result<Versioned<PetPage>, StoreError> {
         PetRepository::list(store, query).await
     }
 
@@ -46,7 +46,7 @@ pub(crate) trait Flaw: Clone + Send + Sync + 'static {
     }
 
     async fn forget(&self, store: &MemoryStore, expired: Timestamp, at_most: u32) -> u32 {
-        store.forget_attempts(expired, at_most).await.unwrap()
+        store.purge_expired(expired, at_most).await.unwrap()
     }
 
     async fn add_key(
@@ -113,8 +113,8 @@ pub(crate) trait Flaw: Clone + Send + Sync + 'static {
     }
 
     /// What becomes of a call while the store cannot be reached.
-    async fn unreachable(&self) -> Result<(), Unavailable> {
-        Err(Unavailable::new("the wire is cut"))
+    async fn unreachable(&self) -> Result<(), StoreError> {
+        Err(StoreError::unavailable("the wire is cut"))
     }
 }
 
@@ -132,7 +132,7 @@ pub(crate) struct Flawed<F> {
 }
 
 impl<F: Flaw> Flawed<F> {
-    async fn reach(&self) -> Result<&MemoryStore, Unavailable> {
+    async fn reach(&self) -> Result<&MemoryStore, StoreError> {
         if self.cut_off.load(Ordering::SeqCst) {
             self.flaw.unreachable().await?;
         }
@@ -145,16 +145,16 @@ impl<F: Flaw> PetRepository for Flawed<F> {
     async fn add(
         &self,
         pet: NewPet,
-        attempt: Option<IdempotencyAttempt>,
+        attempt: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
         self.flaw.add(self.reach().await?, pet, attempt).await
     }
 
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, ReadError> {
+    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
         self.flaw.find(self.reach().await?, id).await
     }
 
-    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, ReadError> {
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
         self.flaw.list(self.reach().await?, query).await
     }
 
@@ -162,7 +162,7 @@ impl<F: Flaw> PetRepository for Flawed<F> {
         self.flaw.version(&self.store)
     }
 
-    async fn forget_attempts(&self, expired: Timestamp, at_most: u32) -> Result<u32, Unavailable> {
+    async fn purge_expired(&self, expired: Timestamp, at_most: u32) -> Result<u32, StoreError> {
         Ok(self.flaw.forget(self.reach().await?, expired, at_most).await)
     }
 }
@@ -182,19 +182,23 @@ impl<F: Flaw> ApiKeyRepository for Flawed<F> {
         self.flaw.roll(self.reach().await?, key, retire_at, most).await
     }
 
-    async fn revoke(&self, selector: KeySelector, at: Timestamp) -> Result<Vec<ApiKey>, ReadError> {
+    async fn revoke(
+        &self,
+        selector: KeySelector,
+        at: Timestamp,
+    ) -> Result<Vec<ApiKey>, StoreError> {
         Ok(self.flaw.revoke(self.reach().await?, selector, at).await)
     }
 
-    async fn list(&self) -> Result<Vec<ApiKey>, ReadError> {
+    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
         Ok(self.flaw.keys(self.reach().await?).await)
     }
 
-    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, ReadError> {
+    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
         Ok(self.flaw.live(self.reach().await?, now).await)
     }
 
-    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), Unavailable> {
+    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         self.flaw.note_use(self.reach().await?, uses).await;
         Ok(())
     }
@@ -202,12 +206,12 @@ impl<F: Flaw> ApiKeyRepository for Flawed<F> {
 
 #[async_trait]
 impl<F: Flaw> Archive for Flawed<F> {
-    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, Unavailable> {
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
         self.reach().await?;
         Ok(self.flaw.snapshot(&self.store).await)
     }
 
-    async fn restore(&self) -> Result<Box<dyn Restore>, Unavailable> {
+    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
         self.reach().await?;
         Ok(self.flaw.restore(&self.store).await)
     }

@@ -7,15 +7,15 @@ use std::sync::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, IdempotencyAttempt, KeyDigest, NewPet, Pet, PetId, PetPage,
-    PetQuery, PetRepository, ReadError, Versioned,
+    AddError, Added, CatalogueVersion, IdempotencyRequest, KeyDigest, NewPet, Pet, PetId, PetPage,
+    PetQuery, PetRepository, StoreError, Versioned,
 };
 use petstore_memory::MemoryStore;
 use tokio::sync::Mutex;
 
 use crate::{flawed::Flaw, is_caught_by};
 
-type Attempt = Option<IdempotencyAttempt>;
+type Attempt = Option<IdempotencyRequest>;
 
 /// Knows the records of its own handle alone.
 #[derive(Clone, Default)]
@@ -96,7 +96,7 @@ impl Flaw for OwnCount {
         &self,
         store: &MemoryStore,
         id: PetId,
-    ) -> Result<Option<Versioned<Pet>>, ReadError> {
+    ) -> Result<Option<Versioned<Pet>>, StoreError> {
         let added = self.added.lock().await;
         let version = Some(self.mark(*added));
         Ok(store.find(id).await?.map(|found| Versioned { value: found.value, version }))
@@ -106,7 +106,7 @@ impl Flaw for OwnCount {
         &self,
         store: &MemoryStore,
         query: PetQuery,
-    ) -> Result<Versioned<PetPage>, ReadError> {
+    ) -> Result<Versioned<PetPage>, StoreError> {
         let added = self.added.lock().await;
         let page = PetRepository::list(store, query).await?;
         Ok(Versioned { value: page.value, version: Some(self.mark(*added)) })

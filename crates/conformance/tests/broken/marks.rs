@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    CatalogueVersion, Pet, PetId, PetPage, PetQuery, PetRepository, ReadError, Versioned,
+    CatalogueVersion, Pet, PetId, PetPage, PetQuery, PetRepository, StoreError, Versioned,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
@@ -34,7 +34,7 @@ macro_rules! changed_mark {
                 &self,
                 store: &MemoryStore,
                 id: PetId,
-            ) -> Result<Option<Versioned<Pet>>, ReadError> {
+            ) -> Result<Option<Versioned<Pet>>, StoreError> {
                 let found = store.find(id).await?;
                 Ok(found.map(|Versioned { value, version }| Versioned {
                     value,
@@ -46,7 +46,7 @@ macro_rules! changed_mark {
                 &self,
                 store: &MemoryStore,
                 query: PetQuery,
-            ) -> Result<Versioned<PetPage>, ReadError> {
+            ) -> Result<Versioned<PetPage>, StoreError> {
                 let Versioned { value, version } = PetRepository::list(store, query).await?;
                 Ok(Versioned { value, version: Self::change(version) })
             }
@@ -115,7 +115,7 @@ impl Flaw for Stale {
         &self,
         store: &MemoryStore,
         pet: petstore_domain::NewPet,
-        attempt: Option<petstore_domain::IdempotencyAttempt>,
+        attempt: Option<petstore_domain::IdempotencyRequest>,
     ) -> Result<petstore_domain::Added, petstore_domain::AddError> {
         let added = PetRepository::add(store, pet, attempt).await;
         if self.sees_own {
@@ -177,7 +177,7 @@ impl Flaw for TwoSnapshots {
         &self,
         store: &MemoryStore,
         query: PetQuery,
-    ) -> Result<Versioned<PetPage>, ReadError> {
+    ) -> Result<Versioned<PetPage>, StoreError> {
         let version = store.version();
         yield_now().await;
         let Versioned { value, .. } = PetRepository::list(store, query).await?;
@@ -201,7 +201,7 @@ impl Flaw for Unmarked {
         &self,
         store: &MemoryStore,
         query: PetQuery,
-    ) -> Result<Versioned<PetPage>, ReadError> {
+    ) -> Result<Versioned<PetPage>, StoreError> {
         let Versioned { value, .. } = PetRepository::list(store, query).await?;
         Ok(Versioned { value, version: None })
     }

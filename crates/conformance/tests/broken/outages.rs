@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use petstore_domain::{AddError, Added, IdempotencyAttempt, NewPet, PetRepository, Unavailable};
+use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, PetRepository, StoreError};
 use petstore_memory::MemoryStore;
 
 use crate::{flawed::Flaw, is_caught_by};
@@ -19,7 +19,7 @@ macro_rules! while_unreachable {
 
         #[async_trait]
         impl Flaw for $flaw {
-            async fn unreachable(&self) -> Result<(), Unavailable> {
+            async fn unreachable(&self) -> Result<(), StoreError> {
                 $does
             }
         }
@@ -72,7 +72,7 @@ impl Flaw for GivesUp {
         &self,
         store: &MemoryStore,
         pet: NewPet,
-        attempt: Option<IdempotencyAttempt>,
+        attempt: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
         if self.0.load(Ordering::Relaxed) {
             self.unreachable().await?;
@@ -80,9 +80,9 @@ impl Flaw for GivesUp {
         PetRepository::add(store, pet, attempt).await
     }
 
-    async fn unreachable(&self) -> Result<(), Unavailable> {
+    async fn unreachable(&self) -> Result<(), StoreError> {
         self.0.store(true, Ordering::Relaxed);
-        Err(Unavailable::new("the connection is gone"))
+        Err(StoreError::unavailable("the connection is gone"))
     }
 
     fn fresh(&self) -> Self {

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, AttemptRecord, Corruption, Idempotency, IdempotencyKey, Pet, PetId, ReadError,
-    Snapshot, StoreCounts,
+    ApiKey, Archive, Corruption, Idempotency, IdempotencyKey, IdempotencyRecord, Pet, PetId,
+    Snapshot, StoreCounts, StoreError,
 };
 use petstore_memory::MemoryStore;
 
@@ -14,33 +14,33 @@ use crate::{flawed::Flaw, is_caught_by};
 /// Takes the text of a key for what a client sent: quotes around it go, and one alone is refused.
 struct Reparsing(Box<dyn Snapshot>);
 
-fn parsed(record: AttemptRecord) -> Result<AttemptRecord, ReadError> {
+fn parsed(record: IdempotencyRecord) -> Result<IdempotencyRecord, StoreError> {
     let Idempotency { caller, key } = record.idempotency;
     let broken = |rule: String| Corruption { what: "a record".to_owned(), rule };
     let key = IdempotencyKey::parse(key.as_str()).map_err(|error| broken(error.to_string()))?;
-    Ok(AttemptRecord { idempotency: Idempotency { caller, key }, ..record })
+    Ok(IdempotencyRecord { idempotency: Idempotency { caller, key }, ..record })
 }
 
 #[async_trait]
 impl Snapshot for Reparsing {
-    async fn counts(&mut self) -> Result<StoreCounts, ReadError> {
+    async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
         self.0.counts().await
     }
 
-    async fn pets(&mut self, after: Option<PetId>, at_most: u32) -> Result<Vec<Pet>, ReadError> {
+    async fn pets(&mut self, after: Option<PetId>, at_most: u32) -> Result<Vec<Pet>, StoreError> {
         self.0.pets(after, at_most).await
     }
 
-    async fn keys(&mut self) -> Result<Vec<ApiKey>, ReadError> {
+    async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
         self.0.keys().await
     }
 
-    async fn attempts(
+    async fn idempotency_records(
         &mut self,
         after: Option<Idempotency>,
         at_most: u32,
-    ) -> Result<Vec<AttemptRecord>, ReadError> {
-        let records = self.0.attempts(after, at_most).await?;
+    ) -> Result<Vec<IdempotencyRecord>, StoreError> {
+        let records = self.0.idempotency_records(after, at_most).await?;
         records.into_iter().map(parsed).collect()
     }
 }

@@ -2,13 +2,13 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    PageLimit, Pet, PetId, PetPage, PetQuery, PetRepository, ReadError, Versioned,
+    PageLimit, Pet, PetId, PetPage, PetQuery, PetRepository, StoreError, Versioned,
 };
 use petstore_memory::MemoryStore;
 
 use crate::{flawed::Flaw, is_caught_by};
 
-type Page = Result<Versioned<PetPage>, ReadError>;
+type Page = Result<Versioned<PetPage>, StoreError>;
 
 async fn honest(store: &MemoryStore, query: PetQuery) -> Page {
     PetRepository::list(store, query).await
@@ -225,7 +225,7 @@ impl Flaw for PanicsWithoutAnimal {
         &self,
         store: &MemoryStore,
         id: PetId,
-    ) -> Result<Option<Versioned<Pet>>, ReadError> {
+    ) -> Result<Option<Versioned<Pet>>, StoreError> {
         let found = store.find(id).await?;
         assert!(found.is_some(), "no animal {id}");
         Ok(found)

@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, Archive, AttemptRecord, IdempotencyAttempt, IdempotencyKey, KeyDigest, NewPet,
-    PetRepository, Timestamp,
+    AddError, Added, Archive, IdempotencyKey, IdempotencyRecord, IdempotencyRequest, KeyDigest,
+    NewPet, PetRepository, Timestamp,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
@@ -11,7 +11,7 @@ use tokio::task::yield_now;
 use crate::{flawed::Flaw, is_caught_by};
 
 type Outcome = Result<Added, AddError>;
-type Attempt = Option<IdempotencyAttempt>;
+type Attempt = Option<IdempotencyRequest>;
 
 async fn honest(store: &MemoryStore, pet: NewPet, attempt: Attempt) -> Outcome {
     PetRepository::add(store, pet, attempt).await
@@ -26,7 +26,7 @@ macro_rules! changed_attempt {
         #[async_trait]
         impl Flaw for $flaw {
             async fn add(&self, store: &MemoryStore, pet: NewPet, attempt: Attempt) -> Outcome {
-                let change: fn(&mut IdempotencyAttempt) = $change;
+                let change: fn(&mut IdempotencyRequest) = $change;
                 let mut attempt = attempt;
                 if let Some(attempt) = &mut attempt {
                     change(attempt);
@@ -45,21 +45,21 @@ macro_rules! changed_attempt {
 changed_attempt!(
     an_expired_record_that_still_counts_is_caught,
     Eternal,
-    |attempt| attempt.expired = Timestamp(i64::MIN),
+    |attempt| attempt.cutoff = Timestamp(i64::MIN),
     ["a_record_counts_until_exactly_its_expiry", "an_expired_record_gives_way_to_a_new_one"]
 );
 
 changed_attempt!(
     a_record_that_counts_a_moment_too_long_is_caught,
     MomentTooLong,
-    |attempt| attempt.expired.0 -= 1,
+    |attempt| attempt.cutoff.0 -= 1,
     ["a_record_counts_until_exactly_its_expiry", "an_expired_record_gives_way_to_a_new_one"]
 );
 
 changed_attempt!(
     a_record_that_counts_a_moment_too_short_is_caught,
     MomentTooShort,
-    |attempt| attempt.expired.0 += 1,
+    |attempt| attempt.cutoff.0 += 1,
     [
         "a_record_counts_until_exactly_its_expiry",
         "a_repeat_gets_the_first_animal_and_adds_nothing",
@@ -90,7 +90,7 @@ changed_attempt!(
     CaseFolded,
     |attempt| {
         let folded = attempt.idempotency.key.as_str().to_ascii_lowercase();
-        attempt.idempotency.key = IdempotencyKey::parse(&format!("\"{folded}\"")).unwrap();
+        attempt.idempotency.key = IdempotencyKey::parse(folded).unwrap();
     },
     [
         "a_key_that_is_there_already_is_joined",
@@ -134,11 +134,11 @@ async fn a_key_accepted_for_another_animal_is_caught() {
 }
 
 /// The record of `attempt` as it is now.
-async fn record(store: &MemoryStore, attempt: &IdempotencyAttempt) -> Option<AttemptRecord> {
+async fn record(store: &MemoryStore, attempt: &IdempotencyRequest) -> Option<IdempotencyRecord> {
     let mut snapshot = store.snapshot().await.unwrap();
-    let records = snapshot.attempts(None, u32::MAX).await.unwrap();
-    let counts = |record: &AttemptRecord| {
-        record.idempotency == attempt.idempotency && record.at > attempt.expired
+    let records = snapshot.idempotency_records(None, u32::MAX).await.unwrap();
+    let counts = |record: &IdempotencyRecord| {
+        record.idempotency == attempt.idempotency && record.at > attempt.cutoff
     };
     records.into_iter().find(counts)
 }
@@ -154,7 +154,7 @@ impl Flaw for Race {
         let looked = record(store, &attempt).await;
         yield_now().await;
         match honest(store, pet.clone(), Some(attempt)).await {
-            Ok(Added::Before(_)) | Err(AddError::IdempotencyKeyReused) if looked.is_none() => {
+            Ok(Added::Replayed(_)) | Err(AddError::IdempotencyKeyReused) if looked.is_none() => {
                 honest(store, pet, None).await
             }
             other => other,
@@ -181,11 +181,11 @@ impl Flaw for Torn {
         }
         let added = honest(store, pet, None).await?;
         yield_now().await;
-        let Added::Now(pet) = &added else { return Ok(added) };
-        let IdempotencyAttempt { idempotency, fingerprint, at, .. } = attempt;
+        let Added::Created(pet) = &added else { return Ok(added) };
+        let IdempotencyRequest { idempotency, fingerprint, at, .. } = attempt;
         let mut restore = store.restore().await.unwrap();
-        let record = AttemptRecord { idempotency, fingerprint, pet: pet.id, at };
-        if restore.attempts(vec![record]).await.is_ok() {
+        let record = IdempotencyRecord { idempotency, fingerprint, pet: pet.id, at };
+        if restore.idempotency_records(vec![record]).await.is_ok() {
             restore.commit().await?;
         }
         Ok(added)
@@ -211,7 +211,7 @@ struct ForgetsAll;
 #[async_trait]
 impl Flaw for ForgetsAll {
     async fn forget(&self, store: &MemoryStore, expired: Timestamp, _: u32) -> u32 {
-        store.forget_attempts(expired, u32::MAX).await.unwrap()
+        store.purge_expired(expired, u32::MAX).await.unwrap()
     }
 }
 
@@ -226,7 +226,7 @@ struct ForgetsTooSoon;
 #[async_trait]
 impl Flaw for ForgetsTooSoon {
     async fn forget(&self, store: &MemoryStore, expired: Timestamp, at_most: u32) -> u32 {
-        store.forget_attempts(Timestamp(expired.0 + 1), at_most).await.unwrap()
+        store.purge_expired(Timestamp(expired.0 + 1), at_most).await.unwrap()
     }
 }
 

@@ -9,8 +9,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, AttemptRecord, CatalogueVersion, Pet, PetPage, PetQuery, PetRepository,
-    ReadError, Restore, Versioned,
+    ApiKey, Archive, CatalogueVersion, IdempotencyRecord, Pet, PetPage, PetQuery, PetRepository,
+    Restore, StoreError, Versioned,
 };
 use petstore_memory::MemoryStore;
 
@@ -38,14 +38,15 @@ macro_rules! loses {
                     let mut snapshot = store.snapshot().await.unwrap();
                     let mut pets = snapshot.pets(None, u32::MAX).await.unwrap();
                     let mut keys = snapshot.keys().await.unwrap();
-                    let mut attempts = snapshot.attempts(None, u32::MAX).await.unwrap();
-                    let lose: fn(&mut Vec<Pet>, &mut Vec<ApiKey>, &mut Vec<AttemptRecord>) = $lose;
+                    let mut attempts = snapshot.idempotency_records(None, u32::MAX).await.unwrap();
+                    let lose: fn(&mut Vec<Pet>, &mut Vec<ApiKey>, &mut Vec<IdempotencyRecord>) =
+                        $lose;
                     lose(&mut pets, &mut keys, &mut attempts);
                     let store = MemoryStore::new();
                     let mut restore: Box<dyn Restore> = store.restore().await.unwrap();
                     restore.pets(pets).await.unwrap();
                     restore.keys(keys).await.unwrap();
-                    restore.attempts(attempts).await.unwrap();
+                    restore.idempotency_records(attempts).await.unwrap();
                     restore.commit().await.unwrap();
                     Arc::new(store)
                 })
@@ -122,7 +123,7 @@ impl Flaw for CountsAgain {
         &self,
         store: &MemoryStore,
         query: PetQuery,
-    ) -> Result<Versioned<PetPage>, ReadError> {
+    ) -> Result<Versioned<PetPage>, StoreError> {
         let Versioned { value, version } = PetRepository::list(store, query).await?;
         Ok(Versioned { value, version: self.change(version) })
     }
@@ -131,7 +132,7 @@ impl Flaw for CountsAgain {
         &self,
         store: &MemoryStore,
         id: petstore_domain::PetId,
-    ) -> Result<Option<Versioned<Pet>>, ReadError> {
+    ) -> Result<Option<Versioned<Pet>>, StoreError> {
         let found = store.find(id).await?;
         Ok(found
             .map(|Versioned { value, version }| Versioned { value, version: self.change(version) }))

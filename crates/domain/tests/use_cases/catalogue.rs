@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
-    AddError, Added, Catalogue, CategoryId, Idempotency, IdempotencyKey, KeyDigest, NewPet,
-    PageLimit, PetId, PetName, PetQuery, PetService, PetStatus,
+    AddError, Added, Catalogue, CategoryId, CursorPosition, Idempotency, IdempotencyKey, KeyDigest,
+    NewPet, PageLimit, PetId, PetName, PetQuery, PetService, PetStatus,
 };
 
 use crate::support::{TestClock, parts};
@@ -37,7 +37,7 @@ async fn the_links_of_a_list_lead_through_every_animal_of_the_filter() {
     loop {
         let page = catalogue.list(query).await.unwrap().value;
         ids.extend(page.pets.iter().map(|pet| pet.id.0));
-        let Some(position) = page.next(&query) else { break };
+        let Some(position) = CursorPosition::following(&page, &query) else { break };
         assert!(position.resume(limit, None).is_err());
         query = position.resume(limit, filter).unwrap();
     }
@@ -47,7 +47,7 @@ async fn the_links_of_a_list_lead_through_every_animal_of_the_filter() {
 #[tokio::test]
 async fn an_animal_is_found_under_the_identifier_that_it_was_given() {
     let (catalogue, _clock) = catalogue();
-    let Added::Now(pet) = catalogue.add(new_pet("Rex", None), None).await.unwrap() else {
+    let Added::Created(pet) = catalogue.add(new_pet("Rex", None), None).await.unwrap() else {
         panic!("the animal was not new")
     };
     let found = catalogue.get(pet.id).await.unwrap().unwrap();
@@ -59,14 +59,14 @@ async fn an_animal_is_found_under_the_identifier_that_it_was_given() {
 async fn an_addition_happens_once_in_24_hours_for_each_caller() {
     let (catalogue, clock) = catalogue();
     let rex = || new_pet("Rex", None);
-    assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Now(_))));
+    assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Created(_))));
     clock.advance(Duration::from_millis(86_399_999));
-    assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Before(_))));
-    assert!(matches!(catalogue.add(rex(), Some(once(2))).await, Ok(Added::Now(_))));
+    assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Replayed(_))));
+    assert!(matches!(catalogue.add(rex(), Some(once(2))).await, Ok(Added::Created(_))));
     let other = catalogue.add(new_pet("Rex", Some(PetStatus::Sold)), Some(once(1))).await;
     assert!(matches!(other, Err(AddError::IdempotencyKeyReused)));
     clock.advance(Duration::from_millis(1));
-    assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Now(_))));
+    assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Created(_))));
 }
 
 #[tokio::test]
@@ -75,7 +75,7 @@ async fn an_attempt_still_counts_when_the_clock_is_set_back() {
     let rex = || new_pet("Rex", None);
     catalogue.add(rex(), Some(once(1))).await.unwrap();
     clock.set_back(Duration::from_hours(48));
-    assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Before(_))));
+    assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Replayed(_))));
 }
 
 #[tokio::test]
@@ -86,8 +86,8 @@ async fn only_expired_attempts_are_forgotten() {
     clock.advance(Duration::from_hours(12));
     catalogue.add(rex(), Some(once(2))).await.unwrap();
     clock.advance(Duration::from_hours(12));
-    assert!(!catalogue.forget_expired_attempts().await.unwrap(), "that was all");
+    assert!(!catalogue.purge_expired_records().await.unwrap(), "that was all");
     clock.set_back(Duration::from_millis(1)); // Now the first would count, had it been kept.
-    assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Now(_))));
-    assert!(matches!(catalogue.add(rex(), Some(once(2))).await, Ok(Added::Before(_))));
+    assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Created(_))));
+    assert!(matches!(catalogue.add(rex(), Some(once(2))).await, Ok(Added::Replayed(_))));
 }

@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, Copied, CopyError, CopyStore, KeyId, KeySelector, MoveProgress, MoveStep, Restore,
-    RestoreError, Snapshot, Unavailable,
+    Archive, Copied, CopyError, CopyStore, KeyId, KeySelector, Restore, RestoreError, Snapshot,
+    StoreError, TransferProgress, TransferStep,
 };
 use petstore_memory::MemoryStore;
 
@@ -35,7 +35,7 @@ async fn a_copy_holds_all_that_counts_and_hands_out_identifiers_above() {
     add(&from, "New", Some(once("new", START))).await;
 
     let copied = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(copied, Copied { found: 0, pets: 12_002, keys: 1, attempts: 1 });
+    assert_eq!(copied, Copied { found: 0, pets: 12_002, keys: 1, idempotency_records: 1 });
     let (ours, theirs) = (held(&*from).await, held(&*to).await);
     assert_eq!((&ours.0, &ours.1), (&theirs.0, &theirs.1));
     let names: Vec<_> = theirs.2.iter().map(|r| r.idempotency.key.as_str()).collect();
@@ -51,7 +51,7 @@ async fn a_copy_that_has_been_done_is_done_again_without_a_change() {
     copy(&from, to.clone()).await.unwrap();
     let before = held(&*to).await;
     let again = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(again, Copied { found: 3, pets: 0, keys: 0, attempts: 0 });
+    assert_eq!(again, Copied { found: 3, pets: 0, keys: 0, idempotency_records: 0 });
     assert_eq!(held(&*to).await, before);
 }
 
@@ -136,12 +136,15 @@ async fn a_target_that_fails_half_way_is_gone_on_with() {
     for commits in [1, 0, 2] {
         let failing = Failing { store: to.clone(), left: AtomicI32::new(commits) };
         let failure = copy(&from, Arc::new(failing)).await.unwrap_err();
-        assert!(matches!(failure, CopyError::To(RestoreError::Unavailable(_))), "{failure}");
+        assert!(
+            matches!(failure, CopyError::To(RestoreError::Store(StoreError::Unavailable(_)))),
+            "{failure}"
+        );
         founds.push(held(&*to).await.0.len());
     }
     assert_eq!(founds, [5_000, 5_000, 15_000]);
     let copied = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(copied, Copied { found: 15_000, pets: 2_000, keys: 1, attempts: 0 });
+    assert_eq!(copied, Copied { found: 15_000, pets: 2_000, keys: 1, idempotency_records: 0 });
     assert_eq!(held(&*from).await, held(&*to).await);
 }
 
@@ -158,8 +161,8 @@ async fn who_watches_is_told_of_every_batch_and_may_stop_the_copy() {
             if progress.done == 10_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .await;
-    assert!(matches!(stopped, Err(CopyError::Stopped)));
-    let state = |done| MoveProgress { step: MoveStep::CopyPets, done, of: 12_000 };
+    assert!(matches!(stopped, Err(CopyError::Canceled)));
+    let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 12_000 };
     assert_eq!(told, [state(0), state(5_000), state(10_000)]);
     assert_eq!(held(&*to).await.0.len(), 10_000);
 }
@@ -191,7 +194,7 @@ async fn somebody_who_writes_to_the_target_meanwhile_is_noticed() {
             ControlFlow::Continue(())
         })
         .await;
-    assert!(matches!(late, Err(CopyError::Disturbed { from: 3, to: 4 })), "{late:?}");
+    assert!(matches!(late, Err(CopyError::ConcurrentWrite { from: 3, to: 4 })), "{late:?}");
 }
 
 /// Runs what the store in memory does at once to its end.
@@ -212,15 +215,15 @@ struct Failing {
 
 #[async_trait]
 impl Archive for Failing {
-    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, Unavailable> {
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
         self.store.snapshot().await
     }
 
-    async fn restore(&self) -> Result<Box<dyn Restore>, Unavailable> {
+    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
         if self.left.fetch_sub(1, Ordering::Relaxed) > 0 {
             self.store.restore().await
         } else {
-            Err(Unavailable::new("the network is gone"))
+            Err(StoreError::unavailable("the network is gone"))
         }
     }
 }

@@ -22,7 +22,7 @@ async fn admits(ring: &KeyRing, seed: u8) -> bool {
             true
         }
         Err(AuthenticationError::Refused) => false,
-        Err(AuthenticationError::Read(error)) => panic!("{error}"),
+        Err(AuthenticationError::Store(error)) => panic!("{error}"),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use petstore_domain::{
-    Added, ApiKey, ApiKeyRepository, Archive, AttemptRecord, CategoryId, Idempotency,
-    IdempotencyAttempt, IdempotencyKey, KeyDigest, NewApiKey, NewPet, Pet, PetId, PetName,
+    Added, ApiKey, ApiKeyRepository, Archive, CategoryId, Idempotency, IdempotencyKey,
+    IdempotencyRecord, IdempotencyRequest, KeyDigest, NewApiKey, NewPet, Pet, PetId, PetName,
     PetRepository, Timestamp,
 };
 use petstore_memory::MemoryStore;
@@ -35,10 +35,10 @@ pub(crate) async fn add(
     attempt: Option<(Idempotency, Timestamp)>,
 ) -> Pet {
     let pet = new_pet(name);
-    let attempt = attempt.map(|(key, at)| IdempotencyAttempt::new(key, &pet, at));
+    let attempt = attempt.map(|(key, at)| IdempotencyRequest::new(key, &pet, at));
     match PetRepository::add(store, pet, attempt).await.unwrap() {
-        Added::Now(pet) => pet,
-        Added::Before(pet) => panic!("{pet:?} was there before"),
+        Added::Created(pet) => pet,
+        Added::Replayed(pet) => panic!("{pet:?} was there before"),
     }
 }
 
@@ -68,8 +68,12 @@ pub(crate) async fn key(store: &MemoryStore, seed: u8, called: &str) -> ApiKey {
 }
 
 /// All that a store holds.
-pub(crate) async fn held(store: &dyn Archive) -> (Vec<Pet>, Vec<ApiKey>, Vec<AttemptRecord>) {
+pub(crate) async fn held(store: &dyn Archive) -> (Vec<Pet>, Vec<ApiKey>, Vec<IdempotencyRecord>) {
     let mut snapshot = store.snapshot().await.unwrap();
     let pets = snapshot.pets(None, u32::MAX).await.unwrap();
-    (pets, snapshot.keys().await.unwrap(), snapshot.attempts(None, u32::MAX).await.unwrap())
+    (
+        pets,
+        snapshot.keys().await.unwrap(),
+        snapshot.idempotency_records(None, u32::MAX).await.unwrap(),
+    )
 }

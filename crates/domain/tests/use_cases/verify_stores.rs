@@ -35,7 +35,7 @@ async fn equal_stores_are_summed_up_range_by_range() {
         key(store, 1, "web").await;
     }
     let Verified { counts, ranges } = verify(&from, &to).await.unwrap();
-    assert_eq!(counts, StoreCounts { pets: 6_003, keys: 1, attempts: 0 });
+    assert_eq!(counts, StoreCounts { pets: 6_003, keys: 1, idempotency_records: 0 });
     let shape: Vec<_> = ranges.iter().map(|r| (r.first.0, r.last.0, r.pets)).collect();
     assert_eq!(shape, [(1, 100_000, 6_001), (100_001, 200_000, 1), (800_001, 900_000, 1)]);
     assert_eq!(verify(&to, &from).await.unwrap().ranges, ranges);

@@ -6,7 +6,7 @@ use hyper::{HeaderMap, Method, Request, StatusCode};
 use petstore_domain::{
     AddError, Added, ApiKeySecret, AuthenticationError, Caller, CatalogueVersion, CategoryId,
     Corruption, ManualClock, MockAuthenticator, MockPetService, Pet, PetId, PetName, PetPage,
-    ReadError, Timestamp, Unavailable, Versioned,
+    StoreError, Timestamp, Versioned,
 };
 
 use super::answer;
@@ -62,7 +62,7 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
     let ports = Ports {
         pets: Arc::new(pets),
         authenticator: Arc::new(authenticator),
-        clock: Arc::new(ManualClock::at(Timestamp(0))),
+        clock: Arc::new(ManualClock::new(Timestamp(0))),
     };
     let pages = vec![PAGE];
     State::new(ports, Settings { get_pet_sunset: sunset, pages, ..Settings::default() })
@@ -170,13 +170,13 @@ async fn a_request_with_many_faults_is_refused_for_the_first_in_the_order_of_jud
 async fn a_failing_store_is_a_503_and_a_corrupt_one_a_500_without_a_word_about_the_inside() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| None);
-    pets.expect_list().returning(|_| Err(Unavailable::new("/secret/path").into()));
+    pets.expect_list().returning(|_| Err(StoreError::unavailable("/secret/path").into()));
     pets.expect_get().returning(|_| {
         let (what, rule) = ("animal 7 of /secret/path".into(), "be good".into());
-        Err(ReadError::Corrupt(Corruption { what, rule }))
+        Err(StoreError::Corrupt(Corruption { what, rule }))
     });
     pets.expect_add()
-        .returning(|_, _| Err(AddError::Unavailable(Unavailable::new("/secret/path"))));
+        .returning(|_, _| Err(AddError::Store(StoreError::unavailable("/secret/path"))));
     let state = state(pets, GetPetSunset::Off);
     let requests = [
         (request(&Method::GET, "/v1/pets", &[], ""), "unavailable"),
@@ -264,13 +264,15 @@ async fn every_answer_of_get_pet_announces_its_end() {
 #[tokio::test]
 async fn a_new_animal_has_an_address_as_long_as_it_can_be_fetched() {
     for (sunset, location) in [(GetPetSunset::Off, Some("/v1/pets/7")), (GetPetSunset::Now, None)] {
-        for (added, replayed) in [(Added::Now(rex()), None), (Added::Before(rex()), Some("true"))] {
+        for (added, replayed) in
+            [(Added::Created(rex()), None), (Added::Replayed(rex()), Some("true"))]
+        {
             let mut pets = MockPetService::new();
             pets.expect_add()
                 .withf(|_, idempotency| {
                     idempotency.as_ref().is_some_and(|idempotency| {
                         idempotency.key.as_str() == "once"
-                            && idempotency.caller == ApiKeySecret::presented(KEY).digest()
+                            && idempotency.caller == ApiKeySecret::new(KEY).digest()
                     })
                 })
                 .return_once(|_, _| Ok(added));

@@ -1,21 +1,16 @@
 //! [`Restore`] in memory.
 
 use std::{
-    collections::hash_map::Entry,
-    fmt::Display,
     mem,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, AttemptRecord, Corruption, NewPet, Pet, Restore, RestoreError, Unavailable,
+    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError,
 };
 
-use crate::{
-    pets::insert,
-    state::{Attempt, State},
-};
+use crate::state::{State, record_key};
 
 /// A list of changes. Each is tried on a draft when it comes, so that a conflict shows at once, and
 /// all are made to the state of that moment by `commit`.
@@ -29,17 +24,17 @@ enum Change {
     Pets(Vec<Pet>),
     NewPets(Vec<NewPet>),
     Keys(Vec<ApiKey>),
-    Attempts(Vec<AttemptRecord>),
+    Records(Vec<IdempotencyRecord>),
 }
 
 impl Transaction {
-    pub(super) fn on(store: Arc<Mutex<State>>) -> Self {
+    pub(super) fn new(store: Arc<Mutex<State>>) -> Self {
         let draft = store.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Self { store, draft, changes: Vec::new() }
     }
 
-    fn note(&mut self, change: Change) -> Result<(), RestoreError> {
-        change.make(&mut self.draft)?;
+    fn add(&mut self, change: Change) -> Result<(), RestoreError> {
+        change.apply(&mut self.draft)?;
         self.changes.push(change);
         Ok(())
     }
@@ -49,28 +44,31 @@ impl Transaction {
 impl Restore for Transaction {
     async fn pets(&mut self, pets: Vec<Pet>) -> Result<u64, RestoreError> {
         let before = self.draft.pets.len();
-        self.note(Change::Pets(pets))?;
+        self.add(Change::Pets(pets))?;
         Ok((self.draft.pets.len() - before) as u64)
     }
 
     async fn new_pets(&mut self, pets: Vec<NewPet>) -> Result<(), RestoreError> {
-        self.note(Change::NewPets(pets))
+        self.add(Change::NewPets(pets))
     }
 
     async fn keys(&mut self, keys: Vec<ApiKey>) -> Result<(), RestoreError> {
-        self.note(Change::Keys(keys))
+        self.add(Change::Keys(keys))
     }
 
-    async fn attempts(&mut self, attempts: Vec<AttemptRecord>) -> Result<(), RestoreError> {
-        self.note(Change::Attempts(attempts))
+    async fn idempotency_records(
+        &mut self,
+        records: Vec<IdempotencyRecord>,
+    ) -> Result<(), RestoreError> {
+        self.add(Change::Records(records))
     }
 
-    async fn commit(mut self: Box<Self>) -> Result<(), Unavailable> {
+    async fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
         let mut state = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let mut restored = state.clone();
         for change in mem::take(&mut self.changes) {
-            // What had no conflict when it came has one now: somebody else wrote in between.
-            change.make(&mut restored).map_err(Unavailable::new)?;
+            // What had no conflict when it came has one now: another writer came in between.
+            change.apply(&mut restored).map_err(StoreError::unavailable)?;
         }
         *state = restored;
         Ok(())
@@ -78,62 +76,49 @@ impl Restore for Transaction {
 }
 
 impl Change {
-    fn make(&self, state: &mut State) -> Result<(), RestoreError> {
+    fn apply(&self, state: &mut State) -> Result<(), RestoreError> {
         match self {
             Self::Pets(pets) => pets.iter().try_for_each(|pet| restore_pet(state, pet)),
             Self::NewPets(pets) => {
                 for pet in pets {
-                    insert(state, pet.clone())?;
+                    state.insert(pet.clone())?;
                 }
                 Ok(())
             }
             Self::Keys(keys) => keys.iter().try_for_each(|key| restore_key(state, key)),
-            Self::Attempts(attempts) => {
-                attempts.iter().try_for_each(|record| restore_attempt(state, record))
+            Self::Records(records) => {
+                records.iter().try_for_each(|record| restore_record(state, record))
             }
         }
     }
 }
 
-fn conflict(what: impl Display) -> RestoreError {
-    RestoreError::Conflict { what: what.to_string() }
-}
-
 fn restore_pet(state: &mut State, pet: &Pet) -> Result<(), RestoreError> {
-    let there = state.pets.entry(pet.id).or_insert_with(|| pet.clone());
-    if there == pet { Ok(()) } else { Err(conflict(format!("animal {}", pet.id))) }
-}
-
-fn restore_key(state: &mut State, key: &ApiKey) -> Result<(), RestoreError> {
-    let refused = || conflict(format!("API key {}", key.id.0));
-    match state.keys.binary_search_by_key(&key.id, |there| there.id) {
-        Ok(index) => {
-            let there = &mut state.keys[index];
-            *there = there.joined_with(key).ok_or_else(refused)?;
-        }
-        Err(_) if state.keys.iter().any(|there| there.digest == key.digest) => {
-            return Err(refused());
-        }
-        Err(index) => state.keys.insert(index, key.clone()),
+    match Resolution::of_pet(state.pets.get(&pet.id), pet)? {
+        Resolution::Keep => {}
+        Resolution::Write => drop(state.pets.insert(pet.id, pet.clone())),
     }
     Ok(())
 }
 
-fn restore_attempt(state: &mut State, record: &AttemptRecord) -> Result<(), RestoreError> {
-    let AttemptRecord { idempotency, fingerprint, pet, at } = record;
-    let pet = state.pets.get(pet).cloned().ok_or_else(|| Corruption {
-        what: format!("an idempotency record of animal {pet}"),
-        rule: "it exists".to_owned(),
-    })?;
-    let name = idempotency.key.as_str();
-    let restored = Attempt { fingerprint: *fingerprint, pet, at: *at };
-    match state.attempts.entry((idempotency.caller, idempotency.key.clone())) {
-        Entry::Occupied(there) if *there.get() == restored => {}
-        Entry::Occupied(there) if there.get().at >= restored.at => {
-            return Err(conflict(format!("idempotency record '{name}'")));
-        }
-        Entry::Occupied(mut there) => drop(there.insert(restored)),
-        Entry::Vacant(place) => drop(place.insert(restored)),
+fn restore_key(state: &mut State, key: &ApiKey) -> Result<(), RestoreError> {
+    let place = state.keys.binary_search_by_key(&key.id, |stored| stored.id);
+    let stored = place.ok().map(|index| &state.keys[index]);
+    let owner = state.keys.iter().find(|stored| stored.digest == key.digest);
+    let resolved = Resolution::of_key(stored, owner.map(|owner| owner.id), key)?;
+    match place {
+        Ok(index) => state.keys[index] = resolved,
+        Err(index) => state.keys.insert(index, resolved),
+    }
+    Ok(())
+}
+
+fn restore_record(state: &mut State, record: &IdempotencyRecord) -> Result<(), RestoreError> {
+    let key = record_key(&record.idempotency);
+    let pet_exists = state.pets.contains_key(&record.pet);
+    match Resolution::of_record(state.records.get(&key), pet_exists, record)? {
+        Resolution::Keep => {}
+        Resolution::Write => drop(state.records.insert(key, record.clone())),
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use petstore_domain::{
     AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeyName, KeySelector, NewApiKey, RollKeyError,
+    StoreError,
 };
 use petstore_memory::MemoryStore;
 
@@ -105,8 +106,8 @@ async fn a_key_that_is_already_stored_is_refused() {
     let store = MemoryStore::new();
     add(&store, new_key(1, "a", None)).await.unwrap();
     let refusal = add(&store, new_key(1, "b", None)).await;
-    assert!(matches!(refusal, Err(AddKeyError::Unavailable(_))));
+    assert!(matches!(refusal, Err(AddKeyError::Store(StoreError::Unavailable(_)))));
     let refusal = store.roll(new_key(1, "a", None), at(9), MOST).await;
-    assert!(matches!(refusal, Err(RollKeyError::Unavailable(_))));
+    assert!(matches!(refusal, Err(RollKeyError::Store(StoreError::Unavailable(_)))));
     assert_eq!(listed(&store).await[0].expires_at, None, "nothing of the roll has happened");
 }

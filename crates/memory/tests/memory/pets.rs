@@ -63,17 +63,17 @@ async fn a_repeat_gets_the_first_animal_and_another_animal_is_refused() {
     let once = |millis| Some(attempt(1, "once", &rex(), at(millis)));
     let other_once = |millis| Some(attempt(1, "once", &other, at(millis)));
 
-    assert_eq!(store.add(rex(), once(0)).await.unwrap(), Added::Now(pet.clone()));
-    assert_eq!(store.add(rex(), once(A_DAY - 1)).await.unwrap(), Added::Before(pet));
+    assert_eq!(store.add(rex(), once(0)).await.unwrap(), Added::Created(pet.clone()));
+    assert_eq!(store.add(rex(), once(A_DAY - 1)).await.unwrap(), Added::Replayed(pet));
     let refusal = store.add(other.clone(), other_once(A_DAY - 1)).await;
     assert!(matches!(refusal, Err(AddError::IdempotencyKeyReused)));
 
     // The record counts for exactly its lifetime, and is then replaced.
     let second = other.clone().with_id(PetId(2));
     let added = store.add(other.clone(), other_once(A_DAY)).await.unwrap();
-    assert_eq!(added, Added::Now(second.clone()));
+    assert_eq!(added, Added::Created(second.clone()));
     let added = store.add(other.clone(), other_once(A_DAY)).await.unwrap();
-    assert_eq!(added, Added::Before(second));
+    assert_eq!(added, Added::Replayed(second));
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn another_caller_and_another_key_are_other_attempts() {
     let store = MemoryStore::new();
     for (caller, key) in [(1, "once"), (2, "once"), (1, "twice"), (1, "Once")] {
         let added = store.add(rex(), Some(attempt(caller, key, &rex(), NOW))).await.unwrap();
-        assert!(matches!(added, Added::Now(_)), "{caller} {key}");
+        assert!(matches!(added, Added::Created(_)), "{caller} {key}");
     }
 }
 
@@ -97,8 +97,8 @@ async fn attempts_at_the_same_time_add_one_animal_between_them() {
     let mut now = 0;
     for task in tasks.collect::<Vec<_>>() {
         match task.await.unwrap() {
-            Added::Now(_) => now += 1,
-            Added::Before(pet) => assert_eq!(pet.id, PetId(1)),
+            Added::Created(_) => now += 1,
+            Added::Replayed(pet) => assert_eq!(pet.id, PetId(1)),
         }
     }
     assert_eq!(now, 1);
@@ -112,13 +112,13 @@ async fn expired_records_are_forgotten_in_batches_and_no_other() {
         store.add(rex(), Some(attempt)).await.unwrap();
     }
     for forgotten in [3, 3, 1, 0] {
-        assert_eq!(store.forget_attempts(at(6), 3).await.unwrap(), forgotten);
+        assert_eq!(store.purge_expired(at(6), 3).await.unwrap(), forgotten);
     }
-    assert_eq!(store.forget_attempts(at(6), 0).await.unwrap(), 0);
+    assert_eq!(store.purge_expired(at(6), 0).await.unwrap(), 0);
     for number in 0..10 {
         let again = attempt(1, &number.to_string(), &rex(), at(10));
         let added = store.add(rex(), Some(again)).await.unwrap();
-        assert_eq!(matches!(added, Added::Before(_)), number > 6, "{number}");
+        assert_eq!(matches!(added, Added::Replayed(_)), number > 6, "{number}");
     }
 }
 
@@ -138,7 +138,7 @@ async fn the_mark_changes_with_every_animal_and_with_nothing_else() {
     store.add(rex(), once()).await.unwrap();
     let before = mark();
     store.add(rex(), once()).await.unwrap();
-    store.forget_attempts(NOW, 1).await.unwrap();
+    store.purge_expired(NOW, 1).await.unwrap();
     assert_eq!(mark(), before);
     let another = PetRepository::version(&MemoryStore::new()).unwrap();
     assert!(marks.insert(another), "a mark of this store is none of another");

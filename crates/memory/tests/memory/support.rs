@@ -1,8 +1,8 @@
 //! Short ways to say things.
 
 use petstore_domain::{
-    Added, ApiKey, ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyAttempt,
-    IdempotencyKey, KeyDigest, KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName,
+    Added, ApiKey, ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyKey,
+    IdempotencyRequest, KeyDigest, KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName,
     PetQuery, PetRepository, PetStatus, Timestamp,
 };
 use petstore_memory::MemoryStore;
@@ -24,23 +24,23 @@ pub(crate) fn rex() -> NewPet {
 
 /// An attempt by the caller `caller` to add `pet` under `key` at the time `at`, with a lifetime of
 /// a day.
-pub(crate) fn attempt(caller: u8, key: &str, pet: &NewPet, at: Timestamp) -> IdempotencyAttempt {
-    IdempotencyAttempt {
+pub(crate) fn attempt(caller: u8, key: &str, pet: &NewPet, at: Timestamp) -> IdempotencyRequest {
+    IdempotencyRequest {
         idempotency: Idempotency {
             caller: KeyDigest([caller; 32]),
             key: IdempotencyKey::parse(key).unwrap(),
         },
-        fingerprint: Fingerprint::of(pet),
+        fingerprint: Fingerprint::new(pet),
         at,
-        expired: Timestamp(at.0 - A_DAY),
+        cutoff: Timestamp(at.0 - A_DAY),
     }
 }
 
 /// Adds `pet`, which must be new.
 pub(crate) async fn add(store: &MemoryStore, pet: NewPet) -> Pet {
     match PetRepository::add(store, pet, None).await.unwrap() {
-        Added::Now(pet) => pet,
-        Added::Before(pet) => panic!("{pet:?} was there before"),
+        Added::Created(pet) => pet,
+        Added::Replayed(pet) => panic!("{pet:?} was there before"),
     }
 }
 

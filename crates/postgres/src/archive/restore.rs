@@ -7,7 +7,7 @@ mod pets;
 use std::{sync::Arc, time::Instant};
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKey, AttemptRecord, NewPet, Pet, Restore, RestoreError, Unavailable};
+use petstore_domain::{ApiKey, IdempotencyRecord, NewPet, Pet, Restore, RestoreError, StoreError};
 use tokio::time;
 use tokio_postgres::Row;
 
@@ -95,11 +95,14 @@ impl Restore for Restoring {
         self.restore_keys(&keys).await.map_err(Failure::into_error)
     }
 
-    async fn attempts(&mut self, attempts: Vec<AttemptRecord>) -> Result<(), RestoreError> {
+    async fn idempotency_records(
+        &mut self,
+        attempts: Vec<IdempotencyRecord>,
+    ) -> Result<(), RestoreError> {
         self.restore_attempts(attempts).await.map_err(Failure::into_error)
     }
 
-    async fn commit(self: Box<Self>) -> Result<(), Unavailable> {
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         Ok(self.finish().await?)
     }
 }

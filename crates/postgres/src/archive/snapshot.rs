@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, AttemptRecord, Corruption, Fingerprint, Idempotency, IdempotencyKey, KeyDigest, Pet,
-    PetId, ReadError, Snapshot, StoreCounts, Timestamp,
+    ApiKey, Corruption, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRecord, KeyDigest,
+    Pet, PetId, Snapshot, StoreCounts, StoreError, Timestamp,
 };
 use tokio::time;
 use tokio_postgres::{Row, types::FromSql};
@@ -44,27 +44,27 @@ impl View {
         sql: &'static str,
         values: Values<'_>,
         decode: impl FnOnce(&[Row]) -> Result<T, Corruption>,
-    ) -> Result<T, ReadError> {
+    ) -> Result<T, StoreError> {
         let rows = self.rows(sql, values).await;
-        let rows = rows.map_err(|failure| Failure::<ReadError>::Store(failure).into_error())?;
+        let rows = rows.map_err(|failure| Failure::<StoreError>::Store(failure).into_error())?;
         Ok(decode(&rows)?)
     }
 }
 
 #[async_trait]
 impl Snapshot for View {
-    async fn counts(&mut self) -> Result<StoreCounts, ReadError> {
+    async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
         self.read(COUNTS, &[], |rows| {
             let count = |column| {
                 let count = rows.first().and_then(|row| row.try_get::<_, i64>(column).ok());
                 count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default()
             };
-            Ok(StoreCounts { pets: count(0), keys: count(1), attempts: count(2) })
+            Ok(StoreCounts { pets: count(0), keys: count(1), idempotency_records: count(2) })
         })
         .await
     }
 
-    async fn pets(&mut self, after: Option<PetId>, at_most: u32) -> Result<Vec<Pet>, ReadError> {
+    async fn pets(&mut self, after: Option<PetId>, at_most: u32) -> Result<Vec<Pet>, StoreError> {
         let first = after.map_or(Some(i64::MIN), |id| id.0.checked_add(1));
         let Some(first) = first else { return Ok(Vec::new()) };
         self.read(PETS, &[&first, &i64::from(at_most)], |rows| {
@@ -73,15 +73,15 @@ impl Snapshot for View {
         .await
     }
 
-    async fn keys(&mut self) -> Result<Vec<ApiKey>, ReadError> {
+    async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
         self.read(api_keys::rows::ALL, &[], api_keys::rows::keys).await
     }
 
-    async fn attempts(
+    async fn idempotency_records(
         &mut self,
         after: Option<Idempotency>,
         at_most: u32,
-    ) -> Result<Vec<AttemptRecord>, ReadError> {
+    ) -> Result<Vec<IdempotencyRecord>, StoreError> {
         // No record has an empty name.
         let (caller, key) = after.as_ref().map_or((&[][..], &[][..]), |after| {
             (&after.caller.0[..], after.key.as_str().as_bytes())
@@ -94,17 +94,16 @@ impl Snapshot for View {
 }
 
 /// The record of the five columns, through the doors of the domain.
-pub(super) fn attempt(row: &Row) -> Result<AttemptRecord, Corruption> {
+pub(super) fn attempt(row: &Row) -> Result<IdempotencyRecord, Corruption> {
     let pet = PetId(column(row, 3, None)?);
     let of = |what| move |_| broken(Some(pet), what);
     let key = str::from_utf8(column(row, 1, Some(pet))?)
         .map_err(|_| broken(Some(pet), "its key is ASCII"))?;
-    Ok(AttemptRecord {
+    Ok(IdempotencyRecord {
         idempotency: Idempotency {
             caller: KeyDigest(bytes(row, 0, pet)?.map_err(of("its caller has 32 bytes"))?),
             // In quotes, so that quotes which are part of the key stay.
-            key: IdempotencyKey::parse(&format!("\"{key}\""))
-                .map_err(|rule| broken(Some(pet), rule))?,
+            key: IdempotencyKey::parse(key).map_err(|rule| broken(Some(pet), rule))?,
         },
         fingerprint: Fingerprint(bytes(row, 2, pet)?.map_err(of("its fingerprint has 32 bytes"))?),
         pet,

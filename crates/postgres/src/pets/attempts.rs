@@ -1,6 +1,6 @@
 //! Rows of the table `idempotency`.
 
-use petstore_domain::{Corruption, IdempotencyAttempt, Pet, PetId, Timestamp};
+use petstore_domain::{Corruption, IdempotencyRequest, Pet, PetId, Timestamp};
 use tokio_postgres::Row;
 
 use super::rows;
@@ -9,7 +9,7 @@ use crate::error::corruption;
 /// Makes room: a record that does not count any more is as good as none.
 pub(crate) const FORGET_EXPIRED: &str = "DELETE FROM idempotency AS i \
      USING unnest($1::bytea[], $2::bytea[], $3::bigint[]) AS u (caller, key, expired) \
-     WHERE i.caller = u.caller AND i.key = u.key AND i.created_at <= u.expired";
+     WHERE i.caller = u.caller AND i.key = u.key AND i.created_at <= u.cutoff";
 /// Reserves keys together with an identifier for each. Whoever else has begun to reserve one of
 /// them is waited for: if that commits, the key is not among those returned.
 pub(crate) const CLAIM: &str = "INSERT INTO idempotency \
@@ -30,7 +30,7 @@ pub(crate) const FORGET: &str = "DELETE FROM idempotency WHERE (caller, key) IN 
 /// What a record is found by: the caller's digest and the key, as bytes.
 pub(crate) type Name<'a> = (&'a [u8], &'a [u8]);
 
-pub(crate) fn name(attempt: &IdempotencyAttempt) -> Name<'_> {
+pub(crate) fn name(attempt: &IdempotencyRequest) -> Name<'_> {
     (&attempt.idempotency.caller.0, attempt.idempotency.key.as_str().as_bytes())
 }
 

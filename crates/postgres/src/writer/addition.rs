@@ -1,13 +1,13 @@
 //! One addition on its way through the queue.
 
-use petstore_domain::{AddError, Added, IdempotencyAttempt, NewPet};
+use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet};
 use tokio::{sync::oneshot, time::Instant};
 
 /// An animal to be added, and who waits for it.
 #[derive(Debug)]
 pub(super) struct Addition {
     pub(super) pet: NewPet,
-    pub(super) attempt: Option<IdempotencyAttempt>,
+    pub(super) attempt: Option<IdempotencyRequest>,
     /// Until then its caller waits.
     pub(super) deadline: Instant,
     /// How often it has been tried.

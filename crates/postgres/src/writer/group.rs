@@ -7,7 +7,7 @@ mod plan;
 
 use std::collections::BTreeMap;
 
-use petstore_domain::{IdempotencyAttempt, PetId};
+use petstore_domain::{IdempotencyRequest, PetId};
 use tokio_postgres::{Error, Row};
 
 pub(super) use self::plan::Outcome;
@@ -82,10 +82,10 @@ async fn prepare(connection: &Connection) -> Result<(), Error> {
 /// so that they wait for one another in a line, not in a circle.
 async fn claim(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, Error> {
     let in_order: BTreeMap<_, _> = plan.leaders.iter().collect();
-    let attempts: Vec<&IdempotencyAttempt> =
+    let attempts: Vec<&IdempotencyRequest> =
         in_order.values().filter_map(|index| plan.group[**index].attempt.as_ref()).collect();
     let (callers, keys) = names(attempts.iter().copied());
-    let expired: Vec<i64> = attempts.iter().map(|attempt| attempt.expired.0).collect();
+    let expired: Vec<i64> = attempts.iter().map(|attempt| attempt.cutoff.0).collect();
     let at: Vec<i64> = attempts.iter().map(|attempt| attempt.at.0).collect();
     let fingerprints: Vec<&[u8]> = attempts.iter().map(|one| &one.fingerprint.0[..]).collect();
     let to_forget: Values<'_> = &[&callers, &keys, &expired];
@@ -102,7 +102,7 @@ async fn claim(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, Err
 }
 
 fn names<'a>(
-    attempts: impl Iterator<Item = &'a IdempotencyAttempt>,
+    attempts: impl Iterator<Item = &'a IdempotencyRequest>,
 ) -> (Vec<&'a [u8]>, Vec<&'a [u8]>) {
     attempts.map(attempts::name).unzip()
 }

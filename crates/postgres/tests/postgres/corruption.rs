@@ -1,7 +1,7 @@
 //! Rows that somebody else wrote.
 
 use petstore_domain::{
-    AddError, ApiKeyRepository, Archive, KeySelector, PetId, PetRepository, ReadError,
+    AddError, ApiKeyRepository, Archive, KeySelector, PetId, PetRepository, StoreError,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::postgres_or_skip;
@@ -10,7 +10,7 @@ use crate::support::{NOW, add, attempt, new_key, new_pet, open, query};
 
 async fn broken(store: &PostgresStore, id: PetId) -> String {
     match PetRepository::find(store, id).await {
-        Err(ReadError::Corrupt(corruption)) => corruption.to_string(),
+        Err(StoreError::Corrupt(corruption)) => corruption.to_string(),
         other => panic!("{other:?}"),
     }
 }
@@ -26,9 +26,9 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
         "the store holds animal 1, which breaks the rule: its name must not be white space alone"
     );
     let listed = PetRepository::list(&store, query(20, None)).await;
-    assert!(matches!(listed, Err(ReadError::Corrupt(_))), "{listed:?}");
+    assert!(matches!(listed, Err(StoreError::Corrupt(_))), "{listed:?}");
     let moved = store.snapshot().await.unwrap().pets(None, 10).await;
-    assert!(matches!(moved, Err(ReadError::Corrupt(_))), "{moved:?}");
+    assert!(matches!(moved, Err(StoreError::Corrupt(_))), "{moved:?}");
 
     database.sql("ALTER TABLE pet DROP CONSTRAINT pet_status_check").unwrap();
     database.sql("UPDATE pet SET name = 'Rex', status = 'gone'").unwrap();
@@ -43,7 +43,7 @@ async fn a_record_without_its_animal_is_named() {
     PetRepository::add(&store, new_pet("Rex"), Some(attempt.clone())).await.unwrap();
     database.sql("DELETE FROM pet").unwrap();
     let again = PetRepository::add(&store, new_pet("Rex"), Some(attempt)).await;
-    assert!(matches!(again, Err(AddError::Corrupt(_))), "{again:?}");
+    assert!(matches!(again, Err(AddError::Store(StoreError::Corrupt(_)))), "{again:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -53,7 +53,7 @@ async fn a_broken_key_is_named_and_not_revoked() {
     let key = ApiKeyRepository::add(&store, new_key(1, "web"), 10).await.unwrap();
     database.sql("UPDATE api_key SET digest = '\\x00'").unwrap();
     for result in [store.list_keys().await, store.revoke(KeySelector::Id(key.id), NOW).await] {
-        assert!(matches!(result, Err(ReadError::Corrupt(_))), "{result:?}");
+        assert!(matches!(result, Err(StoreError::Corrupt(_))), "{result:?}");
     }
     let revoked = database.sql("SELECT count(revoked_at) FROM api_key").unwrap();
     assert_eq!(revoked.trim(), "0");
@@ -61,11 +61,11 @@ async fn a_broken_key_is_named_and_not_revoked() {
 
 /// Both repositories have a `list`.
 trait ListKeys {
-    async fn list_keys(&self) -> Result<Vec<petstore_domain::ApiKey>, ReadError>;
+    async fn list_keys(&self) -> Result<Vec<petstore_domain::ApiKey>, StoreError>;
 }
 
 impl ListKeys for PostgresStore {
-    async fn list_keys(&self) -> Result<Vec<petstore_domain::ApiKey>, ReadError> {
+    async fn list_keys(&self) -> Result<Vec<petstore_domain::ApiKey>, StoreError> {
         ApiKeyRepository::list(self).await
     }
 }
@@ -76,5 +76,5 @@ async fn a_missing_mark_is_named() {
     let store = open(&database.url).await;
     database.sql("DELETE FROM catalogue").unwrap();
     let listed = PetRepository::list(&store, query(20, None)).await;
-    assert!(matches!(listed, Err(ReadError::Corrupt(_))), "{listed:?}");
+    assert!(matches!(listed, Err(StoreError::Corrupt(_))), "{listed:?}");
 }

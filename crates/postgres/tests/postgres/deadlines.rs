@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{AddError, PetRepository, ReadError};
+use petstore_domain::{AddError, PetRepository, StoreError};
 use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_testing::{Database, postgres_or_skip};
 
@@ -46,9 +46,9 @@ async fn a_locked_table_ends_calls_within_their_deadline() {
     let holder = lock(&database).await;
     let began = Instant::now();
     let read = PetRepository::list(&store, query(20, None)).await;
-    assert!(matches!(read, Err(ReadError::Unavailable(_))), "{read:?}");
+    assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
     let written = PetRepository::add(&store, new_pet("Bello"), None).await;
-    assert!(matches!(written, Err(AddError::Unavailable(_))), "{written:?}");
+    assert!(matches!(written, Err(AddError::Store(StoreError::Unavailable(_)))), "{written:?}");
     assert!(began.elapsed() < Duration::from_millis(1600), "{:?}", began.elapsed());
     unlock(&database, holder);
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
@@ -178,8 +178,8 @@ async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
         PetRepository::list(&store, query(20, None)),
         PetRepository::add(&store, new_pet("lost"), None)
     );
-    assert!(matches!(read, Err(ReadError::Unavailable(_))), "{read:?}");
-    assert!(matches!(written, Err(AddError::Unavailable(_))), "{written:?}");
+    assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
+    assert!(matches!(written, Err(AddError::Store(StoreError::Unavailable(_)))), "{written:?}");
     assert!(began.elapsed() < Duration::from_millis(5500), "{:?}", began.elapsed());
     wire.set_cut(false);
     recovers(|| store.find(rex.id)).await;

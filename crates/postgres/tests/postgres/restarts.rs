@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{AddError, Added, PetId, PetRepository, ReadError};
+use petstore_domain::{AddError, Added, PetId, PetRepository, StoreError};
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Durability, cluster_or_skip, postgres_or_skip};
 use tokio::{task::JoinSet, time::timeout};
@@ -21,12 +21,12 @@ const DEADLINE: Duration = Duration::from_millis(5500);
 
 async fn all_calls_are_unavailable(store: &PostgresStore) {
     let read = timeout(DEADLINE, PetRepository::list(store, query(20, None))).await.unwrap();
-    assert!(matches!(read, Err(ReadError::Unavailable(_))), "{read:?}");
+    assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
     let written =
         timeout(DEADLINE, PetRepository::add(store, new_pet("lost"), None)).await.unwrap();
-    assert!(matches!(written, Err(AddError::Unavailable(_))), "{written:?}");
+    assert!(matches!(written, Err(AddError::Store(StoreError::Unavailable(_)))), "{written:?}");
     assert!(
-        timeout(DEADLINE, PetRepository::forget_attempts(store, crate::support::NOW, 1))
+        timeout(DEADLINE, PetRepository::purge_expired(store, crate::support::NOW, 1))
             .await
             .unwrap()
             .is_err()
@@ -96,14 +96,14 @@ pub(crate) async fn load(
         let attempt = (number % 2 == 0).then(|| attempt(&name, &pet));
         loop {
             match PetRepository::add(&*store, pet.clone(), attempt.clone()).await {
-                Ok(Added::Now(pet) | Added::Before(pet)) => {
+                Ok(Added::Created(pet) | Added::Replayed(pet)) => {
                     acknowledged.push((pet.id, name));
                     break;
                 }
-                Err(AddError::Unavailable(_)) if attempt.is_some() => {
+                Err(AddError::Store(StoreError::Unavailable(_))) if attempt.is_some() => {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
-                Err(AddError::Unavailable(_)) => break,
+                Err(AddError::Store(StoreError::Unavailable(_))) => break,
                 Err(error) => panic!("{error:?}"),
             }
         }

@@ -27,9 +27,9 @@ async fn two_stores_racing_with_one_key_add_one_animal() {
             });
         }
         let answers = tasks.join_all().await;
-        let new = answers.iter().filter(|answer| matches!(answer, Added::Now(_))).count();
+        let new = answers.iter().filter(|answer| matches!(answer, Added::Created(_))).count();
         let ids: HashSet<i64> =
-            answers.iter().map(|(Added::Now(pet) | Added::Before(pet))| pet.id.0).collect();
+            answers.iter().map(|(Added::Created(pet) | Added::Replayed(pet))| pet.id.0).collect();
         assert_eq!((new, ids.len()), (1, 1));
     }
     assert_eq!(all(&stores[0]).await.len(), 10);
@@ -52,7 +52,7 @@ async fn many_keys_in_opposite_orders_all_go_through() {
         }
     }
     let answers = tasks.join_all().await;
-    let new = answers.iter().filter(|answer| matches!(answer, Added::Now(_))).count();
+    let new = answers.iter().filter(|answer| matches!(answer, Added::Created(_))).count();
     assert_eq!((new, all(&stores[0]).await.len()), (400, 400));
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use petstore_domain::{
-    Added, ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyAttempt, IdempotencyKey,
+    Added, ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRequest,
     KeyDigest, KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName, PetQuery, PetRepository,
     Timestamp,
 };
@@ -30,23 +30,23 @@ pub(crate) fn new_pet(name: &str) -> NewPet {
     NewPet { name: PetName::parse(name).unwrap(), category_id: CategoryId(1), status: None }
 }
 
-pub(crate) fn attempt(key: &str, pet: &NewPet) -> IdempotencyAttempt {
-    IdempotencyAttempt {
+pub(crate) fn attempt(key: &str, pet: &NewPet) -> IdempotencyRequest {
+    IdempotencyRequest {
         idempotency: Idempotency {
             caller: KeyDigest([7; 32]),
             key: IdempotencyKey::parse(key).unwrap(),
         },
-        fingerprint: Fingerprint::of(pet),
+        fingerprint: Fingerprint::new(pet),
         at: NOW,
-        expired: Timestamp(NOW.0 - 86_400_000),
+        cutoff: Timestamp(NOW.0 - 86_400_000),
     }
 }
 
 /// Adds `name`, which must be new.
 pub(crate) async fn add(store: &PostgresStore, name: &str) -> Pet {
     match PetRepository::add(store, new_pet(name), None).await.unwrap() {
-        Added::Now(pet) => pet,
-        Added::Before(pet) => panic!("{pet:?} was there before"),
+        Added::Created(pet) => pet,
+        Added::Replayed(pet) => panic!("{pet:?} was there before"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Rows of the table `api_key`.
 
 use petstore_domain::{
-    ApiKey, Corruption, KeyDigest, KeyId, KeyName, KeySelector, NewApiKey, ReadError, Timestamp,
+    ApiKey, Corruption, KeyDigest, KeyId, KeyName, KeySelector, NewApiKey, StoreError, Timestamp,
 };
 use rusqlite::{Connection, Params, Row, params, types::FromSql};
 
@@ -39,21 +39,21 @@ pub(crate) const REVOKE: &str = "UPDATE api_key SET revoked_at = ?2 WHERE id = ?
 pub(crate) const NOTE_USE: &str = "UPDATE api_key SET last_used_at = ?2 \
      WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
-pub(crate) fn all(connection: &Connection) -> Result<Vec<ApiKey>, Failure<ReadError>> {
+pub(crate) fn all(connection: &Connection) -> Result<Vec<ApiKey>, Failure<StoreError>> {
     keys(connection, ALL, [])
 }
 
 pub(super) fn live(
     connection: &Connection,
     now: Timestamp,
-) -> Result<Vec<ApiKey>, Failure<ReadError>> {
+) -> Result<Vec<ApiKey>, Failure<StoreError>> {
     keys(connection, LIVE, [now.0])
 }
 
 pub(super) fn not_revoked(
     connection: &Connection,
     selector: &KeySelector,
-) -> Result<Vec<ApiKey>, Failure<ReadError>> {
+) -> Result<Vec<ApiKey>, Failure<StoreError>> {
     match selector {
         KeySelector::Id(id) => keys(connection, NOT_REVOKED_BY_ID, [id.0]),
         KeySelector::Name(name) => keys(connection, NOT_REVOKED_BY_NAME, [name.as_str()]),
@@ -64,7 +64,7 @@ fn keys(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-) -> Result<Vec<ApiKey>, Failure<ReadError>> {
+) -> Result<Vec<ApiKey>, Failure<StoreError>> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
     let mut keys = Vec::new();

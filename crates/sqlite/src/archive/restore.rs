@@ -7,7 +7,7 @@ mod pets;
 use std::{fmt::Display, sync::Arc};
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKey, AttemptRecord, NewPet, Pet, Restore, RestoreError, Unavailable};
+use petstore_domain::{ApiKey, IdempotencyRecord, NewPet, Pet, Restore, RestoreError, StoreError};
 use rusqlite::Connection;
 
 use super::{Broken, Dedicated};
@@ -33,7 +33,7 @@ impl Transaction {
     ) -> Result<T, RestoreError> {
         work(&self.dedicated.connection).map_err(|failure| match failure {
             Failure::Answer(error) => error,
-            Failure::Sqlite(error) => Unavailable::new(error).into(),
+            Failure::Sqlite(error) => StoreError::unavailable(error).into(),
         })
     }
 }
@@ -52,16 +52,19 @@ impl Restore for Transaction {
         self.write(|connection| keys.iter().try_for_each(|key| keys::restore(connection, key)))
     }
 
-    async fn attempts(&mut self, attempts: Vec<AttemptRecord>) -> Result<(), RestoreError> {
+    async fn idempotency_records(
+        &mut self,
+        attempts: Vec<IdempotencyRecord>,
+    ) -> Result<(), RestoreError> {
         self.write(|connection| {
             attempts.iter().try_for_each(|record| attempts::restore(connection, record))
         })
     }
 
-    async fn commit(self: Box<Self>) -> Result<(), Unavailable> {
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         let connection = &self.dedicated.connection;
-        self.renewal.renew(connection).map_err(Unavailable::new)?;
-        connection.execute_batch("COMMIT").map_err(Unavailable::new)?;
+        self.renewal.renew(connection).map_err(StoreError::unavailable)?;
+        connection.execute_batch("COMMIT").map_err(StoreError::unavailable)?;
         self.board.renew();
         Ok(())
     }

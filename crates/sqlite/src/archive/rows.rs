@@ -1,8 +1,8 @@
 //! Reading a store as a whole.
 
 use petstore_domain::{
-    AttemptRecord, Corruption, Fingerprint, Idempotency, IdempotencyKey, KeyDigest, Pet, PetId,
-    ReadError, StoreCounts, Timestamp,
+    Corruption, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRecord, KeyDigest, Pet, PetId,
+    StoreCounts, StoreError, Timestamp,
 };
 use rusqlite::{Connection, Row, params, types::FromSql};
 
@@ -19,10 +19,14 @@ const PETS: &str = "SELECT id, name, category_id, status FROM pet \
 const ATTEMPTS: &str = "SELECT caller, key, fingerprint, pet_id, created_at FROM idempotency \
      WHERE (caller, key) > (?1, ?2) ORDER BY caller, key LIMIT ?3";
 
-pub(super) fn counts(connection: &Connection) -> Result<StoreCounts, Failure<ReadError>> {
+pub(super) fn counts(connection: &Connection) -> Result<StoreCounts, Failure<StoreError>> {
     let count = |row: &Row<'_>, index| row.get(index).map(i64::unsigned_abs);
     let counts = connection.prepare_cached(COUNTS)?.query_row([], |row| {
-        Ok(StoreCounts { pets: count(row, 0)?, keys: count(row, 1)?, attempts: count(row, 2)? })
+        Ok(StoreCounts {
+            pets: count(row, 0)?,
+            keys: count(row, 1)?,
+            idempotency_records: count(row, 2)?,
+        })
     })?;
     Ok(counts)
 }
@@ -31,7 +35,7 @@ pub(super) fn pets(
     connection: &Connection,
     after: Option<PetId>,
     at_most: u32,
-) -> Result<Vec<Pet>, Failure<ReadError>> {
+) -> Result<Vec<Pet>, Failure<StoreError>> {
     let from = match after {
         None => i64::MIN,
         Some(PetId(i64::MAX)) => return Ok(Vec::new()),
@@ -50,7 +54,7 @@ pub(super) fn attempts(
     connection: &Connection,
     after: Option<&Idempotency>,
     at_most: u32,
-) -> Result<Vec<AttemptRecord>, Failure<ReadError>> {
+) -> Result<Vec<IdempotencyRecord>, Failure<StoreError>> {
     // No caller is shorter than 32 bytes, so every one stands behind the empty one.
     let (caller, key) =
         after.map_or((&[][..], ""), |after| (after.caller.0.as_slice(), after.key.as_str()));
@@ -64,12 +68,10 @@ pub(super) fn attempts(
 }
 
 /// The record of a row, through the doors of the domain.
-pub(super) fn attempt(row: &Row<'_>) -> Result<AttemptRecord, Corruption> {
+pub(super) fn attempt(row: &Row<'_>) -> Result<IdempotencyRecord, Corruption> {
     let key: String = column(row, 1)?;
-    // Between quotes, because a key may itself begin and end with one.
-    let key = IdempotencyKey::parse(&format!("\"{key}\""))
-        .map_err(|rule| broken(format!("its key {rule}")))?;
-    Ok(AttemptRecord {
+    let key = IdempotencyKey::parse(key).map_err(|rule| broken(format!("its key {rule}")))?;
+    Ok(IdempotencyRecord {
         idempotency: Idempotency { caller: KeyDigest(digest(row, 0)?), key },
         fingerprint: Fingerprint(digest(row, 2)?),
         pet: PetId(column(row, 3)?),

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, AttemptRecord, Idempotency, Pet, PetId, ReadError, Snapshot, StoreCounts,
+    ApiKey, Idempotency, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts, StoreError,
 };
 
 use super::{Broken, Dedicated, answered, rows};
@@ -22,23 +22,23 @@ impl View {
 
 #[async_trait]
 impl Snapshot for View {
-    async fn counts(&mut self) -> Result<StoreCounts, ReadError> {
+    async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
         answered(rows::counts(&self.0.connection))
     }
 
-    async fn pets(&mut self, after: Option<PetId>, at_most: u32) -> Result<Vec<Pet>, ReadError> {
+    async fn pets(&mut self, after: Option<PetId>, at_most: u32) -> Result<Vec<Pet>, StoreError> {
         answered(rows::pets(&self.0.connection, after, at_most))
     }
 
-    async fn keys(&mut self) -> Result<Vec<ApiKey>, ReadError> {
+    async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
         answered(api_keys::rows::all(&self.0.connection))
     }
 
-    async fn attempts(
+    async fn idempotency_records(
         &mut self,
         after: Option<Idempotency>,
         at_most: u32,
-    ) -> Result<Vec<AttemptRecord>, ReadError> {
+    ) -> Result<Vec<IdempotencyRecord>, StoreError> {
         answered(rows::attempts(&self.0.connection, after.as_ref(), at_most))
     }
 }

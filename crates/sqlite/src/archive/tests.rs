@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
 use petstore_domain::{
-    AddError, Added, Archive, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, ReadError,
-    RestoreError,
+    AddError, Added, Archive, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, RestoreError,
+    StoreError,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -58,10 +58,10 @@ async fn creates_fail_within_their_patience_while_a_restore_is_open_and_work_aft
     let mut restore = place.store.restore().await.unwrap();
     restore.pets(numbered([5])).await.unwrap();
     let refused = place.store.add(rex(), None).await;
-    assert!(matches!(refused, Err(AddError::Unavailable(_))), "{refused:?}");
+    assert!(matches!(refused, Err(AddError::Store(StoreError::Unavailable(_)))), "{refused:?}");
     drop(restore);
     let added = place.store.add(rex(), None).await.unwrap();
-    assert_eq!(added, Added::Now(rex().with_id(PetId(1))), "nothing was kept");
+    assert_eq!(added, Added::Created(rex().with_id(PetId(1))), "nothing was kept");
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn the_last_identifier_leaves_none_behind_it() {
     let mut restore = place.store.restore().await.unwrap();
     restore.pets(numbered([i64::MIN, 0, i64::MAX])).await.unwrap();
     let full = restore.new_pets(vec![rex()]).await;
-    assert!(matches!(full, Err(RestoreError::Unavailable(_))), "{full:?}");
+    assert!(matches!(full, Err(RestoreError::Store(StoreError::Unavailable(_)))), "{full:?}");
 }
 
 #[tokio::test]
@@ -127,9 +127,11 @@ async fn rows_that_break_a_rule_are_named() {
     )
     .unwrap();
     let mut snapshot = place.store.snapshot().await.unwrap();
-    let Err(ReadError::Corrupt(pet)) = snapshot.pets(None, 9).await else { panic!() };
+    let Err(StoreError::Corrupt(pet)) = snapshot.pets(None, 9).await else { panic!() };
     assert_eq!(pet.what, "animal 1");
-    let Err(ReadError::Corrupt(record)) = snapshot.attempts(None, 9).await else { panic!() };
+    let Err(StoreError::Corrupt(record)) = snapshot.idempotency_records(None, 9).await else {
+        panic!()
+    };
     assert_eq!(
         (record.what.as_str(), record.rule.as_str()),
         ("an idempotency record", "a digest has 32 bytes")
@@ -137,5 +139,5 @@ async fn rows_that_break_a_rule_are_named() {
 
     let mut restore = place.store.restore().await.unwrap();
     let refusal = restore.pets(numbered([1])).await.unwrap_err();
-    assert!(matches!(refusal, RestoreError::Corrupt(_)), "{refusal}");
+    assert!(matches!(refusal, RestoreError::Store(StoreError::Corrupt(_))), "{refusal}");
 }

@@ -1,6 +1,6 @@
 //! Rows of the table `idempotency`.
 
-use petstore_domain::{IdempotencyAttempt, PetId, Timestamp};
+use petstore_domain::{IdempotencyRequest, PetId, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 pub(crate) const FIND: &str = "SELECT fingerprint, pet_id FROM idempotency \
@@ -20,9 +20,9 @@ pub(super) struct Record {
 
 pub(super) fn find(
     connection: &Connection,
-    attempt: &IdempotencyAttempt,
+    attempt: &IdempotencyRequest,
 ) -> rusqlite::Result<Option<Record>> {
-    let IdempotencyAttempt { idempotency, expired, .. } = attempt;
+    let IdempotencyRequest { idempotency, cutoff: expired, .. } = attempt;
     let record =
         |row: &rusqlite::Row<'_>| Ok(Record { fingerprint: row.get(0)?, pet: PetId(row.get(1)?) });
     connection
@@ -33,10 +33,10 @@ pub(super) fn find(
 
 pub(super) fn record(
     connection: &Connection,
-    attempt: &IdempotencyAttempt,
+    attempt: &IdempotencyRequest,
     pet: PetId,
 ) -> rusqlite::Result<()> {
-    let IdempotencyAttempt { idempotency, fingerprint, at, .. } = attempt;
+    let IdempotencyRequest { idempotency, fingerprint, at, .. } = attempt;
     connection.prepare_cached(RECORD)?.execute(params![
         idempotency.caller.0,
         idempotency.key.as_str(),

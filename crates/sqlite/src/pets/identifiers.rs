@@ -1,6 +1,6 @@
 //! Which identifiers animals get.
 
-use petstore_domain::{PetId, Unavailable};
+use petstore_domain::{PetId, StoreError};
 use rusqlite::Connection;
 
 use crate::error::{Failure, WriteFailure};
@@ -22,8 +22,8 @@ impl Identifiers {
         Ok(Self { highest })
     }
 
-    pub(crate) fn next<E: From<Unavailable>>(&mut self) -> Result<PetId, Failure<E>> {
-        let none_left = || Failure::Answer(Unavailable::from(WriteFailure::NoIdentifier).into());
+    pub(crate) fn next<E: From<StoreError>>(&mut self) -> Result<PetId, Failure<E>> {
+        let none_left = || Failure::Answer(StoreError::from(WriteFailure::NoIdentifier).into());
         self.highest = self.highest.checked_add(1).ok_or_else(none_left)?;
         Ok(PetId(self.highest))
     }

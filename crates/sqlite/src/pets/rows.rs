@@ -2,7 +2,7 @@
 
 use petstore_domain::{
     CategoryId, Corruption, NewPet, PageLimit, Pet, PetId, PetName, PetPage, PetQuery, PetStatus,
-    Unavailable, Versioned,
+    StoreError, Versioned,
 };
 use rusqlite::{Connection, Row, Rows, Statement, params};
 
@@ -44,7 +44,7 @@ pub(crate) const fn page_of(status: PetStatus) -> &'static str {
     }
 }
 
-pub(crate) fn insert<E: From<Unavailable>>(
+pub(crate) fn insert<E: From<StoreError>>(
     session: &Session<'_>,
     pet: NewPet,
 ) -> Result<Pet, Failure<E>> {
@@ -60,7 +60,7 @@ pub(crate) fn put(statement: &mut Statement<'_>, pet: &Pet) -> rusqlite::Result<
     statement.execute(params![id.0, name.as_str(), category_id.0, status])
 }
 
-pub(crate) fn find<E: From<Corruption>>(
+pub(crate) fn find<E: From<StoreError>>(
     connection: &Connection,
     id: PetId,
 ) -> Result<Option<Versioned<Pet>>, Failure<E>> {
@@ -71,7 +71,7 @@ pub(crate) fn find<E: From<Corruption>>(
 }
 
 /// A page and its mark.
-pub(super) fn page<E: From<Corruption>>(
+pub(super) fn page<E: From<StoreError>>(
     connection: &Connection,
     query: &PetQuery,
 ) -> Result<Versioned<PetPage>, Failure<E>> {
@@ -86,7 +86,7 @@ pub(super) fn page<E: From<Corruption>>(
 }
 
 /// A page and its mark; `None` if no animal is on it.
-fn page_with_rows<E: From<Corruption>>(
+fn page_with_rows<E: From<StoreError>>(
     connection: &Connection,
     query: &PetQuery,
 ) -> Result<Option<Versioned<PetPage>>, Failure<E>> {
@@ -108,7 +108,7 @@ fn page_with_rows<E: From<Corruption>>(
 
 /// The page of `rows`, of which there may be one more than `limit`, and the mark that the first one
 /// has in the column `mark`; `None` if there is no row.
-fn collect<E: From<Corruption>>(
+fn collect<E: From<StoreError>>(
     mut rows: Rows<'_>,
     limit: PageLimit,
     mark: usize,

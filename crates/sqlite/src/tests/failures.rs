@@ -5,9 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{
-    AddError, ApiKeyRepository, PetId, PetRepository, ReadError, Timestamp, Unavailable,
-};
+use petstore_domain::{AddError, ApiKeyRepository, PetId, PetRepository, StoreError, Timestamp};
 
 use super::{Place, add, found, impatient, rex};
 use crate::SqliteStore;
@@ -17,7 +15,7 @@ async fn set_max_page_count(store: &SqliteStore, pages: i64) {
     let limit = move |connection: &Session<'_>| {
         Ok(connection.pragma_update(None, "max_page_count", pages)?)
     };
-    store.writer.write::<(), Unavailable>(limit).await.unwrap();
+    store.writer.write::<(), StoreError>(limit).await.unwrap();
 }
 
 #[tokio::test]
@@ -32,9 +30,9 @@ async fn a_lock_held_too_long_is_unavailable_and_passes() {
     let began = Instant::now();
     let refusal = PetRepository::add(&store, rex(), None).await.unwrap_err();
     assert!(began.elapsed() < Duration::from_secs(2));
-    assert!(matches!(refusal, AddError::Unavailable(_)));
+    assert!(matches!(refusal, AddError::Store(StoreError::Unavailable(_))));
     assert!(refusal.to_string().ends_with("database is locked"), "{refusal}");
-    assert!(store.forget_attempts(Timestamp(0), 1).await.is_err());
+    assert!(store.purge_expired(Timestamp(0), 1).await.is_err());
     assert!(store.note_use(vec![]).await.is_err());
     assert!(found(&store, PetId(1)).await, "reads go on");
     assert_eq!(store.version(), mark);
@@ -72,9 +70,9 @@ async fn a_transaction_left_open_does_not_stop_the_writer() {
     let leave_open = |connection: &Session<'_>| {
         Ok(connection.execute_batch("COMMIT; BEGIN; INSERT INTO pet VALUES (9, 'x', 1, NULL)")?)
     };
-    store.writer.write::<(), Unavailable>(leave_open).await.unwrap();
+    store.writer.write::<(), StoreError>(leave_open).await.unwrap();
     let end = |connection: &Session<'_>| Ok(connection.execute_batch("COMMIT")?);
-    assert!(store.writer.write::<(), Unavailable>(end).await.is_err());
+    assert!(store.writer.write::<(), StoreError>(end).await.is_err());
     add(&store).await;
 }
 
@@ -85,7 +83,7 @@ async fn a_reader_that_fails_is_replaced() {
     add(&store).await;
     let failing = store
         .readers
-        .read::<(), ReadError>(|connection| Ok(connection.execute_batch("DELETE FROM pet")?));
+        .read::<(), StoreError>(|connection| Ok(connection.execute_batch("DELETE FROM pet")?));
     let message = failing.unwrap_err().to_string();
     assert!(message.contains("readonly"), "a reader cannot write: {message}");
     assert!(found(&store, PetId(1)).await);

@@ -6,8 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    AddError, Added, Fingerprint, Idempotency, IdempotencyAttempt, IdempotencyKey, KeyDigest,
-    PetId, PetRepository, Timestamp, Unavailable,
+    AddError, Added, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRequest, KeyDigest,
+    PetId, PetRepository, StoreError, Timestamp,
 };
 use tokio::task::JoinSet;
 
@@ -24,11 +24,11 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
         let (store, raw) = (Arc::clone(&store), place.raw());
         group.spawn(async move {
             let work = move |connection: &Session<'_>| {
-                rows::insert::<Unavailable>(connection, rex())?;
+                rows::insert::<StoreError>(connection, rex())?;
                 // What somebody else sees while this write runs.
                 Ok(raw.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0))?)
             };
-            store.writer.write::<i64, Unavailable>(work).await
+            store.writer.write::<i64, StoreError>(work).await
         });
     }
     tokio::task::yield_now().await;
@@ -53,7 +53,7 @@ async fn a_write_that_fails_rolls_back_its_group_and_no_other() {
                 let wrong = |connection: &Session<'_>| {
                     Ok(connection.execute_batch("INSERT INTO nowhere VALUES (1)")?)
                 };
-                store.writer.write::<(), Unavailable>(wrong).await.map_err(AddError::from)
+                store.writer.write::<(), StoreError>(wrong).await.map_err(AddError::from)
             } else {
                 store.add(rex(), None).await.map(|_| ())
             }
@@ -93,11 +93,11 @@ async fn two_attempts_in_one_transaction_add_one_animal() {
     let store = Arc::new(place.open());
     let release = hold(&store).await;
     let key = IdempotencyKey::parse("once").unwrap();
-    let attempt = IdempotencyAttempt {
+    let attempt = IdempotencyRequest {
         idempotency: Idempotency { caller: KeyDigest([1; 32]), key },
-        fingerprint: Fingerprint::of(&rex()),
+        fingerprint: Fingerprint::new(&rex()),
         at: Timestamp(100),
-        expired: Timestamp(0),
+        cutoff: Timestamp(0),
     };
     let mut other = attempt.clone();
     other.fingerprint = Fingerprint([0; 32]);
@@ -109,8 +109,8 @@ async fn two_attempts_in_one_transaction_add_one_animal() {
     drop(release);
     let [first, second, third] = additions;
     let pet = rex().with_id(PetId(1));
-    assert_eq!(first.await.unwrap().unwrap(), Added::Now(pet.clone()));
-    assert_eq!(second.await.unwrap().unwrap(), Added::Before(pet));
+    assert_eq!(first.await.unwrap().unwrap(), Added::Created(pet.clone()));
+    assert_eq!(second.await.unwrap().unwrap(), Added::Replayed(pet));
     assert!(matches!(third.await.unwrap(), Err(AddError::IdempotencyKeyReused)));
 }
 

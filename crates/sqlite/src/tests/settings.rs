@@ -1,6 +1,6 @@
 //! What each connection is set to.
 
-use petstore_domain::Unavailable;
+use petstore_domain::StoreError;
 use rusqlite::{Connection, config::DbConfig, params};
 
 use super::Place;
@@ -40,7 +40,7 @@ async fn the_writer_is_as_durable_as_configured() {
             assert_eq!(pragma(connection, "ignore_check_constraints"), 1);
             Ok(())
         };
-        store.writer.write::<(), Unavailable>(look).await.unwrap();
+        store.writer.write::<(), StoreError>(look).await.unwrap();
     }
 }
 

@@ -99,7 +99,7 @@ async fn a_transaction_without_a_change_of_animals_leaves_the_mark() {
     let store = place.open();
     add(&store).await;
     let before = store.version();
-    store.forget_attempts(Timestamp(i64::MAX), 10).await.unwrap();
+    store.purge_expired(Timestamp(i64::MAX), 10).await.unwrap();
     store.board.renew();
     assert_eq!(store.version(), before);
     add(&store).await;

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{CatalogueVersion, PetId, PetRepository, Unavailable};
+use petstore_domain::{CatalogueVersion, PetId, PetRepository, StoreError};
 use rusqlite::Connection;
 use tokio::time::{sleep, timeout};
 
@@ -128,7 +128,7 @@ async fn the_log_stays_short_while_others_write_now_and_then() {
         }
         Ok(())
     };
-    store.writer.write::<(), Unavailable>(fill).await.unwrap();
+    store.writer.write::<(), StoreError>(fill).await.unwrap();
     let raw = place.raw();
     let (mut longest, mut written, mut before, mut found_standing) = (0, 0, log(&raw), 0);
     for _ in 0..COMMITS {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petstore_domain::Unavailable;
+use petstore_domain::StoreError;
 use tokio::sync::oneshot;
 
 use super::{failed, session::Session};
@@ -34,7 +34,7 @@ impl<T, E, W> Task<T, E, W> {
 impl<T, E, W> Job for Task<T, E, W>
 where
     T: Send,
-    E: From<Unavailable> + Send,
+    E: From<StoreError> + Send,
     W: FnOnce(&Session<'_>) -> Result<T, Failure<E>> + Send,
 {
     fn run(&mut self, session: &Session<'_>) -> rusqlite::Result<()> {

@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, ops::Deref};
 
-use petstore_domain::{Pet, PetId, Unavailable};
+use petstore_domain::{Pet, PetId, StoreError};
 use rusqlite::{Connection, Statement, Transaction, TransactionBehavior};
 
 use crate::{
@@ -39,7 +39,7 @@ impl<'c> Session<'c> {
     }
 
     /// Assigns an identifier to an animal that is about to be added.
-    pub(crate) fn next_identifier<E: From<Unavailable>>(&self) -> Result<PetId, Failure<E>> {
+    pub(crate) fn next_identifier<E: From<StoreError>>(&self) -> Result<PetId, Failure<E>> {
         let mut identifiers = self.identifiers.borrow_mut();
         match &mut *identifiers {
             Some(identifiers) => identifiers.next(),

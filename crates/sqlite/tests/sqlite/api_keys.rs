@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use petstore_domain::{
     AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeyName, KeySelector, NewApiKey, RollKeyError,
-    Timestamp,
+    StoreError, Timestamp,
 };
 use petstore_sqlite::SqliteStore;
 
@@ -171,7 +171,7 @@ async fn a_key_that_is_already_stored_is_refused_and_harms_no_other_write() {
     add(&store, new_key(1, "a", None)).await.unwrap();
     let (refused, added) =
         tokio::join!(add(&store, new_key(1, "b", None)), add(&store, new_key(2, "c", None)));
-    assert!(matches!(refused, Err(AddKeyError::Unavailable(_))));
+    assert!(matches!(refused, Err(AddKeyError::Store(StoreError::Unavailable(_)))));
     added.unwrap();
     assert_eq!(listed(&store).await.len(), 2);
 }

@@ -1,15 +1,15 @@
 //! Rows that break a rule of the domain: somebody else wrote them.
 
 use petstore_domain::{
-    AddError, ApiKeyRepository, Corruption, KeyId, KeySelector, PetId, PetRepository, ReadError,
+    AddError, ApiKeyRepository, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError,
 };
 
 use crate::support::{NOW, Place, add, all, attempt, new_key, query, rex};
 
-fn corrupt<T: std::fmt::Debug>(result: Result<T, ReadError>) -> (String, String) {
+fn corrupt<T: std::fmt::Debug>(result: Result<T, StoreError>) -> (String, String) {
     match result.unwrap_err() {
-        ReadError::Corrupt(Corruption { what, rule }) => (what, rule),
-        ReadError::Unavailable(error) => panic!("{error}"),
+        StoreError::Corrupt(Corruption { what, rule }) => (what, rule),
+        StoreError::Unavailable(error) => panic!("{error}"),
     }
 }
 
@@ -92,10 +92,12 @@ async fn a_record_whose_animal_is_gone_is_named_and_harms_no_other_write() {
     let broken = PetRepository::add(&store, rex(), Some(attempt(1, "once", &rex(), NOW)));
     let (broken, healthy) = tokio::join!(broken, PetRepository::add(&store, rex(), None));
     match broken.unwrap_err() {
-        AddError::Corrupt(corruption) => {
+        AddError::Store(StoreError::Corrupt(corruption)) => {
             assert_eq!(corruption.what, "an idempotency record of animal 1");
         }
-        AddError::IdempotencyKeyReused | AddError::Unavailable(_) => panic!("not corrupt"),
+        AddError::IdempotencyKeyReused | AddError::Store(StoreError::Unavailable(_)) => {
+            panic!("not corrupt")
+        }
     }
     healthy.unwrap();
     assert_eq!(all(&store).await.len(), 1);

@@ -11,11 +11,11 @@ async fn a_repeat_gets_the_first_animal_and_adds_nothing() {
     let place = Place::new();
     let store = place.open();
     let first = store.add(rex(), Some(attempt(1, "once", &rex(), NOW))).await.unwrap();
-    assert_eq!(first, Added::Now(rex().with_id(PetId(1))));
+    assert_eq!(first, Added::Created(rex().with_id(PetId(1))));
     drop(store);
     let store = place.open();
     let repeat = store.add(rex(), Some(attempt(1, "once", &rex(), NOW))).await.unwrap();
-    assert_eq!(repeat, Added::Before(rex().with_id(PetId(1))));
+    assert_eq!(repeat, Added::Replayed(rex().with_id(PetId(1))));
     assert_eq!(all(&store).await.len(), 1);
 }
 
@@ -36,7 +36,7 @@ async fn another_caller_and_another_key_are_other_attempts() {
     let store = place.open();
     for (caller, key) in [(1, "once"), (2, "once"), (1, "twice"), (1, "Once")] {
         let added = store.add(rex(), Some(attempt(caller, key, &rex(), NOW))).await.unwrap();
-        assert!(matches!(added, Added::Now(_)), "{caller} {key}");
+        assert!(matches!(added, Added::Created(_)), "{caller} {key}");
     }
     assert_eq!(all(&store).await.len(), 4);
 }
@@ -50,16 +50,16 @@ async fn a_record_counts_for_exactly_its_lifetime_and_is_then_replaced() {
     store.add(rex(), Some(attempt(1, "once", &rex(), NOW))).await.unwrap();
 
     let last_moment = attempt(1, "once", &rex(), at(A_DAY - 1));
-    assert!(matches!(store.add(rex(), Some(last_moment)).await, Ok(Added::Before(_))));
+    assert!(matches!(store.add(rex(), Some(last_moment)).await, Ok(Added::Replayed(_))));
     let too_early = attempt(1, "once", &other, at(A_DAY - 1));
     let refusal = store.add(other.clone(), Some(too_early)).await;
     assert!(matches!(refusal, Err(AddError::IdempotencyKeyReused)));
 
     let afterwards = attempt(1, "once", &other, at(A_DAY));
     let added = store.add(other.clone(), Some(afterwards.clone())).await.unwrap();
-    assert_eq!(added, Added::Now(other.clone().with_id(PetId(2))));
+    assert_eq!(added, Added::Created(other.clone().with_id(PetId(2))));
     let added = store.add(other.clone(), Some(afterwards)).await.unwrap();
-    assert_eq!(added, Added::Before(other.with_id(PetId(2))));
+    assert_eq!(added, Added::Replayed(other.with_id(PetId(2))));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -77,11 +77,11 @@ async fn attempts_at_the_same_time_add_one_animal_between_them() {
         let (mut ids, mut now) = (HashSet::new(), 0);
         for task in tasks.collect::<Vec<_>>() {
             match task.await.unwrap() {
-                Added::Now(pet) => {
+                Added::Created(pet) => {
                     now += 1;
                     ids.insert(pet.id);
                 }
-                Added::Before(pet) => {
+                Added::Replayed(pet) => {
                     ids.insert(pet.id);
                 }
             }
@@ -101,12 +101,12 @@ async fn expired_records_are_forgotten_in_batches_and_no_other() {
     }
     let expired = Timestamp(NOW.0 + 6);
     for forgotten in [3, 3, 1, 0] {
-        assert_eq!(store.forget_attempts(expired, 3).await.unwrap(), forgotten);
+        assert_eq!(store.purge_expired(expired, 3).await.unwrap(), forgotten);
     }
-    assert_eq!(store.forget_attempts(expired, 0).await.unwrap(), 0);
+    assert_eq!(store.purge_expired(expired, 0).await.unwrap(), 0);
     for number in 0..10 {
         let again = attempt(1, &number.to_string(), &rex(), Timestamp(NOW.0 + 10));
         let added = store.add(rex(), Some(again)).await.unwrap();
-        assert_eq!(matches!(added, Added::Before(_)), number > 6, "{number}");
+        assert_eq!(matches!(added, Added::Replayed(_)), number > 6, "{number}");
     }
 }

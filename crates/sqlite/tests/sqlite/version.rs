@@ -43,7 +43,7 @@ async fn what_adds_nothing_leaves_the_mark() {
     store.add(rex(), once()).await.unwrap();
     let before = mark(&store);
     store.add(rex(), once()).await.unwrap();
-    store.forget_attempts(NOW, 10).await.unwrap();
+    store.purge_expired(NOW, 10).await.unwrap();
     assert_eq!(mark(&store), before);
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use petstore_domain::{
     AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeyName, KeySelector, KeyState, NewApiKey,
-    ReadError, RollKeyError, Timestamp, Unavailable,
+    RollKeyError, StoreError, Timestamp,
 };
 
 use crate::{
@@ -54,7 +54,11 @@ impl ApiKeyRepository for FileStore {
         .await
     }
 
-    async fn revoke(&self, selector: KeySelector, at: Timestamp) -> Result<Vec<ApiKey>, ReadError> {
+    async fn revoke(
+        &self,
+        selector: KeySelector,
+        at: Timestamp,
+    ) -> Result<Vec<ApiKey>, StoreError> {
         self.write(move |state| {
             let chosen = |key: &&ApiKey| match &selector {
                 KeySelector::Id(id) => key.id == *id,
@@ -69,15 +73,15 @@ impl ApiKeyRepository for FileStore {
         .await
     }
 
-    async fn list(&self) -> Result<Vec<ApiKey>, ReadError> {
+    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
         Ok(self.state().keys.values().cloned().collect())
     }
 
-    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, ReadError> {
+    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
         Ok(live(&self.state(), now).cloned().collect())
     }
 
-    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), Unavailable> {
+    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         self.write(move |state| {
             let mut keys: BTreeMap<KeyId, ApiKey> = BTreeMap::new();
             for (id, at) in uses {

@@ -21,7 +21,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard},
 };
 
-use petstore_domain::Unavailable;
+use petstore_domain::StoreError;
 
 use self::{journal::Journal, line::Line, state::State};
 
@@ -56,25 +56,25 @@ impl FileStore {
     ///
     /// It runs on a thread that may wait, and to its end even if nobody waits for it any more: so a
     /// dropped future happens whole, or not at all if it was never polled.
-    async fn write<T: Send + 'static, E: From<Unavailable> + Send + 'static>(
+    async fn write<T: Send + 'static, E: From<StoreError> + Send + 'static>(
         &self,
         decide: impl FnOnce(&State) -> Result<(T, Option<Line>), E> + Send + 'static,
     ) -> Result<T, E> {
         let store = self.clone();
         let work = tokio::task::spawn_blocking(move || store.write_now(decide));
-        work.await.unwrap_or_else(|error| Err(Unavailable::new(error).into()))
+        work.await.unwrap_or_else(|error| Err(StoreError::unavailable(error).into()))
     }
 
-    fn write_now<T, E: From<Unavailable>>(
+    fn write_now<T, E: From<StoreError>>(
         &self,
         decide: impl FnOnce(&State) -> Result<(T, Option<Line>), E>,
     ) -> Result<T, E> {
         let mut journal = self.0.journal.lock().unwrap_or_else(PoisonError::into_inner);
         let (answer, line) = decide(&self.state())?;
         if let Some(line) = line {
-            journal.append(&line).map_err(Unavailable::new)?;
+            journal.append(&line).map_err(StoreError::unavailable)?;
             let mut state = self.0.state.write().unwrap_or_else(PoisonError::into_inner);
-            state.apply(line).map_err(Unavailable::new)?;
+            state.apply(line).map_err(StoreError::unavailable)?;
         }
         Ok(answer)
     }

@@ -1,7 +1,7 @@
 //! What a line of the file says.
 
 use petstore_domain::{
-    ApiKey, AttemptRecord, CategoryId, Corruption, Fingerprint, IdempotencyAttempt, KeyDigest,
+    ApiKey, CategoryId, Corruption, Fingerprint, IdempotencyRecord, IdempotencyRequest, KeyDigest,
     KeyId, KeyName, Pet, PetId, PetName, PetStatus, Timestamp,
 };
 use serde::{Deserialize, Serialize};
@@ -78,17 +78,17 @@ impl PetLine {
     }
 }
 
-impl From<&IdempotencyAttempt> for AttemptLine {
-    fn from(attempt: &IdempotencyAttempt) -> Self {
-        let IdempotencyAttempt { idempotency, fingerprint, at, .. } = attempt;
+impl From<&IdempotencyRequest> for AttemptLine {
+    fn from(attempt: &IdempotencyRequest) -> Self {
+        let IdempotencyRequest { idempotency, fingerprint, at, .. } = attempt;
         let (caller, key) = (idempotency.caller.0, idempotency.key.as_str().to_owned());
         Self { caller, key, fingerprint: fingerprint.0, at: at.0 }
     }
 }
 
-impl From<&AttemptRecord> for AttemptLine {
-    fn from(record: &AttemptRecord) -> Self {
-        let AttemptRecord { idempotency, fingerprint, at, .. } = record;
+impl From<&IdempotencyRecord> for AttemptLine {
+    fn from(record: &IdempotencyRecord) -> Self {
+        let IdempotencyRecord { idempotency, fingerprint, at, .. } = record;
         let (caller, key) = (idempotency.caller.0, idempotency.key.as_str().to_owned());
         Self { caller, key, fingerprint: fingerprint.0, at: at.0 }
     }

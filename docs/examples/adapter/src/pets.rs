@@ -4,8 +4,8 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, IdempotencyAttempt, NewPet, Pet, PetId, PetPage, PetQuery,
-    PetRepository, ReadError, Timestamp, Unavailable, Versioned,
+    AddError, Added, CatalogueVersion, IdempotencyRequest, NewPet, Pet, PetId, PetPage, PetQuery,
+    PetRepository, StoreError, Timestamp, Versioned,
 };
 
 use crate::{
@@ -19,27 +19,27 @@ impl PetRepository for FileStore {
     async fn add(
         &self,
         pet: NewPet,
-        attempt: Option<IdempotencyAttempt>,
+        attempt: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
         self.write(move |state| {
             if let Some(before) = repeated(state, attempt.as_ref())? {
-                return Ok((Added::Before(before), None));
+                return Ok((Added::Replayed(before), None));
             }
             let pet = pet.with_id(state.next_pet());
             let attempt = attempt.as_ref().map(AttemptLine::from);
             let line = Line::Pet { pet: PetLine::from(&pet), attempt };
-            Ok((Added::Now(pet), Some(line)))
+            Ok((Added::Created(pet), Some(line)))
         })
         .await
     }
 
-    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, ReadError> {
+    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
         let state = self.state();
         let version = Some(state.version());
         Ok(state.pets.get(&id).map(|pet| Versioned { value: pet.clone(), version }))
     }
 
-    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, ReadError> {
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
         let state = self.state();
         Ok(Versioned { value: page(&state, &query), version: Some(state.version()) })
     }
@@ -48,7 +48,7 @@ impl PetRepository for FileStore {
         Some(self.state().version())
     }
 
-    async fn forget_attempts(&self, expired: Timestamp, at_most: u32) -> Result<u32, Unavailable> {
+    async fn purge_expired(&self, expired: Timestamp, at_most: u32) -> Result<u32, StoreError> {
         self.write(move |state| {
             let old = state.attempts.iter().filter(|(_, record)| record.at <= expired);
             let keys = old.map(|((caller, key), _)| (*caller, key.clone()));
@@ -61,10 +61,10 @@ impl PetRepository for FileStore {
 }
 
 /// The animal that an earlier attempt has added, if there was one that still counts.
-fn repeated(state: &State, attempt: Option<&IdempotencyAttempt>) -> Result<Option<Pet>, AddError> {
+fn repeated(state: &State, attempt: Option<&IdempotencyRequest>) -> Result<Option<Pet>, AddError> {
     let Some(attempt) = attempt else { return Ok(None) };
     let key = (attempt.idempotency.caller.0, attempt.idempotency.key.as_str().to_owned());
-    let record = state.attempts.get(&key).filter(|record| record.at > attempt.expired);
+    let record = state.attempts.get(&key).filter(|record| record.at > attempt.cutoff);
     match record {
         Some(record) if record.fingerprint != attempt.fingerprint => {
             Err(AddError::IdempotencyKeyReused)

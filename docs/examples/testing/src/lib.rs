@@ -3,7 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use petstore_domain::{
-    AddError, Idempotency, NewPet, PageLimit, Pet, PetQuery, PetService, PetStatus, ReadError,
+    AddError, CursorPosition, Idempotency, NewPet, PageLimit, Pet, PetQuery, PetService, PetStatus,
+    StoreError,
 };
 
 /// Takes animals in and says who may be adopted.
@@ -41,14 +42,14 @@ impl AdoptionDesk {
     /// Every animal that can be adopted now, however many pages they fill.
     ///
     /// # Errors
-    /// [`ReadError`].
-    pub async fn waiting(&self) -> Result<Vec<Pet>, ReadError> {
+    /// [`StoreError`].
+    pub async fn waiting(&self) -> Result<Vec<Pet>, StoreError> {
         let limit = PageLimit::MAX;
         let mut query = PetQuery { limit, status: Some(PetStatus::Available), after: None };
         let mut waiting = Vec::new();
         loop {
             let page = self.pets.list(query).await?.value;
-            let next = page.next(&query);
+            let next = CursorPosition::following(&page, &query);
             waiting.extend(page.pets);
             match next {
                 Some(position) => query.after = Some(position.after),

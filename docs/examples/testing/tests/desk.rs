@@ -7,7 +7,7 @@ use std::sync::Arc;
 use example_testing::{AdoptionDesk, Refusal};
 use petstore_domain::{
     AddError, Catalogue, CategoryId, Idempotency, IdempotencyKey, KeyDigest, ManualClock,
-    MockPetService, NewPet, PetName, PetStatus, Timestamp, Unavailable,
+    MockPetService, NewPet, PetName, PetStatus, StoreError, Timestamp,
 };
 use petstore_memory::MemoryStore;
 
@@ -33,14 +33,16 @@ async fn the_catalogue_is_not_asked_about_a_sold_animal() {
 #[tokio::test]
 async fn the_sign_says_something_while_the_catalogue_is_out_of_reach() {
     let mut pets = MockPetService::new();
-    pets.expect_list().once().returning(|_| Err(Unavailable::new("the disk is gone").into()));
+    pets.expect_list()
+        .once()
+        .returning(|_| Err(StoreError::unavailable("the disk is gone").into()));
     let desk = AdoptionDesk::new(Arc::new(pets));
     assert_eq!(desk.sign().await, "Please ask at the desk.");
 }
 
 /// The real catalogue over a store in memory, at a time that the test chooses.
 fn catalogue() -> Arc<Catalogue> {
-    let clock = ManualClock::at(Timestamp(1_800_000_000_000));
+    let clock = ManualClock::new(Timestamp(1_800_000_000_000));
     Arc::new(Catalogue::new(Arc::new(MemoryStore::new()), Arc::new(clock)))
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use petstore_domain::{AttemptRecord, IdempotencyKey, KeyDigest, RestoreError};
+use petstore_domain::{IdempotencyKey, IdempotencyRecord, KeyDigest, RestoreError};
 
 use super::{Restoring, conflict};
 use crate::{
@@ -24,18 +24,18 @@ const PETS: &str = "SELECT id FROM pet WHERE id = ANY($1)";
 
 type Name = (KeyDigest, IdempotencyKey);
 
-fn name(record: &AttemptRecord) -> Name {
+fn name(record: &IdempotencyRecord) -> Name {
     (record.idempotency.caller, record.idempotency.key.clone())
 }
 
 impl Restoring {
     pub(super) async fn restore_attempts(
         &mut self,
-        attempts: Vec<AttemptRecord>,
+        attempts: Vec<IdempotencyRecord>,
     ) -> Result<(), Failure<RestoreError>> {
         self.lock().await?;
         // One statement writes a row once.
-        let mut last: HashMap<Name, AttemptRecord> = HashMap::with_capacity(attempts.len());
+        let mut last: HashMap<Name, IdempotencyRecord> = HashMap::with_capacity(attempts.len());
         for record in attempts {
             match last.get(&name(&record)) {
                 Some(known) if known.at > record.at || *known == record => {}
@@ -43,13 +43,16 @@ impl Restoring {
                 Some(_) | None => drop(last.insert(name(&record), record)),
             }
         }
-        let attempts: Vec<AttemptRecord> = last.into_values().collect();
+        let attempts: Vec<IdempotencyRecord> = last.into_values().collect();
         self.must_exist(&attempts).await?;
         self.write(&attempts).await
     }
 
     /// Their animals must have been written before.
-    async fn must_exist(&self, attempts: &[AttemptRecord]) -> Result<(), Failure<RestoreError>> {
+    async fn must_exist(
+        &self,
+        attempts: &[IdempotencyRecord],
+    ) -> Result<(), Failure<RestoreError>> {
         let ids: Vec<i64> = attempts.iter().map(|record| record.pet.0).collect();
         let rows = self.rows(PETS, &[&ids]).await?;
         let there = rows.iter().map(|row| row.try_get(0)).collect::<Result<HashSet<i64>, _>>();
@@ -63,7 +66,7 @@ impl Restoring {
         }
     }
 
-    async fn write(&self, attempts: &[AttemptRecord]) -> Result<(), Failure<RestoreError>> {
+    async fn write(&self, attempts: &[IdempotencyRecord]) -> Result<(), Failure<RestoreError>> {
         let names = attempts.iter().map(|record| &record.idempotency);
         let (callers, keys): (Vec<&[u8]>, Vec<&[u8]>) =
             names.map(|name| (&name.caller.0[..], name.key.as_str().as_bytes())).unzip();
@@ -76,7 +79,7 @@ impl Restoring {
             return Ok(());
         }
         let rows = self.rows(FIND, &[&callers, &keys]).await?;
-        let mut there: HashMap<Name, AttemptRecord> = HashMap::with_capacity(rows.len());
+        let mut there: HashMap<Name, IdempotencyRecord> = HashMap::with_capacity(rows.len());
         for row in &rows {
             let record = snapshot::attempt(row)?;
             there.insert(name(&record), record);
@@ -88,6 +91,6 @@ impl Restoring {
     }
 }
 
-fn refused(record: &AttemptRecord) -> Failure<RestoreError> {
+fn refused(record: &IdempotencyRecord) -> Failure<RestoreError> {
     conflict(format!("idempotency record '{}'", record.idempotency.key.as_str()))
 }

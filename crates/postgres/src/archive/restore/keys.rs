@@ -31,7 +31,7 @@ impl Restoring {
         let rows = rows::keys(&self.rows(rows::BY_ID, &[&ids]).await?)?;
         let mut there: HashMap<KeyId, ApiKey> = rows.into_iter().map(|key| (key.id, key)).collect();
         for key in keys {
-            let joined = there.get(&key.id).and_then(|known| known.joined_with(key));
+            let joined = there.get(&key.id).and_then(|known| known.merged_with(key));
             let joined = joined.ok_or_else(|| conflict(format!("API key {}", key.id.0)))?;
             there.insert(key.id, joined);
         }

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use petstore_domain::{AddError, Added, Fingerprint, IdempotencyAttempt, NewPet, Pet, PetId};
+use petstore_domain::{
+    AddError, Added, Fingerprint, IdempotencyRequest, NewPet, Pet, PetId, StoreError,
+};
 use tokio_postgres::{Error, Row};
 
 use crate::{
@@ -37,7 +39,7 @@ pub(super) enum Part<'a> {
     /// The holder of its key.
     Claimed(PetId),
     /// Somebody else holds its key: another instance, an addition before, or one of this group.
-    Repeat(&'a IdempotencyAttempt),
+    Repeat(&'a IdempotencyRequest),
 }
 
 impl<'a> Plan<'a> {
@@ -69,7 +71,7 @@ impl<'a> Plan<'a> {
             Part::Claimed(id) => Outcome::Answer(Ok(added(&addition.pet, id))),
             Part::Repeat(attempt) => records
                 .get(&attempts::name(attempt))
-                .filter(|record| record.created_at > attempt.expired)
+                .filter(|record| record.created_at > attempt.cutoff)
                 .map_or(Outcome::Again, |record| Outcome::Answer(repeated(attempt, record))),
         };
         Ok(self.group.iter().enumerate().map(outcome).collect())
@@ -77,14 +79,14 @@ impl<'a> Plan<'a> {
 }
 
 fn added(pet: &NewPet, id: PetId) -> Added {
-    Added::Now(pet.clone().with_id(id))
+    Added::Created(pet.clone().with_id(id))
 }
 
-fn repeated(attempt: &IdempotencyAttempt, record: &Record<'_>) -> Result<Added, AddError> {
+fn repeated(attempt: &IdempotencyRequest, record: &Record<'_>) -> Result<Added, AddError> {
     if record.fingerprint != attempt.fingerprint.0 {
         return Err(AddError::IdempotencyKeyReused);
     }
-    Ok(Added::Before(record.pet()?))
+    Ok(Added::Replayed(record.pet().map_err(StoreError::from)?))
 }
 
 /// The identifiers of animals that were inserted without one, found by what is in them: no engine
@@ -101,7 +103,7 @@ impl NewIds {
             if let Ok(Pet { name, category_id, status, .. }) = rows::pet(row, 0)
                 && !claimed.contains(&id)
             {
-                let content = Fingerprint::of(&NewPet { name, category_id, status }).0;
+                let content = Fingerprint::new(&NewPet { name, category_id, status }).0;
                 ids.entry(content).or_default().push(PetId(id));
             }
         }
@@ -109,8 +111,8 @@ impl NewIds {
     }
 
     fn take(&mut self, pet: &NewPet) -> Result<Added, AddError> {
-        let id = self.0.get_mut(&Fingerprint::of(pet).0).and_then(Vec::pop);
+        let id = self.0.get_mut(&Fingerprint::new(pet).0).and_then(Vec::pop);
         let changed = || corruption("an animal", "it comes back as it was written");
-        id.map(|id| added(pet, id)).ok_or_else(|| changed().into())
+        id.map(|id| added(pet, id)).ok_or_else(|| StoreError::from(changed()).into())
     }
 }

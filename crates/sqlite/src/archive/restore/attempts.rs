@@ -1,6 +1,6 @@
 //! Idempotency records of a restore.
 
-use petstore_domain::{AttemptRecord, PetId, RestoreError};
+use petstore_domain::{IdempotencyRecord, PetId, RestoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{super::rows, conflict};
@@ -14,9 +14,9 @@ const FIND: &str = "SELECT caller, key, fingerprint, pet_id, created_at FROM ide
 
 pub(super) fn restore(
     connection: &Connection,
-    record: &AttemptRecord,
+    record: &IdempotencyRecord,
 ) -> Result<(), Failure<RestoreError>> {
-    let AttemptRecord { idempotency, fingerprint, pet, at } = record;
+    let IdempotencyRecord { idempotency, fingerprint, pet, at } = record;
     must_exist(connection, *pet)?;
     let (caller, key) = (idempotency.caller.0, idempotency.key.as_str());
     let mut statement = connection.prepare_cached(FIND)?;

@@ -25,7 +25,7 @@ pub(super) fn restore(connection: &Connection, key: &ApiKey) -> Result<(), Failu
         return Ok(insert(connection, key)?);
     };
     let ApiKey { id, expires_at, revoked_at, last_used_at, .. } =
-        there.joined_with(key).ok_or_else(refused)?;
+        there.merged_with(key).ok_or_else(refused)?;
     connection.prepare_cached(JOIN)?.execute(params![
         id.0,
         expires_at.map(|at| at.0),

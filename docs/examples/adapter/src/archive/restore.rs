@@ -1,9 +1,7 @@
 //! [`Restore`] on the file: all of it becomes one line.
 
 use async_trait::async_trait;
-use petstore_domain::{
-    ApiKey, AttemptRecord, Corruption, NewPet, Pet, Restore, RestoreError, Unavailable,
-};
+use petstore_domain::{ApiKey, IdempotencyRecord, NewPet, Pet, Restore, RestoreError, StoreError};
 
 use crate::{
     FileStore,
@@ -29,7 +27,7 @@ impl Transaction {
     }
 
     fn note(&mut self, line: Line) -> Result<(), RestoreError> {
-        self.draft.apply(line.clone())?;
+        self.draft.apply(line.clone()).map_err(StoreError::from)?;
         self.lines.push(line);
         Ok(())
     }
@@ -68,7 +66,7 @@ impl Restore for Transaction {
         for key in keys {
             let refused = || conflict(format!("API key {}", key.id.0));
             let joined = match self.draft.keys.get(&key.id) {
-                Some(there) => there.joined_with(&key).ok_or_else(refused)?,
+                Some(there) => there.merged_with(&key).ok_or_else(refused)?,
                 None if self.draft.keys.values().any(|there| there.digest == key.digest) => {
                     return Err(refused());
                 }
@@ -79,12 +77,15 @@ impl Restore for Transaction {
         Ok(())
     }
 
-    async fn attempts(&mut self, attempts: Vec<AttemptRecord>) -> Result<(), RestoreError> {
+    async fn idempotency_records(
+        &mut self,
+        attempts: Vec<IdempotencyRecord>,
+    ) -> Result<(), RestoreError> {
         for record in attempts {
-            let AttemptRecord { idempotency, fingerprint, pet, at } = &record;
+            let IdempotencyRecord { idempotency, fingerprint, pet, at } = &record;
             if !self.draft.pets.contains_key(pet) {
                 let what = format!("an idempotency record of animal {pet}");
-                return Err(Corruption { what, rule: "it exists".to_owned() }.into());
+                return Err(StoreError::corrupt(what, "it exists").into());
             }
             let key = (idempotency.caller.0, idempotency.key.as_str().to_owned());
             let there = self.draft.attempts.get(&key);
@@ -102,12 +103,12 @@ impl Restore for Transaction {
         Ok(())
     }
 
-    async fn commit(self: Box<Self>) -> Result<(), Unavailable> {
+    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         let Self { store, began_with, lines, .. } = *self;
         store
             .write(move |state| {
                 if state.writes != began_with {
-                    return Err(Unavailable::new("somebody has written meanwhile"));
+                    return Err(StoreError::unavailable("somebody has written meanwhile"));
                 }
                 Ok(((), Some(Line::Together(lines))))
             })

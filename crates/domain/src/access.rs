@@ -1,0 +1,27 @@
+//! Who may call: API keys and their rules, the ports [`Authenticator`] (driving) and
+//! [`ApiKeyRepository`] (driven), and the use cases [`KeyRing`] and [`KeyAdmin`].
+
+pub(crate) mod admission;
+pub(crate) mod authenticator;
+pub(crate) mod key;
+pub(crate) mod key_admin;
+pub(crate) mod key_ring;
+pub(crate) mod name;
+pub(crate) mod repository;
+pub(crate) mod secret;
+pub(crate) mod service_key;
+
+pub use self::{
+    admission::LiveKeys,
+    authenticator::{AuthenticationError, Authenticator, Caller},
+    key::{ApiKey, KeyId, KeyState, NewApiKey},
+    key_admin::KeyAdmin,
+    key_ring::KeyRing,
+    name::{InvalidKeyName, KeyName},
+    repository::{AddKeyError, ApiKeyRepository, KeySelector, RollKeyError},
+    secret::{ApiKeySecret, KeyDigest},
+    service_key::{InvalidServiceKey, ServiceKey},
+};
+
+#[cfg(any(test, feature = "mocks"))]
+pub use self::{authenticator::MockAuthenticator, repository::MockApiKeyRepository};

@@ -1,0 +1,42 @@
+//! Driving port: who is calling.
+
+use async_trait::async_trait;
+
+use crate::{
+    access::secret::{ApiKeySecret, KeyDigest},
+    error::StoreError,
+};
+
+/// Tells whose API key a client presents. Implemented by [`KeyRing`](crate::KeyRing).
+///
+/// # Contract
+/// - A key that was added, revoked or rolled on the same store is honoured within one second.
+/// - Unknown, malformed, revoked and expired keys are one answer.
+/// - A key whose check sum is wrong never reaches the store.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+#[async_trait]
+pub trait Authenticator: Send + Sync {
+    /// The caller whose key this is.
+    ///
+    /// # Errors
+    /// [`AuthenticationError`].
+    async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError>;
+}
+
+/// Somebody with a live API key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// Tells this caller from others, on every instance of the service.
+    pub digest: KeyDigest,
+}
+
+/// The caller is not known.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthenticationError {
+    /// No live key is this one.
+    #[error("the API key is unknown, malformed, revoked or expired")]
+    Refused,
+    /// The keys could not be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,196 @@
+//! An API key as a store keeps it, and its life: live, expired, revoked.
+
+use crate::{
+    access::{name::KeyName, secret::KeyDigest},
+    timestamp::Timestamp,
+};
+
+/// Identifier of an API key within one store. Assigned in growing order and never twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyId(pub i64);
+
+/// An API key as a store knows it: everything but the key itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Assigned by the store.
+    pub id: KeyId,
+    /// What people call it. Only the two keys of a roll share a name while both live.
+    pub name: KeyName,
+    /// Of the whole key.
+    pub digest: KeyDigest,
+    /// The key's first characters, so that people can tell which one it is.
+    pub prefix: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From this moment on the key is refused; never when `None`.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked; refused from then on.
+    pub revoked_at: Option<Timestamp>,
+    /// The last use that was written back, at most about a minute behind the true one.
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// Whether the service accepts a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyState {
+    /// Accepted.
+    Live,
+    /// Refused since its expiry.
+    Expired,
+    /// Refused since it was revoked.
+    Revoked,
+}
+
+impl ApiKey {
+    /// The state of the key at the time `now`. Revoked outweighs expired.
+    #[must_use]
+    pub fn state(&self, now: Timestamp) -> KeyState {
+        if self.revoked_at.is_some() {
+            KeyState::Revoked
+        } else if self.expires_at.is_some_and(|expiry| expiry <= now) {
+            KeyState::Expired
+        } else {
+            KeyState::Live
+        }
+    }
+
+    /// The key with its life ended at `at`, unless it ends before: what becomes of a key that is
+    /// rolled.
+    #[must_use]
+    pub fn retired(self, at: Timestamp) -> Self {
+        Self { expires_at: earlier(self.expires_at, Some(at)), ..self }
+    }
+
+    /// What two stores know together of one key that was copied from one to the other: the earlier
+    /// expiry and revocation, the later last use. So a merge never lets a key live longer. `None` if
+    /// the two are different keys.
+    #[must_use]
+    pub fn merged_with(&self, other: &Self) -> Option<Self> {
+        let Self { id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at } =
+            other;
+        let same = (self.id, &self.name, &self.digest) == (*id, name, digest)
+            && (&self.prefix, self.created_at) == (prefix, *created_at);
+        same.then(|| Self {
+            expires_at: earlier(self.expires_at, *expires_at),
+            revoked_at: earlier(self.revoked_at, *revoked_at),
+            last_used_at: self.last_used_at.max(*last_used_at),
+            ..self.clone()
+        })
+    }
+}
+
+/// The earlier of two moments, of which each may be missing.
+fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
+    [one, other].into_iter().flatten().min()
+}
+
+/// An API key to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewApiKey {
+    /// See [`ApiKey::name`].
+    pub name: KeyName,
+    /// See [`ApiKey::digest`].
+    pub digest: KeyDigest,
+    /// See [`ApiKey::prefix`].
+    pub prefix: String,
+    /// See [`ApiKey::created_at`].
+    pub created_at: Timestamp,
+    /// See [`ApiKey::expires_at`].
+    pub expires_at: Option<Timestamp>,
+}
+
+impl NewApiKey {
+    /// The key under the identifier that the store has assigned: neither revoked nor used.
+    #[must_use]
+    pub fn with_id(self, id: KeyId) -> ApiKey {
+        let Self { name, digest, prefix, created_at, expires_at } = self;
+        ApiKey {
+            id,
+            name,
+            digest,
+            prefix,
+            created_at,
+            expires_at,
+            revoked_at: None,
+            last_used_at: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KeyId, KeyState, NewApiKey};
+    use crate::{ApiKeySecret, KeyName, Timestamp};
+
+    #[test]
+    fn a_key_known_to_two_stores_ends_at_the_earlier_end() {
+        let secret = ApiKeySecret::from_entropy(&[7; 32]);
+        let key = |expires_at: Option<i64>, revoked_at: Option<i64>, last_used_at: Option<i64>| {
+            let mut key = NewApiKey {
+                name: KeyName::parse("web").unwrap(),
+                digest: secret.digest(),
+                prefix: secret.prefix().to_owned(),
+                created_at: Timestamp(0),
+                expires_at: expires_at.map(Timestamp),
+            }
+            .with_id(KeyId(1));
+            key.revoked_at = revoked_at.map(Timestamp);
+            key.last_used_at = last_used_at.map(Timestamp);
+            key
+        };
+        let one = key(None, Some(5), Some(3));
+        let other = key(Some(9), None, Some(4));
+        let both = key(Some(9), Some(5), Some(4));
+        assert_eq!(one.merged_with(&other), Some(both.clone()));
+        assert_eq!(other.merged_with(&one), Some(both.clone()));
+        assert_eq!(both.merged_with(&one), Some(both.clone()));
+
+        let renamed = super::ApiKey { name: KeyName::parse("app").unwrap(), ..one.clone() };
+        let renumbered = super::ApiKey { id: KeyId(2), ..one.clone() };
+        let later = super::ApiKey { created_at: Timestamp(1), ..one.clone() };
+        for stranger in [renamed, renumbered, later] {
+            assert_eq!(one.merged_with(&stranger), None);
+        }
+    }
+
+    #[test]
+    fn a_retired_key_ends_at_the_earlier_moment() {
+        let secret = ApiKeySecret::from_entropy(&[7; 32]);
+        let ends = |expires_at: Option<i64>| {
+            let key = NewApiKey {
+                name: KeyName::parse("web").unwrap(),
+                digest: secret.digest(),
+                prefix: secret.prefix().to_owned(),
+                created_at: Timestamp(0),
+                expires_at: expires_at.map(Timestamp),
+            };
+            key.with_id(KeyId(1)).retired(Timestamp(100)).expires_at
+        };
+        assert_eq!(ends(None), Some(Timestamp(100)));
+        assert_eq!(ends(Some(101)), Some(Timestamp(100)));
+        assert_eq!(ends(Some(99)), Some(Timestamp(99)));
+    }
+
+    #[test]
+    fn a_key_lives_until_it_expires_or_is_revoked() {
+        let secret = ApiKeySecret::from_entropy(&[7; 32]);
+        let key = |expires_at: Option<i64>, revoked_at: Option<i64>| {
+            let mut key = NewApiKey {
+                name: KeyName::parse("web").unwrap(),
+                digest: secret.digest(),
+                prefix: secret.prefix().to_owned(),
+                created_at: Timestamp(0),
+                expires_at: expires_at.map(Timestamp),
+            }
+            .with_id(KeyId(1));
+            key.revoked_at = revoked_at.map(Timestamp);
+            key.state(Timestamp(100))
+        };
+        assert_eq!(key(None, None), KeyState::Live);
+        assert_eq!(key(Some(101), None), KeyState::Live);
+        assert_eq!(key(Some(100), None), KeyState::Expired);
+        assert_eq!(key(Some(99), None), KeyState::Expired);
+        assert_eq!(key(None, Some(50)), KeyState::Revoked);
+        assert_eq!(key(Some(99), Some(50)), KeyState::Revoked);
+    }
+}

@@ -1,0 +1,118 @@
+//! Administration of API keys over [`ApiKeyRepository`] and [`Clock`].
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use crate::{
+    access::{
+        key::{ApiKey, NewApiKey},
+        name::KeyName,
+        repository::{AddKeyError, ApiKeyRepository, KeySelector, RollKeyError},
+        secret::ApiKeySecret,
+    },
+    clock::Clock,
+    error::StoreError,
+    timestamp::Timestamp,
+};
+
+/// Makes, lists, revokes and rolls API keys.
+pub struct KeyAdmin {
+    keys: Arc<dyn ApiKeyRepository>,
+    clock: Arc<dyn Clock>,
+}
+
+impl KeyAdmin {
+    /// How many keys may be live in one store at most: a server keeps them all in memory.
+    pub const MAX_LIVE_KEYS: u32 = 10_000;
+
+    /// Administers the keys that `keys` keeps.
+    #[must_use]
+    pub fn new(keys: Arc<dyn ApiKeyRepository>, clock: Arc<dyn Clock>) -> Self {
+        Self { keys, clock }
+    }
+
+    /// Stores `secret` under `name`. It expires after `lifetime`, or never.
+    ///
+    /// # Errors
+    /// [`AddKeyError`].
+    pub async fn create(
+        &self,
+        name: KeyName,
+        secret: &ApiKeySecret,
+        lifetime: Option<Duration>,
+    ) -> Result<ApiKey, AddKeyError> {
+        let key = new_key(name, secret, self.clock.now(), lifetime);
+        self.keys.add(key, Self::MAX_LIVE_KEYS).await
+    }
+
+    /// Stores `secret` as the first key of a store that has none. `None` if it has some, or if
+    /// another process was faster.
+    ///
+    /// # Errors
+    /// [`AddKeyError`] without [`AddKeyError::NameTaken`].
+    pub async fn create_first(
+        &self,
+        name: KeyName,
+        secret: &ApiKeySecret,
+    ) -> Result<Option<ApiKey>, AddKeyError> {
+        if !self.keys.list().await?.is_empty() {
+            return Ok(None);
+        }
+        match self.create(name, secret, None).await {
+            Ok(key) => Ok(Some(key)),
+            Err(AddKeyError::NameTaken) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Stores `secret` under a name that a live key has; that key stays good for `overlap`.
+    ///
+    /// # Errors
+    /// [`RollKeyError`].
+    pub async fn roll(
+        &self,
+        name: KeyName,
+        secret: &ApiKeySecret,
+        overlap: Duration,
+    ) -> Result<ApiKey, RollKeyError> {
+        let now = self.clock.now();
+        let key = new_key(name, secret, now, None);
+        self.keys.roll(key, now.plus(overlap), Self::MAX_LIVE_KEYS).await
+    }
+
+    /// Revokes what `selector` names; empty if there is nothing to revoke.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn revoke(&self, selector: KeySelector) -> Result<Vec<ApiKey>, StoreError> {
+        self.keys.revoke(selector, self.clock.now()).await
+    }
+
+    /// Every key there ever was, ascending by identifier, and the time at which they were listed.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn list(&self) -> Result<(Vec<ApiKey>, Timestamp), StoreError> {
+        Ok((self.keys.list().await?, self.clock.now()))
+    }
+}
+
+fn new_key(
+    name: KeyName,
+    secret: &ApiKeySecret,
+    now: Timestamp,
+    lifetime: Option<Duration>,
+) -> NewApiKey {
+    NewApiKey {
+        name,
+        digest: secret.digest(),
+        prefix: secret.prefix().to_owned(),
+        created_at: now,
+        expires_at: lifetime.map(|lifetime| now.plus(lifetime)),
+    }
+}
+
+impl fmt::Debug for KeyAdmin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyAdmin").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,146 @@
+//! The live keys as they were at one moment.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::{
+    access::{
+        key::{ApiKey, KeyId},
+        secret::{ApiKeySecret, KeyDigest},
+    },
+    timestamp::Timestamp,
+};
+
+/// Stands for "not yet": before every real time.
+const NEVER: i64 = i64::MIN;
+/// A use is noted in memory only when it is this much later than the one before, so that a busy
+/// key is not written by every processor all the time.
+const NOTE_MILLIS: i64 = 1000;
+
+pub(super) struct Snapshot {
+    taken_at: Option<Timestamp>,
+    /// Found by comparing: there are few keys, and hashing a digest costs more.
+    live: BTreeMap<KeyDigest, LiveKey>,
+}
+
+/// What a key is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    Granted,
+    Expired,
+    /// No key of the snapshot is this one, or it has not the form of a key.
+    Unknown,
+}
+
+struct LiveKey {
+    id: KeyId,
+    expires_at: Option<Timestamp>,
+    /// Whether it was seen to have the form of a key. A digest stands for one text, so that need not
+    /// be looked at again.
+    well_formed: AtomicBool,
+    /// Shared with the snapshots before and after.
+    uses: Arc<Uses>,
+}
+
+struct Uses {
+    last: AtomicI64,
+    written: AtomicI64,
+}
+
+impl Snapshot {
+    /// Before the keys were read for the first time.
+    pub(super) fn never() -> Self {
+        Self { taken_at: None, live: BTreeMap::new() }
+    }
+
+    /// What the store answered to a question asked at `taken_at`. Uses not yet written back are
+    /// taken over from `previous`.
+    pub(super) fn taken(taken_at: Timestamp, keys: Vec<ApiKey>, previous: &Self) -> Self {
+        let live = keys
+            .into_iter()
+            .map(|key| {
+                let uses = match previous.live.get(&key.digest) {
+                    Some(known) => Arc::clone(&known.uses),
+                    None => Arc::new(Uses::written_at(key.last_used_at)),
+                };
+                let ApiKey { id, expires_at, digest, .. } = key;
+                (digest, LiveKey { id, expires_at, well_formed: AtomicBool::new(false), uses })
+            })
+            .collect();
+        Self { taken_at: Some(taken_at), live }
+    }
+
+    /// A snapshot from the future is of unknown age, so it is not young: the clock was set back.
+    pub(super) fn is_younger_than(&self, age: Duration, now: Timestamp) -> bool {
+        self.taken_at.and_then(|taken_at| now.since(taken_at)).is_some_and(|own| own < age)
+    }
+
+    /// Whether `secret`, whose digest is `digest`, opens the service at `now`; if so, its use is noted.
+    pub(super) fn admission(
+        &self,
+        secret: &ApiKeySecret,
+        digest: &KeyDigest,
+        now: Timestamp,
+    ) -> Admission {
+        let Some(key) = self.live.get(digest) else { return Admission::Unknown };
+        if !key.has_form_of(secret) {
+            return Admission::Unknown;
+        }
+        if key.expires_at.is_some_and(|expiry| expiry <= now) {
+            return Admission::Expired;
+        }
+        key.uses.note(now);
+        Admission::Granted
+    }
+
+    /// The keys used since their last use was written, if that was at least `age` ago.
+    pub(super) fn uses_due(&self, now: Timestamp, age: Duration) -> Vec<(KeyId, Timestamp)> {
+        let due = |key: &LiveKey| {
+            let last = key.uses.last.load(Ordering::Relaxed);
+            let written = key.uses.written.load(Ordering::Relaxed);
+            let waited = written == NEVER || now.since(Timestamp(written)) >= Some(age);
+            (last > written && waited).then_some((key.id, Timestamp(last)))
+        };
+        self.live.values().filter_map(due).collect()
+    }
+
+    pub(super) fn uses_written(&self, uses: &[(KeyId, Timestamp)]) {
+        let written: HashMap<_, _> = uses.iter().copied().collect();
+        for key in self.live.values() {
+            if let Some(at) = written.get(&key.id) {
+                key.uses.written.store(at.0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl LiveKey {
+    /// Whether `secret`, which is this key, has the form of one.
+    fn has_form_of(&self, secret: &ApiKeySecret) -> bool {
+        let known = self.well_formed.load(Ordering::Relaxed);
+        if !known && secret.is_well_formed() {
+            self.well_formed.store(true, Ordering::Relaxed);
+            return true;
+        }
+        known
+    }
+}
+
+impl Uses {
+    fn written_at(at: Option<Timestamp>) -> Self {
+        let at = at.map_or(NEVER, |at| at.0);
+        Self { last: AtomicI64::new(at), written: AtomicI64::new(at) }
+    }
+
+    fn note(&self, now: Timestamp) {
+        if now.0.saturating_sub(self.last.load(Ordering::Relaxed)) >= NOTE_MILLIS {
+            self.last.store(now.0, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,207 @@
+use std::{sync::Arc, time::Duration};
+
+use mockall::predicate::eq;
+
+use super::KeyRing;
+use crate::{
+    ApiKey, ApiKeySecret, AuthenticationError, Authenticator, Clock, KeyId, KeyName, ManualClock,
+    MockApiKeyRepository, NewApiKey, ServiceKey, StoreError, Timestamp,
+};
+
+const START: Timestamp = Timestamp(1_800_000_000_000);
+
+fn secret(seed: u8) -> ApiKeySecret {
+    ApiKeySecret::from_entropy(&[seed; 32])
+}
+
+fn stored(seed: u8) -> ApiKey {
+    NewApiKey {
+        name: KeyName::parse("web").unwrap(),
+        digest: secret(seed).digest(),
+        prefix: secret(seed).prefix().to_owned(),
+        created_at: START,
+        expires_at: None,
+    }
+    .with_id(KeyId(i64::from(seed)))
+}
+
+fn ring(keys: MockApiKeyRepository) -> (KeyRing, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::new(START));
+    (KeyRing::new(Arc::new(keys), clock.clone(), None), clock)
+}
+
+async fn admits(ring: &KeyRing, seed: u8) -> bool {
+    match ring.authenticate(&secret(seed)).await {
+        Ok(caller) => {
+            assert_eq!(caller.digest, secret(seed).digest());
+            true
+        }
+        Err(AuthenticationError::Refused) => false,
+        Err(AuthenticationError::Store(error)) => panic!("{error}"),
+    }
+}
+
+fn unavailable() -> StoreError {
+    StoreError::unavailable("gone")
+}
+
+#[tokio::test]
+async fn a_key_with_a_wrong_check_sum_never_reaches_the_store() {
+    let (ring, _clock) = ring(MockApiKeyRepository::new()); // No call is expected.
+    let mut wrong = secret(1).expose().to_owned();
+    wrong.replace_range(4..5, if wrong.as_bytes()[4] == b'0' { "1" } else { "0" });
+    for text in [wrong.as_str(), "", "pst_", "a-key-of-another-form"] {
+        let refusal = ring.authenticate(&ApiKeySecret::new(text)).await;
+        assert!(matches!(refusal, Err(AuthenticationError::Refused)), "{text:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_with_a_wrong_check_sum_is_refused_even_if_the_store_has_it() {
+    let malformed = ApiKeySecret::new("a-key-of-another-form");
+    let held = ApiKey { digest: malformed.digest(), ..stored(1) };
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(move |_| Ok(vec![held.clone(), stored(2)]));
+    let (ring, _clock) = ring(keys);
+    assert!(admits(&ring, 2).await);
+    let refusal = ring.authenticate(&malformed).await;
+    assert!(matches!(refusal, Err(AuthenticationError::Refused)));
+}
+
+#[tokio::test]
+async fn the_service_key_needs_no_store() {
+    let key = "any form, no: visible only".replace(' ', "-");
+    let keys = Arc::new(MockApiKeyRepository::new()); // No call is expected.
+    let clock = Arc::new(ManualClock::new(START));
+    let ring = KeyRing::new(keys, clock, Some(ServiceKey::parse(&key).unwrap()));
+    assert!(ring.authenticate(&ApiKeySecret::new(key)).await.is_ok());
+    let other = ApiKeySecret::new("another-key-of-any-form");
+    assert!(matches!(ring.authenticate(&other).await, Err(AuthenticationError::Refused)));
+}
+
+#[tokio::test]
+async fn keys_are_read_again_only_when_they_are_old() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().times(2).returning(|_| Ok(vec![stored(1)]));
+    let (ring, clock) = ring(keys);
+    for _ in 0..5 {
+        assert!(admits(&ring, 1).await);
+        clock.advance(Duration::from_millis(99)); // 495 ms in all
+    }
+    clock.advance(Duration::from_millis(5));
+    assert!(admits(&ring, 1).await);
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_refused_within_a_second() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1), stored(2)]));
+    keys.expect_live().returning(|_| Ok(vec![stored(2)]));
+    let (ring, clock) = ring(keys);
+    assert!(admits(&ring, 1).await);
+    clock.advance(Duration::from_millis(999));
+    assert!(!admits(&ring, 1).await);
+    assert!(admits(&ring, 2).await);
+}
+
+#[tokio::test]
+async fn a_new_key_is_found_as_soon_as_the_keys_are_a_tenth_of_a_second_old() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(|_| Ok(vec![]));
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
+    let (ring, clock) = ring(keys);
+    assert!(!admits(&ring, 1).await);
+    clock.advance(Duration::from_millis(99));
+    assert!(!admits(&ring, 1).await, "an unknown key must not make every request read the store");
+    clock.advance(Duration::from_millis(1));
+    assert!(admits(&ring, 1).await);
+}
+
+#[tokio::test]
+async fn a_key_expires_on_the_dot_between_two_readings() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(|_| {
+        Ok(vec![ApiKey { expires_at: Some(START.plus(Duration::from_millis(50))), ..stored(1) }])
+    });
+    let (ring, clock) = ring(keys);
+    clock.advance(Duration::from_millis(49));
+    assert!(admits(&ring, 1).await);
+    clock.advance(Duration::from_millis(1));
+    assert!(!admits(&ring, 1).await);
+}
+
+#[tokio::test]
+async fn a_failing_store_is_bridged_for_a_second_and_then_told() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
+    keys.expect_live().returning(|_| Err(unavailable()));
+    let (ring, clock) = ring(keys);
+    assert!(admits(&ring, 1).await);
+    clock.advance(Duration::from_millis(999));
+    assert!(admits(&ring, 1).await);
+    clock.advance(Duration::from_millis(1));
+    let refusal = ring.authenticate(&secret(1)).await;
+    assert!(matches!(refusal, Err(AuthenticationError::Store(StoreError::Unavailable(_)))));
+}
+
+#[tokio::test]
+async fn keys_that_grow_too_old_while_the_store_fails_are_not_trusted() {
+    let clock = Arc::new(ManualClock::new(START));
+    let slow = clock.clone();
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
+    keys.expect_live().once().returning(move |_| {
+        slow.advance(Duration::from_secs(5));
+        Err(unavailable())
+    });
+    let ring = KeyRing::new(Arc::new(keys), clock.clone(), None);
+    assert!(admits(&ring, 1).await);
+    clock.advance(Duration::from_millis(600));
+    let refusal = ring.authenticate(&secret(1)).await;
+    assert!(matches!(refusal, Err(AuthenticationError::Store(StoreError::Unavailable(_)))));
+}
+
+#[tokio::test]
+async fn a_clock_set_back_makes_keys_old_not_eternal() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
+    keys.expect_live().once().returning(|_| Ok(vec![]));
+    let (ring, clock) = ring(keys);
+    assert!(admits(&ring, 1).await);
+    clock.set(START.minus(Duration::from_hours(1)));
+    assert!(!admits(&ring, 1).await);
+}
+
+#[tokio::test]
+async fn uses_are_written_back_once_a_minute() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().returning(|_| Ok(vec![stored(1), stored(2)]));
+    for at in [START, START.plus(Duration::from_secs(61))] {
+        keys.expect_note_use().once().with(eq(vec![(KeyId(1), at)])).returning(|_| Ok(()));
+    }
+    let (ring, clock) = ring(keys);
+    ring.write_back_uses().await.unwrap(); // Nothing was used yet.
+    admits(&ring, 1).await;
+    ring.write_back_uses().await.unwrap(); // The first use is written at once.
+    ring.write_back_uses().await.unwrap(); // It is not written twice.
+    clock.advance(Duration::from_secs(59));
+    admits(&ring, 1).await;
+    ring.write_back_uses().await.unwrap(); // Too early.
+    clock.advance(Duration::from_secs(2));
+    admits(&ring, 1).await;
+    ring.write_back_uses().await.unwrap();
+    assert_eq!(clock.now(), START.plus(Duration::from_secs(61)));
+}
+
+#[tokio::test]
+async fn a_use_that_could_not_be_written_is_written_later() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().returning(|_| Ok(vec![stored(1)]));
+    keys.expect_note_use().once().returning(|_| Err(StoreError::unavailable("gone")));
+    keys.expect_note_use().once().returning(|_| Ok(()));
+    let (ring, _clock) = ring(keys);
+    admits(&ring, 1).await;
+    assert!(ring.write_back_uses().await.is_err());
+    ring.write_back_uses().await.unwrap();
+    ring.write_back_uses().await.unwrap();
+}

@@ -1,0 +1,158 @@
+//! The key itself: its form, its check sum, its digest.
+
+use std::fmt;
+
+use sha2::{Digest, Sha256};
+
+const PREFIX: &str = "pst_";
+const RANDOM_CHARS: usize = 32;
+const CHECK_CHARS: usize = 6;
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// An API key in clear. Shown once, at creation; its `Debug` form hides it.
+///
+/// A key that the service makes is `pst_`, 32 random base62 characters (190 bits), and 6 base62
+/// characters of CRC-32 over all that precedes, so that a typo is told without asking the store.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKeySecret(String);
+
+impl ApiKeySecret {
+    /// How many characters of a key may be shown to tell it from others.
+    pub const DISPLAY_CHARS: usize = 8;
+
+    /// Makes a key from 256 bits of the system's random source.
+    #[must_use]
+    pub fn from_entropy(entropy: &[u8; 32]) -> Self {
+        let mut number = *entropy;
+        let mut text = String::from(PREFIX);
+        // 62^32 goes 2^65 times into 2^256: no character is likelier than another by more than 2^-65.
+        text.extend((0..RANDOM_CHARS).map(|_| char::from(base62(divide_by_62(&mut number)))));
+        let check = check_sum(text.as_bytes());
+        text.extend(check.map(char::from));
+        Self(text)
+    }
+
+    /// What a client presents as its key, whatever its form.
+    #[must_use]
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    /// The key in clear, for the one moment in which it is shown.
+    #[must_use]
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// The first [`Self::DISPLAY_CHARS`] characters, or fewer if the key is shorter.
+    #[must_use]
+    pub fn prefix(&self) -> &str {
+        let end = self.0.char_indices().nth(Self::DISPLAY_CHARS).map_or(self.0.len(), |(at, _)| at);
+        &self.0[..end]
+    }
+
+    /// Whether the key has the form that the service makes, check sum included. No other key can
+    /// be in a store, so no store needs to be asked for it.
+    #[must_use]
+    pub fn is_well_formed(&self) -> bool {
+        let Some((checked, check)) = self.0.as_bytes().split_last_chunk() else { return false };
+        let Some(random) = checked.strip_prefix(PREFIX.as_bytes()) else { return false };
+        random.len() == RANDOM_CHARS
+            && random.iter().all(u8::is_ascii_alphanumeric)
+            && *check == check_sum(checked)
+    }
+
+    /// What a store keeps instead of the key. The key has 190 bits of its own, so a plain hash is
+    /// enough: there is nothing to guess.
+    #[must_use]
+    pub fn digest(&self) -> KeyDigest {
+        KeyDigest(Sha256::digest(self.0.as_bytes()).into())
+    }
+}
+
+impl fmt::Debug for ApiKeySecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ApiKeySecret(hidden)")
+    }
+}
+
+/// SHA-256 of a whole API key. Identifies the key without giving it away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyDigest(pub [u8; 32]);
+
+fn check_sum(text: &[u8]) -> [u8; CHECK_CHARS] {
+    let mut rest = crc32fast::hash(text);
+    let mut chars = [b'0'; CHECK_CHARS];
+    for place in chars.iter_mut().rev() {
+        *place = base62((rest % 62) as u8);
+        rest /= 62;
+    }
+    chars
+}
+
+fn base62(digit: u8) -> u8 {
+    BASE62[usize::from(digit)]
+}
+
+/// Divides a big-endian number in place; the remainder is below 62.
+#[expect(clippy::cast_possible_truncation, reason = "256 * 62 / 62 fits a byte, and so does 61")]
+fn divide_by_62(number: &mut [u8; 32]) -> u8 {
+    let mut remainder = 0_u16;
+    for byte in number {
+        let value = remainder << 8 | u16::from(*byte);
+        *byte = (value / 62) as u8;
+        remainder = value % 62;
+    }
+    remainder as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::ApiKeySecret;
+
+    #[test]
+    fn a_key_has_the_documented_form() {
+        let key = ApiKeySecret::from_entropy(&[0xa5; 32]);
+        let text = key.expose();
+        assert_eq!(text.len(), 42);
+        assert!(text.starts_with("pst_"));
+        assert_eq!(key.prefix(), &text[..8]);
+        assert!(key.is_well_formed());
+        assert!(!format!("{key:?}").contains(&text[4..]));
+    }
+
+    #[test]
+    fn the_check_sum_is_crc_32_in_six_base62_digits() {
+        // Worked out with another implementation: CRC-32 of `head` is 694_734_623.
+        let head = format!("pst_{}", "0".repeat(32));
+        let key = ApiKeySecret::from_entropy(&[0; 32]);
+        assert_eq!(key.expose(), format!("{head}0l12D9"));
+    }
+
+    #[test]
+    fn other_forms_are_not_well_formed() {
+        for text in
+            ["", "pst_", "secret-of-any-form-12345", "pst_é", &"é".repeat(21), &"0".repeat(42)]
+        {
+            let key = ApiKeySecret::new(text);
+            assert!(!key.is_well_formed(), "{text:?}");
+            assert!(key.prefix().chars().count() <= 8);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn one_wrong_character_is_always_found(entropy: [u8; 32], at in 4_usize..42, byte in b'0'..=b'z') {
+            let good = ApiKeySecret::from_entropy(&entropy);
+            prop_assert!(good.is_well_formed());
+            let mut bytes = good.expose().as_bytes().to_vec();
+            prop_assume!(bytes[at] != byte);
+            bytes[at] = byte;
+            let bad = ApiKeySecret::new(String::from_utf8(bytes).unwrap());
+            prop_assert!(!bad.is_well_formed());
+            prop_assert_ne!(bad.digest(), good.digest());
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! The API key that comes with the configuration instead of the store.
+
+use crate::access::secret::{ApiKeySecret, KeyDigest};
+
+/// One more key that is in no store, for containers and tests. Only its digest is kept.
+#[derive(Clone, Debug)]
+pub struct ServiceKey(KeyDigest);
+
+impl ServiceKey {
+    /// The shortest key, in characters.
+    pub const MIN_CHARS: usize = 16;
+    /// The longest key, in characters: it has to fit a header.
+    pub const MAX_CHARS: usize = 1024;
+
+    /// Reads a key of any form that a header can carry.
+    ///
+    /// # Errors
+    /// It has fewer than 16 or more than 1024 characters, or one that is not visible ASCII.
+    pub fn parse(text: &str) -> Result<Self, InvalidServiceKey> {
+        let fits = (Self::MIN_CHARS..=Self::MAX_CHARS).contains(&text.len());
+        if fits && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            Ok(Self(ApiKeySecret::new(text).digest()))
+        } else {
+            Err(InvalidServiceKey)
+        }
+    }
+
+    /// Whether the key of this digest is this one.
+    pub(crate) fn is(&self, digest: &KeyDigest) -> bool {
+        self.0 == *digest
+    }
+}
+
+/// The text cannot be a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "an API key must have {} to {} characters, all of them visible ASCII",
+    ServiceKey::MIN_CHARS,
+    ServiceKey::MAX_CHARS
+)]
+pub struct InvalidServiceKey;
+
+#[cfg(test)]
+mod tests {
+    use super::ServiceKey;
+
+    #[test]
+    fn a_service_key_has_at_least_16_visible_characters() {
+        for text in ["0123456789abcdef", "pst_0123456789_and-more!", &"k".repeat(1024)] {
+            assert!(ServiceKey::parse(text).is_ok(), "{text:?}");
+        }
+        for text in
+            ["", "0123456789abcde", "0123456789 abcdef", "0123456789abcdé0", &"k".repeat(1025)]
+        {
+            assert!(ServiceKey::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The catalogue of animals: its values and their rules, the ports [`PetService`] (driving) and
+//! [`PetRepository`] (driven), and the use case between them.
+
+pub(crate) mod cursor;
+pub(crate) mod idempotency;
+pub(crate) mod name;
+pub(crate) mod page;
+pub(crate) mod pet;
+pub(crate) mod repository;
+pub(crate) mod service;
+pub(crate) mod status;
+pub(crate) mod use_case;
+pub(crate) mod version;
+
+pub use self::{
+    cursor::{CursorMismatch, CursorPosition},
+    idempotency::{
+        Fingerprint, Idempotency, IdempotencyDecision, IdempotencyKey, IdempotencyRecord,
+        IdempotencyRequest, InvalidIdempotencyKey,
+    },
+    name::{InvalidPetName, PetName, PetNameFault},
+    page::{InvalidPageLimit, PageLimit, PetPage, PetQuery},
+    pet::{CategoryId, InvalidPetId, NewPet, Pet, PetId},
+    repository::{AddError, Added, PetRepository},
+    service::PetService,
+    status::{InvalidPetStatus, PetStatus},
+    use_case::Catalogue,
+    version::{CatalogueVersion, Versioned},
+};
+
+#[cfg(any(test, feature = "mocks"))]
+pub use self::{repository::MockPetRepository, service::MockPetService};

@@ -1,0 +1,85 @@
+//! The keyset cursor of a walk through the catalogue.
+
+use crate::catalogue::{
+    page::{PageLimit, PetPage, PetQuery},
+    pet::PetId,
+    status::PetStatus,
+};
+
+/// What a cursor carries: the last animal of the page before, and the filter of the walk.
+///
+/// The page size is not part of it: a client may change its `limit` between pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CursorPosition {
+    /// The page before ended with this animal.
+    pub after: PetId,
+    /// The status filter of the walk.
+    pub status: Option<PetStatus>,
+}
+
+impl CursorPosition {
+    /// Where the page that follows `page`, the answer to `query`, begins; `None` when `page` is the
+    /// last.
+    #[must_use]
+    pub fn following(page: &PetPage, query: &PetQuery) -> Option<Self> {
+        let last = page.pets.last().filter(|_| page.more)?;
+        Some(Self { after: last.id, status: query.status })
+    }
+
+    /// The query for the page behind this position.
+    ///
+    /// # Errors
+    /// `status` is not the filter that the walk began with: the page would belong to neither walk.
+    pub fn resume(
+        self,
+        limit: PageLimit,
+        status: Option<PetStatus>,
+    ) -> Result<PetQuery, CursorMismatch> {
+        if self.status == status {
+            Ok(PetQuery { limit, status, after: Some(self.after) })
+        } else {
+            Err(CursorMismatch)
+        }
+    }
+}
+
+/// The cursor was made for another `status` than it is used with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("belongs to a list with another status filter: follow the link as it was given")]
+pub struct CursorMismatch;
+
+#[cfg(test)]
+mod tests {
+    use super::{CursorMismatch, CursorPosition};
+    use crate::{CategoryId, NewPet, PageLimit, PetId, PetName, PetPage, PetQuery, PetStatus};
+
+    #[test]
+    fn a_page_is_followed_by_another_exactly_when_there_are_more_animals() {
+        let name = PetName::parse("Rex").unwrap();
+        let rex = NewPet { name, category_id: CategoryId(1), status: None }.with_id(PetId(7));
+        let query = PetQuery { status: Some(PetStatus::Sold), ..PetQuery::default() };
+        let full = PetPage { pets: vec![rex], more: true };
+        let next = CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) };
+        assert_eq!(CursorPosition::following(&full, &query), Some(next));
+        let last = PetPage { more: false, ..full };
+        assert_eq!(CursorPosition::following(&last, &query), None);
+        assert_eq!(CursorPosition::following(&PetPage::default(), &query), None);
+    }
+
+    #[test]
+    fn a_walk_goes_on_only_with_the_filter_it_began_with() {
+        let filters =
+            [None, Some(PetStatus::Available), Some(PetStatus::Pending), Some(PetStatus::Sold)];
+        for began in filters {
+            for used in filters {
+                let position = CursorPosition { after: PetId(7), status: began };
+                let expected = if began == used {
+                    Ok(PetQuery { limit: PageLimit::MAX, status: used, after: Some(PetId(7)) })
+                } else {
+                    Err(CursorMismatch)
+                };
+                assert_eq!(position.resume(PageLimit::MAX, used), expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Adding an animal at most once, however often the request is sent.
+
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+
+use crate::{
+    access::secret::KeyDigest,
+    catalogue::pet::{NewPet, PetId},
+    timestamp::Timestamp,
+};
+
+/// A key that a client makes up for one intended addition: 1 to 255 visible ASCII characters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct IdempotencyKey(String);
+
+impl IdempotencyKey {
+    /// The longest key, in characters.
+    pub const MAX_CHARS: usize = 255;
+    /// How long a key belongs to its animal.
+    pub const LIFETIME: Duration = Duration::from_hours(24);
+
+    /// Takes `text` as it is.
+    ///
+    /// # Errors
+    /// No character, more than 255, or one that is not visible ASCII (U+0021..=U+007E).
+    pub fn parse(text: impl Into<String>) -> Result<Self, InvalidIdempotencyKey> {
+        let text = text.into();
+        let visible = text.bytes().all(|byte| byte.is_ascii_graphic());
+        if visible && (1..=Self::MAX_CHARS).contains(&text.len()) {
+            Ok(Self(text))
+        } else {
+            Err(InvalidIdempotencyKey)
+        }
+    }
+
+    /// The key.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The text is not an idempotency key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must have 1 to {} visible ASCII characters", IdempotencyKey::MAX_CHARS)]
+pub struct InvalidIdempotencyKey;
+
+/// An idempotency key and the caller whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Idempotency {
+    /// The caller's API key: the same idempotency key from another caller is another one.
+    pub caller: KeyDigest,
+    /// The key that the client made up.
+    pub key: IdempotencyKey,
+}
+
+impl Idempotency {
+    /// The sort key of records in a [`Snapshot`](crate::Snapshot): by caller, then by key, both by
+    /// their bytes.
+    #[must_use]
+    pub fn sort_key(&self) -> (&[u8; 32], &str) {
+        (&self.caller.0, self.key.as_str())
+    }
+}
+
+/// A request to add an animal at most once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotencyRequest {
+    /// Whose key it is, and the key.
+    pub idempotency: Idempotency,
+    /// Of the animal to be added: a repeat has the same one.
+    pub fingerprint: Fingerprint,
+    /// The time of this request; kept with the record if it becomes one.
+    pub at: Timestamp,
+    /// A record made at this moment or before has expired.
+    pub cutoff: Timestamp,
+}
+
+/// What a request to add an animal comes to, as the stored record has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdempotencyDecision {
+    /// No record counts: the animal and the request's record are to be stored, in place of an expired
+    /// record if there is one.
+    Create,
+    /// The request is a repeat of the one that created this animal.
+    Replay(PetId),
+    /// The key belongs to another animal: nothing is to be stored.
+    Reused,
+}
+
+impl IdempotencyRequest {
+    /// A request made at `at`: records of the last 24 hours count.
+    #[must_use]
+    pub fn new(idempotency: Idempotency, pet: &NewPet, at: Timestamp) -> Self {
+        let fingerprint = Fingerprint::new(pet);
+        Self { idempotency, fingerprint, at, cutoff: at.minus(IdempotencyKey::LIFETIME) }
+    }
+
+    /// Whether this request is a repeat, by the record that is stored under its caller and key: its
+    /// fingerprint, its animal, and when it was made.
+    #[must_use]
+    pub fn decide(&self, stored: Option<(Fingerprint, PetId, Timestamp)>) -> IdempotencyDecision {
+        match stored {
+            Some((fingerprint, pet, at)) if at > self.cutoff => {
+                if fingerprint == self.fingerprint {
+                    IdempotencyDecision::Replay(pet)
+                } else {
+                    IdempotencyDecision::Reused
+                }
+            }
+            Some(_) | None => IdempotencyDecision::Create,
+        }
+    }
+
+    /// The record to be stored once `pet` was created.
+    #[must_use]
+    pub fn into_record(self, pet: PetId) -> IdempotencyRecord {
+        let Self { idempotency, fingerprint, at, cutoff: _ } = self;
+        IdempotencyRecord { idempotency, fingerprint, pet, at }
+    }
+}
+
+/// An idempotency record, as a store keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IdempotencyRecord {
+    /// Whose key it is, and the key.
+    pub idempotency: Idempotency,
+    /// Of the animal that was added.
+    pub fingerprint: Fingerprint,
+    /// The animal that was added.
+    pub pet: PetId,
+    /// When it was added.
+    pub at: Timestamp,
+}
+
+/// Tells one animal to be added from another: SHA-256 over all its fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fingerprint(pub [u8; 32]);
+
+impl Fingerprint {
+    /// The fingerprint of `pet`. Two animals have the same one only if every field is equal.
+    #[must_use]
+    pub fn new(pet: &NewPet) -> Self {
+        let NewPet { name, category_id, status } = pet;
+        let status = status.map_or("", |status| status.as_str());
+        let mut hash = Sha256::new();
+        hash.update(category_id.0.to_be_bytes());
+        hash.update(status);
+        // Neither status nor name can hold this byte, so the fields cannot run into each other.
+        hash.update([0]);
+        hash.update(name.as_str());
+        Self(hash.finalize().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        Fingerprint, Idempotency, IdempotencyDecision, IdempotencyKey, IdempotencyRequest,
+    };
+    use crate::{CategoryId, KeyDigest, NewPet, PetId, PetName, PetStatus, Timestamp};
+
+    #[test]
+    fn a_key_is_visible_ascii_and_kept_as_it_is() {
+        let longest = "k".repeat(255);
+        for text in ["a", "8e03978e-40d5-43dd-bc93-6894a57f9324", "!~", "a\"b", "\"a\"", &longest] {
+            assert_eq!(IdempotencyKey::parse(text).unwrap().as_str(), text);
+        }
+        let too_long = "k".repeat(256);
+        for text in ["", "a b", "a\tb", "é", "a\u{7f}", &too_long] {
+            assert!(IdempotencyKey::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_repeat_has_the_fingerprint_of_a_record_that_has_not_expired() {
+        const DAY: i64 = 86_400_000;
+        let name = PetName::parse("Rex").unwrap();
+        let rex = NewPet { name, category_id: CategoryId(1), status: None };
+        let key = IdempotencyKey::parse("once").unwrap();
+        let idempotency = Idempotency { caller: KeyDigest([1; 32]), key };
+        let request = IdempotencyRequest::new(idempotency, &rex, Timestamp(2 * DAY));
+        assert_eq!(request.cutoff, Timestamp(DAY));
+        let (own, other) = (Fingerprint::new(&rex), Fingerprint([7; 32]));
+        let decide = |fingerprint, at| request.decide(Some((fingerprint, PetId(3), Timestamp(at))));
+        assert_eq!(request.decide(None), IdempotencyDecision::Create);
+        for (at, repeat, reused) in [
+            (DAY + 1, IdempotencyDecision::Replay(PetId(3)), IdempotencyDecision::Reused),
+            (3 * DAY, IdempotencyDecision::Replay(PetId(3)), IdempotencyDecision::Reused),
+            (DAY, IdempotencyDecision::Create, IdempotencyDecision::Create),
+            (0, IdempotencyDecision::Create, IdempotencyDecision::Create),
+        ] {
+            assert_eq!(decide(own, at), repeat, "{at}");
+            assert_eq!(decide(other, at), reused, "{at}");
+        }
+    }
+
+    #[test]
+    fn every_field_of_an_animal_shows_in_its_fingerprint() {
+        let pet = |name, category, status| NewPet {
+            name: PetName::parse(name).unwrap(),
+            category_id: CategoryId(category),
+            status,
+        };
+        let pets = [
+            pet("Rex", 1, None),
+            pet("rex", 1, None),
+            pet("Rex", 2, None),
+            pet("Rex", 1, Some(PetStatus::Sold)),
+            pet("Rex", 1, Some(PetStatus::Pending)),
+            pet("soldRex", 1, None),
+        ];
+        for (i, one) in pets.iter().enumerate() {
+            for (j, other) in pets.iter().enumerate() {
+                assert_eq!(Fingerprint::new(one) == Fingerprint::new(other), i == j, "{i} {j}");
+            }
+        }
+    }
+}

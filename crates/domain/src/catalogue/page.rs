@@ -1,0 +1,113 @@
+//! What a list asks for and what it answers (interface, sections 4.1 and 8).
+
+use crate::{
+    catalogue::{
+        pet::{Pet, PetId},
+        status::PetStatus,
+    },
+    plain_integer,
+};
+
+/// How many animals a page may hold: 1 to 100, 20 unless the client says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PageLimit(u8);
+
+impl PageLimit {
+    /// The smallest limit: one animal.
+    pub const MIN: Self = Self(1);
+    /// The largest limit.
+    pub const MAX: Self = Self(100);
+    /// The limit of a request that names none.
+    pub const DEFAULT: Self = Self(20);
+
+    /// A limit of `animals`, 1 to 100.
+    ///
+    /// # Errors
+    /// Any other number.
+    pub const fn new(animals: u8) -> Result<Self, InvalidPageLimit> {
+        if animals < Self::MIN.0 || animals > Self::MAX.0 {
+            return Err(InvalidPageLimit);
+        }
+        Ok(Self(animals))
+    }
+
+    /// Reads a plain decimal number from 1 to 100.
+    ///
+    /// # Errors
+    /// Anything else, `+5`, `05` and `5.0` included.
+    pub fn parse(text: &str) -> Result<Self, InvalidPageLimit> {
+        let number = plain_integer::parse(text).ok_or(InvalidPageLimit)?;
+        Self::new(u8::try_from(number).map_err(|_| InvalidPageLimit)?)
+    }
+
+    /// The number of animals, 1 to 100.
+    #[must_use]
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+}
+
+impl Default for PageLimit {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// The text or the number is not a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be a whole number from {} to {}", PageLimit::MIN.get(), PageLimit::MAX.get())]
+pub struct InvalidPageLimit;
+
+/// One page of the catalogue, in ascending order of identifier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PetQuery {
+    /// The most animals that the page may hold.
+    pub limit: PageLimit,
+    /// Only animals of this status; all when `None`.
+    pub status: Option<PetStatus>,
+    /// Only animals whose identifier is greater: where the page before ended.
+    pub after: Option<PetId>,
+}
+
+/// The answer to a [`PetQuery`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PetPage {
+    /// At most `limit` animals, ascending by identifier, each of the status asked for.
+    pub pets: Vec<Pet>,
+    /// Whether at least one more animal matches behind the last of `pets`.
+    pub more: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PageLimit;
+
+    #[test]
+    fn a_limit_is_a_plain_number_from_1_to_100() {
+        for number in 1..=100_u8 {
+            assert_eq!(PageLimit::new(number).map(PageLimit::get), Ok(number));
+            assert_eq!(PageLimit::parse(&number.to_string()), PageLimit::new(number));
+        }
+        for number in [0, 101, 255] {
+            assert!(PageLimit::new(number).is_err(), "{number}");
+        }
+        for text in [
+            "0",
+            "101",
+            "-1",
+            "+5",
+            "05",
+            "5.0",
+            " 5",
+            "5 ",
+            "",
+            "1e1",
+            "99999999999999999999",
+            "256",
+            "257",
+        ] {
+            assert!(PageLimit::parse(text).is_err(), "{text:?}");
+        }
+        assert_eq!(PageLimit::default().get(), 20);
+    }
+}

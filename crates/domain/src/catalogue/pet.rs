@@ -1,0 +1,82 @@
+//! The animal: its identifiers and its two shapes (interface, section 2).
+
+use std::fmt;
+
+use crate::{
+    catalogue::{name::PetName, status::PetStatus},
+    plain_integer,
+};
+
+/// An animal of the catalogue, as the service returns it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pet {
+    /// Assigned by the store on creation, never by a client.
+    pub id: PetId,
+    /// As sent, byte for byte.
+    pub name: PetName,
+    /// The category that the animal belongs to; categories are not part of this service.
+    pub category_id: CategoryId,
+    /// `None` when the client gave none: no default is made up.
+    pub status: Option<PetStatus>,
+}
+
+/// An animal to be added: a [`Pet`] that has no identifier yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewPet {
+    /// See [`Pet::name`].
+    pub name: PetName,
+    /// See [`Pet::category_id`].
+    pub category_id: CategoryId,
+    /// See [`Pet::status`].
+    pub status: Option<PetStatus>,
+}
+
+impl NewPet {
+    /// The animal under the identifier that the store has assigned.
+    #[must_use]
+    pub fn with_id(self, id: PetId) -> Pet {
+        let Self { name, category_id, status } = self;
+        Pet { id, name, category_id, status }
+    }
+}
+
+/// Identifier of an animal. Stores assign it in growing order and never twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PetId(pub i64);
+
+impl PetId {
+    /// Reads the plain decimal form of an int64.
+    ///
+    /// # Errors
+    /// Anything else (`+1`, `01`, `1.0`, out of range): such a text names no animal.
+    pub fn parse(text: &str) -> Result<Self, InvalidPetId> {
+        plain_integer::parse(text).map(Self).ok_or(InvalidPetId)
+    }
+}
+
+impl fmt::Display for PetId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// The text is not the plain decimal form of an int64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an animal's identifier is a plain decimal 64-bit integer")]
+pub struct InvalidPetId;
+
+/// Identifier of a category. Any int64: this service keeps no categories to check it against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CategoryId(pub i64);
+
+#[cfg(test)]
+mod tests {
+    use super::PetId;
+
+    #[test]
+    fn an_identifier_is_a_plain_integer() {
+        assert_eq!(PetId::parse("42"), Ok(PetId(42)));
+        assert_eq!(PetId::parse("-7"), Ok(PetId(-7)));
+        assert!(PetId::parse("042").is_err());
+    }
+}

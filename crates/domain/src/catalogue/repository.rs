@@ -1,0 +1,92 @@
+//! Driven port: where the animals are kept.
+
+use async_trait::async_trait;
+
+use crate::{
+    catalogue::{
+        idempotency::IdempotencyRequest,
+        page::{PetPage, PetQuery},
+        pet::{NewPet, Pet, PetId},
+        version::{CatalogueVersion, Versioned},
+    },
+    error::StoreError,
+    timestamp::Timestamp,
+};
+
+/// Keeps the catalogue of animals.
+///
+/// # Contract
+/// - Every method is atomic: it happens whole or not at all, also when its future is dropped half
+///   way. A caller who drops the future of `add` does not know which.
+/// - What has been acknowledged is durable as far as the store promises at all, and every later
+///   read sees it.
+/// - Identifiers grow in the order of acknowledgement as one caller sees it, and none is assigned
+///   twice. Values come back exactly as they were given.
+/// - A row that breaks a rule of the domain is [`StoreError::Corrupt`], neither a panic nor silence.
+/// - A store that cannot answer is [`StoreError::Unavailable`] within a bounded time, and answers
+///   again by itself once it can.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+#[async_trait]
+pub trait PetRepository: Send + Sync {
+    /// Adds an animal under a new identifier, and with it, in the same transaction, the idempotency
+    /// record if there is a `request` for one.
+    ///
+    /// [`IdempotencyRequest::decide`] says what the record that is stored under the request's caller
+    /// and key means. Requests that run at the same time add one animal between them.
+    ///
+    /// # Errors
+    /// [`AddError`].
+    async fn add(
+        &self,
+        pet: NewPet,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<Added, AddError>;
+
+    /// The animal `id`, or `None` if there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError>;
+
+    /// The animals that match `query`, ascending by identifier, at most `query.limit`, and whether
+    /// at least one more matches behind them. Following the last identifier of each page yields
+    /// every animal that existed when the walk began exactly once, whatever is added meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError>;
+
+    /// The version of the catalogue, without asking the store anything that takes long; `None` if
+    /// this store cannot tell cheaply.
+    ///
+    /// Two reads that carry the same version saw the same state. An addition acknowledged by this
+    /// value changes the version before it is acknowledged; one by anybody else on the same store
+    /// changes it within 100 ms. A version never comes back for another state, restarts included.
+    fn version(&self) -> Option<CatalogueVersion>;
+
+    /// Deletes up to `limit` idempotency records made at `cutoff` or before; how many were deleted.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError>;
+}
+
+/// What became of an addition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// The animal was created by this call.
+    Created(Pet),
+    /// The request is a repeat: an earlier one created the animal, and nothing was added.
+    Replayed(Pet),
+}
+
+/// An animal could not be added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddError {
+    /// The idempotency key belongs to another animal of the same caller.
+    #[error("the idempotency key was used for another animal")]
+    IdempotencyKeyReused,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

@@ -1,0 +1,153 @@
+//! The catalogue: [`PetService`] over [`PetRepository`] and [`Clock`].
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+
+use crate::{
+    catalogue::{
+        idempotency::{Idempotency, IdempotencyKey, IdempotencyRequest},
+        page::{PetPage, PetQuery},
+        pet::{NewPet, Pet, PetId},
+        repository::{AddError, Added, PetRepository},
+        service::PetService,
+        version::{CatalogueVersion, Versioned},
+    },
+    clock::Clock,
+    error::StoreError,
+};
+
+/// The catalogue of animals.
+pub struct Catalogue {
+    pets: Arc<dyn PetRepository>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Catalogue {
+    /// How many expired idempotency records are deleted in one transaction, so that no addition
+    /// waits long for it.
+    pub const PURGE_BATCH: u32 = 500;
+
+    /// The catalogue that `pets` keeps.
+    #[must_use]
+    pub fn new(pets: Arc<dyn PetRepository>, clock: Arc<dyn Clock>) -> Self {
+        Self { pets, clock }
+    }
+
+    /// Deletes one batch of expired idempotency records; `true` if there may be more.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing depends on it, so the caller may simply try again later.
+    pub async fn purge_expired_records(&self) -> Result<bool, StoreError> {
+        let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME);
+        let purged = self.pets.purge_expired(cutoff, Self::PURGE_BATCH).await?;
+        Ok(purged == Self::PURGE_BATCH)
+    }
+}
+
+#[async_trait]
+impl PetService for Catalogue {
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+        self.pets.list(query).await
+    }
+
+    async fn add(&self, pet: NewPet, idempotency: Option<Idempotency>) -> Result<Added, AddError> {
+        let request = idempotency
+            .map(|idempotency| IdempotencyRequest::new(idempotency, &pet, self.clock.now()));
+        self.pets.add(pet, request).await
+    }
+
+    async fn get(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+        self.pets.find(id).await
+    }
+
+    fn version(&self) -> Option<CatalogueVersion> {
+        self.pets.version()
+    }
+}
+
+impl fmt::Debug for Catalogue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Catalogue").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use mockall::predicate::eq;
+
+    use super::Catalogue;
+    use crate::{
+        AddError, Added, CategoryId, Fingerprint, Idempotency, IdempotencyKey, KeyDigest,
+        ManualClock, MockPetRepository, NewPet, PetId, PetName, PetService, StoreError, Timestamp,
+    };
+
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
+    const A_DAY: i64 = 86_400_000;
+
+    fn catalogue(pets: MockPetRepository) -> Catalogue {
+        Catalogue::new(Arc::new(pets), Arc::new(ManualClock::new(NOW)))
+    }
+
+    fn rex() -> NewPet {
+        NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
+    }
+
+    #[tokio::test]
+    async fn a_record_counts_for_24_hours() {
+        let idempotency =
+            Idempotency { caller: KeyDigest([1; 32]), key: IdempotencyKey::parse("once").unwrap() };
+        let expected = idempotency.clone();
+        let mut pets = MockPetRepository::new();
+        pets.expect_add()
+            .once()
+            .withf(move |pet, request| {
+                let request = request.as_ref().unwrap();
+                request.idempotency == expected
+                    && request.fingerprint == Fingerprint::new(pet)
+                    && request.at == NOW
+                    && request.cutoff == Timestamp(NOW.0 - A_DAY)
+            })
+            .returning(|pet, _| Ok(Added::Replayed(pet.with_id(PetId(9)))));
+
+        let added = catalogue(pets).add(rex(), Some(idempotency)).await.unwrap();
+        assert_eq!(added, Added::Replayed(rex().with_id(PetId(9))));
+    }
+
+    #[tokio::test]
+    async fn without_an_idempotency_key_there_is_no_request() {
+        let mut pets = MockPetRepository::new();
+        pets.expect_add()
+            .once()
+            .with(eq(rex()), eq(None))
+            .returning(|pet, _| Ok(Added::Created(pet.with_id(PetId(1)))));
+        catalogue(pets).add(rex(), None).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_failing_store_is_told_as_it_is() {
+        let mut pets = MockPetRepository::new();
+        pets.expect_find().once().returning(|_| Err(StoreError::unavailable("the disk is gone")));
+        pets.expect_add().once().returning(|_, _| Err(AddError::IdempotencyKeyReused));
+        let catalogue = catalogue(pets);
+
+        let refusal = catalogue.get(PetId(1)).await.unwrap_err();
+        assert!(matches!(&refusal, StoreError::Unavailable(_)));
+        assert_eq!(refusal.to_string(), "the store cannot answer: the disk is gone");
+        assert!(matches!(catalogue.add(rex(), None).await, Err(AddError::IdempotencyKeyReused)));
+    }
+
+    #[tokio::test]
+    async fn a_full_batch_of_expired_records_means_there_may_be_more() {
+        for (purged, more) in [(Catalogue::PURGE_BATCH, true), (3, false), (0, false)] {
+            let mut pets = MockPetRepository::new();
+            pets.expect_purge_expired()
+                .once()
+                .with(eq(Timestamp(NOW.0 - A_DAY)), eq(Catalogue::PURGE_BATCH))
+                .returning(move |_, _| Ok(purged));
+            assert_eq!(catalogue(pets).purge_expired_records().await.unwrap(), more);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Driven port: what time it is.
+
+use crate::timestamp::Timestamp;
+
+/// Tells the time.
+///
+/// # Contract
+/// - `now` is the wall-clock time. It never fails and never blocks.
+/// - It may jump, backwards too: callers treat a moment ahead of `now` as unknown, not as fresh.
+#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
+pub trait Clock: Send + Sync {
+    /// The time now.
+    fn now(&self) -> Timestamp;
+}
+
+/// A clock for tests: its time changes only when a test changes it.
+#[cfg(any(test, feature = "mocks"))]
+#[derive(Debug)]
+pub struct ManualClock(std::sync::atomic::AtomicI64);
+
+#[cfg(any(test, feature = "mocks"))]
+impl ManualClock {
+    /// A clock that tells `now`.
+    #[must_use]
+    pub const fn new(now: Timestamp) -> Self {
+        Self(std::sync::atomic::AtomicI64::new(now.0))
+    }
+
+    /// Sets the clock to `now`, backwards if need be.
+    pub fn set(&self, now: Timestamp) {
+        self.0.store(now.0, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// Moves the clock on by `step`.
+    pub fn advance(&self, step: std::time::Duration) {
+        self.set(self.now().plus(step));
+    }
+}
+
+#[cfg(any(test, feature = "mocks"))]
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(std::sync::atomic::Ordering::Relaxed))
+    }
+}

@@ -1,0 +1,22 @@
+//! Moving a whole store: the port [`Archive`], the rules of what a restore may write, and the use
+//! cases [`CopyStore`] and [`VerifyStores`].
+
+pub(crate) mod archive;
+pub(crate) mod copy;
+pub(crate) mod difference;
+pub(crate) mod live_records;
+pub(crate) mod progress;
+pub(crate) mod resolution;
+pub(crate) mod verify;
+
+pub use self::{
+    archive::{Archive, Restore, RestoreError, Snapshot, StoreCounts},
+    copy::{Copied, CopyError, CopyStore},
+    difference::Difference,
+    progress::{OnProgress, TransferProgress, TransferStep},
+    resolution::Resolution,
+    verify::{RangeDigest, Verified, VerifyError, VerifyStores},
+};
+
+#[cfg(any(test, feature = "mocks"))]
+pub use self::archive::{MockArchive, MockRestore, MockSnapshot};

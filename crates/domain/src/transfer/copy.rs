@@ -1,0 +1,162 @@
+//! Copying a store into another.
+
+mod check;
+mod error;
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, mem, sync::Arc};
+
+use self::check::Prefix;
+pub use self::error::CopyError;
+use crate::{
+    catalogue::{
+        idempotency::{IdempotencyKey, IdempotencyRecord},
+        pet::PetId,
+    },
+    clock::Clock,
+    timestamp::Timestamp,
+    transfer::{
+        archive::{Archive, Snapshot},
+        live_records::LiveRecords,
+        progress::{BATCH, OnProgress, TransferProgress, TransferStep, report},
+    },
+};
+
+/// Copies the animals with their identifiers, the API keys, and the idempotency records that have not
+/// expired.
+///
+/// Every batch is committed on its own, animals first, in ascending order: a copy that was interrupted
+/// is resumed by running it again, and so is one whose source has grown since. Before anything
+/// is written, all that the target holds is compared with the source.
+pub struct CopyStore {
+    from: Arc<dyn Archive>,
+    to: Arc<dyn Archive>,
+    clock: Arc<dyn Clock>,
+}
+
+/// What a copy has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Copied {
+    /// Animals that the target held before.
+    pub found: u64,
+    /// Animals that were copied now.
+    pub pets: u64,
+    /// API keys of the source, all of which the target now holds.
+    pub keys: u64,
+    /// Idempotency records of the source that have not expired, all of which the target now holds.
+    pub idempotency_records: u64,
+}
+
+impl CopyStore {
+    /// A copy of what `from` holds into `to`.
+    #[must_use]
+    pub fn new(from: Arc<dyn Archive>, to: Arc<dyn Archive>, clock: Arc<dyn Clock>) -> Self {
+        Self { from, to, clock }
+    }
+
+    /// Copies what the source holds now.
+    ///
+    /// # Errors
+    /// [`CopyError`].
+    pub async fn run(&self, on_progress: OnProgress<'_>) -> Result<Copied, CopyError> {
+        let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME);
+        let mut from = self.from.snapshot().await.map_err(CopyError::From)?;
+        let total = from.counts().await.map_err(CopyError::From)?.pets;
+        let present = self.compare(&mut *from, cutoff, on_progress).await?;
+        let pets = self.copy_pets(&mut *from, &present, total, on_progress).await?;
+        let keys = self.copy_keys(&mut *from).await?;
+        let idempotency_records = self.copy_records(&mut *from, cutoff, on_progress).await?;
+        self.require_count(total).await?;
+        Ok(Copied { found: present.pets, pets, keys, idempotency_records })
+    }
+
+    /// What the target holds. Its snapshot ends here, so that it does not hold up the target's
+    /// housekeeping while the copy is written.
+    async fn compare(
+        &self,
+        from: &mut dyn Snapshot,
+        cutoff: Timestamp,
+        on_progress: OnProgress<'_>,
+    ) -> Result<Prefix, CopyError> {
+        let mut to = self.to.snapshot().await.map_err(CopyError::target)?;
+        check::require_prefix(from, &mut *to, cutoff, on_progress).await
+    }
+
+    async fn copy_pets(
+        &self,
+        from: &mut dyn Snapshot,
+        present: &Prefix,
+        total: u64,
+        on_progress: OnProgress<'_>,
+    ) -> Result<u64, CopyError> {
+        let mut last: Option<PetId> = present.last;
+        let mut done = present.pets;
+        loop {
+            let step = TransferStep::CopyPets;
+            report(on_progress, TransferProgress { step, done, total })?;
+            let batch = from.pets(last, BATCH).await.map_err(CopyError::From)?;
+            let Some(end) = batch.last() else { return Ok(done - present.pets) };
+            last = Some(end.id);
+            done += batch.len() as u64;
+            let mut restore = self.to.restore().await.map_err(CopyError::target)?;
+            restore.pets(batch).await.map_err(CopyError::To)?;
+            restore.commit().await.map_err(CopyError::target)?;
+        }
+    }
+
+    async fn copy_keys(&self, from: &mut dyn Snapshot) -> Result<u64, CopyError> {
+        let keys = from.keys().await.map_err(CopyError::From)?;
+        let count = keys.len() as u64;
+        if count > 0 {
+            let mut restore = self.to.restore().await.map_err(CopyError::target)?;
+            restore.keys(keys).await.map_err(CopyError::To)?;
+            restore.commit().await.map_err(CopyError::target)?;
+        }
+        Ok(count)
+    }
+
+    async fn copy_records(
+        &self,
+        from: &mut dyn Snapshot,
+        cutoff: Timestamp,
+        on_progress: OnProgress<'_>,
+    ) -> Result<u64, CopyError> {
+        let total = from.counts().await.map_err(CopyError::From)?.idempotency_records;
+        let mut live = LiveRecords::new(from, cutoff);
+        let mut batch = Vec::new();
+        let mut done = 0;
+        while let Some(record) = live.next().await.map_err(CopyError::From)? {
+            batch.push(record);
+            if batch.len() == BATCH as usize {
+                done += self.restore_records(mem::take(&mut batch)).await?;
+                let step = TransferStep::CopyRecords;
+                report(on_progress, TransferProgress { step, done, total })?;
+            }
+        }
+        Ok(done + self.restore_records(batch).await?)
+    }
+
+    async fn restore_records(&self, batch: Vec<IdempotencyRecord>) -> Result<u64, CopyError> {
+        let count = batch.len() as u64;
+        if count > 0 {
+            let mut restore = self.to.restore().await.map_err(CopyError::target)?;
+            restore.idempotency_records(batch).await.map_err(CopyError::To)?;
+            restore.commit().await.map_err(CopyError::target)?;
+        }
+        Ok(count)
+    }
+
+    /// The target holds as many animals as the source, so nothing else wrote to it.
+    async fn require_count(&self, from: u64) -> Result<(), CopyError> {
+        let mut to = self.to.snapshot().await.map_err(CopyError::target)?;
+        let to = to.counts().await.map_err(CopyError::target)?.pets;
+        if from == to { Ok(()) } else { Err(CopyError::ConcurrentWrite { from, to }) }
+    }
+}
+
+impl fmt::Debug for CopyStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CopyStore").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,149 @@
+//! What a restore does with a row, by what the store holds in its place. The rules stand here; each
+//! adapter only looks up and writes.
+
+use crate::{
+    access::key::{ApiKey, KeyId},
+    catalogue::{idempotency::IdempotencyRecord, pet::Pet},
+    error::StoreError,
+    transfer::archive::RestoreError,
+};
+
+/// What is to be done with a row that is restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// The store holds the same already.
+    Keep,
+    /// The row is to be written, in place of an older one if there is one.
+    Write,
+}
+
+impl Resolution {
+    /// An animal, where `stored` has its identifier.
+    ///
+    /// # Errors
+    /// [`RestoreError::Conflict`] if `stored` is another animal.
+    pub fn of_pet(stored: Option<&Pet>, pet: &Pet) -> Result<Self, RestoreError> {
+        match stored {
+            None => Ok(Self::Write),
+            Some(stored) if stored == pet => Ok(Self::Keep),
+            Some(_) => Err(RestoreError::conflict(format_args!("animal {}", pet.id))),
+        }
+    }
+
+    /// An API key, where `stored` has its identifier and `digest_owner` its digest: the key as the
+    /// store must hold it afterwards. A key lives on while its store is copied, so it is merged with
+    /// the [same one](ApiKey::merged_with) there.
+    ///
+    /// # Errors
+    /// [`RestoreError::Conflict`] if `stored` is another key, or the digest belongs to another
+    /// identifier.
+    pub fn of_key(
+        stored: Option<&ApiKey>,
+        digest_owner: Option<KeyId>,
+        key: &ApiKey,
+    ) -> Result<ApiKey, RestoreError> {
+        let resolved = match (stored, digest_owner) {
+            (Some(stored), _) => stored.merged_with(key),
+            (None, None) => Some(key.clone()),
+            (None, Some(_)) => None,
+        };
+        resolved.ok_or_else(|| RestoreError::conflict(format_args!("API key {}", key.id.0)))
+    }
+
+    /// An idempotency record, where `stored` has its caller and key, and `pet_exists` tells whether
+    /// the store holds its animal.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] if its animal is missing; [`RestoreError::Conflict`] if `stored` is
+    /// another record that is as old as this one, or younger.
+    pub fn of_record(
+        stored: Option<&IdempotencyRecord>,
+        pet_exists: bool,
+        record: &IdempotencyRecord,
+    ) -> Result<Self, RestoreError> {
+        if !pet_exists {
+            let what = format_args!("an idempotency record of animal {}", record.pet);
+            return Err(StoreError::corrupt(what, "it exists").into());
+        }
+        match stored {
+            None => Ok(Self::Write),
+            Some(stored) if stored == record => Ok(Self::Keep),
+            Some(stored) if stored.at < record.at => Ok(Self::Write),
+            Some(_) => {
+                let key = record.idempotency.key.as_str();
+                Err(RestoreError::conflict(format_args!("idempotency record '{key}'")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Resolution;
+    use crate::{
+        ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRecord,
+        KeyDigest, KeyId, KeyName, NewApiKey, NewPet, PetId, PetName, RestoreError, StoreError,
+        Timestamp,
+    };
+
+    fn conflict<T: std::fmt::Debug>(result: Result<T, RestoreError>) -> String {
+        match result.unwrap_err() {
+            RestoreError::Conflict { what } => what,
+            RestoreError::Store(error) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn an_animal_is_written_once_and_never_over_another() {
+        let pet = |name: &str| {
+            let name = PetName::parse(name).unwrap();
+            NewPet { name, category_id: CategoryId(1), status: None }.with_id(PetId(7))
+        };
+        let rex = pet("Rex");
+        assert_eq!(Resolution::of_pet(None, &rex).unwrap(), Resolution::Write);
+        assert_eq!(Resolution::of_pet(Some(&rex), &rex).unwrap(), Resolution::Keep);
+        assert_eq!(conflict(Resolution::of_pet(Some(&pet("Bello")), &rex)), "animal 7");
+    }
+
+    #[test]
+    fn a_key_is_merged_with_itself_and_never_written_over_another() {
+        let key = |seed: u8| {
+            let secret = ApiKeySecret::from_entropy(&[seed; 32]);
+            let (digest, prefix) = (secret.digest(), secret.prefix().to_owned());
+            let name = KeyName::parse("web").unwrap();
+            let created_at = Timestamp(0);
+            NewApiKey { name, digest, prefix, created_at, expires_at: None }.with_id(KeyId(3))
+        };
+        let (one, other) = (key(1), key(2));
+        assert_eq!(Resolution::of_key(None, None, &one).unwrap(), one);
+        let mut revoked = one.clone();
+        revoked.revoked_at = Some(Timestamp(5));
+        assert_eq!(Resolution::of_key(Some(&revoked), Some(KeyId(3)), &one).unwrap(), revoked);
+        assert_eq!(conflict(Resolution::of_key(Some(&other), None, &one)), "API key 3");
+        assert_eq!(conflict(Resolution::of_key(None, Some(KeyId(9)), &one)), "API key 3");
+    }
+
+    #[test]
+    fn a_record_replaces_an_older_one_and_needs_its_animal() {
+        let record = |pet, at| IdempotencyRecord {
+            idempotency: Idempotency {
+                caller: KeyDigest([1; 32]),
+                key: IdempotencyKey::parse("once").unwrap(),
+            },
+            fingerprint: Fingerprint([2; 32]),
+            pet: PetId(pet),
+            at: Timestamp(at),
+        };
+        let one = record(7, 100);
+        assert_eq!(Resolution::of_record(None, true, &one).unwrap(), Resolution::Write);
+        assert_eq!(Resolution::of_record(Some(&one), true, &one).unwrap(), Resolution::Keep);
+        let older = record(6, 99);
+        assert_eq!(Resolution::of_record(Some(&older), true, &one).unwrap(), Resolution::Write);
+        for other in [record(6, 100), record(7, 101)] {
+            let refused = Resolution::of_record(Some(&other), true, &one);
+            assert_eq!(conflict(refused), "idempotency record 'once'");
+        }
+        let missing = Resolution::of_record(None, false, &one).unwrap_err();
+        assert!(matches!(&missing, RestoreError::Store(StoreError::Corrupt(_))), "{missing}");
+    }
+}
