@@ -307,7 +307,7 @@ async fn a_read_that_began_a_second_before_a_request_does_not_answer_it() {
     };
     let first = ask();
     all_wait().await;
-    clock.advance(Duration::from_millis(1000));
+    clock.advance(Duration::from_secs(1));
     let second = ask();
     all_wait().await;
     assert_eq!(store.reads(), 1);
