@@ -17,6 +17,8 @@
 //!   other process has written;
 //! - does not begin while the log is long.
 
+pub(crate) mod transaction;
+
 use std::{
     fmt, io,
     sync::{
@@ -27,18 +29,12 @@ use std::{
     time::Duration,
 };
 
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 
-use crate::version;
+use self::transaction::ReadTransaction;
 
 /// How long the transaction lasts, if nothing ends it before.
 pub(crate) const MAX_AGE: Duration = Duration::from_millis(50);
-
-/// In frames: from this length on, each commit tries to bring the log into the file, so that the next
-/// one can start it anew (`wal_autocheckpoint`, where nobody changes it).
-pub(crate) const LONG_LOG: i64 = 1000;
-
-type Open = dyn Fn() -> rusqlite::Result<Connection> + Send;
 
 /// The read lock of a store. Dropping it ends the transaction and the thread.
 pub(crate) struct ReadLock {
@@ -61,11 +57,7 @@ struct Shared {
 }
 
 struct State {
-    open: Box<Open>,
-    /// `None` before it is needed, and after it has failed.
-    connection: Option<Connection>,
-    /// SQLite's number of the snapshot that was last seen; `None` if that is not known.
-    data_version: Option<i64>,
+    transaction: ReadTransaction,
     paused: bool,
     closed: bool,
 }
@@ -75,13 +67,8 @@ impl ReadLock {
     pub(crate) fn start(
         open: impl Fn() -> rusqlite::Result<Connection> + Send + 'static,
     ) -> io::Result<Self> {
-        let state = State {
-            open: Box::new(open),
-            connection: None,
-            data_version: None,
-            paused: false,
-            closed: false,
-        };
+        let transaction = ReadTransaction::new(open);
+        let state = State { transaction, paused: false, closed: false };
         let shared = Arc::new(Shared { reads: AtomicBool::new(false), state: Mutex::new(state) });
         let own = Arc::clone(&shared);
         let thread =
@@ -114,7 +101,7 @@ impl Drop for ReadLock {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         state.closed = true;
-        state.connection = None;
+        state.transaction.close();
         drop(state);
         self.thread.unpark();
     }
@@ -125,13 +112,13 @@ impl WritePauses {
     pub(crate) fn begin(&self) -> WritePause<'_> {
         let mut state = self.0.state();
         state.paused = true;
-        state.end_transaction();
+        state.transaction.end();
         WritePause(&self.0)
     }
 
     #[cfg(test)]
     pub(crate) fn is_held(&self) -> bool {
-        self.0.state().connection.as_ref().is_some_and(|it| !it.is_autocommit())
+        self.0.state().transaction.is_open()
     }
 }
 
@@ -142,7 +129,7 @@ impl WritePause<'_> {
         state.paused = false;
         if !writes_wait && self.0.reads.load(Ordering::Relaxed) {
             // What was written since the last snapshot was written by this process.
-            state.data_version = None;
+            state.transaction.forget_snapshot();
             state.renew();
         }
     }
@@ -155,7 +142,7 @@ fn run(shared: &Shared) {
             shared.state().renew();
             thread::sleep(MAX_AGE);
         } else {
-            shared.state().end_transaction();
+            shared.state().transaction.end();
             thread::park();
         }
     }
@@ -168,62 +155,13 @@ impl Shared {
 }
 
 impl State {
-    /// Begins the transaction anew, where that harms nobody.
+    /// Begins the transaction anew, unless the writer is at work, perhaps on what waited when the store
+    /// was dropped.
     fn renew(&mut self) {
-        if self.closed {
-            return; // The writer may still work on what waited when the store was dropped.
-        }
-        self.end_transaction();
-        if self.begin().is_err() {
-            // Reads fail for the same cause, and they report it.
-            self.connection = None;
-            self.data_version = None;
+        if !self.paused && !self.closed {
+            self.transaction.renew();
         }
     }
-
-    fn begin(&mut self) -> rusqlite::Result<()> {
-        let connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => (self.open)()?,
-        };
-        let connection = self.connection.insert(connection);
-        let data_version = data_version(connection)?;
-        let seen = self.data_version.replace(data_version);
-        // Who has written since may be about to write again.
-        let quiet = seen.is_none_or(|seen| seen == data_version);
-        if self.paused || !quiet || has_long_log(connection)? {
-            return Ok(());
-        }
-        connection.execute_batch("BEGIN")?;
-        // The transaction takes its lock when it first reads.
-        connection.prepare_cached(version::SELECT)?.query_row([], |_| Ok(()))
-    }
-
-    /// Ends the transaction if there is one.
-    fn end_transaction(&mut self) {
-        let stuck = self.connection.as_ref().is_some_and(|connection| {
-            !connection.is_autocommit() && connection.execute_batch("ROLLBACK").is_err()
-        });
-        if stuck {
-            self.connection = None;
-        }
-    }
-}
-
-/// SQLite's number for the snapshot of `connection`, which any other connection's commit changes. It
-/// costs less than reading the version of the catalogue.
-fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
-    connection.prepare_cached("PRAGMA data_version")?.query_row([], |row| row.get(0))
-}
-
-/// Whether the log is so long that a commit brings it into the file, and has not been brought there
-/// whole, which is what a lock on an earlier snapshot prevents.
-fn has_long_log(connection: &Connection) -> rusqlite::Result<bool> {
-    // `NOOP` answers how long the log is, and how much of it is in the file, and does nothing.
-    let lengths = |row: &Row<'_>| Ok((row.get(1)?, row.get(2)?));
-    let (log, in_file): (i64, i64) =
-        connection.prepare_cached("PRAGMA wal_checkpoint(NOOP)")?.query_row([], lengths)?;
-    Ok(log >= LONG_LOG && in_file < log)
 }
 
 impl fmt::Debug for ReadLock {

@@ -75,17 +75,17 @@ async fn add(store: &SqliteStore) -> Pet {
 /// group.
 async fn block_writer(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
     let (release, until) = mpsc::channel();
-    let (begin, begun) = oneshot::channel();
+    let (started, has_started) = oneshot::channel();
     let store = Arc::clone(store);
     tokio::spawn(async move {
         let work = move |_: &Connection| {
-            let _ = begin.send(());
+            let _ = started.send(());
             let _ = until.recv();
             Ok(())
         };
         store.writer.write::<(), StoreError>(work).await
     });
-    begun.await.unwrap();
+    has_started.await.unwrap();
     release
 }
 

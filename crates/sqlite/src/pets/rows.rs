@@ -12,6 +12,7 @@ pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VAL
 pub(crate) const HIGHEST_ID: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'pet'";
 pub(crate) const RESTORE: &str = "INSERT INTO pet (id, name, category_id, status) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
+/// The version comes with each row, so it is of the very state that the row was read from.
 pub(crate) const FIND: &str = "SELECT id, name, category_id, status, \
      (SELECT version FROM catalogue WHERE only = 1) FROM pet WHERE id = ?1";
 pub(crate) const PAGE: &str = "SELECT id, name, category_id, status, \

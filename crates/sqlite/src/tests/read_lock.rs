@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{Place, add, block_writer};
 use crate::{
-    read_lock::{LONG_LOG, MAX_AGE},
+    read_lock::{MAX_AGE, transaction::LONG_LOG},
     store::SqliteStore,
 };
 

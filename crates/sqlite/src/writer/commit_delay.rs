@@ -69,9 +69,9 @@ struct Delay {
 impl History {
     /// The rule.
     fn delay(&self, now: Instant) -> Delay {
-        let free = self.free_until(now);
-        if now - self.turn_began >= TURN && free < FREE {
-            return Delay { until: now + (FREE - free), enough: usize::MAX };
+        let missing = FREE.saturating_sub(self.free_until(now));
+        if now - self.turn_began >= TURN && !missing.is_zero() {
+            return Delay { until: now + missing, enough: usize::MAX };
         }
         if self.ended - self.began < MAX_DELAY {
             // Not for all of them, or one that stays away would keep the others waiting.

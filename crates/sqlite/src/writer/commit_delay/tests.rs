@@ -15,7 +15,8 @@ const NO_TIME: Duration = Duration::ZERO;
 fn history(took: Duration, turn: Duration, free: Duration) -> (History, Instant) {
     let turn_began = Instant::now();
     let ended = turn_began + turn;
-    (History { writers: 8, began: ended - took, ended, turn_began, free }, ended)
+    let began = ended.checked_sub(took).unwrap();
+    (History { writers: 8, began, ended, turn_began, free }, ended)
 }
 
 #[test]
