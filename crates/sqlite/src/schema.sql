@@ -1,19 +1,24 @@
--- Schema 1. Rules about values are the domain's and are checked where rows are read; what stands
--- here is what SQLite needs to keep its own promises.
+-- The whole schema. The rules about values are the domain's, and are checked where rows are read; the
+-- constraints here are for whoever writes to the file by other means.
 
 CREATE TABLE pet (
-    -- AUTOINCREMENT: an identifier is never assigned twice, even when the highest row is gone.
+    -- AUTOINCREMENT: an identifier is never assigned twice, even when the highest row is deleted.
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL,
     category_id INTEGER NOT NULL,
     status TEXT CHECK (status IN ('available', 'pending', 'sold'))
 ) STRICT;
 
--- Every index ends in the rowid, which is `id`: this one serves a page of one status in order.
-CREATE INDEX pet_by_status ON pet (status);
+-- A page of one status is read from one of these alone: it holds all that such a page shows. One index
+-- for each status, as SQLite then compares identifiers only; in one index of all statuses it compares
+-- the text of the status first, at each step of its search.
+CREATE INDEX pet_available ON pet (id, name, category_id) WHERE status = 'available';
 
--- The mark of the catalogue's state. The triggers change it in the transaction that changes an
--- animal, whoever does that: an operator at the `sqlite3` prompt, too.
+CREATE INDEX pet_pending ON pet (id, name, category_id) WHERE status = 'pending';
+
+CREATE INDEX pet_sold ON pet (id, name, category_id) WHERE status = 'sold';
+
+-- The version of the catalogue, in one row.
 CREATE TABLE catalogue (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     version BLOB NOT NULL
@@ -21,6 +26,8 @@ CREATE TABLE catalogue (
 
 INSERT INTO catalogue (only, version) VALUES (1, randomblob(16));
 
+-- The triggers change the version in the transaction that changes an animal, whoever does that: an
+-- operator at the `sqlite3` prompt, too.
 CREATE TRIGGER pet_added AFTER INSERT ON pet BEGIN
     UPDATE catalogue SET version = randomblob(16);
 END;
@@ -33,7 +40,7 @@ CREATE TRIGGER pet_removed AFTER DELETE ON pet BEGIN
     UPDATE catalogue SET version = randomblob(16);
 END;
 
--- One row for each addition that had an idempotency key, until it is forgotten.
+-- One row for each addition that had an idempotency key, until it is purged.
 CREATE TABLE idempotency (
     caller BLOB NOT NULL,
     key TEXT NOT NULL,

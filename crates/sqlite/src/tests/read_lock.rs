@@ -1,41 +1,40 @@
-//! The standing read is there when it helps, and in nobody's way.
+//! The read lock is held when it helps, and harms nobody.
 
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use petstore_domain::{CatalogueVersion, PetId, PetRepository, StoreError};
+use petstore_domain::{PetId, PetRepository, StoreError};
 use rusqlite::Connection;
 use tokio::time::{sleep, timeout};
 
-use super::{Place, add, hold};
+use super::{Place, add, block_writer};
 use crate::{
-    SqliteStore,
-    standing_read::{LONG_LOG, TERM},
-    writer::Session,
+    read_lock::{MAX_AGE, transaction::LONG_LOG},
+    store::SqliteStore,
 };
 
 /// Long enough for the slowest machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(30);
 const ANIMALS: usize = 5000;
 const COMMITS: u32 = 20;
 /// Rewrites every animal: hundreds of pages.
 const REWRITE: &str = "UPDATE pet SET name = hex(randomblob(50))";
 
-fn state(store: &SqliteStore) -> Option<CatalogueVersion> {
-    store.readers.stand().state()
+fn is_held(store: &SqliteStore) -> bool {
+    store.readers.read_lock.is_held()
 }
 
-/// Reads until a read stands in the state of now; `false` if none does within `patience`.
-async fn read_until_it_stands(store: &SqliteStore, patience: Duration) -> bool {
+/// Reads until the read lock is held; `false` if it is not within `limit`.
+async fn read_until_held(store: &SqliteStore, limit: Duration) -> bool {
     let began = Instant::now();
-    while began.elapsed() < patience {
-        let now = store.find(PetId(1)).await.unwrap().unwrap().version;
-        if state(store) == now {
+    while began.elapsed() < limit {
+        store.find(PetId(1)).await.unwrap();
+        if is_held(store) {
             return true;
         }
-        sleep(TERM / 10).await;
+        sleep(MAX_AGE / 10).await;
     }
     false
 }
@@ -46,12 +45,12 @@ fn log(connection: &Connection) -> i64 {
 }
 
 #[tokio::test]
-async fn it_stands_while_somebody_reads_and_hides_nothing() {
+async fn it_is_held_while_there_are_reads_and_hides_nothing() {
     let place = Place::new();
     let store = place.open();
     let pet = add(&store).await;
-    assert_eq!(state(&store), None, "nobody has read");
-    assert!(read_until_it_stands(&store, PATIENCE).await);
+    assert!(!is_held(&store), "there was no read");
+    assert!(read_until_held(&store, LIMIT).await);
 
     let raw = place.raw();
     for name in ["Bello", "Waldi"] {
@@ -59,15 +58,15 @@ async fn it_stands_while_somebody_reads_and_hides_nothing() {
         let pet = store.find(pet.id).await.unwrap().unwrap().value;
         assert_eq!(pet.name.as_str(), name, "what others have written shows at once");
     }
-    assert!(read_until_it_stands(&store, PATIENCE).await);
+    assert!(read_until_held(&store, LIMIT).await);
     let ended = async {
-        while state(&store).is_some() {
-            sleep(TERM / 10).await;
+        while is_held(&store) {
+            sleep(MAX_AGE / 10).await;
         }
     };
-    assert!(timeout(PATIENCE, ended).await.is_ok(), "nobody reads any more");
+    assert!(timeout(LIMIT, ended).await.is_ok(), "there are no reads any more");
 
-    assert!(read_until_it_stands(&store, PATIENCE).await);
+    assert!(read_until_held(&store, LIMIT).await);
     drop(store);
     // Possible for the only connection alone.
     let mode: String = raw.query_row("PRAGMA journal_mode = DELETE", [], |row| row.get(0)).unwrap();
@@ -75,70 +74,71 @@ async fn it_stands_while_somebody_reads_and_hides_nothing() {
 }
 
 #[tokio::test]
-async fn after_the_end_it_does_not_begin_again() {
+async fn it_does_not_begin_again_after_its_store_was_closed() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;
-    assert!(read_until_it_stands(&store, PATIENCE).await);
+    assert!(read_until_held(&store, LIMIT).await);
     store.find(PetId(1)).await.unwrap();
-    let stand = Arc::clone(store.readers.stand());
+    let pauses = store.readers.write_pauses();
     drop(store);
-    stand.resume(); // As a writer does that finishes what waited.
-    assert_eq!(stand.state(), None);
+    pauses.begin().end(false); // As a writer does that finishes what waited.
+    assert!(!pauses.is_held());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_gives_way_to_a_write_as_long_as_that_lasts() {
+async fn it_pauses_for_as_long_as_a_write_lasts() {
     let place = Place::new();
     let store = Arc::new(place.open());
     add(&store).await;
-    assert!(read_until_it_stands(&store, PATIENCE).await);
-    let release = hold(&store).await;
-    assert_eq!(state(&store), None);
-    assert!(!read_until_it_stands(&store, 5 * TERM).await);
+    assert!(read_until_held(&store, LIMIT).await);
+    let release = block_writer(&store).await;
+    assert!(!is_held(&store));
+    assert!(!read_until_held(&store, 5 * MAX_AGE).await);
     drop(release);
-    assert!(read_until_it_stands(&store, PATIENCE).await);
+    assert!(read_until_held(&store, LIMIT).await);
 }
 
 #[tokio::test]
-async fn it_stands_between_the_writes_of_its_own_process() {
+async fn it_is_held_between_the_writes_of_its_own_process() {
     let place = Place::new();
     let store = place.open();
     let began = Instant::now();
     loop {
-        assert!(began.elapsed() < PATIENCE);
-        // More than one in each term.
+        assert!(began.elapsed() < LIMIT);
+        // More than one within the age of a read lock.
         let pet = add(&store).await;
-        sleep(TERM / 10).await;
-        if state(&store) == store.find(pet.id).await.unwrap().unwrap().version {
+        sleep(MAX_AGE / 10).await;
+        store.find(pet.id).await.unwrap();
+        if is_held(&store) {
             break;
         }
     }
 }
 
-/// The worst that others can do: each of their commits finds the read standing.
+/// The worst case: each commit of another process finds the read lock held.
 #[tokio::test]
 async fn the_log_stays_short_while_others_write_now_and_then() {
     let place = Place::new();
     let store = place.open();
-    let fill = |session: &Session<'_>| {
+    let fill = |connection: &Connection| {
         for _ in 0..ANIMALS {
             let sql = "INSERT INTO pet (name, category_id, status) VALUES ('x', 1, 'sold')";
-            session.execute(sql, [])?;
+            connection.execute(sql, [])?;
         }
         Ok(())
     };
     store.writer.write::<(), StoreError>(fill).await.unwrap();
     let raw = place.raw();
-    let (mut longest, mut written, mut before, mut found_standing) = (0, 0, log(&raw), 0);
+    let (mut longest, mut written, mut before, mut found_held) = (0, 0, log(&raw), 0);
     for _ in 0..COMMITS {
-        found_standing += u32::from(read_until_it_stands(&store, 20 * TERM).await);
+        found_held += u32::from(read_until_held(&store, 20 * MAX_AGE).await);
         raw.execute_batch(REWRITE).unwrap();
         let now = log(&raw);
         written += if now > before { now - before } else { now };
         (before, longest) = (now, longest.max(now));
     }
     assert!(written > 4 * LONG_LOG, "only {written} frames were written");
-    assert!(found_standing > COMMITS / 2, "the read stood only {found_standing} times");
+    assert!(found_held > COMMITS / 2, "it was held only {found_held} times");
     assert!(longest < 3 * LONG_LOG, "the log had {longest} frames");
 }
