@@ -10,21 +10,21 @@ use petstore_domain::{
     Timestamp,
 };
 
-use crate::{PostgresStore, error::Failure, transaction::Transaction};
+use crate::{error::StoreFailure, store::PostgresStore, transaction::Transaction};
 
 #[async_trait]
 impl ApiKeyRepository for PostgresStore {
-    async fn add(&self, key: NewApiKey, most: u32) -> Result<ApiKey, AddKeyError> {
-        self.pool.within(self.add_key(key, most)).await
+    async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
+        self.pool.within_deadline(self.add_key(key, max)).await
     }
 
     async fn roll(
         &self,
         key: NewApiKey,
         retire_at: Timestamp,
-        most: u32,
+        max: u32,
     ) -> Result<ApiKey, RollKeyError> {
-        self.pool.within(self.roll_key(key, retire_at, most)).await
+        self.pool.within_deadline(self.roll_key(key, retire_at, max)).await
     }
 
     async fn revoke(
@@ -32,17 +32,17 @@ impl ApiKeyRepository for PostgresStore {
         selector: KeySelector,
         at: Timestamp,
     ) -> Result<Vec<ApiKey>, StoreError> {
-        self.pool.within(self.revoke_keys(&selector, at)).await
+        self.pool.within_deadline(self.revoke_keys(&selector, at)).await
     }
 
     async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
-        let list = async { Ok(rows::keys(&self.pool.read(rows::ALL, &[]).await?)?) };
-        self.pool.within(list).await
+        let list = async { rows::keys(&self.pool.read(rows::ALL, &[]).await?) };
+        self.pool.within_deadline(list).await
     }
 
     async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
-        let live = async { Ok(rows::keys(&self.pool.read(rows::LIVE, &[&now.0]).await?)?) };
-        self.pool.within(live).await
+        let live = async { rows::keys(&self.pool.read(rows::LIVE, &[&now.0]).await?) };
+        self.pool.within_deadline(live).await
     }
 
     async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
@@ -56,30 +56,23 @@ impl ApiKeyRepository for PostgresStore {
             self.pool.change(rows::NOTE_USE, &[&ids, &times]).await?;
             Ok(())
         };
-        self.pool.within(note).await
+        self.pool.within_deadline(note).await
     }
 }
 
 impl PostgresStore {
     /// A transaction that no other change of keys runs beside, on any instance.
-    async fn change_keys(&self) -> Result<Transaction, crate::error::StoreFailure> {
+    async fn change_keys(&self) -> Result<Transaction, StoreFailure> {
         let transaction = Transaction::begin(&self.pool).await?;
         transaction.rows(rows::GUARD, &[]).await?;
         Ok(transaction)
     }
 
-    async fn add_key(&self, key: NewApiKey, most: u32) -> Result<ApiKey, Failure<AddKeyError>> {
+    async fn add_key(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
         let transaction = self.change_keys().await?;
-        let refusal = if rows::name_is_live(&transaction, &key.name, key.created_at).await? {
-            Some(AddKeyError::NameTaken)
-        } else if rows::count_live(&transaction, key.created_at).await? >= i64::from(most) {
-            Some(AddKeyError::TooManyKeys(most))
-        } else {
-            None
-        };
-        if let Some(refusal) = refusal {
+        if let Err(refusal) = rows::live_keys(&transaction, &key).await?.permit_add(max) {
             transaction.roll_back().await?;
-            return Err(Failure::Answer(refusal));
+            return Err(refusal);
         }
         let key = rows::insert(&transaction, key).await?;
         transaction.commit().await?;
@@ -90,22 +83,17 @@ impl PostgresStore {
         &self,
         key: NewApiKey,
         retire_at: Timestamp,
-        most: u32,
-    ) -> Result<ApiKey, Failure<RollKeyError>> {
+        max: u32,
+    ) -> Result<ApiKey, RollKeyError> {
         let transaction = self.change_keys().await?;
-        let refusal = if !rows::name_is_live(&transaction, &key.name, key.created_at).await? {
-            Some(RollKeyError::NoSuchKey)
-        } else if rows::count_live(&transaction, key.created_at).await? >= i64::from(most) {
-            Some(RollKeyError::TooManyKeys(most))
-        } else {
-            None
-        };
-        if let Some(refusal) = refusal {
+        if let Err(refusal) = rows::live_keys(&transaction, &key).await?.permit_roll(max) {
             transaction.roll_back().await?;
-            return Err(Failure::Answer(refusal));
+            return Err(refusal);
         }
-        let values = (key.name.as_str(), key.created_at.0, retire_at.0);
-        transaction.execute(rows::RETIRE, &[&values.0, &values.1, &values.2]).await?;
+        let values = (key.name.as_str(), key.created_at.0);
+        let live = transaction.rows(rows::LIVE_BY_NAME, &[&values.0, &values.1]).await?;
+        let retired = rows::keys(&live)?.into_iter().map(|key| key.retired(retire_at));
+        rows::update(&transaction, &retired.collect::<Vec<_>>()).await?;
         let key = rows::insert(&transaction, key).await?;
         transaction.commit().await?;
         Ok(key)
@@ -115,7 +103,7 @@ impl PostgresStore {
         &self,
         selector: &KeySelector,
         at: Timestamp,
-    ) -> Result<Vec<ApiKey>, Failure<StoreError>> {
+    ) -> Result<Vec<ApiKey>, StoreError> {
         let transaction = self.change_keys().await?;
         let found = match selector {
             KeySelector::Id(id) => transaction.rows(rows::NOT_REVOKED_BY_ID, &[&id.0]).await?,
@@ -123,15 +111,12 @@ impl PostgresStore {
                 transaction.rows(rows::NOT_REVOKED_BY_NAME, &[&name.as_str()]).await?
             }
         };
-        // All are read before the first is written: a corrupt row is an answer, and it changes
-        // nothing.
         let mut keys = rows::keys(&found)?;
-        let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
-        transaction.execute(rows::REVOKE, &[&ids, &at.0]).await?;
-        transaction.commit().await?;
         for key in &mut keys {
             key.revoked_at = Some(at);
         }
+        rows::update(&transaction, &keys).await?;
+        transaction.commit().await?;
         Ok(keys)
     }
 }

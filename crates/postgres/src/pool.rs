@@ -1,81 +1,74 @@
 //! Connections for reads and for changes of keys, and the deadline of every call.
 //!
-//! The pool is our own and small, because of one thing that pools on the market do not do: when a
-//! connection turns out to be broken, all that were made before it are given up at once. After a
-//! failover one call, not one for each connection, runs into the dead server.
+//! The pool is deadpool's: it bounds the number of connections and the wait for one, and serves who
+//! waits in turn. What is added here: when a connection turns out to be broken, the idle ones are
+//! dropped and those in use are not used again. After a failover one call, not one for each
+//! connection, meets the dead server.
 
-mod lease;
+mod manager;
 
-use std::{
-    mem,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::Arc;
+
+use deadpool::{
+    Runtime,
+    managed::{self, BuildError, Object, PoolError, QueueMode, Timeouts},
 };
-
-use petstore_domain::StoreError;
-use tokio::{sync::Semaphore, time};
+use tokio::time;
 use tokio_postgres::Row;
 
-pub(crate) use self::lease::Lease;
-use crate::{
-    config::Parameters,
-    connection::{Connection, Purpose, Values},
-    connector::Connector,
-    error::{Failure, StoreFailure},
-};
+use self::manager::Manager;
+use crate::{config::Parameters, connection::Values, connector::Connector, error::StoreFailure};
 
-/// How often a statement is tried that failed because of others.
-pub(crate) const TRIES: u32 = 5;
+/// How often a statement is tried that failed because of a concurrent one.
+pub(crate) const MAX_TRIES: u32 = 5;
 
 /// A bounded number of connections.
-#[derive(Debug)]
-pub(crate) struct Pool {
-    connector: Arc<Connector>,
-    /// The last one put back is the first one taken: its caches are warm.
-    idle: Mutex<Vec<Connection>>,
-    permits: Arc<Semaphore>,
-    /// Grows when a connection was found broken. Those of an earlier generation are not used again.
-    generation: AtomicU64,
-}
+#[derive(Clone, Debug)]
+pub(crate) struct Pool(managed::Pool<Manager>);
 
 impl Pool {
-    pub(crate) fn new(connector: Arc<Connector>) -> Self {
-        let permits = Arc::new(Semaphore::new(connector.parameters().pool_size));
-        Self { connector, idle: Mutex::default(), permits, generation: AtomicU64::new(0) }
+    /// The error is that of a pool whose wait is bounded by no runtime; there is one.
+    pub(crate) fn new(connector: Arc<Connector>) -> Result<Self, BuildError> {
+        let Parameters { pool_size, pool_timeout, .. } = *connector.parameters();
+        managed::Pool::builder(Manager::new(connector))
+            .max_size(pool_size)
+            .timeouts(Timeouts { wait: Some(pool_timeout), create: None, recycle: None })
+            // The last one put back is the first one taken: its caches are warm.
+            .queue_mode(QueueMode::Lifo)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map(Self)
     }
 
-    pub(crate) fn parameters(&self) -> &Parameters {
-        self.connector.parameters()
+    fn parameters(&self) -> &Parameters {
+        self.0.manager().parameters()
     }
 
     /// Runs a call within its deadline.
-    pub(crate) async fn within<T, E: From<StoreError>>(
+    pub(crate) async fn within_deadline<T, E: From<StoreFailure>>(
         &self,
-        call: impl Future<Output = Result<T, Failure<E>>>,
+        call: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        let patience = self.parameters().call_timeout;
-        let result = time::timeout(patience, call).await;
-        let result = result.unwrap_or_else(|_| {
-            self.give_up_all();
-            Err(StoreFailure::Deadline(patience).into())
-        });
-        result.map_err(Failure::into_error)
+        let timeout = self.parameters().call_timeout;
+        let result = time::timeout(timeout, call).await;
+        result.unwrap_or_else(|_| {
+            self.drop_all();
+            Err(StoreFailure::Deadline(timeout).into())
+        })
     }
 
     /// Runs one statement that reads. As reading twice does no harm, it is tried once more, on a
-    /// new connection, when the connection was the trouble.
+    /// new connection, when the connection was broken.
     pub(crate) async fn read(
-        self: &Arc<Self>,
+        &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreFailure> {
-        let first = self.take().await?;
+        let first = self.get().await?;
         match first.rows(sql, values).await {
-            Err(failure) if failure.spoils_connection() => {
+            Err(failure) if failure.breaks_connection() => {
                 drop(first);
-                self.take().await?.rows(sql, values).await
+                self.get().await?.rows(sql, values).await
             }
             result => result,
         }
@@ -83,13 +76,12 @@ impl Pool {
 
     /// Runs one statement that changes rows, and may be repeated; how many it has changed.
     pub(crate) async fn change(
-        self: &Arc<Self>,
+        &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<u64, StoreFailure> {
-        for _ in 0..TRIES {
-            let lease = self.take().await?;
-            match lease.execute(sql, values).await {
+        for _ in 0..MAX_TRIES {
+            match self.get().await?.execute(sql, values).await {
                 Err(failure) if failure.is_conflict() => {}
                 result => return result,
             }
@@ -98,46 +90,79 @@ impl Pool {
     }
 
     /// A connection, a new one if none is idle.
-    pub(crate) async fn take(self: &Arc<Self>) -> Result<Lease, StoreFailure> {
-        let patience = self.parameters().pool_timeout;
-        let permit = time::timeout(patience, Arc::clone(&self.permits).acquire_owned()).await;
-        let permit = permit.map_err(|_| StoreFailure::Busy(patience))?;
-        let permit = permit.map_err(|_| StoreFailure::Stopped)?;
-        let generation = self.generation.load(Ordering::Acquire);
-        let connection = match self.pop() {
-            Some(connection) => connection,
-            None => self.connector.connect(Purpose::Calls).await?,
-        };
-        let pool = Arc::clone(self);
-        Ok(Lease { pool, connection: Some(connection), generation, spoilt: false, _permit: permit })
-    }
-
-    fn pop(&self) -> Option<Connection> {
-        let mut idle = self.idle();
-        while let Some(connection) = idle.pop() {
-            if !connection.is_closed() {
-                return Some(connection);
+    pub(crate) async fn get(&self) -> Result<PooledConnection, StoreFailure> {
+        let object = self.0.get().await.map_err(|error| match error {
+            PoolError::Timeout(_) => StoreFailure::Busy(self.parameters().pool_timeout),
+            PoolError::Backend(error) => StoreFailure::Connect(error),
+            PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
+                StoreFailure::Stopped
             }
+        })?;
+        Ok(PooledConnection { pool: self.clone(), object, broken: false })
+    }
+
+    /// Uses no connection again that was made until now.
+    fn drop_all(&self) {
+        self.0.manager().begin_generation();
+        drop(self.0.retain(|_, _| false));
+    }
+}
+
+/// A connection of the pool. Dropping it puts it back, unless it is broken.
+#[derive(Debug)]
+pub(crate) struct PooledConnection {
+    pool: Pool,
+    object: Object<Manager>,
+    broken: bool,
+}
+
+impl PooledConnection {
+    /// See [`Connection::rows`](crate::connection::Connection::rows).
+    pub(crate) async fn rows(
+        &self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, StoreFailure> {
+        self.checked(self.object.connection.rows(sql, values).await)
+    }
+
+    /// See [`Connection::execute`](crate::connection::Connection::execute).
+    pub(crate) async fn execute(
+        &self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<u64, StoreFailure> {
+        self.checked(self.object.connection.execute(sql, values).await)
+    }
+
+    /// See [`Connection::batch`](crate::connection::Connection::batch).
+    pub(crate) async fn batch(&self, sql: &str) -> Result<(), StoreFailure> {
+        self.checked(self.object.connection.batch(sql).await)
+    }
+
+    /// See [`Connection::commit`](crate::connection::Connection::commit).
+    pub(crate) async fn commit(&self) -> Result<(), StoreFailure> {
+        self.checked(self.object.connection.commit().await)
+    }
+
+    /// Whether the connection is in a state in which it must not be used again.
+    pub(crate) fn set_broken(&mut self, broken: bool) {
+        self.broken = broken;
+    }
+
+    fn checked<T, E: Into<StoreFailure>>(&self, result: Result<T, E>) -> Result<T, StoreFailure> {
+        result.map_err(Into::into).inspect_err(|failure| {
+            if failure.breaks_connection() {
+                self.pool.drop_all();
+            }
+        })
+    }
+}
+
+impl Drop for PooledConnection {
+    fn drop(&mut self) {
+        if self.broken || !self.pool.0.manager().may_be_used_again(&self.object) {
+            self.object.connection.close();
         }
-        None
-    }
-
-    /// Gives up every connection that was made until now; those in use, when they come back.
-    pub(crate) fn give_up_all(&self) {
-        self.generation.fetch_add(1, Ordering::AcqRel);
-        let given_up = mem::take(&mut *self.idle());
-        drop(given_up);
-    }
-
-    fn put_back(&self, connection: Connection, generation: u64) {
-        // Under the lock, so that giving up all does not miss it.
-        let mut idle = self.idle();
-        if generation == self.generation.load(Ordering::Acquire) && !connection.is_closed() {
-            idle.push(connection);
-        }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
