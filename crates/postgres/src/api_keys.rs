@@ -10,12 +10,21 @@ use petstore_domain::{
     Timestamp,
 };
 
-use crate::{error::StoreFailure, store::PostgresStore, transaction::Transaction};
+use crate::{
+    connector::Purpose,
+    error::StoreFailure,
+    store::PostgresStore,
+    transaction::{READ_COMMITTED, Transaction},
+};
 
 #[async_trait]
 impl ApiKeyRepository for PostgresStore {
     async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        self.pool.within_deadline(self.add_key(key, max)).await
+        let add = async |transaction: &Transaction| {
+            rows::live_keys(transaction, &key).await?.permit_add(max)?;
+            Ok(rows::insert(transaction, key).await?)
+        };
+        self.change_keys(add).await
     }
 
     async fn roll(
@@ -24,7 +33,15 @@ impl ApiKeyRepository for PostgresStore {
         retire_at: Timestamp,
         max: u32,
     ) -> Result<ApiKey, RollKeyError> {
-        self.pool.within_deadline(self.roll_key(key, retire_at, max)).await
+        let roll = async |transaction: &Transaction| {
+            rows::live_keys(transaction, &key).await?.permit_roll(max)?;
+            let (name, now) = (key.name.as_str(), key.created_at.0);
+            let live = rows::keys(&transaction.rows(rows::LIVE_BY_NAME, &[&name, &now]).await?)?;
+            let retired: Vec<_> = live.into_iter().map(|key| key.retired(retire_at)).collect();
+            rows::update(transaction, &retired).await?;
+            Ok(rows::insert(transaction, key).await?)
+        };
+        self.change_keys(roll).await
     }
 
     async fn revoke(
@@ -32,7 +49,21 @@ impl ApiKeyRepository for PostgresStore {
         selector: KeySelector,
         at: Timestamp,
     ) -> Result<Vec<ApiKey>, StoreError> {
-        self.pool.within_deadline(self.revoke_keys(&selector, at)).await
+        let revoke = async |transaction: &Transaction| {
+            let found = match &selector {
+                KeySelector::Id(id) => transaction.rows(rows::NOT_REVOKED_BY_ID, &[&id.0]).await?,
+                KeySelector::Name(name) => {
+                    transaction.rows(rows::NOT_REVOKED_BY_NAME, &[&name.as_str()]).await?
+                }
+            };
+            let mut keys = rows::keys(&found)?;
+            for key in &mut keys {
+                key.revoked_at = Some(at);
+            }
+            rows::update(transaction, &keys).await?;
+            Ok(keys)
+        };
+        self.change_keys(revoke).await
     }
 
     async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
@@ -61,62 +92,20 @@ impl ApiKeyRepository for PostgresStore {
 }
 
 impl PostgresStore {
-    /// A transaction that no other change of keys runs beside, on any instance.
-    async fn change_keys(&self) -> Result<Transaction, StoreFailure> {
-        let transaction = Transaction::begin(&self.pool).await?;
-        transaction.rows(rows::GUARD, &[]).await?;
-        Ok(transaction)
-    }
-
-    async fn add_key(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        let transaction = self.change_keys().await?;
-        if let Err(refusal) = rows::live_keys(&transaction, &key).await?.permit_add(max) {
-            transaction.roll_back().await?;
-            return Err(refusal);
-        }
-        let key = rows::insert(&transaction, key).await?;
-        transaction.commit().await?;
-        Ok(key)
-    }
-
-    async fn roll_key(
+    /// Runs `change` in a transaction that no other change of keys runs beside, on any instance.
+    async fn change_keys<T, E: From<StoreFailure>>(
         &self,
-        key: NewApiKey,
-        retire_at: Timestamp,
-        max: u32,
-    ) -> Result<ApiKey, RollKeyError> {
-        let transaction = self.change_keys().await?;
-        if let Err(refusal) = rows::live_keys(&transaction, &key).await?.permit_roll(max) {
-            transaction.roll_back().await?;
-            return Err(refusal);
-        }
-        let values = (key.name.as_str(), key.created_at.0);
-        let live = transaction.rows(rows::LIVE_BY_NAME, &[&values.0, &values.1]).await?;
-        let retired = rows::keys(&live)?.into_iter().map(|key| key.retired(retire_at));
-        rows::update(&transaction, &retired.collect::<Vec<_>>()).await?;
-        let key = rows::insert(&transaction, key).await?;
-        transaction.commit().await?;
-        Ok(key)
-    }
-
-    async fn revoke_keys(
-        &self,
-        selector: &KeySelector,
-        at: Timestamp,
-    ) -> Result<Vec<ApiKey>, StoreError> {
-        let transaction = self.change_keys().await?;
-        let found = match selector {
-            KeySelector::Id(id) => transaction.rows(rows::NOT_REVOKED_BY_ID, &[&id.0]).await?,
-            KeySelector::Name(name) => {
-                transaction.rows(rows::NOT_REVOKED_BY_NAME, &[&name.as_str()]).await?
-            }
+        change: impl AsyncFnOnce(&Transaction) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let change = async {
+            let _turn = self.changing_keys.lock().await;
+            let begin = Transaction::begin(&self.connector, Purpose::Calls, READ_COMMITTED);
+            let transaction = begin.await?;
+            transaction.rows(rows::GUARD, &[]).await?;
+            let changed = change(&transaction).await?;
+            transaction.commit().await?;
+            Ok(changed)
         };
-        let mut keys = rows::keys(&found)?;
-        for key in &mut keys {
-            key.revoked_at = Some(at);
-        }
-        rows::update(&transaction, &keys).await?;
-        transaction.commit().await?;
-        Ok(keys)
+        self.pool.within_deadline(change).await
     }
 }

@@ -2,7 +2,6 @@
 
 mod invalid_url;
 mod parameters;
-mod percent;
 mod url;
 
 #[cfg(test)]

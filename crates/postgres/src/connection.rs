@@ -13,7 +13,6 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::Notify,
-    task::AbortHandle,
     time,
 };
 use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement, types::ToSql};
@@ -36,9 +35,6 @@ pub(crate) struct Connection {
     warned: Arc<AtomicBool>,
     /// Notified when the connection is dropped.
     closing: Arc<Notify>,
-    /// Whether it was closed before that.
-    closed: AtomicBool,
-    driver: AbortHandle,
 }
 
 impl Connection {
@@ -50,9 +46,8 @@ impl Connection {
         let warned = Arc::new(AtomicBool::new(false));
         let closing = Arc::new(Notify::new());
         let driver = drive(wire, Arc::clone(&warned));
-        let driver = tokio::spawn(until_closed(driver, Arc::clone(&closing))).abort_handle();
-        let closed = AtomicBool::new(false);
-        Self { client, prepared: Mutex::default(), warned, closing, closed, driver }
+        tokio::spawn(until_closed(driver, Arc::clone(&closing)));
+        Self { client, prepared: Mutex::default(), warned, closing }
     }
 
     /// Runs SQL that has no values and no rows.
@@ -100,14 +95,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Closes it without a word to the server, which rolls back what was not committed.
-    pub(crate) fn close(&self) {
-        self.closed.store(true, Ordering::Release);
-        self.driver.abort();
-    }
-
     pub(crate) fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::Acquire) || self.client.is_closed()
+        self.client.is_closed()
     }
 
     fn prepared(&self) -> MutexGuard<'_, HashMap<&'static str, Statement>> {

@@ -25,7 +25,7 @@ use tokio_postgres::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-pub(crate) use self::session::{ARCHIVE_TIMEOUT, Purpose};
+pub(crate) use self::session::Purpose;
 use crate::{
     config::{Address, HostPort, Parameters, PostgresConfig, SslMode},
     connection::Connection,

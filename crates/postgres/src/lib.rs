@@ -19,8 +19,7 @@
 //! - When the connection breaks while a commit is under way, an addition without an idempotency key
 //!   is answered by [`StoreError`](petstore_domain::StoreError), and may have happened. One with a
 //!   key is tried again.
-//! - A copy or an import that is sent nothing for 5 minutes is ended by the server, so that a stalled
-//!   process does not hold its locks.
+//! - A restore that holds locks and sends nothing for 5 minutes is ended by the server.
 //! - Tried on PostgreSQL 15. The SQL is that of PostgreSQL 12 and newer.
 //!
 //! # Where things are

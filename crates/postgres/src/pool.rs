@@ -1,36 +1,82 @@
-//! Connections for reads and for changes of keys, and the deadline of every call.
+//! Connections for single statements, and the deadline of every call.
 //!
 //! The pool is deadpool's: it bounds the number of connections and the wait for one, and serves who
 //! waits in turn. What is added here: when a connection turns out to be broken, the idle ones are
 //! dropped and those in use are not used again. After a failover one call, not one for each
 //! connection, meets the dead server.
 
-mod manager;
-
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use deadpool::{
     Runtime,
-    managed::{self, BuildError, Object, PoolError, QueueMode, Timeouts},
+    managed::{
+        self, BuildError, Metrics, Object, PoolError, QueueMode, RecycleError, RecycleResult,
+        Timeouts,
+    },
 };
 use tokio::time;
 use tokio_postgres::Row;
 
-use self::manager::Manager;
-use crate::{config::Parameters, connection::Values, connector::Connector, error::StoreFailure};
+use crate::{
+    config::Parameters,
+    connection::{Connection, Values},
+    connector::{Connector, Purpose},
+    error::{ConnectError, StoreFailure},
+};
 
 /// How often a statement is tried that failed because of a concurrent one.
 pub(crate) const MAX_TRIES: u32 = 5;
 
 /// A bounded number of connections.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Pool(managed::Pool<Manager>);
 
+#[derive(Debug)]
+struct Manager {
+    connector: Arc<Connector>,
+    /// Grows when a connection was found broken. Those of an earlier generation are not used again.
+    generation: AtomicU64,
+}
+
+#[derive(Debug)]
+struct PooledConnection {
+    connection: Connection,
+    generation: u64,
+}
+
+impl managed::Manager for Manager {
+    type Type = PooledConnection;
+    type Error = Arc<ConnectError>;
+
+    async fn create(&self) -> Result<PooledConnection, Arc<ConnectError>> {
+        // Before connecting: what is found broken meanwhile may have been the same server.
+        let generation = self.generation.load(Ordering::Acquire);
+        let connection = self.connector.connect(Purpose::Calls).await?;
+        Ok(PooledConnection { connection, generation })
+    }
+
+    async fn recycle(
+        &self,
+        pooled: &mut PooledConnection,
+        _: &Metrics,
+    ) -> RecycleResult<Arc<ConnectError>> {
+        let is_current = pooled.generation == self.generation.load(Ordering::Acquire);
+        if is_current && !pooled.connection.is_closed() {
+            Ok(())
+        } else {
+            Err(RecycleError::message("the connection is broken"))
+        }
+    }
+}
+
 impl Pool {
-    /// The error is that of a pool whose wait is bounded by no runtime; there is one.
+    /// The error is that of a pool without a runtime to measure time; this one has tokio's.
     pub(crate) fn new(connector: Arc<Connector>) -> Result<Self, BuildError> {
         let Parameters { pool_size, pool_timeout, .. } = *connector.parameters();
-        managed::Pool::builder(Manager::new(connector))
+        managed::Pool::builder(Manager { connector, generation: AtomicU64::new(0) })
             .max_size(pool_size)
             .timeouts(Timeouts { wait: Some(pool_timeout), create: None, recycle: None })
             // The last one put back is the first one taken: its caches are warm.
@@ -38,10 +84,6 @@ impl Pool {
             .runtime(Runtime::Tokio1)
             .build()
             .map(Self)
-    }
-
-    fn parameters(&self) -> &Parameters {
-        self.0.manager().parameters()
     }
 
     /// Runs a call within its deadline.
@@ -64,12 +106,9 @@ impl Pool {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreFailure> {
-        let first = self.get().await?;
-        match first.rows(sql, values).await {
-            Err(failure) if failure.breaks_connection() => {
-                drop(first);
-                self.get().await?.rows(sql, values).await
-            }
+        let read = async || self.checked(self.get().await?.connection.rows(sql, values).await);
+        match read().await {
+            Err(failure) if failure.breaks_connection() => read().await,
             result => result,
         }
     }
@@ -81,7 +120,7 @@ impl Pool {
         values: Values<'_>,
     ) -> Result<u64, StoreFailure> {
         for _ in 0..MAX_TRIES {
-            match self.get().await?.execute(sql, values).await {
+            match self.checked(self.get().await?.connection.execute(sql, values).await) {
                 Err(failure) if failure.is_conflict() => {}
                 result => return result,
             }
@@ -90,79 +129,31 @@ impl Pool {
     }
 
     /// A connection, a new one if none is idle.
-    pub(crate) async fn get(&self) -> Result<PooledConnection, StoreFailure> {
-        let object = self.0.get().await.map_err(|error| match error {
+    async fn get(&self) -> Result<Object<Manager>, StoreFailure> {
+        self.0.get().await.map_err(|error| match error {
             PoolError::Timeout(_) => StoreFailure::Busy(self.parameters().pool_timeout),
             PoolError::Backend(error) => StoreFailure::Connect(error),
             PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
                 StoreFailure::Stopped
             }
-        })?;
-        Ok(PooledConnection { pool: self.clone(), object, broken: false })
+        })
+    }
+
+    fn checked<T>(&self, result: Result<T, tokio_postgres::Error>) -> Result<T, StoreFailure> {
+        result.map_err(StoreFailure::from).inspect_err(|failure| {
+            if failure.breaks_connection() {
+                self.drop_all();
+            }
+        })
     }
 
     /// Uses no connection again that was made until now.
     fn drop_all(&self) {
-        self.0.manager().begin_generation();
+        self.0.manager().generation.fetch_add(1, Ordering::AcqRel);
         drop(self.0.retain(|_, _| false));
     }
-}
 
-/// A connection of the pool. Dropping it puts it back, unless it is broken.
-#[derive(Debug)]
-pub(crate) struct PooledConnection {
-    pool: Pool,
-    object: Object<Manager>,
-    broken: bool,
-}
-
-impl PooledConnection {
-    /// See [`Connection::rows`](crate::connection::Connection::rows).
-    pub(crate) async fn rows(
-        &self,
-        sql: &'static str,
-        values: Values<'_>,
-    ) -> Result<Vec<Row>, StoreFailure> {
-        self.checked(self.object.connection.rows(sql, values).await)
-    }
-
-    /// See [`Connection::execute`](crate::connection::Connection::execute).
-    pub(crate) async fn execute(
-        &self,
-        sql: &'static str,
-        values: Values<'_>,
-    ) -> Result<u64, StoreFailure> {
-        self.checked(self.object.connection.execute(sql, values).await)
-    }
-
-    /// See [`Connection::batch`](crate::connection::Connection::batch).
-    pub(crate) async fn batch(&self, sql: &str) -> Result<(), StoreFailure> {
-        self.checked(self.object.connection.batch(sql).await)
-    }
-
-    /// See [`Connection::commit`](crate::connection::Connection::commit).
-    pub(crate) async fn commit(&self) -> Result<(), StoreFailure> {
-        self.checked(self.object.connection.commit().await)
-    }
-
-    /// Whether the connection is in a state in which it must not be used again.
-    pub(crate) fn set_broken(&mut self, broken: bool) {
-        self.broken = broken;
-    }
-
-    fn checked<T, E: Into<StoreFailure>>(&self, result: Result<T, E>) -> Result<T, StoreFailure> {
-        result.map_err(Into::into).inspect_err(|failure| {
-            if failure.breaks_connection() {
-                self.pool.drop_all();
-            }
-        })
-    }
-}
-
-impl Drop for PooledConnection {
-    fn drop(&mut self) {
-        if self.broken || !self.pool.0.manager().may_be_used_again(&self.object) {
-            self.object.connection.close();
-        }
+    fn parameters(&self) -> &Parameters {
+        self.0.manager().connector.parameters()
     }
 }

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::{task::JoinHandle, time};
+use tokio::{sync::Mutex as AsyncMutex, task::JoinHandle, time};
 
 use crate::{
     config::PostgresConfig,
@@ -28,6 +28,8 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 pub struct PostgresStore {
     pub(crate) connector: Arc<Connector>,
     pub(crate) pool: Pool,
+    /// Held while keys are changed, so that this takes one connection at a time.
+    pub(crate) changing_keys: AsyncMutex<()>,
     pub(crate) version: Arc<VersionCache>,
     pub(crate) writer: Writer,
     writing: Mutex<Option<JoinHandle<()>>>,
@@ -56,7 +58,8 @@ impl PostgresStore {
         let version = Arc::new(version);
         let (writer, writing) = Writer::start(Arc::clone(&connector), Arc::clone(&version));
         let watching = tokio::spawn(watch::watch(Arc::clone(&version), Arc::clone(&connector)));
-        Self { connector, pool, version, writer, writing: Mutex::new(Some(writing)), watching }
+        let (changing_keys, writing) = (AsyncMutex::default(), Mutex::new(Some(writing)));
+        Self { connector, pool, changing_keys, version, writer, writing, watching }
     }
 
     /// Takes no more additions, and waits a bounded time until those that wait are written.

@@ -109,20 +109,10 @@ impl VersionCache {
 }
 
 /// Which of two observations is of the later state. Answers may overtake one another, so that what
-/// arrives last was not always read last.
+/// arrives last was not always read last: of two reads that overlap, more changes are later. A read
+/// that began after the other had ended is later even with fewer changes: then the history was taken
+/// back, by a backup or by a failover to a server that had not all of it.
 fn later_of(old: Observation, new: Observation) -> Observation {
-    // Fewer changes are the later state only if the history was taken back: by a failover to a
-    // server that had not all of it, or by a backup.
     let is_after = new.began >= old.ended;
-    let taken_back = is_after && new.stored.changes < old.stored.changes;
-    let other_history = is_after && new.stored.version != old.stored.version;
-    if new.stored.changes > old.stored.changes || taken_back || other_history {
-        // The later state was still to come when either read began, so it is as fresh as both.
-        let began = if taken_back { new.began } else { new.began.max(old.began) };
-        Observation { began, ..new }
-    } else if new.stored == old.stored {
-        Observation { began: new.began.max(old.began), ended: new.ended.max(old.ended), ..old }
-    } else {
-        old
-    }
+    if is_after || new.stored.changes > old.stored.changes { new } else { old }
 }

@@ -4,20 +4,25 @@ mod idempotency;
 mod keys;
 mod pets;
 
+#[cfg(test)]
+mod tests;
+
 use std::{sync::Arc, time::Instant};
 
 use async_trait::async_trait;
 use petstore_domain::{ApiKey, IdempotencyRecord, NewPet, Pet, Restore, RestoreError, StoreError};
 
-use super::session::ArchiveSession;
 use crate::{
     error::StoreFailure,
+    transaction::Transaction,
     version::{self, StoredVersion, VersionCache},
 };
 
 /// Identifiers that were assigned elsewhere must not meet those that an instance assigns now, so
-/// no one else adds anything from the first of them until the commit.
-const LOCK: &str = "LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
+/// no one else adds anything from the first of them until the commit. As that holds up every writer,
+/// the server ends a restore that sends nothing for longer than a batch may take elsewhere.
+const LOCK: &str = "SET LOCAL idle_in_transaction_session_timeout = '5min'; \
+     LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
 /// Lets the next identifiers be above the highest of the table.
 const RAISE: [&str; 2] = [
     "SELECT setval('pet_id', m.id) FROM (SELECT max(id) AS id FROM pet) m, pet_id s \
@@ -28,8 +33,8 @@ const RAISE: [&str; 2] = [
 
 /// A transaction that is still open.
 #[derive(Debug)]
-pub(super) struct Transaction {
-    session: ArchiveSession,
+pub(super) struct Restoring {
+    transaction: Transaction,
     version: Arc<VersionCache>,
     began: Instant,
     /// Whether others are kept from writing.
@@ -38,14 +43,14 @@ pub(super) struct Transaction {
     changed: bool,
 }
 
-impl Transaction {
-    pub(super) fn new(session: ArchiveSession, version: Arc<VersionCache>) -> Self {
-        Self { session, version, began: Instant::now(), locked: false, changed: false }
+impl Restoring {
+    pub(super) fn new(transaction: Transaction, version: Arc<VersionCache>) -> Self {
+        Self { transaction, version, began: Instant::now(), locked: false, changed: false }
     }
 
     async fn lock(&mut self) -> Result<(), StoreFailure> {
         if !self.locked {
-            self.session.batch(LOCK).await?;
+            self.transaction.batch(LOCK).await?;
             self.locked = true;
         }
         Ok(())
@@ -53,22 +58,22 @@ impl Transaction {
 }
 
 #[async_trait]
-impl Restore for Transaction {
+impl Restore for Restoring {
     async fn pets(&mut self, pets: Vec<Pet>) -> Result<u64, RestoreError> {
         self.lock().await?;
-        let added = pets::restore(&self.session, &pets).await?;
+        let added = pets::restore(&self.transaction, &pets).await?;
         self.changed |= added > 0;
         Ok(added)
     }
 
     async fn new_pets(&mut self, pets: Vec<NewPet>) -> Result<(), RestoreError> {
         self.changed |= !pets.is_empty();
-        Ok(pets::insert(&self.session, &pets).await?)
+        Ok(pets::insert(&self.transaction, &pets).await?)
     }
 
     async fn keys(&mut self, keys: Vec<ApiKey>) -> Result<(), RestoreError> {
         self.lock().await?;
-        keys::restore(&self.session, &keys).await
+        keys::restore(&self.transaction, &keys).await
     }
 
     async fn idempotency_records(
@@ -76,21 +81,21 @@ impl Restore for Transaction {
         records: Vec<IdempotencyRecord>,
     ) -> Result<(), RestoreError> {
         self.lock().await?;
-        idempotency::restore(&self.session, &records).await
+        idempotency::restore(&self.transaction, &records).await
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         if self.locked {
             for sql in RAISE {
-                self.session.rows(sql, &[]).await?;
+                self.transaction.rows(sql, &[]).await?;
             }
         }
         if !self.changed {
-            return Ok(self.session.commit().await?);
+            return Ok(self.transaction.commit().await?);
         }
         let version = version::random()?;
-        let renewed = self.session.rows(version::RENEW, &[&Some(version.as_slice())]).await?;
-        self.session.commit().await?;
+        let renewed = self.transaction.rows(version::RENEW, &[&Some(version.as_slice())]).await?;
+        self.transaction.commit().await?;
         if let Ok(stored) = StoredVersion::from_row(renewed.first()) {
             self.version.observe(stored, self.began);
         }

@@ -5,11 +5,11 @@ use petstore_domain::{
     ApiKey, Idempotency, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts, StoreError,
 };
 
-use super::session::ArchiveSession;
 use crate::{
     api_keys,
     error::StoreFailure,
     pets::{idempotency, rows},
+    transaction::Transaction,
     version,
 };
 
@@ -22,13 +22,13 @@ const RECORDS: &str = "SELECT caller, key, fingerprint, pet_id, created_at FROM 
 
 /// A transaction that sees one state for as long as it is open.
 #[derive(Debug)]
-pub(super) struct View(ArchiveSession);
+pub(super) struct View(Transaction);
 
 impl View {
     /// The view begins with the first statement, so there is one.
-    pub(super) async fn new(session: ArchiveSession) -> Result<Self, StoreFailure> {
-        session.rows(version::SELECT, &[]).await?;
-        Ok(Self(session))
+    pub(super) async fn new(transaction: Transaction) -> Result<Self, StoreFailure> {
+        transaction.rows(version::SELECT, &[]).await?;
+        Ok(Self(transaction))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{invalid_url::InvalidUrl, percent::decode};
+use super::{invalid_url::InvalidUrl, url::decode};
 
 /// Every parameter there is.
 pub(super) const NAMES: [&str; 10] = [

@@ -5,10 +5,7 @@ use std::time::Duration;
 use crate::config::Parameters;
 
 /// How long one batch of a whole store may take.
-pub(crate) const ARCHIVE_TIMEOUT: Duration = Duration::from_mins(2);
-/// How long the server keeps a transaction open that moves a whole store and is sent nothing: longer
-/// than a batch takes on the other side of a copy, and an end to the locks of a stalled process.
-const ARCHIVE_IDLE_TIMEOUT: Duration = Duration::from_mins(5);
+const ARCHIVE_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,6 +14,16 @@ pub(crate) enum Purpose {
     Calls,
     /// Moving a whole store, or creating its tables.
     Archive,
+}
+
+impl Purpose {
+    /// How long the network and the server together may take for one statement.
+    pub(crate) fn timeout(self, parameters: &Parameters) -> Duration {
+        match self {
+            Self::Calls => parameters.call_timeout,
+            Self::Archive => ARCHIVE_TIMEOUT,
+        }
+    }
 }
 
 /// A server must not hold the locks of a client that has vanished until the system's own keep-alive
@@ -33,9 +40,10 @@ const SHORT_STATEMENTS: &str = ", ('enable_seqscan', 'off'), ('enable_hashjoin',
 /// The SQL that sets a session up. A setting that the server does not have is passed over.
 pub(super) fn settings(parameters: &Parameters, purpose: Purpose) -> String {
     let (statement, idle, plans) = match purpose {
-        // A client that goes away inside a transaction must not hold up the others.
+        // A client that stalls inside a transaction must not hold up the others.
         Purpose::Calls => (parameters.statement_timeout, parameters.call_timeout, SHORT_STATEMENTS),
-        Purpose::Archive => (ARCHIVE_TIMEOUT, ARCHIVE_IDLE_TIMEOUT, ""),
+        // A restore that holds locks limits its own idle time.
+        Purpose::Archive => (ARCHIVE_TIMEOUT, Duration::ZERO, ""),
     };
     let schema = parameters.schema.as_ref().map_or_else(String::new, |schema| {
         format!("SET search_path = \"{}\";", schema.replace('"', "\"\""))

@@ -8,7 +8,7 @@ use tokio::{
 };
 
 use super::{
-    group::{self, Failed},
+    group::{self, Failed, Written},
     job::Job,
     plan::Outcome,
 };
@@ -22,7 +22,7 @@ use crate::{
 
 /// Additions in one transaction.
 const MAX_GROUP: usize = 1024;
-/// The pause before the next try when no server can be reached.
+/// The pause before the next try after a connection was broken or could not be made.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The writing task. It never ends because something failed.
@@ -59,43 +59,42 @@ impl Task {
 
     /// Writes a group and answers; what is left has to be tried again.
     async fn write(&mut self, group: Vec<Job>) -> Vec<Job> {
-        let connection = match self.take_connection().await {
-            Ok(connection) => connection,
-            Err(failure) => {
-                let left = keep(group, &failure, |job| job.in_doubt);
-                if !left.is_empty() {
-                    time::sleep(RETRY_PAUSE).await;
-                }
-                return left;
-            }
-        };
         let began = std::time::Instant::now();
-        let timeout = self.connector.parameters().call_timeout;
-        let written = time::timeout(timeout, group::write(&connection, &group)).await;
-        match written.unwrap_or_else(|_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)))) {
+        match self.try_to_write(&group).await {
             Ok(written) => {
-                self.connection = Some(connection);
                 if let Some(stored) = written.version {
                     self.version.observe(stored, began);
                 }
                 answer(group, written.outcomes)
             }
             Err(failed) => {
-                // After any other failure a new connection is the sure way to a clean session.
-                if failed.failure.is_conflict() && connection.batch("ROLLBACK").await.is_ok() {
-                    self.connection = Some(connection);
+                let left = retry(group, &failed);
+                if !left.is_empty() && !failed.failure.is_conflict() {
+                    time::sleep(RETRY_PAUSE).await;
                 }
-                retry(group, &failed)
+                left
             }
         }
     }
 
-    /// The connection that is left from the last group, or a new one.
-    async fn take_connection(&mut self) -> Result<Connection, StoreFailure> {
-        match self.connection.take().filter(|connection| !connection.is_closed()) {
-            Some(connection) => Ok(connection),
-            None => Ok(self.connector.connect(Purpose::Calls).await?),
-        }
+    async fn try_to_write(&mut self, group: &[Job]) -> Result<Written, Failed> {
+        let connection = match self.connection.take().filter(|connection| !connection.is_closed()) {
+            Some(connection) => connection,
+            None => self.connector.connect(Purpose::Calls).await?,
+        };
+        let timeout = self.connector.parameters().call_timeout;
+        let written = time::timeout(timeout, group::write(&connection, group)).await;
+        let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
+        let written = written.unwrap_or_else(late);
+        let is_clean = match &written {
+            Ok(_) => true,
+            // After any other failure a new connection is the sure way to a clean session.
+            Err(failed) => {
+                failed.failure.is_conflict() && connection.batch("ROLLBACK").await.is_ok()
+            }
+        };
+        self.connection = is_clean.then_some(connection);
+        written
     }
 }
 
@@ -116,24 +115,18 @@ fn answer(group: Vec<Job>, outcomes: Vec<Outcome>) -> Vec<Job> {
 }
 
 /// What may be tried again after the group has failed: nothing was committed, or an idempotency
-/// record shows next time whether it was.
-fn retry(mut group: Vec<Job>, failed: &Failed) -> Vec<Job> {
-    for job in &mut group {
+/// record shows next time whether it was. The others are answered by the failure.
+fn retry(group: Vec<Job>, failed: &Failed) -> Vec<Job> {
+    let may_pass = failed.failure.is_conflict() || failed.failure.breaks_connection();
+    let mut left = Vec::new();
+    for mut job in group {
         job.tries += 1;
         job.in_doubt |= failed.in_doubt && job.request.is_some();
+        if job.in_doubt || (may_pass && !failed.in_doubt && job.tries < MAX_TRIES) {
+            left.push(job);
+        } else {
+            job.answer(Err(failed.failure.clone().into()));
+        }
     }
-    let may_pass = failed.failure.is_conflict() || failed.failure.breaks_connection();
-    keep(group, &failed.failure, |job| {
-        let safe = !failed.in_doubt || job.request.is_some();
-        may_pass && safe && job.tries < MAX_TRIES
-    })
-}
-
-/// Those that shall be kept; the others are answered by the failure.
-fn keep(group: Vec<Job>, failure: &StoreFailure, is_kept: impl Fn(&Job) -> bool) -> Vec<Job> {
-    let (kept, failed): (Vec<_>, Vec<_>) = group.into_iter().partition(is_kept);
-    for job in failed {
-        job.answer(Err(failure.clone().into()));
-    }
-    kept
+    left
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use petstore_domain::{IdempotencyRecord, Resolution, RestoreError};
 
 use crate::{
-    archive::session::ArchiveSession,
     connection::Values,
     error::StoreFailure,
     pets::idempotency::{self, RecordKey, record_key},
+    transaction::Transaction,
 };
 
 const FIND: &str = "SELECT i.caller, i.key, i.fingerprint, i.pet_id, i.created_at \
@@ -22,11 +22,11 @@ const WRITE: &str = "INSERT INTO idempotency (caller, key, fingerprint, pet_id, 
 
 /// Writes records whose animals are there. The lock keeps others from changing one meanwhile.
 pub(super) async fn restore(
-    session: &ArchiveSession,
+    transaction: &Transaction,
     records: &[IdempotencyRecord],
 ) -> Result<(), RestoreError> {
-    let pets = existing_pets(session, records).await?;
-    let found = find(session, records).await?;
+    let pets = existing_pets(transaction, records).await?;
+    let found = find(transaction, records).await?;
     let mut stored: BTreeMap<RecordKey<'_>, &IdempotencyRecord> =
         found.iter().map(|record| (record_key(&record.idempotency), record)).collect();
     let mut changed = BTreeSet::new();
@@ -42,33 +42,33 @@ pub(super) async fn restore(
         }
     }
     stored.retain(|key, _| changed.contains(key));
-    Ok(write(session, &stored).await?)
+    Ok(write(transaction, &stored).await?)
 }
 
 async fn existing_pets(
-    session: &ArchiveSession,
+    transaction: &Transaction,
     records: &[IdempotencyRecord],
 ) -> Result<HashSet<i64>, StoreFailure> {
     let ids: Vec<i64> = records.iter().map(|record| record.pet.0).collect();
-    let rows = session.rows(EXISTING_PETS, &[&ids]).await?;
+    let rows = transaction.rows(EXISTING_PETS, &[&ids]).await?;
     let ids = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>();
     Ok(ids?)
 }
 
 /// What is stored under the keys of `records`.
 async fn find(
-    session: &ArchiveSession,
+    transaction: &Transaction,
     records: &[IdempotencyRecord],
 ) -> Result<Vec<IdempotencyRecord>, RestoreError> {
     let keys = records.iter().map(|record| record_key(&record.idempotency));
     let (callers, keys): (Vec<&[u8]>, Vec<&[u8]>) = keys.unzip();
-    let rows = session.rows(FIND, &[&callers, &keys]).await?;
+    let rows = transaction.rows(FIND, &[&callers, &keys]).await?;
     let records = rows.iter().map(idempotency::record).collect::<Result<_, _>>();
     Ok(records?)
 }
 
 async fn write(
-    session: &ArchiveSession,
+    transaction: &Transaction,
     records: &BTreeMap<RecordKey<'_>, &IdempotencyRecord>,
 ) -> Result<(), StoreFailure> {
     let (callers, keys): (Vec<&[u8]>, Vec<&[u8]>) = records.keys().copied().unzip();
@@ -77,6 +77,6 @@ async fn write(
     let pets: Vec<i64> = records.values().map(|record| record.pet.0).collect();
     let times: Vec<i64> = records.values().map(|record| record.at.0).collect();
     let values: Values<'_> = &[&callers, &keys, &fingerprints, &pets, &times];
-    session.execute(WRITE, values).await?;
+    transaction.execute(WRITE, values).await?;
     Ok(())
 }

@@ -6,9 +6,9 @@ use petstore_domain::{ApiKey, KeyDigest, KeyId, Resolution, RestoreError};
 
 use crate::{
     api_keys::rows::{self, times},
-    archive::session::ArchiveSession,
     connection::Values,
     error::StoreFailure,
+    transaction::Transaction,
 };
 
 const WRITE: &str = "INSERT INTO api_key (id, name, digest, prefix, created_at, expires_at, \
@@ -19,10 +19,13 @@ const WRITE: &str = "INSERT INTO api_key (id, name, digest, prefix, created_at, 
        revoked_at = excluded.revoked_at, last_used_at = excluded.last_used_at";
 
 /// Writes keys under their own identifiers. The lock keeps others from changing one meanwhile.
-pub(super) async fn restore(session: &ArchiveSession, keys: &[ApiKey]) -> Result<(), RestoreError> {
+pub(super) async fn restore(
+    transaction: &Transaction,
+    keys: &[ApiKey],
+) -> Result<(), RestoreError> {
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
     let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
-    let found = session.rows(rows::BY_ID_OR_DIGEST, &[&ids, &digests]).await?;
+    let found = transaction.rows(rows::BY_ID_OR_DIGEST, &[&ids, &digests]).await?;
     let mut stored: BTreeMap<KeyId, ApiKey> = BTreeMap::new();
     let mut owners: HashMap<KeyDigest, KeyId> = HashMap::new();
     for key in rows::keys(&found)? {
@@ -36,10 +39,10 @@ pub(super) async fn restore(session: &ArchiveSession, keys: &[ApiKey]) -> Result
         stored.insert(resolved.id, resolved);
     }
     let resolved: Vec<ApiKey> = stored.into_values().collect();
-    Ok(write(session, &resolved).await?)
+    Ok(write(transaction, &resolved).await?)
 }
 
-async fn write(session: &ArchiveSession, keys: &[ApiKey]) -> Result<(), StoreFailure> {
+async fn write(transaction: &Transaction, keys: &[ApiKey]) -> Result<(), StoreFailure> {
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
     let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
     let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
@@ -50,6 +53,6 @@ async fn write(session: &ArchiveSession, keys: &[ApiKey]) -> Result<(), StoreFai
     let used = times(keys, |key| key.last_used_at);
     let values: Values<'_> =
         &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used];
-    session.execute(WRITE, values).await?;
+    transaction.execute(WRITE, values).await?;
     Ok(())
 }

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use petstore_domain::{NewPet, Pet, PetId, Resolution, RestoreError};
 
 use crate::{
-    archive::session::ArchiveSession,
     connection::Values,
     error::StoreFailure,
     pets::rows::{self, Columns},
+    transaction::Transaction,
 };
 
 const INSERT: &str = "INSERT INTO pet (id, name, category_id, status) \
@@ -17,15 +17,15 @@ const INSERT: &str = "INSERT INTO pet (id, name, category_id, status) \
 const FIND: &str = "SELECT id, name, category_id, status FROM pet WHERE id = ANY($1)";
 
 /// Writes animals under their own identifiers; how many were not there before.
-pub(super) async fn restore(session: &ArchiveSession, pets: &[Pet]) -> Result<u64, RestoreError> {
+pub(super) async fn restore(transaction: &Transaction, pets: &[Pet]) -> Result<u64, RestoreError> {
     let Columns { ids, names, categories, statuses } = Columns::from_pets(pets);
     let values: Values<'_> = &[&ids, &names, &categories, &statuses];
-    let added = session.execute(INSERT, values).await?;
+    let added = transaction.execute(INSERT, values).await?;
     if usize::try_from(added) == Ok(pets.len()) {
         return Ok(added);
     }
     // Some were there already: each must be there as it was given.
-    let rows = session.rows(FIND, &[&ids]).await?;
+    let rows = transaction.rows(FIND, &[&ids]).await?;
     let mut stored: HashMap<PetId, Pet> = HashMap::with_capacity(rows.len());
     for row in &rows {
         let pet = rows::pet(row, 0)?;
@@ -38,12 +38,12 @@ pub(super) async fn restore(session: &ArchiveSession, pets: &[Pet]) -> Result<u6
 }
 
 /// Writes animals under new identifiers, in their order.
-pub(super) async fn insert(session: &ArchiveSession, pets: &[NewPet]) -> Result<(), StoreFailure> {
+pub(super) async fn insert(transaction: &Transaction, pets: &[NewPet]) -> Result<(), StoreFailure> {
     let mut columns = Columns::default();
     for pet in pets {
         columns.push(None, pet);
     }
     let Columns { ids, names, categories, statuses } = columns;
-    session.rows(rows::INSERT, &[&ids, &names, &categories, &statuses]).await?;
+    transaction.rows(rows::INSERT, &[&ids, &names, &categories, &statuses]).await?;
     Ok(())
 }
