@@ -8,7 +8,7 @@ use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_testing::{Database, postgres_or_skip};
 
 /// On a busy machine a few calls that wait for each other take longer than the defaults allow.
-const PATIENT: &str = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
+const LONG_TIMEOUTS: &str = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
 
 struct Postgres;
 
@@ -27,7 +27,7 @@ impl Place for InDatabase {
     async fn open(&self) -> Result<Store, Problem> {
         let url = &self.0.url;
         let separator = if url.contains('?') { '&' } else { '?' };
-        let config = PostgresConfig::parse(&format!("{url}{separator}{PATIENT}"))?;
+        let config = PostgresConfig::parse(&format!("{url}{separator}{LONG_TIMEOUTS}"))?;
         Ok(Store::with_archive(Arc::new(PostgresStore::connect(&config).await?)))
     }
 

@@ -1,7 +1,7 @@
--- Schema 1. Rules about values are the domain's and are checked where rows are read; what stands
--- here is what the database needs to keep its own promises. Plain SQL: no triggers, no extensions.
+-- Rules about values are the domain's and are checked where rows are read; what is here is what the
+-- database needs to keep its own promises. Plain SQL: no triggers, no extensions.
 
--- Identifiers of animals: handed out once, in growing order, on whatever instance.
+-- Identifiers of animals: assigned once, in growing order, on whatever instance.
 CREATE SEQUENCE pet_id;
 
 CREATE TABLE pet (
@@ -17,17 +17,17 @@ CREATE INDEX pet_available ON pet (id) WHERE status = 'available';
 CREATE INDEX pet_pending ON pet (id) WHERE status = 'pending';
 CREATE INDEX pet_sold ON pet (id) WHERE status = 'sold';
 
--- The mark of the catalogue's state, 16 random bytes, written by each transaction that changes an
--- animal. The count of changes tells which of two marks is the later one. As all who change
--- animals lock this row until they have committed, marks and states come in one order.
+-- The catalogue's version, 16 random bytes, written by each transaction that changes an animal. The
+-- count of changes says which of two versions is the later one. All who change animals lock this
+-- row until they have committed, so versions and states come in one order.
 CREATE TABLE catalogue (
     only_row integer PRIMARY KEY CHECK (only_row = 1),
     version bytea NOT NULL,
     changes bigint NOT NULL
 );
 
--- One row for each addition that had an idempotency key, until it is forgotten. The key is ASCII;
--- as bytes it has the same order under every collation.
+-- Idempotency records: one row for each addition that had a key, until it is purged. The key is
+-- ASCII; as bytes it has the same order under every collation.
 CREATE TABLE idempotency (
     caller bytea NOT NULL,
     key bytea NOT NULL,
@@ -55,9 +55,15 @@ CREATE TABLE api_key (
 
 CREATE INDEX api_key_by_name ON api_key (name);
 
--- Whoever adds, rolls or revokes a key locks this row first: names are judged one after the other.
+-- Whoever adds, rolls or revokes a key locks this row first: changes of keys come one after the
+-- other.
 CREATE TABLE api_key_guard (
     only_row integer PRIMARY KEY CHECK (only_row = 1)
 );
 
 INSERT INTO api_key_guard (only_row) VALUES (1);
+
+-- The version of this schema.
+CREATE TABLE petstore_schema (
+    version bigint PRIMARY KEY
+);
