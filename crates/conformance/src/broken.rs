@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt};
 
-/// Why a promise was not kept: what was seen, and what should have been.
+/// Why a promise was not kept: what was actual, and what should have been.
 ///
 /// Any error turns into one by `?`: a store that fails where nothing is wrong breaks its promise.
 /// Its `Debug` form is the plain text, so that a test that returns it shows it readably.
@@ -66,19 +66,19 @@ pub(crate) type Checked = Result<(), Broken>;
 macro_rules! ensure {
     ($holds:expr, $($what:tt)+) => {
         if !$holds {
-            return Err($crate::Broken::new(format!($($what)+)));
+            return Err($crate::broken::Broken::new(format!($($what)+)));
         }
     };
 }
 pub(crate) use ensure;
 
-/// Ends the promise unless what was seen is what should have been.
-pub(crate) fn same<T, U>(what: impl fmt::Display, seen: &T, due: &U) -> Checked
+/// Ends the promise unless what was actual is what should have been.
+pub(crate) fn same<T, U>(what: impl fmt::Display, actual: &T, expected: &U) -> Checked
 where
     T: PartialEq<U> + fmt::Debug,
     U: fmt::Debug,
 {
-    ensure!(seen == due, "{what}: {} instead of {}", short(seen), short(due));
+    ensure!(actual == expected, "{what}: {} instead of {}", short(actual), short(expected));
     Ok(())
 }
 

@@ -111,7 +111,7 @@ pub enum Capability {
     SecondHandle,
     /// The harness can make the store unreachable, and reachable again.
     Outage,
-    /// The adapter tells a mark of the catalogue's state (`version` is not `None`).
+    /// The adapter knows the version of the catalogue (`version` is not `None`).
     Version,
     /// The adapter implements [`Archive`].
     Archive,
