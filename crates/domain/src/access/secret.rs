@@ -124,11 +124,25 @@ mod tests {
     }
 
     #[test]
-    fn the_check_sum_is_crc_32_in_six_base62_digits() {
-        // Worked out with another implementation: CRC-32 of `head` is 694_734_623.
-        let head = format!("pst_{}", "0".repeat(32));
-        let key = ApiKeySecret::from_entropy(&[0; 32]);
-        assert_eq!(key.expose(), format!("{head}0l12D9"));
+    fn a_key_is_its_entropy_in_base62_and_six_digits_of_crc_32() {
+        // Computed independently: the lowest 32 digits of the number, the lowest first, then CRC-32.
+        let counting: [u8; 32] = std::array::from_fn(|index| u8::try_from(index).unwrap());
+        let highest_bit: [u8; 32] = std::array::from_fn(|index| u8::from(index == 0) << 7);
+        for (entropy, text) in [
+            ([0; 32], "pst_000000000000000000000000000000000l12D9"),
+            (counting, "pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTClj0eXusv"),
+            (highest_bit, "pst_WuG4ThvXM156xtrd3dfA4OlHl8OmVAaV1ZFnAk"),
+            ([255; 32], "pst_1pX8wOr5j2ACunjH7GLL8mWZWHmY1LA12Qw7Oq"),
+        ] {
+            assert_eq!(ApiKeySecret::from_entropy(&entropy).expose(), text);
+        }
+    }
+
+    #[test]
+    fn a_digest_is_sha_256_of_the_whole_key() {
+        let key = ApiKeySecret::new("pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTClj0eXusv");
+        // Computed independently.
+        assert_eq!(key.digest().0[..4], [0xca, 0x78, 0x7a, 0x8c]);
     }
 
     #[test]
