@@ -1,4 +1,4 @@
-//! Administration of API keys over [`ApiKeyRepository`] and [`Clock`].
+//! The use case of administering API keys, over [`ApiKeyRepository`] and [`Clock`].
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ pub struct KeyAdmin {
 }
 
 impl KeyAdmin {
-    /// How many keys may be live in one store at most: a server keeps them all in memory.
+    /// The limit of live keys in one store: a server keeps them all in memory.
     pub const MAX_LIVE_KEYS: u32 = 10_000;
 
     /// Administers the keys that `keys` keeps.
@@ -44,8 +44,8 @@ impl KeyAdmin {
         self.keys.add(key, Self::MAX_LIVE_KEYS).await
     }
 
-    /// Stores `secret` as the first key of a store that has none. `None` if it has some, or if
-    /// another process was faster.
+    /// Stores `secret` as the first key of a store that has none. `None` if the store has some, or if
+    /// another process stores one at the same time.
     ///
     /// # Errors
     /// [`AddKeyError`] without [`AddKeyError::NameTaken`].
@@ -64,7 +64,7 @@ impl KeyAdmin {
         }
     }
 
-    /// Stores `secret` under a name that a live key has; that key stays good for `overlap`.
+    /// Stores `secret` under a name that a live key has; that key stays live for `overlap`.
     ///
     /// # Errors
     /// [`RollKeyError`].

@@ -1,4 +1,4 @@
-//! The key ring: [`Authenticator`] over [`ApiKeyRepository`] and [`Clock`].
+//! The use case of authentication: [`Authenticator`] over [`ApiKeyRepository`] and [`Clock`].
 
 mod snapshot;
 
@@ -29,11 +29,11 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The live API keys, kept in memory and read again from the store before they are a second old.
+/// A cache of the live API keys, reloaded from the store before it is a second old.
 ///
-/// No task runs in the background: the request that finds the keys half a second old reads them
-/// again while the others go on with what is known, and nobody goes on with keys older than a
-/// second. So a revoked key is refused within that second, and an idle service does nothing.
+/// No task runs in the background. The request that finds the cache half a second old reloads it,
+/// while the others use it as it is; no request uses a cache older than a second. So a revoked key is
+/// refused within that second, and an idle service does nothing.
 pub struct KeyRing {
     keys: Arc<dyn ApiKeyRepository>,
     clock: Arc<dyn Clock>,
@@ -42,11 +42,11 @@ pub struct KeyRing {
     reloading: AtomicBool,
 }
 
-/// From this age on, one request at a time reads the keys again.
+/// From this age on, one request at a time reloads the keys.
 const SOFT_AGE: Duration = Duration::from_millis(500);
 /// Beyond this age, keys are not trusted: a revoked one might be among them.
 const HARD_AGE: Duration = Duration::from_secs(1);
-/// Beyond this age, an unknown key is looked for once more: it may just have been made.
+/// From this age on, an unknown key leads to a reload: it may have been made since.
 const MISS_AGE: Duration = Duration::from_millis(100);
 /// The uses of a key are written back no more often than this.
 const WRITE_BACK_AGE: Duration = Duration::from_mins(1);
@@ -81,14 +81,14 @@ impl KeyRing {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the key is live, if the keys are young enough to tell. Most requests end here, so
-    /// this shares nothing with other threads but the lock.
+    /// Whether the key is live, if the cache is young enough. Most requests end here, so this shares
+    /// nothing with other threads but the lock.
     fn known(&self, key: &Presented<'_>) -> Option<Admission> {
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
         snapshot.is_younger_than(SOFT_AGE, key.at).then(|| key.verdict(&snapshot)).flatten()
     }
 
-    /// Whether the key is live, by keys that are read again if need be.
+    /// Whether the key is live, after a reload if one is needed.
     async fn look_up(&self, key: &Presented<'_>) -> Result<Admission, StoreError> {
         let snapshot = self.trusted(key.at).await?;
         match key.verdict(&snapshot) {
@@ -112,8 +112,8 @@ impl KeyRing {
         let turn = Turn(&self.reloading);
         let reloaded = self.reload(now).await;
         drop(turn);
-        // What failed now is tried again by the next request. Until the keys are too old they do;
-        // failing may have taken long.
+        // The next request tries again. Until then the cache is used unless it is too old; the failure
+        // may have taken long.
         let now = self.clock.now();
         reloaded.or_else(|error| {
             if snapshot.is_younger_than(HARD_AGE, now) { Ok(snapshot) } else { Err(error) }
@@ -128,7 +128,7 @@ impl KeyRing {
     }
 }
 
-/// A key that somebody presents, and when.
+/// A key that a client presents, and when.
 struct Presented<'a> {
     secret: &'a ApiKeySecret,
     digest: KeyDigest,
@@ -140,7 +140,7 @@ impl Presented<'_> {
         snapshot.admission(self.secret, &self.digest, self.at)
     }
 
-    /// What `snapshot` says of the key; nothing of an unknown one that may have been made since.
+    /// What `snapshot` says of the key; `None` if it is unknown and may have been made since.
     fn verdict(&self, snapshot: &Snapshot) -> Option<Admission> {
         match self.admission(snapshot) {
             Admission::Unknown if !snapshot.is_younger_than(MISS_AGE, self.at) => None,
@@ -159,7 +159,7 @@ impl Authenticator for KeyRing {
         let key = Presented { secret, digest, at: self.clock.now() };
         let admission = match self.known(&key) {
             Some(admission) => admission,
-            // No store needs to be asked for a key of another form.
+            // A store holds no key of another form.
             None if !secret.is_well_formed() => Admission::Unknown,
             None => self.look_up(&key).await?,
         };
@@ -176,7 +176,7 @@ impl fmt::Debug for KeyRing {
     }
 }
 
-/// The right to read the keys again; given back even if the request that holds it is dropped.
+/// The right to reload the keys. It is released even if the request that holds it is dropped.
 struct Turn<'a>(&'a AtomicBool);
 
 impl Drop for Turn<'_> {

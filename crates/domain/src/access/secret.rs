@@ -1,4 +1,4 @@
-//! The key itself: its form, its check sum, its digest.
+//! An API key in clear: its form, its check sum, its digest.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 /// An API key in clear. Shown once, at creation; its `Debug` form hides it.
 ///
 /// A key that the service makes is `pst_`, 32 random base62 characters (190 bits), and 6 base62
-/// characters of CRC-32 over all that precedes, so that a typo is told without asking the store.
+/// characters of CRC-32 over all that precedes, so that a typo is found without asking the store.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKeySecret(String);
 
 impl ApiKeySecret {
-    /// How many characters of a key may be shown to tell it from others.
+    /// How many characters of a key may be shown, so that people recognise it.
     pub const DISPLAY_CHARS: usize = 8;
 
     /// Makes a key from 256 bits of the system's random source.
@@ -51,8 +51,8 @@ impl ApiKeySecret {
         &self.0[..end]
     }
 
-    /// Whether the key has the form that the service makes, check sum included. No other key can
-    /// be in a store, so no store needs to be asked for it.
+    /// Whether the key has the form that the service makes, check sum included. A store holds only
+    /// such keys, so it is not asked for another one.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         let Some((checked, check)) = self.0.as_bytes().split_last_chunk() else { return false };
@@ -62,8 +62,8 @@ impl ApiKeySecret {
             && *check == check_sum(checked)
     }
 
-    /// What a store keeps instead of the key. The key has 190 bits of its own, so a plain hash is
-    /// enough: there is nothing to guess.
+    /// What a store keeps instead of the key. The key has 190 random bits and cannot be guessed, so a
+    /// plain hash is enough.
     #[must_use]
     pub fn digest(&self) -> KeyDigest {
         KeyDigest(Sha256::digest(self.0.as_bytes()).into())
@@ -76,7 +76,7 @@ impl fmt::Debug for ApiKeySecret {
     }
 }
 
-/// SHA-256 of a whole API key. Identifies the key without giving it away.
+/// SHA-256 of a whole API key. Identifies the key without revealing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyDigest(pub [u8; 32]);
 

@@ -15,7 +15,7 @@ use crate::{
 };
 
 async fn verify(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> Result<Verified, VerifyError> {
-    let clock = Arc::new(TestClock::at(START));
+    let clock = Arc::new(TestClock::new(START));
     let verify = VerifyStores::new(from.clone(), to.clone(), clock);
     verify.run(&mut |_| ControlFlow::Continue(())).await
 }
@@ -28,7 +28,7 @@ async fn difference(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> String {
 }
 
 #[tokio::test]
-async fn equal_stores_are_summed_up_range_by_range() {
+async fn equal_stores_have_a_digest_for_each_range() {
     let (from, to) = (store(), store());
     for store in [&from, &to] {
         fill(store, 6_000).await;
