@@ -10,12 +10,12 @@ use std::{error::Error, fmt};
 pub struct Broken(String);
 
 impl Broken {
-    /// Says what is broken.
+    /// A broken promise, in words.
     pub fn new(what: impl fmt::Display) -> Self {
         Self(what.to_string())
     }
 
-    /// Says in front what was tried.
+    /// Puts what was tried in front.
     #[must_use]
     pub fn when(self, tried: impl fmt::Display) -> Self {
         Self(format!("{tried}: {}", self.0))
@@ -82,11 +82,11 @@ where
     Ok(())
 }
 
-/// The value, cut where it gets too long for a line.
+/// The value, cut to the length of a line.
 pub(crate) fn short(value: &impl fmt::Debug) -> String {
-    const MOST: usize = 400;
+    const MAX_CHARS: usize = 400;
     let text = format!("{value:?}");
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

@@ -1,4 +1,4 @@
-//! A fresh store, and the few things that every promise does with one.
+//! A fresh store, and the calls that most promises make on one.
 
 use std::time::Duration;
 
@@ -58,7 +58,7 @@ pub(crate) async fn add(store: &Store, pet: NewPet) -> Result<Pet, Broken> {
     created(store.pets.add(pet, None).await?)
 }
 
-/// Adds so many numbered animals, one after the other.
+/// Adds `count` numbered animals, one after the other.
 pub(crate) async fn add_many(store: &Store, count: usize) -> Result<Vec<Pet>, Broken> {
     let mut pets = Vec::with_capacity(count);
     for pet in samples::numbers(count) {
@@ -67,7 +67,7 @@ pub(crate) async fn add_many(store: &Store, count: usize) -> Result<Vec<Pet>, Br
     Ok(pets)
 }
 
-/// The animal, which must have been added now.
+/// The animal, which must be new.
 pub(crate) fn created(added: Added) -> Result<Pet, Broken> {
     match added {
         Added::Created(pet) => Ok(pet),
@@ -77,7 +77,7 @@ pub(crate) fn created(added: Added) -> Result<Pet, Broken> {
     }
 }
 
-/// The animal, which must have been added before.
+/// The animal, which must be that of an earlier request.
 pub(crate) fn replayed(added: Added) -> Result<Pet, Broken> {
     match added {
         Added::Replayed(pet) => Ok(pet),

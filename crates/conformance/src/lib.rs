@@ -32,11 +32,11 @@ pub use broken::{Broken, Kept};
 pub use harness::{Capability, Harness, Place, Problem, Store};
 pub use promises::{PROMISES, Promise};
 pub use random::SEED_VARIABLE;
-pub use run::{check, run, run_all, tell_coverage};
+pub use run::{check, print_coverage, run, run_all};
 pub use summary::Summary;
 pub use verdict::Verdict;
 
-/// Makes one test for each promise, and one that tells how many of them are not checked, and why:
+/// Makes one test for each promise, and one that prints how many of them are not checked, and why:
 /// the test runner counts those as passed. `$harness` is an expression for the
 /// [`Harness`](crate::Harness) and is evaluated for each test.
 #[macro_export]
@@ -57,8 +57,8 @@ macro_rules! __promise_tests {
         })*
 
         #[test]
-        fn what_is_not_checked_is_told() -> ::core::result::Result<(), $crate::Broken> {
-            $crate::tell_coverage(&$harness)
+        fn coverage_is_printed() -> ::core::result::Result<(), $crate::Broken> {
+            $crate::print_coverage(&$harness)
         }
     };
 }

@@ -71,16 +71,16 @@ pub fn check(harness: impl Harness, name: &str) -> Result<(), Broken> {
     match verdict {
         Verdict::Kept(_) => Ok(()),
         Verdict::Broken(broken) => Err(broken.when(name)),
-        Verdict::NotChecked { .. } => tell(&format!("{name}: {verdict}")),
+        Verdict::NotChecked { .. } => print(&format!("{name}: {verdict}")),
     }
 }
 
-/// Tells how many of the promises the tests of `harness` check and how many not, and why: the body
-/// of one more test. Without it, a promise that is not checked would read as a test that passed.
+/// Prints how many promises the tests of `harness` check, how many not, and why: the body of one more
+/// test. Without it, a promise that is not checked would read as a test that passed.
 ///
 /// # Errors
 /// Nothing can be written to stderr.
-pub fn tell_coverage(harness: &impl Harness) -> Result<(), Broken> {
+pub fn print_coverage(harness: &impl Harness) -> Result<(), Broken> {
     let mut coverage = Summary::default();
     let mut checked = 0;
     for promise in PROMISES {
@@ -92,10 +92,10 @@ pub fn tell_coverage(harness: &impl Harness) -> Result<(), Broken> {
     let reasons = coverage.unsupported.iter().filter_map(|&it| Some((it, harness.lacks(it)?)));
     let reasons: Vec<_> = reasons.map(|(it, reason)| format!("{it}: {reason}")).collect();
     let (total, unchecked) = (PROMISES.len(), coverage.not_checked);
-    tell(&format!("{total} promises: {checked} checked, {unchecked} not ({})", reasons.join("; ")))
+    print(&format!("{total} promises: {checked} checked, {unchecked} not ({})", reasons.join("; ")))
 }
 
-/// Writes to stderr itself, not by the macro: the test harness would hide what that prints.
-fn tell(line: &str) -> Result<(), Broken> {
+/// Writes to stderr without the macro, whose output the test runner hides.
+fn print(line: &str) -> Result<(), Broken> {
     Ok(writeln!(std::io::stderr(), "{line}")?)
 }

@@ -8,7 +8,7 @@ use petstore_domain::{
     PetStatus, Timestamp,
 };
 
-/// The most live keys where the number does not matter.
+/// A limit of live keys that is never reached.
 pub(crate) const MANY: u32 = 1000;
 /// How long a sample request counts, in milliseconds.
 pub(crate) const LIFETIME: i64 = 86_400_000;
@@ -75,7 +75,7 @@ pub(crate) fn by_name(name: &str) -> KeySelector {
     KeySelector::Name(key_name(name))
 }
 
-/// The key made from `seed`, called `name`, made at `created` and good until `expires`.
+/// The key made from `seed`, called `name`, made at `created`, expiring at `expires`.
 pub(crate) fn key(seed: u16, name: &str, created: i64, expires: Option<i64>) -> NewApiKey {
     let mut entropy = [0; 32];
     entropy[..2].copy_from_slice(&seed.to_be_bytes());

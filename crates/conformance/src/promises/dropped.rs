@@ -29,7 +29,7 @@ pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(
         let adding = pin!(store.pets.add(pet.clone(), Some(request(&key, &pet, 0))));
         abandon(adding, round).await;
     }
-    // A repeat waits for whatever is still under way, and then it must be one animal.
+    // A repeat waits for what is still in flight, and then there must be one animal.
     let mut expected = Vec::new();
     for round in 0..ROUNDS {
         let pet = samples::numbered(usize::try_from(round)?);
@@ -47,7 +47,7 @@ pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(
     still_works(&store).await
 }
 
-/// Polls the future once, or for a moment that grows with `round`, and leaves it.
+/// Polls the future once, or for a time that grows with `round`, and drops it.
 async fn abandon<F: Future>(mut future: std::pin::Pin<&mut F>, round: u64) {
     let once = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     if matches!(once, Poll::Pending) && !round.is_multiple_of(3) {

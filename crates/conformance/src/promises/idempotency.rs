@@ -88,7 +88,7 @@ async fn one_of_64(stores: &[Store]) -> Checked {
     let there = all(&stores[0]).await?;
     same("animals added by 64 equal requests", &there.len(), &1)?;
     ensure!(given.iter().all(|pet| *pet == there[0]), "not all were given {:?}", there[0]);
-    same("how many were told Created", &new, &1)
+    same("how many were answered Created", &new, &1)
 }
 
 pub(super) async fn sixty_four_tasks_with_one_key_add_one_animal(harness: &dyn Harness) -> Checked {

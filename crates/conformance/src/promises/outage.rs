@@ -59,7 +59,7 @@ async fn refused<T: std::fmt::Debug, E: IsUnavailable + std::fmt::Debug>(
     Ok(())
 }
 
-/// Every write at the same time: each must be refused.
+/// Every write at the same time: each must fail as unavailable.
 async fn writes_are_refused(store: &Store, used: KeyId, limit: Duration) -> Checked {
     let Store { pets, keys, .. } = store;
     let ends = tokio::join!(
@@ -74,7 +74,7 @@ async fn writes_are_refused(store: &Store, used: KeyId, limit: Duration) -> Chec
     ends.0.and(ends.1).and(ends.2).and(ends.3).and(ends.4).and(ends.5).and(ends.6)
 }
 
-/// A read may still be able to answer, but then rightly.
+/// A read may still answer, but then rightly.
 async fn reads_are_right_or_refused(store: &Store, expected: &PetPage, limit: Duration) -> Checked {
     let reading = store.pets.list(query(20, None, None));
     let end = timeout(limit, reading).await;

@@ -19,7 +19,7 @@ use crate::{
     samples::{self, query, rex},
 };
 
-/// How soon a write by somebody else must show.
+/// How soon a write by another handle must show.
 const PROMISED: Duration = Duration::from_millis(100);
 /// After that it counts as never.
 const NEVER: Duration = Duration::from_secs(5);
@@ -64,7 +64,7 @@ async fn race(stores: &[Store]) -> Checked {
         writers.spawn(async move {
             for pet in samples::numbers(EACH) {
                 add(&store, pet).await?;
-                // Readers shall see many states.
+                // So that readers see many states.
                 sleep(Duration::from_millis(1)).await;
             }
             Ok(())
@@ -108,8 +108,8 @@ async fn delay(reader: &Store, writer: &Store) -> Result<Duration, Broken> {
     Ok(acknowledged.elapsed())
 }
 
-/// The promise holds if the usual delay does: a busy machine makes single ones longer. The median of
-/// a series is measured, and again if it is too long.
+/// On a busy machine a single delay may be long. So the median of a series is measured, and again if
+/// it is too long.
 pub(super) async fn an_addition_elsewhere_changes_the_version_within_100_ms(
     harness: &dyn Harness,
 ) -> Result<String, Broken> {

@@ -48,7 +48,7 @@ pub(super) async fn a_read_carries_the_version_of_what_it_saw(harness: &dyn Harn
     Ok(())
 }
 
-/// Adds so many animals; the version of each state must be a new one.
+/// Adds animals; the version of each state must be a new one.
 async fn new_versions(store: &Store, seen: &mut HashSet<u128>, additions: u32) -> Checked {
     for _ in 0..additions {
         add(store, rex()).await?;
@@ -65,8 +65,8 @@ pub(super) async fn a_version_never_comes_back(harness: &dyn Harness) -> Checked
     // Where the data does not outlive the process, a new store is what a restart gives.
     let other = Fresh::new(harness).await?;
     add(&other.store, samples::pet("Bello", 2, None)).await?;
-    let strange = version(&other.store).await?;
-    ensure!(!seen.contains(&strange.0), "{strange:?} is a version of another store, too");
+    let foreign = version(&other.store).await?;
+    ensure!(!seen.contains(&foreign.0), "{foreign:?} is a version of another store, too");
     Ok(())
 }
 
