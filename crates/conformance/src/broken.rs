@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt};
 
-/// Why a promise was not kept: what was actual, and what should have been.
+/// Why a promise was not kept: what was expected, and what came instead.
 ///
 /// Any error turns into one by `?`: a store that fails where nothing is wrong breaks its promise.
 /// Its `Debug` form is the plain text, so that a test that returns it shows it readably.
@@ -17,7 +17,7 @@ impl Broken {
 
     /// Puts what was tried in front.
     #[must_use]
-    pub fn when(self, tried: impl fmt::Display) -> Self {
+    pub fn context(self, tried: impl fmt::Display) -> Self {
         Self(format!("{tried}: {}", self.0))
     }
 }
@@ -72,7 +72,7 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-/// Ends the promise unless what was actual is what should have been.
+/// Ends the promise unless the actual value is the expected one.
 pub(crate) fn same<T, U>(what: impl fmt::Display, actual: &T, expected: &U) -> Checked
 where
     T: PartialEq<U> + fmt::Debug,
@@ -110,7 +110,7 @@ mod tests {
             "x".parse::<u8>()?;
             Ok(())
         };
-        let broken = failing().unwrap_err().when("adding");
+        let broken = failing().unwrap_err().context("adding");
         assert!(format!("{broken:?}").starts_with("adding: it failed where nothing is wrong: "));
     }
 }

@@ -12,45 +12,45 @@ use tokio::{
 
 use crate::{
     broken::{Broken, Checked, ensure},
-    harness::{Harness, Place, Store},
+    harness::{Harness, ScratchStore, Store},
     samples,
 };
 
 /// How long a store may take to know its own version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// One open store and the place where it lies.
+/// One open store, and what it was opened from.
 pub(crate) struct Fresh {
-    // In the order in which they are dropped: the place removes the data.
+    // In the order in which they are dropped: the scratch store removes the data.
     pub(crate) store: Store,
-    pub(crate) place: Box<dyn Place>,
+    pub(crate) scratch: Box<dyn ScratchStore>,
     pub(crate) outage_timeout: Duration,
 }
 
 impl Fresh {
     pub(crate) async fn new(harness: &dyn Harness) -> Result<Self, Broken> {
         let refused = |problem| Broken::new(format!("the harness has no fresh store: {problem}"));
-        let place = harness.fresh().await.map_err(refused)?;
-        let store = open(&*place).await?;
-        Ok(Self { store, place, outage_timeout: harness.patience() })
+        let scratch = harness.fresh().await.map_err(refused)?;
+        let store = open(&*scratch).await?;
+        Ok(Self { store, scratch, outage_timeout: harness.outage_timeout() })
     }
 
     /// Another process's view of the same data.
     pub(crate) async fn second(&self) -> Result<Store, Broken> {
-        open(&*self.place).await
+        open(&*self.scratch).await
     }
 
     /// Closes the store and opens it again.
     pub(crate) async fn reopened(self) -> Result<Self, Broken> {
-        let Self { store, place, outage_timeout } = self;
+        let Self { store, scratch, outage_timeout } = self;
         drop(store);
-        let store = open(&*place).await?;
-        Ok(Self { store, place, outage_timeout })
+        let store = open(&*scratch).await?;
+        Ok(Self { store, scratch, outage_timeout })
     }
 }
 
-async fn open(place: &dyn Place) -> Result<Store, Broken> {
-    place.open().await.map_err(|problem| Broken::new(format!("it does not open: {problem}")))
+async fn open(scratch: &dyn ScratchStore) -> Result<Store, Broken> {
+    scratch.open().await.map_err(|problem| Broken::new(format!("it does not open: {problem}")))
 }
 
 /// Adds `pet`, which must be new.

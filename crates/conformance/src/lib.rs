@@ -4,10 +4,10 @@
 //! words what a store promises. Here each promise is a function with a name, and an adapter keeps
 //! the contract if it keeps them all. `docs/ADAPTERS.md` is the guide; in short:
 //!
-//! 1. Implement [`Harness`] and [`Place`] for the adapter.
+//! 1. Implement [`Harness`] and [`ScratchStore`] for the adapter.
 //! 2. In `tests/conformance.rs` write `petstore_conformance::conformance_tests!(MyHarness);`. That
 //!    makes one test for each promise.
-//! 3. Declare in [`Harness::lacks`] what the adapter does not support. The promises that need it are
+//! 3. Declare in [`Harness::unsupported`] what the adapter does not support. The promises that need it are
 //!    printed as not checked, never counted as kept. What is not declared is checked.
 //!
 //! # Where things are
@@ -29,7 +29,7 @@ mod summary;
 mod verdict;
 
 pub use broken::{Broken, Kept};
-pub use harness::{Capability, Harness, Place, Problem, Store};
+pub use harness::{Capability, Harness, Problem, ScratchStore, Store};
 pub use promises::{PROMISES, Promise};
 pub use random::SEED_VARIABLE;
 pub use run::{check, print_coverage, run, run_all};

@@ -30,8 +30,8 @@ pub async fn run_all(
 
 /// Checks one promise. A panic of the adapter, and a call without end, break it.
 pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Verdict {
-    if let Some((lacking, reason)) = unsupported(&**harness, promise) {
-        return Verdict::NotChecked { lacking, reason };
+    if let Some((unsupported, reason)) = unsupported(&**harness, promise) {
+        return Verdict::NotChecked { unsupported, reason };
     }
     let limit = harness.time_limit();
     let (harness, check) = (Arc::clone(harness), promise.check);
@@ -49,7 +49,7 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Verdict {
 
 /// The first capability that the promise needs and the adapter does not have, and why.
 fn unsupported(harness: &dyn Harness, promise: &Promise) -> Option<(Capability, &'static str)> {
-    promise.needs.iter().find_map(|&need| Some((need, harness.lacks(need)?)))
+    promise.needs.iter().find_map(|&need| Some((need, harness.unsupported(need)?)))
 }
 
 fn panicked(error: &JoinError) -> Broken {
@@ -70,7 +70,7 @@ pub fn check(harness: impl Harness, name: &str) -> Result<(), Broken> {
     runtime.shutdown_background();
     match verdict {
         Verdict::Kept(_) => Ok(()),
-        Verdict::Broken(broken) => Err(broken.when(name)),
+        Verdict::Broken(broken) => Err(broken.context(name)),
         Verdict::NotChecked { .. } => print(&format!("{name}: {verdict}")),
     }
 }
@@ -82,17 +82,18 @@ pub fn check(harness: impl Harness, name: &str) -> Result<(), Broken> {
 /// Nothing can be written to stderr.
 pub fn print_coverage(harness: &impl Harness) -> Result<(), Broken> {
     let mut coverage = Summary::default();
-    let mut checked = 0;
     for promise in PROMISES {
-        match unsupported(harness, promise) {
-            None => checked += 1,
-            Some((capability, _)) => coverage.count_unsupported(capability),
+        if let Some((capability, _)) = unsupported(harness, promise) {
+            coverage.count_unsupported(capability);
         }
     }
-    let reasons = coverage.unsupported.iter().filter_map(|&it| Some((it, harness.lacks(it)?)));
-    let reasons: Vec<_> = reasons.map(|(it, reason)| format!("{it}: {reason}")).collect();
     let (total, unchecked) = (PROMISES.len(), coverage.not_checked);
-    print(&format!("{total} promises: {checked} checked, {unchecked} not ({})", reasons.join("; ")))
+    let mut line = format!("{total} promises: {} checked, {unchecked} not", total - unchecked);
+    for capability in coverage.unsupported {
+        let reason = harness.unsupported(capability).unwrap_or_default();
+        line += &format!("; {capability} is unsupported: {reason}");
+    }
+    print(&line)
 }
 
 /// Writes to stderr without the macro, whose output the test runner hides.

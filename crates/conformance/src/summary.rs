@@ -29,7 +29,7 @@ impl Summary {
         match verdict {
             Verdict::Kept(_) => self.kept += 1,
             Verdict::Broken(_) => self.broken += 1,
-            Verdict::NotChecked { lacking, .. } => self.count_unsupported(*lacking),
+            Verdict::NotChecked { unsupported, .. } => self.count_unsupported(*unsupported),
         }
     }
 
@@ -63,8 +63,8 @@ mod tests {
     fn the_line_has_the_total_and_what_is_unsupported() {
         let mut summary = Summary { kept: 39, ..Summary::default() };
         assert_eq!(summary.to_string(), "39 promises: 39 kept, 0 broken, 0 not checked");
-        for lacking in [Capability::Reopen, Capability::Outage, Capability::Reopen] {
-            summary.count(&Verdict::NotChecked { lacking, reason: "it is a test" });
+        for unsupported in [Capability::Reopen, Capability::Outage, Capability::Reopen] {
+            summary.count(&Verdict::NotChecked { unsupported, reason: "it is a test" });
         }
         assert_eq!(
             summary.to_string(),

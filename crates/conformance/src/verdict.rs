@@ -16,9 +16,9 @@ pub enum Verdict {
     Broken(Broken),
     /// It was not checked.
     NotChecked {
-        /// What that would have needed.
-        lacking: Capability,
-        /// Why the adapter, or the harness, lacks it.
+        /// What it needs.
+        unsupported: Capability,
+        /// Why the adapter, or the harness, does not support that.
         reason: &'static str,
     },
 }
@@ -29,8 +29,8 @@ impl fmt::Display for Verdict {
             Self::Kept(Kept { note: None }) => f.write_str("kept"),
             Self::Kept(Kept { note: Some(note) }) => write!(f, "kept ({note})"),
             Self::Broken(broken) => write!(f, "broken: {broken}"),
-            Self::NotChecked { lacking, reason } => {
-                write!(f, "not checked: it needs {lacking}, and {reason}")
+            Self::NotChecked { unsupported, reason } => {
+                write!(f, "not checked: it needs {unsupported}, and {reason}")
             }
         }
     }

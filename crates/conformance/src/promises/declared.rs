@@ -13,8 +13,8 @@ pub(super) async fn what_is_declared_unsupported_is_not_there(harness: &dyn Harn
         (Capability::Version, fresh.store.pets.version().is_some()),
         (Capability::Archive, fresh.store.archive.is_some()),
     ] {
-        let lacking = harness.lacks(capability).is_some();
-        ensure!(!(lacking && there), "{capability} is declared lacking, but it is there");
+        let declared = harness.unsupported(capability).is_some();
+        ensure!(!(declared && there), "{capability} is declared unsupported, but it is there");
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ const ROUNDS: u64 = 60;
 pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(
     harness: &dyn Harness,
 ) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     for round in 0..ROUNDS {
         let pet = samples::numbered(usize::try_from(round)?);
         let key = format!("key-{round}");

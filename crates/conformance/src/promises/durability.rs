@@ -65,12 +65,16 @@ pub(super) async fn reopening_keeps_every_record(harness: &dyn Harness) -> Check
     for (number, pet) in expected.iter().enumerate().skip(5) {
         let again = request(&format!("key-{number}"), &rex(), 10);
         let again = replayed(fresh.store.pets.add(rex(), Some(again)).await?);
-        same("a repeat after reopening", &again.map_err(|broken| broken.when("reopened"))?, pet)?;
+        same(
+            "a repeat after reopening",
+            &again.map_err(|broken| broken.context("reopened"))?,
+            pet,
+        )?;
     }
     let purged = request("key-0", &rex(), 10);
     created(fresh.store.pets.add(rex(), Some(purged)).await?)
         .map(drop)
-        .map_err(|broken| broken.when("a purged record after reopening"))
+        .map_err(|broken| broken.context("a purged record after reopening"))
 }
 
 pub(super) async fn reopening_keeps_every_key(harness: &dyn Harness) -> Checked {

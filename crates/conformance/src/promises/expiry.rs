@@ -10,7 +10,7 @@ use crate::{
 };
 
 pub(super) async fn a_record_counts_until_exactly_its_expiry(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     for (key, age, counts) in
         [("a", LIFETIME - 1, true), ("b", LIFETIME, false), ("c", LIFETIME + 1, false)]
     {
@@ -23,7 +23,7 @@ pub(super) async fn a_record_counts_until_exactly_its_expiry(harness: &dyn Harne
 }
 
 pub(super) async fn an_expired_record_is_replaced_by_a_new_one(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let bello = samples::pet("Bello", 2, None);
     let first = created(store.pets.add(rex(), Some(request("k", &rex(), 0))).await?)?;
     let second =
@@ -47,7 +47,7 @@ async fn counting(store: &Store, count: i64) -> Result<Vec<i64>, Broken> {
 }
 
 pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     for number in 0..10 {
         let request = request(&format!("key-{number}"), &rex(), number);
         created(store.pets.add(rex(), Some(request)).await?)?;

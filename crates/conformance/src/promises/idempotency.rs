@@ -19,7 +19,7 @@ fn bello() -> NewPet {
 pub(super) async fn a_repeat_gets_the_first_animal_and_adds_nothing(
     harness: &dyn Harness,
 ) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let longest: String = ('!'..='~').cycle().take(255).collect();
     for key in ["k", "a'b\"c\\", &longest] {
         let first = created(store.pets.add(rex(), Some(request(key, &rex(), 0))).await?)?;
@@ -32,7 +32,7 @@ pub(super) async fn a_repeat_gets_the_first_animal_and_adds_nothing(
 }
 
 pub(super) async fn a_key_used_for_another_animal_is_refused(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let first = created(store.pets.add(rex(), Some(request("k", &rex(), 0))).await?)?;
     let others = [bello(), samples::pet("Rex", 2, rex().status), samples::pet("Rex", 1, None)];
     for other in others {
@@ -48,11 +48,11 @@ pub(super) async fn a_key_used_for_another_animal_is_refused(harness: &dyn Harne
 pub(super) async fn the_same_key_of_another_caller_is_another_key(
     harness: &dyn Harness,
 ) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let requests = [(1, "once"), (2, "once"), (1, "Once"), (1, "once."), (2, "ONCE")];
     for (caller, key) in requests {
         let added = store.pets.add(rex(), Some(request_by(caller, key, &rex(), 0))).await?;
-        created(added).map_err(|broken| broken.when(format!("caller {caller}, key {key}")))?;
+        created(added).map_err(|broken| broken.context(format!("caller {caller}, key {key}")))?;
     }
     same("animals", &all(&store).await?.len(), &requests.len())
 }

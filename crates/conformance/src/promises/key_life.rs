@@ -11,7 +11,7 @@ use crate::{
 };
 
 pub(super) async fn a_key_lives_until_exactly_its_expiry(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     for (seed, name, expires) in
         [(1, "d", Some(10)), (2, "c", None), (3, "b", Some(20)), (4, "a", None)]
     {
@@ -35,7 +35,7 @@ pub(super) async fn a_key_lives_until_exactly_its_expiry(harness: &dyn Harness) 
 }
 
 pub(super) async fn a_roll_retires_its_name_and_no_other(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let expiries = async || -> Result<Vec<_>, Broken> {
         let keys = listed(&store).await?;
         Ok(keys.iter().map(|key| key.expires_at).collect())
@@ -58,7 +58,7 @@ pub(super) async fn a_roll_retires_its_name_and_no_other(harness: &dyn Harness) 
 }
 
 pub(super) async fn a_roll_needs_a_live_key(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     add(&store, key(1, "expired", 0, Some(5))).await?;
     add(&store, key(2, "revoked", 0, None)).await?;
     store.keys.revoke(by_name("revoked"), at(1)).await?;
@@ -71,7 +71,7 @@ pub(super) async fn a_roll_needs_a_live_key(harness: &dyn Harness) -> Checked {
 }
 
 pub(super) async fn revoking_returns_what_it_has_revoked(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let expired = add(&store, key(1, "web", 0, Some(1))).await?;
     let live = add(&store, key(2, "web", 1, None)).await?;
     let other = add(&store, key(3, "other", 0, None)).await?;
@@ -99,7 +99,7 @@ pub(super) async fn revoking_returns_what_it_has_revoked(harness: &dyn Harness) 
 }
 
 pub(super) async fn the_latest_use_is_kept(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let one = add(&store, key(1, "a", 0, None)).await?.id;
     let two = add(&store, key(2, "b", 0, None)).await?.id;
     let unknown = KeyId(two.0 + 1000);

@@ -26,7 +26,7 @@ pub(super) fn names(keys: &[ApiKey]) -> Vec<&str> {
 }
 
 pub(super) async fn a_key_comes_back_as_it_was_given(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let longest = "n".repeat(64);
     let first = Timestamp(i64::MIN);
     let mut expected = Vec::new();
@@ -49,7 +49,7 @@ pub(super) async fn a_key_comes_back_as_it_was_given(harness: &dyn Harness) -> C
 }
 
 pub(super) async fn every_key_there_ever_was_is_listed_in_order(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let mut expected = Vec::new();
     for seed in 0..30_u16 {
         let expires = (seed % 3 == 0).then_some(1);
@@ -67,23 +67,23 @@ pub(super) async fn every_key_there_ever_was_is_listed_in_order(harness: &dyn Ha
 }
 
 pub(super) async fn a_name_is_taken_by_a_live_key_alone(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     add(&store, key(1, "web", 0, Some(10))).await?;
     for created in [0, 9] {
         let refusal = store.keys.add(key(2, "web", created, None), MANY).await;
         ensure!(matches!(refusal, Err(AddKeyError::NameTaken)), "{refusal:?} is not NameTaken");
     }
-    add(&store, key(3, "Web", 0, None)).await.map_err(|broken| broken.when("Web beside web"))?;
-    let free = |broken: Broken| broken.when("the name of a key that has expired");
+    add(&store, key(3, "Web", 0, None)).await.map_err(|broken| broken.context("Web beside web"))?;
+    let free = |broken: Broken| broken.context("the name of a key that has expired");
     add(&store, key(4, "web", 10, None)).await.map_err(free)?;
     store.keys.revoke(by_name("web"), at(11)).await?;
-    let free = |broken: Broken| broken.when("the name of a key that was revoked");
+    let free = |broken: Broken| broken.context("the name of a key that was revoked");
     add(&store, key(5, "web", 11, None)).await.map_err(free)?;
     same("the names", &names(&listed(&store).await?), &vec!["web", "Web", "web", "web"])
 }
 
 pub(super) async fn no_more_keys_live_than_the_limit(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     for (seed, name) in [(1, "a"), (2, "b")] {
         store.keys.add(key(seed, name, 0, Some(5)), 2).await?;
     }
@@ -98,7 +98,7 @@ pub(super) async fn no_more_keys_live_than_the_limit(harness: &dyn Harness) -> C
 }
 
 pub(super) async fn a_digest_stored_already_is_not_stored_again(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     add(&store, key(1, "live", 0, None)).await?;
     add(&store, key(2, "expired", 0, Some(1))).await?;
     add(&store, key(3, "revoked", 0, None)).await?;

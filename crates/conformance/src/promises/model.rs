@@ -33,7 +33,7 @@ pub(super) async fn random_commands_do_as_the_model_does(
         run.now += i64::from(random.below(4));
         let command = Command::choose(&mut random, step);
         let context = format!("{SEED_VARIABLE}={seed}, step {step}, {command:?}");
-        run.step(command).await.map_err(|broken| broken.when(context))?;
+        run.step(command).await.map_err(|broken| broken.context(context))?;
     }
     Ok(format!("seed {seed}"))
 }

@@ -16,12 +16,12 @@ use crate::{
 
 async fn cut_off(fresh: &Fresh) -> Checked {
     let failed = |problem| Broken::new(format!("the harness cannot cut off the store: {problem}"));
-    fresh.place.cut_off().await.map_err(failed)
+    fresh.scratch.cut_off().await.map_err(failed)
 }
 
 async fn reconnect(fresh: &Fresh) -> Checked {
     let failed = |problem| Broken::new(format!("the harness cannot reconnect it: {problem}"));
-    fresh.place.reconnect().await.map_err(failed)
+    fresh.scratch.reconnect().await.map_err(failed)
 }
 
 /// Whether an error is the one of a store that cannot answer.
@@ -101,7 +101,7 @@ pub(super) async fn an_unreachable_store_is_unavailable_in_time(harness: &dyn Ha
     let (store, limit) = (&fresh.store, fresh.outage_timeout);
     let writes = writes_are_refused(store, used, limit).await;
     let reads = reads_are_right_or_refused(store, &PetPage { pets, more: false }, limit).await;
-    // Also when the promise is broken: a place that is cut off may not be able to clean up.
+    // Also when the promise is broken: a store that is cut off may not be able to clean up.
     reconnect(&fresh).await?;
     writes.and(reads)
 }

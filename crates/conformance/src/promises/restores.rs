@@ -40,7 +40,7 @@ pub(super) async fn content(harness: &dyn Harness) -> Result<Content, Broken> {
 }
 
 pub(super) async fn a_restore_brings_back_every_field(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let expected = content(harness).await?;
     restore(&store, &expected, true).await?;
     let actual = Content::read(&store).await?;
@@ -54,7 +54,7 @@ pub(super) async fn a_restore_brings_back_every_field(harness: &dyn Harness) -> 
 }
 
 pub(super) async fn identifiers_go_on_above_those_restored(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let there = content(harness).await?;
     restore(&store, &there, true).await?;
     let (pet, key) =
@@ -66,7 +66,7 @@ pub(super) async fn identifiers_go_on_above_those_restored(harness: &dyn Harness
 }
 
 pub(super) async fn a_restore_left_without_commit_leaves_nothing(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let there = content(harness).await?;
     restore(&store, &there, false).await?;
     let left = Content::read(&store).await?;
@@ -75,7 +75,7 @@ pub(super) async fn a_restore_left_without_commit_leaves_nothing(harness: &dyn H
 }
 
 pub(super) async fn a_restore_may_be_repeated(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let expected = content(harness).await?;
     restore(&store, &expected, true).await?;
     let mut again = archive(&store)?.restore().await?;
@@ -91,7 +91,7 @@ pub(super) async fn a_restore_may_be_repeated(harness: &dyn Harness) -> Checked 
 }
 
 pub(super) async fn new_pets_get_identifiers_in_their_order(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let first = add(&store, rex()).await?;
     let mut begun = archive(&store)?.restore().await?;
     begun.new_pets(samples::numbers(30).collect()).await?;
@@ -108,7 +108,7 @@ pub(super) async fn new_pets_get_identifiers_in_their_order(harness: &dyn Harnes
 }
 
 pub(super) async fn a_key_that_is_there_already_is_merged(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let there = content(harness).await?;
     restore(&store, &there, true).await?;
     let mut expected = there.keys.clone();

@@ -69,7 +69,7 @@ pub(super) async fn a_status_comes_back_and_none_is_made_up(harness: &dyn Harnes
 
 /// Adds the animals, and compares them with what each way of reading gives.
 async fn come_back(harness: &dyn Harness, pets: Vec<NewPet>) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let mut expected: Vec<Pet> = Vec::new();
     for pet in pets {
         let added = add(&store, pet.clone()).await?;

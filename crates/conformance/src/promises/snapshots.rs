@@ -86,7 +86,7 @@ pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
 }
 
 pub(super) async fn a_snapshot_holds_all_in_ordered_batches(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let expected = populate(&store).await?;
     for limit in [1, 4, 1000] {
         let mut snapshot = archive(&store)?.snapshot().await?;
@@ -106,7 +106,7 @@ pub(super) async fn a_snapshot_holds_all_in_ordered_batches(harness: &dyn Harnes
 }
 
 pub(super) async fn a_snapshot_gives_keys_of_records_as_they_are(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     // Quotes and backslashes are part of a key.
     let mut expected = Vec::new();
     for text in ["a'b\\", "\"\"whole\"\"", "\"\"open\"", "\"close\"\"", "\"\"\""] {
@@ -121,7 +121,7 @@ pub(super) async fn a_snapshot_gives_keys_of_records_as_they_are(harness: &dyn H
 }
 
 pub(super) async fn a_snapshot_does_not_see_later_writes(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let expected = populate(&store).await?;
     let mut snapshot = archive(&store)?.snapshot().await?;
     let counts = snapshot.counts().await?;
@@ -139,7 +139,7 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(harness: &dyn Harness) 
 }
 
 pub(super) async fn a_restore_changes_the_version(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     add(&store, rex()).await?;
     let before = version(&store).await?;
     let mut restore = archive(&store)?.restore().await?;

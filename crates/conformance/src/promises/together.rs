@@ -20,7 +20,7 @@ const SNAPSHOTS: usize = 4;
 /// Every animal here is added with a record. So a snapshot that holds more of the one than of the
 /// other was taken between two transactions.
 pub(super) async fn an_animal_and_its_record_appear_together(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     for round in 0..ROUNDS {
         let mut tasks = JoinSet::new();
         for writer in 0..WRITERS {

@@ -12,7 +12,7 @@ use crate::{
 };
 
 pub(super) async fn every_addition_changes_the_version(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     for number in 0..20 {
         let before = version(&store).await?;
         let pet = samples::numbered(number);
@@ -27,7 +27,7 @@ pub(super) async fn every_addition_changes_the_version(harness: &dyn Harness) ->
 }
 
 pub(super) async fn a_read_carries_the_version_of_what_it_saw(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::new(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let empty = store.pets.list(query(20, None, None)).await?;
     same("the version of the empty list", &required(empty.version)?, &version(&store).await?)?;
     for _ in 0..10 {

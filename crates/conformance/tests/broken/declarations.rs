@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use petstore_conformance::{
-    Capability, Harness, PROMISES, Place, Problem, Promise, Summary, Verdict, check, run_all,
+    Capability, Harness, PROMISES, Problem, Promise, ScratchStore, Summary, Verdict, check, run_all,
 };
 
 use crate::{
@@ -67,7 +67,7 @@ struct Empty;
 
 #[async_trait]
 impl Harness for Empty {
-    async fn fresh(&self) -> Result<Box<dyn Place>, Problem> {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
         Err("the disk is full".into())
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_conformance::{Capability, Harness, Place, Problem, Store};
+use petstore_conformance::{Capability, Harness, Problem, ScratchStore, Store};
 use petstore_domain::Archive as _;
 use petstore_memory::MemoryStore;
 
@@ -26,7 +26,7 @@ pub(crate) struct FaultyHarness(pub(crate) &'static Flaw);
 
 #[async_trait]
 impl Harness for FaultyHarness {
-    async fn fresh(&self) -> Result<Box<dyn Place>, Problem> {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
         Ok(Box::new(Disk {
             flaw: self.0,
             notes: Notes::new(),
@@ -36,11 +36,11 @@ impl Harness for FaultyHarness {
         }))
     }
 
-    fn lacks(&self, capability: Capability) -> Option<&'static str> {
+    fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         self.0.unsupported.contains(&capability).then_some("this test says so")
     }
 
-    fn patience(&self) -> Duration {
+    fn outage_timeout(&self) -> Duration {
         Duration::from_millis(500)
     }
 
@@ -59,7 +59,7 @@ struct Disk {
 }
 
 #[async_trait]
-impl Place for Disk {
+impl ScratchStore for Disk {
     async fn open(&self) -> Result<Store, Problem> {
         let faults = (self.flaw.faults)(&self.notes);
         let mut store = Arc::clone(&self.content.lock().unwrap());
