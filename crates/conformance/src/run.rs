@@ -88,12 +88,13 @@ pub fn print_coverage(harness: &impl Harness) -> Result<(), Broken> {
         }
     }
     let (total, unchecked) = (PROMISES.len(), coverage.not_checked);
-    let mut line = format!("{total} promises: {} checked, {unchecked} not", total - unchecked);
-    for capability in coverage.unsupported {
-        let reason = harness.unsupported(capability).unwrap_or_default();
-        line += &format!("; {capability} is unsupported: {reason}");
-    }
-    print(&line)
+    let mut parts =
+        vec![format!("{total} promises: {} checked, {unchecked} not", total - unchecked)];
+    parts.extend(coverage.unsupported.into_iter().filter_map(|capability| {
+        let reason = harness.unsupported(capability)?;
+        Some(format!("{capability} is unsupported ({reason})"))
+    }));
+    print(&parts.join("; "))
 }
 
 /// Writes to stderr without the macro, whose output the test runner hides.

@@ -69,7 +69,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Faults::default().revoke(|store, (selector, at)| async move {
                 let mut keys = listed(&store).await;
                 keys.retain(|key| key.revoked_at.is_none() && is_selected(key, &selector));
-                keys.iter_mut().for_each(|key| key.revoked_at = Some(at));
+                for key in &mut keys {
+                    key.revoked_at = Some(at);
+                }
                 Ok(keys)
             })
         },
@@ -212,7 +214,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
             let (noting, noted) = (Arc::clone(notes), Arc::clone(notes));
             change_list(move |keys| {
                 let uses = noted.uses.lock().unwrap();
-                keys.iter_mut().for_each(|key| key.last_used_at = uses.get(&key.id).copied());
+                for key in keys {
+                    key.last_used_at = uses.get(&key.id).copied();
+                }
             })
             .note_use(move |store, uses| {
                 noting.uses.lock().unwrap().extend(uses.clone());

@@ -1,5 +1,7 @@
 //! The code in the guides is the code that is compiled here.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 use std::{fs, path::Path};
 
 /// Every Rust snippet of a guide, each behind the file that its first line names:
