@@ -122,10 +122,10 @@ async fn every_field_of_an_animal_is_compared() {
     ];
     for (change, start, end) in changes {
         let (from, to) = (store(), store());
-        let mut changed = pet(7, "Rex");
-        restore(&from, vec![changed.clone()]).await;
-        change(&mut changed);
-        restore(&to, vec![changed]).await;
+        let mut other = pet(7, "Rex");
+        restore(&from, vec![other.clone()]).await;
+        change(&mut other);
+        restore(&to, vec![other]).await;
         let words = difference(&from, &to).await;
         assert!(words.starts_with(start) && words.ends_with(end), "{words}");
     }
@@ -156,9 +156,9 @@ async fn every_field_of_a_key_is_compared_but_its_last_use() {
     ];
     for (change, start, end) in changes {
         let (from, to) = (store(), store());
-        let mut changed = key(&from, 1, "web").await;
-        change(&mut changed);
-        restore_key(&to, changed).await;
+        let mut other = key(&from, 1, "web").await;
+        change(&mut other);
+        restore_key(&to, other).await;
         let words = difference(&from, &to).await;
         assert!(words.starts_with(start) && words.ends_with(end), "{words}");
     }
