@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use petstore_conformance::{Harness, Place, Problem, Store};
+use petstore_conformance::{Harness, Problem, ScratchStore, Store};
 use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_testing::{Database, postgres_or_skip};
 
@@ -14,7 +14,7 @@ struct Postgres;
 
 #[async_trait]
 impl Harness for Postgres {
-    async fn fresh(&self) -> Result<Box<dyn Place>, Problem> {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
         let database = postgres_or_skip("conformance").ok_or("no PostgreSQL")?;
         Ok(Box::new(InDatabase(database)))
     }
@@ -23,7 +23,7 @@ impl Harness for Postgres {
 struct InDatabase(Database);
 
 #[async_trait]
-impl Place for InDatabase {
+impl ScratchStore for InDatabase {
     async fn open(&self) -> Result<Store, Problem> {
         let url = &self.0.url;
         let separator = if url.contains('?') { '&' } else { '?' };

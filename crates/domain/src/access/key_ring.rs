@@ -1,4 +1,4 @@
-//! The key ring: [`Authenticator`] over [`ApiKeyRepository`] and [`Clock`].
+//! The use case of authentication: [`Authenticator`] over [`ApiKeyRepository`] and [`Clock`].
 
 mod refresh;
 mod snapshot;
@@ -30,7 +30,7 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The live API keys, kept in memory and read again from the store before they are a second old.
+/// A cache of the live API keys, reloaded from the store before it is a second old.
 ///
 /// No task runs in the background: the request that finds the keys half a second old reads them
 /// again while the others use what is known, and no request uses keys older than a second. So a
@@ -90,14 +90,14 @@ impl KeyRing {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the key is live, if the keys are young enough to tell. Most requests end here, so
-    /// this shares nothing with other threads but the lock.
+    /// Whether the key is live, if the cache is young enough. Most requests end here, so this shares
+    /// nothing with other threads but the lock.
     fn known(&self, key: &Presented<'_>) -> Option<Admission> {
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
         snapshot.is_younger_than(SOFT_AGE, key.at).then(|| key.verdict(&snapshot)).flatten()
     }
 
-    /// Whether the key is live, by keys that are read again if need be.
+    /// Whether the key is live, after a reload if one is needed.
     async fn look_up(&self, key: &Presented<'_>) -> Result<Admission, StoreError> {
         let snapshot = self.trusted(key.at).await?;
         match key.verdict(&snapshot) {
@@ -171,7 +171,7 @@ impl Presented<'_> {
         snapshot.admission(self.secret, &self.digest, self.at)
     }
 
-    /// What `snapshot` says of the key; nothing of an unknown one that may have been made since.
+    /// What `snapshot` says of the key; `None` if it is unknown and may have been made since.
     fn verdict(&self, snapshot: &Snapshot) -> Option<Admission> {
         match self.admission(snapshot) {
             Admission::Unknown if !snapshot.is_younger_than(miss_age(snapshot), self.at) => None,
@@ -195,7 +195,7 @@ impl Authenticator for KeyRing {
         let key = Presented { secret, digest, at: self.clock.now() };
         let admission = match self.known(&key) {
             Some(admission) => admission,
-            // No store needs to be asked for a key of another form.
+            // A store holds no key of another form.
             None if !secret.is_well_formed() => Admission::Unknown,
             None => self.look_up(&key).await?,
         };

@@ -1,4 +1,4 @@
-//! The animal: its identifiers and its two shapes (interface, section 2).
+//! The animal, with and without an identifier (interface, section 2).
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Pet {
     pub name: PetName,
     /// The category that the animal belongs to; categories are not part of this service.
     pub category_id: CategoryId,
-    /// `None` when the client gave none: no default is made up.
+    /// `None` when the client gave none: there is no default.
     pub status: Option<PetStatus>,
 }
 

@@ -17,10 +17,10 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Stands for "not yet": before every real time.
+/// "Not yet": before every real time.
 const NEVER: i64 = i64::MIN;
-/// A use is noted in memory only when it is this much later than the one before, so that a busy
-/// key is not written by every processor all the time.
+/// A use is noted in memory only when it is this much later than the one before, so that the
+/// processors do not contend for a busy key.
 const NOTE_MILLIS: i64 = 1000;
 
 pub(super) struct Snapshot {
@@ -33,20 +33,20 @@ pub(super) struct Snapshot {
     retired: Vec<(KeyId, Arc<Uses>)>,
 }
 
-/// What a key is good for.
+/// Whether a key is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     Granted,
     Expired,
-    /// No key of the snapshot is this one, or it has not the form of a key.
+    /// The snapshot does not hold the key, or it has not the form of a key.
     Unknown,
 }
 
 struct LiveKey {
     id: KeyId,
     expires_at: Option<Timestamp>,
-    /// Whether it was seen to have the form of a key. A digest stands for one text, so that need not
-    /// be looked at again.
+    /// Whether it was found to have the form of a key. A digest belongs to one text, so that is checked
+    /// once.
     well_formed: AtomicBool,
     /// Shared with the snapshots before and after.
     uses: Arc<Uses>,
@@ -106,7 +106,7 @@ impl Snapshot {
         self.taken_at.and_then(|taken_at| now.since(taken_at)).is_some_and(|own| own < age)
     }
 
-    /// Whether `secret`, whose digest is `digest`, opens the service at `now`; if so, its use is noted.
+    /// Whether `secret`, whose digest is `digest`, is accepted at `now`; if so, its use is noted.
     pub(super) fn admission(
         &self,
         secret: &ApiKeySecret,

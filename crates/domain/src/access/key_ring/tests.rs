@@ -127,7 +127,7 @@ async fn a_new_key_is_found_as_soon_as_the_keys_are_a_tenth_of_a_second_old() {
 }
 
 #[tokio::test]
-async fn a_key_expires_on_the_dot_between_two_readings() {
+async fn a_key_expires_at_its_expiry_between_two_reloads() {
     let mut keys = MockApiKeyRepository::new();
     keys.expect_live().once().returning(|_| {
         Ok(vec![ApiKey { expires_at: Some(START.plus(Duration::from_millis(50))), ..stored(1) }])
@@ -140,7 +140,7 @@ async fn a_key_expires_on_the_dot_between_two_readings() {
 }
 
 #[tokio::test]
-async fn a_failing_store_is_bridged_for_a_second_and_then_told() {
+async fn keys_are_used_for_a_second_while_the_store_fails_and_then_it_is_an_error() {
     let mut keys = MockApiKeyRepository::new();
     keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
     keys.expect_live().returning(|_| Err(unavailable()));
@@ -171,7 +171,7 @@ async fn keys_that_grow_too_old_while_the_store_fails_are_not_trusted() {
 }
 
 #[tokio::test]
-async fn a_clock_set_back_makes_keys_old_not_eternal() {
+async fn after_the_clock_is_set_back_the_keys_are_read_again() {
     let mut keys = MockApiKeyRepository::new();
     keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
     keys.expect_live().once().returning(|_| Ok(vec![]));
