@@ -3,7 +3,11 @@
 //! A name has no line break, so each record is one line. The crate `csv` is handed one line at a
 //! time: a quote that is left open is a fault of its line and does not take in the rest of the file.
 
-use std::{borrow::Cow, io::Cursor, str};
+use std::{
+    borrow::Cow,
+    io::{Cursor, Write as _},
+    str,
+};
 
 use csv::{ReaderBuilder, StringRecord, Terminator};
 use petstore_domain::{Pet, PetStatus};
@@ -15,7 +19,8 @@ pub(super) fn write(text: &mut Vec<u8>, pet: &Pet) {
     let Pet { id, name, category_id, status } = pet;
     let name = quoted(name.as_str());
     let status = status.map_or("", PetStatus::as_str);
-    text.extend_from_slice(format!("{id},{name},{},{status}\n", category_id.0).as_bytes());
+    // Writing to memory never fails.
+    let _ = writeln!(text, "{id},{name},{},{status}", category_id.0);
 }
 
 /// Quotes a name where the format asks for it, and where it begins or ends with a blank: some
@@ -104,7 +109,7 @@ impl Splitter {
         input.get_mut().extend_from_slice(line);
         input.set_position(0);
         self.csv.read_record(&mut self.cells).map_err(|error| error.to_string())?;
-        if text.contains('"') && !is_strict(text, &self.cells) {
+        if text.contains('"') && after_strict(text, &self.cells) != Some("") {
             let rule =
                 "quotes must be around a whole field, closed on its line, and doubled inside it";
             return Err(rule.to_owned());
@@ -113,19 +118,19 @@ impl Splitter {
     }
 }
 
-/// Whether `line` is these cells as RFC 4180 writes them. The crate `csv` is lenient: to it `"a"b`
-/// and `"ab` are `ab`, and `a"b` needs no quotes.
-fn is_strict(line: &str, cells: &StringRecord) -> bool {
+/// What follows these cells in `line` if it has them as RFC 4180 writes them. The crate `csv` is
+/// lenient: to it `"a"b` and `"ab` are `ab`, and `a"b` needs no quotes.
+fn after_strict<'l>(line: &'l str, cells: &StringRecord) -> Option<&'l str> {
     let mut rest = line;
-    let strict = cells.iter().enumerate().all(|(index, cell)| {
-        let written = if index == 0 { Some(rest) } else { rest.strip_prefix(',') };
-        let behind = written.and_then(|written| match written.strip_prefix('"') {
-            Some(quoted) => quoted.strip_prefix(&cell.replace('"', "\"\""))?.strip_prefix('"'),
-            None if cell.contains('"') => None,
-            None => written.strip_prefix(cell),
-        });
-        rest = behind.unwrap_or_default();
-        behind.is_some()
-    });
-    strict && rest.is_empty()
+    for (index, cell) in cells.iter().enumerate() {
+        if index > 0 {
+            rest = rest.strip_prefix(',')?;
+        }
+        rest = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.strip_prefix(&cell.replace('"', "\"\""))?.strip_prefix('"')?,
+            None if cell.contains('"') => return None,
+            None => rest.strip_prefix(cell)?,
+        };
+    }
+    Some(rest)
 }
