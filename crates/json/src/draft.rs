@@ -45,7 +45,7 @@ impl Draft {
     }
 
     /// Notes a field that must not be given.
-    pub fn refuse(&mut self, name: &str, fault: &str) {
+    pub(crate) fn refuse(&mut self, name: &str, fault: &str) {
         self.faults.add(name, fault);
     }
 

@@ -17,8 +17,7 @@ pub struct Faults {
 
 impl Faults {
     /// Whether there is none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.named.is_empty()
     }
 
