@@ -64,6 +64,7 @@ fn json_that_is_not_an_animal_is_invalid_pet() {
         (r#"{"name":"a","categoryId":1,"status":null}"#, "status"),
         (r#"{"name":"a","categoryId":5.0}"#, "categoryId"),
         (r#"{"name":"a","categoryId":1e2}"#, "categoryId"),
+        (r#"{"name":"a","categoryId":-0}"#, "categoryId"),
         (r#"{"name":"a","categoryId":1E400}"#, "categoryId"),
         (r#"{"name":"a","categoryId":9223372036854775808}"#, "categoryId"),
         (r#"{"name":"a","categoryId":-9223372036854775809}"#, "categoryId"),

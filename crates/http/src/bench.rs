@@ -10,7 +10,7 @@ use petstore_domain::{CursorPosition, Pet, PetQuery};
 
 use crate::{
     alarm::Alarm, answer::answer, cursor, query, route::Route, server::Ports, settings::Settings,
-    state::State, wire,
+    state::State,
 };
 
 /// The service without a socket.
@@ -39,7 +39,7 @@ impl fmt::Debug for InProcess {
 /// Writes a page as JSON.
 #[must_use]
 pub fn encode(pets: &[Pet]) -> Option<Bytes> {
-    wire::pets(pets).ok()
+    Some(petstore_json::pets_to_json(pets).into())
 }
 
 /// Writes a cursor.

@@ -7,6 +7,7 @@ use hyper::{
     header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use petstore_domain::{AddError, AuthenticationError, StoreError};
+use petstore_json::ReadError;
 
 use crate::{
     response::{self, APPLICATION_JSON, Response},
@@ -194,6 +195,15 @@ impl ApiError {
             response.headers_mut().insert(name, value);
         }
         response
+    }
+}
+
+impl From<ReadError> for ApiError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::InvalidJson(message) => Self::new(ErrorCode::InvalidJson, message),
+            ReadError::InvalidPet(message) => Self::new(ErrorCode::InvalidPet, message),
+        }
     }
 }
 

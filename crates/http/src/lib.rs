@@ -24,7 +24,6 @@ mod idempotency_key;
 mod judge;
 mod kept_pages;
 mod media_type;
-mod new_pet;
 mod open_pages;
 mod openapi;
 mod page;

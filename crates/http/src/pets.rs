@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
 use hyper::{
     StatusCode,
     header::{ETAG, HeaderName, HeaderValue, LOCATION},
@@ -10,6 +11,7 @@ use hyper::{
 use petstore_domain::{
     Added, Caller, CatalogueVersion, CursorPosition, Idempotency, PageLimit, PetId, Versioned,
 };
+use petstore_json::{pet_to_json, pets_to_json, read_new_pet};
 
 use crate::{
     conditional::{IfNoneMatch, Subject, tag_of_content, tag_of_state},
@@ -17,11 +19,10 @@ use crate::{
     error::{ApiError, ErrorCode},
     idempotency_key,
     kept_pages::EncodedPage,
-    new_pet, query,
+    query,
     response::{self, Response, Template},
     route::BASE_PATH,
     state::State,
-    wire,
 };
 
 /// An animal that was found; its tag is still to be filled in.
@@ -43,7 +44,7 @@ pub(crate) async fn list(state: &State, head: &Parts) -> Result<Response, ApiErr
         return Ok(unchanged);
     }
     let Versioned { value: page, version } = state.ports.pets.list(query).await?;
-    let content = wire::pets(&page.pets)?;
+    let content = Bytes::from(pets_to_json(&page.pets));
     let tag = tag(&content, version, subject);
     let next = CursorPosition::following(&page, &query)
         .map(|position| next_link(query.limit, position))
@@ -63,13 +64,13 @@ pub(crate) async fn create(
     caller: &Caller,
 ) -> Result<Response, ApiError> {
     let key = idempotency_key::read(&head.headers)?;
-    let pet = new_pet::parse(body)?;
+    let pet = read_new_pet(body)?;
     let idempotency = key.map(|key| Idempotency { caller: caller.digest, key });
     let (pet, replayed) = match state.ports.pets.add(pet, idempotency).await? {
         Added::Created(pet) => (pet, false),
         Added::Replayed(pet) => (pet, true),
     };
-    let mut response = response::json(StatusCode::CREATED, wire::pet(&pet)?);
+    let mut response = response::json(StatusCode::CREATED, pet_to_json(&pet));
     let headers = response.headers_mut();
     if replayed {
         headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
@@ -95,7 +96,7 @@ pub(crate) async fn get(state: &State, head: &Parts, id: &str) -> Result<Respons
     }
     let found = state.ports.pets.get(id).await?;
     let Versioned { value: pet, version } = found.ok_or_else(not_found)?;
-    let content = wire::pet(&pet)?;
+    let content = Bytes::from(pet_to_json(&pet));
     let tag = tag(&content, version, subject);
     if condition.is_some_and(|condition| condition.matches(&tag)) {
         return Ok(response::not_modified(tag));
