@@ -28,7 +28,7 @@ fn arrows() -> Vec<Arrow> {
 }
 
 /// Our packages with those of ours that each may know. A package that is not here may know none.
-const OURS: [(&str, &[&str]); 12] = [
+const OURS: [(&str, &[&str]); 13] = [
     ("petstore-domain", &[]),
     ("petstore-memory", &["petstore-domain"]),
     ("petstore-sqlite", &["petstore-domain"]),
@@ -53,6 +53,8 @@ const OURS: [(&str, &[&str]); 12] = [
     // Somebody else's code, as the guides show it: it knows the domain, like any adapter.
     ("example-adapter", &["petstore-domain"]),
     ("example-testing", &["petstore-domain"]),
+    // And a program around the HTTP adapter, with a store of its choice.
+    ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
 ];
 
 /// What every test may use besides: the fake, the contract that adapters run, and throw-away

@@ -9,7 +9,7 @@ use hyper::{Method, Request, StatusCode};
 use petstore_domain::{CursorPosition, Pet, PetQuery};
 
 use crate::{
-    alarm::Alarm, answer::answer, cursor, query, route::Route, server::Ports, settings::Settings,
+    answer::answer, body::RequestBody, cursor, ports::Ports, query, route, settings::Settings,
     state::State, wire,
 };
 
@@ -26,7 +26,7 @@ impl InProcess {
     /// Answers one request.
     pub async fn answer(&self, request: Request<Full<Bytes>>) -> StatusCode {
         let (head, mut body) = request.into_parts();
-        answer(&self.0, &Alarm::default(), &head, &mut body).await.status()
+        answer(&self.0, &head, &mut RequestBody::new(&mut body)).await.status()
     }
 }
 
@@ -57,7 +57,7 @@ pub fn decode_cursor(text: &str) -> Option<CursorPosition> {
 /// Whether there is an operation of this method at this path.
 #[must_use]
 pub fn has_operation(method: &Method, path: &str) -> bool {
-    Route::find(path, &[]).is_some_and(|(route, _)| route.operation(method).is_some())
+    route::find(path, &[]).is_some_and(|(route, _)| route.operation(method).is_some())
 }
 
 /// Reads the query of a list.

@@ -4,19 +4,11 @@
 
 use bytes::Bytes;
 use petstore_domain::Pet;
-use serde::Serialize;
 
-use crate::error::{ApiError, ErrorCode};
+use crate::error::ApiError;
 
 /// About as much as an animal with a short name takes, in bytes.
 const TYPICAL_PET: usize = 96;
-
-#[derive(Serialize)]
-struct ErrorJson<'a> {
-    code: &'static str,
-    message: &'a str,
-    status: u16,
-}
 
 /// Schema `Pet`.
 pub(crate) fn pet(pet: &Pet) -> Result<Bytes, ApiError> {
@@ -63,16 +55,6 @@ fn write_integer(json: &mut Vec<u8>, integer: i64) {
     json.extend_from_slice(itoa::Buffer::new().format(integer).as_bytes());
 }
 
-/// Schema `Error`: exactly three fields.
-pub(crate) fn error(code: ErrorCode, message: &str) -> Bytes {
-    let status = code.status().as_u16();
-    let error = ErrorJson { code: code.as_str(), message, status };
-    let mut json = Vec::with_capacity(64 + message.len());
-    // Strings and a number in memory: this never fails.
-    let _ = serde_json::to_writer(&mut json, &error);
-    json.into()
-}
-
 #[cfg(test)]
 mod tests {
     use petstore_domain::{CategoryId, Pet, PetId, PetName, PetStatus};
@@ -80,8 +62,7 @@ mod tests {
     use proptest::{option, prelude::*, sample::select};
     use serde_json::{Value, json};
 
-    use super::{error, pet, pets};
-    use crate::error::ErrorCode;
+    use super::{pet, pets};
 
     fn rex(status: Option<PetStatus>) -> Pet {
         let name = PetName::parse("Rex \"🐕\"").unwrap();
@@ -128,13 +109,5 @@ mod tests {
             let written: Value = serde_json::from_slice(&pet(&animal).unwrap()).unwrap();
             prop_assert_eq!(written, expected);
         }
-    }
-
-    #[test]
-    fn an_error_has_three_fields() {
-        assert_eq!(
-            error(ErrorCode::InvalidQuery, "say \"20\""),
-            r#"{"code":"invalid_query","message":"say \"20\"","status":400}"#
-        );
     }
 }
