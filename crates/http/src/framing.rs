@@ -13,10 +13,10 @@ use crate::error::{ApiError, ErrorCode};
 
 /// Refuses a request whose target or length can be read in more than one way.
 pub(crate) fn require_unambiguous(head: &request::Parts) -> Result<(), ApiError> {
-    let fault = if !is_plainly_chunked(&head.headers) {
-        Some("the only Transfer-Encoding known here is 'chunked'")
-    } else {
+    let fault = if is_plainly_chunked(&head.headers) {
         host_fault(head)
+    } else {
+        Some("the only Transfer-Encoding known here is 'chunked'")
     };
     fault.map_or(Ok(()), |message| Err(ApiError::new(ErrorCode::InvalidRequest, message)))
 }

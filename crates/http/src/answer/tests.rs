@@ -172,7 +172,7 @@ async fn a_request_with_many_faults_is_refused_for_the_first_in_the_documented_o
 async fn a_failing_store_is_a_503_and_a_corrupt_one_a_500_without_a_word_about_the_inside() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| None);
-    pets.expect_list().returning(|_| Err(StoreError::unavailable("/secret/path").into()));
+    pets.expect_list().returning(|_| Err(StoreError::unavailable("/secret/path")));
     pets.expect_get().returning(|_| {
         let (what, rule) = ("animal 7 of /secret/path".into(), "be good".into());
         Err(StoreError::Corrupt(Corruption { what, rule }))

@@ -44,12 +44,11 @@ where
         ended = &mut connection => Some(ended),
         () = drain.last_call() => None,
     };
-    let ended = match ended {
-        Some(ended) => ended,
-        None => {
-            Pin::new(&mut connection).graceful_shutdown();
-            (&mut connection).await
-        }
+    let ended = if let Some(ended) = ended {
+        ended
+    } else {
+        Pin::new(&mut connection).graceful_shutdown();
+        (&mut connection).await
     };
 
     let parts = connection.into_parts();

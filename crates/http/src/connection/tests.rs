@@ -63,8 +63,7 @@ fn is_about(time: Duration, expected: Duration) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_head_has_one_deadline_whenever_it_begins() {
-    for (start, after) in
-        [("P", 0), ("P", 2900), ("PRI * HT", 1500), ("GET / HTTP/1.1\r\n", 2900)]
+    for (start, after) in [("P", 0), ("P", 2900), ("PRI * HT", 1500), ("GET / HTTP/1.1\r\n", 2900)]
     {
         let (mut client, _task) = connect(1 << 16);
         let began = Instant::now();
@@ -125,7 +124,7 @@ async fn a_client_that_is_still_sending_can_read_the_refusal() {
     let (mut client, task) = connect(1000);
     let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
     client.write_all(head.as_bytes()).await.unwrap();
-    client.write_all(&[b' '; 500_000]).await.unwrap();
+    client.write_all(&vec![b' '; 500_000]).await.unwrap();
     assert!(rest(&mut client).await.starts_with("HTTP/1.1 401 "));
     // It is let go when it has been silent, and after a while in any case.
     let began = Instant::now();

@@ -1,7 +1,5 @@
 //! The server answers.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use petstore_domain::ServiceKey;
 use petstore_http::Drained;
 use tokio::{
