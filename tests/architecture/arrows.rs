@@ -55,6 +55,8 @@ const OURS: [(&str, &[&str]); 13] = [
     // Somebody else's code, as the guides show it: it knows the domain, like any adapter.
     ("example-adapter", &["petstore-domain"]),
     ("example-testing", &["petstore-domain"]),
+    // And a program around the HTTP adapter, with a store of its choice.
+    ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
 ];
 
 /// What every test may use besides: the fake, the contract that adapters run, and throw-away

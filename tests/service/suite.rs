@@ -16,7 +16,7 @@ mod http1;
 mod http2;
 mod idempotency;
 mod judgement;
-mod kept_pages;
+mod page_cache;
 mod key_store;
 mod keys;
 mod list;

@@ -59,7 +59,7 @@ pub(crate) static SETTINGS: [Setting; 2] = [
     Setting {
         name: "growth-without-kept-pages",
         title: "Growing catalogues without kept pages",
-        arguments: &["--kept-pages", "0"],
+        arguments: &["--page-cache", "0"],
         equal_variety: false,
     },
 ];

@@ -86,7 +86,7 @@ fn what_another_process_adds_shows_soon_on_a_page_that_was_sent_before() {
 fn whatever_memory_there_is_for_pages_the_answers_are_the_same() {
     for memory in ["0", "1KiB", "16MiB"] {
         let store = Store::fresh();
-        let server = Launch::on(&store).flag("--kept-pages", memory).start();
+        let server = Launch::on(&store).flag("--page-cache", memory).start();
         let client = server.client();
         for n in 0..30 {
             add(&client, &pet_with_status(&format!("n{n}"), "sold"));

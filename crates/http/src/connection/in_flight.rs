@@ -1,4 +1,4 @@
-//! What an HTTP/2 connection is busy with, so that it can be told from one that is only held open.
+//! How many requests an HTTP/2 connection has in flight, so that an idle or stalled one is closed.
 
 use std::{
     pin::Pin,
@@ -12,13 +12,13 @@ use http_body_util::Full;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, sleep_until};
 
-/// Counts the requests of a connection that are not answered yet.
+/// Counts the requests of a connection whose answers are not whole yet.
 #[derive(Clone, Debug)]
-pub(super) struct Activity(Arc<Mutex<Now>>);
+pub(super) struct InFlight(Arc<Mutex<Now>>);
 
 #[derive(Debug)]
 struct Now {
-    unanswered: usize,
+    requests: usize,
     /// When a request last began or ended.
     since: Instant,
 }
@@ -28,27 +28,27 @@ struct Now {
 pub(super) enum Inactivity {
     /// No request came.
     Idle,
-    /// There are requests, and none of them gets anywhere: the client takes no answer.
+    /// There are requests, and none of them makes progress: the client takes no answer.
     Stalled,
 }
 
-impl Activity {
+impl InFlight {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Mutex::new(Now { unanswered: 0, since: Instant::now() })))
+        Self(Arc::new(Mutex::new(Now { requests: 0, since: Instant::now() })))
     }
 
     /// A request has begun; it lasts until the returned value, or the body it is put into, is gone.
-    pub(super) fn begin(&self) -> Unanswered {
-        self.change(|unanswered| unanswered + 1);
-        Unanswered(self.clone())
+    pub(super) fn begin(&self) -> InFlightRequest {
+        self.change(|requests| requests + 1);
+        InFlightRequest(self.clone())
     }
 
     /// Resolves when nothing has begun or ended for `idle` without, or `stalled` with, requests.
-    pub(super) async fn ceased(&self, idle: Duration, stalled: Duration) -> Inactivity {
+    pub(super) async fn wait_until_idle(&self, idle: Duration, stalled: Duration) -> Inactivity {
         loop {
             let (deadline, inactivity) = {
                 let now = self.lock();
-                match now.unanswered {
+                match now.requests {
                     0 => (now.since + idle, Inactivity::Idle),
                     _ => (now.since + stalled, Inactivity::Stalled),
                 }
@@ -62,7 +62,7 @@ impl Activity {
 
     fn change(&self, count: impl FnOnce(usize) -> usize) {
         let mut now = self.lock();
-        now.unanswered = count(now.unanswered);
+        now.requests = count(now.requests);
         now.since = Instant::now();
     }
 
@@ -73,24 +73,24 @@ impl Activity {
 
 /// One request without its whole answer.
 #[derive(Debug)]
-pub(super) struct Unanswered(Activity);
+pub(super) struct InFlightRequest(InFlight);
 
-impl Drop for Unanswered {
+impl Drop for InFlightRequest {
     fn drop(&mut self) {
-        self.0.change(|unanswered| unanswered.saturating_sub(1));
+        self.0.change(|requests| requests.saturating_sub(1));
     }
 }
 
-/// A response body that counts as unanswered until the connection has taken it.
+/// A response body that counts as in flight until the connection has taken it.
 #[derive(Debug)]
 pub(super) struct CountedBody {
     body: Full<Bytes>,
-    _unanswered: Unanswered,
+    _request: InFlightRequest,
 }
 
 impl CountedBody {
-    pub(super) fn new(body: Full<Bytes>, unanswered: Unanswered) -> Self {
-        Self { body, _unanswered: unanswered }
+    pub(super) fn new(body: Full<Bytes>, request: InFlightRequest) -> Self {
+        Self { body, _request: request }
     }
 }
 
@@ -120,7 +120,7 @@ mod tests {
 
     use tokio::time::{Instant, advance, pause};
 
-    use super::{Activity, Inactivity};
+    use super::{InFlight, Inactivity};
 
     const IDLE: Duration = Duration::from_secs(10);
     const STALLED: Duration = Duration::from_mins(1);
@@ -128,23 +128,23 @@ mod tests {
     #[tokio::test]
     async fn a_connection_without_requests_becomes_idle() {
         pause();
-        let activity = Activity::new();
+        let in_flight = InFlight::new();
         advance(Duration::from_secs(4)).await;
-        drop(activity.begin());
+        drop(in_flight.begin());
         let began = Instant::now();
-        assert_eq!(activity.ceased(IDLE, STALLED).await, Inactivity::Idle);
+        assert_eq!(in_flight.wait_until_idle(IDLE, STALLED).await, Inactivity::Idle);
         assert!(began.elapsed() >= IDLE);
     }
 
     #[tokio::test]
-    async fn a_connection_whose_requests_get_nowhere_is_stalled() {
+    async fn a_connection_whose_requests_make_no_progress_is_stalled() {
         pause();
-        let activity = Activity::new();
-        let _first = activity.begin();
+        let in_flight = InFlight::new();
+        let _first = in_flight.begin();
         advance(Duration::from_secs(59)).await;
-        drop(activity.begin()); // Another one gets somewhere.
+        drop(in_flight.begin()); // Another one makes progress.
         let began = Instant::now();
-        assert_eq!(activity.ceased(IDLE, STALLED).await, Inactivity::Stalled);
+        assert_eq!(in_flight.wait_until_idle(IDLE, STALLED).await, Inactivity::Stalled);
         assert!(began.elapsed() >= STALLED);
     }
 }
