@@ -10,9 +10,6 @@ mod access_log;
 mod alarm;
 mod answer;
 mod auth;
-#[cfg(feature = "bench")]
-#[doc(hidden)]
-pub mod bench;
 mod body;
 mod conditional;
 mod connection;
