@@ -57,9 +57,6 @@ pub(crate) struct Options {
     /// Seconds of a round.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) seconds: u32,
-    /// Threads of the load generator [default: half of the processors].
-    #[arg(long, value_name = "NUMBER")]
-    pub(crate) threads: Option<usize>,
     /// Replace the tables in this Markdown document, each between its markers.
     #[arg(long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,

@@ -41,15 +41,10 @@ pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
     let large = if options.short { 20_000 } else { 200_000 };
     let unknown_key = setup.unknown_key()?;
     let mut rows = Vec::new();
-    let (mut small_seed, mut large_seed) = (None, None);
     for workload in workloads(options)? {
-        let (seed, animals) =
-            if workload.large { (&mut large_seed, large) } else { (&mut small_seed, SMALL) };
-        if seed.is_none() {
-            *seed = Some(Seed::new(&setup.binary, setup.folder(), animals)?);
-        }
-        let Some(seed) = seed else { continue };
-        let start = |binary: &Path| Subject::start(setup, binary, workload, seed, &unknown_key);
+        let animals = if workload.large { large } else { SMALL };
+        let seed = Seed::new(&setup.binary, setup.folder(), animals)?;
+        let start = |binary: &Path| Subject::start(setup, binary, workload, &seed, &unknown_key);
         let subject = start(&setup.binary)?;
         let older = setup.older.as_deref().map(start).transpose()?;
         let yardstick;

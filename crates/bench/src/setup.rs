@@ -17,7 +17,7 @@ pub(crate) struct Effort {
     pub(crate) rounds: usize,
     /// Seconds of a round.
     pub(crate) seconds: u32,
-    /// Threads of the load generator.
+    /// Threads of the load generator: half of the processors.
     pub(crate) threads: usize,
 }
 
@@ -46,7 +46,7 @@ impl Setup {
         let effort = Effort {
             rounds: options.rounds.unwrap_or(if options.short { 3 } else { 5 }).max(1),
             seconds: options.seconds,
-            threads: options.threads.unwrap_or(processors / 2).max(1),
+            threads: (processors / 2).max(1),
         };
         let connections = match &options.connections[..] {
             [] if options.short => vec![64],

@@ -15,9 +15,6 @@ const PAGES: usize = 1000;
 const MAX_IDS: u64 = 10_000;
 /// Different animals that are added in turn.
 const NEW_ANIMALS: u64 = 100;
-/// Animals between the beginnings of two pages of the workload `uncached`.
-const STEP: usize = 3;
-
 /// One kind of load.
 #[derive(Debug)]
 pub(crate) struct Workload {
@@ -108,33 +105,29 @@ pub(crate) fn unchanged(client: &mut Client) -> Result<Request> {
 }
 
 fn pages(source: &mut Source<'_>) -> Result<Vec<Request>> {
-    let found = walk::distinct(source.client, PAGES)?;
-    let request = |(path, limit)| Request::get(path, Expect::Page(limit));
-    Ok(shuffled(found.into_iter().map(request).collect()))
+    let mut found = walk::pages(source.client, "")?;
+    found.truncate(PAGES);
+    Ok(found)
 }
 
-/// A page from every third animal on, for two of the filters. They are asked for one after the
-/// other, so a cache that is smaller than all of them together never holds the one asked for.
+/// The pages of two filters. They are asked for one after the other, so a cache that is smaller
+/// than all of them together never holds the one asked for.
 fn uncached(source: &mut Source<'_>) -> Result<Vec<Request>> {
-    let mut found = walk::pages(source.client, STEP, walk::FILTERS[1])?;
-    found.extend(walk::pages(source.client, STEP, walk::FILTERS[2])?);
-    let paths = found.iter().map(|path| walk::with_limit(path, STEP, 20));
-    Ok(shuffled(paths.map(|path| Request::get(path, Expect::Page(20))).collect()))
+    let mut found = walk::pages(source.client, "&status=available")?;
+    found.extend(walk::pages(source.client, "&status=pending")?);
+    Ok(found)
 }
 
 fn get(source: &Source<'_>) -> Vec<Request> {
     let step = (source.animals / MAX_IDS).max(1);
     let ids = (0..source.animals.min(MAX_IDS)).map(|number| 1 + number * step);
-    shuffled(ids.map(|id| Request::get(format!("/v1/pets/{id}"), Expect::Pet)).collect())
+    let mut requests: Vec<_> =
+        ids.map(|id| Request::get(format!("/v1/pets/{id}"), Expect::Pet)).collect();
+    fastrand::Rng::with_seed(1).shuffle(&mut requests);
+    requests
 }
 
 fn mixed() -> Vec<Request> {
     let ten = |create| (0..9).map(|_| hot_list()).chain([create]);
     creates().into_iter().flat_map(ten).collect()
-}
-
-/// In no order, but in the same one in every run.
-fn shuffled(mut requests: Vec<Request>) -> Vec<Request> {
-    fastrand::Rng::with_seed(1).shuffle(&mut requests);
-    requests
 }
