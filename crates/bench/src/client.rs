@@ -48,12 +48,14 @@ impl Client {
             builder = builder.header(name, value);
         }
         let built = builder.body(Full::from(body.clone()))?;
-        let answered = self.runtime.block_on(timeout(TIMEOUT, async {
-            self.sender.ready().await?;
-            let (head, body) = self.sender.send_request(built).await?.into_parts();
-            anyhow::Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
-        }));
-        let answered = answered.map_err(anyhow::Error::from).flatten();
+        let answered = self.runtime.block_on(async {
+            let exchange = async {
+                self.sender.ready().await?;
+                let (head, body) = self.sender.send_request(built).await?.into_parts();
+                anyhow::Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
+            };
+            timeout(TIMEOUT, exchange).await?
+        });
         answered.with_context(|| format!("no answer to {method} {path}"))
     }
 }
