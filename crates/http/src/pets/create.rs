@@ -42,7 +42,5 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
 }
 
 fn location(id: PetId) -> Result<HeaderValue, ApiError> {
-    let mut digits = itoa::Buffer::new();
-    let address = [BASE_PATH, "/pets/", digits.format(id.0)].concat();
-    HeaderValue::try_from(address).map_err(ApiError::internal)
+    HeaderValue::try_from(format!("{BASE_PATH}/pets/{id}")).map_err(ApiError::internal)
 }

@@ -1,5 +1,5 @@
 /* Preloaded into a server, this makes every wait for the disk take 1 ms, and nothing else: the data
- * is not synchronised, so that the real disk of the machine plays no part in the figures. */
+ * is not synchronised, so that the real disk plays no part in the figures. */
 #include <time.h>
 
 static int one_millisecond(void) {
