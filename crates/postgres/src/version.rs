@@ -113,6 +113,12 @@ impl VersionCache {
 /// that began after the other had ended is later even with fewer changes: then the history was taken
 /// back, by a backup or by a failover to a server that had not all of it.
 fn later_of(old: Observation, new: Observation) -> Observation {
-    let is_after = new.began >= old.ended;
-    if is_after || new.stored.changes > old.stored.changes { new } else { old }
+    if new.began >= old.ended {
+        new
+    } else if new.stored.changes > old.stored.changes {
+        // It was still to come when the other read began, so it is as fresh as both.
+        Observation { began: new.began.max(old.began), ..new }
+    } else {
+        old
+    }
 }

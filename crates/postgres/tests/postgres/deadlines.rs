@@ -167,15 +167,20 @@ fn pump(mut from: TcpStream, mut to: TcpStream, is_cut: impl Fn() -> bool) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
-    let Some(database) = postgres_or_skip("a_partition_ends_calls") else { return };
+/// A network to the database, and a store that is reached through it.
+async fn partitioned(database: &Database, query: &str) -> (Network, Arc<PostgresStore>) {
     let address = database.url.split_once('@').unwrap().1;
     let (server, name) = address.split_once('/').unwrap();
     let network = Network::to(server);
-    let url =
-        format!("postgres://petstore:secret@127.0.0.1:{}/{name}?sslmode=disable", network.port);
-    let store = Arc::new(open(&url).await);
+    let here = format!("petstore:secret@127.0.0.1:{}", network.port);
+    let store = open(&format!("postgres://{here}/{name}?sslmode=disable{query}")).await;
+    (network, Arc::new(store))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
+    let Some(database) = postgres_or_skip("a_partition_ends_calls") else { return };
+    let (network, store) = partitioned(&database, "").await;
     let rex = add(&store, "Rex").await;
     let read_by_eight = || {
         let reads = (0..8).map(|_| {
@@ -200,4 +205,26 @@ async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
     let reads = read_by_eight().await;
     assert!(reads.iter().all(Result::is_ok), "{reads:?}");
     recovers(|| PetRepository::add(&*store, new_pet("Bello"), None)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_in_use_during_an_outage_is_not_used_again() {
+    let Some(database) = postgres_or_skip("a_connection_in_use_during_an_outage") else { return };
+    let (network, store) = partitioned(&database, "&call_timeout=3s").await;
+    let read = || {
+        let store = store.clone();
+        tokio::spawn(async move { PetRepository::list(&*store, query(1, None)).await.map(drop) })
+    };
+    let (one, other) = (read(), read());
+    assert!(one.await.unwrap().is_ok() && other.await.unwrap().is_ok());
+    network.change();
+    let first = read();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let second = read();
+    assert!(first.await.unwrap().is_err());
+    // Its caller goes away before it could find out that its own connection is cut.
+    second.abort();
+    assert!(second.await.is_err());
+    network.change();
+    read().await.unwrap().unwrap();
 }
