@@ -50,8 +50,8 @@ const OURS: [(&str, &[&str]); 12] = [
             "petstore-pages",
         ],
     ),
-    // Somebody else's code, as the guides show it: it knows the domain, like any adapter.
-    ("example-adapter", &["petstore-domain"]),
+    // Somebody else's code, as the guides show it: an adapter and the service on it.
+    ("example-adapter", &["petstore", "petstore-conformance", "petstore-domain", "petstore-http"]),
     ("example-testing", &["petstore-domain"]),
 ];
 

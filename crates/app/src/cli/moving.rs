@@ -4,8 +4,7 @@ use std::{ffi::OsString, fmt, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::keys::{StoreArgs, lasting_store};
-use crate::store_url::StoreUrl;
+use super::{keys::StoreArgs, store_arg::StoreArg};
 
 /// What to do with a whole store.
 #[derive(Debug, Subcommand)]
@@ -22,24 +21,24 @@ pub(crate) enum StoreCommand {
 /// Two stores.
 #[derive(Debug, Args)]
 pub(crate) struct BothStores {
-    /// The store to read, which must exist: sqlite:PATH or postgres://….
+    /// The store to read, which must exist
     #[arg(
         long,
         value_name = "URL",
         env = "PETSTORE_FROM",
         hide_env_values = true,
-        value_parser = lasting_store
+        value_parser = StoreArg::<true>::unregistered
     )]
-    pub(crate) from: StoreUrl,
-    /// The store to write or to compare with.
+    pub(crate) from: StoreArg<true>,
+    /// The store to write or to compare with
     #[arg(
         long,
         value_name = "URL",
         env = "PETSTORE_TO",
         hide_env_values = true,
-        value_parser = lasting_store
+        value_parser = StoreArg::<true>::unregistered
     )]
-    pub(crate) to: StoreUrl,
+    pub(crate) to: StoreArg<true>,
 }
 
 /// How animals are written down.
