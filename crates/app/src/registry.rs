@@ -65,7 +65,7 @@ impl Registry {
 
     /// How URLs are written: `A, B or C`.
     fn usages(&self, lasting: bool) -> String {
-        let usages: Vec<_> = self.listed(lasting).map(|driver| driver.usage()).collect();
+        let usages: Vec<_> = self.listed(lasting).map(StoreDriver::usage).collect();
         match usages.split_last() {
             Some((last, others)) if !others.is_empty() => {
                 format!("{} or {last}", others.join(", "))

@@ -176,12 +176,6 @@ fn a_refusal_is_one_line_that_says_how_to_mend_it() {
              needed, like 127.0.0.1:8080, localhost:8080 or [::1]:8080; try 'petstore serve --help'",
         ),
         (
-            "petstore keys list --store memory:",
-            "invalid value 'memory:' for '--store <URL>': a store in memory ends with this \
-             command; use sqlite:PATH or postgres://USER:PASSWORD@HOST[,HOST]/DATABASE; \
-             try 'petstore keys list --help'",
-        ),
-        (
             "petstore keys create",
             "the following required arguments were not provided: <NAME>; \
              try 'petstore keys create --help'",
@@ -203,8 +197,14 @@ fn a_refusal_is_one_line_that_says_how_to_mend_it() {
 }
 
 #[test]
-fn a_refusal_of_a_move_says_what_is_missing_or_wrong() {
+fn a_refusal_of_a_store_or_a_move_says_what_is_missing_or_wrong() {
     for (line, expected) in [
+        (
+            "petstore keys list --store memory:",
+            "invalid value 'memory:' for '--store <URL>': a store in memory ends with this \
+             command; use sqlite:PATH or postgres://USER:PASSWORD@HOST[,HOST]/DATABASE; \
+             try 'petstore keys list --help'",
+        ),
         (
             "petstore store verify --from sqlite:a.db",
             "the following required arguments were not provided: --to <URL>; \

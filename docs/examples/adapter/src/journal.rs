@@ -56,9 +56,9 @@ impl Journal {
 
 fn locked(error: TryLockError) -> io::Error {
     match error {
-        TryLockError::WouldBlock => {
-            io::Error::other("another process has it open; stop that, or try again when it has ended")
-        }
+        TryLockError::WouldBlock => io::Error::other(
+            "another process has it open; stop that, or try again when it has ended",
+        ),
         TryLockError::Error(error) => error,
     }
 }
