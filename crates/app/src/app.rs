@@ -17,7 +17,7 @@ use crate::{
 /// The program `petstore`, with the stores that are registered in it.
 ///
 /// `--store sqlite:petstore.db` is the default where SQLite is registered; otherwise `--store` must
-/// be given.
+/// be given. Help and messages call the program `petstore`, whatever its file is called.
 #[derive(Debug, Default)]
 pub struct App {
     stores: Registry,

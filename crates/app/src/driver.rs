@@ -7,7 +7,7 @@ use petstore_conformance::Harness;
 
 use crate::open_store::OpenStore;
 
-/// Why a store could not do what it was asked: one line for whoever started the command.
+/// Why a store could not do what it was asked: one line for the user of the command.
 pub type Problem = Box<dyn Error + Send + Sync>;
 
 /// A kind of store, registered under its URL schemes by [`App::with_store`](crate::App::with_store).
@@ -30,8 +30,8 @@ pub trait StoreDriver: Send + Sync + 'static {
     /// Reads a URL whose scheme is one of [`schemes`](Self::schemes), without opening anything.
     ///
     /// # Errors
-    /// One line that says what would be right. It never repeats a password; the command hides what
-    /// stands between `://` and the last `@` wherever it quotes the URL itself.
+    /// One line that says what would be right. It never repeats a password; where a command quotes the URL
+    /// itself, it hides what is between `://` and the last `@`.
     fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem>;
 }
 

@@ -22,7 +22,7 @@ const BATCH: u32 = 5_000;
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let file = args.file();
-    let format = args.format.of(&file);
+    let format = args.format.for_file(&file);
     with_archive(&*args.store.store.0, IfMissing::Refuse, async |archive| {
         export(&*archive, Target::open(file, args.force)?, format, &signals).await
     })

@@ -25,7 +25,7 @@ use crate::{
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let file = args.file();
-    let format = args.format.of(&file);
+    let format = args.format.for_file(&file);
     let source = Source::open(file, format)?;
     let done = with_archive(&*args.store.store.0, IfMissing::Create, async |archive| {
         import(&*archive, source, args.skip_bad, signals).await

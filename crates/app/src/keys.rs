@@ -128,7 +128,7 @@ async fn roll(
     Ok(())
 }
 
-/// A new key, unless nobody could read it.
+/// A new key, unless it could not be read.
 fn showable_secret(out: &impl Output) -> Result<ApiKeySecret, Failure> {
     out.has_reader().map_err(|error| {
         Failure::runtime(format!("no key was made, because stdout would lose it: {error}"))
@@ -136,7 +136,7 @@ fn showable_secret(out: &impl Output) -> Result<ApiKeySecret, Failure> {
     secret::new()
 }
 
-/// Shows a key that was just stored. A key that nobody has seen does not stay behind.
+/// Shows a key that was just stored. A key that could not be shown is revoked.
 async fn show(
     admin: &KeyAdmin,
     key: &ApiKey,

@@ -99,7 +99,7 @@ fn cannot_listen(address: &ListenAddress, error: &io::Error) -> Failure {
     Failure::runtime(format!("cannot listen on {address}: {error}"))
 }
 
-/// Sees to it that somebody can call the service, or says that nobody can.
+/// Makes the first key if there is none, or warns that no key is live.
 async fn prepare_keys(
     store: &OpenStore,
     has_service_key: bool,
@@ -117,7 +117,7 @@ async fn prepare_keys(
     Ok(())
 }
 
-/// Tells people and the log where the service is.
+/// Says on stdout and in the log where the service is.
 fn announce(address: SocketAddr, config: &Config) {
     if let Err(error) = Console.answer(&format!("petstore listens on http://{address}\n")) {
         tracing::warn!(%error, "cannot write to stdout");

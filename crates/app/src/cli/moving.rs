@@ -59,7 +59,7 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
-    pub(crate) fn of(&self, file: &FileArg) -> Format {
+    pub(crate) fn for_file(&self, file: &FileArg) -> Format {
         let csv = |path: &PathBuf| path.extension().is_some_and(|end| end == "csv");
         let guess = match file {
             FileArg::Path(path) if csv(path) => Format::Csv,
@@ -101,13 +101,13 @@ pub(crate) struct ImportArgs {
 
 impl ExportArgs {
     pub(crate) fn file(&self) -> FileArg {
-        FileArg::of(&self.file)
+        FileArg::new(&self.file)
     }
 }
 
 impl ImportArgs {
     pub(crate) fn file(&self) -> FileArg {
-        FileArg::of(&self.file)
+        FileArg::new(&self.file)
     }
 }
 
@@ -119,7 +119,7 @@ pub(crate) enum FileArg {
 }
 
 impl FileArg {
-    fn of(word: &OsString) -> Self {
+    fn new(word: &OsString) -> Self {
         if word == "-" { Self::Standard } else { Self::Path(PathBuf::from(word)) }
     }
 }

@@ -5,7 +5,9 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum};
 use petstore_http::{AccessLog, GetPetSunset, Limits, Settings};
 
-use super::{DeploymentArgs, ListenAddress, store_arg::StoreArg, values};
+use super::{
+    listen_address::ListenAddress, openapi::DeploymentArgs, store_arg::StoreArg, values,
+};
 
 const NOTES: &str = "\
 Environment:
@@ -18,7 +20,7 @@ PETSTORE_API_KEY or --api-key-file gives one.
 SIGTERM or SIGINT stops the service: requests under way get their answers within --shutdown-grace, \
 and the exit code is 0. A second signal ends it at once, with exit code 1.";
 
-/// What `serve` is told.
+/// The flags of `serve`.
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct ServeArgs {

@@ -10,7 +10,7 @@ use crate::{
     registry::Registry,
 };
 
-/// The store of whoever names none.
+/// The store where none is named.
 const DEFAULT: &str = "sqlite:petstore.db";
 
 /// A store that was named; where `LASTING`, one that outlasts the command.
@@ -24,7 +24,7 @@ impl<const LASTING: bool> fmt::Debug for StoreArg<LASTING> {
 }
 
 impl<const LASTING: bool> StoreArg<LASTING> {
-    /// Stands in the definition of an argument until [`with_stores`] gives it its parser.
+    /// The parser of an argument until [`with_stores`] replaces it.
     pub(super) fn unregistered(_: &str) -> Result<Self, Problem> {
         Err("no store is registered".into())
     }

@@ -132,13 +132,13 @@ fn the_name_of_a_file_says_its_format_unless_the_command_does() {
     ] {
         let line = format!("petstore export{words}");
         let Command::Export(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        let format = args.format.of(&args.file());
+        let format = args.format.for_file(&args.file());
         assert_eq!((args.file(), format), expected, "{line}");
     }
 }
 
 #[test]
-fn a_refusal_is_one_line_that_says_how_to_mend_it() {
+fn a_refusal_is_one_line_that_says_what_would_be_right() {
     let table = [
         (
             "petstore serve --header-timeout 10",
