@@ -52,8 +52,8 @@ const OURS: [(&str, &[&str]); 13] = [
             "petstore-pages",
         ],
     ),
-    // Somebody else's code, as the guides show it: it knows the domain, like any adapter.
-    ("example-adapter", &["petstore-domain"]),
+    // Somebody else's code, as the guides show it: an adapter and the service on it.
+    ("example-adapter", &["petstore", "petstore-conformance", "petstore-domain", "petstore-http"]),
     ("example-testing", &["petstore-domain"]),
     // And a program around the HTTP adapter, with a store of its choice.
     ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
