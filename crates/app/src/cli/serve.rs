@@ -5,9 +5,7 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum};
 use petstore_http::{AccessLog, GetPetSunset, Limits, Settings};
 
-use super::{
-    listen_address::ListenAddress, openapi::DeploymentArgs, store_arg::StoreArg, values,
-};
+use super::{listen_address::ListenAddress, openapi::DeploymentArgs, store_arg::StoreArg, values};
 
 const NOTES: &str = "\
 Environment:

@@ -105,7 +105,7 @@ mod tests {
     };
     use tokio::time;
 
-    use super::{MAX_BATCHES, Housekeeping};
+    use super::{Housekeeping, MAX_BATCHES};
 
     /// Housekeeping on mocks whose calls fail or always leave more to do.
     struct House {
