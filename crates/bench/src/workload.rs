@@ -115,6 +115,7 @@ fn pages(source: &mut Source<'_>) -> Result<Vec<Request>> {
 fn uncached(source: &mut Source<'_>) -> Result<Vec<Request>> {
     let mut found = walk::pages(source.client, "&status=available")?;
     found.extend(walk::pages(source.client, "&status=pending")?);
+    fastrand::Rng::with_seed(2).shuffle(&mut found);
     Ok(found)
 }
 
