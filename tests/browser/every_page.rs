@@ -6,7 +6,7 @@ mod keyboard;
 use serde_json::{Value, json};
 
 use crate::{
-    docs,
+    browser::docs,
     support::{
         KEY,
         browser::{Browser, Look, PHONE},

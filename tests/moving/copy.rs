@@ -2,13 +2,14 @@
 
 use serde_json::json;
 
-use crate::{
-    copy, exported, import, kinds, many, run,
-    support::{
-        catalogue::{self, id_of, pet},
-        server::Launch,
-    },
-    verify,
+use super::{
+    animals::many,
+    commands::{copy, exported, import, run, verify},
+    kinds,
+};
+use crate::support::{
+    catalogue::{self, id_of, pet},
+    server::Launch,
 };
 
 #[test]

@@ -2,15 +2,16 @@
 
 use std::{io::Write as _, thread, time::Duration};
 
-use crate::{
-    copy, exported, feed, import, kinds, many,
-    stretches::{end, run_until},
-    support::{
-        catalogue::{self, id_of, pet},
-        command::petstore,
-        server::Launch,
-    },
-    verify,
+use super::{
+    animals::many,
+    commands::{copy, exported, fed, import, verify},
+    kinds,
+    paused::{end, run_until},
+};
+use crate::support::{
+    catalogue::{self, id_of, pet},
+    command::petstore,
+    server::Launch,
 };
 
 /// Enough for several batches.
@@ -74,7 +75,7 @@ fn an_import_that_is_killed_or_stopped_leaves_nothing() {
     for (signal, code) in [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))] {
         for store in kinds::each() {
             import(&store.url, "ndjson", &many(1)).succeeds();
-            let mut running = feed::fed(&["import", "--store", &store.url]);
+            let mut running = fed(&["import", "--store", &store.url]);
             let mut input = running.stdin.take().unwrap();
             input.write_all(many(20_000).as_bytes()).unwrap();
             thread::sleep(Duration::from_millis(300));

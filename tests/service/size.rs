@@ -124,7 +124,7 @@ fn a_client_that_asks_first_need_not_send_what_is_refused() {
 
 #[test]
 fn the_limit_is_the_operators_choice() {
-    let store = Store::at("memory:");
+    let store = Store::memory();
     let server = Launch::on(&store).flag("--max-body", "1KiB").start();
     server.client().post("/v1/pets", padded(1024)).send().is(201);
     server.client().post("/v1/pets", padded(1025)).send().refuses(413, "body_too_large");

@@ -48,7 +48,7 @@ fn a_locked_store_is_unavailable_for_writing_and_comes_back() {
 
 #[test]
 fn a_short_lock_is_waited_for() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::on_file();
     add(&server.client(), &pet("before"));
     let held = lock(&store);
     thread::scope(|scope| {

@@ -37,7 +37,7 @@ pub(super) struct Stage {
 impl Stage {
     #[track_caller]
     pub(super) fn set() -> Self {
-        let stores = [Store::fresh(), Store::at("memory:"), Store::at("memory:")];
+        let stores = [Store::memory(), Store::memory(), Store::memory()];
         let calm = Launch::on(&stores[0]).start();
         let impatient = Launch::on(&stores[1]).flag("--header-timeout", PATIENCE);
         let late = Launch::on(&stores[2]).flag("--get-pet-sunset", "now");
