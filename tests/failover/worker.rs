@@ -65,7 +65,7 @@ impl Worker {
             thread::sleep(PAUSE);
             addition.key.as_ref()?;
             if !self.goes_on() {
-                let given_up = *last_try.get_or_insert_with(|| Instant::now() + wait::PATIENCE);
+                let given_up = *last_try.get_or_insert_with(|| Instant::now() + wait::LIMIT);
                 assert!(Instant::now() < given_up, "the service never comes back");
             }
         }

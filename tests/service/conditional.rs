@@ -1,11 +1,10 @@
 //! Entity tags: asking only for what has changed.
 
-use crate::support::store::{Kind, on_every_store, on_lasting_stores};
 use crate::support::{
     catalogue::{add, id_of, pet, pet_with_status},
     client::Client,
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_every_store, on_lasting_stores},
 };
 
 on_every_store! {

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::support::store::{Kind, on_every_store};
 use crate::support::{
     catalogue::{add, id_of, pet},
     shared,
+    store::{Kind, on_every_store},
 };
 
 on_every_store! {

@@ -6,13 +6,12 @@ use std::{
     time::Duration,
 };
 
-use crate::support::store::{Kind, on_every_store, on_lasting_stores};
 use crate::support::{
     answer::Answer,
     catalogue::{everything, pet},
     raw::{Raw, head, post},
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_every_store, on_lasting_stores},
     wait,
 };
 
@@ -102,7 +101,8 @@ fn a_stream_that_has_begun_is_answered() {
 }
 
 fn an_idle_server_stops_at_once(kind: Kind) {
-    let (_store, mut server) = Server::start(kind);
+    let store = Store::new(kind);
+    let mut server = Launch::on(&store).flag("--shutdown-grace", "10m").start();
     let mut connections = [idle(&server), idle(&server)];
     server.http2().get("/livez").send().is(200);
     server.signal("TERM");

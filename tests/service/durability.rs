@@ -9,13 +9,12 @@ use std::{
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::support::store::{Kind, on_lasting_stores};
 use crate::support::{
     additions::{Addition, everything_is_there},
     catalogue::id_of,
     client::Client,
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_lasting_stores},
     wait,
 };
 
@@ -64,7 +63,7 @@ fn write_until_killed(server: &mut Server, round: usize) -> Vec<Addition> {
         }
         // Whatever happens: without the kill the writers would never end.
         let start = Instant::now();
-        while additions.lock().unwrap().len() < LOAD && start.elapsed() < wait::PATIENCE {
+        while additions.lock().unwrap().len() < LOAD && start.elapsed() < wait::LIMIT {
             thread::sleep(Duration::from_millis(5));
         }
         server.kill();

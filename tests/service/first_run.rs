@@ -2,10 +2,9 @@
 
 use std::{fs, process::Command};
 
-use crate::support::store::{Kind, on_lasting_stores};
 use crate::support::{
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_lasting_stores},
 };
 
 on_lasting_stores! {

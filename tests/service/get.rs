@@ -1,16 +1,15 @@
 //! `GET /v1/pets/{petId}`: interface, section 4.3.
 
-use crate::support::store::{Kind, on_every_store};
 use crate::support::{
     answer::Answer,
     catalogue::{add, id_of, pet_with_status},
     raw,
     server::Server,
     shared,
+    store::{Kind, on_every_store},
 };
 
 on_every_store! {
-    an_animal_is_found_by_its_identifier,
     what_is_not_the_plain_form_of_an_identifier_names_no_animal,
 }
 
@@ -20,14 +19,6 @@ pub(crate) fn says_that_it_will_end(answer: &Answer) {
     assert_eq!(answer.must("sunset"), "Thu, 05 Dec 2030 00:00:00 GMT");
     let link = "</v1/pets?status=available>; rel=\"successor-version\"";
     assert_eq!(answer.all("link"), [link]);
-}
-
-fn an_animal_is_found_by_its_identifier(kind: Kind) {
-    let server = shared::server_on(kind);
-    let client = server.client();
-    let added = add(&client, &pet_with_status("found", "available"));
-    let found = client.get(&format!("/v1/pets/{}", id_of(&added))).send().is(200);
-    assert_eq!(found.json(), added);
 }
 
 fn what_is_not_the_plain_form_of_an_identifier_names_no_animal(kind: Kind) {

@@ -2,11 +2,11 @@
 
 use std::{collections::HashSet, thread};
 
-use crate::support::store::{Kind, on_every_store};
 use crate::support::{
     catalogue::{add, everything, id_of, pet, walk},
     server::Server,
     shared,
+    store::{Kind, on_every_store},
 };
 
 on_every_store! {

@@ -5,14 +5,13 @@ use std::{collections::HashSet, thread, time::Duration};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::support::store::{Kind, on_every_store, on_lasting_stores};
 use crate::support::{
     answer::Answer,
     catalogue::{everything, id_of, pet},
     client::{Call, Client},
     server::{Launch, Server},
     shared,
-    store::Store,
+    store::{Kind, Store, on_every_store, on_lasting_stores},
     wait,
 };
 
@@ -151,7 +150,7 @@ fn a_record_counts_for_24_hours() {
     let client = server.client();
     let first = add(&client, "Rex", "k").send().is(201);
     let clock = Connection::open(store.file()).unwrap();
-    clock.busy_timeout(wait::PATIENCE).unwrap();
+    clock.busy_timeout(wait::LIMIT).unwrap();
     let age = |by: Duration| {
         let millis = i64::try_from(by.as_millis()).unwrap();
         let sql = "UPDATE idempotency SET created_at = created_at - ?1";

@@ -4,11 +4,11 @@
 
 use std::time::Duration;
 
-use crate::support::store::{Kind, on_lasting_stores};
 use crate::support::{
+    KEY,
     client::Client,
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_lasting_stores},
     wait,
 };
 
@@ -101,7 +101,7 @@ fn a_rolled_key_overlaps_with_the_new_one(kind: Kind) {
 }
 
 #[test]
-fn unknown_revoked_and_expired_keys_look_the_same() {
+fn unknown_malformed_revoked_and_expired_keys_look_the_same() {
     let (store, server) = Server::on_file();
     let client = server.client();
     let unknown = Store::sqlite().new_key("unknown");
@@ -113,7 +113,7 @@ fn unknown_revoked_and_expired_keys_look_the_same() {
 
     let refusal = |key: &str| client.get("/v1/pets").key(key).send();
     let first = refusal(&unknown);
-    for key in [revoked.as_str(), expired.trim_end(), "malformed"] {
+    for key in [&revoked, expired.trim_end(), "malformed", "x", "pst_0000", &KEY[1..]] {
         let other = refusal(key);
         assert_eq!(other.text(), first.text());
         assert_eq!(other.lasting_headers(), first.lasting_headers());

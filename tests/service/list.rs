@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::support::store::{Kind, on_every_store};
 use crate::support::{
     catalogue::{STATUSES, add, id_of, pet, pet_with_status, pets, walk},
     server::{Launch, Server},
     shared,
-    store::Store,
+    store::{Kind, Store, on_every_store},
 };
 
 on_every_store! {

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use crate::support::shared;
-use crate::support::store::{Kind, on_every_store};
+use crate::support::{
+    shared,
+    store::{Kind, on_every_store},
+};
 
 on_every_store! {
     a_running_service_is_alive_and_ready,

@@ -5,12 +5,11 @@ use std::{
     thread,
 };
 
-use crate::support::store::{Kind, on_every_store};
 use crate::support::{
     catalogue::{add, id_of, pet, pet_with_status, pets},
     client::Client,
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_every_store},
 };
 
 on_every_store! {

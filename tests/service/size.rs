@@ -94,8 +94,8 @@ fn a_body_without_end_is_cut_off_and_the_server_goes_on() {
     let mut raw = server.raw();
     raw.send(head("POST", "/v1/pets", &format!("{JSON}transfer-encoding: chunked\r\n")));
     let chunk = [b"10000\r\n".to_vec(), vec![b' '; 0x10000], b"\r\n".to_vec()].concat();
-    let patience = Duration::from_secs(20);
-    let taken = (0..4096).take_while(|_| raw.try_send(&chunk, patience)).count();
+    let limit = Duration::from_secs(20);
+    let taken = (0..4096).take_while(|_| raw.try_send(&chunk, limit)).count();
     assert!(taken < 4096, "256 MiB were taken");
     server.client().get("/v1/pets").send().is(200);
 }

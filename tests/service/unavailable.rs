@@ -14,7 +14,7 @@ use crate::support::{
 /// Keeps everybody else from writing until it is dropped.
 fn lock(store: &Store) -> Connection {
     let connection = Connection::open(store.file()).unwrap();
-    connection.busy_timeout(wait::PATIENCE).unwrap();
+    connection.busy_timeout(wait::LIMIT).unwrap();
     connection.execute_batch("BEGIN IMMEDIATE").unwrap();
     connection
 }
@@ -65,7 +65,7 @@ fn a_corrupt_row_is_told_to_the_log_alone() {
     let client = server.client();
     let (good, bad) = (id_of(&add(&client, &pet("good"))), id_of(&add(&client, &pet("bad"))));
     let vandal = Connection::open(store.file()).unwrap();
-    vandal.busy_timeout(wait::PATIENCE).unwrap();
+    vandal.busy_timeout(wait::LIMIT).unwrap();
     vandal.execute_batch("PRAGMA ignore_check_constraints = ON").unwrap();
     let sql = format!("UPDATE pet SET name = '' WHERE id = {bad}");
     assert_eq!(vandal.execute(&sql, []).unwrap(), 1);

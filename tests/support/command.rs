@@ -98,7 +98,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 /// Waits for the end of `child`: its exit code, `None` if a signal ended it.
 #[track_caller]
 pub(crate) fn exit(child: &mut Child) -> Option<i32> {
-    let deadline = std::time::Instant::now() + wait::PATIENCE;
+    let deadline = std::time::Instant::now() + wait::LIMIT;
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();

@@ -49,7 +49,7 @@ pub(super) fn is_legible(name: &str, browser: &Browser) {
         // Colours may fade from one scheme into the other.
         let mut texts = too_faint(browser);
         let start = Instant::now();
-        while !texts.is_empty() && start.elapsed() < wait::PATIENCE {
+        while !texts.is_empty() && start.elapsed() < wait::LIMIT {
             texts = too_faint(browser);
         }
         assert_eq!(texts, [""; 0], "{name}, dark: {dark}");
