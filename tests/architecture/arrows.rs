@@ -28,7 +28,7 @@ fn arrows() -> Vec<Arrow> {
 }
 
 /// Our packages with those of ours that each may know. A package that is not here may know none.
-const OURS: [(&str, &[&str]); 12] = [
+const OURS: [(&str, &[&str]); 14] = [
     ("petstore-domain", &[]),
     ("petstore-memory", &["petstore-domain"]),
     ("petstore-sqlite", &["petstore-domain"]),
@@ -36,7 +36,8 @@ const OURS: [(&str, &[&str]); 12] = [
     ("petstore-conformance", &["petstore-domain"]),
     ("petstore-testing", &[]),
     ("petstore-bench", &["petstore-testing"]),
-    ("petstore-http", &["petstore-domain"]),
+    ("petstore-json", &["petstore-domain"]),
+    ("petstore-http", &["petstore-domain", "petstore-json"]),
     ("petstore-pages", &[]),
     (
         "petstore",
@@ -46,13 +47,16 @@ const OURS: [(&str, &[&str]); 12] = [
             "petstore-sqlite",
             "petstore-postgres",
             "petstore-conformance",
+            "petstore-json",
             "petstore-http",
             "petstore-pages",
         ],
     ),
-    // Somebody else's code, as the guides show it: it knows the domain, like any adapter.
-    ("example-adapter", &["petstore-domain"]),
+    // Somebody else's code, as the guides show it: an adapter and the service on it.
+    ("example-adapter", &["petstore", "petstore-conformance", "petstore-domain", "petstore-http"]),
     ("example-testing", &["petstore-domain"]),
+    // And a program around the HTTP adapter, with a store of its choice.
+    ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
 ];
 
 /// What every test may use besides: the fake, the contract that adapters run, and throw-away
@@ -119,6 +123,9 @@ fn a_forbidden_arrow_is_reported() {
         ("petstore-http", "petstore-pages", false),
         ("petstore-http", "petstore-pages", true),
         ("petstore-pages", "petstore-http", false),
+        ("petstore-json", "petstore-http", false),
+        ("petstore-json", "hyper", false),
+        ("petstore-sqlite", "petstore-json", false),
         ("petstore-conformance", "petstore-memory", false),
         ("petstore-conformance", "petstore-sqlite", true),
         ("petstore-sqlite", "petstore-conformance", false),
@@ -151,6 +158,9 @@ fn an_allowed_arrow_is_not_reported() {
         ("petstore-postgres", "tokio-postgres", false),
         ("petstore-postgres", "petstore-testing", true),
         ("petstore", "petstore-http", false),
+        ("petstore-json", "petstore-domain", false),
+        ("petstore-http", "petstore-json", false),
+        ("petstore", "petstore-json", false),
         ("petstore", "petstore-conformance", false),
         ("petstore-conformance", "petstore-memory", true),
         ("petstore-sqlite", "petstore-conformance", true),

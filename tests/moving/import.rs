@@ -24,7 +24,7 @@ fn a_bad_line_keeps_the_whole_file_out() {
             "line 12001: `name`: must have 1 to 255 characters, but is empty; \
              `categoryId`: is required"
         );
-        assert!(said[1].starts_with("line 12003: the line must be one JSON object, but: "));
+        assert!(said[1].starts_with("line 12003: the line must be one JSON document, but: "));
         assert_eq!(
             said[2],
             "petstore: nothing was kept: 2 lines are bad; mend them, or leave them \
@@ -50,7 +50,7 @@ fn the_good_lines_are_kept_if_that_was_asked_for() {
 }
 
 #[test]
-fn a_hundred_bad_lines_are_told_in_full_and_the_rest_is_counted() {
+fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted() {
     for store in kinds::each() {
         let refused = import(&store.url, "ndjson", &"x\n".repeat(20_250));
         let said: Vec<_> = refused.stderr.lines().collect();
@@ -99,11 +99,23 @@ fn either_every_record_has_an_identifier_or_none_has() {
 }
 
 #[test]
-fn line_ends_and_a_mark_of_other_systems_are_taken() {
+fn line_ends_and_a_byte_order_mark_of_other_systems_are_taken() {
     for store in kinds::each() {
         let text = "\u{feff}name,categoryId\r\n\"Rex\",1\r\nTom,2";
         import(&store.url, "csv", text).succeeds();
         assert_eq!(exported(&store.url, "csv"), "id,name,categoryId,status\n1,Rex,1,\n2,Tom,2,\n");
+    }
+}
+
+#[test]
+fn a_quote_that_is_left_open_is_a_fault_of_its_line_alone() {
+    for store in kinds::each() {
+        let text = "name,categoryId\n\"Rex,1\nTom,2\n\"Kim\",3\n";
+        let words = ["import", "--store", &store.url, "--format", "csv", "--skip-bad"];
+        let done = feed(&words, text);
+        assert!(done.stderr.starts_with("line 2: quotes must be around a whole field, closed"));
+        done.succeeds();
+        assert_eq!(exported(&store.url, "csv"), "id,name,categoryId,status\n1,Tom,2,\n2,Kim,3,\n");
     }
 }
 

@@ -64,6 +64,7 @@ fn json_that_is_not_an_animal_is_invalid_pet() {
         (r#"{"name":"a","categoryId":1,"status":null}"#, "status"),
         (r#"{"name":"a","categoryId":5.0}"#, "categoryId"),
         (r#"{"name":"a","categoryId":1e2}"#, "categoryId"),
+        (r#"{"name":"a","categoryId":-0}"#, "categoryId"),
         (r#"{"name":"a","categoryId":1E400}"#, "categoryId"),
         (r#"{"name":"a","categoryId":9223372036854775808}"#, "categoryId"),
         (r#"{"name":"a","categoryId":-9223372036854775809}"#, "categoryId"),
@@ -118,12 +119,12 @@ fn every_fault_is_named_in_one_answer() {
 #[test]
 fn a_deep_document_is_refused_and_does_no_harm() {
     let client = shared::server().client();
-    let arrays = "[".repeat(30_000) + &*"]".repeat(30_000);
+    let arrays = "[".repeat(30_000) + "]".repeat(30_000).as_str();
     let bodies = [
         arrays.clone(),
         format!(r#"{{"name":{arrays},"categoryId":1}}"#),
         format!(r#"{{"name":"a","categoryId":1,"x":{arrays}}}"#),
-        r#"{"a":"#.repeat(10_000) + "1" + &*"}".repeat(10_000),
+        r#"{"a":"#.repeat(10_000) + "1" + "}".repeat(10_000).as_str(),
     ];
     for body in bodies {
         let refusal = client.post("/v1/pets", body).send().is(400).json();

@@ -94,6 +94,18 @@ fn an_unknown_tag_gets_the_whole_answer() {
     }
 }
 
+#[test]
+fn a_forged_tag_matches_no_animal_that_does_not_exist() {
+    let (_store, server) = Server::in_memory();
+    let client = server.client();
+    let id = id_of(&add(&client, &pet("only")));
+    let tag = tag(&client, &format!("/v1/pets/{id}"));
+    let forged = tag.replace(&format!(".{id}\""), &format!(".{}\"", id + 1));
+    assert_ne!(forged, tag);
+    let absent = client.get(&format!("/v1/pets/{}", id + 1));
+    absent.header("if-none-match", &forged).send().refuses(404, "pet_not_found");
+}
+
 fn a_tag_outlives_a_restart_as_nothing_has_changed(kind: Kind) {
     let (store, server) = Server::start(kind);
     let id = id_of(&add(&server.client(), &pet("lasting")));

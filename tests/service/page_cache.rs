@@ -71,7 +71,7 @@ fn last_on_page(client: &Client) -> i64 {
 fn whatever_memory_there_is_for_pages_the_answers_are_the_same() {
     for memory in ["0", "1KiB", "16MiB"] {
         let store = Store::memory();
-        let server = Launch::on(&store).flag("--kept-pages", memory).start();
+        let server = Launch::on(&store).flag("--page-cache", memory).start();
         let client = server.client();
         for n in 0..30 {
             add(&client, &pet_with_status(&format!("n{n}"), "sold"));

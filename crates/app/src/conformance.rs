@@ -10,7 +10,7 @@ use std::{io, sync::Arc};
 
 use async_trait::async_trait;
 use petstore_conformance::{
-    Capability, Harness, Place, Problem, Promise, Summary, Verdict, run_all,
+    Capability, Harness, Problem, Promise, ScratchStore, Summary, Verdict, run_all,
 };
 
 use self::{schemas::Schemas, scratch::Scratch};
@@ -90,7 +90,7 @@ impl Kind {
 
 #[async_trait]
 impl Harness for Kind {
-    async fn fresh(&self) -> Result<Box<dyn Place>, Problem> {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
         match self {
             Self::Memory => Ok(Box::new(Lot { url: StoreUrl::Memory, _scratch: None })),
             Self::Sqlite(scratch, url) => {
@@ -105,7 +105,7 @@ impl Harness for Kind {
         }
     }
 
-    fn lacks(&self, capability: Capability) -> Option<&'static str> {
+    fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         let lasting = !matches!(self, Self::Memory);
         match capability {
             Capability::Reopen | Capability::SecondHandle => {
@@ -136,7 +136,7 @@ struct Lot {
 }
 
 #[async_trait]
-impl Place for Lot {
+impl ScratchStore for Lot {
     async fn open(&self) -> Result<petstore_conformance::Store, Problem> {
         let store = Store::open(&self.url).await.map_err(|failure| failure.to_string())?;
         Ok(petstore_conformance::Store {

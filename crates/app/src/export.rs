@@ -2,7 +2,7 @@
 
 mod target;
 
-use petstore_domain::{Archive, Snapshot, StoreCounts};
+use petstore_domain::{Archive, StoreCounts};
 
 use self::target::Target;
 use crate::{
@@ -15,9 +15,9 @@ use crate::{
 };
 
 /// Animals that are read and written at a time.
-const BATCH: u32 = 5_000;
+const BATCH_PETS: u32 = 5_000;
 
-/// Writes every animal of the store down, as they are at one moment.
+/// Writes every animal of the store to a file, as they are at one moment.
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let file = args.file();
@@ -36,33 +36,17 @@ async fn export(
 ) -> Result<(), Failure> {
     let mut snapshot = archive.snapshot().await.map_err(Failure::runtime)?;
     let StoreCounts { pets: of, .. } = snapshot.counts().await.map_err(Failure::runtime)?;
-    target.write(records::header(format))?;
+    target.write(records::header(format).as_bytes())?;
     let mut progress = Progress::new();
-    let written = write(&mut *snapshot, &mut target, format, |done| {
-        progress.at("exporting", done, Of::Exactly(of));
-        signals.stop_asked()
-    })
-    .await?;
-    let place = target.finish()?;
-    progress.note(&format!("exported {written} animals to {place}"));
-    Ok(())
-}
-
-/// Writes the animals; how many there are.
-async fn write(
-    snapshot: &mut dyn Snapshot,
-    target: &mut Target,
-    format: Format,
-    mut stops: impl FnMut(u64) -> bool,
-) -> Result<u64, Failure> {
     let (mut last, mut written) = (None, 0);
-    let mut text = String::new();
+    let mut text = Vec::new();
     loop {
-        if stops(written) {
+        progress.at("exporting", written, Of::Exactly(of));
+        if signals.stop_asked() {
             return Err(Failure::runtime("stopped; the export is not complete"));
         }
-        let batch = snapshot.pets(last, BATCH).await.map_err(Failure::runtime)?;
-        let Some(end) = batch.last() else { return Ok(written) };
+        let batch = snapshot.pets(last, BATCH_PETS).await.map_err(Failure::runtime)?;
+        let Some(end) = batch.last() else { break };
         last = Some(end.id);
         written += batch.len() as u64;
         text.clear();
@@ -71,4 +55,7 @@ async fn write(
         }
         target.write(&text)?;
     }
+    let place = target.finish()?;
+    progress.note(&format!("exported {written} animals to {place}"));
+    Ok(())
 }

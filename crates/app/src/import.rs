@@ -5,6 +5,7 @@ mod lines;
 mod source;
 
 use petstore_domain::{Archive, NewPet, Pet, Restore, RestoreError};
+use petstore_json::Record;
 
 use self::{
     faults::Faults,
@@ -15,7 +16,6 @@ use crate::{
     console::{Console, Output as _, stdout_failed},
     failure::Failure,
     progress::Progress,
-    records::Record,
     signals::Signals,
     store::Store,
 };
@@ -37,7 +37,9 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
 #[derive(Debug, Default)]
 struct Imported {
     added: u64,
+    /// Equal animals that were there already, under the same identifiers.
     passed: u64,
+    /// Bad lines.
     skipped: u64,
 }
 
@@ -52,7 +54,7 @@ async fn import(
         skip_bad,
         progress: Progress::new(),
         faults: Faults::default(),
-        done: Imported::default(),
+        imported: Imported::default(),
     };
     let stop = signals.stop();
     tokio::pin!(stop);
@@ -62,7 +64,7 @@ async fn import(
             () = &mut stop => return Err(Failure::runtime("stopped; nothing was kept")),
         };
         let Some(batch) = batch else { return import.finish().await };
-        import.take(batch).await?;
+        import.add_batch(batch).await?;
     }
 }
 
@@ -72,46 +74,51 @@ struct Import {
     skip_bad: bool,
     progress: Progress,
     faults: Faults,
-    done: Imported,
+    imported: Imported,
 }
 
 impl Import {
-    async fn take(&mut self, batch: Batch) -> Result<(), Failure> {
+    /// Once a line is bad, the rest is only checked, unless bad lines are skipped.
+    async fn add_batch(&mut self, batch: Batch) -> Result<(), Failure> {
         let Batch { records, faults, of } = batch;
         self.faults.report(&faults, &mut self.progress);
-        self.done.skipped = self.faults.count();
+        self.imported.skipped = self.faults.count();
         if self.faults.count() == 0 || self.skip_bad {
-            self.restore(records)
+            self.add(records)
                 .await
                 .map_err(|error| Failure::runtime(format!("nothing was kept: {error}")))?;
         }
-        let Imported { added, passed, skipped } = self.done;
+        let Imported { added, passed, skipped } = self.imported;
         self.progress.at("importing", added + passed + skipped, of);
         Ok(())
     }
 
-    /// The records of a file have identifiers, or none has.
-    async fn restore(&mut self, records: Vec<Record>) -> Result<(), RestoreError> {
-        let mut own: Vec<Pet> = Vec::new();
-        let mut new: Vec<NewPet> = Vec::new();
+    /// Records with an identifier keep it; the others get new ones.
+    async fn add(&mut self, records: Vec<Record>) -> Result<(), RestoreError> {
+        let mut pets: Vec<Pet> = Vec::new();
+        let mut new_pets: Vec<NewPet> = Vec::new();
         for Record { id, pet } in records {
             match id {
-                Some(id) => own.push(pet.with_id(id)),
-                None => new.push(pet),
+                Some(id) => pets.push(pet.with_id(id)),
+                None => new_pets.push(pet),
             }
         }
-        let (given, fresh) = (own.len() as u64, new.len() as u64);
-        let added = if given > 0 { self.restore.pets(own).await? } else { 0 };
-        if fresh > 0 {
-            self.restore.new_pets(new).await?;
+        if !pets.is_empty() {
+            let given = pets.len() as u64;
+            let added = self.restore.pets(pets).await?;
+            self.imported.added += added;
+            self.imported.passed += given - added;
         }
-        self.done.added += added + fresh;
-        self.done.passed += given - added;
+        if !new_pets.is_empty() {
+            let added = new_pets.len() as u64;
+            self.restore.new_pets(new_pets).await?;
+            self.imported.added += added;
+        }
         Ok(())
     }
 
     async fn finish(mut self) -> Result<Imported, Failure> {
-        self.faults.sum_up(&mut self.progress);
+        self.faults.report_rest(&mut self.progress);
         if self.faults.count() > 0 && !self.skip_bad {
             let count = self.faults.count();
             return Err(Failure::runtime(format!(
@@ -120,7 +127,7 @@ impl Import {
             )));
         }
         self.restore.commit().await.map_err(Failure::runtime)?;
-        Ok(self.done)
+        Ok(self.imported)
     }
 }
 

@@ -1,86 +1,72 @@
-//! A small client of HTTP/1.1, for the requests whose answers are looked at.
+//! A client for the requests whose answers are looked at: hyper's, one request at a time.
 
-use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{SocketAddr, TcpStream},
-    time::Duration,
-};
+use std::{net::SocketAddr, time::Duration};
 
-use crate::{
-    failure::{Context as _, Failure, Outcome},
-    request::Request,
-};
+use anyhow::{Context as _, Result};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::{Response, client::conn::http1};
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpStream, runtime, time::timeout};
 
-/// How long an answer may take before the benchmark gives up.
-const PATIENCE: Duration = Duration::from_mins(1);
+use crate::request::Request;
+
+/// How long an answer may take before the benchmark gives up. Under callgrind, answers are slow.
+const TIMEOUT: Duration = Duration::from_mins(1);
+
+/// What came back.
+pub(crate) type Answer = Response<Bytes>;
 
 /// One connection that is kept.
 #[derive(Debug)]
 pub(crate) struct Client {
-    stream: BufReader<TcpStream>,
-}
-
-/// What came back.
-#[derive(Clone, Debug)]
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    /// Names in lower case.
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Vec<u8>,
+    runtime: runtime::Runtime,
+    sender: http1::SendRequest<Full<Bytes>>,
 }
 
 impl Client {
-    pub(crate) fn connect(address: SocketAddr) -> Outcome<Self> {
-        let stream = TcpStream::connect(address).cannot(format_args!("connect to {address}"))?;
-        let set = stream.set_nodelay(true).and_then(|()| stream.set_read_timeout(Some(PATIENCE)));
-        set.cannot("set up a connection")?;
-        Ok(Self { stream: BufReader::with_capacity(4096, stream) })
+    pub(crate) fn connect(address: SocketAddr) -> Result<Self> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        let connected = runtime.block_on(async {
+            let stream = TcpStream::connect(address).await?;
+            stream.set_nodelay(true)?;
+            let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+            tokio::spawn(connection);
+            anyhow::Ok(sender)
+        });
+        let sender = connected.with_context(|| format!("cannot connect to {address}"))?;
+        Ok(Self { runtime, sender })
     }
 
-    pub(crate) fn ask(&mut self, request: &Request) -> Outcome<Answer> {
-        let doing = || format!("{} {}", request.method, request.path);
-        let sent = self.stream.get_mut().write_all(request.to_http1().as_bytes());
-        sent.cannot(format_args!("send {}", doing()))?;
-        self.read().map_err(|failure| Failure::new(format!("{}: {failure}", doing())))
-    }
-
-    fn read(&mut self) -> Outcome<Answer> {
-        let first = self.line()?;
-        let status = first.split(' ').nth(1).and_then(|status| status.parse().ok());
-        let status = status.ok_or_else(|| Failure::new(format!("not HTTP: '{first}'")))?;
-        let mut headers = Vec::new();
-        loop {
-            let line = self.line()?;
-            let Some((name, value)) = line.split_once(':') else { break };
-            headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+    pub(crate) fn ask(&mut self, request: &Request) -> Result<Answer> {
+        let Request { method, path, headers, body, expect: _ } = request;
+        let mut builder = hyper::Request::builder().method(*method).uri(path);
+        for (name, value) in [("Host", "localhost")]
+            .into_iter()
+            .chain(headers.iter().map(|(name, value)| (*name, value.as_str())))
+        {
+            builder = builder.header(name, value);
         }
-        let mut answer = Answer { status, headers, body: Vec::new() };
-        let length = answer.header("content-length").and_then(|length| length.parse().ok());
-        if status != 304 && status != 204 {
-            answer.body = vec![0; length.unwrap_or(0)];
-            self.stream.read_exact(&mut answer.body).cannot("read the body of the answer")?;
-        }
-        Ok(answer)
-    }
-
-    fn line(&mut self) -> Outcome<String> {
-        let mut line = String::new();
-        let read = self.stream.read_line(&mut line).cannot("read the head of the answer")?;
-        if read == 0 {
-            return Err(Failure::new("the connection was closed instead of an answer"));
-        }
-        Ok(line.trim_end().to_owned())
+        let built = builder.body(Full::from(body.clone()))?;
+        let answered = self.runtime.block_on(async {
+            let exchange = async {
+                self.sender.ready().await?;
+                let (head, body) = self.sender.send_request(built).await?.into_parts();
+                anyhow::Ok(Response::from_parts(head, body.collect().await?.to_bytes()))
+            };
+            timeout(TIMEOUT, exchange).await?
+        });
+        answered.with_context(|| format!("no answer to {method} {path}"))
     }
 }
 
-impl Answer {
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
+/// A header of an answer, as text.
+pub(crate) fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
+    answer.headers().get(name)?.to_str().ok()
+}
 
-    /// The address of the next page, if there is one.
-    pub(crate) fn next(&self) -> Option<&str> {
-        let link = self.header("link").filter(|link| link.contains("rel=\"next\""))?;
-        Some(link.split_once('<')?.1.split_once('>')?.0)
-    }
+/// The address of the next page, if there is one.
+pub(crate) fn next_page(answer: &Answer) -> Option<&str> {
+    let link = header(answer, "link").filter(|link| link.contains("rel=\"next\""))?;
+    Some(link.split_once('<')?.1.split_once('>')?.0)
 }

@@ -1,31 +1,27 @@
-//! Instructions of the hot paths, compared with the counts that the repository keeps.
+//! Instructions of the hot paths, compared with the counts in the repository.
 //!
 //! The release binary runs under callgrind with one worker thread and is asked over one connection.
 //! What a request costs is the difference between two runs, one of them with more requests: so
 //! starting, stopping and warming up cancel out.
 
-mod kept;
+mod counts;
 
-use std::{ops::Range, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
-use petstore_bench::{
-    callgrind,
-    table::{Table, whole},
-};
-use serde_json::json;
+use anyhow::{Context as _, Result};
 
-use self::kept::Kept;
+use self::counts::{Counts, growth};
 use crate::{
-    bench::Bench,
     catalogue::Seed,
-    check::verify,
+    check::checked,
     client::Client,
     console::note,
-    failure::{Failure, Outcome},
+    number::whole,
     report::Report,
     request::{Expect, Request},
     server::{self, Server},
-    workload::{Ground, Workload, unchanged},
+    setup::Setup,
+    workload::{Source, Workload, unchanged},
 };
 
 /// The hot paths, by the workloads that take them.
@@ -36,125 +32,95 @@ const WARM_UP: usize = 25;
 /// Requests that count.
 const COUNTED: usize = 1000;
 
-/// Counts; the report, and whether what was counted is what is kept.
-pub(crate) fn run(bench: &Bench, accept: bool) -> Outcome<(Report, Outcome<()>)> {
-    let valgrind = callgrind::find().ok_or_else(|| {
-        Failure::new("valgrind is not installed, which counts instructions (in Debian: valgrind)")
-    })?;
-    let seed = Seed::make(&bench.binary, bench.folder(), ANIMALS)?;
-    let requests = Requests::prepare(bench, &seed)?;
+/// Counts. Returns the report, and whether the counts are within the tolerance; `accept` makes them
+/// the repository's.
+pub(crate) fn run(setup: &Setup, accept: bool) -> Result<(Report, Result<()>)> {
+    let seed = Seed::new(&setup.binary, setup.folder(), ANIMALS)?;
+    let paths = requests(setup, &seed)?;
     note("counting instructions: start and warm-up");
-    let count = |path| requests.count(bench, &valgrind, &seed, path);
-    let base = count(None)?;
-    let mut counted = Vec::new();
-    for (at, path) in PATHS.iter().enumerate() {
-        note(format_args!("counting instructions: {path}"));
-        counted.push((*path, count(Some(at))?.saturating_sub(base) / COUNTED as u64));
+    let base = count(setup, &seed, &paths, None)?;
+    let mut counts = BTreeMap::new();
+    for (name, path) in PATHS.into_iter().zip(&paths) {
+        note(format_args!("counting instructions: {name}"));
+        let total = count(setup, &seed, &paths, Some(path))?;
+        counts.insert(name.to_owned(), total.saturating_sub(base) / COUNTED as u64);
     }
-    let kept = Kept::read()?;
-    if accept {
-        kept.with(&counted).write()?;
-    }
-    let kept = if accept { Kept::read()? } else { kept };
-    Ok((report(&counted, &kept), kept.compare(&counted)))
+    let counts = Counts(counts);
+    let repository = Counts::read()?;
+    let compared = if accept { counts.write() } else { counts.compare(&repository) };
+    Ok((report(&counts, &repository)?, compared))
 }
 
-/// The requests of every path.
-struct Requests {
-    paths: Vec<Vec<Request>>,
+/// The requests of every path. They come from a service that does not run under callgrind, because
+/// following thousands of links would take long there.
+fn requests(setup: &Setup, seed: &Seed) -> Result<Vec<Vec<Request>>> {
+    let folder = setup.new_folder()?;
+    let mut command = server::petstore(&setup.binary);
+    let serve = server::serve(&mut command, &seed.copy_to(folder.path())?);
+    let server = Server::start(serve, &folder.path().join("log"))?;
+    let mut client = Client::connect(server.address)?;
+    let unknown_key = setup.unknown_key()?;
+    let mut source = Source { client: &mut client, animals: ANIMALS, unknown_key: &unknown_key };
+    PATHS.iter().map(|name| Workload::find(name)?.requests(&mut source)).collect()
 }
 
-impl Requests {
-    /// Prepares them on a service that nobody counts: walks along pages take long under callgrind.
-    fn prepare(bench: &Bench, seed: &Seed) -> Outcome<Self> {
-        let stranger = bench.stranger()?;
-        let folder = bench.fresh_folder()?;
-        let store = seed.copy_to(folder.path())?.url();
-        let server = Server::petstore(&bench.binary, &store, &folder.path().join("log"))?;
-        let mut client = Client::connect(server.address)?;
-        let mut ground = Ground { client: &mut client, animals: ANIMALS, stranger: &stranger };
-        let paths = PATHS.iter().map(|name| {
-            let workload = Workload::named(name);
-            let workload = workload.ok_or_else(|| Failure::new("a workload has another name"))?;
-            Ok(workload.prepare(&mut ground, folder.path())?.requests)
-        });
-        Ok(Self { paths: paths.collect::<Outcome<_>>()? })
+/// Instructions of a whole run: all paths are warmed up, then one is counted, or none.
+fn count(
+    setup: &Setup,
+    seed: &Seed,
+    paths: &[Vec<Request>],
+    counted: Option<&Vec<Request>>,
+) -> Result<u64> {
+    let folder = setup.new_folder()?;
+    let output = folder.path().join("callgrind.out");
+    let mut command = server::petstore("valgrind");
+    command.args(["--tool=callgrind", "--quiet", "--fair-sched=yes"]);
+    command.arg(format!("--callgrind-out-file={}", output.display())).arg(&setup.binary);
+    // By default there is a worker thread for each processor of the machine.
+    command.env("TOKIO_WORKER_THREADS", "1");
+    let serve = server::serve(&mut command, &seed.copy_to(folder.path())?);
+    let server = Server::start(serve, &folder.path().join("log"))?;
+    let mut client = Client::connect(server.address)?;
+    for requests in paths {
+        ask(&mut client, requests, 0, WARM_UP)?;
     }
-
-    /// Instructions of a whole run, with the counted requests of one path or of none.
-    fn count(
-        &self,
-        bench: &Bench,
-        valgrind: &Path,
-        seed: &Seed,
-        path: Option<usize>,
-    ) -> Outcome<u64> {
-        let folder = bench.fresh_folder()?;
-        let counts = folder.path().join("counts");
-        let store = seed.copy_to(folder.path())?.url();
-        let mut command = callgrind::command(valgrind, &bench.binary, &counts);
-        server::serve_on(&mut command, &store);
-        // The number of worker threads would otherwise be that of the machine's processors.
-        command.env("TOKIO_WORKER_THREADS", "1");
-        let server = Server::start(&mut command, &folder.path().join("log"))?;
-        let mut client = Client::connect(server.address)?;
-        for requests in &self.paths {
-            ask(&mut client, requests, 0..WARM_UP)?;
-        }
-        if let Some(path) = path {
-            ask(&mut client, &self.paths[path], WARM_UP..WARM_UP + COUNTED)?;
-        }
-        drop(client);
-        server.stop()?;
-        let total = callgrind::total(&counts);
-        total.ok_or_else(|| Failure::new("callgrind wrote no count of instructions"))
+    if let Some(requests) = counted {
+        ask(&mut client, requests, WARM_UP, COUNTED)?;
     }
+    drop(client);
+    server.stop()?;
+    total(&output).context("callgrind wrote no count of instructions")
 }
 
-/// Asks requests of a path, by their numbers; the list of them begins anew at its end.
-fn ask(client: &mut Client, requests: &[Request], numbers: Range<usize>) -> Outcome<()> {
-    let renewed;
-    let requests = if requests.iter().any(|request| request.expect == Expect::Unchanged) {
-        // Animals were added since the tag was handed out.
-        renewed = [unchanged(client)?];
-        &renewed
-    } else {
-        requests
-    };
-    for number in numbers {
-        let request = &requests[number % requests.len()];
-        let answer = client.ask(request)?;
-        verify(request.expect, &answer).map_err(|fault| {
-            Failure::new(format!("WRONG ANSWER to {} {}: {fault}", request.method, request.path))
-        })?;
+/// Asks `count` requests of a path from the number `start` on; the path begins anew at its end.
+fn ask(client: &mut Client, requests: &[Request], start: usize, count: usize) -> Result<()> {
+    let mut requests = requests.to_vec();
+    if requests.iter().any(|request| request.expect == Expect::Unchanged) {
+        // Animals were added since the entity tag was handed out.
+        requests = vec![unchanged(client)?];
     }
-    Ok(())
+    let mut numbers = requests.iter().cycle().skip(start).take(count);
+    numbers.try_for_each(|request| checked(client, request).map(drop))
 }
 
-fn report(counted: &[(&str, u64)], kept: &Kept) -> Report {
-    let mut table = Table::new(&["path", "instructions a request", "kept", "change"]);
-    let mut rows = Vec::new();
-    for (path, count) in counted {
-        let before = kept.of(path);
-        let title = Workload::named(path).map_or(*path, |workload| workload.title);
-        let change = kept::change(*count, before).map(|change| format!("{change:+.1} %"));
-        table.add(vec![
-            title.to_owned(),
+/// The sum at the end of a file that callgrind wrote.
+fn total(output: &Path) -> Option<u64> {
+    let text = fs::read_to_string(output).ok()?;
+    text.lines().find_map(|line| line.strip_prefix("totals: "))?.trim().parse().ok()
+}
+
+fn report(counts: &Counts, repository: &Counts) -> Result<Report> {
+    let row = |(path, count): (&String, &u64)| {
+        let known = repository.0.get(path);
+        Ok(vec![
+            Workload::find(path)?.title.to_owned(),
             whole(*count as f64),
-            before.map_or_else(|| "-".to_owned(), |before| whole(before as f64)),
-            change.unwrap_or_else(|| "-".to_owned()),
-        ]);
-        rows.push(json!({ "path": path, "instructions": count, "kept": before }));
-    }
-    Report {
-        name: "instructions",
-        title: "Instructions of the hot paths".to_owned(),
-        table,
-        rows,
-        notes: vec![
-            "Of the whole server in user space, as callgrind counts them: what the kernel does is \
-             not in it."
-                .to_owned(),
-        ],
-    }
+            known.map_or_else(String::new, |known| whole(*known as f64)),
+            known.map_or_else(String::new, |known| format!("{:+.1} %", growth(*count, *known))),
+        ])
+    };
+    let rows = counts.0.iter().map(row).collect::<Result<_>>()?;
+    let header = vec!["path", "instructions a request", "in the repository", "change"];
+    let note = "Of the whole server in user space: the kernel's are not counted.".to_owned();
+    Ok(Report { name: "instructions", header, rows, note })
 }

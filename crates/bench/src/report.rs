@@ -1,93 +1,82 @@
-//! What a section of the benchmark found, and the places it is written to.
+//! A table with its notes, and the places it is written to.
 
 use std::{
-    fmt::Write as _,
-    fs::{self, OpenOptions},
-    io::Write as _,
+    fs,
     path::Path,
+    process::{Command, Output},
 };
 
-use petstore_bench::table::Table;
-use serde_json::Value;
+use anyhow::{Context as _, Result};
+use comfy_table::{CellAlignment, Table, presets::ASCII_MARKDOWN};
 
-use crate::{
-    console::say,
-    failure::{Context as _, Failure, Outcome},
-};
+use crate::{build::workspace, console::say};
 
 /// One table with what belongs to it.
 #[derive(Debug)]
 pub(crate) struct Report {
     /// Names the place in the document: `<!-- begin: NAME -->`.
     pub(crate) name: &'static str,
-    pub(crate) title: String,
-    pub(crate) table: Table,
-    /// The rows with all their numbers, for programs.
-    pub(crate) rows: Vec<Value>,
-    /// Sentences below the table.
-    pub(crate) notes: Vec<String>,
+    pub(crate) header: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// A paragraph below the table.
+    pub(crate) note: String,
 }
 
 impl Report {
-    pub(crate) fn print(&self) {
-        say(format_args!("\n{}\n", self.title));
-        say(self.table.aligned());
-        for note in &self.notes {
-            say(note);
-        }
+    /// Prints it in Markdown, and replaces the one in `document`, if there is one.
+    pub(crate) fn publish(&self, document: Option<&Path>) -> Result<()> {
+        let text = self.markdown();
+        say(format_args!("\n{text}"));
+        let Some(path) = document else { return Ok(()) };
+        let shown = path.display();
+        let old = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+        let new = replace(&old, self.name, &text)
+            .with_context(|| format!("{shown} has no markers for '{}'", self.name))?;
+        fs::write(path, new).with_context(|| format!("cannot write {shown}"))
     }
 
-    /// Appends the rows to a file of JSON Lines.
-    pub(crate) fn append_to(&self, file: &Path) -> Outcome<()> {
-        let shown = file.display();
-        let opened = OpenOptions::new().create(true).append(true).open(file);
-        let mut opened = opened.cannot(format_args!("open {shown}"))?;
-        for row in &self.rows {
-            let mut row = row.clone();
-            row["section"] = self.name.into();
-            writeln!(opened, "{row}").cannot(format_args!("write {shown}"))?;
+    fn markdown(&self) -> String {
+        let mut table = Table::new();
+        table.load_preset(ASCII_MARKDOWN).set_header(&self.header).add_rows(&self.rows);
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
         }
-        Ok(())
-    }
-
-    /// Writes the table and the notes between this section's marks in a document.
-    /// If `charts`, a folder below the document's own, has a chart of it, that is shown, too.
-    pub(crate) fn write_into(
-        &self,
-        document: &Path,
-        charts: Option<&Path>,
-        machine: &str,
-    ) -> Outcome<()> {
-        let shown = document.display();
-        let text = fs::read_to_string(document).cannot(format_args!("read {shown}"))?;
-        let mut content = format!("{}\n\n{}", self.title, self.table.markdown());
-        if let Some(chart) = charts.and_then(|folder| self.chart(document, folder)) {
-            let _ = write!(content, "\n![{}]({chart})\n", self.title);
-        }
-        for note in &self.notes {
-            let _ = write!(content, "\n{note}\n");
-        }
-        let _ = write!(content, "\n{machine}\n");
-        let text = replace(&text, self.name, &content)
-            .ok_or_else(|| Failure::new(format!("{shown} has no marks for '{}'", self.name)))?;
-        fs::write(document, text).cannot(format_args!("write {shown}"))
-    }
-
-    /// Where the chart is, as the document sees it.
-    fn chart(&self, document: &Path, folder: &Path) -> Option<String> {
-        let file = folder.join(self.name).with_extension("svg");
-        let seen = file.strip_prefix(document.parent()?).ok().filter(|_| file.exists())?;
-        Some(seen.display().to_string())
+        format!("{table}\n\n{}\n\n{}", self.note, provenance())
     }
 }
 
-/// The document with `content` between the marks of `name`.
+/// The document with `content` between the markers of `name`.
 fn replace(document: &str, name: &str, content: &str) -> Option<String> {
     let begin = format!("<!-- begin: {name} -->");
     let end = format!("<!-- end: {name} -->");
     let (before, rest) = document.split_once(&begin)?;
     let (_, after) = rest.split_once(&end)?;
-    Some(format!("{before}{begin}\n\n{content}\n{end}{after}"))
+    Some(format!("{before}{begin}\n\n{content}\n\n{end}{after}"))
+}
+
+/// Where and when the figures were measured, in one sentence.
+fn provenance() -> String {
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let model = model.map_or("unknown model", |(_, model)| model.trim());
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let kernel = kernel.trim();
+    let date = stdout_of("date", &["+%F"]);
+    let commit = stdout_of("git", &["rev-parse", "--short", "HEAD"]);
+    format!(
+        "Measured on {date}, {processors} processors ({model}), Linux {kernel}, commit {commit}."
+    )
+}
+
+fn stdout_of(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).current_dir(workspace()).output();
+    let Ok(Output { status, stdout, .. }) = output else { return "unknown".to_owned() };
+    if status.success() {
+        String::from_utf8_lossy(&stdout).trim().to_owned()
+    } else {
+        "unknown".to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -95,11 +84,11 @@ mod tests {
     use super::replace;
 
     #[test]
-    fn only_what_is_between_the_marks_changes() {
+    fn only_the_text_between_the_markers_changes() {
         let document = "a\n<!-- begin: x -->\nold\n<!-- end: x -->\nb\n";
-        let new = replace(document, "x", "new\n").unwrap();
+        let new = replace(document, "x", "new").unwrap();
         assert_eq!(new, "a\n<!-- begin: x -->\n\nnew\n\n<!-- end: x -->\nb\n");
-        assert_eq!(replace(&new, "x", "new\n").unwrap(), new);
+        assert_eq!(replace(&new, "x", "new").unwrap(), new);
         assert_eq!(replace(document, "y", "new"), None);
     }
 }

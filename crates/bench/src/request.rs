@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+/// The API key that the service under measurement accepts.
+pub(crate) const KEY: &str = "the-key-of-the-benchmark";
+
 /// A request, and what is expected of its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
@@ -15,36 +18,39 @@ pub(crate) struct Request {
 /// What a right answer looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expect {
-    /// 200 with an array of so many animals at most; of just so many if there is a next page.
+    /// 200 with an array of at most so many animals; of exactly so many if there is a next page.
     Page(usize),
-    /// 200 with an array of just so many animals.
-    FullPage(usize),
     /// 200 with one animal.
     Pet,
-    /// 201 with the animal and where it is.
+    /// 201 with the animal and its location.
     Created,
     /// 304 without a body.
     Unchanged,
     /// 401 with the error body.
-    Refused,
+    Unauthorized,
 }
 
 impl Request {
-    /// A GET of `path`, with the API key `key`.
-    pub(crate) fn get(path: impl Into<String>, key: &str, expect: Expect) -> Self {
+    /// A GET of `path`, with the API key of the benchmark.
+    pub(crate) fn get(path: impl Into<String>, expect: Expect) -> Self {
+        Self::with_key(path, KEY, expect)
+    }
+
+    /// A GET of `path`, with another API key.
+    pub(crate) fn with_key(path: impl Into<String>, key: &str, expect: Expect) -> Self {
         let headers = vec![("Authorization", format!("Bearer {key}"))];
         Self { method: "GET", path: path.into(), headers, body: String::new(), expect }
     }
 
     /// A POST of the new animal `body`.
-    pub(crate) fn create(body: String, key: &str) -> Self {
-        let mut request = Self::get("/v1/pets", key, Expect::Created);
+    pub(crate) fn create(body: String) -> Self {
+        let mut request = Self::get("/v1/pets", Expect::Created);
         request.headers.push(("Content-Type", "application/json".to_owned()));
         Self { method: "POST", body, ..request }
     }
 
     /// The same with one more header.
-    pub(crate) fn with(mut self, name: &'static str, value: String) -> Self {
+    pub(crate) fn with_header(mut self, name: &'static str, value: String) -> Self {
         self.headers.push((name, value));
         self
     }
@@ -70,11 +76,11 @@ mod tests {
 
     #[test]
     fn a_request_is_written_as_http1() {
-        let get = Request::get("/v1/pets", "k", Expect::Page(20)).with("If-None-Match", "x".into());
+        let get = Request::with_key("/v1/pets", "k", Expect::Page(20));
         let bytes = "GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer k\r\n\
              If-None-Match: x\r\n\r\n";
-        assert_eq!(get.to_http1(), bytes);
-        let post = Request::create("{}".to_owned(), "k").to_http1();
+        assert_eq!(get.with_header("If-None-Match", "x".into()).to_http1(), bytes);
+        let post = Request::create("{}".to_owned()).to_http1();
         assert!(post.starts_with("POST ") && post.ends_with("Content-Length: 2\r\n\r\n{}"));
     }
 }

@@ -1,24 +1,25 @@
-//! A server under measurement: the service or one that it is compared with.
+//! A server under measurement: the service, or one that it is compared with.
 
 use std::{
     ffi::OsStr,
-    fs::File,
+    fs::{self, File},
     io::{BufRead as _, BufReader},
     net::SocketAddr,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, ChildStdout, Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
 
+use anyhow::{Context as _, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::failure::{Context as _, Failure, Outcome};
+use crate::request::KEY;
 
 /// What every server prints before its address, once it accepts connections.
 const LISTENS: &str = " listens on http://";
-/// The API key of the service under measurement.
-pub(crate) const KEY: &str = "the-key-of-the-benchmark";
+/// How long a server may take to stop after SIGTERM.
+const STOP_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A running server. It ends with the value.
 #[derive(Debug)]
@@ -26,29 +27,23 @@ pub(crate) struct Server {
     child: Child,
     /// Where it listens.
     pub(crate) address: SocketAddr,
-    /// Kept open: a server that cannot write its log would not be as it is in production.
+    /// Kept open, so that the server can still write to it.
     _stdout: BufReader<ChildStdout>,
 }
 
 impl Server {
-    /// Starts the service on a store.
-    pub(crate) fn petstore(binary: &Path, store: &str, log: &Path) -> Outcome<Self> {
-        Self::start(&mut serve(binary, store), log)
-    }
-
     /// Starts a server that prints where it listens. Its stderr goes to the file `log`.
-    pub(crate) fn start(command: &mut Command, log: &Path) -> Outcome<Self> {
-        let file = File::create(log).cannot(format_args!("create {}", log.display()))?;
-        let name = command.get_program().to_string_lossy().into_owned();
+    pub(crate) fn start(command: &mut Command, log: &Path) -> Result<Self> {
+        let file = File::create(log).with_context(|| format!("cannot create {}", log.display()))?;
+        let name = command.get_program().display().to_string();
         let spawned = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(file).spawn();
-        let mut child = spawned.cannot(format_args!("start {name}"))?;
-        let stdout = child.stdout.take().ok_or_else(|| Failure::new("a server has no stdout"))?;
-        let mut stdout = BufReader::new(stdout);
+        let mut child = spawned.with_context(|| format!("cannot start {name}"))?;
+        let mut stdout = BufReader::new(child.stdout.take().context("a server has no stdout")?);
         let Some(address) = address(&mut stdout) else {
             let _ = child.kill();
             let _ = child.wait();
-            let said = std::fs::read_to_string(log).unwrap_or_default();
-            return Err(Failure::new(format!("{name} does not listen: {}", said.trim())));
+            let log = fs::read_to_string(log).unwrap_or_default();
+            bail!("{name} does not listen: {}", log.trim());
         };
         Ok(Self { child, address, _stdout: stdout })
     }
@@ -58,17 +53,16 @@ impl Server {
     }
 
     /// Asks the server to stop, and waits until it has.
-    pub(crate) fn stop(mut self) -> Outcome<()> {
-        let pid = Pid::from_child(&self.child);
-        kill_process(pid, Signal::TERM).cannot("stop a server")?;
+    pub(crate) fn stop(mut self) -> Result<()> {
+        kill_process(Pid::from_child(&self.child), Signal::TERM).context("cannot stop a server")?;
         let began = Instant::now();
-        while began.elapsed() < Duration::from_mins(1) {
-            if self.child.try_wait().cannot("wait for a server")?.is_some() {
+        while began.elapsed() < STOP_TIMEOUT {
+            if self.child.try_wait().context("cannot wait for a server")?.is_some() {
                 return Ok(());
             }
             thread::sleep(Duration::from_millis(10));
         }
-        Err(Failure::new("a server does not stop within 60 s after SIGTERM"))
+        bail!("a server does not stop within {} s after SIGTERM", STOP_TIMEOUT.as_secs())
     }
 }
 
@@ -80,41 +74,30 @@ impl Drop for Server {
     }
 }
 
-/// A command of petstore that no variable of this environment changes.
-pub(crate) fn petstore(binary: &Path) -> Command {
-    let mut command = Command::new(binary);
-    forget_settings(&mut command);
-    command
-}
-
-/// Hides the variables of this environment that would change the service.
-fn forget_settings(command: &mut Command) {
+/// A command that runs petstore, possibly under another program, unchanged by variables of this
+/// environment.
+pub(crate) fn petstore(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         if name.as_encoded_bytes().starts_with(b"PETSTORE_") {
             command.env_remove(name);
         }
     }
-}
-
-/// `petstore serve` with default settings, except for the address, the store and a key.
-pub(crate) fn serve(binary: &Path, store: &str) -> Command {
-    let mut command = petstore(binary);
-    serve_on(&mut command, store);
     command
 }
 
-/// The arguments and the key for `petstore serve`.
-pub(crate) fn serve_on(command: &mut Command, store: &str) {
-    forget_settings(command);
-    command.args(["serve", "--listen", "127.0.0.1:0", "--store", store]);
-    command.env("PETSTORE_API_KEY", KEY);
+/// Adds what `petstore serve` needs to a command: default settings, except for the address, the
+/// store and a key.
+pub(crate) fn serve<'a>(command: &'a mut Command, store: &str) -> &'a mut Command {
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--store", store])
+        .env("PETSTORE_API_KEY", KEY)
 }
 
-/// Another face of this very program: one of its hidden servers.
-pub(crate) fn own(subcommand: &str, arguments: &[&OsStr]) -> Outcome<Command> {
-    let program: PathBuf = std::env::current_exe().cannot("find this program")?;
-    let mut command = Command::new(program);
-    command.arg(subcommand).args(arguments);
+/// A command that runs one of the baselines, which are part of this very program.
+pub(crate) fn baseline(name: &str) -> Result<Command> {
+    let mut command = Command::new(std::env::current_exe().context("cannot find this program")?);
+    command.arg(name);
     Ok(command)
 }
 

@@ -1,60 +1,41 @@
-//! Pages found by walking the catalogue along its links, as any client would.
+//! Pages found by following the links of the catalogue, as any client would.
+
+use anyhow::Result;
 
 use crate::{
-    check,
-    client::Client,
-    failure::{Failure, Outcome},
+    check::checked,
+    client::{Client, next_page},
     request::{Expect, Request},
-    server::KEY,
 };
 
-/// What a list can be filtered by.
-pub(crate) const FILTERS: [&str; 4] = ["", "&status=available", "&status=pending", "&status=sold"];
+/// Animals between the beginnings of two pages.
+const STEP: usize = 3;
 
-/// The addresses of all pages after the first, of `limit` animals each. `filter` is one of
-/// [`FILTERS`].
-pub(crate) fn pages(client: &mut Client, limit: usize, filter: &str) -> Outcome<Vec<String>> {
+/// Requests for pages of 20, one from every third animal on, in no order but in the same one in
+/// every run. `filter` is part of the query, such as `&status=sold`.
+pub(crate) fn pages(client: &mut Client, filter: &str) -> Result<Vec<Request>> {
     let mut found = Vec::new();
-    let mut path = format!("/v1/pets?limit={limit}{filter}");
+    let mut path = format!("/v1/pets?limit={STEP}{filter}");
     loop {
-        let request = Request::get(&path, KEY, Expect::Page(limit));
-        let answer = client.ask(&request)?;
-        check::verify(request.expect, &answer)
-            .map_err(|fault| Failure::new(format!("WRONG ANSWER to GET {path}: {fault}")))?;
-        let Some(next) = answer.next() else { return Ok(found) };
+        let answer = checked(client, &Request::get(&path, Expect::Page(STEP)))?;
+        let Some(next) = next_page(&answer) else { break };
         next.clone_into(&mut path);
-        found.push(path.clone());
+        found.push(Request::get(of_20(&path), Expect::Page(20)));
     }
+    fastrand::Rng::with_seed(1).shuffle(&mut found);
+    Ok(found)
 }
 
-/// `wanted` different pages with their limits: of 20, and of a little less where there are not
-/// enough of those.
-pub(crate) fn distinct(client: &mut Client, wanted: usize) -> Outcome<Vec<(String, usize)>> {
-    let mut found = Vec::new();
-    for limit in (1..=20).rev() {
-        for filter in FILTERS {
-            found.extend(pages(client, limit, filter)?.into_iter().map(|path| (path, limit)));
-        }
-        if found.len() >= wanted {
-            found.truncate(wanted);
-            return Ok(found);
-        }
-    }
-    Err(Failure::new(format!("the catalogue has only {} pages, not {wanted}", found.len())))
-}
-
-/// The address of a page with another limit; the cursor stays good, as it is a position.
-pub(crate) fn with_limit(path: &str, old: usize, new: usize) -> String {
-    path.replacen(&format!("limit={old}&"), &format!("limit={new}&"), 1)
+/// The address of the page of 20 at the same cursor, which is a position and so stays valid.
+fn of_20(path: &str) -> String {
+    path.replacen(&format!("limit={STEP}&"), "limit=20&", 1)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::with_limit;
-
     #[test]
-    fn the_limit_of_a_link_can_be_changed() {
-        let path = "/v1/pets?limit=3&status=sold&cursor=AQ";
-        assert_eq!(with_limit(path, 3, 20), "/v1/pets?limit=20&status=sold&cursor=AQ");
+    fn a_link_becomes_one_to_a_page_of_20() {
+        let path = super::of_20("/v1/pets?limit=3&status=sold&cursor=AQ");
+        assert_eq!(path, "/v1/pets?limit=20&status=sold&cursor=AQ");
     }
 }

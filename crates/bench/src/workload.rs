@@ -1,31 +1,20 @@
 //! The workloads: what clients do all day, one kind of request at a time.
 
-#![expect(clippy::unnecessary_wraps, reason = "some workloads can fail to be prepared, others not")]
-
-use std::path::Path;
+use anyhow::{Context as _, Result};
 
 use crate::{
     catalogue::animal,
-    client::Client,
-    failure::{Failure, Outcome},
-    load::{Load, Protocol},
-    random::Random,
+    client::{Client, header},
     request::{Expect, Request},
-    server::KEY,
     walk,
 };
 
-/// The list that everybody asks for.
-pub(crate) const HOT_LIST: &str = "/v1/pets?limit=20";
 /// Different pages in rotation, of the workload `pages`.
 const PAGES: usize = 1000;
-/// The most different animals that are asked for in turn.
-const MOST_IDS: u64 = 10_000;
+/// Different animals that are asked for in turn, at most.
+const MAX_IDS: u64 = 10_000;
 /// Different animals that are added in turn.
 const NEW_ANIMALS: u64 = 100;
-/// How many animals a step is, in the walk that looks for places to begin a page at.
-const STEP: usize = 3;
-
 /// One kind of load.
 #[derive(Debug)]
 pub(crate) struct Workload {
@@ -33,123 +22,112 @@ pub(crate) struct Workload {
     pub(crate) name: &'static str,
     /// In a few words.
     pub(crate) title: &'static str,
+    /// The ratio that it must reach on 64 connections, if one is agreed.
+    pub(crate) target: Option<f64>,
     /// Whether it needs the large catalogue.
     pub(crate) large: bool,
-    pub(crate) protocol: Protocol,
-    requests: fn(&mut Ground<'_>) -> Outcome<Vec<Request>>,
+    /// Whether it speaks HTTP/2, with prior knowledge.
+    pub(crate) http2: bool,
+    requests: fn(&mut Source<'_>) -> Result<Vec<Request>>,
 }
 
-/// What requests are made from: a running service and what is known of it.
+/// What requests are made from.
 #[derive(Debug)]
-pub(crate) struct Ground<'a> {
+pub(crate) struct Source<'a> {
+    /// Connected to a running service.
     pub(crate) client: &'a mut Client,
+    /// Animals in its catalogue.
     pub(crate) animals: u64,
-    /// A key as the service makes them, but of another store.
-    pub(crate) stranger: &'a str,
+    /// A well-formed key of another store.
+    pub(crate) unknown_key: &'a str,
 }
 
-const fn http1(
+const fn workload(
     name: &'static str,
     title: &'static str,
-    requests: fn(&mut Ground<'_>) -> Outcome<Vec<Request>>,
+    target: Option<f64>,
+    requests: fn(&mut Source<'_>) -> Result<Vec<Request>>,
 ) -> Workload {
-    Workload { name, title, large: false, protocol: Protocol::Http1, requests }
+    Workload { name, title, target, large: false, http2: false, requests }
 }
 
 /// All of them, in the order in which they are run.
-pub(crate) static WORKLOADS: [Workload; 11] = [
-    http1("list", "list of 20, always the same page", hot_list),
-    http1("pages", "list of 20, 1,000 pages in rotation", pages),
+pub(crate) static WORKLOADS: [Workload; 9] = [
+    workload("list", "list of 20, always the same page", Some(0.90), |_| Ok(vec![hot_list()])),
+    workload("pages", "list of 20, 1,000 pages in rotation", Some(0.85), pages),
     Workload {
         large: true,
-        ..http1("uncached", "filtered list of 20, each page asked for rarely", uncached)
+        ..workload("uncached", "filtered list of 20, each page rarely", Some(0.40), uncached)
     },
-    http1("list-100", "list of 100, always the same page", list_100),
-    http1("get", "one animal, by changing identifiers", get),
-    http1("create", "adding an animal", create),
-    http1("mixed", "9 lists of 20, then adding 1 animal", mixed),
-    http1("unchanged", "list of 20 that the client has: 304", |ground| {
-        Ok(vec![unchanged(ground.client)?])
+    workload("get", "one animal, by changing identifiers", Some(0.80), |source| Ok(get(source))),
+    workload("create", "adding an animal", Some(0.45), |_| Ok(creates())),
+    workload("mixed", "9 lists of 20, then adding 1 animal", Some(0.55), |_| Ok(mixed())),
+    workload("unchanged", "list that the client has: 304", None, |source| {
+        Ok(vec![unchanged(source.client)?])
     }),
-    http1("unknown-key", "well-formed key of another store: 401", unknown_key),
-    http1("malformed-key", "no key at all by its form: 401", malformed_key),
+    workload("unknown-key", "well-formed key of another store: 401", Some(0.90), |source| {
+        Ok(vec![Request::with_key(hot_list().path, source.unknown_key, Expect::Unauthorized)])
+    }),
     Workload {
-        protocol: Protocol::Http2,
-        ..http1("http2", "list of 20 over HTTP/2, 10 streams a connection", hot_list)
+        http2: true,
+        ..workload("http2", "list of 20 over HTTP/2, 10 streams", None, |_| Ok(vec![hot_list()]))
     },
 ];
 
 impl Workload {
-    pub(crate) fn named(name: &str) -> Option<&'static Self> {
-        WORKLOADS.iter().find(|workload| workload.name == name)
+    pub(crate) fn find(name: &str) -> Result<&'static Self> {
+        let found = WORKLOADS.iter().find(|workload| workload.name == name);
+        found.with_context(|| format!("there is no workload '{name}'"))
     }
 
-    /// Prepares the requests, with their files in `folder`.
-    pub(crate) fn prepare(&self, ground: &mut Ground<'_>, folder: &Path) -> Outcome<Load> {
-        Load::new(self.protocol, (self.requests)(ground)?, folder)
+    /// Its requests, at least one.
+    pub(crate) fn requests(&self, source: &mut Source<'_>) -> Result<Vec<Request>> {
+        (self.requests)(source)
     }
 }
 
-/// The one request of the hot list.
-pub(crate) fn hot() -> Request {
-    Request::get(HOT_LIST, KEY, Expect::Page(20))
+/// The request of the first page.
+pub(crate) fn hot_list() -> Request {
+    Request::get("/v1/pets?limit=20", Expect::Page(20))
 }
 
-fn hot_list(_: &mut Ground<'_>) -> Outcome<Vec<Request>> {
-    Ok(vec![hot()])
-}
-
-fn pages(ground: &mut Ground<'_>) -> Outcome<Vec<Request>> {
-    let mut found = walk::distinct(ground.client, PAGES)?;
-    Random::new().shuffle(&mut found);
-    let page = |(path, limit)| Request::get(path, KEY, Expect::Page(limit));
-    Ok(found.into_iter().map(page).collect())
-}
-
-/// A page from every third animal on, for two of the filters. They are asked for one after the
-/// other, so a cache that is smaller than all of them together has none when it is asked for.
-fn uncached(ground: &mut Ground<'_>) -> Outcome<Vec<Request>> {
-    let mut found = walk::pages(ground.client, STEP, walk::FILTERS[1])?;
-    found.extend(walk::pages(ground.client, STEP, walk::FILTERS[2])?);
-    Random::new().shuffle(&mut found);
-    let paths = found.iter().map(|path| walk::with_limit(path, STEP, 20));
-    Ok(paths.map(|path| Request::get(path, KEY, Expect::Page(20))).collect())
-}
-
-fn list_100(_: &mut Ground<'_>) -> Outcome<Vec<Request>> {
-    Ok(vec![Request::get("/v1/pets?limit=100", KEY, Expect::Page(100))])
-}
-
-fn get(ground: &mut Ground<'_>) -> Outcome<Vec<Request>> {
-    let step = (ground.animals / MOST_IDS).max(1);
-    let step = usize::try_from(step).unwrap_or(usize::MAX);
-    let mut ids: Vec<u64> = (1..=ground.animals).step_by(step).collect();
-    Random::new().shuffle(&mut ids);
-    Ok(ids.into_iter().map(|id| Request::get(format!("/v1/pets/{id}"), KEY, Expect::Pet)).collect())
-}
-
-fn create(_: &mut Ground<'_>) -> Outcome<Vec<Request>> {
-    Ok((0..NEW_ANIMALS).map(|number| Request::create(animal(number), KEY)).collect())
-}
-
-fn mixed(_: &mut Ground<'_>) -> Outcome<Vec<Request>> {
-    let create = |number| Request::create(animal(number), KEY);
-    let ten = |number| (0..9).map(|_| hot()).chain([create(number)]);
-    Ok((0..NEW_ANIMALS).flat_map(ten).collect())
+/// Additions of different animals.
+pub(crate) fn creates() -> Vec<Request> {
+    (0..NEW_ANIMALS).map(|number| Request::create(animal(number))).collect()
 }
 
 /// The list of 20, for a client that has it as it is now.
-pub(crate) fn unchanged(client: &mut Client) -> Outcome<Request> {
-    let answer = client.ask(&hot())?;
-    let tag = answer.header("etag").ok_or_else(|| Failure::new("the list has no ETag"))?;
-    let request = Request { expect: Expect::Unchanged, ..hot() };
-    Ok(request.with("If-None-Match", tag.to_owned()))
+pub(crate) fn unchanged(client: &mut Client) -> Result<Request> {
+    let answer = client.ask(&hot_list())?;
+    let tag = header(&answer, "etag").context("the list has no ETag")?.to_owned();
+    let request = Request { expect: Expect::Unchanged, ..hot_list() };
+    Ok(request.with_header("If-None-Match", tag))
 }
 
-fn unknown_key(ground: &mut Ground<'_>) -> Outcome<Vec<Request>> {
-    Ok(vec![Request::get(HOT_LIST, ground.stranger, Expect::Refused)])
+fn pages(source: &mut Source<'_>) -> Result<Vec<Request>> {
+    let mut found = walk::pages(source.client, "")?;
+    found.truncate(PAGES);
+    Ok(found)
 }
 
-fn malformed_key(_: &mut Ground<'_>) -> Outcome<Vec<Request>> {
-    Ok(vec![Request::get(HOT_LIST, "not-a-key-of-petstore", Expect::Refused)])
+/// The pages of two filters. They are asked for one after the other, so a cache that is smaller
+/// than all of them together never holds the one asked for.
+fn uncached(source: &mut Source<'_>) -> Result<Vec<Request>> {
+    let mut found = walk::pages(source.client, "&status=available")?;
+    found.extend(walk::pages(source.client, "&status=pending")?);
+    Ok(found)
+}
+
+fn get(source: &Source<'_>) -> Vec<Request> {
+    let step = (source.animals / MAX_IDS).max(1);
+    let ids = (0..source.animals.min(MAX_IDS)).map(|number| 1 + number * step);
+    let mut requests: Vec<_> =
+        ids.map(|id| Request::get(format!("/v1/pets/{id}"), Expect::Pet)).collect();
+    fastrand::Rng::with_seed(1).shuffle(&mut requests);
+    requests
+}
+
+fn mixed() -> Vec<Request> {
+    let ten = |create| (0..9).map(|_| hot_list()).chain([create]);
+    creates().into_iter().flat_map(ten).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt};
 
-/// Why a promise was not kept: what was seen, and what should have been.
+/// Why a promise was not kept: what was expected, and what came instead.
 ///
 /// Any error turns into one by `?`: a store that fails where nothing is wrong breaks its promise.
 /// Its `Debug` form is the plain text, so that a test that returns it shows it readably.
@@ -10,14 +10,14 @@ use std::{error::Error, fmt};
 pub struct Broken(String);
 
 impl Broken {
-    /// Says what is broken.
+    /// A broken promise, in words.
     pub fn new(what: impl fmt::Display) -> Self {
         Self(what.to_string())
     }
 
-    /// Says in front what was tried.
+    /// Puts what was tried in front.
     #[must_use]
-    pub fn when(self, tried: impl fmt::Display) -> Self {
+    pub fn context(self, tried: impl fmt::Display) -> Self {
         Self(format!("{tried}: {}", self.0))
     }
 }
@@ -66,27 +66,27 @@ pub(crate) type Checked = Result<(), Broken>;
 macro_rules! ensure {
     ($holds:expr, $($what:tt)+) => {
         if !$holds {
-            return Err($crate::Broken::new(format!($($what)+)));
+            return Err($crate::broken::Broken::new(format!($($what)+)));
         }
     };
 }
 pub(crate) use ensure;
 
-/// Ends the promise unless what was seen is what should have been.
-pub(crate) fn same<T, U>(what: impl fmt::Display, seen: &T, due: &U) -> Checked
+/// Ends the promise unless the actual value is the expected one.
+pub(crate) fn same<T, U>(what: impl fmt::Display, actual: &T, expected: &U) -> Checked
 where
     T: PartialEq<U> + fmt::Debug,
     U: fmt::Debug,
 {
-    ensure!(seen == due, "{what}: {} instead of {}", short(seen), short(due));
+    ensure!(actual == expected, "{what}: {} instead of {}", short(actual), short(expected));
     Ok(())
 }
 
-/// The value, cut where it gets too long for a line.
+/// The value, cut to the length of a line.
 pub(crate) fn short(value: &impl fmt::Debug) -> String {
-    const MOST: usize = 400;
+    const MAX_CHARS: usize = 400;
     let text = format!("{value:?}");
-    match text.char_indices().nth(MOST) {
+    match text.char_indices().nth(MAX_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }
@@ -110,7 +110,7 @@ mod tests {
             "x".parse::<u8>()?;
             Ok(())
         };
-        let broken = failing().unwrap_err().when("adding");
+        let broken = failing().unwrap_err().context("adding");
         assert!(format!("{broken:?}").starts_with("adding: it failed where nothing is wrong: "));
     }
 }

@@ -1,4 +1,4 @@
-//! A fresh store, and the few things that every promise does with one.
+//! A fresh store, and the calls that most promises make on one.
 
 use std::time::Duration;
 
@@ -11,54 +11,54 @@ use tokio::{
 };
 
 use crate::{
-    Broken, Harness, Place, Store,
-    broken::{Checked, ensure},
+    broken::{Broken, Checked, ensure},
+    harness::{Harness, ScratchStore, Store},
     samples,
 };
 
-/// How long a store may not know its own mark.
-const MARK_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a store may take to know its own version.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// One open store and the place where it lies.
+/// One open store, and what it was opened from.
 pub(crate) struct Fresh {
-    // In the order in which they are dropped: the place removes the data.
+    // In the order in which they are dropped: the scratch store removes the data.
     pub(crate) store: Store,
-    pub(crate) place: Box<dyn Place>,
-    pub(crate) patience: Duration,
+    pub(crate) scratch: Box<dyn ScratchStore>,
+    pub(crate) outage_timeout: Duration,
 }
 
 impl Fresh {
-    pub(crate) async fn of(harness: &dyn Harness) -> Result<Self, Broken> {
+    pub(crate) async fn new(harness: &dyn Harness) -> Result<Self, Broken> {
         let refused = |problem| Broken::new(format!("the harness has no fresh store: {problem}"));
-        let place = harness.fresh().await.map_err(refused)?;
-        let store = open(&*place).await?;
-        Ok(Self { store, place, patience: harness.patience() })
+        let scratch = harness.fresh().await.map_err(refused)?;
+        let store = open(&*scratch).await?;
+        Ok(Self { store, scratch, outage_timeout: harness.outage_timeout() })
     }
 
     /// Another process's view of the same data.
     pub(crate) async fn second(&self) -> Result<Store, Broken> {
-        open(&*self.place).await
+        open(&*self.scratch).await
     }
 
     /// Closes the store and opens it again.
     pub(crate) async fn reopened(self) -> Result<Self, Broken> {
-        let Self { store, place, patience } = self;
+        let Self { store, scratch, outage_timeout } = self;
         drop(store);
-        let store = open(&*place).await?;
-        Ok(Self { store, place, patience })
+        let store = open(&*scratch).await?;
+        Ok(Self { store, scratch, outage_timeout })
     }
 }
 
-async fn open(place: &dyn Place) -> Result<Store, Broken> {
-    place.open().await.map_err(|problem| Broken::new(format!("it does not open: {problem}")))
+async fn open(scratch: &dyn ScratchStore) -> Result<Store, Broken> {
+    scratch.open().await.map_err(|problem| Broken::new(format!("it does not open: {problem}")))
 }
 
 /// Adds `pet`, which must be new.
 pub(crate) async fn add(store: &Store, pet: NewPet) -> Result<Pet, Broken> {
-    now(store.pets.add(pet, None).await?)
+    created(store.pets.add(pet, None).await?)
 }
 
-/// Adds so many numbered animals, one after the other.
+/// Adds `count` numbered animals, one after the other.
 pub(crate) async fn add_many(store: &Store, count: usize) -> Result<Vec<Pet>, Broken> {
     let mut pets = Vec::with_capacity(count);
     for pet in samples::numbers(count) {
@@ -67,8 +67,8 @@ pub(crate) async fn add_many(store: &Store, count: usize) -> Result<Vec<Pet>, Br
     Ok(pets)
 }
 
-/// The animal, which must have been added now.
-pub(crate) fn now(added: Added) -> Result<Pet, Broken> {
+/// The animal, which must be new.
+pub(crate) fn created(added: Added) -> Result<Pet, Broken> {
     match added {
         Added::Created(pet) => Ok(pet),
         Added::Replayed(pet) => {
@@ -77,8 +77,8 @@ pub(crate) fn now(added: Added) -> Result<Pet, Broken> {
     }
 }
 
-/// The animal, which must have been added before.
-pub(crate) fn before(added: Added) -> Result<Pet, Broken> {
+/// The animal, which must be that of an earlier request.
+pub(crate) fn replayed(added: Added) -> Result<Pet, Broken> {
     match added {
         Added::Replayed(pet) => Ok(pet),
         Added::Created(pet) => Err(Broken::new(format!("a repeat has added {pet:?}"))),
@@ -117,19 +117,19 @@ pub(crate) async fn all(store: &Store) -> Result<Vec<Pet>, Broken> {
     walk(store, 100, None).await
 }
 
-/// The mark, which the adapter has declared to tell. A store that has to look for it may not know
-/// it for a moment, when the machine was busy with something else.
-pub(crate) async fn mark(store: &Store) -> Result<CatalogueVersion, Broken> {
-    let patience = Instant::now() + MARK_PATIENCE;
-    while store.pets.version().is_none() && Instant::now() < patience {
+/// The version, which the adapter has declared to have. A store that has to look for it may not know
+/// it for a moment on a busy machine.
+pub(crate) async fn version(store: &Store) -> Result<CatalogueVersion, Broken> {
+    let deadline = Instant::now() + VERSION_TIMEOUT;
+    while store.pets.version().is_none() && Instant::now() < deadline {
         sleep(Duration::from_millis(5)).await;
     }
-    stated(store.pets.version())
+    required(store.pets.version())
 }
 
-/// The mark that came with a read.
-pub(crate) fn stated(mark: Option<CatalogueVersion>) -> Result<CatalogueVersion, Broken> {
-    mark.ok_or_else(|| Broken::new("the mark is None, but the harness declares a version"))
+/// The version that came with a read.
+pub(crate) fn required(version: Option<CatalogueVersion>) -> Result<CatalogueVersion, Broken> {
+    version.ok_or_else(|| Broken::new("the version is None, but the harness declares a version"))
 }
 
 /// The archive, which the adapter has declared to have.

@@ -5,68 +5,66 @@ use std::{error::Error, fmt, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use petstore_domain::{ApiKeyRepository, Archive, PetRepository};
 
-/// Why a harness could not do its part. It counts against the adapter: nothing that was not checked
-/// is ever called kept.
+/// Why a harness could not do its part. It counts as a broken promise.
 pub type Problem = Box<dyn Error + Send + Sync>;
 
-/// Hands out throw-away stores of one adapter.
+/// Makes throw-away stores of one adapter.
 #[async_trait]
 pub trait Harness: Send + Sync + 'static {
-    /// A new place for a store that holds nothing yet. Dropping it removes everything, also when a
-    /// promise was broken.
+    /// A new store that holds nothing. Dropping it removes everything, also after a broken promise.
     ///
     /// # Errors
-    /// No place could be made.
-    async fn fresh(&self) -> Result<Box<dyn Place>, Problem>;
+    /// None could be made.
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem>;
 
-    /// Why the adapter, or this harness, lacks `capability`; `None` if it has it. What is lacking is
-    /// printed as not checked.
-    fn lacks(&self, capability: Capability) -> Option<&'static str> {
+    /// Why the adapter, or this harness, does not support `capability`; `None` if it does. The promises
+    /// that need an unsupported capability are printed as not checked.
+    fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         let _ = capability;
         None
     }
 
-    /// The longest that a call may take while the store cannot be reached, and the longest until it
-    /// works again afterwards.
-    fn patience(&self) -> Duration {
+    /// How long a call may take while the store cannot be reached, and how long the store may take
+    /// afterwards until it works again.
+    fn outage_timeout(&self) -> Duration {
         Duration::from_secs(10)
     }
 
-    /// The longest that one promise may take: an adapter that hangs breaks it.
+    /// How long one promise may take: an adapter that hangs breaks it.
     fn time_limit(&self) -> Duration {
         Duration::from_mins(5)
     }
 }
 
-/// Where one store lies: a directory, a schema, a value in memory. It is the store's guard: it lives
-/// longer than every [`Store`] opened in it, and removes the data when it is dropped.
+/// One throw-away store: a directory, a schema, a value in memory. It lives longer than every
+/// [`Store`] opened from it, and removes the data when it is dropped.
 #[async_trait]
-pub trait Place: Send + Sync {
-    /// Opens the store that lies here, or makes it at the first call.
+pub trait ScratchStore: Send + Sync {
+    /// Opens the store; the first call makes it.
     ///
     /// A later call while the store is open gives another process's view of the same data
     /// ([`Capability::SecondHandle`]); a later call when every earlier handle was dropped opens it
-    /// again ([`Capability::Reopen`]). Without these two it is called once.
+    /// again ([`Capability::Reopen`]). Without these two capabilities it is called once.
     ///
     /// # Errors
     /// The store could not be opened.
     async fn open(&self) -> Result<Store, Problem>;
 
-    /// Makes the store unreachable until [`Place::reconnect`]: from now on it can do no write, and
+    /// Makes the store unreachable until [`ScratchStore::reconnect`]: from now on it can do no write, and
     /// no read either if the technology allows that ([`Capability::Outage`]).
     ///
     /// # Errors
     /// It could not be done.
     async fn cut_off(&self) -> Result<(), Problem> {
-        Err("this place cannot cut off its store".into())
+        Err("this harness cannot cut off a store".into())
     }
 
-    /// Ends what [`Place::cut_off`] began.
+    /// Ends what [`ScratchStore::cut_off`] began.
     ///
     /// # Errors
     /// It could not be done.
     async fn reconnect(&self) -> Result<(), Problem> {
-        Err("this place cannot reconnect its store".into())
+        Err("this harness cannot reconnect a store".into())
     }
 }
 
@@ -83,7 +81,7 @@ pub struct Store {
 
 impl Store {
     /// The ports of a store without an archive.
-    pub fn over<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
+    pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
         Self { pets: store.clone(), keys: store, archive: None }
     }
 
@@ -92,7 +90,7 @@ impl Store {
     where
         S: PetRepository + ApiKeyRepository + Archive + 'static,
     {
-        Self { archive: Some(store.clone()), ..Self::over(store) }
+        Self { archive: Some(store.clone()), ..Self::new(store) }
     }
 }
 
@@ -111,7 +109,7 @@ pub enum Capability {
     SecondHandle,
     /// The harness can make the store unreachable, and reachable again.
     Outage,
-    /// The adapter tells a mark of the catalogue's state (`version` is not `None`).
+    /// The adapter knows the version of the catalogue (`version` is not `None`).
     Version,
     /// The adapter implements [`Archive`].
     Archive,

@@ -4,15 +4,15 @@
 //! words what a store promises. Here each promise is a function with a name, and an adapter keeps
 //! the contract if it keeps them all. `docs/ADAPTERS.md` is the guide; in short:
 //!
-//! 1. Implement [`Harness`] and [`Place`] for the adapter.
+//! 1. Implement [`Harness`] and [`ScratchStore`] for the adapter.
 //! 2. In `tests/conformance.rs` write `petstore_conformance::conformance_tests!(MyHarness);`. That
 //!    makes one test for each promise.
-//! 3. Declare in [`Harness::lacks`] what the adapter lacks. It is printed as not checked, never
-//!    counted as kept. What is not declared is checked.
+//! 3. Declare in [`Harness::unsupported`] what the adapter does not support. The promises that need it are
+//!    printed as not checked, never counted as kept. What is not declared is checked.
 //!
 //! # Where things are
-//! The promises stand in `promises.rs`, once; each is a function in the file of its subject.
-//! `run.rs` runs them: [`run_all`] for a program, [`check`] for a test.
+//! `promises.rs` lists the promises; each is a function in the file of its subject. `run.rs` runs
+//! them: [`run_all`] for a program, [`check`] for a test.
 //!
 //! [`ApiKeyRepository`]: petstore_domain::ApiKeyRepository
 //! [`Archive`]: petstore_domain::Archive
@@ -25,14 +25,19 @@ mod promises;
 mod random;
 mod run;
 mod samples;
+mod summary;
+mod verdict;
 
 pub use broken::{Broken, Kept};
-pub use harness::{Capability, Harness, Place, Problem, Store};
+pub use harness::{Capability, Harness, Problem, ScratchStore, Store};
 pub use promises::{PROMISES, Promise};
 pub use random::SEED_VARIABLE;
-pub use run::{Summary, Verdict, check, run, run_all};
+pub use run::{check, print_coverage, run, run_all};
+pub use summary::Summary;
+pub use verdict::Verdict;
 
-/// Makes one test for each promise. `$harness` is an expression for the
+/// Makes one test for each promise, and one that prints how many of them are not checked, and why:
+/// the test runner counts those as passed. `$harness` is an expression for the
 /// [`Harness`](crate::Harness) and is evaluated for each test.
 #[macro_export]
 macro_rules! conformance_tests {
@@ -50,5 +55,10 @@ macro_rules! __promise_tests {
         fn $name() -> ::core::result::Result<(), $crate::Broken> {
             $crate::check($harness, ::core::stringify!($name))
         })*
+
+        #[test]
+        fn coverage_is_printed() -> ::core::result::Result<(), $crate::Broken> {
+            $crate::print_coverage(&$harness)
+        }
     };
 }

@@ -1,4 +1,4 @@
-//! What a store should do, in its simplest words: the measure for random commands.
+//! A model of the catalogue: what a store should answer to random commands.
 
 mod command;
 mod keys;
@@ -6,13 +6,13 @@ mod keys;
 use std::collections::HashMap;
 
 use petstore_domain::{
-    Fingerprint, IdempotencyRequest, KeyDigest, NewPet, Pet, PetId, PetPage, PetQuery, Timestamp,
+    Fingerprint, IdempotencyRequest, KeyDigest, Pet, PetId, PetPage, PetQuery, Timestamp,
 };
 
 pub(crate) use self::{command::Command, keys::KeyModel};
 
-/// The catalogue as it should be. Which identifiers a store assigns is its own business, as long as
-/// they grow: the model takes them from the store.
+/// The catalogue as it should be. A store may assign any identifiers that grow, so the model takes
+/// them from the store.
 #[derive(Debug, Default)]
 pub(crate) struct PetModel {
     pets: Vec<Pet>,
@@ -28,32 +28,34 @@ struct Record {
 
 /// What an addition should come to.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Due {
-    Now,
-    Before(Pet),
+pub(crate) enum Outcome {
+    Created,
+    Replayed(Pet),
     Reused,
 }
 
 impl PetModel {
-    pub(crate) fn due(&self, attempt: Option<&IdempotencyRequest>) -> Due {
-        let record = attempt.and_then(|attempt| {
-            let record = self.records.get(&key(attempt))?;
-            (record.at > attempt.cutoff).then_some((record, attempt.fingerprint))
+    /// What adding an animal with `request` should come to. Said again here instead of asking the
+    /// domain: an adapter that asks it is compared with a second opinion.
+    pub(crate) fn outcome(&self, request: Option<&IdempotencyRequest>) -> Outcome {
+        let live = request.and_then(|request| {
+            let record = self.records.get(&key(request))?;
+            (record.at > request.cutoff).then_some((record, request.fingerprint))
         });
-        match record {
-            None => Due::Now,
-            Some((record, wanted)) if record.fingerprint == wanted => {
-                Due::Before(record.pet.clone())
+        match live {
+            None => Outcome::Created,
+            Some((record, fingerprint)) if record.fingerprint == fingerprint => {
+                Outcome::Replayed(record.pet.clone())
             }
-            Some(_) => Due::Reused,
+            Some(_) => Outcome::Reused,
         }
     }
 
-    pub(crate) fn add(&mut self, pet: Pet, attempt: Option<IdempotencyRequest>) {
-        if let Some(attempt) = attempt {
-            let IdempotencyRequest { fingerprint, at, .. } = attempt;
+    pub(crate) fn add(&mut self, pet: Pet, request: Option<IdempotencyRequest>) {
+        if let Some(request) = request {
+            let IdempotencyRequest { fingerprint, at, .. } = request;
             let record = Record { fingerprint, pet: pet.clone(), at };
-            self.records.insert(key(&attempt), record);
+            self.records.insert(key(&request), record);
         }
         self.pets.push(pet);
     }
@@ -85,18 +87,13 @@ impl PetModel {
         self.pets.clone()
     }
 
-    pub(crate) fn forget(&mut self, expired: Timestamp) -> u32 {
+    pub(crate) fn purge(&mut self, cutoff: Timestamp) -> u32 {
         let before = self.records.len();
-        self.records.retain(|_, record| record.at > expired);
+        self.records.retain(|_, record| record.at > cutoff);
         u32::try_from(before - self.records.len()).unwrap_or(u32::MAX)
     }
 }
 
-fn key(attempt: &IdempotencyRequest) -> (KeyDigest, String) {
-    (attempt.idempotency.caller, attempt.idempotency.key.as_str().to_owned())
-}
-
-/// The animals that the commands add: few, so that they meet again.
-pub(crate) fn animals() -> [NewPet; 4] {
-    [0, 1, 2, 3].map(crate::samples::numbered)
+fn key(request: &IdempotencyRequest) -> (KeyDigest, String) {
+    (request.idempotency.caller, request.idempotency.key.as_str().to_owned())
 }

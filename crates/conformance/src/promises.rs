@@ -1,5 +1,6 @@
-//! The list of the promises: the one place where they stand.
+//! The list of the promises.
 
+mod conflicts;
 mod declared;
 mod dropped;
 mod durability;
@@ -15,11 +16,15 @@ mod races;
 mod restores;
 mod round_trips;
 mod snapshots;
+mod together;
 mod version;
 
 use std::pin::Pin;
 
-use crate::{Broken, Capability, Harness, broken::Kept};
+use crate::{
+    broken::{Broken, Kept},
+    harness::{Capability, Harness},
+};
 
 /// One promise of the contract.
 #[derive(Clone, Copy, Debug)]
@@ -44,8 +49,8 @@ pub(crate) type Check = fn(&dyn Harness) -> Outcome<'_>;
 #[macro_export]
 macro_rules! __for_each_promise {
     ($then:ident! { $($with:tt)* }) => { $crate::$then! { { $($with)* }
-        declared::what_is_declared_lacking_is_lacking []
-            "what a harness calls not checked cannot be checked";
+        declared::what_is_declared_unsupported_is_not_there []
+            "what a harness declares unsupported is not there";
 
         round_trips::a_fresh_store_is_empty []
             "a new store holds no animal and no key";
@@ -83,17 +88,20 @@ macro_rules! __for_each_promise {
         idempotency::the_same_key_of_another_caller_is_another_key []
             "a record is one of a caller and a key";
         idempotency::sixty_four_tasks_with_one_key_add_one_animal []
-            "attempts that run at the same time add one animal between them";
+            "requests that run at the same time add one animal between them";
         idempotency::two_handles_with_one_key_add_one_animal [SecondHandle]
-            "attempts that run at the same time add one animal between them";
+            "requests that run at the same time add one animal between them";
         idempotency::of_different_animals_under_one_key_one_is_added []
-            "attempts that run at the same time add one animal between them";
+            "requests that run at the same time add one animal between them";
         expiry::a_record_counts_until_exactly_its_expiry []
-            "a record counts that is younger than attempt.cutoff";
-        expiry::an_expired_record_gives_way_to_a_new_one []
-            "an addition and the record of its attempt are one transaction";
-        expiry::forgetting_keeps_to_its_bound_and_its_moment []
-            "forgets up to at_most records from `expired` or before; how many there were";
+            "a record counts that is younger than request.cutoff";
+        expiry::an_expired_record_is_replaced_by_a_new_one []
+            "an expired record is replaced";
+        expiry::purging_keeps_to_its_limit_and_its_cutoff []
+            "deletes up to `limit` records made at `cutoff` or before; how many were deleted";
+
+        together::an_animal_and_its_record_appear_together [Archive]
+            "adds an animal and, in the same transaction, its idempotency record";
 
         durability::every_later_read_sees_an_acknowledged_animal []
             "what has been acknowledged, every later read sees";
@@ -108,20 +116,20 @@ macro_rules! __for_each_promise {
         dropped::a_dropped_addition_happens_whole_or_not_at_all []
             "whole or not at all, also when the future is dropped half way";
 
-        version::every_addition_changes_the_mark [Version]
-            "an addition changes the mark before it is acknowledged";
-        version::a_read_carries_the_mark_of_what_it_saw [Version]
-            "two reads that carry the same mark saw the same state";
-        version::a_mark_never_comes_back [Version]
-            "a mark never comes back for another state";
-        version::no_mark_comes_back_after_reopening [Version, Reopen]
-            "a mark never comes back for another state, restarts included";
-        races::reads_under_one_mark_are_equal [Version]
-            "two reads that carry the same mark saw the same state";
-        races::reads_of_two_handles_under_one_mark_are_equal [Version, SecondHandle]
-            "two reads that carry the same mark saw the same state";
-        races::an_addition_elsewhere_changes_the_mark_within_100_ms [Version, SecondHandle]
-            "an addition by anybody else on the same store changes the mark within 100 ms";
+        version::every_addition_changes_the_version [Version]
+            "an addition changes the version before it is acknowledged";
+        version::a_read_carries_the_version_of_what_it_saw [Version]
+            "two reads that carry the same version saw the same state";
+        version::a_version_never_comes_back [Version]
+            "a version never comes back for another state";
+        version::no_version_comes_back_after_reopening [Version, Reopen]
+            "a version never comes back for another state, restarts included";
+        races::reads_under_one_version_are_equal [Version]
+            "two reads that carry the same version saw the same state";
+        races::reads_of_two_handles_under_one_version_are_equal [Version, SecondHandle]
+            "two reads that carry the same version saw the same state";
+        races::an_addition_elsewhere_changes_the_version_within_100_ms [Version, SecondHandle]
+            "an addition by anybody else on the same store changes the version within 100 ms";
 
         keys::a_key_comes_back_as_it_was_given []
             "values come back exactly as they were given";
@@ -129,19 +137,21 @@ macro_rules! __for_each_promise {
             "every key there ever was, ascending by identifier";
         keys::a_name_is_taken_by_a_live_key_alone []
             "NameTaken if a key that is live at key.created_at has this name";
-        keys::no_more_keys_live_than_may []
-            "TooManyKeys if `most` keys are live then";
+        keys::no_more_keys_live_than_the_limit []
+            "TooManyKeys if `max` keys are live then";
+        keys::a_digest_stored_already_is_not_stored_again []
+            "a digest that is stored already is not stored again";
         keys::keys_of_one_name_at_the_same_time_give_one []
             "among the keys live at one time no two have the same name";
-        keys::keys_at_the_same_time_keep_to_the_most []
-            "TooManyKeys if `most` keys are live then";
+        keys::keys_at_the_same_time_keep_to_the_limit []
+            "TooManyKeys if `max` keys are live then";
         key_life::a_key_lives_until_exactly_its_expiry []
             "the keys that are live at `now`, ascending by identifier";
         key_life::a_roll_retires_its_name_and_no_other []
-            "lets every live key of the same name expire at retire_at, unless it expires before";
+            "retires every live key of the same name at retire_at";
         key_life::a_roll_needs_a_live_key []
             "NoSuchKey if no key that is live at key.created_at has this name";
-        key_life::revoking_tells_what_it_has_revoked []
+        key_life::revoking_returns_what_it_has_revoked []
             "revokes the keys that were not revoked yet, and returns them as they are now";
         key_life::the_latest_use_is_kept []
             "passes over an unknown identifier, and a time before the one already noted";
@@ -162,20 +172,24 @@ macro_rules! __for_each_promise {
             "a view of all that is in the store";
         snapshots::a_snapshot_does_not_see_later_writes [Archive]
             "what is written later does not show in it, and it holds up no writer";
-        snapshots::a_restore_changes_the_mark [Archive, Version]
-            "the mark changes with every visible change";
+        snapshots::a_restore_changes_the_version [Archive, Version]
+            "the version changes with every visible change";
         restores::a_restore_brings_back_every_field [Archive]
             "commit makes all of it visible and durable at once, and nothing is visible before";
         restores::a_restore_left_without_commit_leaves_nothing [Archive]
             "nothing ever is visible if it is dropped without commit";
         restores::a_restore_may_be_repeated [Archive]
             "what is there already and equal is passed over";
-        restores::a_restore_names_what_is_in_its_way [Archive]
-            "what is there and different is a conflict, which says what";
-        restores::a_key_that_is_there_already_is_joined [Archive]
+        restores::a_key_that_is_there_already_is_merged [Archive]
             "a key that is there already becomes what both stores know of it";
-        restores::a_newer_record_replaces_the_one_there [Archive]
+        conflicts::a_restore_names_what_it_conflicts_with [Archive]
+            "what is there and different is a conflict, which says what";
+        conflicts::a_newer_record_replaces_the_one_there [Archive]
             "a record that is there already is replaced if it is older";
+        conflicts::another_record_that_is_not_newer_is_a_conflict [Archive]
+            "a conflict if another record is there that is as old, or younger";
+        conflicts::a_record_without_its_animal_is_refused [Archive]
+            "Corrupt if the animal of a record is missing";
         restores::identifiers_go_on_above_those_restored [Archive]
             "afterwards the store assigns identifiers above every one restored";
         restores::new_pets_get_identifiers_in_their_order [Archive]

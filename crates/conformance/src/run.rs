@@ -1,74 +1,16 @@
 //! Running the promises.
 
-use std::{fmt, io::Write as _, sync::Arc};
+use std::{io::Write as _, sync::Arc};
 
 use tokio::{runtime, task::JoinError, time::timeout};
 
-use crate::{Broken, Capability, Harness, PROMISES, Promise, broken::Kept};
-
-/// What became of one promise.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// It was kept.
-    Kept(Kept),
-    /// It was broken, and how.
-    Broken(Broken),
-    /// It was not checked.
-    NotChecked {
-        /// What that would have needed.
-        lacking: Capability,
-        /// Why the adapter, or the harness, lacks it.
-        reason: &'static str,
-    },
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Kept(Kept { note: None }) => f.write_str("kept"),
-            Self::Kept(Kept { note: Some(note) }) => write!(f, "kept ({note})"),
-            Self::Broken(broken) => write!(f, "broken: {broken}"),
-            Self::NotChecked { lacking, reason } => {
-                write!(f, "not checked: it needs {lacking}, and {reason}")
-            }
-        }
-    }
-}
-
-/// How many promises ended how.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Summary {
-    /// Checked and kept.
-    pub kept: usize,
-    /// Checked and broken.
-    pub broken: usize,
-    /// Not checked.
-    pub not_checked: usize,
-}
-
-impl Summary {
-    /// Whether the adapter keeps the contract, as far as it was checked. Where nothing was, it does
-    /// not.
-    #[must_use]
-    pub fn holds(&self) -> bool {
-        self.broken == 0 && self.kept > 0
-    }
-
-    fn count(&mut self, verdict: &Verdict) {
-        match verdict {
-            Verdict::Kept(_) => self.kept += 1,
-            Verdict::Broken(_) => self.broken += 1,
-            Verdict::NotChecked { .. } => self.not_checked += 1,
-        }
-    }
-}
-
-impl fmt::Display for Summary {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kept, broken, not_checked } = self;
-        write!(f, "{kept} kept, {broken} broken, {not_checked} not checked")
-    }
-}
+use crate::{
+    broken::Broken,
+    harness::{Capability, Harness},
+    promises::{PROMISES, Promise},
+    summary::Summary,
+    verdict::Verdict,
+};
 
 /// Checks every promise, one after the other, and reports each as it ends.
 ///
@@ -88,10 +30,8 @@ pub async fn run_all(
 
 /// Checks one promise. A panic of the adapter, and a call without end, break it.
 pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Verdict {
-    for &lacking in promise.needs {
-        if let Some(reason) = harness.lacks(lacking) {
-            return Verdict::NotChecked { lacking, reason };
-        }
+    if let Some((unsupported, reason)) = unsupported(&**harness, promise) {
+        return Verdict::NotChecked { unsupported, reason };
     }
     let limit = harness.time_limit();
     let (harness, check) = (Arc::clone(harness), promise.check);
@@ -105,6 +45,11 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Verdict {
             Verdict::Broken(Broken::new(format!("it did not end within {limit:?}")))
         }
     }
+}
+
+/// The first capability that the promise needs and the adapter does not have, and why.
+fn unsupported(harness: &dyn Harness, promise: &Promise) -> Option<(Capability, &'static str)> {
+    promise.needs.iter().find_map(|&need| Some((need, harness.unsupported(need)?)))
 }
 
 fn panicked(error: &JoinError) -> Broken {
@@ -125,11 +70,34 @@ pub fn check(harness: impl Harness, name: &str) -> Result<(), Broken> {
     runtime.shutdown_background();
     match verdict {
         Verdict::Kept(_) => Ok(()),
-        Verdict::Broken(broken) => Err(broken.when(name)),
-        Verdict::NotChecked { .. } => {
-            // Not by the macro: the test harness would hide what it prints.
-            writeln!(std::io::stderr(), "{name}: {verdict}")?;
-            Ok(())
+        Verdict::Broken(broken) => Err(broken.context(name)),
+        Verdict::NotChecked { .. } => print(&format!("{name}: {verdict}")),
+    }
+}
+
+/// Prints how many promises the tests of `harness` check, how many not, and why: the body of one more
+/// test. Without it, a promise that is not checked would read as a test that passed.
+///
+/// # Errors
+/// Nothing can be written to stderr.
+pub fn print_coverage(harness: &impl Harness) -> Result<(), Broken> {
+    let mut coverage = Summary::default();
+    for promise in PROMISES {
+        if let Some((capability, _)) = unsupported(harness, promise) {
+            coverage.count_unsupported(capability);
         }
     }
+    let (total, unchecked) = (PROMISES.len(), coverage.not_checked);
+    let mut parts =
+        vec![format!("{total} promises: {} checked, {unchecked} not", total - unchecked)];
+    parts.extend(coverage.unsupported.into_iter().filter_map(|capability| {
+        let reason = harness.unsupported(capability)?;
+        Some(format!("{capability} is unsupported ({reason})"))
+    }));
+    print(&parts.join("; "))
+}
+
+/// Writes to stderr without the macro, whose output the test runner hides.
+fn print(line: &str) -> Result<(), Broken> {
+    Ok(writeln!(std::io::stderr(), "{line}")?)
 }

@@ -1,4 +1,4 @@
-//! Animals, attempts and keys to try a store with.
+//! Animals, requests and keys to try a store with.
 
 #![expect(clippy::expect_used, reason = "the kit's own samples are valid")]
 
@@ -8,9 +8,9 @@ use petstore_domain::{
     PetStatus, Timestamp,
 };
 
-/// The most live keys where the number does not matter.
+/// A limit of live keys that is never reached.
 pub(crate) const MANY: u32 = 1000;
-/// How long a sample attempt counts, in milliseconds.
+/// How long a sample request counts, in milliseconds.
 pub(crate) const LIFETIME: i64 = 86_400_000;
 /// Every status that an animal may have, and none.
 pub(crate) const STATUSES: [Option<PetStatus>; 4] =
@@ -45,12 +45,12 @@ pub(crate) fn caller(caller: u8, key: &str) -> Idempotency {
     Idempotency { caller: KeyDigest([caller; 32]), key }
 }
 
-/// An attempt of the caller 1 to add `pet` under `key`, `millis` after the samples' beginning.
-pub(crate) fn attempt(key: &str, pet: &NewPet, millis: i64) -> IdempotencyRequest {
-    attempt_by(1, key, pet, millis)
+/// A request of the caller 1 to add `pet` under `key`, `millis` after the samples' beginning.
+pub(crate) fn request(key: &str, pet: &NewPet, millis: i64) -> IdempotencyRequest {
+    request_by(1, key, pet, millis)
 }
 
-pub(crate) fn attempt_by(by: u8, key: &str, pet: &NewPet, millis: i64) -> IdempotencyRequest {
+pub(crate) fn request_by(by: u8, key: &str, pet: &NewPet, millis: i64) -> IdempotencyRequest {
     IdempotencyRequest {
         idempotency: caller(by, key),
         fingerprint: Fingerprint::new(pet),
@@ -75,7 +75,7 @@ pub(crate) fn by_name(name: &str) -> KeySelector {
     KeySelector::Name(key_name(name))
 }
 
-/// The key made from `seed`, called `name`, made at `created` and good until `expires`.
+/// The key made from `seed`, called `name`, made at `created`, expiring at `expires`.
 pub(crate) fn key(seed: u16, name: &str, created: i64, expires: Option<i64>) -> NewApiKey {
     let mut entropy = [0; 32];
     entropy[..2].copy_from_slice(&seed.to_be_bytes());
@@ -87,4 +87,9 @@ pub(crate) fn key(seed: u16, name: &str, created: i64, expires: Option<i64>) -> 
         created_at: at(created),
         expires_at: expires.map(at),
     }
+}
+
+/// The animals of random commands: few, so that the same one comes again.
+pub(crate) fn few() -> [NewPet; 4] {
+    [0, 1, 2, 3].map(numbered)
 }

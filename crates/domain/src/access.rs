@@ -1,4 +1,4 @@
-//! Who may call: API keys and their rules, the ports [`Authenticator`] (driving) and
+//! Access by API key: the keys and their rules, the ports [`Authenticator`] (driving) and
 //! [`ApiKeyRepository`] (driven), and the use cases [`KeyRing`] and [`KeyAdmin`].
 
 pub(crate) mod admission;

@@ -20,7 +20,7 @@ pub use self::{
     },
     name::{InvalidPetName, PetName, PetNameFault},
     page::{InvalidPageLimit, PageLimit, PetPage, PetQuery},
-    pet::{CategoryId, InvalidPetId, NewPet, Pet, PetId},
+    pet::{CategoryId, InvalidCategoryId, InvalidPetId, NewPet, Pet, PetId},
     repository::{AddError, Added, PetRepository},
     service::PetService,
     status::{InvalidPetStatus, PetStatus},

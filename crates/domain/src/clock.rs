@@ -1,8 +1,8 @@
-//! Driven port: what time it is.
+//! Driven port: the clock.
 
 use crate::timestamp::Timestamp;
 
-/// Tells the time.
+/// The wall clock.
 ///
 /// # Contract
 /// - `now` is the wall-clock time. It never fails and never blocks.
@@ -20,7 +20,7 @@ pub struct ManualClock(std::sync::atomic::AtomicI64);
 
 #[cfg(any(test, feature = "mocks"))]
 impl ManualClock {
-    /// A clock that tells `now`.
+    /// A clock that stands at `now`.
     #[must_use]
     pub const fn new(now: Timestamp) -> Self {
         Self(std::sync::atomic::AtomicI64::new(now.0))

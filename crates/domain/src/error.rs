@@ -1,17 +1,16 @@
-//! Why a store cannot do what it was asked.
+//! The errors of a store.
 //!
 //! Every port fails with [`StoreError`], or with an error of its own that holds one: what a caller may
-//! answer differently is a variant of that operation's error. The enums are exhaustive on purpose: a
-//! new variant does not compile in an adapter until someone has said what it means there.
+//! answer differently is a variant of that operation's error. The enums are exhaustive on purpose: an
+//! adapter does not compile until it handles a new variant.
 
 use std::{error::Error, fmt};
 
 /// A store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The store cannot answer now: overloaded, out of space, unreachable. Nothing is known to be
-    /// wrong with the request, so it may be tried again. The cause is meant for the log, never for a
-    /// client.
+    /// The store cannot answer now: overloaded, out of space, unreachable. The request may be
+    /// tried again. The cause is for the log, never for a client.
     #[error("the store cannot answer: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// See [`Corruption`].
@@ -31,8 +30,8 @@ impl StoreError {
     }
 }
 
-/// The store holds a row that breaks a rule of the domain: something other than this service wrote
-/// it, or the disk damaged it.
+/// The store holds a row that breaks a rule of the domain: another program wrote it, or the disk
+/// damaged it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the store holds {what}, which breaks the rule: {rule}")]
 pub struct Corruption {

@@ -1,11 +1,11 @@
-//! The words, the rules, the ports and the use cases of the animal store.
+//! The domain of the animal store: values and their rules, ports, and use cases.
 //!
 //! One folder for each subject: `catalogue` (animals), `access` (API keys), `transfer` (moving a
 //! whole store). Each holds its values and their rules, its ports, and its use cases.
 //!
-//! This crate does no I/O and reads no clock: whatever it needs from the outside it names as a
-//! driven port ([`PetRepository`], [`ApiKeyRepository`], [`Archive`], [`Clock`]). Whatever the outside
-//! asks of it goes through a driving port ([`PetService`], [`Authenticator`]). Values are built by
+//! This crate does no I/O and reads no clock. What it needs is a driven port ([`PetRepository`],
+//! [`ApiKeyRepository`], [`Archive`], [`Clock`]); what it offers is a driving port ([`PetService`],
+//! [`Authenticator`]). Values are built by
 //! constructors that check them (`new`, `parse`), so that a value that exists is valid.
 //!
 //! With the feature `mocks` every port has a mock (`MockPetService`, …), and `ManualClock` is a

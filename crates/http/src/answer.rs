@@ -1,134 +1,127 @@
-//! The answer to a request. [`answer`] cannot fail: whatever [`judge`] refuses becomes a response
-//! here, and is logged here, once.
+//! The answer to a request. [`answer`] cannot fail: whatever the pipeline refuses becomes a response
+//! here, and the observer sees it here, once.
 
 use std::{
     pin::pin,
-    time::{Duration, Instant, SystemTime},
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
 use http_body_util::Full;
-use httpdate::fmt_http_date;
 use hyper::{
     HeaderMap, Method, StatusCode, Version,
     body::Body,
     header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HeaderValue},
     http::request::Parts,
 };
-use petstore_domain::Timestamp;
+use tokio::time::timeout;
 
 use crate::{
-    access_log::Line,
-    alarm::Alarm,
-    body, deprecation,
+    address::is_under_base,
+    body::RequestBody,
     error::{ApiError, ErrorCode},
-    judge::{Target, judge},
+    log::Finished,
+    pipeline,
     request_id::X_REQUEST_ID,
-    response::{PRIVATE, Response},
-    route::{Operation, Route, is_under_base},
+    response::Response,
+    route::{self, Target},
     state::State,
-    wire,
 };
 
 /// The `Cache-Control` of what needs no credential.
 const PUBLIC: HeaderValue = HeaderValue::from_static("no-cache");
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// Answers one request, within the time for a request as a whole, of which `alarm` tells. The request
-/// is borrowed, because it is large, and to move it is to copy it.
-pub(crate) async fn answer<B>(state: &State, alarm: &Alarm, head: &Parts, body: &mut B) -> Response
+/// Answers one request, within the time for a request as a whole.
+pub(crate) async fn answer<B>(
+    state: &State,
+    head: &Parts,
+    body: &mut RequestBody<'_, B>,
+) -> Response
 where
     B: Body<Data = Bytes> + Unpin,
 {
     let began = Instant::now();
-    let request_id = state.request_ids.of(&head.headers);
-    let target = Route::find(head.uri.path(), &state.settings.pages);
-
-    let line = Line { request_id: &request_id, method: Some(&head.method), target, began };
+    let target = route::find(head.uri.path(), &state.settings.pages);
     let limits = &state.settings.limits;
-    let judged = {
-        let judging = pin!(judge(state, alarm, head, body, target));
-        alarm.within(limits.request_timeout, judging).await
+    let outcome = {
+        // Pinned where it is: a future that is moved is copied.
+        let run = pin!(pipeline::run(state, head, body, target));
+        timeout(limits.request_timeout, run).await
     };
-    let mut understood = true;
-    let mut response = match judged {
-        Some(Ok(response)) => {
-            line.write_success(state, response.status());
-            response
-        }
-        refused => {
-            let error = refused.and_then(Result::err).unwrap_or_else(|| too_slow(state));
-            line.write_refusal(state, &error);
-            understood = error.code != ErrorCode::InvalidRequest;
-            error.into_response()
-        }
-    };
-    let reusable = body::discard(body, alarm, &head.headers, limits.max_body).await && understood;
+    let outcome = outcome.unwrap_or_else(|_| Err(too_slow(limits.request_timeout)));
+    let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
 
-    dress(&mut response, head, target);
-    let headers = response.headers_mut();
-    headers.insert(X_REQUEST_ID, request_id);
-    if head.version <= Version::HTTP_11 && (!reusable || state.is_draining()) {
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    let request = Request { headers: &head.headers, method: Some(&head.method), target, began };
+    let mut response = finish(state, &request, outcome);
+    add_common_headers(&mut response, head, target);
+    // An HTTP/2 stream ends alone; over HTTP/1 the next request begins where this one ends.
+    if head.version < Version::HTTP_2 {
+        let reusable = body.skip_arrived(&head.headers, limits.max_body).await && !misread;
+        if !reusable || state.is_draining() {
+            response.headers_mut().insert(CONNECTION, CLOSE);
+        }
     }
     response
 }
 
-/// The answer, as bytes of HTTP/1.1, to a head that began and did not arrive in time.
-pub(crate) fn late_head(state: &State) -> Vec<u8> {
-    let request_id = state.request_ids.of(&HeaderMap::new());
+/// The answer to a head that began and did not arrive in time.
+pub(crate) fn late_head(state: &State) -> Response {
     let time = state.settings.limits.header_timeout;
-    let error = ApiError::new(
-        ErrorCode::RequestTimeout,
-        format!("the head did not arrive whole within {time:?}"),
-    );
-    let began = Instant::now();
-    Line { request_id: &request_id, method: None, target: None, began }
-        .write_refusal(state, &error);
-    let body = wire::error(error.code, &error.message);
-    let head = format!(
-        "HTTP/1.1 {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
-         cache-control: {PRIVATE}\r\nx-content-type-options: nosniff\r\nx-request-id: {}\r\n\
-         date: {}\r\nconnection: close\r\n\r\n",
-        error.code.status(),
-        body.len(),
-        request_id.to_str().unwrap_or_default(),
-        http_date(state.ports.clock.now()),
-    );
-    [head.as_bytes(), &body].concat()
+    let message = format!("the head did not arrive whole within {time:?}");
+    let error = ApiError::new(ErrorCode::RequestTimeout, message);
+    let headers = &HeaderMap::new();
+    let request = Request { headers, method: None, target: None, began: Instant::now() };
+    let mut response = finish(state, &request, Err(error));
+    set_length(&mut response);
+    response.headers_mut().insert(CONNECTION, CLOSE);
+    response
 }
 
-/// The form of time in HTTP, which knows the years 1970 to 9999.
-fn http_date(now: Timestamp) -> String {
-    const LAST: u64 = 253_402_300_799_999;
-    let millis = u64::try_from(now.0).unwrap_or(0).min(LAST);
-    fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_millis(millis))
+/// What is known of a request, whole or not.
+struct Request<'r> {
+    headers: &'r HeaderMap,
+    method: Option<&'r Method>,
+    target: Target<'r>,
+    began: Instant,
 }
 
-fn too_slow(state: &State) -> ApiError {
-    let limit = state.settings.limits.request_timeout;
+/// Names the request, shows its outcome to the observer, and makes a response of it.
+fn finish(state: &State, request: &Request<'_>, outcome: Result<Response, ApiError>) -> Response {
+    let request_id = state.request_ids.choose(request.headers);
+    state.observer.finished(&Finished {
+        request_id: &request_id,
+        method: request.method,
+        route: request.target.map(|(route, _)| route.template),
+        began: request.began,
+        outcome: outcome.as_ref().map(Response::status),
+    });
+    let mut response = outcome.unwrap_or_else(ApiError::into_response);
+    response.headers_mut().insert(X_REQUEST_ID, request_id);
+    response
+}
+
+fn too_slow(limit: Duration) -> ApiError {
     ApiError::unavailable(format_args!("the request took longer than {limit:?}"))
 }
 
 /// Adds the headers that depend on the request alone, and takes the body from a HEAD.
-fn dress(response: &mut Response, head: &Parts, target: Target<'_>) {
+fn add_common_headers(response: &mut Response, head: &Parts, target: Target<'_>) {
     let headers = response.headers_mut();
     if !is_under_base(head.uri.path()) {
         headers.insert(CACHE_CONTROL, PUBLIC);
     }
     let operation = target.and_then(|(route, _)| route.operation(&head.method));
-    if operation == Some(Operation::GetPet) {
-        deprecation::announce(headers);
+    if let Some(deprecation) = operation.and_then(|operation| operation.deprecation) {
+        deprecation.announce(headers);
     }
-    if head.method == Method::HEAD || head.version == Version::HTTP_2 || is_empty(response) {
+    let empty = response.body().is_end_stream();
+    if head.method == Method::HEAD || head.version == Version::HTTP_2 || empty {
         set_length(response);
     }
     if head.method == Method::HEAD {
         *response.body_mut() = Full::default();
     }
-}
-
-fn is_empty(response: &Response) -> bool {
-    response.body().is_end_stream()
 }
 
 /// Says how long the body is, where an answer may have one and hyper does not say it by itself.

@@ -17,15 +17,14 @@ const ENCODING: char = '1';
 /// About as much as a tag takes, in bytes.
 const TYPICAL_TAG: usize = 64;
 
-/// What a tag stands for, besides the state of the catalogue.
+/// What a tag stands for, besides the version of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Subject {
     Page(PetQuery),
     Pet(PetId),
 }
 
-/// The tag of `subject` in one state of the catalogue. It is known without a query, so a request
-/// that names it costs none.
+/// The tag of `subject` in one version of the catalogue. It is known without a query.
 pub(crate) fn tag_of_state(version: CatalogueVersion, subject: Subject) -> HeaderValue {
     let mut text = String::with_capacity(TYPICAL_TAG);
     text.push('"');
@@ -44,10 +43,22 @@ pub(crate) fn tag_of_state(version: CatalogueVersion, subject: Subject) -> Heade
     header_value(text)
 }
 
-/// The tag of bytes, for a store that cannot tell its state.
+/// The tag of bytes, for a store that has no version.
 pub(crate) fn tag_of_content(content: &[u8]) -> HeaderValue {
     let digest = Sha256::digest(content);
     header_value(format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest[..16])))
+}
+
+/// The tag of `subject`, which was read as `content`: that of its version if the store has one.
+pub(crate) fn tag(
+    content: &[u8],
+    version: Option<CatalogueVersion>,
+    subject: Subject,
+) -> HeaderValue {
+    match version {
+        Some(version) => tag_of_state(version, subject),
+        None => tag_of_content(content),
+    }
 }
 
 fn header_value(text: String) -> HeaderValue {

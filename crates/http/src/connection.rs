@@ -1,45 +1,49 @@
-//! One connection: which HTTP it speaks, and for how long.
+//! One connection, over any stream: which version of HTTP it speaks, and who serves it.
 
-mod activity;
-mod drain;
-mod head_deadline;
-mod heads;
+pub(crate) mod drain;
+mod head_timer;
 mod http1;
 mod http2;
+mod in_flight;
+mod late_head;
+mod limits;
 mod linger;
 mod sniff;
-mod transport;
+mod stream;
 
 use std::sync::Arc;
 
-use tokio::{net::TcpStream, sync::OwnedSemaphorePermit};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::Instant,
+};
 
-pub(crate) use self::drain::{Drain, DrainSignal};
-use self::sniff::Protocol;
+use self::{
+    drain::Drain,
+    sniff::{Protocol, sniff},
+    stream::Stream,
+};
 use crate::state::State;
 
-/// The largest head of a request, in bytes, in either version of HTTP.
-const MAX_HEAD: u32 = 64 * 1024;
-
-/// Serves the requests of one connection until its client, its idleness or the drain ends it. Until
-/// then the connection keeps its `_place` among those that are served at once.
-pub(crate) async fn serve(
-    stream: TcpStream,
-    state: Arc<State>,
-    drain: Drain,
-    _place: OwnedSemaphorePermit,
-) {
-    // Without this a small answer may wait for the acknowledgement of the one before.
-    let _ = stream.set_nodelay(true);
-    let first_byte = state.settings.limits.header_timeout;
-    let protocol = tokio::select! {
-        protocol = sniff::protocol(&stream, first_byte) => protocol,
+/// Serves the requests of one connection until its client, its idleness or the drain ends it.
+pub(crate) async fn serve<S>(mut io: S, state: Arc<State>, drain: Drain)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let accepted = Instant::now();
+    let limits = state.settings.limits;
+    let sniffed = tokio::select! {
+        sniffed = sniff(&mut io, accepted + limits.header_timeout) => sniffed,
         () = drain.last_call() => return,
     };
+    let Some((protocol, first_bytes)) = sniffed else { return };
+    let stream = Stream::new(io, first_bytes, limits.write_timeout);
+    // Each in a box of its own size: most connections are idle, and there may be many.
     match protocol {
-        // Each in a box of its own size: most connections are idle, and there may be many.
-        Some(Protocol::Http1) => Box::pin(http1::serve(stream, state, drain)).await,
-        Some(Protocol::Http2) => Box::pin(http2::serve(stream, state, drain)).await,
-        None => (),
+        Protocol::Http1 => Box::pin(http1::serve(stream, accepted, &state, drain)).await,
+        Protocol::Http2 => Box::pin(http2::serve(stream, state, drain)).await,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! The end of getPet (interface, sections 4.3 and 9).
+//! Operations that end (interface, sections 4.3 and 9).
 
 use hyper::{
     HeaderMap,
@@ -11,66 +11,89 @@ use crate::{
     settings::GetPetSunset,
 };
 
-/// 5 December 2030, 00:00 UTC.
-const SUNSET: Timestamp = Timestamp(1_922_659_200_000);
-
-const DEPRECATION_NAME: HeaderName = HeaderName::from_static("deprecation");
-const SUNSET_NAME: HeaderName = HeaderName::from_static("sunset");
-
-/// 20 November 2026, 00:00 UTC (RFC 9745).
-const DEPRECATION_VALUE: HeaderValue = HeaderValue::from_static("@1795132800");
-/// [`SUNSET`] as RFC 8594 wants it.
-const SUNSET_VALUE: HeaderValue = HeaderValue::from_static("Thu, 05 Dec 2030 00:00:00 GMT");
-/// The replacement (RFC 5829).
-const SUCCESSOR: HeaderValue =
-    HeaderValue::from_static("</v1/pets?status=available>; rel=\"successor-version\"");
-
-/// Whether getPet has ended.
-pub(crate) fn has_ended(sunset: GetPetSunset, clock: &dyn Clock) -> bool {
-    match sunset {
-        GetPetSunset::Date => clock.now() >= SUNSET,
-        GetPetSunset::Off => false,
-        GetPetSunset::Now => true,
-    }
+/// The end of an operation.
+#[derive(Debug)]
+pub(crate) struct Deprecation {
+    /// When it ends, unless the operator says otherwise.
+    sunset: Timestamp,
+    /// What every answer of the operation announces.
+    headers: [(HeaderName, HeaderValue); 3],
+    /// What a client is told after the end.
+    message: &'static str,
 }
 
-/// 410, once getPet has ended.
-pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Result<(), ApiError> {
-    if has_ended(sunset, clock) {
-        let message = "fetching one animal is no longer offered; \
-                       use GET /v1/pets with the status filter";
-        return Err(ApiError::new(ErrorCode::OperationRemoved, message));
+/// getPet ends on 5 December 2030, 00:00 UTC.
+pub(crate) static GET_PET: Deprecation = Deprecation {
+    sunset: Timestamp(1_922_659_200_000),
+    headers: [
+        // 20 November 2026, 00:00 UTC (RFC 9745).
+        (HeaderName::from_static("deprecation"), HeaderValue::from_static("@1795132800")),
+        // The sunset (RFC 8594).
+        (
+            HeaderName::from_static("sunset"),
+            HeaderValue::from_static("Thu, 05 Dec 2030 00:00:00 GMT"),
+        ),
+        // The replacement (RFC 5829).
+        (LINK, HeaderValue::from_static("</v1/pets?status=available>; rel=\"successor-version\"")),
+    ],
+    message: "fetching one animal is no longer offered; use GET /v1/pets with the status filter",
+};
+
+impl Deprecation {
+    /// Whether the operation has ended.
+    pub(crate) fn has_ended(&self, sunset: GetPetSunset, clock: &dyn Clock) -> bool {
+        match sunset {
+            GetPetSunset::Date => clock.now() >= self.sunset,
+            GetPetSunset::Off => false,
+            GetPetSunset::Now => true,
+        }
     }
-    Ok(())
-}
 
-/// What every answer of getPet says: that the operation ends.
-pub(crate) const ANNOUNCEMENT: [(HeaderName, HeaderValue); 3] =
-    [(DEPRECATION_NAME, DEPRECATION_VALUE), (SUNSET_NAME, SUNSET_VALUE), (LINK, SUCCESSOR)];
+    /// Refuses, with 410, an operation that has ended.
+    pub(crate) fn require_not_ended(
+        &self,
+        sunset: GetPetSunset,
+        clock: &dyn Clock,
+    ) -> Result<(), ApiError> {
+        if self.has_ended(sunset, clock) {
+            return Err(ApiError::new(ErrorCode::OperationRemoved, self.message));
+        }
+        Ok(())
+    }
 
-/// Says so on an answer that does not yet.
-pub(crate) fn announce(headers: &mut HeaderMap) {
-    if !headers.contains_key(DEPRECATION_NAME) {
-        headers.extend(ANNOUNCEMENT);
+    /// Announces on an answer that the operation ends.
+    pub(crate) fn announce(&self, headers: &mut HeaderMap) {
+        for (name, value) in &self.headers {
+            headers.insert(name, value.clone());
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     use petstore_domain::ManualClock;
 
-    use super::{SUNSET, has_ended};
+    use super::GET_PET;
     use crate::settings::GetPetSunset;
 
     #[test]
     fn the_operation_ends_at_its_sunset_unless_the_operator_says_otherwise() {
-        let clock = ManualClock::new(SUNSET.minus(Duration::from_millis(1)));
-        assert!(!has_ended(GetPetSunset::Date, &clock));
-        assert!(has_ended(GetPetSunset::Now, &clock));
-        clock.set(SUNSET);
-        assert!(has_ended(GetPetSunset::Date, &clock));
-        assert!(!has_ended(GetPetSunset::Off, &clock));
+        let ended = |sunset, clock: &ManualClock| GET_PET.has_ended(sunset, clock);
+        let clock = ManualClock::new(GET_PET.sunset.minus(Duration::from_millis(1)));
+        assert!(!ended(GetPetSunset::Date, &clock));
+        assert!(ended(GetPetSunset::Now, &clock));
+        clock.set(GET_PET.sunset);
+        assert!(ended(GetPetSunset::Date, &clock));
+        assert!(!ended(GetPetSunset::Off, &clock));
+    }
+
+    #[test]
+    fn the_announced_date_is_the_one_that_counts() {
+        let [_, (_, sunset), _] = &GET_PET.headers;
+        let announced = httpdate::parse_http_date(sunset.to_str().unwrap()).unwrap();
+        let millis = announced.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
+        assert_eq!(i64::try_from(millis), Ok(GET_PET.sunset.0));
     }
 }

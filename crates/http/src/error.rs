@@ -1,98 +1,17 @@
 //! What each failure is to a client: one table from error to status and code.
 
+mod code;
+
 use std::{borrow::Cow, fmt};
 
-use hyper::{
-    StatusCode,
-    header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
-};
+use bytes::Bytes;
+use hyper::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use petstore_domain::{AddError, AuthenticationError, StoreError};
+use petstore_json::ReadError;
+use serde::Serialize;
 
-use crate::{
-    response::{self, APPLICATION_JSON, Response},
-    wire,
-};
-
-/// The machine-readable `code` of an error body. Each is documented in `docs/INTERFACE.md` and in
-/// `docs/openapi.json`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ErrorCode {
-    InvalidRequest,
-    InvalidJson,
-    InvalidPet,
-    InvalidQuery,
-    InvalidIdempotencyKey,
-    Unauthorized,
-    PetNotFound,
-    RouteNotFound,
-    MethodNotAllowed,
-    RequestTimeout,
-    OperationRemoved,
-    BodyTooLarge,
-    UnsupportedMediaType,
-    IdempotencyKeyReused,
-    Internal,
-    NotImplemented,
-    Unavailable,
-}
-
-impl ErrorCode {
-    #[cfg(test)]
-    pub(crate) const ALL: [Self; 17] = [
-        Self::InvalidRequest,
-        Self::InvalidJson,
-        Self::InvalidPet,
-        Self::InvalidQuery,
-        Self::InvalidIdempotencyKey,
-        Self::Unauthorized,
-        Self::PetNotFound,
-        Self::RouteNotFound,
-        Self::MethodNotAllowed,
-        Self::RequestTimeout,
-        Self::OperationRemoved,
-        Self::BodyTooLarge,
-        Self::UnsupportedMediaType,
-        Self::IdempotencyKeyReused,
-        Self::Internal,
-        Self::NotImplemented,
-        Self::Unavailable,
-    ];
-
-    /// The table of the interface: status and code.
-    const fn row(self) -> (StatusCode, &'static str) {
-        match self {
-            Self::InvalidRequest => (StatusCode::BAD_REQUEST, "invalid_request"),
-            Self::InvalidJson => (StatusCode::BAD_REQUEST, "invalid_json"),
-            Self::InvalidPet => (StatusCode::BAD_REQUEST, "invalid_pet"),
-            Self::InvalidQuery => (StatusCode::BAD_REQUEST, "invalid_query"),
-            Self::InvalidIdempotencyKey => (StatusCode::BAD_REQUEST, "invalid_idempotency_key"),
-            Self::Unauthorized => (StatusCode::UNAUTHORIZED, "unauthorized"),
-            Self::PetNotFound => (StatusCode::NOT_FOUND, "pet_not_found"),
-            Self::RouteNotFound => (StatusCode::NOT_FOUND, "route_not_found"),
-            Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
-            Self::RequestTimeout => (StatusCode::REQUEST_TIMEOUT, "request_timeout"),
-            Self::OperationRemoved => (StatusCode::GONE, "operation_removed"),
-            Self::BodyTooLarge => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
-            Self::UnsupportedMediaType => {
-                (StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type")
-            }
-            Self::IdempotencyKeyReused => {
-                (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused")
-            }
-            Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
-            Self::NotImplemented => (StatusCode::NOT_IMPLEMENTED, "not_implemented"),
-            Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),
-        }
-    }
-
-    pub(crate) const fn status(self) -> StatusCode {
-        self.row().0
-    }
-
-    pub(crate) const fn as_str(self) -> &'static str {
-        self.row().1
-    }
-}
+pub(crate) use self::code::ErrorCode;
+use crate::response::{self, APPLICATION_JSON, Response};
 
 /// A request that is not answered as its sender hoped.
 #[derive(Debug)]
@@ -100,33 +19,43 @@ pub(crate) struct ApiError {
     pub(crate) code: ErrorCode,
     /// For the client: what was wrong, where, and what would be right.
     pub(crate) message: Cow<'static, str>,
-    owed: Owed,
+    extra: ExtraHeader,
     /// For the log alone: what went wrong inside.
     pub(crate) cause: Option<String>,
 }
 
-/// The header that an error owes besides the common ones.
-#[derive(Clone, Copy, Debug)]
-enum Owed {
-    Nothing,
-    /// A challenge (RFC 6750, section 3); `true` if a credential was sent.
-    Challenge(bool),
-    Allow(&'static HeaderValue),
+/// The header that an error has besides the common ones.
+#[derive(Debug)]
+enum ExtraHeader {
+    None,
+    /// A challenge (RFC 6750, section 3).
+    Challenge {
+        credential_sent: bool,
+    },
+    Allow(HeaderValue),
     AcceptPost,
     RetryAfter,
 }
 
-impl Owed {
-    fn header(self) -> Option<(HeaderName, HeaderValue)> {
+impl ExtraHeader {
+    fn into_header(self) -> Option<(HeaderName, HeaderValue)> {
         match self {
-            Self::Nothing => None,
-            Self::Challenge(true) => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),
-            Self::Challenge(false) => Some((WWW_AUTHENTICATE, NO_TOKEN)),
-            Self::Allow(value) => Some((ALLOW, value.clone())),
+            Self::None => None,
+            Self::Challenge { credential_sent: true } => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),
+            Self::Challenge { credential_sent: false } => Some((WWW_AUTHENTICATE, NO_TOKEN)),
+            Self::Allow(methods) => Some((ALLOW, methods)),
             Self::AcceptPost => Some((ACCEPT_POST, APPLICATION_JSON)),
             Self::RetryAfter => Some((RETRY_AFTER, RETRY_SECONDS)),
         }
     }
+}
+
+/// Schema `Error` of the interface: exactly three fields.
+#[derive(Serialize)]
+struct ErrorJson<'a> {
+    code: &'static str,
+    message: &'a str,
+    status: u16,
 }
 
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
@@ -137,8 +66,9 @@ const INVALID_TOKEN: HeaderValue =
     HeaderValue::from_static(r#"Bearer realm="petstore", error="invalid_token""#);
 
 impl ApiError {
+    /// An error without an extra header.
     pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), owed: Owed::Nothing, cause: None }
+        Self { code, message: message.into(), extra: ExtraHeader::None, cause: None }
     }
 
     /// 401; a credential was sent but is not good, or none was sent.
@@ -149,21 +79,32 @@ impl ApiError {
             "an API key is required, as the header 'Authorization: Bearer <API key>'"
         };
         Self {
-            owed: Owed::Challenge(credential_sent),
+            extra: ExtraHeader::Challenge { credential_sent },
             ..Self::new(ErrorCode::Unauthorized, message)
         }
     }
 
-    pub(crate) fn method_not_allowed(allow: &'static HeaderValue) -> Self {
-        let methods = allow.to_str().unwrap_or_default();
+    /// 405 at an address that knows `methods`, a list as `Allow` has it.
+    pub(crate) fn method_not_allowed(methods: &str) -> Self {
         let message = format!("this address knows the methods {methods}");
-        Self { owed: Owed::Allow(allow), ..Self::new(ErrorCode::MethodNotAllowed, message) }
+        match HeaderValue::from_str(methods) {
+            Ok(allow) => Self {
+                extra: ExtraHeader::Allow(allow),
+                ..Self::new(ErrorCode::MethodNotAllowed, message)
+            },
+            Err(error) => Self::internal(error),
+        }
     }
 
+    /// 415, with what is taken.
     pub(crate) fn unsupported_media_type(message: &'static str) -> Self {
-        Self { owed: Owed::AcceptPost, ..Self::new(ErrorCode::UnsupportedMediaType, message) }
+        Self {
+            extra: ExtraHeader::AcceptPost,
+            ..Self::new(ErrorCode::UnsupportedMediaType, message)
+        }
     }
 
+    /// 404 for an address.
     pub(crate) fn route_not_found() -> Self {
         Self::new(
             ErrorCode::RouteNotFound,
@@ -182,18 +123,36 @@ impl ApiError {
         let message = "the service cannot answer now; try again after the time in Retry-After";
         Self {
             cause: Some(cause.to_string()),
-            owed: Owed::RetryAfter,
+            extra: ExtraHeader::RetryAfter,
             ..Self::new(ErrorCode::Unavailable, message)
         }
     }
 
+    /// The response with its body and its extra header.
     pub(crate) fn into_response(self) -> Response {
-        let body = wire::error(self.code, &self.message);
-        let mut response = response::json(self.code.status(), body);
-        if let Some((name, value)) = self.owed.header() {
+        let mut response = response::json(self.code.status(), self.body());
+        if let Some((name, value)) = self.extra.into_header() {
             response.headers_mut().insert(name, value);
         }
         response
+    }
+
+    fn body(&self) -> Bytes {
+        let (code, status) = (self.code.as_str(), self.code.status().as_u16());
+        let error = ErrorJson { code, message: &self.message, status };
+        let mut json = Vec::with_capacity(64 + self.message.len());
+        // Strings and a number in memory: this never fails.
+        let _ = serde_json::to_writer(&mut json, &error);
+        json.into()
+    }
+}
+
+impl From<ReadError> for ApiError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::InvalidJson(message) => Self::new(ErrorCode::InvalidJson, message),
+            ReadError::InvalidPet(message) => Self::new(ErrorCode::InvalidPet, message),
+        }
     }
 }
 
@@ -233,11 +192,11 @@ mod tests {
     use super::{ApiError, ErrorCode};
 
     #[test]
-    fn every_code_has_a_name_of_its_own_and_an_error_status() {
-        for (index, code) in ErrorCode::ALL.into_iter().enumerate() {
-            assert!(code.status().is_client_error() || code.status().is_server_error());
-            assert!(ErrorCode::ALL[..index].iter().all(|other| other.as_str() != code.as_str()));
-        }
+    fn an_error_has_three_fields() {
+        assert_eq!(
+            ApiError::new(ErrorCode::InvalidQuery, "say \"20\"").body(),
+            r#"{"code":"invalid_query","message":"say \"20\"","status":400}"#
+        );
     }
 
     #[test]

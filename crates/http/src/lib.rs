@@ -1,19 +1,28 @@
 //! The raw-hyper HTTP adapter: drives [`PetService`](petstore_domain::PetService) and
 //! [`Authenticator`](petstore_domain::Authenticator) from HTTP/1.1 and HTTP/2.
 //!
-//! The way of a request through it is the order in which to read it: `server` accepts,
-//! `connection` speaks HTTP, `answer` cannot fail, `judge` decides in the documented order by
-//! the table in `route`, `auth` and `body` look at what was sent, `pets` does the work, and
-//! `error` says what each failure is to a client.
+//! # Where things are
+//! A request meets these files, in this order:
+//!
+//! 1. `server` accepts connections, and drains them at the end.
+//! 2. `connection` serves one, over any stream: it finds out which version of HTTP it speaks, and
+//!    hands the requests that hyper reads to the next step.
+//! 3. `answer` turns every request into a response; it cannot fail.
+//! 4. `route` is the table of addresses: a row says what each of its operations needs.
+//! 5. `pipeline` is the one checklist that every request goes through, read from the row.
+//! 6. `pets/list`, `pets/create`, `pets/get`, `orders` and `open` are the handlers.
+//! 7. `error` says what each failure is to a client, `response` builds what is sent.
+//!
+//! Around them: `settings` is what an operator chooses, `state` what every request can see, `log`
+//! observes each finished request. The other files read or write one part of a message each.
+//!
+//! A new operation is a row in `route`, a file with its handler, and its codes in `error/code`.
 
-mod access_log;
-mod alarm;
+mod address;
 mod answer;
 mod auth;
-#[cfg(feature = "bench")]
-#[doc(hidden)]
-pub mod bench;
 mod body;
+mod call;
 mod conditional;
 mod connection;
 mod cursor;
@@ -21,14 +30,16 @@ mod deprecation;
 mod error;
 mod framing;
 mod idempotency_key;
-mod judge;
-mod kept_pages;
+mod log;
 mod media_type;
-mod new_pet;
-mod open_pages;
+mod open;
 mod openapi;
+mod orders;
 mod page;
+mod page_cache;
 mod pets;
+mod pipeline;
+mod ports;
 mod query;
 mod request_id;
 mod response;
@@ -36,9 +47,9 @@ mod route;
 mod server;
 mod settings;
 mod state;
-mod wire;
 
 pub use openapi::openapi_document;
 pub use page::Page;
-pub use server::{Drained, Ports, Server};
+pub use ports::Ports;
+pub use server::{Drained, Server};
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings};

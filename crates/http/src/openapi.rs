@@ -8,9 +8,9 @@ use hyper::{
 use serde_json::json;
 
 use crate::{
+    address::BASE_PATH,
     conditional::{IfNoneMatch, tag_of_content},
     response::{self, Response},
-    route::BASE_PATH,
     settings::Settings,
 };
 
@@ -77,8 +77,9 @@ mod tests {
 
     use super::{Document, SERVERS, SOURCE, openapi_document};
     use crate::{
+        address::{BASE_PATH, is_under_base},
         error::ErrorCode,
-        route::{BASE_PATH, ROUTES, is_under_base},
+        route::ROUTES,
         settings::Settings,
     };
 
@@ -94,7 +95,7 @@ mod tests {
         assert_eq!(paths.len(), routes.len());
         for route in routes {
             let path = &route.template[BASE_PATH.len()..];
-            let methods = route.allow().to_str().unwrap();
+            let methods = route.allow();
             for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
                 let described = !document["paths"][path][method.to_lowercase()].is_null();
                 assert_eq!(described, methods.contains(method), "{method} {path}");

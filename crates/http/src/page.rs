@@ -39,18 +39,13 @@ impl fmt::Debug for Page {
     }
 }
 
-/// The page at `path`, in the form that the client takes.
-pub(crate) fn answer(
-    pages: &[Page],
-    path: &str,
-    headers: &HeaderMap,
-) -> Result<Response, ApiError> {
-    let page = pages.iter().find(|page| page.path == path).ok_or_else(ApiError::route_not_found)?;
-    page.answer(takes_gzip(headers), IfNoneMatch::of(headers))
-}
-
 impl Page {
-    fn answer(&self, gzip: bool, condition: Option<IfNoneMatch<'_>>) -> Result<Response, ApiError> {
+    /// The page in one of its forms, or 304 if the client has just that.
+    pub(crate) fn answer(
+        &self,
+        gzip: bool,
+        condition: Option<IfNoneMatch<'_>>,
+    ) -> Result<Response, ApiError> {
         let (content, suffix) = if gzip { (self.gzip, "-gzip") } else { (self.content, "") };
         // Two forms, two strong tags (RFC 9110, section 8.8.3.3).
         let tag = value(&format!("\"{}{suffix}\"", self.tag))?;
@@ -72,13 +67,14 @@ impl Page {
     }
 }
 
+/// `text`, which was chosen at build time, as the value of a header.
 pub(crate) fn value(text: &str) -> Result<HeaderValue, ApiError> {
     HeaderValue::from_str(text).map_err(ApiError::internal)
 }
 
 /// Whether `Accept-Encoding` allows gzip (RFC 9110, section 12.5.3). Its weight counts only if it
 /// is zero: compressed is what a browser wants, even if it does not say so strongly.
-fn takes_gzip(headers: &HeaderMap) -> bool {
+pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|list| list.to_str().ok());
     let codings: Vec<_> = lists.flat_map(|list| list.split(',')).map(coding).collect();
     let named = |name: &str| codings.iter().find(|(coding, _)| coding.eq_ignore_ascii_case(name));

@@ -10,9 +10,9 @@ use crate::{
 };
 
 /// The most faults that one answer names.
-const MOST_FAULTS: usize = 8;
+const MAX_FAULTS: usize = 8;
 /// The longest piece of what a client sent that an answer repeats, in characters.
-const MOST_ECHO: usize = 40;
+const MAX_ECHO: usize = 40;
 
 /// Refuses any parameter: the operation takes none.
 pub(crate) fn require_none(query: Option<&str>) -> Result<(), ApiError> {
@@ -99,9 +99,9 @@ impl Faults {
         if self.none() {
             return Ok(());
         }
-        let unnamed = self.0.len().saturating_sub(MOST_FAULTS);
+        let unnamed = self.0.len().saturating_sub(MAX_FAULTS);
         if unnamed > 0 {
-            self.0.truncate(MOST_FAULTS);
+            self.0.truncate(MAX_FAULTS);
             self.add(format!("and {unnamed} more"));
         }
         Err(ApiError::new(ErrorCode::InvalidQuery, self.0.join("; ")))
@@ -114,8 +114,8 @@ fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
 
 /// As much of `text` as an answer may repeat, without control characters.
 pub(crate) fn echo(text: &str) -> String {
-    let mut shown: String = text.chars().take(MOST_ECHO).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MOST_ECHO).is_some() {
+    let mut shown: String = text.chars().take(MAX_ECHO).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MAX_ECHO).is_some() {
         shown.push('…');
     }
     shown

@@ -33,15 +33,15 @@ impl RequestIds {
 
     /// The id that the client sent, if it sent one of 1 to 128 visible ASCII characters; else a
     /// new one.
-    pub(crate) fn of(&self, headers: &HeaderMap) -> HeaderValue {
+    pub(crate) fn choose(&self, headers: &HeaderMap) -> HeaderValue {
         let mut sent = headers.get_all(X_REQUEST_ID).iter();
         match (sent.next(), sent.next()) {
             (Some(id), None) if is_acceptable(id.as_bytes()) => id.clone(),
-            _ => self.make(),
+            _ => self.generate(),
         }
     }
 
-    fn make(&self) -> HeaderValue {
+    fn generate(&self) -> HeaderValue {
         let mut text = [0; 2 * DIGITS];
         text[..DIGITS].copy_from_slice(&self.process);
         text[DIGITS..].copy_from_slice(&hexadecimal(self.next.fetch_add(1, Ordering::Relaxed)));
@@ -73,7 +73,7 @@ mod tests {
         for id in sent {
             headers.append(X_REQUEST_ID, HeaderValue::from_bytes(id).unwrap());
         }
-        RequestIds::new().of(&headers).to_str().unwrap().to_owned()
+        RequestIds::new().choose(&headers).to_str().unwrap().to_owned()
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn new_ids_differ() {
         let ids = RequestIds::new();
-        let made: std::collections::HashSet<_> = (0..1000).map(|_| ids.make()).collect();
+        let made: std::collections::HashSet<_> = (0..1000).map(|_| ids.generate()).collect();
         assert_eq!(made.len(), 1000);
     }
 }

@@ -1,8 +1,7 @@
 //! The accept loop and the drain.
 
-use std::{fmt, io, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, sync::Arc, time::Duration};
 
-use petstore_domain::{Authenticator, Clock, PetService};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -11,7 +10,8 @@ use tokio::{
 };
 
 use crate::{
-    connection::{self, DrainSignal},
+    connection::{self, drain::DrainSignal},
+    ports::Ports,
     settings::Settings,
     state::State,
 };
@@ -19,23 +19,6 @@ use crate::{
 /// The pause after a connection could not be accepted, for example because the process has no file
 /// descriptor left: without it the loop would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// What the adapter drives.
-#[derive(Clone)]
-pub struct Ports {
-    /// The catalogue.
-    pub pets: Arc<dyn PetService>,
-    /// Who is calling.
-    pub authenticator: Arc<dyn Authenticator>,
-    /// For the sunset of getPet.
-    pub clock: Arc<dyn Clock>,
-}
-
-impl fmt::Debug for Ports {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ports").finish_non_exhaustive()
-    }
-}
 
 /// The HTTP server.
 #[derive(Debug)]
@@ -74,7 +57,7 @@ impl Server {
         shutdown: impl Future<Output = ()>,
     ) -> Drained {
         tokio::select! {
-            () = self.accept_all(&listener) => (),
+            never = self.accept_all(&listener) => match never {},
             () = shutdown => (),
         }
         drop(listener);
@@ -94,36 +77,54 @@ impl Server {
         Drained::CutOff { connections }
     }
 
-    /// Accepts connections, no more at a time than the limit; the rest waits in the accept queue.
-    async fn accept_all(&mut self, listener: &TcpListener) {
+    /// Accepts connections, no more at a time than the limit; the rest waits in the accept queue. One
+    /// that ends is taken note of at once.
+    async fn accept_all(&mut self, listener: &TcpListener) -> Infallible {
         let limit = self.state.settings.limits.max_connections.get().min(Semaphore::MAX_PERMITS);
         let places = Arc::new(Semaphore::new(limit));
-        let mut failing = false;
-        // The semaphore is never closed, so a place always comes.
-        while let Ok(place) = Arc::clone(&places).acquire_owned().await {
-            match listener.accept().await {
-                Ok((stream, _peer)) => {
-                    failing = false;
+        let mut accepted = Box::pin(accept(listener, Arc::clone(&places)));
+        loop {
+            tokio::select! {
+                (stream, place) = &mut accepted => {
                     self.spawn(stream, place);
+                    accepted.set(accept(listener, Arc::clone(&places)));
                 }
-                Err(error) if is_of_one_connection(&error) => (),
-                Err(error) => {
-                    if !failing {
-                        tracing::error!(%error, "connections cannot be accepted for now");
-                    }
-                    failing = true;
-                    sleep(ACCEPT_PAUSE).await;
-                }
-            }
-            while let Some(ended) = self.connections.try_join_next() {
-                note_end(ended);
+                Some(ended) = self.connections.join_next() => note_end(ended),
             }
         }
     }
 
-    fn spawn(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
+    fn spawn(&mut self, stream: TcpStream, place: Option<OwnedSemaphorePermit>) {
+        // Without this a small answer may wait for the acknowledgement of the one before.
+        let _ = stream.set_nodelay(true);
         let (state, drain) = (Arc::clone(&self.state), self.drain.subscribe());
-        self.connections.spawn(connection::serve(stream, state, drain, place));
+        self.connections.spawn(async move {
+            connection::serve(stream, state, drain).await;
+            drop(place);
+        });
+    }
+}
+
+/// The next connection, and its place among those that are served at once.
+async fn accept(
+    listener: &TcpListener,
+    places: Arc<Semaphore>,
+) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+    // The semaphore is never closed, so a place always comes.
+    let place = places.acquire_owned().await.ok();
+    let mut failing = false;
+    loop {
+        match listener.accept().await {
+            Ok((stream, _peer)) => return (stream, place),
+            Err(error) if is_of_one_connection(&error) => (),
+            Err(error) => {
+                if !failing {
+                    tracing::error!(%error, "connections cannot be accepted for now");
+                }
+                failing = true;
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
     }
 }
 
@@ -144,3 +145,6 @@ fn note_end(ended: Result<(), JoinError>) {
         tracing::error!(%error, "a connection ended in a panic");
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,8 +62,8 @@ pub struct Limits {
     pub max_connections: NonZeroUsize,
     /// The largest request body, in bytes.
     pub max_body: usize,
-    /// How much of encoded pages is kept in memory, in bytes; with 0 every list is read anew.
-    pub kept_pages: usize,
+    /// Memory for encoded pages, in bytes; with 0 every list is read from the store.
+    pub page_cache: usize,
     /// From the beginning of the drain until what is left is cut off.
     pub shutdown_grace: Duration,
 }
@@ -77,7 +77,7 @@ impl Default for Limits {
             request_timeout: Duration::from_secs(30),
             max_connections: NonZeroUsize::new(10_000).unwrap_or(NonZeroUsize::MIN),
             max_body: 64 * 1024,
-            kept_pages: 16 * 1024 * 1024,
+            page_cache: 16 * 1024 * 1024,
             shutdown_grace: Duration::from_secs(10),
         }
     }

@@ -3,8 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{
-    access_log::LineBudget, kept_pages::KeptPages, openapi::Document, request_id::RequestIds,
-    server::Ports, settings::Settings,
+    log::Observer, openapi::Document, page_cache::PageCache, ports::Ports, request_id::RequestIds,
+    settings::Settings,
 };
 
 /// Shared by all connections.
@@ -13,25 +13,26 @@ pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
     pub(crate) request_ids: RequestIds,
-    pub(crate) kept_pages: KeptPages,
-    pub(crate) refusal_lines: LineBudget,
-    pub(crate) failure_lines: LineBudget,
+    pub(crate) page_cache: PageCache,
+    /// Sees each finished request.
+    pub(crate) observer: Observer,
     /// The OpenAPI document of this deployment.
     pub(crate) openapi: Document,
     draining: AtomicBool,
 }
 
 impl State {
+    /// The state at the start.
     pub(crate) fn new(ports: Ports, settings: Settings) -> Self {
         let openapi = Document::new(&settings);
-        let kept_pages = KeptPages::new(settings.limits.kept_pages);
+        let page_cache = PageCache::new(settings.limits.page_cache);
+        let observer = Observer::new(settings.access_log);
         Self {
             ports,
             settings,
             request_ids: RequestIds::new(),
-            kept_pages,
-            refusal_lines: LineBudget::default(),
-            failure_lines: LineBudget::default(),
+            page_cache,
+            observer,
             openapi,
             draining: AtomicBool::new(false),
         }
@@ -42,6 +43,7 @@ impl State {
         self.draining.store(true, Ordering::Relaxed);
     }
 
+    /// Whether the drain has begun.
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Relaxed)
     }

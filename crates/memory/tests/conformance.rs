@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use petstore_conformance::{Capability, Harness, Place, Problem, Store};
+use petstore_conformance::{Capability, Harness, Problem, ScratchStore, Store};
 use petstore_memory::MemoryStore;
 
 struct Memory;
 
 #[async_trait]
 impl Harness for Memory {
-    async fn fresh(&self) -> Result<Box<dyn Place>, Problem> {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
         Ok(Box::new(Memory))
     }
 
-    fn lacks(&self, capability: Capability) -> Option<&'static str> {
+    fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         match capability {
             Capability::Reopen | Capability::SecondHandle => Some("a store in memory is one value"),
             Capability::Outage => Some("a store in memory cannot be out of reach"),
@@ -24,7 +24,7 @@ impl Harness for Memory {
 }
 
 #[async_trait]
-impl Place for Memory {
+impl ScratchStore for Memory {
     async fn open(&self) -> Result<Store, Problem> {
         Ok(Store::with_archive(Arc::new(MemoryStore::new())))
     }

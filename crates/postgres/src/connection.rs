@@ -1,10 +1,10 @@
-//! One connection, what was prepared on it, and its settings.
+//! One connection, and what was prepared on it.
 
 use std::{
     collections::HashMap,
     fmt, future,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -17,25 +17,13 @@ use tokio::{
 };
 use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement, types::ToSql};
 
-use crate::{config::Parameters, error::StoreFailure};
+use crate::error::StoreFailure;
 
-/// How long whole stores may take for one batch.
-pub(crate) const ARCHIVE_PATIENCE: Duration = Duration::from_mins(2);
-
-/// How long closing a connection may take before it is broken off.
-const GOOD_BYE: Duration = Duration::from_secs(1);
+/// How long a connection may take to close before it is cut off.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// What is bound to a statement.
 pub(crate) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
-
-/// What a connection is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// Short statements.
-    Calls,
-    /// Moving a whole store, or making its tables.
-    Archive,
-}
 
 /// A connection. Dropping it closes it; the server rolls back what was not committed.
 pub(crate) struct Connection {
@@ -45,7 +33,7 @@ pub(crate) struct Connection {
     /// Whether the server has warned of anything. Nothing that this crate sends is worth a warning
     /// but a commit that did not wait for its standby.
     warned: Arc<AtomicBool>,
-    /// Told when the connection is not needed any more.
+    /// Notified when the connection is dropped.
     closing: Arc<Notify>,
 }
 
@@ -57,18 +45,9 @@ impl Connection {
     {
         let warned = Arc::new(AtomicBool::new(false));
         let closing = Arc::new(Notify::new());
-        let driving = drive(wire, Arc::clone(&warned));
-        tokio::spawn(until_closed(driving, Arc::clone(&closing)));
+        let driver = drive(wire, Arc::clone(&warned));
+        tokio::spawn(until_closed(driver, Arc::clone(&closing)));
         Self { client, prepared: Mutex::default(), warned, closing }
-    }
-
-    /// Sets the session up.
-    pub(crate) async fn configure(
-        &self,
-        parameters: &Parameters,
-        purpose: Purpose,
-    ) -> Result<(), Error> {
-        self.batch(&settings(parameters, purpose)).await
     }
 
     /// Runs SQL that has no values and no rows.
@@ -110,14 +89,17 @@ impl Connection {
     /// Commits. It has happened, and is as durable as was promised, only if this is `Ok`.
     pub(crate) async fn commit(&self) -> Result<(), StoreFailure> {
         self.batch("COMMIT").await?;
-        if self.warned.swap(false, Ordering::AcqRel) { Err(StoreFailure::Doubtful) } else { Ok(()) }
+        if self.warned.swap(false, Ordering::AcqRel) {
+            return Err(StoreFailure::NotReplicated);
+        }
+        Ok(())
     }
 
     pub(crate) fn is_closed(&self) -> bool {
         self.client.is_closed()
     }
 
-    fn prepared(&self) -> std::sync::MutexGuard<'_, HashMap<&'static str, Statement>> {
+    fn prepared(&self) -> MutexGuard<'_, HashMap<&'static str, Statement>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -134,16 +116,16 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// Drives a connection until it ends. One that is not needed any more says good-bye to the server,
-/// but does not wait for long until that is heard.
-async fn until_closed(driving: impl Future<Output = ()>, closing: Arc<Notify>) {
-    let patience = async {
+/// Drives a connection until it ends. After it was dropped, the driver has a bounded time to send
+/// what is left and the message of termination.
+async fn until_closed(driver: impl Future<Output = ()>, closing: Arc<Notify>) {
+    let cut_off = async {
         closing.notified().await;
-        time::sleep(GOOD_BYE).await;
+        time::sleep(CLOSE_TIMEOUT).await;
     };
     tokio::select! {
-        () = driving => {}
-        () = patience => {}
+        () = driver => {}
+        () = cut_off => {}
     }
 }
 
@@ -161,28 +143,4 @@ where
             warned.store(true, Ordering::Release);
         }
     }
-}
-
-/// A short statement that was planned when its table was still small must not read all of it when
-/// it has grown, so plans go by indexes from the start. Where there are no such settings, none are
-/// set.
-const BY_INDEX: &str = "SELECT set_config(name, 'off', false) FROM pg_catalog.pg_settings \
-     WHERE name IN ('enable_seqscan', 'enable_hashjoin', 'enable_mergejoin')";
-
-fn settings(parameters: &Parameters, purpose: Purpose) -> String {
-    let (statement, idle, plans) = match purpose {
-        // Whoever goes away in the middle of a transaction must not hold up the others.
-        Purpose::Calls => (parameters.statement_timeout, parameters.call_timeout, BY_INDEX),
-        Purpose::Archive => (ARCHIVE_PATIENCE, Duration::ZERO, ""),
-    };
-    let schema = parameters.schema.as_ref().map_or_else(String::new, |schema| {
-        format!("SET search_path = \"{}\";", schema.replace('"', "\"\""))
-    });
-    format!(
-        "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; {schema} \
-         SELECT set_config('synchronous_commit', 'on', false) \
-         WHERE current_setting('synchronous_commit') = 'off'; {plans}",
-        statement.as_millis(),
-        idle.as_millis()
-    )
 }

@@ -1,4 +1,13 @@
 //! From the list of hosts to a connection.
+//!
+//! The hosts are tried in their order, beginning with the one that answered last. A host that does
+//! not answer for [`HEAD_START`] is not waited for alone: the next one is tried beside it. So a
+//! failover is found by the next call that connects.
+
+mod session;
+
+#[cfg(test)]
+mod tests;
 
 use std::{
     fmt,
@@ -13,21 +22,21 @@ use tokio::{task::JoinSet, time};
 use tokio_postgres::{
     Config,
     config::{SslMode as Negotiation, TargetSessionAttrs},
-    error::SqlState,
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+pub(crate) use self::session::Purpose;
 use crate::{
-    config::{HostPort, Parameters, PostgresConfig, SslMode},
-    connection::{Connection, Purpose},
-    error::in_full,
+    config::{Address, HostPort, Parameters, PostgresConfig, SslMode},
+    connection::Connection,
+    error::{ConnectError, HostFailure},
     tls::{self, TlsFailure},
 };
 
-/// How long one host is given before the next one is tried besides. A host that drops every packet
+/// How long one host is given before the next one is tried beside it. A host that drops every packet
 /// costs this much, not the whole connect timeout.
 const HEAD_START: Duration = Duration::from_millis(500);
-/// When a silent peer is asked whether it is still there.
+/// When a silent server is asked whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 
 /// Makes connections.
@@ -39,31 +48,14 @@ pub(crate) struct Connector {
     preferred: AtomicUsize,
 }
 
-/// No host could be connected to.
-#[derive(Debug, thiserror::Error)]
-#[error("{}", self.shown())]
-pub(crate) struct ConnectError {
-    /// Each host with what is wrong there.
-    hosts: Vec<(HostPort, HostFailure)>,
-}
-
-#[derive(Debug, thiserror::Error)]
-enum HostFailure {
-    #[error("no answer within {0:?}")]
-    Timeout(Duration),
-    #[error("{}", in_full(.0))]
-    Postgres(tokio_postgres::Error),
-    #[error("the attempt was broken off")]
-    BrokenOff,
-}
-
 impl Connector {
     pub(crate) fn new(config: &PostgresConfig) -> Result<Self, TlsFailure> {
-        let hosts = config.hosts.iter().map(|host| (host.clone(), driver_config(config, host)));
+        let PostgresConfig { address, parameters } = config;
+        let driver = |host: &HostPort| (host.clone(), driver_config(address, host, parameters));
         Ok(Self {
-            hosts: hosts.collect(),
-            tls: tls::connector(&config.parameters)?,
-            parameters: Arc::new(config.parameters.clone()),
+            hosts: address.hosts.iter().map(driver).collect(),
+            tls: tls::connector(parameters)?,
+            parameters: Arc::new(parameters.clone()),
             preferred: AtomicUsize::new(0),
         })
     }
@@ -75,19 +67,17 @@ impl Connector {
     /// A connection to the first host that answers and takes writes (unless `any` may be taken).
     pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, Arc<ConnectError>> {
         let preferred = self.preferred.load(Ordering::Relaxed);
-        let mut waiting = (0..self.hosts.len()).map(|step| (preferred + step) % self.hosts.len());
-        // Dropping the set breaks off whatever is still under way.
+        let mut untried = (0..self.hosts.len()).map(|step| (preferred + step) % self.hosts.len());
+        // Dropping the set cancels whatever is still under way.
         let mut attempts = JoinSet::new();
-        let mut failures = Vec::new();
+        let mut hosts = Vec::new();
         loop {
-            match waiting.next() {
+            match untried.next() {
                 Some(index) => drop(attempts.spawn(self.attempt(index, purpose))),
-                None if attempts.is_empty() => {
-                    return Err(Arc::new(ConnectError { hosts: failures }));
-                }
+                None if attempts.is_empty() => return Err(Arc::new(ConnectError { hosts })),
                 None => {}
             }
-            let is_last = waiting.len() == 0;
+            let is_last = untried.len() == 0;
             let head_start = if is_last { Duration::MAX } else { HEAD_START };
             let Ok(Some(finished)) = time::timeout(head_start, attempts.join_next()).await else {
                 continue;
@@ -97,8 +87,8 @@ impl Connector {
                     self.preferred.store(index, Ordering::Relaxed);
                     return Ok(connection);
                 }
-                Ok((index, Err(failure))) => failures.push((self.hosts[index].0.clone(), failure)),
-                Err(_) => failures.push((self.hosts[preferred].0.clone(), HostFailure::BrokenOff)),
+                Ok((index, Err(failure))) => hosts.push((self.hosts[index].0.clone(), failure)),
+                Err(_) => hosts.push((self.hosts[preferred].0.clone(), HostFailure::Canceled)),
             }
         }
     }
@@ -111,32 +101,26 @@ impl Connector {
         purpose: Purpose,
     ) -> impl Future<Output = (usize, Result<Connection, HostFailure>)> + Send + 'static {
         let (config, tls) = (self.hosts[index].1.clone(), self.tls.clone());
-        let parameters = Arc::clone(&self.parameters);
+        let settings = session::settings(&self.parameters, purpose);
+        let timeout = self.parameters.connect_timeout;
         async move {
             let connect = async {
                 let (client, wire) = config.connect(tls).await?;
                 let connection = Connection::new(client, wire);
-                connection.configure(&parameters, purpose).await?;
+                connection.batch(&settings).await?;
                 Ok(connection)
             };
-            let timeout = parameters.connect_timeout;
             let result = time::timeout(timeout, connect).await;
-            (
-                index,
-                result.map_or(Err(HostFailure::Timeout(timeout)), |result| {
-                    result.map_err(HostFailure::Postgres)
-                }),
-            )
+            (index, result.unwrap_or(Err(HostFailure::Timeout(timeout))))
         }
     }
 }
 
-fn driver_config(config: &PostgresConfig, host: &HostPort) -> Config {
-    let PostgresConfig { user, password, database, parameters, .. } = config;
+fn driver_config(address: &Address, host: &HostPort, parameters: &Parameters) -> Config {
     let mut driver = Config::new();
-    driver.user(user).dbname(database).host(&host.host).port(host.port);
+    driver.user(&address.user).dbname(&address.database).host(&host.host).port(host.port);
     driver.application_name("petstore");
-    if let Some(password) = password {
+    if let Some(password) = &address.password {
         driver.password(password);
     }
     driver.connect_timeout(parameters.connect_timeout);
@@ -154,21 +138,6 @@ fn driver_config(config: &PostgresConfig, host: &HostPort) -> Config {
         TargetSessionAttrs::Any
     });
     driver
-}
-
-impl ConnectError {
-    fn shown(&self) -> String {
-        let hosts = self.hosts.iter().map(|(host, failure)| format!("{host}: {failure}"));
-        format!("cannot connect ({})", hosts.collect::<Vec<_>>().join("; "))
-    }
-
-    /// What the server says, if one of them answered.
-    pub(crate) fn sql_state(&self) -> Option<&SqlState> {
-        self.hosts.iter().find_map(|(_, failure)| match failure {
-            HostFailure::Postgres(error) => error.code(),
-            HostFailure::Timeout(_) | HostFailure::BrokenOff => None,
-        })
-    }
 }
 
 impl fmt::Debug for Connector {

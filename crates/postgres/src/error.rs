@@ -1,53 +1,19 @@
 //! How a call fails, and how that becomes an error of the domain.
 
-use std::{error::Error, fmt, sync::Arc, time::Duration};
+mod connect;
+mod in_full;
 
-use petstore_domain::{Corruption, StoreError};
+use std::{sync::Arc, time::Duration};
+
+use petstore_domain::{AddError, AddKeyError, RestoreError, RollKeyError, StoreError};
 use tokio_postgres::error::SqlState;
 
-use crate::{connector::ConnectError, writer::QUEUE};
+pub(crate) use self::{
+    connect::{ConnectError, HostFailure},
+    in_full::in_full,
+};
 
-/// Why work on a connection ended early.
-#[derive(Debug)]
-pub(crate) enum Failure<E> {
-    /// The store could not do it.
-    Store(StoreFailure),
-    /// The domain's answer is this error.
-    Answer(E),
-}
-
-impl<E> From<StoreFailure> for Failure<E> {
-    fn from(failure: StoreFailure) -> Self {
-        Self::Store(failure)
-    }
-}
-
-impl<E> From<tokio_postgres::Error> for Failure<E> {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Store(error.into())
-    }
-}
-
-impl<E: From<StoreError>> From<Corruption> for Failure<E> {
-    fn from(corruption: Corruption) -> Self {
-        Self::Answer(StoreError::from(corruption).into())
-    }
-}
-
-impl<E> Failure<E> {
-    /// The error that the caller gets.
-    pub(crate) fn into_error(self) -> E
-    where
-        E: From<StoreError>,
-    {
-        match self {
-            Self::Store(failure) => StoreError::from(failure).into(),
-            Self::Answer(error) => error,
-        }
-    }
-}
-
-/// Why the store cannot answer. Becomes the cause of an [`StoreError`].
+/// Why the store cannot answer. Becomes the cause of [`StoreError::Unavailable`].
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum StoreFailure {
     /// All connections are in use.
@@ -62,13 +28,13 @@ pub(crate) enum StoreFailure {
     /// What the server or the connection says.
     #[error("{}", in_full(.0.as_ref()))]
     Postgres(#[source] Arc<tokio_postgres::Error>),
-    /// The server has warned during a commit: its wait for a standby was called off.
+    /// The server has committed, but its wait for a standby was canceled.
     #[error("the server did not wait for its standby, so the commit may be lost with it")]
-    Doubtful,
-    /// More additions wait than the server can take.
-    #[error("the writer's queue is full ({QUEUE} additions wait)")]
-    QueueFull,
-    /// Others got in the way too often.
+    NotReplicated,
+    /// More additions wait than the writer takes.
+    #[error("the writer's queue is full ({0} additions wait)")]
+    QueueFull(usize),
+    /// Every try met a concurrent change of the same rows.
     #[error("others changed the same rows too often at the same time")]
     Contention,
     /// The store is being closed.
@@ -79,21 +45,9 @@ pub(crate) enum StoreFailure {
     Random(String),
 }
 
-impl From<tokio_postgres::Error> for StoreFailure {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Postgres(Arc::new(error))
-    }
-}
-
-impl From<StoreFailure> for StoreError {
-    fn from(failure: StoreFailure) -> Self {
-        Self::unavailable(failure)
-    }
-}
-
 impl StoreFailure {
-    /// Whether the server rolled the transaction back because of others, so that it may be tried
-    /// again: nothing was committed.
+    /// Whether the server rolled the transaction back because of a concurrent one, so that it may be
+    /// tried again: nothing was committed.
     pub(crate) fn is_conflict(&self) -> bool {
         let conflict = [&SqlState::T_R_SERIALIZATION_FAILURE, &SqlState::T_R_DEADLOCK_DETECTED];
         self.sql_state().is_some_and(|state| conflict.contains(&state))
@@ -101,21 +55,20 @@ impl StoreFailure {
 
     /// Whether the connection is of no more use: it is broken, its server is about to stop or
     /// takes no writes any more, or what was prepared on it is not valid any more.
-    pub(crate) fn spoils_connection(&self) -> bool {
+    pub(crate) fn breaks_connection(&self) -> bool {
         match self {
-            Self::Deadline(_) | Self::Doubtful => true,
+            Self::Deadline(_) | Self::NotReplicated => true,
             Self::Postgres(error) => error.code().is_none_or(is_broken),
             Self::Busy(_)
             | Self::Connect(_)
-            | Self::QueueFull
+            | Self::QueueFull(_)
             | Self::Contention
             | Self::Stopped
             | Self::Random(_) => false,
         }
     }
 
-    /// What the server says, if it is the server that says it.
-    pub(crate) fn sql_state(&self) -> Option<&SqlState> {
+    fn sql_state(&self) -> Option<&SqlState> {
         if let Self::Postgres(error) = self { error.code() } else { None }
     }
 }
@@ -136,18 +89,27 @@ fn is_broken(state: &SqlState) -> bool {
     states.contains(&state) || code.starts_with("08") || code.starts_with("57P")
 }
 
-/// The error with all of its causes, in one line.
-pub(crate) fn in_full(error: &(dyn Error + 'static)) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        line = format!("{line}: {error}");
-        cause = error.source();
+impl From<tokio_postgres::Error> for StoreFailure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Postgres(Arc::new(error))
     }
-    line.replace('\n', " ")
 }
 
-/// `what` breaks `rule`.
-pub(crate) fn corruption(what: impl fmt::Display, rule: impl fmt::Display) -> Corruption {
-    Corruption { what: what.to_string(), rule: rule.to_string() }
+impl From<StoreFailure> for StoreError {
+    fn from(failure: StoreFailure) -> Self {
+        Self::unavailable(failure)
+    }
 }
+
+/// An error of the domain that holds a [`StoreError`] comes from a [`StoreFailure`] by `?`.
+macro_rules! from_store_failure {
+    ($($error:ty),+) => {
+        $(impl From<StoreFailure> for $error {
+            fn from(failure: StoreFailure) -> Self {
+                StoreError::from(failure).into()
+            }
+        })+
+    };
+}
+
+from_store_failure!(AddError, AddKeyError, RollKeyError, RestoreError);

@@ -3,15 +3,15 @@
 //! # What it promises
 //! - An acknowledged write is as durable as the server's `synchronous_commit` makes it; where that
 //!   is `off`, this crate turns it on for its own sessions. A commit whose wait for a standby was
-//!   called off is not acknowledged.
-//! - Any number of instances may share one database: keys, idempotency records, cursors and marks
+//!   canceled is not acknowledged.
+//! - Any number of instances may share one database: keys, idempotency records, cursors and versions
 //!   hold on all of them.
 //! - Concurrent additions share one transaction and its round trips (group commit). An addition
 //!   whose caller has gone away still happens whole or not at all.
 //! - A call ends within its deadline ([`PostgresConfig`]) whatever the network does, and works
 //!   again by itself once a server that takes writes can be reached.
-//! - A database with tables of somebody else's under our names, or of a newer petstore, is refused
-//!   and not touched.
+//! - A database that holds other tables under our names, or tables of another petstore's schema, is
+//!   refused and not touched.
 //!
 //! # Its limits
 //! - Whoever changes animals past petstore must renew `catalogue` in the same transaction: there
@@ -19,18 +19,18 @@
 //! - When the connection breaks while a commit is under way, an addition without an idempotency key
 //!   is answered by [`StoreError`](petstore_domain::StoreError), and may have happened. One with a
 //!   key is tried again.
+//! - A restore that holds locks and sends nothing for 5 minutes is ended by the server.
 //! - Tried on PostgreSQL 15. The SQL is that of PostgreSQL 12 and newer.
 //!
 //! # Where things are
 //! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
 //! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs` and
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`. Reads and changes of keys run through
-//! `pool.rs`, additions through `writer.rs`. `open.rs` is the way from a URL to a store;
-//! `board.rs` tells the catalogue's mark without a query.
+//! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `version.rs`
+//! gives the catalogue's version without a query.
 
 mod api_keys;
 mod archive;
-mod board;
 mod config;
 mod connection;
 mod connector;
@@ -40,7 +40,6 @@ mod pets;
 mod pool;
 mod schema;
 mod store;
-mod throwaway;
 mod tls;
 mod transaction;
 mod version;

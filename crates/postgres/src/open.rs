@@ -1,17 +1,26 @@
-//! The way from a URL to a database that is ours and up to date.
+//! From a configuration to a database whose tables are ours, and back: dropping a schema.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
+use deadpool::managed::BuildError;
+use tokio::time;
 use tokio_postgres::error::SqlState;
 
 use crate::{
     config::PostgresConfig,
-    connection::Purpose,
-    connector::{ConnectError, Connector},
+    connector::{Connector, Purpose},
+    error::{ConnectError, StoreFailure},
+    pool::Pool,
     schema::{self, IfMissing, SchemaError},
     tls::TlsFailure,
-    version::{self, Seen},
+    version::{self, StoredVersion, VersionCache},
 };
+
+/// How long dropping a schema may take.
+const DROP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A store could not be opened. One line says why, and how to mend it; the password is not in it.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +31,7 @@ pub struct OpenError {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Reason {
+enum Reason {
     #[error("{0}; see that a server that takes writes runs there, and that the address is right")]
     Unreachable(Arc<ConnectError>),
     #[error("{0}; mend the user or the password, or what the server's pg_hba.conf says of them")]
@@ -37,12 +46,8 @@ pub(crate) enum Reason {
     Denied(SchemaError),
     #[error(transparent)]
     Schema(SchemaError),
-}
-
-impl OpenError {
-    pub(crate) fn new(config: &PostgresConfig, reason: Reason) -> Self {
-        Self { config: config.clone(), reason }
-    }
+    #[error(transparent)]
+    Pool(#[from] BuildError),
 }
 
 impl From<Arc<ConnectError>> for Reason {
@@ -66,29 +71,50 @@ impl From<SchemaError> for Reason {
     }
 }
 
-/// A database that is ours and whose schema is the newest.
+/// What a store is made of.
 pub(crate) struct Opened {
     pub(crate) connector: Arc<Connector>,
-    /// The mark of its catalogue, so that there is one from the start.
-    pub(crate) seen: Option<Seen>,
-    /// When it was looked for.
-    pub(crate) began: Instant,
+    pub(crate) pool: Pool,
+    /// Holds the version already, so that the first request has one.
+    pub(crate) version: VersionCache,
 }
 
 pub(crate) async fn open(
     config: &PostgresConfig,
     if_missing: IfMissing,
 ) -> Result<Opened, OpenError> {
-    try_open(config, if_missing).await.map_err(|reason| OpenError::new(config, reason))
+    let opened = try_open(config, if_missing).await;
+    opened.map_err(|reason| OpenError { config: config.clone(), reason })
 }
 
 async fn try_open(config: &PostgresConfig, if_missing: IfMissing) -> Result<Opened, Reason> {
-    let connector = Connector::new(config)?;
+    let connector = Arc::new(Connector::new(config)?);
     let connection = connector.connect(Purpose::Archive).await?;
-    schema::migrate(&connection, config.parameters.schema.as_deref(), if_missing).await?;
-    let began = Instant::now();
+    schema::prepare(&connection, config.parameters.schema.as_deref(), if_missing).await?;
+    let (version, began) = (VersionCache::default(), Instant::now());
     let rows = connection.rows(version::SELECT, &[]).await.map_err(SchemaError::from)?;
-    // A mark that is missing or corrupt is what every read will report.
-    let seen = Seen::of(rows.first()).ok();
-    Ok(Opened { connector: Arc::new(connector), seen, began })
+    // One that is missing or corrupt is what every read will report.
+    if let Ok(stored) = StoredVersion::from_row(rows.first()) {
+        version.observe(stored, began);
+    }
+    Ok(Opened { pool: Pool::new(Arc::clone(&connector))?, connector, version })
+}
+
+impl PostgresConfig {
+    /// Drops the schema that this names (`schema=NAME`), with all that is in it; nothing if it names
+    /// none, or one that is not there.
+    ///
+    /// # Errors
+    /// [`OpenError`], also if it takes longer than 10 seconds.
+    pub async fn drop_schema(&self) -> Result<(), OpenError> {
+        let Some(name) = &self.parameters.schema else { return Ok(()) };
+        let sql = format!("DROP SCHEMA IF EXISTS \"{}\" CASCADE", name.replace('"', "\"\""));
+        let dropping = async {
+            let connection = Connector::new(self)?.connect(Purpose::Archive).await?;
+            Ok(connection.batch(&sql).await.map_err(SchemaError::from)?)
+        };
+        let late = |_| Err(SchemaError::from(StoreFailure::Deadline(DROP_TIMEOUT)).into());
+        let dropped = time::timeout(DROP_TIMEOUT, dropping).await.unwrap_or_else(late);
+        dropped.map_err(|reason| OpenError { config: self.clone(), reason })
+    }
 }

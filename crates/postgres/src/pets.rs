@@ -1,6 +1,6 @@
 //! [`PetRepository`] on PostgreSQL.
 
-pub(crate) mod attempts;
+pub(crate) mod idempotency;
 pub(crate) mod rows;
 
 use std::time::Instant;
@@ -10,61 +10,67 @@ use petstore_domain::{
     AddError, Added, CatalogueVersion, IdempotencyRequest, NewPet, Pet, PetId, PetPage, PetQuery,
     PetRepository, StoreError, Timestamp, Versioned,
 };
+use tokio_postgres::Row;
 
-use crate::{PostgresStore, error::Failure, version::Seen};
+use crate::{connection::Values, store::PostgresStore, version::StoredVersion};
 
 #[async_trait]
 impl PetRepository for PostgresStore {
     async fn add(
         &self,
         pet: NewPet,
-        attempt: Option<IdempotencyRequest>,
+        request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.writer.add(pet, attempt).await
+        self.writer.add(pet, request).await
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        self.pool.within(self.find_one(id)).await
+        let find = async {
+            let (rows, version) = self.read_versioned(rows::FIND, &[&id.0]).await?;
+            let pet = rows::pets(&rows)?.pop();
+            Ok(pet.map(|value| Versioned { value, version }))
+        };
+        self.pool.within_deadline(find).await
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        self.pool.within(self.page(&query)).await
+        let list = async {
+            let after = query.after.map_or(i64::MIN, |id| id.0);
+            let limit = usize::from(query.limit.get());
+            let values: Values<'_> = &[&after, &(i64::from(query.limit.get()) + 1)];
+            let (rows, version) = self.read_versioned(rows::page(query.status), values).await?;
+            let more = rows.len() > limit;
+            let pets = rows::pets(&rows[..limit.min(rows.len())])?;
+            Ok(Versioned { value: PetPage { pets, more }, version })
+        };
+        self.pool.within_deadline(list).await
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
-        self.board.mark()
+        self.version.get()
     }
 
-    async fn purge_expired(&self, expired: Timestamp, at_most: u32) -> Result<u32, StoreError> {
-        let forget = async {
-            let values = (expired.0, i64::from(at_most));
-            let forgotten = self.pool.change(attempts::FORGET, &[&values.0, &values.1]).await?;
-            Ok(u32::try_from(forgotten).unwrap_or(at_most))
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
+        let purge = async {
+            let values: Values<'_> = &[&cutoff.0, &i64::from(limit)];
+            let purged = self.pool.change(idempotency::PURGE, values).await?;
+            Ok(u32::try_from(purged).unwrap_or(limit))
         };
-        self.pool.within(forget).await
+        self.pool.within_deadline(purge).await
     }
 }
 
 impl PostgresStore {
-    async fn find_one(&self, id: PetId) -> Result<Option<Versioned<Pet>>, Failure<StoreError>> {
+    /// Rows that begin with the version of the snapshot that they were read from.
+    async fn read_versioned(
+        &self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<(Vec<Row>, Option<CatalogueVersion>), StoreError> {
         let began = Instant::now();
-        let rows = self.pool.read(rows::FIND, &[&id.0]).await?;
-        let seen = Seen::of(rows.first())?;
-        self.board.show(seen, began);
-        let pet = rows::pets(&rows)?.pop();
-        Ok(pet.map(|value| Versioned { value, version: Some(seen.mark) }))
-    }
-
-    async fn page(&self, query: &PetQuery) -> Result<Versioned<PetPage>, Failure<StoreError>> {
-        let began = Instant::now();
-        let after = query.after.map_or(i64::MIN, |id| id.0);
-        let limit = usize::from(query.limit.get());
-        let one_more = i64::from(query.limit.get()) + 1;
-        let rows = self.pool.read(rows::page(query.status), &[&after, &one_more]).await?;
-        let seen = Seen::of(rows.first())?;
-        self.board.show(seen, began);
-        let more = rows.len() > limit;
-        let pets = rows::pets(&rows[..limit.min(rows.len())])?;
-        Ok(Versioned { value: PetPage { pets, more }, version: Some(seen.mark) })
+        let rows = self.pool.read(sql, values).await?;
+        let stored = StoredVersion::from_row(rows.first())?;
+        self.version.observe(stored, began);
+        Ok((rows, Some(stored.version)))
     }
 }

@@ -1,95 +1,126 @@
-//! Connections for reads and for changes of keys, and the deadline of every call.
+//! Connections for single statements, and the deadline of every call.
 //!
-//! The pool is our own and small, because of one thing that pools on the market do not do: when a
-//! connection turns out to be broken, all that were made before it are given up at once. After a
-//! failover one call, not one for each connection, runs into the dead server.
+//! The pool is deadpool's: it bounds the number of connections and the wait for one, and serves who
+//! waits in turn. What is added here: when a connection turns out to be broken, the idle ones are
+//! dropped and those in use are not used again. After a failover one call, not one for each
+//! connection, meets the dead server.
 
-mod lease;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
-use std::{
-    mem,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+use deadpool::{
+    Runtime,
+    managed::{
+        self, BuildError, Metrics, Object, PoolError, QueueMode, RecycleError, RecycleResult,
+        Timeouts,
     },
 };
-
-use petstore_domain::StoreError;
-use tokio::{sync::Semaphore, time};
+use tokio::time;
 use tokio_postgres::Row;
 
-pub(crate) use self::lease::Lease;
 use crate::{
     config::Parameters,
-    connection::{Connection, Purpose, Values},
-    connector::Connector,
-    error::{Failure, StoreFailure},
+    connection::{Connection, Values},
+    connector::{Connector, Purpose},
+    error::{ConnectError, StoreFailure},
 };
 
-/// How often a statement is tried that failed because of others.
-pub(crate) const TRIES: u32 = 5;
+/// How often a statement is tried that failed because of a concurrent one.
+pub(crate) const MAX_TRIES: u32 = 5;
 
 /// A bounded number of connections.
 #[derive(Debug)]
-pub(crate) struct Pool {
+pub(crate) struct Pool(managed::Pool<Manager>);
+
+#[derive(Debug)]
+struct Manager {
     connector: Arc<Connector>,
-    /// The last one put back is the first one taken: its caches are warm.
-    idle: Mutex<Vec<Connection>>,
-    permits: Arc<Semaphore>,
     /// Grows when a connection was found broken. Those of an earlier generation are not used again.
     generation: AtomicU64,
 }
 
-impl Pool {
-    pub(crate) fn new(connector: Arc<Connector>) -> Self {
-        let permits = Arc::new(Semaphore::new(connector.parameters().pool_size));
-        Self { connector, idle: Mutex::default(), permits, generation: AtomicU64::new(0) }
+#[derive(Debug)]
+struct PooledConnection {
+    connection: Connection,
+    generation: u64,
+}
+
+impl managed::Manager for Manager {
+    type Type = PooledConnection;
+    type Error = Arc<ConnectError>;
+
+    async fn create(&self) -> Result<PooledConnection, Arc<ConnectError>> {
+        // Before connecting: what is found broken meanwhile may have been the same server.
+        let generation = self.generation.load(Ordering::Acquire);
+        let connection = self.connector.connect(Purpose::Calls).await?;
+        Ok(PooledConnection { connection, generation })
     }
 
-    pub(crate) fn parameters(&self) -> &Parameters {
-        self.connector.parameters()
+    async fn recycle(
+        &self,
+        pooled: &mut PooledConnection,
+        _: &Metrics,
+    ) -> RecycleResult<Arc<ConnectError>> {
+        let is_current = pooled.generation == self.generation.load(Ordering::Acquire);
+        if is_current && !pooled.connection.is_closed() {
+            Ok(())
+        } else {
+            Err(RecycleError::message("the connection is broken"))
+        }
+    }
+}
+
+impl Pool {
+    /// The error is that of a pool without a runtime to measure time; this one has tokio's.
+    pub(crate) fn new(connector: Arc<Connector>) -> Result<Self, BuildError> {
+        let Parameters { pool_size, pool_timeout, .. } = *connector.parameters();
+        managed::Pool::builder(Manager { connector, generation: AtomicU64::new(0) })
+            .max_size(pool_size)
+            .timeouts(Timeouts { wait: Some(pool_timeout), create: None, recycle: None })
+            // The last one put back is the first one taken: its caches are warm.
+            .queue_mode(QueueMode::Lifo)
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map(Self)
     }
 
     /// Runs a call within its deadline.
-    pub(crate) async fn within<T, E: From<StoreError>>(
+    pub(crate) async fn within_deadline<T, E: From<StoreFailure>>(
         &self,
-        call: impl Future<Output = Result<T, Failure<E>>>,
+        call: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        let patience = self.parameters().call_timeout;
-        let result = time::timeout(patience, call).await;
-        let result = result.unwrap_or_else(|_| {
-            self.give_up_all();
-            Err(StoreFailure::Deadline(patience).into())
-        });
-        result.map_err(Failure::into_error)
+        let timeout = self.parameters().call_timeout;
+        let result = time::timeout(timeout, call).await;
+        result.unwrap_or_else(|_| {
+            self.drop_all();
+            Err(StoreFailure::Deadline(timeout).into())
+        })
     }
 
     /// Runs one statement that reads. As reading twice does no harm, it is tried once more, on a
-    /// new connection, when the connection was the trouble.
+    /// new connection, when the connection was broken.
     pub(crate) async fn read(
-        self: &Arc<Self>,
+        &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreFailure> {
-        let first = self.take().await?;
-        match first.rows(sql, values).await {
-            Err(failure) if failure.spoils_connection() => {
-                drop(first);
-                self.take().await?.rows(sql, values).await
-            }
+        let read = async || self.checked(self.get().await?.connection.rows(sql, values).await);
+        match read().await {
+            Err(failure) if failure.breaks_connection() => read().await,
             result => result,
         }
     }
 
     /// Runs one statement that changes rows, and may be repeated; how many it has changed.
     pub(crate) async fn change(
-        self: &Arc<Self>,
+        &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<u64, StoreFailure> {
-        for _ in 0..TRIES {
-            let lease = self.take().await?;
-            match lease.execute(sql, values).await {
+        for _ in 0..MAX_TRIES {
+            match self.checked(self.get().await?.connection.execute(sql, values).await) {
                 Err(failure) if failure.is_conflict() => {}
                 result => return result,
             }
@@ -98,46 +129,31 @@ impl Pool {
     }
 
     /// A connection, a new one if none is idle.
-    pub(crate) async fn take(self: &Arc<Self>) -> Result<Lease, StoreFailure> {
-        let patience = self.parameters().pool_timeout;
-        let permit = time::timeout(patience, Arc::clone(&self.permits).acquire_owned()).await;
-        let permit = permit.map_err(|_| StoreFailure::Busy(patience))?;
-        let permit = permit.map_err(|_| StoreFailure::Stopped)?;
-        let generation = self.generation.load(Ordering::Acquire);
-        let connection = match self.pop() {
-            Some(connection) => connection,
-            None => self.connector.connect(Purpose::Calls).await?,
-        };
-        let pool = Arc::clone(self);
-        Ok(Lease { pool, connection: Some(connection), generation, spoilt: false, _permit: permit })
-    }
-
-    fn pop(&self) -> Option<Connection> {
-        let mut idle = self.idle();
-        while let Some(connection) = idle.pop() {
-            if !connection.is_closed() {
-                return Some(connection);
+    async fn get(&self) -> Result<Object<Manager>, StoreFailure> {
+        self.0.get().await.map_err(|error| match error {
+            PoolError::Timeout(_) => StoreFailure::Busy(self.parameters().pool_timeout),
+            PoolError::Backend(error) => StoreFailure::Connect(error),
+            PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
+                StoreFailure::Stopped
             }
-        }
-        None
+        })
     }
 
-    /// Gives up every connection that was made until now; those in use, when they come back.
-    pub(crate) fn give_up_all(&self) {
-        self.generation.fetch_add(1, Ordering::AcqRel);
-        let given_up = mem::take(&mut *self.idle());
-        drop(given_up);
+    fn checked<T>(&self, result: Result<T, tokio_postgres::Error>) -> Result<T, StoreFailure> {
+        result.map_err(StoreFailure::from).inspect_err(|failure| {
+            if failure.breaks_connection() {
+                self.drop_all();
+            }
+        })
     }
 
-    fn put_back(&self, connection: Connection, generation: u64) {
-        // Under the lock, so that giving up all does not miss it.
-        let mut idle = self.idle();
-        if generation == self.generation.load(Ordering::Acquire) && !connection.is_closed() {
-            idle.push(connection);
-        }
+    /// Uses no connection again that was made until now.
+    fn drop_all(&self) {
+        self.0.manager().generation.fetch_add(1, Ordering::AcqRel);
+        drop(self.0.retain(|_, _| false));
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn parameters(&self) -> &Parameters {
+        self.0.manager().connector.parameters()
     }
 }

@@ -1,4 +1,4 @@
-//! The store: a pool, one writing task, and the board that shows the catalogue's mark.
+//! The store: a pool for reads, one writing task, and a cache of the catalogue's version.
 
 use std::{
     fmt,
@@ -6,20 +6,20 @@ use std::{
     time::Duration,
 };
 
-use tokio::{task::JoinHandle, time};
+use tokio::{sync::Mutex as AsyncMutex, task::JoinHandle, time};
 
 use crate::{
-    OpenError, PostgresConfig,
-    board::{self, Board},
+    config::PostgresConfig,
     connector::Connector,
-    open::{self, Opened},
+    open::{self, OpenError, Opened},
     pool::Pool,
     schema::IfMissing,
+    version::{VersionCache, watch},
     writer::Writer,
 };
 
 /// How long closing may take.
-const CLOSING: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A catalogue and its API keys in a PostgreSQL database.
 ///
@@ -27,40 +27,39 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// be written is still written as long as that runtime runs; [`Self::close`] waits for it.
 pub struct PostgresStore {
     pub(crate) connector: Arc<Connector>,
-    pub(crate) pool: Arc<Pool>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) pool: Pool,
+    /// Held while keys are changed, so that this takes one connection at a time.
+    pub(crate) changing_keys: AsyncMutex<()>,
+    pub(crate) version: Arc<VersionCache>,
     pub(crate) writer: Writer,
     writing: Mutex<Option<JoinHandle<()>>>,
     watching: JoinHandle<()>,
 }
 
 impl PostgresStore {
-    /// Connects, and brings the tables to the newest schema; makes them if there are none.
+    /// Connects, and creates the tables if there are none.
     ///
     /// # Errors
     /// [`OpenError`]; the message is one line that says what is wrong and how to mend it.
     pub async fn connect(config: &PostgresConfig) -> Result<Self, OpenError> {
-        Ok(Self::over(open::open(config, IfMissing::Create).await?))
+        Ok(Self::new(open::open(config, IfMissing::Create).await?))
     }
 
-    /// As [`Self::connect`], but makes no tables where there are none.
+    /// As [`Self::connect`], but creates no tables where there are none.
     ///
     /// # Errors
     /// [`OpenError`], also where there is no store yet.
     pub async fn connect_existing(config: &PostgresConfig) -> Result<Self, OpenError> {
-        Ok(Self::over(open::open(config, IfMissing::Refuse).await?))
+        Ok(Self::new(open::open(config, IfMissing::Refuse).await?))
     }
 
-    fn over(opened: Opened) -> Self {
-        let Opened { connector, seen, began } = opened;
-        let board = Arc::new(Board::new());
-        if let Some(seen) = seen {
-            board.show(seen, began);
-        }
-        let (writer, writing) = Writer::start(Arc::clone(&connector), Arc::clone(&board));
-        let watching = tokio::spawn(board::watch(Arc::clone(&board), Arc::clone(&connector)));
-        let pool = Arc::new(Pool::new(Arc::clone(&connector)));
-        Self { connector, pool, board, writer, writing: Mutex::new(Some(writing)), watching }
+    fn new(opened: Opened) -> Self {
+        let Opened { connector, pool, version } = opened;
+        let version = Arc::new(version);
+        let (writer, writing) = Writer::start(Arc::clone(&connector), Arc::clone(&version));
+        let watching = tokio::spawn(watch::watch(Arc::clone(&version), Arc::clone(&connector)));
+        let (changing_keys, writing) = (AsyncMutex::default(), Mutex::new(Some(writing)));
+        Self { connector, pool, changing_keys, version, writer, writing, watching }
     }
 
     /// Takes no more additions, and waits a bounded time until those that wait are written.
@@ -69,7 +68,7 @@ impl PostgresStore {
         self.writer.close();
         let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner).take();
         match writing {
-            Some(task) => time::timeout(CLOSING, task).await.is_ok(),
+            Some(task) => time::timeout(CLOSE_TIMEOUT, task).await.is_ok(),
             None => true,
         }
     }

@@ -1,4 +1,4 @@
-//! TLS by rustls: whom to believe.
+//! TLS by rustls: which certificates are accepted.
 
 use std::{path::Path, sync::Arc};
 
@@ -15,7 +15,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::config::{Parameters, SslMode};
 
-/// Why nobody can be believed.
+/// Why no certificate can be checked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsFailure {
     #[error("sslrootcert {path} cannot be read ({cause}); name a PEM file with certificates")]
@@ -28,7 +28,7 @@ pub(crate) enum TlsFailure {
     Rustls(#[from] TlsError),
 }
 
-/// What makes TLS connections the way `sslmode` asks for.
+/// Makes TLS connections as `sslmode` asks for.
 pub(crate) fn connector(parameters: &Parameters) -> Result<MakeRustlsConnect, TlsFailure> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
@@ -38,7 +38,7 @@ pub(crate) fn connector(parameters: &Parameters) -> Result<MakeRustlsConnect, Tl
             builder.with_root_certificates(roots(parameters.root_certificates.as_deref())?)
         }
         SslMode::Disable | SslMode::Prefer => {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider)))
+            builder.dangerous().with_custom_certificate_verifier(Arc::new(AcceptAny(provider)))
         }
     };
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
@@ -58,12 +58,12 @@ fn roots(path: Option<&Path>) -> Result<RootCertStore, TlsFailure> {
     if roots.is_empty() { Err(TlsFailure::Empty(shown())) } else { Ok(roots) }
 }
 
-/// Believes every certificate (`sslmode=prefer`): the connection is hidden from who only listens,
-/// which is more than in clear, and no promise is made about who answers.
+/// Accepts every certificate (`sslmode=prefer`): a listener learns nothing, which is more than in
+/// clear, but whoever answers may be somebody else.
 #[derive(Debug)]
-struct Anybody(Arc<CryptoProvider>);
+struct AcceptAny(Arc<CryptoProvider>);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAny {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,

@@ -1,32 +1,41 @@
-//! A transaction on a connection of the pool.
+//! A transaction of several steps, on a connection of its own: these are rare, and so an open
+//! transaction never comes back to a pool.
 
-use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::time;
 use tokio_postgres::Row;
 
 use crate::{
-    connection::Values,
+    connection::{Connection, Values},
+    connector::{Connector, Purpose},
     error::StoreFailure,
-    pool::{Lease, Pool},
 };
+
+/// Each statement sees what was committed before it.
+pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// All statements see what was committed before the first.
+pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Nothing of it has happened until `commit` has returned; nothing ever does if it is dropped, for
 /// then its connection is closed.
 #[derive(Debug)]
 pub(crate) struct Transaction {
-    lease: Lease,
+    connection: Connection,
+    /// Of each statement.
+    timeout: Duration,
 }
 
 impl Transaction {
-    pub(crate) async fn begin(pool: &Arc<Pool>) -> Result<Self, StoreFailure> {
-        let mut lease = pool.take().await?;
-        lease.set_spoilt(true);
-        let begun = lease.connection()?.batch("BEGIN ISOLATION LEVEL READ COMMITTED").await;
-        if begun.is_err() {
-            pool.give_up_all();
-        }
-        begun?;
-        Ok(Self { lease })
+    pub(crate) async fn begin(
+        connector: &Connector,
+        purpose: Purpose,
+        begin: &str,
+    ) -> Result<Self, StoreFailure> {
+        let connection = connector.connect(purpose).await?;
+        let transaction = Self { connection, timeout: purpose.timeout(connector.parameters()) };
+        transaction.batch(begin).await?;
+        Ok(transaction)
     }
 
     pub(crate) async fn rows(
@@ -34,7 +43,7 @@ impl Transaction {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreFailure> {
-        self.lease.rows(sql, values).await
+        self.within_timeout(self.connection.rows(sql, values)).await
     }
 
     pub(crate) async fn execute(
@@ -42,19 +51,22 @@ impl Transaction {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<u64, StoreFailure> {
-        self.lease.execute(sql, values).await
+        self.within_timeout(self.connection.execute(sql, values)).await
     }
 
-    pub(crate) async fn commit(mut self) -> Result<(), StoreFailure> {
-        self.lease.connection()?.commit().await?;
-        self.lease.set_spoilt(false);
-        Ok(())
+    pub(crate) async fn batch(&self, sql: &str) -> Result<(), StoreFailure> {
+        self.within_timeout(self.connection.batch(sql)).await
     }
 
-    /// Ends it without a trace, and keeps the connection.
-    pub(crate) async fn roll_back(mut self) -> Result<(), StoreFailure> {
-        self.lease.connection()?.batch("ROLLBACK").await?;
-        self.lease.set_spoilt(false);
-        Ok(())
+    pub(crate) async fn commit(self) -> Result<(), StoreFailure> {
+        self.within_timeout(self.connection.commit()).await
+    }
+
+    async fn within_timeout<T, E: Into<StoreFailure>>(
+        &self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, StoreFailure> {
+        let done = time::timeout(self.timeout, work).await;
+        done.map_err(|_| StoreFailure::Deadline(self.timeout))?.map_err(Into::into)
     }
 }

@@ -1,7 +1,13 @@
 //! Additions: one task, one connection, group commit.
+//!
+//! What waits while a transaction is under way shares the next one, with its round trips and its
+//! commit. With 64 connections that is 22 times what one transaction for each addition gives
+//! (`docs/PERFORMANCE.md`). It costs a queue and a task, and that the additions of a group fail
+//! together when their transaction does.
 
-mod addition;
 mod group;
+mod job;
+mod plan;
 mod task;
 
 use std::{
@@ -10,34 +16,38 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, StoreError};
+use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet};
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot,
+    },
     task::JoinHandle,
     time::{self, Instant},
 };
 
-use self::{addition::Addition, task::Task};
-use crate::{board::Board, connector::Connector, error::StoreFailure};
+use self::{job::Job, task::Task};
+use crate::{connector::Connector, error::StoreFailure, version::VersionCache};
 
 /// Additions that may wait; one more is refused at once.
-pub(crate) const QUEUE: usize = 4096;
-/// Additions in one transaction.
-const GROUP: usize = 1024;
+const MAX_QUEUE: usize = 4096;
 
-/// The way to the writing task. The task ends when this is dropped and nothing waits any more.
+/// The handle of the writing task. The task ends when this is dropped and nothing waits any more.
 pub(crate) struct Writer {
     /// `None` when the store is being closed.
-    queue: Mutex<Option<mpsc::Sender<Addition>>>,
-    patience: Duration,
+    queue: Mutex<Option<mpsc::Sender<Job>>>,
+    timeout: Duration,
 }
 
 impl Writer {
-    pub(crate) fn start(connector: Arc<Connector>, board: Arc<Board>) -> (Self, JoinHandle<()>) {
-        let (queue, waiting) = mpsc::channel(QUEUE);
-        let patience = connector.parameters().call_timeout;
-        let task = Task { connector, board, connection: None, patience };
-        (Self { queue: Mutex::new(Some(queue)), patience }, tokio::spawn(task.run(waiting)))
+    pub(crate) fn start(
+        connector: Arc<Connector>,
+        version: Arc<VersionCache>,
+    ) -> (Self, JoinHandle<()>) {
+        let (queue, waiting) = mpsc::channel(MAX_QUEUE);
+        let timeout = connector.parameters().call_timeout;
+        let task = tokio::spawn(Task::new(connector, version).run(waiting));
+        (Self { queue: Mutex::new(Some(queue)), timeout }, task)
     }
 
     /// Adds an animal, and answers when that is committed.
@@ -47,15 +57,14 @@ impl Writer {
     pub(crate) async fn add(
         &self,
         pet: NewPet,
-        attempt: Option<IdempotencyRequest>,
+        request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
         let (caller, answer) = oneshot::channel();
-        let deadline = Instant::now() + self.patience;
-        let addition = Addition { pet, attempt, deadline, tries: 0, in_doubt: false, caller };
-        self.enqueue(addition).map_err(failed)?;
+        let deadline = Instant::now() + self.timeout;
+        self.enqueue(Job { pet, request, deadline, tries: 0, in_doubt: false, caller })?;
         match time::timeout_at(deadline, answer).await {
-            Ok(answer) => answer.unwrap_or_else(|_| Err(failed(StoreFailure::Stopped))),
-            Err(_) => Err(failed(StoreFailure::Deadline(self.patience))),
+            Ok(answer) => answer.unwrap_or_else(|_| Err(StoreFailure::Stopped.into())),
+            Err(_) => Err(StoreFailure::Deadline(self.timeout).into()),
         }
     }
 
@@ -64,22 +73,18 @@ impl Writer {
         drop(self.queue().take());
     }
 
-    fn enqueue(&self, addition: Addition) -> Result<(), StoreFailure> {
+    fn enqueue(&self, job: Job) -> Result<(), StoreFailure> {
         let queue = self.queue();
         let queue = queue.as_ref().ok_or(StoreFailure::Stopped)?;
-        queue.try_send(addition).map_err(|refusal| match refusal {
-            mpsc::error::TrySendError::Full(_) => StoreFailure::QueueFull,
-            mpsc::error::TrySendError::Closed(_) => StoreFailure::Stopped,
+        queue.try_send(job).map_err(|refusal| match refusal {
+            TrySendError::Full(_) => StoreFailure::QueueFull(MAX_QUEUE),
+            TrySendError::Closed(_) => StoreFailure::Stopped,
         })
     }
 
-    fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Addition>>> {
+    fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Job>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn failed(failure: StoreFailure) -> AddError {
-    StoreError::from(failure).into()
 }
 
 impl fmt::Debug for Writer {

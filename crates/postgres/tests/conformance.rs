@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use petstore_conformance::{Harness, Place, Problem, Store};
+use petstore_conformance::{Harness, Problem, ScratchStore, Store};
 use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_testing::{Database, postgres_or_skip};
 
 /// On a busy machine a few calls that wait for each other take longer than the defaults allow.
-const PATIENT: &str = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
+const LONG_TIMEOUTS: &str = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
 
 struct Postgres;
 
 #[async_trait]
 impl Harness for Postgres {
-    async fn fresh(&self) -> Result<Box<dyn Place>, Problem> {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
         let database = postgres_or_skip("conformance").ok_or("no PostgreSQL")?;
         Ok(Box::new(InDatabase(database)))
     }
@@ -23,11 +23,11 @@ impl Harness for Postgres {
 struct InDatabase(Database);
 
 #[async_trait]
-impl Place for InDatabase {
+impl ScratchStore for InDatabase {
     async fn open(&self) -> Result<Store, Problem> {
         let url = &self.0.url;
         let separator = if url.contains('?') { '&' } else { '?' };
-        let config = PostgresConfig::parse(&format!("{url}{separator}{PATIENT}"))?;
+        let config = PostgresConfig::parse(&format!("{url}{separator}{LONG_TIMEOUTS}"))?;
         Ok(Store::with_archive(Arc::new(PostgresStore::connect(&config).await?)))
     }
 

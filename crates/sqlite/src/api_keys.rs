@@ -4,26 +4,26 @@ pub(crate) mod rows;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeyRepository, KeyDigest, KeyId, KeySelector, NewApiKey, RollKeyError,
+    AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, KeyState, NewApiKey, RollKeyError,
     StoreError, Timestamp,
 };
 use rusqlite::Connection;
 
-use crate::{SqliteStore, error::Failure};
+use crate::{error::Failure, store::SqliteStore};
 
 #[async_trait]
 impl ApiKeyRepository for SqliteStore {
-    async fn add(&self, key: NewApiKey, most: u32) -> Result<ApiKey, AddKeyError> {
-        self.writer.write(move |connection| add(connection, key, most)).await
+    async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
+        self.writer.write(move |connection| add(connection, key, max)).await
     }
 
     async fn roll(
         &self,
         key: NewApiKey,
         retire_at: Timestamp,
-        most: u32,
+        max: u32,
     ) -> Result<ApiKey, RollKeyError> {
-        self.writer.write(move |connection| roll(connection, key, retire_at, most)).await
+        self.writer.write(move |connection| roll(connection, key, retire_at, max)).await
     }
 
     async fn revoke(
@@ -47,14 +47,8 @@ impl ApiKeyRepository for SqliteStore {
     }
 }
 
-fn add(connection: &Connection, key: NewApiKey, most: u32) -> Result<ApiKey, Failure<AddKeyError>> {
-    if rows::name_is_live(connection, &key.name, key.created_at)? {
-        return Err(Failure::Answer(AddKeyError::NameTaken));
-    }
-    if rows::count_live(connection, key.created_at)? >= most {
-        return Err(Failure::Answer(AddKeyError::TooManyKeys(most)));
-    }
-    refuse_known_digest(connection, &key.digest)?;
+fn add(connection: &Connection, key: NewApiKey, max: u32) -> Result<ApiKey, Failure<AddKeyError>> {
+    rows::live_keys(connection, &key)?.permit_add(max).map_err(Failure::Answer)?;
     Ok(rows::insert(connection, key)?)
 }
 
@@ -62,30 +56,16 @@ fn roll(
     connection: &Connection,
     key: NewApiKey,
     retire_at: Timestamp,
-    most: u32,
+    max: u32,
 ) -> Result<ApiKey, Failure<RollKeyError>> {
-    if !rows::name_is_live(connection, &key.name, key.created_at)? {
-        return Err(Failure::Answer(RollKeyError::NoSuchKey));
+    rows::live_keys(connection, &key)?.permit_roll(max).map_err(Failure::Answer)?;
+    let same_name = KeySelector::Name(key.name.clone());
+    for old in rows::not_revoked(connection, &same_name)? {
+        if old.state(key.created_at) == KeyState::Live {
+            rows::write(connection, &old.retired(retire_at))?;
+        }
     }
-    if rows::count_live(connection, key.created_at)? >= most {
-        return Err(Failure::Answer(RollKeyError::TooManyKeys(most)));
-    }
-    refuse_known_digest(connection, &key.digest)?;
-    rows::retire(connection, &key.name, key.created_at, retire_at)?;
     Ok(rows::insert(connection, key)?)
-}
-
-/// A digest belongs to one key. No caller makes the same key twice, so this has no error of its
-/// own; but it must not roll back the writes of others, as the constraint of the schema would.
-fn refuse_known_digest<E: From<StoreError>>(
-    connection: &Connection,
-    digest: &KeyDigest,
-) -> Result<(), Failure<E>> {
-    if rows::digest_exists(connection, digest)? {
-        let refusal = StoreError::unavailable("an API key with this digest is already stored");
-        return Err(Failure::Answer(refusal.into()));
-    }
-    Ok(())
 }
 
 fn revoke(
@@ -96,8 +76,8 @@ fn revoke(
     // All are read before the first is written: a corrupt row is an answer, and it changes nothing.
     let mut keys = rows::not_revoked(connection, selector)?;
     for key in &mut keys {
-        rows::revoke(connection, key.id, at)?;
         key.revoked_at = Some(at);
+        rows::write(connection, key)?;
     }
     Ok(keys)
 }

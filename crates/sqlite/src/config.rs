@@ -1,4 +1,4 @@
-//! What an operator can choose, and what only tests change.
+//! Settings: what an operator can choose, and what only tests change.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -38,17 +38,17 @@ impl Synchronous {
     }
 }
 
-/// How long SQLite waits for a lock that somebody else holds. Tests shorten it.
+/// How long a connection waits for a lock that another one holds. Tests shorten it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// Of the writer, for another process's write. Opening a store waits as long.
+pub(crate) struct BusyTimeout {
+    /// Of a connection that writes, for another process's write. Opening a store waits as long.
     pub(crate) writer: Duration,
-    /// Of a reader. Readers wait for nobody except for the moments in which the write-ahead log is
-    /// recovered, and they would hold up the thread that called them.
+    /// Of a reader. Readers wait only while the write-ahead log is recovered, and they block the
+    /// thread that called them.
     pub(crate) reader: Duration,
 }
 
-impl Default for Patience {
+impl Default for BusyTimeout {
     fn default() -> Self {
         Self { writer: Duration::from_secs(3), reader: Duration::from_millis(250) }
     }

@@ -2,45 +2,47 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{File, OpenOptions},
-    io,
+    fs::{self, File, Metadata, OpenOptions},
+    io, mem,
     os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt},
     path::Path,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// Only the owner may read and write: the catalogue's owner decides who else.
 const MODE: u32 = 0o600;
 
-/// The database file, created if need be and held open for as long as the store.
+/// The database file, created if need be and held open for as long as a value of this type lives.
 ///
 /// Closing a file drops every POSIX lock that the process has on it, SQLite's too, through
-/// whichever handle they were taken (<https://sqlite.org/howtocorrupt.html>, section 2.2). So a
-/// handle is closed only when no other store of this process has the same file open.
+/// whichever handle they were taken (<https://sqlite.org/howtocorrupt.html>, section 2.2). So the
+/// process has one handle for each file, which all its stores share, and the last one closes it.
 #[derive(Debug)]
-pub(crate) struct DatabaseFile {
-    /// Taken out when this value is dropped.
-    file: Option<File>,
-    identity: Identity,
-}
+pub(crate) struct DatabaseFile(Identity);
 
 /// Device and inode: two paths may lead to one file.
 type Identity = (u64, u64);
 
-/// The files that stores of this process use.
-static IN_USE: Mutex<BTreeMap<Identity, Uses>> = Mutex::new(BTreeMap::new());
-
-#[derive(Default)]
-struct Uses {
-    stores: usize,
-    /// Handles of stores that were closed while others stayed open.
-    retired: Vec<File>,
+/// The one handle of this process for a file.
+struct Handle {
+    file: File,
+    /// How many values of [`DatabaseFile`] share it.
+    users: usize,
 }
+
+static HANDLES: Mutex<BTreeMap<Identity, Handle>> = Mutex::new(BTreeMap::new());
 
 impl DatabaseFile {
     /// Opens `path`, or creates it.
     pub(crate) fn open_or_create(path: &Path) -> io::Result<Self> {
-        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut handles = handles();
+        // Looked up before it is opened: a second handle could not be closed again.
+        if let Ok(metadata) = fs::metadata(path)
+            && let Some(handle) = handles.get_mut(&identity(&metadata))
+        {
+            handle.users += 1;
+            return Ok(Self(identity(&metadata)));
+        }
         let mut options = OpenOptions::new();
         options.read(true).write(true).mode(MODE);
         let file = match options.clone().create_new(true).open(path) {
@@ -51,16 +53,30 @@ impl DatabaseFile {
         if !metadata.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a plain file"));
         }
-        let identity = (metadata.dev(), metadata.ino());
-        in_use.entry(identity).or_default().stores += 1;
-        Ok(Self { file: Some(file), identity })
+        let identity = identity(&metadata);
+        if let Some(handle) = handles.get_mut(&identity) {
+            // It was renamed to this path since the look-up. Its second handle stays open.
+            mem::forget(file);
+            handle.users += 1;
+        } else {
+            handles.insert(identity, Handle { file, users: 1 });
+        }
+        Ok(Self(identity))
+    }
+
+    /// The same file once more: it stays open for as long as either value lives.
+    pub(crate) fn share(&self) -> Self {
+        if let Some(handle) = handles().get_mut(&self.0) {
+            handle.users += 1;
+        }
+        Self(self.0)
     }
 
     /// The file's first bytes, at most `N`.
     pub(crate) fn head<const N: usize>(&self) -> io::Result<Vec<u8>> {
         let mut head = [0; N];
         let mut length = 0;
-        if let Some(file) = &self.file {
+        if let Some(Handle { file, .. }) = handles().get(&self.0) {
             while length < N {
                 match file.read_at(&mut head[length..], length as u64)? {
                     0 => break,
@@ -74,15 +90,21 @@ impl DatabaseFile {
 
 impl Drop for DatabaseFile {
     fn drop(&mut self) {
-        let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(uses) = in_use.get_mut(&self.identity) else { return };
-        uses.stores -= 1;
-        if uses.stores == 0 {
-            // Still under the lock, so that nobody opens the file in between.
-            in_use.remove(&self.identity);
-            self.file = None;
-        } else {
-            uses.retired.extend(self.file.take());
+        let mut handles = handles();
+        if let Some(handle) = handles.get_mut(&self.0) {
+            handle.users -= 1;
+            if handle.users == 0 {
+                // Closed under the lock, so that nobody opens the file in between.
+                handles.remove(&self.0);
+            }
         }
     }
+}
+
+fn identity(metadata: &Metadata) -> Identity {
+    (metadata.dev(), metadata.ino())
+}
+
+fn handles() -> MutexGuard<'static, BTreeMap<Identity, Handle>> {
+    HANDLES.lock().unwrap_or_else(PoisonError::into_inner)
 }

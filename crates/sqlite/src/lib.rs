@@ -6,8 +6,10 @@
 //! - Reads run on the calling thread, each in one snapshot, and do not wait for writes.
 //! - Writes go through one thread, and all that wait share one transaction (group commit). A write
 //!   whose caller has gone away still happens whole or not at all.
-//! - A file that is not a petstore store, or that a newer petstore made, is refused and not touched.
-//! - Whoever changes an animal, a person at the `sqlite3` prompt too, changes the catalogue's mark:
+//! - Processes that write to one file take turns.
+//! - A file that is not a petstore store, or has another version of the schema, is refused and not
+//!   touched.
+//! - Whoever changes an animal, a person at the `sqlite3` prompt too, changes the catalogue's version:
 //!   triggers of the schema do.
 //!
 //! # Its limits
@@ -20,24 +22,25 @@
 //!   copying the file: the newest transactions are in the `-wal` file beside it.
 //!
 //! # Where things are
-//! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`, and
-//! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs`. Both run their SQL
-//! through `readers.rs` and `writer.rs`; `standing_read.rs` spares the readers their locks.
-//! [`Archive`](petstore_domain::Archive) is in `archive.rs`. `open.rs` is the way from a path to a
-//! store; `board.rs` tells the catalogue's mark without a query.
+//! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
+//! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs`,
+//! [`Archive`](petstore_domain::Archive) in `archive.rs`. The first two run their SQL through
+//! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `version.rs` answers the
+//! catalogue's version without a query, and `renewal.rs` changes it; `read_lock.rs` spares the readers
+//! their locks.
 
 mod api_keys;
 mod archive;
-mod board;
 mod config;
 mod connection;
 mod error;
 mod file;
 mod open;
 mod pets;
+mod read_lock;
 mod readers;
+mod renewal;
 mod schema;
-mod standing_read;
 mod store;
 #[cfg(test)]
 mod tests;

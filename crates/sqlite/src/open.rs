@@ -1,8 +1,9 @@
-//! The way from a path to a database that is ours and up to date.
+//! From the settings to an open store.
 
 use std::{
     io,
-    path::{Path, PathBuf},
+    path::{self, Path, PathBuf},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
@@ -10,10 +11,15 @@ use std::{
 use rusqlite::{Connection, ErrorCode};
 
 use crate::{
-    config::{Patience, SqliteConfig},
+    config::{BusyTimeout, SqliteConfig},
     connection,
     file::DatabaseFile,
+    readers::Readers,
+    renewal::VersionRenewal,
     schema::{self, SchemaError},
+    store::SqliteStore,
+    version::VersionCache,
+    writer::Writer,
 };
 
 /// A store could not be opened. One line says why, and how to mend it.
@@ -25,7 +31,7 @@ pub struct OpenError {
 }
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Reason {
+enum Reason {
     #[error("its directory {} does not exist; create it, or name another path", .0.display())]
     NoDirectory(PathBuf),
     #[error("it is a directory; name a file in it, such as {}", .0.join("petstore.db").display())]
@@ -55,18 +61,12 @@ pub(crate) enum Reason {
     Io(#[from] io::Error),
 }
 
-impl OpenError {
-    pub(crate) fn new(path: &Path, reason: impl Into<Reason>) -> Self {
-        Self { path: path.to_owned(), reason: reason.into() }
-    }
-}
-
 impl From<SchemaError> for Reason {
     fn from(error: SchemaError) -> Self {
         match error {
             SchemaError::Sqlite(error) => error.into(),
-            foreign @ (SchemaError::Foreign(_) | SchemaError::Newer { .. }) => {
-                Self::Schema(foreign)
+            refused @ (SchemaError::Foreign(_) | SchemaError::Unsupported { .. }) => {
+                Self::Schema(refused)
             }
         }
     }
@@ -88,33 +88,57 @@ impl From<rusqlite::Error> for Reason {
     }
 }
 
-/// The database file, and a connection that may write to it: the file is ours, its schema the
-/// newest, its journal a write-ahead log.
-pub(crate) fn open(
-    config: &SqliteConfig,
-    patience: Patience,
-) -> Result<(DatabaseFile, Connection), Reason> {
-    let file =
-        DatabaseFile::open_or_create(&config.path).map_err(|error| explain(error, &config.path))?;
-    schema::judge_header(&file.head::<{ schema::HEADER_LEN }>()?)?;
-    let mut connection =
-        connection::open_writer(&config.path, config.synchronous, patience.writer)?;
-    let migrated = schema::migrate(&mut connection)?;
-    use_write_ahead_log(&connection, patience.writer)?;
-    if migrated {
-        fold_in_the_log(&connection)?;
+impl SqliteStore {
+    /// Opens the store at `config.path`, or creates it.
+    ///
+    /// # Errors
+    /// [`OpenError`]; the message is one line that says what is wrong and how to mend it.
+    pub fn open(config: &SqliteConfig) -> Result<Self, OpenError> {
+        open(config, BusyTimeout::default())
     }
-    Ok((file, connection))
 }
 
-/// Brings the write-ahead log into the file: the number of the schema belongs in the file's own
-/// header, where the next to open it looks first.
-fn fold_in_the_log(connection: &Connection) -> rusqlite::Result<()> {
-    // Right after the switch to the log, SQLite has not opened it yet. A checkpoint would do so by a
-    // read that lasts as long as itself (`sqlite3PagerCheckpoint`), and if somebody else has written
-    // meanwhile, wait for that read to end, while nobody can write.
-    connection.query_row("PRAGMA data_version", [], |_| Ok(()))?;
-    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+/// Opens the store at `config.path`, or creates it.
+pub(crate) fn open(
+    config: &SqliteConfig,
+    busy_timeout: BusyTimeout,
+) -> Result<SqliteStore, OpenError> {
+    let opened = open_parts(config, busy_timeout);
+    opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
+}
+
+fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<SqliteStore, Reason> {
+    // An absolute path is never one of SQLite's special names (`:memory:`, `file:…`), and it stays
+    // right when the process changes its directory.
+    let path = path::absolute(&config.path)?;
+    let file = DatabaseFile::open_or_create(&path).map_err(|error| explain(error, &path))?;
+    schema::check_header(&file.head::<{ schema::HEADER_LEN }>()?)?;
+    let mut connection = connection::open_writer(&path, config.synchronous, busy_timeout.writer)?;
+    schema::create_or_check(&mut connection)?;
+    use_write_ahead_log(&connection, busy_timeout.writer)?;
+    let renewal = VersionRenewal::new(&mut connection)?;
+    let readers = Readers::new(path, busy_timeout.reader)?;
+    let versions = Arc::new(VersionCache::new(readers.open()?));
+    let writer = Writer::start(connection, renewal, Arc::clone(&versions), readers.write_pauses())?;
+    Ok(SqliteStore { readers, versions, writer, file })
+}
+
+/// Switches to the write-ahead log, which a file keeps from then on. The switch needs the file for
+/// itself, and SQLite does not always wait for that: another process may be opening it right now.
+fn use_write_ahead_log(connection: &Connection, timeout: Duration) -> Result<(), Reason> {
+    let deadline = Instant::now() + timeout;
+    loop {
+        let mode =
+            connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
+        match mode {
+            Ok(mode) if mode == "wal" => return Ok(()),
+            Ok(_) => return Err(Reason::NoWriteAheadLog),
+            Err(error) if is_busy(&error) && Instant::now() < deadline => {
+                thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 fn explain(error: io::Error, path: &Path) -> Reason {
@@ -132,55 +156,20 @@ fn explain(error: io::Error, path: &Path) -> Reason {
     }
 }
 
-/// Switches to the write-ahead log, which a file keeps from then on. The switch needs the file for
-/// itself, and SQLite does not always wait for that: somebody else may be opening it right now.
-fn use_write_ahead_log(connection: &Connection, patience: Duration) -> Result<(), Reason> {
-    let deadline = Instant::now() + patience;
-    loop {
-        let mode =
-            connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get::<_, String>(0));
-        match mode {
-            Ok(mode) if mode == "wal" => return Ok(()),
-            Ok(_) => return Err(Reason::NoWriteAheadLog),
-            Err(error) if is_busy(&error) && Instant::now() < deadline => {
-                thread::sleep(Duration::from_millis(5));
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
 fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, io, path::Path, time::Duration};
+    use std::{io, path::Path};
 
-    use rusqlite::{Connection, ffi};
+    use rusqlite::ffi;
 
-    use super::{Reason, explain, fold_in_the_log, use_write_ahead_log};
-    use crate::{Synchronous, connection};
+    use super::{Reason, explain};
 
     const DENIED: &str =
         "permission denied; give this user read and write access to the file and its directory";
-
-    #[test]
-    fn the_log_is_folded_in_though_others_write_right_after_the_switch() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("petstore.db");
-        let other = Connection::open(&path).unwrap();
-        other.execute_batch("CREATE TABLE t (a); PRAGMA journal_mode = DELETE").unwrap();
-        let patience = Duration::from_millis(50);
-        let writer = connection::open_writer(&path, Synchronous::Full, patience).unwrap();
-        use_write_ahead_log(&writer, patience).unwrap();
-        other.execute_batch("INSERT INTO t VALUES (1)").unwrap();
-        let log = || fs::metadata(folder.path().join("petstore.db-wal")).unwrap().len();
-        assert!(log() > 0);
-        fold_in_the_log(&writer).unwrap();
-        assert_eq!(log(), 0);
-    }
 
     #[test]
     fn what_the_file_system_refuses_is_said_with_its_mending() {

@@ -1,30 +1,25 @@
 //! [`PetRepository`] on SQLite.
 
-pub(crate) mod attempts;
-pub(crate) mod identifiers;
+pub(crate) mod idempotency;
 pub(crate) mod rows;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, IdempotencyRequest, NewPet, Pet, PetId, PetPage, PetQuery,
-    PetRepository, StoreError, Timestamp, Versioned,
+    AddError, Added, CatalogueVersion, Corruption, IdempotencyDecision, IdempotencyRequest, NewPet,
+    Pet, PetId, PetPage, PetQuery, PetRepository, StoreError, Timestamp, Versioned,
 };
 use rusqlite::Connection;
 
-use crate::{
-    SqliteStore,
-    error::{Failure, corruption},
-    writer::Session,
-};
+use crate::{error::Failure, store::SqliteStore};
 
 #[async_trait]
 impl PetRepository for SqliteStore {
     async fn add(
         &self,
         pet: NewPet,
-        attempt: Option<IdempotencyRequest>,
+        request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.writer.write(move |session| add(session, pet, attempt.as_ref())).await
+        self.writer.write(move |connection| add(connection, pet, request)).await
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
@@ -36,35 +31,39 @@ impl PetRepository for SqliteStore {
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
-        self.board.mark()
+        self.versions.get()
     }
 
-    async fn purge_expired(&self, expired: Timestamp, at_most: u32) -> Result<u32, StoreError> {
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
         self.writer
-            .write(move |connection| Ok(attempts::forget(connection, expired, at_most)?))
+            .write(move |connection| Ok(idempotency::purge(connection, cutoff, limit)?))
             .await
     }
 }
 
 fn add(
-    session: &Session<'_>,
+    connection: &Connection,
     pet: NewPet,
-    attempt: Option<&IdempotencyRequest>,
+    request: Option<IdempotencyRequest>,
 ) -> Result<Added, Failure<AddError>> {
-    let Some(attempt) = attempt else { return Ok(Added::Created(rows::insert(session, pet)?)) };
-    if let Some(record) = attempts::find(session, attempt)? {
-        if record.fingerprint != attempt.fingerprint.0 {
-            return Err(Failure::Answer(AddError::IdempotencyKeyReused));
+    let Some(request) = request else {
+        return Ok(Added::Created(rows::insert(connection, pet)?));
+    };
+    let stored = idempotency::find(connection, &request.idempotency)?;
+    match request.decide(stored.map(|record| (record.fingerprint, record.pet, record.at))) {
+        IdempotencyDecision::Create => {
+            let pet = rows::insert(connection, pet)?;
+            idempotency::write(connection, &request.into_record(pet.id))?;
+            Ok(Added::Created(pet))
         }
-        return before(session, record.pet);
+        IdempotencyDecision::Replay(id) => Ok(Added::Replayed(recorded(connection, id)?)),
+        IdempotencyDecision::Reused => Err(Failure::Answer(AddError::IdempotencyKeyReused)),
     }
-    let pet = rows::insert(session, pet)?;
-    attempts::record(session, attempt, pet.id)?;
-    Ok(Added::Created(pet))
 }
 
-fn before(connection: &Connection, id: PetId) -> Result<Added, Failure<AddError>> {
-    let pet = rows::find(connection, id)?;
-    let missing = || corruption(format!("an idempotency record of animal {id}"), "it exists");
-    Ok(Added::Replayed(pet.ok_or_else(missing)?.value))
+/// The animal of a record.
+fn recorded(connection: &Connection, id: PetId) -> Result<Pet, Failure<AddError>> {
+    let missing =
+        || Corruption::new(format_args!("an idempotency record of animal {id}"), "it exists");
+    Ok(rows::find::<AddError>(connection, id)?.ok_or_else(missing)?.value)
 }

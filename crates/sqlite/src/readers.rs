@@ -2,8 +2,8 @@
 
 use std::{
     io,
-    path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -13,39 +13,42 @@ use rusqlite::Connection;
 use crate::{
     connection,
     error::Failure,
-    standing_read::{Stand, StandingRead},
+    read_lock::{ReadLock, WritePauses},
 };
 
 /// Connections that wait to be used again; more than a machine has threads that read at once would
 /// only hold memory.
-const MOST_IDLE: usize = 64;
+const MAX_IDLE: usize = 64;
 
 /// A pool of connections that cannot write. It opens as many as are in use at one time.
 #[derive(Debug)]
 pub(crate) struct Readers {
     path: PathBuf,
-    patience: Duration,
-    /// The last one put back is the first one taken: its cache is warm.
+    busy_timeout: Duration,
+    /// The last one put back is the first one taken: its page cache is warm.
     idle: Mutex<Vec<Connection>>,
-    standing: StandingRead,
+    pub(crate) read_lock: ReadLock,
 }
 
 impl Readers {
-    pub(crate) fn new(path: PathBuf, patience: Duration) -> io::Result<Self> {
-        let of_standing = path.clone();
-        let standing =
-            StandingRead::start(move || connection::open_reader(&of_standing, patience))?;
-        Ok(Self { path, patience, idle: Mutex::new(Vec::new()), standing })
+    pub(crate) fn new(path: PathBuf, busy_timeout: Duration) -> io::Result<Self> {
+        let locked = path.clone();
+        let read_lock = ReadLock::start(move || connection::open_reader(&locked, busy_timeout))?;
+        Ok(Self { path, busy_timeout, idle: Mutex::new(Vec::new()), read_lock })
     }
 
-    /// What has to give way to a writer.
-    pub(crate) fn stand(&self) -> &Arc<Stand> {
-        self.standing.stand()
+    /// For the writer: ends the readers' lock for the time of a write.
+    pub(crate) fn write_pauses(&self) -> WritePauses {
+        self.read_lock.write_pauses()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// A connection that is not part of the pool.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
-        connection::open_reader(&self.path, self.patience)
+        connection::open_reader(&self.path, self.busy_timeout)
     }
 
     /// Runs `read`. A connection on which SQLite failed is closed, whatever the cause: opening
@@ -54,22 +57,21 @@ impl Readers {
         &self,
         read: impl FnOnce(&Connection) -> Result<T, Failure<E>>,
     ) -> Result<T, E> {
-        let unavailable = |error: rusqlite::Error| E::from(StoreError::unavailable(error));
-        self.standing.want();
+        self.read_lock.note_read();
         let idle = self.idle().pop();
-        let connection = idle.map_or_else(|| self.open(), Ok).map_err(unavailable)?;
-        let result = match read(&connection) {
-            Ok(value) => Ok(value),
-            Err(Failure::Answer(error)) => Err(error),
-            Err(Failure::Sqlite(error)) => return Err(unavailable(error)),
-        };
-        self.put_back(connection);
-        result
+        let connection = idle
+            .map_or_else(|| self.open(), Ok)
+            .map_err(|error| Failure::Sqlite(error).into_error())?;
+        let result = read(&connection);
+        if !matches!(result, Err(Failure::Sqlite(_))) {
+            self.put_back(connection);
+        }
+        result.map_err(Failure::into_error)
     }
 
     fn put_back(&self, connection: Connection) {
         let mut idle = self.idle();
-        if idle.len() < MOST_IDLE {
+        if idle.len() < MAX_IDLE {
             idle.push(connection);
         }
     }

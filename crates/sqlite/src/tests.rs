@@ -1,11 +1,12 @@
-//! What can be shown only from the inside: groups, locks, failures, plans, settings.
+//! What can be shown only from the inside: groups, locks, failures, plans, settings, the version.
 
 mod failures;
+mod fairness;
 mod groups;
 mod plans;
+mod read_lock;
 mod settings;
-mod snapshots;
-mod standing_read;
+mod version;
 
 use std::{
     path::PathBuf,
@@ -18,7 +19,11 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
 
-use crate::{SqliteConfig, SqliteStore, Synchronous, config::Patience, writer::Session};
+use crate::{
+    config::{BusyTimeout, SqliteConfig, Synchronous},
+    open::open,
+    store::SqliteStore,
+};
 
 /// A directory for one test's store, whose writer and readers wait 50 ms for a lock.
 struct Place(TempDir);
@@ -37,10 +42,10 @@ impl Place {
     }
 
     fn open(&self) -> SqliteStore {
-        SqliteStore::open_with(&self.config(), impatient()).unwrap()
+        open(&self.config(), short_timeout()).unwrap()
     }
 
-    /// A connection of somebody else.
+    /// A connection of another process, as it were.
     fn raw(&self) -> Connection {
         Connection::open(self.path()).unwrap()
     }
@@ -51,8 +56,8 @@ impl Place {
     }
 }
 
-fn impatient() -> Patience {
-    Patience { writer: Duration::from_millis(50), reader: Duration::from_millis(50) }
+fn short_timeout() -> BusyTimeout {
+    BusyTimeout { writer: Duration::from_millis(50), reader: Duration::from_millis(50) }
 }
 
 fn rex() -> NewPet {
@@ -66,21 +71,21 @@ async fn add(store: &SqliteStore) -> Pet {
     }
 }
 
-/// Holds the writer up until the sender is used or dropped. What is queued meanwhile makes one
+/// Blocks the writer until the sender is used or dropped. What is queued meanwhile makes one
 /// group.
-async fn hold(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
+async fn block_writer(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
     let (release, until) = mpsc::channel();
-    let (tell, begun) = oneshot::channel();
+    let (started, has_started) = oneshot::channel();
     let store = Arc::clone(store);
     tokio::spawn(async move {
-        let work = move |_: &Session<'_>| {
-            let _ = tell.send(());
+        let work = move |_: &Connection| {
+            let _ = started.send(());
             let _ = until.recv();
             Ok(())
         };
         store.writer.write::<(), StoreError>(work).await
     });
-    begun.await.unwrap();
+    has_started.await.unwrap();
     release
 }
 

@@ -1,94 +1,126 @@
-//! The catalogue's mark.
+//! The catalogue's version, and the cache that answers it without a query.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Mutex, PoisonError, RwLock, TryLockError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use petstore_domain::{CatalogueVersion, Corruption, StoreError};
-use rusqlite::{Connection, Row, config::DbConfig, hooks::Action};
+use rusqlite::{Connection, Row};
 
-use crate::error::{Failure, corruption};
+use crate::error::Failure;
 
 pub(crate) const SELECT: &str = "SELECT version FROM catalogue WHERE only = 1";
-/// The mark, and one that never was.
-pub(crate) const SELECT_NEXT: &str = "SELECT version, randomblob(16) FROM catalogue WHERE only = 1";
-/// What the triggers of the schema do, once for a whole transaction.
-pub(crate) const RENEW: &str = "UPDATE catalogue SET version = ?1 WHERE only = 1";
 
-/// The mark now.
+/// The port allows 100 ms until another process's write shows; half of it leaves time to read.
+const MAX_AGE: Duration = Duration::from_millis(50);
+
+/// The version now.
 pub(crate) fn current<E: From<StoreError>>(
     connection: &Connection,
 ) -> Result<CatalogueVersion, Failure<E>> {
     in_snapshot(connection, Ok)
 }
 
-/// Runs `read` in the snapshot that the mark is read from.
+/// Runs `read` in the snapshot that the version is read from.
 ///
-/// SQLite ends a read transaction when the last statement of the connection that has begun ends.
-/// `rows` has not ended while `read` runs, so both see the same snapshot, and no `BEGIN` is needed.
+/// SQLite ends a read transaction when the last running statement of the connection ends. `rows` is
+/// still running while `read` runs, so both see the same snapshot, and no `BEGIN` is needed.
 pub(crate) fn in_snapshot<T, E: From<StoreError>>(
     connection: &Connection,
     read: impl FnOnce(CatalogueVersion) -> Result<T, Failure<E>>,
 ) -> Result<T, Failure<E>> {
     let mut statement = connection.prepare_cached(SELECT)?;
     let mut rows = statement.query([])?;
-    let mark = match rows.next()? {
-        Some(row) => of(row, 0)?,
+    let version = match rows.next()? {
+        Some(row) => from_column(row, 0)?,
         None => return Err(missing().into()),
     };
-    read(mark)
+    read(version)
 }
 
-/// The mark in `column` of a row.
-pub(crate) fn of(row: &Row<'_>, column: usize) -> Result<CatalogueVersion, Corruption> {
+/// The version in `column` of a row.
+pub(crate) fn from_column(row: &Row<'_>, column: usize) -> Result<CatalogueVersion, Corruption> {
     let bytes: [u8; 16] = row.get(column).map_err(|_| missing())?;
     Ok(CatalogueVersion(u128::from_be_bytes(bytes)))
 }
 
 fn missing() -> Corruption {
-    corruption("the mark of the catalogue", "there is one, of 16 bytes")
+    Corruption::new("the version of the catalogue", "there is one, of 16 bytes")
 }
 
-/// What a transaction has made of the mark.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
-    /// `None` if it could not be read.
-    pub(crate) before: Option<CatalogueVersion>,
-    pub(crate) after: CatalogueVersion,
-}
-
-/// Renews the mark at the end of each transaction of one connection that has changed an animal.
+/// The version as this process knows it.
 ///
-/// The schema's triggers do so too, for whoever writes to the file by other means, but once for
-/// each row; on this connection they are off.
-#[derive(Debug)]
-pub(crate) struct Renewal {
-    changed: Arc<AtomicBool>,
+/// It is read again after each commit of this process, before the writes are acknowledged. Another
+/// process's commit shows within [`MAX_AGE`]: whoever asks for an older version reads it again.
+pub(crate) struct VersionCache {
+    /// `None` if it could not be read.
+    version: RwLock<Option<CatalogueVersion>>,
+    /// Locked while the version is read and kept, so that an older one never replaces a newer one.
+    connection: Mutex<Connection>,
+    epoch: Instant,
+    /// When the version was last read, in milliseconds since `epoch`.
+    read_at: AtomicU64,
 }
 
-impl Renewal {
-    pub(crate) fn of(connection: &mut Connection) -> rusqlite::Result<Self> {
-        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
-        let changed = Arc::new(AtomicBool::new(false));
-        let noted = Arc::clone(&changed);
-        connection.update_hook(Some(move |_: Action, _: &str, table: &str, _: i64| {
-            if table == "pet" {
-                noted.store(true, Ordering::Relaxed);
-            }
-        }))?;
-        Ok(Self { changed })
+impl VersionCache {
+    /// Reads the version through `connection`, now and later.
+    pub(crate) fn new(connection: Connection) -> Self {
+        let cache = Self {
+            version: RwLock::new(None),
+            connection: Mutex::new(connection),
+            epoch: Instant::now(),
+            read_at: AtomicU64::new(0),
+        };
+        cache.refresh();
+        cache
     }
 
-    /// To be called last before the commit. `None` if no animal has changed.
-    pub(crate) fn renew(&self, connection: &Connection) -> rusqlite::Result<Option<Change>> {
-        if !self.changed.swap(false, Ordering::Relaxed) {
-            return Ok(None);
+    /// The version, no older than [`MAX_AGE`] and one read. Callers do not wait for one another.
+    pub(crate) fn get(&self) -> Option<CatalogueVersion> {
+        if self.now() >= self.read_at.load(Ordering::Relaxed).saturating_add(millis(MAX_AGE)) {
+            match self.connection.try_lock() {
+                Ok(connection) => self.read(&connection),
+                Err(TryLockError::Poisoned(poisoned)) => self.read(&poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => {} // Another thread reads it.
+            }
         }
-        let (before, after) = connection
-            .prepare_cached(SELECT_NEXT)?
-            .query_row([], |row| Ok((of(row, 0).ok(), row.get::<_, [u8; 16]>(1)?)))?;
-        connection.prepare_cached(RENEW)?.execute([after])?;
-        Ok(Some(Change { before, after: CatalogueVersion(u128::from_be_bytes(after)) }))
+        self.cached()
+    }
+
+    /// Reads the version: whatever was committed before shows afterwards.
+    pub(crate) fn refresh(&self) {
+        self.read(&self.connection.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn read(&self, connection: &Connection) {
+        self.read_at.store(self.now(), Ordering::Relaxed);
+        // Requests fail for the same cause, and they report it.
+        let version = current::<StoreError>(connection).ok();
+        if self.cached() != version {
+            *self.version.write().unwrap_or_else(PoisonError::into_inner) = version;
+        }
+    }
+
+    fn cached(&self) -> Option<CatalogueVersion> {
+        *self.version.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> u64 {
+        millis(self.epoch.elapsed())
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+impl fmt::Debug for VersionCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VersionCache").finish_non_exhaustive()
     }
 }

@@ -1,15 +1,13 @@
 //! Writes: one thread, one connection, group commit.
 
-mod answers;
-mod gathering;
+mod commit_delay;
+mod group;
 mod job;
-mod session;
 
 use std::{
-    io, mem,
+    io,
     sync::Arc,
     thread::{self, JoinHandle},
-    time::Instant,
 };
 
 use petstore_domain::StoreError;
@@ -19,51 +17,50 @@ use tokio::{
     sync::{mpsc, oneshot},
 };
 
-pub(crate) use self::session::Session;
 use self::{
-    answers::Answers,
-    gathering::{Bell, Gathering, PATIENCE},
+    commit_delay::{CommitDelay, Notify},
+    group::Group,
     job::{Job, Task},
 };
 use crate::{
-    board::Board,
     error::{Failure, WriteFailure},
-    standing_read::Stand,
-    version::{Change, Renewal},
+    read_lock::WritePauses,
+    renewal::VersionRenewal,
+    version::VersionCache,
 };
 
-/// Writes that may wait; one more is refused at once. A few groups, so that who gets in is answered
-/// soon even when each group waits for another process.
-pub(crate) const QUEUE: usize = 4096;
+/// Writes that may wait; one more is refused at once. A few groups, so that an accepted write is
+/// answered soon even when each group waits for another process.
+pub(crate) const MAX_QUEUE: usize = 4096;
 /// Writes in one transaction.
-const GROUP: usize = 1024;
+const MAX_GROUP: usize = 1024;
 
-/// The way to the writer's thread. Dropping it lets the thread finish what waits, and joins it.
+/// Hands writes to the writer's thread. Dropping it lets the thread finish what waits, and joins it.
 #[derive(Debug)]
 pub(crate) struct Writer {
     // In the order in which they are dropped: the thread ends when the queue is closed and empty.
     queue: mpsc::Sender<Box<dyn Job>>,
-    bell: Arc<Bell>,
+    notify: Arc<Notify>,
     _thread: JoinOnDrop,
 }
 
 impl Writer {
-    /// Starts the thread that writes through `connection`, to which `stand` gives way and whose
-    /// commits `board` follows.
+    /// Starts the thread that writes through `connection`, for which `renewal` was made. It pauses
+    /// the read lock for each transaction, and refreshes `versions` after it.
     pub(crate) fn start(
         connection: Connection,
-        renewal: Renewal,
-        board: Arc<Board>,
-        stand: Arc<Stand>,
+        renewal: VersionRenewal,
+        versions: Arc<VersionCache>,
+        write_pauses: WritePauses,
     ) -> io::Result<Self> {
-        let (queue, jobs) = mpsc::channel(QUEUE);
+        let (queue, jobs) = mpsc::channel(MAX_QUEUE);
+        let delay = CommitDelay::new(MAX_GROUP);
+        let notify = Arc::clone(delay.notify());
         let runtime = Handle::try_current().ok();
-        let gathering = Gathering::new(PATIENCE);
-        let bell = Arc::clone(gathering.bell());
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
-            run(&connection, &renewal, &board, &stand, jobs, gathering, runtime.as_ref());
+            run(&connection, &renewal, &versions, &write_pauses, jobs, delay, runtime.as_ref());
         })?;
-        Ok(Self { queue, bell, _thread: JoinOnDrop(Some(thread)) })
+        Ok(Self { queue, notify, _thread: JoinOnDrop(Some(thread)) })
     }
 
     /// Runs `work` in a transaction and returns what it returned, once that is committed.
@@ -72,72 +69,44 @@ impl Writer {
     /// polled again.
     pub(crate) async fn write<T, E>(
         &self,
-        work: impl FnOnce(&Session<'_>) -> Result<T, Failure<E>> + Send + 'static,
+        work: impl FnOnce(&Connection) -> Result<T, Failure<E>> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
         let (caller, answer) = oneshot::channel();
-        self.queue.try_send(Box::new(Task::new(work, caller))).map_err(
-            |refusal| match refusal {
-                mpsc::error::TrySendError::Full(_) => failed(WriteFailure::QueueFull),
-                mpsc::error::TrySendError::Closed(_) => failed(WriteFailure::Stopped),
-            },
-        )?;
-        self.bell.ring(self.queue.max_capacity() - self.queue.capacity());
-        answer.await.unwrap_or_else(|_| Err(failed(WriteFailure::Stopped)))
+        self.queue.try_send(Box::new(Task::new(work, caller))).map_err(|refusal| {
+            StoreError::from(match refusal {
+                mpsc::error::TrySendError::Full(_) => WriteFailure::QueueFull { max: MAX_QUEUE },
+                mpsc::error::TrySendError::Closed(_) => WriteFailure::Stopped,
+            })
+        })?;
+        self.notify.queued(self.queue.max_capacity() - self.queue.capacity());
+        answer.await.unwrap_or_else(|_| Err(StoreError::from(WriteFailure::Stopped).into()))
     }
-}
-
-fn failed<E: From<StoreError>>(failure: WriteFailure) -> E {
-    StoreError::from(failure).into()
 }
 
 /// The life of the thread. It never ends because something failed.
 fn run(
     connection: &Connection,
-    renewal: &Renewal,
-    board: &Board,
-    stand: &Stand,
+    renewal: &VersionRenewal,
+    versions: &VersionCache,
+    write_pauses: &WritePauses,
     mut jobs: mpsc::Receiver<Box<dyn Job>>,
-    mut gathering: Gathering,
+    mut delay: CommitDelay,
     runtime: Option<&Handle>,
 ) {
-    let session = Session::over(connection);
-    let mut group = Vec::new();
-    while jobs.blocking_recv_many(&mut group, GROUP) > 0 {
-        gathering.gather(&mut group, &mut jobs, GROUP);
-        let began = Instant::now();
-        let way = stand.give_way();
-        let outcome = commit(&session, renewal, &mut group).map_err(Arc::new);
-        drop(way);
-        match outcome {
-            Ok(Some(change)) => board.follow(change),
-            Ok(None) | Err(_) => board.renew(),
-        }
-        gathering.note(group.len(), jobs.len(), began);
-        Answers::of(mem::take(&mut group), outcome.map(drop)).give(runtime);
-        if jobs.is_empty() {
-            stand.resume();
-        }
+    let mut next = Vec::new();
+    while jobs.blocking_recv_many(&mut next, MAX_GROUP) > 0 {
+        delay.wait(&mut next, &mut jobs);
+        let pause = write_pauses.begin();
+        let group = Group::commit(connection, renewal, &mut next);
+        delay.note_commit(group.len() + jobs.len());
+        versions.refresh();
+        group.answer(runtime);
+        pause.end(!jobs.is_empty());
     }
-}
-
-/// Runs the group in one transaction; what that has made of the catalogue's mark. If anything fails,
-/// none of it has happened.
-fn commit(
-    session: &Session<'_>,
-    renewal: &Renewal,
-    group: &mut [Box<dyn Job>],
-) -> rusqlite::Result<Option<Change>> {
-    let transaction = session.begin()?;
-    for job in group {
-        job.run(session)?;
-    }
-    let change = renewal.renew(&transaction)?;
-    transaction.commit()?;
-    Ok(change)
 }
 
 #[derive(Debug)]

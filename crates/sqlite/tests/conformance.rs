@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_conformance::{Harness, Place, Problem, Store};
+use petstore_conformance::{Harness, Problem, ScratchStore, Store};
 use petstore_sqlite::{SqliteConfig, SqliteStore, Synchronous};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -15,11 +15,11 @@ struct Sqlite;
 
 #[async_trait]
 impl Harness for Sqlite {
-    async fn fresh(&self) -> Result<Box<dyn Place>, Problem> {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
         Ok(Box::new(Directory { hog: Mutex::new(None), directory: TempDir::new()? }))
     }
 
-    fn patience(&self) -> Duration {
+    fn outage_timeout(&self) -> Duration {
         Duration::from_secs(20)
     }
 }
@@ -38,7 +38,7 @@ impl Directory {
 }
 
 #[async_trait]
-impl Place for Directory {
+impl ScratchStore for Directory {
     async fn open(&self) -> Result<Store, Problem> {
         let path = self.directory.path().join("petstore.db");
         let config = SqliteConfig { path, synchronous: Synchronous::Normal };

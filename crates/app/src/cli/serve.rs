@@ -133,12 +133,13 @@ struct LimitArgs {
     /// Memory for encoded pages, which are sent again while the catalogue does not change.
     #[arg(
         long,
+        alias = "kept-pages",
         value_name = "SIZE",
-        env = "PETSTORE_KEPT_PAGES",
+        env = "PETSTORE_PAGE_CACHE",
         default_value = "16MiB",
         value_parser = values::memory
     )]
-    kept_pages: usize,
+    page_cache: usize,
 
     /// From the signal to stop until open connections are cut off.
     #[arg(
@@ -202,7 +203,7 @@ impl LimitArgs {
             write_timeout,
             request_timeout,
             max_body,
-            kept_pages,
+            page_cache,
             shutdown_grace,
         } = *self;
         Limits {
@@ -212,7 +213,7 @@ impl LimitArgs {
             request_timeout,
             max_connections,
             max_body,
-            kept_pages,
+            page_cache,
             shutdown_grace,
         }
     }

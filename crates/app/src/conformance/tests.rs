@@ -48,10 +48,11 @@ fn a_directory_that_cannot_be_made_is_named() {
 fn broken_promises_and_no_promises_fail() {
     let end = |kept, broken, not_checked| {
         let mut out = Recorded::default();
-        let end = judge(&Summary { kept, broken, not_checked }, Ok(()), &mut out);
+        let summary = Summary { kept, broken, not_checked, ..Summary::default() };
+        let end = judge(&summary, Ok(()), &mut out);
         (end.map_err(|failure| failure.to_string()), out.answers)
     };
-    assert_eq!(end(2, 0, 1), (Ok(()), "2 kept, 0 broken, 1 not checked\n".to_owned()));
+    assert_eq!(end(2, 0, 1), (Ok(()), "3 promises: 2 kept, 0 broken, 1 not checked\n".to_owned()));
     assert_eq!(end(2, 1, 0).0, Err("the store breaks the contract".to_owned()));
     assert_eq!(end(0, 0, 3).0, Err("no promise was checked".to_owned()));
 }

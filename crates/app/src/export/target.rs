@@ -1,4 +1,4 @@
-//! Where an export goes: a file that appears whole or not at all, or standard output.
+//! The target of an export: standard output, or a file that appears whole or not at all.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -7,22 +7,18 @@ use std::{
     process,
 };
 
-use crate::{
-    cli::FileArg,
-    console::{Console, Output as _, stdout_failed},
-    failure::Failure,
-};
+use crate::{cli::FileArg, console::stdout_failed, failure::Failure};
 
-/// Takes what is exported.
+/// What an export is written to.
 #[derive(Debug)]
 pub(super) enum Target {
     Standard,
-    File(Draft),
+    File(PartialFile),
 }
 
-/// A file under a temporary name beside the one that it will have. Dropping it removes it.
+/// A file under a temporary name beside its own. It is removed when this is dropped before the end.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct PartialFile {
     file: File,
     temporary: PathBuf,
     path: PathBuf,
@@ -34,29 +30,33 @@ impl Target {
     pub(super) fn open(file: FileArg, force: bool) -> Result<Self, Failure> {
         match file {
             FileArg::Standard => Ok(Self::Standard),
-            FileArg::Path(path) => Draft::open(&path, force).map(Self::File),
+            FileArg::Path(path) => PartialFile::open(&path, force).map(Self::File),
         }
     }
 
-    pub(super) fn write(&mut self, text: &str) -> Result<(), Failure> {
+    pub(super) fn write(&mut self, text: &[u8]) -> Result<(), Failure> {
         match self {
-            Self::Standard => Console.answer(text).map_err(|error| stdout_failed(&error)),
-            Self::File(draft) => {
-                draft.file.write_all(text.as_bytes()).map_err(failed(&draft.temporary))
+            Self::Standard => {
+                let mut stdout = io::stdout().lock();
+                let written = stdout.write_all(text).and_then(|()| stdout.flush());
+                written.map_err(|error| stdout_failed(&error))
+            }
+            Self::File(PartialFile { file, temporary, .. }) => {
+                file.write_all(text).map_err(failed(temporary))
             }
         }
     }
 
-    /// Makes what was written last; where it is, for people.
+    /// Makes the file durable under its name. Says where it is, for people.
     pub(super) fn finish(self) -> Result<String, Failure> {
         match self {
             Self::Standard => Ok("standard output".to_owned()),
-            Self::File(draft) => draft.finish(),
+            Self::File(file) => file.finish(),
         }
     }
 }
 
-impl Draft {
+impl PartialFile {
     fn open(path: &Path, force: bool) -> Result<Self, Failure> {
         refuse_existing(path, force)?;
         // What a link leads to is replaced, not the link.
@@ -74,7 +74,7 @@ impl Draft {
 
     fn finish(self) -> Result<String, Failure> {
         self.file.sync_all().map_err(failed(&self.temporary))?;
-        // It may have come meanwhile.
+        // Another process may have made it meanwhile.
         refuse_existing(&self.path, self.force)?;
         fs::rename(&self.temporary, &self.path).map_err(failed(&self.path))?;
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
@@ -84,7 +84,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         // After a rename there is nothing to remove.
         let _ = fs::remove_file(&self.temporary);

@@ -1,11 +1,11 @@
-//! What is wrong with the lines of a file.
+//! The bad lines of a file, as people are shown them.
 
 use crate::{failure::one_line_of, progress::Progress};
 
-/// Bad lines that are told in full; the rest is counted.
-const MOST_TOLD: u64 = 100;
-/// The longest reason, in characters: a line may quote a lot.
-const LONGEST: usize = 400;
+/// Bad lines that are shown; the rest are counted.
+const MAX_SHOWN: u64 = 100;
+/// The longest reason that is shown, in characters.
+const MAX_REASON_CHARS: usize = 400;
 
 /// What is wrong with one line.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub(super) struct Fault {
     pub(super) reason: String,
 }
 
-/// The bad lines until now.
+/// Shows bad lines and counts them.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     count: u64,
@@ -28,17 +28,18 @@ impl Faults {
 
     pub(super) fn report(&mut self, faults: &[Fault], progress: &mut Progress) {
         for Fault { line, reason } in faults {
-            if self.count < MOST_TOLD {
-                let reason: String = one_line_of(reason).chars().take(LONGEST).collect();
+            if self.count < MAX_SHOWN {
+                let reason: String = one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
                 progress.note(&format!("line {line}: {reason}"));
             }
             self.count += 1;
         }
     }
 
-    pub(super) fn sum_up(&self, progress: &mut Progress) {
-        if self.count > MOST_TOLD {
-            progress.note(&format!("and {} more bad lines", self.count - MOST_TOLD));
+    /// Says how many bad lines were not shown.
+    pub(super) fn report_rest(&self, progress: &mut Progress) {
+        if self.count > MAX_SHOWN {
+            progress.note(&format!("and {} more bad lines", self.count - MAX_SHOWN));
         }
     }
 }

@@ -1,13 +1,16 @@
-//! The lines of a file, none longer than memory allows.
+//! The lines of a file, none of which takes more memory than its limit.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read as _};
 
-/// The longest line, in bytes, as much as the service takes in one request. A record needs at most
+/// The longest line in bytes: as much as the service takes in one request. A record needs at most
 /// about 4 KiB, unless its name is escaped.
-pub(super) const LONGEST: usize = 64 * 1024;
+const MAX_LINE_BYTES: usize = 64 * 1024;
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+/// What is read of a line: all of one that is not too long.
+const MAX_READ: usize = BYTE_ORDER_MARK.len() + MAX_LINE_BYTES + b"\r\n".len();
 
-/// Reads lines that end in LF or CRLF, the last one perhaps in neither. A byte-order mark at the
-/// beginning is passed over.
+/// Reads lines that end in LF or CRLF; the last one may end with the file. A byte-order mark at the
+/// beginning of the file is skipped.
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     input: R,
@@ -19,68 +22,46 @@ pub(super) struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) fn of(input: R) -> Self {
+    pub(super) fn new(input: R) -> Self {
         Self { input, line: Vec::new(), number: 0, bytes: 0 }
     }
 
-    /// The next line without its end, or what is wrong with it; `None` if there is no more.
-    pub(super) fn next(&mut self) -> io::Result<Option<Result<&str, String>>> {
+    /// The next line without its end, or why it is refused; `None` after the last one.
+    pub(super) fn next(&mut self) -> io::Result<Option<Result<&[u8], String>>> {
         self.line.clear();
-        let mut too_long = false;
-        loop {
-            let read = match self.input.fill_buf() {
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            let end = read.iter().position(|byte| *byte == b'\n');
-            let part = &read[..end.unwrap_or(read.len())];
-            // Two more for a carriage return and for knowing that there was too much.
-            let room = (LONGEST + 2).saturating_sub(self.line.len());
-            self.line.extend_from_slice(&part[..part.len().min(room)]);
-            too_long |= part.len() > room;
-            let used = part.len() + usize::from(end.is_some());
-            self.input.consume(used);
-            self.bytes += used as u64;
-            if used == 0 && self.line.is_empty() {
-                return Ok(None);
-            }
-            if used == 0 || end.is_some() {
-                break;
-            }
+        let mut limited = self.input.by_ref().take(MAX_READ as u64);
+        let mut bytes = limited.read_until(b'\n', &mut self.line)?;
+        if bytes == 0 {
+            return Ok(None);
+        }
+        if bytes == MAX_READ && !self.line.ends_with(b"\n") {
+            bytes += self.input.skip_until(b'\n')?;
         }
         self.number += 1;
-        Ok(Some(text(&self.line, self.number == 1, too_long)))
+        self.bytes += bytes as u64;
+        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let mark = if self.number == 1 { BYTE_ORDER_MARK } else { b"" };
+        let line = line.strip_prefix(mark).unwrap_or(line);
+        if line.len() > MAX_LINE_BYTES {
+            return Ok(Some(Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"))));
+        }
+        Ok(Some(Ok(line)))
     }
-}
-
-fn text(line: &[u8], first: bool, too_long: bool) -> Result<&str, String> {
-    const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-    let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let line = if first { line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line) } else { line };
-    if too_long || line.len() > LONGEST {
-        return Err(format!("the line is longer than {LONGEST} bytes"));
-    }
-    if line.is_empty() {
-        return Err("the line is empty".to_owned());
-    }
-    std::str::from_utf8(line).map_err(|error| {
-        format!("the line must be UTF-8, but its byte {} is not", error.valid_up_to())
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::BufReader;
 
-    use super::{LONGEST, Lines};
+    use super::{Lines, MAX_LINE_BYTES};
 
-    fn lines(input: &[u8]) -> Vec<Result<String, String>> {
+    fn lines(input: &[u8]) -> Vec<Result<Vec<u8>, String>> {
         // A small buffer, so that lines lie across its ends.
-        let mut lines = Lines::of(BufReader::with_capacity(7, input));
+        let mut lines = Lines::new(BufReader::with_capacity(7, input));
         let mut found = Vec::new();
         while let Some(line) = lines.next().unwrap() {
-            found.push(line.map(str::to_owned));
+            found.push(line.map(<[u8]>::to_vec));
         }
         assert_eq!(lines.number, found.len() as u64);
         assert_eq!(lines.bytes, input.len() as u64);
@@ -90,7 +71,7 @@ mod tests {
     #[test]
     fn a_line_ends_in_lf_or_crlf_or_with_the_file() {
         let expected: Vec<_> =
-            ["a", "the second", "c"].map(|line| Ok::<_, String>(line.to_owned())).into();
+            ["a", "the second", "c"].map(|line| Ok::<_, String>(line.as_bytes().to_vec())).into();
         assert_eq!(lines(b"a\nthe second\r\nc"), expected);
         assert_eq!(lines(b"a\r\nthe second\nc\n"), expected);
         assert_eq!(lines(b"\xef\xbb\xbfa\nthe second\nc\r\n"), expected);
@@ -98,22 +79,24 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_does_not_end_the_file() {
-        let found = lines(b"a\n\n\xff\n\xef\xbb\xbfb\nc\n");
-        assert_eq!(found[1], Err("the line is empty".to_owned()));
-        assert_eq!(found[2], Err("the line must be UTF-8, but its byte 0 is not".to_owned()));
-        assert_eq!(found[3], Ok("\u{feff}b".to_owned()));
-        assert_eq!(found[4], Ok("c".to_owned()));
+    fn a_line_may_be_empty_or_begin_with_a_mark_and_a_carriage_return_may_stand_in_it() {
+        let found = lines(b"a\n\n\xef\xbb\xbfb\r\rc\r\n\r\n");
+        let expected = [&b"a"[..], b"", b"\xef\xbb\xbfb\r\rc", b""];
+        assert_eq!(found, expected.map(|line| Ok(line.to_vec())));
     }
 
     #[test]
-    fn a_line_has_at_most_its_length_and_the_next_one_is_whole() {
+    fn a_line_has_at_most_its_limit_and_the_next_one_is_whole() {
         for end in ["\n", "\r\n"] {
-            let longest = "x".repeat(LONGEST);
-            let input = format!("{longest}{end}x{longest}{end}{longest}{longest}{end}b{end}");
+            let longest = "x".repeat(MAX_LINE_BYTES);
+            let input = format!(
+                "\u{feff}{longest}{end}x{longest}{end}{longest}{longest}{end}b{end}{longest}xyz"
+            );
             let found = lines(input.as_bytes());
-            let too_long = Err(format!("the line is longer than {LONGEST} bytes"));
-            assert_eq!(found, [Ok(longest), too_long.clone(), too_long, Ok("b".to_owned())]);
+            let too_long = Err(format!("the line is longer than {MAX_LINE_BYTES} bytes"));
+            let good = Ok(longest.into_bytes());
+            let b = Ok(b"b".to_vec());
+            assert_eq!(found, [good, too_long.clone(), too_long.clone(), b, too_long]);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Reads and judges a file on a thread of its own, while what came before is being written.
+//! Reads a file on a thread of its own, while the animals before are being written.
 
 use std::{
     fs::File,
@@ -7,20 +7,21 @@ use std::{
     thread,
 };
 
+use petstore_json::Record;
 use tokio::sync::mpsc;
 
-use super::{faults::Fault, lines::Lines};
 use crate::{
     cli::{FileArg, Format},
     failure::Failure,
+    import::{faults::Fault, lines::Lines},
     progress::Of,
-    records::{Columns, Reader, Record},
+    records::{CsvReader, RecordReader},
 };
 
 /// Lines in a batch.
-const BATCH: u64 = 5_000;
-/// Batches that wait to be written.
-const AHEAD: usize = 2;
+const BATCH_LINES: u64 = 5_000;
+/// Batches that are read and wait to be written.
+const MAX_QUEUED_BATCHES: usize = 2;
 
 /// The file, batch by batch.
 #[derive(Debug)]
@@ -47,16 +48,16 @@ impl Source {
                 (Box::new(BufReader::new(file)), size)
             }
         };
-        let (batches, receiver) = mpsc::channel(AHEAD);
-        let lines = Judge { lines: Lines::of(input), size, with_ids: None };
+        let (batches, receiver) = mpsc::channel(MAX_QUEUED_BATCHES);
+        let reader = FileReader { lines: Lines::new(input), size, with_ids: None };
         thread::Builder::new()
             .name("import-reader".to_owned())
-            .spawn(move || lines.run(format, &batches))
+            .spawn(move || reader.run(format, &batches))
             .map_err(|error| Failure::runtime(format!("cannot start a thread: {error}")))?;
         Ok(Self(receiver))
     }
 
-    /// The next batch; `None` if the file is read.
+    /// The next batch; `None` after the last one.
     pub(super) async fn next(&mut self) -> Result<Option<Batch>, Failure> {
         self.0.recv().await.transpose()
     }
@@ -71,7 +72,7 @@ fn open(path: &Path) -> io::Result<(File, Option<u64>)> {
     Ok((file, metadata.is_file().then_some(metadata.len())))
 }
 
-struct Judge<R> {
+struct FileReader<R> {
     lines: Lines<R>,
     /// Of the whole file, in bytes.
     size: Option<u64>,
@@ -79,54 +80,60 @@ struct Judge<R> {
     with_ids: Option<bool>,
 }
 
-impl<R: BufRead> Judge<R> {
-    /// Reads until the end, or until nobody wants more.
+impl<R: BufRead> FileReader<R> {
     fn run(mut self, format: Format, batches: &mpsc::Sender<Result<Batch, Failure>>) {
-        let reader = match self.reader(format) {
-            Ok(reader) => reader,
-            Err(failure) => return drop(batches.blocking_send(Err(failure))),
-        };
-        loop {
-            let batch = self.batch(&reader).map_err(|error| unreadable(&error)).transpose();
-            let Some(batch) = batch else { return };
-            let last = batch.is_err();
-            if batches.blocking_send(batch).is_err() || last {
-                return;
-            }
+        if let Err(failure) = self.send_all(format, batches) {
+            // Without a receiver the import has ended already.
+            let _ = batches.blocking_send(Err(failure));
         }
     }
 
-    fn reader(&mut self, format: Format) -> Result<Reader, Failure> {
+    /// Reads until the end of the file or of the import.
+    fn send_all(
+        &mut self,
+        format: Format,
+        batches: &mpsc::Sender<Result<Batch, Failure>>,
+    ) -> Result<(), Failure> {
+        let mut reader = self.record_reader(format)?;
+        while let Some(batch) = self.batch(&mut reader).map_err(unreadable)? {
+            if batches.blocking_send(Ok(batch)).is_err() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn record_reader(&mut self, format: Format) -> Result<RecordReader, Failure> {
         match format {
-            Format::Ndjson => Ok(Reader::Ndjson),
+            Format::Ndjson => Ok(RecordReader::Ndjson),
             Format::Csv => {
-                let header = self.lines.next().map_err(|error| unreadable(&error))?;
+                let header = self.lines.next().map_err(unreadable)?;
                 let header = header.unwrap_or_else(|| Err("the file is empty".to_owned()));
-                let columns = header.and_then(Columns::of).map_err(|fault| {
+                let reader = header.and_then(CsvReader::new).map_err(|fault| {
                     Failure::runtime(format!("nothing was kept: line 1: {fault}"))
                 })?;
-                Ok(Reader::Csv(columns))
+                Ok(RecordReader::Csv(reader))
             }
         }
     }
 
     /// The next lines; `None` if there is none.
-    fn batch(&mut self, reader: &Reader) -> io::Result<Option<Batch>> {
+    fn batch(&mut self, reader: &mut RecordReader) -> io::Result<Option<Batch>> {
         let (mut records, mut faults) = (Vec::new(), Vec::new());
-        for _ in 0..BATCH {
+        for _ in 0..BATCH_LINES {
             let Some(line) = self.lines.next()? else { break };
             let record = line.and_then(|line| reader.read(line));
-            match record.and_then(|record| self.of_one_kind(record)) {
+            match record.and_then(|record| self.check_id(record)) {
                 Ok(record) => records.push(record),
                 Err(reason) => faults.push(Fault { line: self.lines.number, reason }),
             }
         }
-        let some = !records.is_empty() || !faults.is_empty();
-        Ok(some.then(|| Batch { records, faults, of: self.estimate() }))
+        let is_empty = records.is_empty() && faults.is_empty();
+        Ok((!is_empty).then(|| Batch { records, faults, of: self.estimate() }))
     }
 
     /// Either every record has an identifier, or none has.
-    fn of_one_kind(&mut self, record: Record) -> Result<Record, String> {
+    fn check_id(&mut self, record: Record) -> Result<Record, String> {
         match (*self.with_ids.get_or_insert(record.id.is_some()), record.id) {
             (true, None) => Err("`id`: is missing, but records before this one have it".to_owned()),
             (false, Some(_)) => Err("`id`: is there, but records before this one have none".into()),
@@ -134,6 +141,7 @@ impl<R: BufRead> Judge<R> {
         }
     }
 
+    /// How many lines the file has if the rest of them are as long as those that were read.
     fn estimate(&self) -> Of {
         let Lines { number, bytes, .. } = &self.lines;
         let Some(size) = self.size else { return Of::Unknown };
@@ -142,6 +150,7 @@ impl<R: BufRead> Judge<R> {
     }
 }
 
-fn unreadable(error: &io::Error) -> Failure {
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn unreadable(error: io::Error) -> Failure {
     Failure::runtime(format!("cannot read on, and nothing was kept: {error}"))
 }

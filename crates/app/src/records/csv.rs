@@ -1,112 +1,136 @@
 //! Comma-separated values under a header (RFC 4180).
 //!
-//! A name cannot have a line break, so every record is one line, and a quote that is left open is
-//! a fault of its own line.
+//! A name has no line break, so each record is one line. The crate `csv` is handed one line at a
+//! time: a quote that is left open is a fault of its line and does not take in the rest of the file.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{
+    borrow::Cow,
+    io::{Cursor, Write as _},
+    str,
+};
 
+use csv::{ReaderBuilder, StringRecord, Terminator};
 use petstore_domain::{Pet, PetStatus};
-
-use super::{Draft, FIELDS, Record};
+use petstore_json::{Draft, Field, Record};
 
 pub(super) const HEADER: &str = "id,name,categoryId,status\n";
 
-pub(super) fn write(pet: &Pet, text: &mut String) {
+pub(super) fn write(text: &mut Vec<u8>, pet: &Pet) {
     let Pet { id, name, category_id, status } = pet;
     let name = quoted(name.as_str());
     let status = status.map_or("", PetStatus::as_str);
-    // Writing to a string cannot fail.
+    // Writing to memory never fails.
     let _ = writeln!(text, "{id},{name},{},{status}", category_id.0);
 }
 
-/// Quotes what could be misread, blanks at an end too: some programs take them away.
-fn quoted(text: &str) -> Cow<'_, str> {
-    if text.contains([',', '"']) || text.trim() != text {
-        Cow::Owned(format!("\"{}\"", text.replace('"', "\"\"")))
+/// Quotes a name where the format asks for it, and where it begins or ends with a blank: some
+/// programs remove such blanks. (The writer of the crate `csv` cannot be asked for the latter.)
+fn quoted(name: &str) -> Cow<'_, str> {
+    if name.contains([',', '"']) || name.trim() != name {
+        Cow::Owned(format!("\"{}\"", name.replace('"', "\"\"")))
     } else {
-        Cow::Borrowed(text)
+        Cow::Borrowed(name)
     }
 }
 
-/// The fields that the columns hold, from the left.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Columns(Vec<&'static str>);
+/// Reads the lines under a header.
+#[derive(Debug)]
+pub(crate) struct CsvReader {
+    /// The field of each column, from the left.
+    columns: Vec<Field>,
+    splitter: Splitter,
+}
 
-impl Columns {
+impl CsvReader {
     /// Reads the header: the names of fields in any order, `name` and `categoryId` among them.
-    pub(crate) fn of(header: &str) -> Result<Self, String> {
-        let rule =
-            || format!("the header must be {}, without id and status if need be", FIELDS.join(","));
+    pub(crate) fn new(header: &[u8]) -> Result<Self, String> {
+        let rule = || {
+            let all = HEADER.trim_end();
+            format!("the header must be {all}, in any order; id and status may be left out")
+        };
+        let mut splitter = Splitter::new();
         let mut columns = Vec::new();
-        for name in split(header)? {
-            let field = FIELDS.into_iter().find(|field| *field == name).ok_or_else(rule)?;
+        for name in splitter.split(header)? {
+            let field = Field::from_name(name).ok_or_else(rule)?;
             if columns.contains(&field) {
                 return Err(rule());
             }
             columns.push(field);
         }
-        let complete = columns.contains(&"name") && columns.contains(&"categoryId");
-        if complete { Ok(Self(columns)) } else { Err(rule()) }
+        let complete = columns.contains(&Field::Name) && columns.contains(&Field::CategoryId);
+        if complete { Ok(Self { columns, splitter }) } else { Err(rule()) }
     }
 
-    pub(super) fn read(&self, line: &str) -> Result<Record, String> {
-        let Self(columns) = self;
-        let values = split(line)?;
-        if values.len() != columns.len() {
-            let (found, wanted) = (values.len(), columns.len());
-            return Err(format!("the line must have {wanted} fields, but has {found}"));
+    pub(super) fn read(&mut self, line: &[u8]) -> Result<Record, String> {
+        let cells = self.splitter.split(line)?;
+        let (expected, actual) = (self.columns.len(), cells.len());
+        if actual != expected {
+            return Err(format!("the line must have {expected} fields, but has {actual}"));
         }
         let mut draft = Draft::default();
-        for (field, value) in columns.iter().zip(values) {
-            match *field {
-                "name" => draft.name(value),
-                "categoryId" => draft.category_id(&value),
-                _ if value.is_empty() => {} // Absent.
-                "id" => draft.id(&value),
-                _ => draft.status(&value),
+        for (field, cell) in self.columns.iter().zip(cells) {
+            let absent = cell.is_empty() && matches!(field, Field::Id | Field::Status);
+            if !absent {
+                draft.read(*field, Ok(cell.into()));
             }
         }
-        draft.finish()
+        draft.finish().map_err(|faults| faults.to_string())
     }
 }
 
-/// The fields of a line.
-fn split(line: &str) -> Result<Vec<Cow<'_, str>>, String> {
-    let mut fields = Vec::with_capacity(FIELDS.len());
-    let mut rest = line;
-    loop {
-        let (field, behind) = match rest.strip_prefix('"') {
-            Some(quoted) => unquote(quoted)?,
-            None => bare(rest)?,
-        };
-        fields.push(field);
-        match behind.strip_prefix(',') {
-            Some(next) => rest = next,
-            None if behind.is_empty() => return Ok(fields),
-            None => return Err("a closing quote must be followed by a comma".to_owned()),
+/// Takes lines apart, one by one.
+#[derive(Debug)]
+struct Splitter {
+    /// Its input is replaced for each line. The end of the input ends a record, an open quote too.
+    csv: csv::Reader<Cursor<Vec<u8>>>,
+    cells: StringRecord,
+}
+
+impl Splitter {
+    fn new() -> Self {
+        let csv = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            // A carriage return inside a line belongs to its cell.
+            .terminator(Terminator::Any(b'\n'))
+            .from_reader(Cursor::default());
+        Self { csv, cells: StringRecord::new() }
+    }
+
+    fn split(&mut self, line: &[u8]) -> Result<&StringRecord, String> {
+        if line.is_empty() {
+            return Err("the line is empty".to_owned());
         }
+        let text = str::from_utf8(line).map_err(|error| {
+            format!("the line must be UTF-8, but byte {} is not", error.valid_up_to())
+        })?;
+        let input = self.csv.get_mut();
+        input.get_mut().clear();
+        input.get_mut().extend_from_slice(line);
+        input.set_position(0);
+        self.csv.read_record(&mut self.cells).map_err(|error| error.to_string())?;
+        if text.contains('"') && after_strict(text, &self.cells) != Some("") {
+            let rule =
+                "quotes must be around a whole field, closed on its line, and doubled inside it";
+            return Err(rule.to_owned());
+        }
+        Ok(&self.cells)
     }
 }
 
-/// A field without quotes, and what stands behind it.
-fn bare(text: &str) -> Result<(Cow<'_, str>, &str), String> {
-    let end = text.find(',').unwrap_or(text.len());
-    let (field, behind) = text.split_at(end);
-    if field.contains('"') {
-        return Err("a field with a quote in it must be quoted, and the quote doubled".to_owned());
+/// What follows these cells in `line` if it has them as RFC 4180 writes them. The crate `csv` is
+/// lenient: to it `"a"b` and `"ab` are `ab`, and `a"b` needs no quotes.
+fn after_strict<'l>(line: &'l str, cells: &StringRecord) -> Option<&'l str> {
+    let mut rest = line;
+    for (index, cell) in cells.iter().enumerate() {
+        if index > 0 {
+            rest = rest.strip_prefix(',')?;
+        }
+        rest = match rest.strip_prefix('"') {
+            Some(quoted) => quoted.strip_prefix(&cell.replace('"', "\"\""))?.strip_prefix('"')?,
+            None if cell.contains('"') => return None,
+            None => rest.strip_prefix(cell)?,
+        };
     }
-    Ok((Cow::Borrowed(field), behind))
-}
-
-/// A field whose opening quote is passed, and what stands behind its closing one.
-fn unquote(text: &str) -> Result<(Cow<'_, str>, &str), String> {
-    let mut field = String::new();
-    let mut rest = text;
-    while let Some((part, behind)) = rest.split_once('"') {
-        field.push_str(part);
-        let Some(more) = behind.strip_prefix('"') else { return Ok((Cow::Owned(field), behind)) };
-        field.push('"');
-        rest = more;
-    }
-    Err("a quote is not closed on its line (a name has no line break)".to_owned())
+    Some(rest)
 }

@@ -1,7 +1,8 @@
 use petstore_domain::{CategoryId, NewPet, Pet, PetId, PetName, PetStatus};
+use petstore_json::Record;
 use proptest::prelude::*;
 
-use super::{Columns, Reader, Record, header, write};
+use super::{CsvReader, RecordReader, header, write};
 use crate::cli::Format;
 
 fn pet(name: &str, category: i64, status: Option<PetStatus>) -> NewPet {
@@ -9,20 +10,20 @@ fn pet(name: &str, category: i64, status: Option<PetStatus>) -> NewPet {
 }
 
 fn written(format: Format, pet: &Pet) -> String {
-    let mut text = String::new();
+    let mut text = Vec::new();
     write(format, pet, &mut text);
-    text
+    String::from_utf8(text).unwrap()
 }
 
-fn reader(format: Format) -> Reader {
+fn reader(format: Format) -> RecordReader {
     match format {
-        Format::Ndjson => Reader::Ndjson,
-        Format::Csv => Reader::Csv(Columns::of(header(format).trim_end()).unwrap()),
+        Format::Ndjson => RecordReader::Ndjson,
+        Format::Csv => RecordReader::Csv(csv(header(format).trim_end())),
     }
 }
 
-fn csv(header: &str, line: &str) -> Result<Record, String> {
-    Reader::Csv(Columns::of(header).unwrap()).read(line)
+fn csv(header: &str) -> CsvReader {
+    CsvReader::new(header.as_bytes()).unwrap()
 }
 
 #[test]
@@ -43,43 +44,12 @@ fn an_animal_is_written_as_the_interface_shows_it() {
 fn columns_may_come_in_any_order_and_two_may_be_missing() {
     let rex = pet("Rex", 2, Some(PetStatus::Sold));
     let record = Record { id: Some(PetId(7)), pet: rex.clone() };
-    assert_eq!(csv("status,categoryId,name,id", "sold,2,Rex,7"), Ok(record));
+    assert_eq!(csv("status,categoryId,name,id").read("sold,2,Rex,7".as_bytes()), Ok(record));
     let record = Record { id: None, pet: NewPet { status: None, ..rex } };
-    assert_eq!(csv("name,categoryId", "Rex,2"), Ok(record.clone()));
-    assert_eq!(csv("id,name,categoryId,status", ",\"Rex\",2,"), Ok(record));
+    assert_eq!(csv("name,categoryId").read("Rex,2".as_bytes()), Ok(record.clone()));
+    assert_eq!(csv("id,name,categoryId,status").read(",\"Rex\",2,".as_bytes()), Ok(record));
     for header in ["", "name", "name,categoryId,name", "Name,categoryId", "name,categoryId,x"] {
-        assert!(Columns::of(header).is_err(), "{header}");
-    }
-}
-
-#[test]
-fn every_fault_of_a_json_line_is_named() {
-    let table = [
-        ("", "the line must be one JSON object, but: "),
-        ("[1]", "the line must be one JSON object, but: "),
-        ("null", "the line must be one JSON object, but: "),
-        (r#"{"name":"a","categoryId":1} {}"#, "the line must be one JSON object, but: "),
-        ("{}", "`name`: is required; `categoryId`: is required"),
-        (r#"{"name":"a","categoryId":1,"tag":1}"#, "\"tag\": unknown field; allowed are id, name"),
-        (r#"{"name":"a","name":"a","categoryId":1}"#, "`name`: must be given once"),
-        (r#"{"name":null,"categoryId":1}"#, "`name`: must be a string"),
-        (r#"{"name":"a","categoryId":null}"#, "`categoryId`: must be a whole number from -92"),
-        (r#"{"name":"a","categoryId":"1"}"#, "`categoryId`: must be a whole number from -92"),
-        (r#"{"name":"a","categoryId":1.0}"#, "`categoryId`: must be a whole number from -92"),
-        (r#"{"name":"a","categoryId":1e2}"#, "`categoryId`: must be a whole number from -92"),
-        (r#"{"name":"a","categoryId":9223372036854775808}"#, "`categoryId`: must be a whole"),
-        (r#"{"name":"a","categoryId":1,"status":null}"#, "`status`: must be a string"),
-        (r#"{"name":"a","categoryId":1,"status":"gone"}"#, "`status`: must be one of available"),
-        (r#"{"id":0,"name":"a","categoryId":1}"#, "`id`: must be a whole number from 1 to 92"),
-        (r#"{"id":9223372036854775807,"name":"a","categoryId":1}"#, "`id`: must be a whole"),
-        (r#"{"id":null,"name":"a","categoryId":1}"#, "`id`: must be a whole number from 1"),
-        (r#"{"name":"a\nb","categoryId":1}"#, "`name`: must not have control characters"),
-        (r#"{"name":"\ud800","categoryId":1}"#, "`name`: must be a string"),
-        (r#"{"name":" ","status":"x"}"#, "`name`: must not be white space alone; `status`: must"),
-    ];
-    for (line, fault) in table {
-        let found = Reader::Ndjson.read(line).unwrap_err();
-        assert!(found.starts_with(fault), "{line}: {found}");
+        assert!(CsvReader::new(header.as_bytes()).is_err(), "{header}");
     }
 }
 
@@ -88,19 +58,44 @@ fn every_fault_of_a_csv_line_is_named() {
     let table = [
         ("1,a,2", "the line must have 4 fields, but has 3"),
         ("1,a,2,sold,", "the line must have 4 fields, but has 5"),
-        ("1,\"a,2,sold", "a quote is not closed on its line (a name has no line break)"),
-        ("1,\"a\"b,2,sold", "a closing quote must be followed by a comma"),
-        ("1,a\"b,2,sold", "a field with a quote in it must be quoted, and the quote doubled"),
+        ("", "the line is empty"),
+        ("1,\"a,2,sold", "quotes must be around a whole field, closed on its line, and doubled"),
+        ("1,a,2,\"sold", "quotes must be around a whole field"),
+        ("1,a,2,\"", "quotes must be around a whole field"),
+        ("1,\"a\"b,2,sold", "quotes must be around a whole field"),
+        ("1,\"a\" ,2,sold", "quotes must be around a whole field"),
+        ("1,a\"b,2,sold", "quotes must be around a whole field"),
+        ("1, \"a\",2,sold", "quotes must be around a whole field"),
+        ("1,\"a\"\",2,sold", "quotes must be around a whole field"),
+        ("1,a\rb,2,sold", "`name`: must not have control characters, but has U+000D at index 1"),
         ("x,a,2,sold", "`id`: must be a whole number from 1 to 9223372036854775806"),
         ("01,a,2,sold", "`id`: must be a whole number from 1 to 9223372036854775806"),
         ("1,a,,sold", "`categoryId`: must be a whole number from -9223372036854775808 to 92"),
+        ("1,a,-0,sold", "`categoryId`: must be a whole number from -9223372036854775808 to 92"),
         ("1,a, 2,sold", "`categoryId`: must be a whole number from -9223372036854775808 to 92"),
         ("1,,2,Sold", "`name`: must have 1 to 255 characters, but is empty; `status`: must be"),
     ];
+    let mut reader = csv("id,name,categoryId,status");
     for (line, fault) in table {
-        let found = csv("id,name,categoryId,status", line).unwrap_err();
+        let found = reader.read(line.as_bytes()).unwrap_err();
         assert!(found.starts_with(fault), "{line}: {found}");
+        // A bad line has no effect on the next one.
+        assert!(reader.read(b"1,\"a\",2,sold").is_ok(), "{line}");
     }
+    let found = reader.read(b"1,\xff,2,sold").unwrap_err();
+    assert_eq!(found, "the line must be UTF-8, but byte 2 is not");
+}
+
+#[test]
+fn a_name_is_read_as_it_is_wherever_it_stands() {
+    let mut reader = csv("name,categoryId");
+    for name in ["\u{feff}mark", " x ", "\u{a0}x", "#", "'a'", "a;b", "x\u{2028}y"] {
+        let line = format!("{name},1");
+        assert_eq!(reader.read(line.as_bytes()).unwrap().pet, pet(name, 1, None), "{line}");
+    }
+    let name = "\"\"\",\"\"a\"\"\"";
+    let line = format!("{name},1");
+    assert_eq!(reader.read(line.as_bytes()).unwrap().pet, pet("\",\"a\"", 1, None));
 }
 
 proptest! {
@@ -115,8 +110,27 @@ proptest! {
         let pet = NewPet { name, category_id: CategoryId(category), status };
         for format in [Format::Ndjson, Format::Csv] {
             let line = written(format, &pet.clone().with_id(PetId(id)));
-            let read = reader(format).read(line.strip_suffix('\n').unwrap());
+            let read = reader(format).read(line.strip_suffix('\n').unwrap().as_bytes());
             prop_assert_eq!(read, Ok(Record { id: Some(PetId(id)), pet: pet.clone() }));
+        }
+    }
+
+    #[test]
+    fn any_field_of_csv_may_be_quoted(name in "[a\",é ]{1,8}", quoted in any::<[bool; 3]>()) {
+        prop_assume!(PetName::parse(name.clone()).is_ok());
+        let cells = [("7", quoted[0]), (&name, quoted[1] || name.contains(['"', ','])), ("", quoted[2])];
+        let cells = cells.map(|(cell, quoted)| {
+            if quoted { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_owned() }
+        });
+        let read = csv("categoryId,name,status").read(cells.join(",").as_bytes());
+        prop_assert_eq!(read, Ok(Record { id: None, pet: pet(&name, 7, None) }));
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_panic(lines in prop::collection::vec("[\",a1\r]{0,12}", 0..6), bytes: Vec<u8>) {
+        let mut reader = csv("name,categoryId");
+        for line in lines.iter().map(String::as_bytes).chain([&bytes[..]]) {
+            let _ = reader.read(line);
         }
     }
 }

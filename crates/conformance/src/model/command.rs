@@ -1,6 +1,5 @@
 //! What may be asked of a store, chosen at random.
 
-use super::animals;
 use crate::{
     random::Random,
     samples::{self, STATUSES},
@@ -13,9 +12,9 @@ pub(crate) enum Command {
     Add { pet: NewPet, key: Option<(u8, &'static str)> },
     Find { number: u32 },
     List { limit: u8, status: Option<PetStatus>, after: Option<u32> },
-    Forget { age: i64 },
-    AddKey { seed: u16, name: &'static str, lifetime: Option<i64>, most: u32 },
-    RollKey { seed: u16, name: &'static str, overlap: i64, most: u32 },
+    Purge { age: i64 },
+    AddKey { seed: u16, name: &'static str, lifetime: Option<i64>, max: u32 },
+    RollKey { seed: u16, name: &'static str, overlap: i64, max: u32 },
     RevokeName { name: &'static str },
     RevokeId { number: u32 },
     NoteUse { numbers: [u32; 2], ago: i64 },
@@ -23,7 +22,7 @@ pub(crate) enum Command {
 }
 
 const KEY_NAMES: [&str; 4] = ["web", "Web", "shop", "x"];
-const ATTEMPT_KEYS: [&str; 3] = ["once", "twice", "Once"];
+const IDEMPOTENCY_KEYS: [&str; 3] = ["once", "twice", "Once"];
 /// Chosen so that things often happen exactly at a boundary.
 const SPANS: [i64; 4] = [0, 1, 2, 5];
 
@@ -32,9 +31,9 @@ impl Command {
     pub(crate) fn choose(random: &mut Random, step: u16) -> Self {
         match random.below(16) {
             0..=4 => Self::Add {
-                pet: random.one_of(&animals()),
+                pet: random.one_of(&samples::few()),
                 key: (random.below(3) > 0)
-                    .then(|| (random.one_of(&[1, 2]), random.one_of(&ATTEMPT_KEYS))),
+                    .then(|| (random.one_of(&[1, 2]), random.one_of(&IDEMPOTENCY_KEYS))),
             },
             5 => Self::Find { number: random.below(1000) },
             6..=8 => Self::List {
@@ -42,18 +41,18 @@ impl Command {
                 status: random.one_of(&STATUSES),
                 after: (random.below(2) > 0).then(|| random.below(1000)),
             },
-            9 => Self::Forget { age: random.one_of(&SPANS) },
+            9 => Self::Purge { age: random.one_of(&SPANS) },
             10 => Self::AddKey {
                 seed: step,
                 name: random.one_of(&KEY_NAMES),
                 lifetime: (random.below(2) > 0).then(|| random.one_of(&SPANS) + 1),
-                most: random.one_of(&[3, samples::MANY]),
+                max: random.one_of(&[3, samples::MANY]),
             },
             11 => Self::RollKey {
                 seed: step,
                 name: random.one_of(&KEY_NAMES),
                 overlap: random.one_of(&SPANS),
-                most: random.one_of(&[3, samples::MANY]),
+                max: random.one_of(&[3, samples::MANY]),
             },
             12 => Self::RevokeName { name: random.one_of(&KEY_NAMES) },
             13 => Self::RevokeId { number: random.below(1000) },

@@ -19,8 +19,8 @@ impl KeyModel {
         self.live(now).iter().any(|key| key.name == *name)
     }
 
-    pub(crate) fn is_full(&self, now: Timestamp, most: u32) -> bool {
-        self.live(now).len() >= most as usize
+    pub(crate) fn is_full(&self, now: Timestamp, max: u32) -> bool {
+        self.live(now).len() >= max as usize
     }
 
     pub(crate) fn add(&mut self, key: ApiKey) {

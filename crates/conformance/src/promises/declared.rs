@@ -1,20 +1,20 @@
 //! What a harness says about its adapter.
 
 use crate::{
-    Capability, Harness,
     broken::{Checked, ensure},
     fresh::Fresh,
+    harness::{Capability, Harness},
 };
 
-/// Only what can be seen from outside: a mark and an archive.
-pub(super) async fn what_is_declared_lacking_is_lacking(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+/// Only what can be seen from outside: a version and an archive.
+pub(super) async fn what_is_declared_unsupported_is_not_there(harness: &dyn Harness) -> Checked {
+    let fresh = Fresh::new(harness).await?;
     for (capability, there) in [
         (Capability::Version, fresh.store.pets.version().is_some()),
         (Capability::Archive, fresh.store.archive.is_some()),
     ] {
-        let lacking = harness.lacks(capability).is_some();
-        ensure!(!(lacking && there), "{capability} is declared lacking, but it is there");
+        let declared = harness.unsupported(capability).is_some();
+        ensure!(!(declared && there), "{capability} is declared unsupported, but it is there");
     }
     Ok(())
 }

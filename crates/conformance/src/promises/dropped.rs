@@ -10,10 +10,10 @@ use petstore_domain::Added;
 use tokio::time::timeout;
 
 use crate::{
-    Harness,
     broken::{Checked, ensure, same},
     fresh::{Fresh, all, still_works},
-    samples::{self, attempt},
+    harness::Harness,
+    samples::{self, request},
 };
 
 /// How many futures are dropped.
@@ -22,32 +22,32 @@ const ROUNDS: u64 = 60;
 pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(
     harness: &dyn Harness,
 ) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     for round in 0..ROUNDS {
         let pet = samples::numbered(usize::try_from(round)?);
         let key = format!("key-{round}");
-        let adding = pin!(store.pets.add(pet.clone(), Some(attempt(&key, &pet, 0))));
+        let adding = pin!(store.pets.add(pet.clone(), Some(request(&key, &pet, 0))));
         abandon(adding, round).await;
     }
-    // A repeat waits for whatever is still under way, and then it must be one animal.
-    let mut due = Vec::new();
+    // A repeat waits for what is still in flight, and then there must be one animal.
+    let mut expected = Vec::new();
     for round in 0..ROUNDS {
         let pet = samples::numbered(usize::try_from(round)?);
-        let again = attempt(&format!("key-{round}"), &pet, 1);
+        let again = request(&format!("key-{round}"), &pet, 1);
         let (Added::Created(added) | Added::Replayed(added)) =
             store.pets.add(pet.clone(), Some(again)).await?;
         same("the repeat of a dropped addition", &added, &pet.with_id(added.id))?;
-        due.push(added);
+        expected.push(added);
     }
     let there = all(&store).await?;
-    let twice = there.iter().find(|pet| !due.contains(pet));
+    let twice = there.iter().find(|pet| !expected.contains(pet));
     ensure!(twice.is_none(), "{twice:?} was added by a dropped call without its record");
-    let lost = due.iter().find(|pet| !there.contains(pet));
+    let lost = expected.iter().find(|pet| !there.contains(pet));
     ensure!(lost.is_none(), "the record of a dropped call names {lost:?}, which is not there");
     still_works(&store).await
 }
 
-/// Polls the future once, or for a moment that grows with `round`, and leaves it.
+/// Polls the future once, or for a time that grows with `round`, and drops it.
 async fn abandon<F: Future>(mut future: std::pin::Pin<&mut F>, round: u64) {
     let once = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     if matches!(once, Poll::Pending) && !round.is_multiple_of(3) {

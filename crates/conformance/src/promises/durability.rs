@@ -3,13 +3,13 @@
 use petstore_domain::Pet;
 
 use crate::{
-    Broken, Harness, Store,
-    broken::{Checked, same},
-    fresh::{Fresh, add, add_many, all, before, now, page},
-    samples::{self, MANY, at, attempt, by_name, key, rex},
+    broken::{Broken, Checked, same},
+    fresh::{Fresh, add, add_many, all, created, page, replayed},
+    harness::{Harness, Store},
+    samples::{self, MANY, at, by_name, key, request, rex},
 };
 
-async fn seen(store: &Store, pet: &Pet) -> Checked {
+async fn require_readable(store: &Store, pet: &Pet) -> Checked {
     let found = store.pets.find(pet.id).await?.map(|found| found.value);
     same("finding what was acknowledged", &found.as_ref(), &Some(pet))?;
     let before = Some(petstore_domain::PetId(pet.id.0 - 1));
@@ -18,21 +18,21 @@ async fn seen(store: &Store, pet: &Pet) -> Checked {
 }
 
 pub(super) async fn every_later_read_sees_an_acknowledged_animal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     for number in 0..50 {
         let added = add(&fresh.store, samples::numbered(number)).await?;
-        seen(&fresh.store, &added).await?;
+        require_readable(&fresh.store, &added).await?;
     }
     same("animals", &all(&fresh.store).await?.len(), &50)
 }
 
 pub(super) async fn another_handle_sees_what_was_acknowledged(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let handles = [fresh.store.clone(), fresh.second().await?];
     for number in 0..20 {
         let (one, other) = (&handles[number % 2], &handles[(number + 1) % 2]);
         let added = add(one, samples::numbered(number)).await?;
-        seen(other, &added).await?;
+        require_readable(other, &added).await?;
     }
     same("both views", &all(&handles[0]).await?, &all(&handles[1]).await?)?;
     let [one, other] = &handles;
@@ -43,38 +43,42 @@ pub(super) async fn another_handle_sees_what_was_acknowledged(harness: &dyn Harn
 }
 
 pub(super) async fn reopening_keeps_every_animal(harness: &dyn Harness) -> Checked {
-    let mut fresh = Fresh::of(harness).await?;
-    let mut due = Vec::new();
+    let mut fresh = Fresh::new(harness).await?;
+    let mut expected = Vec::new();
     for _ in 0..3 {
-        due.extend(add_many(&fresh.store, 30).await?);
+        expected.extend(add_many(&fresh.store, 30).await?);
         fresh = fresh.reopened().await?;
-        same("the animals after reopening", &all(&fresh.store).await?, &due)?;
+        same("the animals after reopening", &all(&fresh.store).await?, &expected)?;
     }
     Ok(())
 }
 
 pub(super) async fn reopening_keeps_every_record(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
-    let mut due = Vec::new();
+    let fresh = Fresh::new(harness).await?;
+    let mut expected = Vec::new();
     for number in 0..10 {
-        let attempt = attempt(&format!("key-{number}"), &rex(), number);
-        due.push(now(fresh.store.pets.add(rex(), Some(attempt)).await?)?);
+        let request = request(&format!("key-{number}"), &rex(), number);
+        expected.push(created(fresh.store.pets.add(rex(), Some(request)).await?)?);
     }
-    same("forgotten", &fresh.store.pets.purge_expired(at(4), MANY).await?, &5)?;
+    same("purged", &fresh.store.pets.purge_expired(at(4), MANY).await?, &5)?;
     let fresh = fresh.reopened().await?;
-    for (number, pet) in due.iter().enumerate().skip(5) {
-        let again = attempt(&format!("key-{number}"), &rex(), 10);
-        let again = before(fresh.store.pets.add(rex(), Some(again)).await?);
-        same("a repeat after reopening", &again.map_err(|broken| broken.when("reopened"))?, pet)?;
+    for (number, pet) in expected.iter().enumerate().skip(5) {
+        let again = request(&format!("key-{number}"), &rex(), 10);
+        let again = replayed(fresh.store.pets.add(rex(), Some(again)).await?);
+        same(
+            "a repeat after reopening",
+            &again.map_err(|broken| broken.context("reopened"))?,
+            pet,
+        )?;
     }
-    let forgotten = attempt("key-0", &rex(), 10);
-    now(fresh.store.pets.add(rex(), Some(forgotten)).await?)
+    let purged = request("key-0", &rex(), 10);
+    created(fresh.store.pets.add(rex(), Some(purged)).await?)
         .map(drop)
-        .map_err(|broken| broken.when("a forgotten record after reopening"))
+        .map_err(|broken| broken.context("a purged record after reopening"))
 }
 
 pub(super) async fn reopening_keeps_every_key(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let keys = &fresh.store.keys;
     for (seed, name, expires) in [(1, "a", None), (2, "b", Some(50)), (3, "c", None)] {
         keys.add(key(seed, name, 0, expires), MANY).await?;
@@ -84,10 +88,10 @@ pub(super) async fn reopening_keeps_every_key(harness: &dyn Harness) -> Checked 
     let used = keys.list().await?.first().map(|key| key.id);
     let used = used.ok_or_else(|| Broken::new("no key is listed"))?;
     keys.note_use(vec![(used, at(3))]).await?;
-    let due = keys.list().await?;
+    let expected = keys.list().await?;
     let fresh = fresh.reopened().await?;
-    same("the keys after reopening", &fresh.store.keys.list().await?, &due)?;
+    same("the keys after reopening", &fresh.store.keys.list().await?, &expected)?;
     let next = fresh.store.keys.add(key(5, "d", 5, None), MANY).await?;
-    let highest = due.iter().map(|key| key.id).max();
+    let highest = expected.iter().map(|key| key.id).max();
     same("whether the next key is above", &(Some(next.id) > highest), &true)
 }

@@ -6,10 +6,10 @@ use petstore_domain::{AddError, Added, NewPet};
 use tokio::{sync::Barrier, task::JoinSet};
 
 use crate::{
-    Broken, Harness, Store,
-    broken::{Checked, ensure, same},
-    fresh::{Fresh, all, before, join, now},
-    samples::{self, attempt, attempt_by, rex},
+    broken::{Broken, Checked, ensure, same},
+    fresh::{Fresh, all, created, join, replayed},
+    harness::{Harness, Store},
+    samples::{self, request, request_by, rex},
 };
 
 fn bello() -> NewPet {
@@ -19,46 +19,46 @@ fn bello() -> NewPet {
 pub(super) async fn a_repeat_gets_the_first_animal_and_adds_nothing(
     harness: &dyn Harness,
 ) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let longest: String = ('!'..='~').cycle().take(255).collect();
     for key in ["k", "a'b\"c\\", &longest] {
-        let first = now(store.pets.add(rex(), Some(attempt(key, &rex(), 0))).await?)?;
+        let first = created(store.pets.add(rex(), Some(request(key, &rex(), 0))).await?)?;
         for later in [0, 1, samples::LIFETIME - 1] {
-            let again = store.pets.add(rex(), Some(attempt(key, &rex(), later))).await?;
-            same("the repeat", &before(again)?, &first)?;
+            let again = store.pets.add(rex(), Some(request(key, &rex(), later))).await?;
+            same("the repeat", &replayed(again)?, &first)?;
         }
     }
     same("animals", &all(&store).await?.len(), &3)
 }
 
 pub(super) async fn a_key_used_for_another_animal_is_refused(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
-    let first = now(store.pets.add(rex(), Some(attempt("k", &rex(), 0))).await?)?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+    let first = created(store.pets.add(rex(), Some(request("k", &rex(), 0))).await?)?;
     let others = [bello(), samples::pet("Rex", 2, rex().status), samples::pet("Rex", 1, None)];
     for other in others {
-        let refusal = store.pets.add(other.clone(), Some(attempt("k", &other, 1))).await;
+        let refusal = store.pets.add(other.clone(), Some(request("k", &other, 1))).await;
         let refused = matches!(refusal, Err(AddError::IdempotencyKeyReused));
         ensure!(refused, "{refusal:?} instead of IdempotencyKeyReused");
     }
-    let again = store.pets.add(rex(), Some(attempt("k", &rex(), 2))).await?;
-    same("the repeat after the refusals", &before(again)?, &first)?;
+    let again = store.pets.add(rex(), Some(request("k", &rex(), 2))).await?;
+    same("the repeat after the refusals", &replayed(again)?, &first)?;
     same("the animals", &all(&store).await?, &vec![first])
 }
 
 pub(super) async fn the_same_key_of_another_caller_is_another_key(
     harness: &dyn Harness,
 ) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
-    let attempts = [(1, "once"), (2, "once"), (1, "Once"), (1, "once."), (2, "ONCE")];
-    for (caller, key) in attempts {
-        let added = store.pets.add(rex(), Some(attempt_by(caller, key, &rex(), 0))).await?;
-        now(added).map_err(|broken| broken.when(format!("caller {caller}, key {key}")))?;
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+    let requests = [(1, "once"), (2, "once"), (1, "Once"), (1, "once."), (2, "ONCE")];
+    for (caller, key) in requests {
+        let added = store.pets.add(rex(), Some(request_by(caller, key, &rex(), 0))).await?;
+        created(added).map_err(|broken| broken.context(format!("caller {caller}, key {key}")))?;
     }
-    same("animals", &all(&store).await?.len(), &attempts.len())
+    same("animals", &all(&store).await?.len(), &requests.len())
 }
 
-/// Adds `pets` at the same time, all under one key, each by one of the stores. What became of them.
-async fn at_once(
+/// Adds `pets` at the same time, all under one key, each by one of the stores. Their results.
+async fn concurrently(
     stores: &[Store],
     pets: Vec<NewPet>,
 ) -> Result<Vec<Result<Added, AddError>>, Broken> {
@@ -67,45 +67,45 @@ async fn at_once(
     for (number, pet) in pets.into_iter().enumerate() {
         let (store, start) = (stores[number % stores.len()].clone(), Arc::clone(&start));
         tasks.spawn(async move {
-            let attempt = attempt("once", &pet, 0);
+            let request = request("once", &pet, 0);
             start.wait().await;
-            Ok(store.pets.add(pet, Some(attempt)).await)
+            Ok(store.pets.add(pet, Some(request)).await)
         });
     }
     join(tasks).await
 }
 
-/// Ends the promise unless 64 equal attempts have added one animal and all were given it.
+/// Ends the promise unless 64 equal requests have added one animal and all were given it.
 async fn one_of_64(stores: &[Store]) -> Checked {
     let mut given = Vec::new();
     let mut new = 0;
-    for added in at_once(stores, vec![rex(); 64]).await? {
+    for added in concurrently(stores, vec![rex(); 64]).await? {
         let added = added?;
         new += u32::from(matches!(added, Added::Created(_)));
         let (Added::Created(pet) | Added::Replayed(pet)) = added;
         given.push(pet);
     }
     let there = all(&stores[0]).await?;
-    same("animals added by 64 equal attempts", &there.len(), &1)?;
+    same("animals added by 64 equal requests", &there.len(), &1)?;
     ensure!(given.iter().all(|pet| *pet == there[0]), "not all were given {:?}", there[0]);
-    same("how many were told that they added it", &new, &1)
+    same("how many were answered Created", &new, &1)
 }
 
 pub(super) async fn sixty_four_tasks_with_one_key_add_one_animal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     one_of_64(slice::from_ref(&fresh.store)).await
 }
 
 pub(super) async fn two_handles_with_one_key_add_one_animal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     one_of_64(&[fresh.store.clone(), fresh.second().await?]).await
 }
 
 pub(super) async fn of_different_animals_under_one_key_one_is_added(
     harness: &dyn Harness,
 ) -> Checked {
-    let fresh = Fresh::of(harness).await?;
-    let ends = at_once(slice::from_ref(&fresh.store), samples::numbers(16).collect()).await?;
+    let fresh = Fresh::new(harness).await?;
+    let ends = concurrently(slice::from_ref(&fresh.store), samples::numbers(16).collect()).await?;
     let added = ends.iter().filter(|end| matches!(end, Ok(Added::Created(_)))).count();
     let refused =
         ends.iter().filter(|end| matches!(end, Err(AddError::IdempotencyKeyReused))).count();

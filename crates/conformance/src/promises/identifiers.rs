@@ -6,14 +6,14 @@ use petstore_domain::PetId;
 use tokio::task::JoinSet;
 
 use crate::{
-    Harness,
     broken::{Checked, ensure, same},
     fresh::{Fresh, add, all, join},
+    harness::Harness,
     samples,
 };
 
 pub(super) async fn an_identifier_never_assigned_names_no_animal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let mut last = 0;
     for _ in 0..3 {
         for id in [i64::MIN, -1, last + 1, last + 1000, i64::MAX].map(PetId) {
@@ -28,7 +28,7 @@ pub(super) async fn an_identifier_never_assigned_names_no_animal(harness: &dyn H
 pub(super) async fn identifiers_grow_and_none_is_assigned_twice(harness: &dyn Harness) -> Checked {
     const TASKS: usize = 8;
     const EACH: usize = 25;
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let mut tasks = JoinSet::new();
     for _ in 0..TASKS {
         let store = fresh.store.clone();
@@ -49,7 +49,7 @@ pub(super) async fn identifiers_grow_and_none_is_assigned_twice(harness: &dyn Ha
 }
 
 pub(super) async fn identifiers_go_on_growing_after_reopening(harness: &dyn Harness) -> Checked {
-    let mut fresh = Fresh::of(harness).await?;
+    let mut fresh = Fresh::new(harness).await?;
     let mut highest = None;
     for _ in 0..3 {
         for _ in 0..3 {

@@ -5,22 +5,22 @@ use petstore_domain::{
 };
 
 use crate::{
-    Broken, Harness, Store,
-    broken::{Checked, ensure, same},
+    broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, all},
-    model::{Command, Due, KeyModel, PetModel},
+    harness::{Harness, Store},
+    model::{Command, KeyModel, Outcome, PetModel},
     random::{Random, SEED_VARIABLE, seed},
     samples::{self, MANY, at, by_name, key, key_name, query},
 };
 
 const STEPS: u16 = 400;
-/// How long attempts count in these runs, in milliseconds.
+/// How long requests count in these runs, in milliseconds.
 const LIFETIME: i64 = 20;
 
 pub(super) async fn random_commands_do_as_the_model_does(
     harness: &dyn Harness,
 ) -> Result<String, Broken> {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let seed = seed();
     let mut random = Random::new(seed);
     let mut run = Run {
@@ -32,8 +32,8 @@ pub(super) async fn random_commands_do_as_the_model_does(
     for step in 0..STEPS {
         run.now += i64::from(random.below(4));
         let command = Command::choose(&mut random, step);
-        let told = format!("{SEED_VARIABLE}={seed}, step {step}, {command:?}");
-        run.step(command).await.map_err(|broken| broken.when(told))?;
+        let context = format!("{SEED_VARIABLE}={seed}, step {step}, {command:?}");
+        run.step(command).await.map_err(|broken| broken.context(context))?;
     }
     Ok(format!("seed {seed}"))
 }
@@ -57,16 +57,16 @@ impl Run {
                 let page = self.store.pets.list(query).await?.value;
                 same("the page", &page, &self.pets.page(&query))
             }
-            Command::Forget { age } => {
-                let expired = at(self.now - LIFETIME + age);
-                let forgotten = self.store.pets.purge_expired(expired, MANY).await?;
-                same("forgotten", &forgotten, &self.pets.forget(expired))
+            Command::Purge { age } => {
+                let cutoff = at(self.now - LIFETIME + age);
+                let purged = self.store.pets.purge_expired(cutoff, MANY).await?;
+                same("purged", &purged, &self.pets.purge(cutoff))
             }
-            Command::AddKey { seed, name, lifetime, most } => {
-                self.add_key(seed, name, lifetime, most).await
+            Command::AddKey { seed, name, lifetime, max } => {
+                self.add_key(seed, name, lifetime, max).await
             }
-            Command::RollKey { seed, name, overlap, most } => {
-                self.roll_key(seed, name, overlap, most).await
+            Command::RollKey { seed, name, overlap, max } => {
+                self.roll_key(seed, name, overlap, max).await
             }
             Command::RevokeName { name } => self.revoke(by_name(name)).await,
             Command::RevokeId { number } => {
@@ -78,21 +78,21 @@ impl Run {
     }
 
     async fn add(&mut self, pet: NewPet, key: Option<(u8, &str)>) -> Checked {
-        let attempt = key.map(|(caller, key)| IdempotencyRequest {
+        let request = key.map(|(caller, key)| IdempotencyRequest {
             cutoff: at(self.now - LIFETIME),
-            ..samples::attempt_by(caller, key, &pet, self.now)
+            ..samples::request_by(caller, key, &pet, self.now)
         });
-        let due = self.pets.due(attempt.as_ref());
-        match self.store.pets.add(pet.clone(), attempt.clone()).await {
+        let expected = self.pets.outcome(request.as_ref());
+        match self.store.pets.add(pet.clone(), request.clone()).await {
             Ok(Added::Created(added)) => {
-                same("added now", &Due::Now, &due)?;
+                same("added", &Outcome::Created, &expected)?;
                 same("the animal", &added, &pet.with_id(added.id))?;
                 ensure!(Some(added.id) > self.pets.highest(), "{} is not above all", added.id);
-                self.pets.add(added, attempt);
+                self.pets.add(added, request);
                 Ok(())
             }
-            Ok(Added::Replayed(found)) => same("a repeat", &Due::Before(found), &due),
-            Err(AddError::IdempotencyKeyReused) => same("refused", &Due::Reused, &due),
+            Ok(Added::Replayed(found)) => same("a repeat", &Outcome::Replayed(found), &expected),
+            Err(AddError::IdempotencyKeyReused) => same("refused", &Outcome::Reused, &expected),
             Err(error @ AddError::Store(_)) => Err(error.into()),
         }
     }
@@ -103,17 +103,11 @@ impl Run {
         same(format!("the animal {id}"), &found, &self.pets.find(id))
     }
 
-    async fn add_key(
-        &mut self,
-        seed: u16,
-        name: &str,
-        lifetime: Option<i64>,
-        most: u32,
-    ) -> Checked {
+    async fn add_key(&mut self, seed: u16, name: &str, lifetime: Option<i64>, max: u32) -> Checked {
         let new = key(seed, name, self.now, lifetime.map(|lifetime| self.now + lifetime));
         let taken = self.keys.name_is_live(&new.name, at(self.now));
-        let full = self.keys.is_full(at(self.now), most);
-        match self.store.keys.add(new.clone(), most).await {
+        let full = self.keys.is_full(at(self.now), max);
+        match self.store.keys.add(new.clone(), max).await {
             Ok(added) => {
                 ensure!(!taken && !full, "{added:?} was added: taken {taken}, full {full}");
                 same("the key", &added, &new.with_id(added.id))?;
@@ -127,11 +121,11 @@ impl Run {
         }
     }
 
-    async fn roll_key(&mut self, seed: u16, name: &str, overlap: i64, most: u32) -> Checked {
+    async fn roll_key(&mut self, seed: u16, name: &str, overlap: i64, max: u32) -> Checked {
         let (new, retire_at) = (key(seed, name, self.now, None), at(self.now + overlap));
         let there = self.keys.name_is_live(&key_name(name), at(self.now));
-        let full = self.keys.is_full(at(self.now), most);
-        match self.store.keys.roll(new.clone(), retire_at, most).await {
+        let full = self.keys.is_full(at(self.now), max);
+        match self.store.keys.roll(new.clone(), retire_at, max).await {
             Ok(added) => {
                 ensure!(there && !full, "{added:?} was rolled: live {there}, full {full}");
                 same("the key", &added, &new.with_id(added.id))?;
@@ -146,9 +140,9 @@ impl Run {
     }
 
     async fn revoke(&mut self, selector: KeySelector) -> Checked {
-        let due = self.keys.revoke(&selector, at(self.now));
+        let expected = self.keys.revoke(&selector, at(self.now));
         let revoked = self.store.keys.revoke(selector, at(self.now)).await?;
-        same("revoked", &revoked, &due)
+        same("revoked", &revoked, &expected)
     }
 
     async fn note_use(&mut self, numbers: [u32; 2], ago: i64) -> Checked {

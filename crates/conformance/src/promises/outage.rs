@@ -8,20 +8,20 @@ use petstore_domain::{
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    Broken, Harness, Store,
-    broken::{Checked, ensure, same},
+    broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, all, still_works},
-    samples::{MANY, at, attempt, by_name, key, query, rex},
+    harness::{Harness, Store},
+    samples::{MANY, at, by_name, key, query, request, rex},
 };
 
 async fn cut_off(fresh: &Fresh) -> Checked {
     let failed = |problem| Broken::new(format!("the harness cannot cut off the store: {problem}"));
-    fresh.place.cut_off().await.map_err(failed)
+    fresh.scratch.cut_off().await.map_err(failed)
 }
 
 async fn reconnect(fresh: &Fresh) -> Checked {
     let failed = |problem| Broken::new(format!("the harness cannot reconnect it: {problem}"));
-    fresh.place.reconnect().await.map_err(failed)
+    fresh.scratch.reconnect().await.map_err(failed)
 }
 
 /// Whether an error is the one of a store that cannot answer.
@@ -49,44 +49,44 @@ is_unavailable!(AddError, AddKeyError, RollKeyError);
 /// Ends the promise unless the write ends as [`StoreError`] in time.
 async fn refused<T: std::fmt::Debug, E: IsUnavailable + std::fmt::Debug>(
     what: &str,
-    patience: Duration,
+    limit: Duration,
     write: impl Future<Output = Result<T, E>>,
 ) -> Checked {
-    let end = timeout(patience, write).await;
-    let end = end.map_err(|_| Broken::new(format!("{what} has no end within {patience:?}")))?;
+    let end = timeout(limit, write).await;
+    let end = end.map_err(|_| Broken::new(format!("{what} has no end within {limit:?}")))?;
     let refused = end.as_ref().is_err_and(IsUnavailable::is_unavailable);
     ensure!(refused, "{what}: {end:?} instead of Unavailable");
     Ok(())
 }
 
-/// Every write at the same time: each must be refused.
-async fn writes_are_refused(store: &Store, used: KeyId, patience: Duration) -> Checked {
+/// Every write at the same time: each must fail as unavailable.
+async fn writes_are_refused(store: &Store, used: KeyId, limit: Duration) -> Checked {
     let Store { pets, keys, .. } = store;
     let ends = tokio::join!(
-        refused("adding", patience, pets.add(rex(), None)),
-        refused("adding once", patience, pets.add(rex(), Some(attempt("k", &rex(), 0)))),
-        refused("forgetting", patience, pets.purge_expired(at(1 << 40), 1)),
-        refused("adding a key", patience, keys.add(key(2, "b", 0, None), MANY)),
-        refused("rolling a key", patience, keys.roll(key(3, "a", 0, None), at(1), MANY)),
-        refused("revoking a key", patience, keys.revoke(by_name("a"), at(0))),
-        refused("noting a use", patience, keys.note_use(vec![(used, at(0))])),
+        refused("adding", limit, pets.add(rex(), None)),
+        refused("adding once", limit, pets.add(rex(), Some(request("k", &rex(), 0)))),
+        refused("purging", limit, pets.purge_expired(at(1 << 40), 1)),
+        refused("adding a key", limit, keys.add(key(2, "b", 0, None), MANY)),
+        refused("rolling a key", limit, keys.roll(key(3, "a", 0, None), at(1), MANY)),
+        refused("revoking a key", limit, keys.revoke(by_name("a"), at(0))),
+        refused("noting a use", limit, keys.note_use(vec![(used, at(0))])),
     );
     ends.0.and(ends.1).and(ends.2).and(ends.3).and(ends.4).and(ends.5).and(ends.6)
 }
 
-/// A read may still be able to answer, but then rightly.
-async fn reads_are_right_or_refused(store: &Store, due: &PetPage, patience: Duration) -> Checked {
+/// A read may still answer, but then rightly.
+async fn reads_are_right_or_refused(store: &Store, expected: &PetPage, limit: Duration) -> Checked {
     let reading = store.pets.list(query(20, None, None));
-    let end = timeout(patience, reading).await;
-    match end.map_err(|_| Broken::new(format!("listing has no end within {patience:?}")))? {
+    let end = timeout(limit, reading).await;
+    match end.map_err(|_| Broken::new(format!("listing has no end within {limit:?}")))? {
         Err(StoreError::Unavailable(_)) => {}
-        Ok(Versioned { value, .. }) => same("a list while cut off", &value, due)?,
+        Ok(Versioned { value, .. }) => same("a list while cut off", &value, expected)?,
         Err(error @ StoreError::Corrupt(_)) => {
             return Err(Broken::new(format!("listing while cut off: {error}")));
         }
     }
-    let live = timeout(patience, store.keys.live(at(0))).await;
-    let live = live.map_err(|_| Broken::new(format!("live has no end within {patience:?}")))?;
+    let live = timeout(limit, store.keys.live(at(0))).await;
+    let live = live.map_err(|_| Broken::new(format!("live has no end within {limit:?}")))?;
     let right = live.as_ref().map_or_else(IsUnavailable::is_unavailable, |keys| keys.len() == 1);
     ensure!(right, "the live keys while cut off: {live:?}");
     store.pets.version();
@@ -94,26 +94,26 @@ async fn reads_are_right_or_refused(store: &Store, due: &PetPage, patience: Dura
 }
 
 pub(super) async fn an_unreachable_store_is_unavailable_in_time(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let pets = vec![add(&fresh.store, rex()).await?];
     let used = fresh.store.keys.add(key(1, "a", 0, None), MANY).await?.id;
     cut_off(&fresh).await?;
-    let (store, patience) = (&fresh.store, fresh.patience);
-    let writes = writes_are_refused(store, used, patience).await;
-    let reads = reads_are_right_or_refused(store, &PetPage { pets, more: false }, patience).await;
-    // Also when the promise is broken: a place that is cut off may not be able to clean up.
+    let (store, limit) = (&fresh.store, fresh.outage_timeout);
+    let writes = writes_are_refused(store, used, limit).await;
+    let reads = reads_are_right_or_refused(store, &PetPage { pets, more: false }, limit).await;
+    // Also when the promise is broken: a store that is cut off may not be able to clean up.
     reconnect(&fresh).await?;
     writes.and(reads)
 }
 
 /// Waits until the store takes animals again. What it takes is added under `key`, so once.
-async fn recovery(store: &Store, key: &str, patience: Duration) -> Result<Added, Broken> {
+async fn recovery(store: &Store, key: &str, limit: Duration) -> Result<Added, Broken> {
     let reconnected = Instant::now();
     loop {
-        match store.pets.add(rex(), Some(attempt(key, &rex(), 0))).await {
+        match store.pets.add(rex(), Some(request(key, &rex(), 0))).await {
             Ok(added) => return Ok(added),
-            Err(error) if reconnected.elapsed() > patience => {
-                return Err(Broken::new(format!("{patience:?} after the outage: {error}")));
+            Err(error) if reconnected.elapsed() > limit => {
+                return Err(Broken::new(format!("{limit:?} after the outage: {error}")));
             }
             Err(_) => sleep(Duration::from_millis(20)).await,
         }
@@ -123,14 +123,14 @@ async fn recovery(store: &Store, key: &str, patience: Duration) -> Result<Added,
 pub(super) async fn it_comes_back_by_itself_with_all_it_had(
     harness: &dyn Harness,
 ) -> Result<String, Broken> {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let first = add(&fresh.store, rex()).await?;
     cut_off(&fresh).await?;
-    let refusal = refused("adding", fresh.patience, fresh.store.pets.add(rex(), None)).await;
+    let refusal = refused("adding", fresh.outage_timeout, fresh.store.pets.add(rex(), None)).await;
     reconnect(&fresh).await?;
     refusal?;
     let reconnected = Instant::now();
-    recovery(&fresh.store, "once", fresh.patience).await?;
+    recovery(&fresh.store, "once", fresh.outage_timeout).await?;
     let took = reconnected.elapsed();
     let found = fresh.store.pets.find(first.id).await?.map(|found| found.value);
     same("what was there before", &found, &Some(first))?;
@@ -139,13 +139,13 @@ pub(super) async fn it_comes_back_by_itself_with_all_it_had(
 }
 
 pub(super) async fn a_retry_after_an_outage_adds_one_animal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     cut_off(&fresh).await?;
-    let adding = fresh.store.pets.add(rex(), Some(attempt("once", &rex(), 0)));
-    let refusal = refused("adding once", fresh.patience, adding).await;
+    let adding = fresh.store.pets.add(rex(), Some(request("once", &rex(), 0)));
+    let refusal = refused("adding once", fresh.outage_timeout, adding).await;
     reconnect(&fresh).await?;
     refusal?;
     let (Added::Created(pet) | Added::Replayed(pet)) =
-        recovery(&fresh.store, "once", fresh.patience).await?;
+        recovery(&fresh.store, "once", fresh.outage_timeout).await?;
     same("the animals", &all(&fresh.store).await?, &vec![pet])
 }

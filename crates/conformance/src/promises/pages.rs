@@ -6,9 +6,9 @@ use petstore_domain::{Pet, PetId, PetStatus};
 use tokio::task::JoinSet;
 
 use crate::{
-    Harness,
     broken::{Checked, ensure, same},
     fresh::{Fresh, add, add_many, join, page, walk},
+    harness::Harness,
     samples::{self, query},
 };
 
@@ -20,21 +20,21 @@ fn ids<'a>(pets: impl IntoIterator<Item = &'a Pet>) -> Vec<i64> {
 }
 
 pub(super) async fn a_page_has_its_limit_in_ascending_order(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let pets = add_many(&fresh.store, ANIMALS).await?;
     for limit in [1, 2, 20, 99, 100] {
         for start in [0, 1, 100, ANIMALS - usize::from(limit), ANIMALS - 1, ANIMALS] {
             let after = start.checked_sub(1).map(|index| pets[index].id);
-            let seen = page(&fresh.store, query(limit, None, after)).await?.pets;
-            let due = pets[start..].iter().take(limit.into());
-            same(format!("limit {limit} after {after:?}"), &ids(&seen), &ids(due))?;
+            let actual = page(&fresh.store, query(limit, None, after)).await?.pets;
+            let expected = pets[start..].iter().take(limit.into());
+            same(format!("limit {limit} after {after:?}"), &ids(&actual), &ids(expected))?;
         }
     }
     Ok(())
 }
 
 pub(super) async fn more_is_true_exactly_if_another_follows(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let pets = add_many(&fresh.store, ANIMALS).await?;
     for limit in [1, 20, 100] {
         let full = usize::from(limit);
@@ -56,30 +56,30 @@ pub(super) async fn more_is_true_exactly_if_another_follows(harness: &dyn Harnes
 }
 
 pub(super) async fn a_filter_lets_its_status_through_alone(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let pets = add_many(&fresh.store, ANIMALS).await?;
     for status in PetStatus::ALL {
-        let due: Vec<&Pet> = pets.iter().filter(|pet| pet.status == Some(status)).collect();
-        let seen = page(&fresh.store, query(100, Some(status), None)).await?.pets;
-        same(format!("those of status {status}"), &ids(&seen), &ids(due.iter().copied()))?;
-        let behind = page(&fresh.store, query(100, Some(status), Some(due[9].id))).await?.pets;
+        let expected: Vec<&Pet> = pets.iter().filter(|pet| pet.status == Some(status)).collect();
+        let actual = page(&fresh.store, query(100, Some(status), None)).await?.pets;
+        same(format!("those of status {status}"), &ids(&actual), &ids(expected.iter().copied()))?;
+        let behind = page(&fresh.store, query(100, Some(status), Some(expected[9].id))).await?.pets;
         same(
-            format!("those of status {status} after {:?}", due[9].id),
+            format!("those of status {status} after {:?}", expected[9].id),
             &ids(&behind),
-            &ids(due[10..].iter().copied()),
+            &ids(expected[10..].iter().copied()),
         )?;
     }
     Ok(())
 }
 
 pub(super) async fn a_page_past_the_end_is_empty(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let last = add_many(&fresh.store, 5).await?.last().map_or(PetId(0), |pet| pet.id);
     for after in [last, PetId(last.0 + 1), PetId(i64::MAX)] {
         for status in samples::STATUSES {
-            let seen = page(&fresh.store, query(20, status, Some(after))).await?;
-            let due = petstore_domain::PetPage::default();
-            same(format!("the page after {after}"), &seen, &due)?;
+            let actual = page(&fresh.store, query(20, status, Some(after))).await?;
+            let expected = petstore_domain::PetPage::default();
+            same(format!("the page after {after}"), &actual, &expected)?;
         }
     }
     let whole = page(&fresh.store, query(20, None, Some(PetId(i64::MIN)))).await?;
@@ -88,7 +88,7 @@ pub(super) async fn a_page_past_the_end_is_empty(harness: &dyn Harness) -> Check
 
 pub(super) async fn a_walk_meets_what_was_there_exactly_once(harness: &dyn Harness) -> Checked {
     const WRITERS: usize = 4;
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let there = add_many(&fresh.store, 60).await?;
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
@@ -121,7 +121,7 @@ pub(super) async fn ten_thousand_animals_walk_out_as_they_went_in(
 ) -> Checked {
     const TASKS: usize = 100;
     const EACH: usize = 100;
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let mut writers = JoinSet::new();
     for task in 0..TASKS {
         let store = fresh.store.clone();
@@ -138,11 +138,11 @@ pub(super) async fn ten_thousand_animals_walk_out_as_they_went_in(
     let mut went_in: Vec<Pet> = join(writers).await?.into_iter().flatten().collect();
     went_in.sort_by_key(|pet| pet.id);
     let came_out = walk(&fresh.store, 100, None).await?;
-    let (sent, seen): (BTreeSet<i64>, BTreeSet<i64>) =
+    let (sent, actual): (BTreeSet<i64>, BTreeSet<i64>) =
         (ids(&went_in).into_iter().collect(), ids(&came_out).into_iter().collect());
-    let differing: Vec<&i64> = sent.symmetric_difference(&seen).take(10).collect();
+    let differing: Vec<&i64> = sent.symmetric_difference(&actual).take(10).collect();
     ensure!(differing.is_empty(), "only in, or only out: {differing:?}");
-    let changed = went_in.iter().zip(&came_out).find(|(sent, seen)| sent != seen);
+    let changed = went_in.iter().zip(&came_out).find(|(sent, actual)| sent != actual);
     ensure!(changed.is_none(), "not as it went in: {changed:?}");
     same("how many came out", &came_out.len(), &(TASKS * EACH))
 }

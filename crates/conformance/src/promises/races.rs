@@ -1,4 +1,4 @@
-//! The mark of the catalogue's state, while others write.
+//! The version of the catalogue, while others write.
 
 use std::{
     collections::HashMap,
@@ -13,26 +13,26 @@ use petstore_domain::{CatalogueVersion, PetPage};
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
-    Broken, Harness, Store,
-    broken::{Checked, ensure},
-    fresh::{Fresh, add, add_many, join, mark, stated},
+    broken::{Broken, Checked, ensure},
+    fresh::{Fresh, add, add_many, join, required, version},
+    harness::{Harness, Store},
     samples::{self, query, rex},
 };
 
-/// How soon a write by somebody else must show.
+/// How soon a write by another handle must show.
 const PROMISED: Duration = Duration::from_millis(100);
 /// After that it counts as never.
 const NEVER: Duration = Duration::from_secs(5);
 
 type States = HashMap<CatalogueVersion, PetPage>;
 
-/// Reads until `done`, and keeps what it saw under each mark.
+/// Reads until `done`, and collects what it saw under each version.
 async fn watch(store: Store, done: Arc<AtomicBool>) -> Result<States, Broken> {
     let mut states = States::new();
     loop {
         let last = done.load(Ordering::SeqCst);
         let seen = store.pets.list(query(100, None, None)).await?;
-        remember(&mut states, stated(seen.version)?, &seen.value)?;
+        collect(&mut states, required(seen.version)?, &seen.value)?;
         if last {
             return Ok(states);
         }
@@ -40,10 +40,10 @@ async fn watch(store: Store, done: Arc<AtomicBool>) -> Result<States, Broken> {
     }
 }
 
-fn remember(states: &mut States, mark: CatalogueVersion, page: &PetPage) -> Checked {
-    let known = states.entry(mark).or_insert_with(|| page.clone());
+fn collect(states: &mut States, version: CatalogueVersion, page: &PetPage) -> Checked {
+    let known = states.entry(version).or_insert_with(|| page.clone());
     let (one, other) = (known.pets.len(), page.pets.len());
-    ensure!(known == page, "under {mark:?} one read saw {one} animals and another {other}");
+    ensure!(known == page, "under {version:?} one read saw {one} animals and another {other}");
     Ok(())
 }
 
@@ -64,7 +64,7 @@ async fn race(stores: &[Store]) -> Checked {
         writers.spawn(async move {
             for pet in samples::numbers(EACH) {
                 add(&store, pet).await?;
-                // Readers shall see many states.
+                // So that readers see many states.
                 sleep(Duration::from_millis(1)).await;
             }
             Ok(())
@@ -74,43 +74,46 @@ async fn race(stores: &[Store]) -> Checked {
     done.store(true, Ordering::SeqCst);
     written?;
     let mut all = States::new();
-    for (mark, page) in join(readers).await?.into_iter().flatten() {
-        remember(&mut all, mark, &page)?;
+    for (version, page) in join(readers).await?.into_iter().flatten() {
+        collect(&mut all, version, &page)?;
     }
     Ok(())
 }
 
-pub(super) async fn reads_under_one_mark_are_equal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+pub(super) async fn reads_under_one_version_are_equal(harness: &dyn Harness) -> Checked {
+    let fresh = Fresh::new(harness).await?;
     race(std::slice::from_ref(&fresh.store)).await
 }
 
-pub(super) async fn reads_of_two_handles_under_one_mark_are_equal(
+pub(super) async fn reads_of_two_handles_under_one_version_are_equal(
     harness: &dyn Harness,
 ) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     race(&[fresh.store.clone(), fresh.second().await?]).await
 }
 
-/// How long after an addition by `writer` the mark that `reader` tells changes.
+/// How long after an addition by `writer` the version that `reader` knows changes.
 async fn delay(reader: &Store, writer: &Store) -> Result<Duration, Broken> {
-    let before = mark(reader).await?;
+    let before = version(reader).await?;
     add(writer, rex()).await?;
     let acknowledged = Instant::now();
-    while mark(reader).await? == before {
+    while version(reader).await? == before {
         let waited = acknowledged.elapsed();
-        ensure!(waited < NEVER, "an addition elsewhere does not show in the mark after {waited:?}");
+        ensure!(
+            waited < NEVER,
+            "an addition elsewhere does not show in the version after {waited:?}"
+        );
         sleep(Duration::from_millis(1)).await;
     }
     Ok(acknowledged.elapsed())
 }
 
-/// The promise holds if the usual delay does: a busy machine makes single ones longer. The median of
-/// a series is measured, and again if it is too long.
-pub(super) async fn an_addition_elsewhere_changes_the_mark_within_100_ms(
+/// On a busy machine a single delay may be long. So the median of a series is measured, and again if
+/// it is too long.
+pub(super) async fn an_addition_elsewhere_changes_the_version_within_100_ms(
     harness: &dyn Harness,
 ) -> Result<String, Broken> {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let second = fresh.second().await?;
     let mut measured = Vec::new();
     for _ in 0..3 {

@@ -3,14 +3,14 @@
 use petstore_domain::{NewPet, Pet, PetStatus};
 
 use crate::{
-    Broken, Harness,
-    broken::{Checked, same},
+    broken::{Broken, Checked, same},
     fresh::{Fresh, add, all, page},
+    harness::Harness,
     samples::{self, STATUSES},
 };
 
 pub(super) async fn a_fresh_store_is_empty(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
+    let fresh = Fresh::new(harness).await?;
     let first = page(&fresh.store, samples::query(1, None, None)).await?;
     same("the first page", &first, &petstore_domain::PetPage::default())?;
     same("the API keys", &fresh.store.keys.list().await?, &Vec::new())
@@ -69,20 +69,20 @@ pub(super) async fn a_status_comes_back_and_none_is_made_up(harness: &dyn Harnes
 
 /// Adds the animals, and compares them with what each way of reading gives.
 async fn come_back(harness: &dyn Harness, pets: Vec<NewPet>) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
-    let mut due: Vec<Pet> = Vec::new();
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+    let mut expected: Vec<Pet> = Vec::new();
     for pet in pets {
         let added = add(&store, pet.clone()).await?;
         same("what adding returns", &added, &pet.with_id(added.id))?;
-        due.push(added);
+        expected.push(added);
     }
-    for pet in &due {
+    for pet in &expected {
         let found = store.pets.find(pet.id).await?;
         let found = found.ok_or_else(|| Broken::new(format!("{pet:?} is not found")))?.value;
         same("what finding returns", &found, pet)?;
     }
-    for (seen, due) in all(&store).await?.iter().zip(&due) {
-        same("what listing returns", seen, due)?;
+    for (actual, expected) in all(&store).await?.iter().zip(&expected) {
+        same("what listing returns", actual, expected)?;
     }
-    same("the number listed", &all(&store).await?.len(), &due.len())
+    same("the number listed", &all(&store).await?.len(), &expected.len())
 }

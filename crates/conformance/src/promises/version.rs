@@ -1,79 +1,83 @@
-//! The mark of the catalogue's state, as one caller sees it.
+//! The version of the catalogue, as one caller sees it.
 
 use std::collections::HashSet;
 
 use petstore_domain::PetId;
 
 use crate::{
-    Broken, Harness, Store,
-    broken::{Checked, ensure, same},
-    fresh::{Fresh, add, mark, stated},
-    samples::{self, attempt, query, rex},
+    broken::{Broken, Checked, ensure, same},
+    fresh::{Fresh, add, required, version},
+    harness::{Harness, Store},
+    samples::{self, query, request, rex},
 };
 
-pub(super) async fn every_addition_changes_the_mark(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
+pub(super) async fn every_addition_changes_the_version(harness: &dyn Harness) -> Checked {
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     for number in 0..20 {
-        let before = mark(&store).await?;
+        let before = version(&store).await?;
         let pet = samples::numbered(number);
-        let attempt = (number % 2 == 0).then(|| attempt(&format!("key-{number}"), &pet, 0));
-        store.pets.add(pet, attempt).await?;
+        let request = (number % 2 == 0).then(|| request(&format!("key-{number}"), &pet, 0));
+        store.pets.add(pet, request).await?;
         ensure!(
-            mark(&store).await? != before,
-            "the mark is {before:?} before and after an addition"
+            version(&store).await? != before,
+            "the version is {before:?} before and after an addition"
         );
     }
     Ok(())
 }
 
-pub(super) async fn a_read_carries_the_mark_of_what_it_saw(harness: &dyn Harness) -> Checked {
-    let Fresh { store, place: _place, .. } = Fresh::of(harness).await?;
+pub(super) async fn a_read_carries_the_version_of_what_it_saw(harness: &dyn Harness) -> Checked {
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let empty = store.pets.list(query(20, None, None)).await?;
-    same("the mark of the empty list", &stated(empty.version)?, &mark(&store).await?)?;
+    same("the version of the empty list", &required(empty.version)?, &version(&store).await?)?;
     for _ in 0..10 {
         let pet = add(&store, rex()).await?;
-        let now = mark(&store).await?;
+        let now = version(&store).await?;
         let found = store.pets.find(pet.id).await?;
         let found = found.ok_or_else(|| Broken::new(format!("{pet:?} is not found")))?;
-        same("the mark of finding", &stated(found.version)?, &now)?;
+        same("the version of finding", &required(found.version)?, &now)?;
         for after in [None, Some(pet.id), Some(PetId(i64::MAX))] {
             let listed = store.pets.list(query(1, None, after)).await?;
-            same(format!("the mark of listing after {after:?}"), &stated(listed.version)?, &now)?;
+            same(
+                format!("the version of listing after {after:?}"),
+                &required(listed.version)?,
+                &now,
+            )?;
         }
     }
     Ok(())
 }
 
-/// Adds so many animals; the mark of each state must be a new one.
-async fn new_marks(store: &Store, seen: &mut HashSet<u128>, additions: u32) -> Checked {
+/// Adds animals; the version of each state must be a new one.
+async fn new_versions(store: &Store, seen: &mut HashSet<u128>, additions: u32) -> Checked {
     for _ in 0..additions {
         add(store, rex()).await?;
-        let now = mark(store).await?;
-        ensure!(seen.insert(now.0), "the mark {now:?} came back for another state");
+        let now = version(store).await?;
+        ensure!(seen.insert(now.0), "the version {now:?} came back for another state");
     }
     Ok(())
 }
 
-pub(super) async fn a_mark_never_comes_back(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::of(harness).await?;
-    let mut seen = HashSet::from([mark(&fresh.store).await?.0]);
-    new_marks(&fresh.store, &mut seen, 300).await?;
+pub(super) async fn a_version_never_comes_back(harness: &dyn Harness) -> Checked {
+    let fresh = Fresh::new(harness).await?;
+    let mut seen = HashSet::from([version(&fresh.store).await?.0]);
+    new_versions(&fresh.store, &mut seen, 300).await?;
     // Where the data does not outlive the process, a new store is what a restart gives.
-    let other = Fresh::of(harness).await?;
+    let other = Fresh::new(harness).await?;
     add(&other.store, samples::pet("Bello", 2, None)).await?;
-    let strange = mark(&other.store).await?;
-    ensure!(!seen.contains(&strange.0), "{strange:?} is a mark of another store, too");
+    let foreign = version(&other.store).await?;
+    ensure!(!seen.contains(&foreign.0), "{foreign:?} is a version of another store, too");
     Ok(())
 }
 
-pub(super) async fn no_mark_comes_back_after_reopening(harness: &dyn Harness) -> Checked {
-    let mut fresh = Fresh::of(harness).await?;
+pub(super) async fn no_version_comes_back_after_reopening(harness: &dyn Harness) -> Checked {
+    let mut fresh = Fresh::new(harness).await?;
     let mut seen = HashSet::new();
     for _ in 0..5 {
-        new_marks(&fresh.store, &mut seen, 5).await?;
+        new_versions(&fresh.store, &mut seen, 5).await?;
         fresh = fresh.reopened().await?;
-        // Nothing was added: the mark may be the last one, but none before that.
-        seen.insert(mark(&fresh.store).await?.0);
+        // Nothing was added: the version may be the last one, but none before that.
+        seen.insert(version(&fresh.store).await?.0);
     }
     Ok(())
 }

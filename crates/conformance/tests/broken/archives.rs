@@ -4,201 +4,232 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, Idempotency, IdempotencyRecord, NewPet, Pet, PetId, PetRepository, Restore,
-    RestoreError, Snapshot, StoreCounts, StoreError,
+    ApiKey, Archive, Idempotency, IdempotencyKey, IdempotencyRecord, NewPet, Pet, PetId,
+    PetRepository, Restore, RestoreError, Snapshot, StoreCounts, StoreError,
 };
 use petstore_memory::MemoryStore;
 
-use crate::{flawed::Flaw, is_caught_by};
+use crate::{faults::Faults, flaw::Flaw};
 
-/// A view that looks at the store anew each time.
-struct Window(Arc<MemoryStore>);
+/// A snapshot with a fault.
+struct FaultySnapshot {
+    store: Arc<MemoryStore>,
+    taken: Box<dyn Snapshot>,
+    /// Each call sees the store as it is then.
+    live: bool,
+    change: fn(&mut Vec<IdempotencyRecord>),
+}
 
-impl Window {
-    async fn now(&self) -> Box<dyn Snapshot> {
-        self.0.snapshot().await.unwrap()
+impl FaultySnapshot {
+    async fn view(&mut self) -> Result<&mut dyn Snapshot, StoreError> {
+        if self.live {
+            self.taken = self.store.snapshot().await?;
+        }
+        Ok(&mut *self.taken)
     }
 }
 
 #[async_trait]
-impl Snapshot for Window {
+impl Snapshot for FaultySnapshot {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        self.now().await.counts().await
+        self.view().await?.counts().await
     }
 
-    async fn pets(&mut self, after: Option<PetId>, at_most: u32) -> Result<Vec<Pet>, StoreError> {
-        self.now().await.pets(after, at_most).await
+    async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
+        self.view().await?.pets(after, limit).await
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        self.now().await.keys().await
+        self.view().await?.keys().await
     }
 
     async fn idempotency_records(
         &mut self,
         after: Option<Idempotency>,
-        at_most: u32,
+        limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        self.now().await.idempotency_records(after, at_most).await
+        let mut records = self.view().await?.idempotency_records(after, limit).await?;
+        (self.change)(&mut records);
+        Ok(records)
     }
 }
 
-#[derive(Clone)]
-struct Live;
+fn snapshots(live: bool, change: fn(&mut Vec<IdempotencyRecord>)) -> Faults {
+    Faults::default().snapshot(move |store, ()| async move {
+        let taken = store.snapshot().await?;
+        Ok(Box::new(FaultySnapshot { store, taken, live, change }) as Box<dyn Snapshot>)
+    })
+}
 
-#[async_trait]
-impl Flaw for Live {
-    async fn snapshot(&self, store: &Arc<MemoryStore>) -> Box<dyn Snapshot> {
-        Box::new(Window(store.clone()))
+/// Takes the quotes around a key for something that is not part of it.
+fn unquote(records: &mut Vec<IdempotencyRecord>) {
+    for record in records {
+        let key = record.idempotency.key.as_str();
+        let inner = key.strip_prefix('"').and_then(|key| key.strip_suffix('"'));
+        if let Some(Ok(key)) = inner.map(IdempotencyKey::parse) {
+            record.idempotency.key = key;
+        }
     }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_snapshot_that_moves_on_is_caught() {
-    is_caught_by(Live, ["a_snapshot_does_not_see_later_writes"]).await;
-}
-
-/// A restore that does one thing wrong.
-struct Wrong {
-    store: Arc<MemoryStore>,
-    honest: Box<dyn Restore>,
-    how: How,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum How {
+enum Fault {
     /// What is written shows before the commit.
     Early,
     /// The commit is acknowledged and not done.
-    Never,
-    /// What is in the way is overlooked.
+    NoCommit,
+    /// Errors are passed over, conflicts among them.
     Overlooks,
     /// Animals get new identifiers.
     Renumbers,
     /// Animals that were there already are counted as new.
     Overcounts,
+    /// A key or a record that is there already stays as it is.
+    KeepsOld,
+}
+
+/// A restore with a fault.
+struct FaultyRestore {
+    store: Arc<MemoryStore>,
+    begun: Box<dyn Restore>,
+    fault: Fault,
+}
+
+impl FaultyRestore {
+    fn overlook<T: Default>(&self, end: Result<T, RestoreError>) -> Result<T, RestoreError> {
+        if self.fault == Fault::Overlooks { Ok(end.unwrap_or_default()) } else { end }
+    }
 }
 
 #[async_trait]
-impl Restore for Wrong {
+impl Restore for FaultyRestore {
     async fn pets(&mut self, pets: Vec<Pet>) -> Result<u64, RestoreError> {
         let count = pets.len() as u64;
         let new = |Pet { name, category_id, status, .. }: Pet| NewPet { name, category_id, status };
-        match self.how {
-            How::Early => {
+        match self.fault {
+            Fault::Early => {
                 let mut own = self.store.restore().await?;
                 own.pets(pets).await?;
                 own.commit().await?;
                 Ok(count)
             }
-            How::Overlooks => Ok(self.honest.pets(pets).await.unwrap_or(0)),
-            How::Renumbers => {
-                self.honest.new_pets(pets.into_iter().map(new).collect()).await?;
+            Fault::Renumbers => {
+                self.begun.new_pets(pets.into_iter().map(new).collect()).await?;
                 Ok(count)
             }
-            How::Overcounts => self.honest.pets(pets).await.map(|_| count),
-            How::Never => self.honest.pets(pets).await,
+            Fault::Overcounts => self.begun.pets(pets).await.map(|_| count),
+            Fault::NoCommit | Fault::Overlooks | Fault::KeepsOld => {
+                let end = self.begun.pets(pets).await;
+                self.overlook(end)
+            }
         }
     }
 
     async fn new_pets(&mut self, pets: Vec<NewPet>) -> Result<(), RestoreError> {
-        if self.how == How::Early {
-            for pet in pets {
-                let Ok(_) = PetRepository::add(&*self.store, pet, None).await else { continue };
-            }
-            return Ok(());
+        if self.fault != Fault::Early {
+            return self.begun.new_pets(pets).await;
         }
-        self.honest.new_pets(pets).await
+        for pet in pets {
+            PetRepository::add(&*self.store, pet, None).await.unwrap();
+        }
+        Ok(())
     }
 
-    async fn keys(&mut self, keys: Vec<ApiKey>) -> Result<(), RestoreError> {
-        let end = self.honest.keys(keys).await;
-        if self.how == How::Overlooks { Ok(()) } else { end }
+    async fn keys(&mut self, mut keys: Vec<ApiKey>) -> Result<(), RestoreError> {
+        if self.fault == Fault::KeepsOld {
+            let old = self.store.snapshot().await?.keys().await?;
+            keys.retain(|key| !old.iter().any(|old| old.id == key.id));
+        }
+        let end = self.begun.keys(keys).await;
+        self.overlook(end)
     }
 
     async fn idempotency_records(
         &mut self,
-        attempts: Vec<IdempotencyRecord>,
+        mut records: Vec<IdempotencyRecord>,
     ) -> Result<(), RestoreError> {
-        let end = self.honest.idempotency_records(attempts).await;
-        if self.how == How::Overlooks { Ok(()) } else { end }
+        if self.fault == Fault::KeepsOld {
+            let old = self.store.snapshot().await?.idempotency_records(None, u32::MAX).await?;
+            records.retain(|new| !old.iter().any(|old| old.idempotency == new.idempotency));
+        }
+        let end = self.begun.idempotency_records(records).await;
+        self.overlook(end)
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
-        if self.how == How::Never { Ok(()) } else { self.honest.commit().await }
+        if self.fault == Fault::NoCommit { Ok(()) } else { self.begun.commit().await }
     }
 }
 
-#[derive(Clone)]
-struct Restores(How);
-
-#[async_trait]
-impl Flaw for Restores {
-    async fn restore(&self, store: &Arc<MemoryStore>) -> Box<dyn Restore> {
-        let (store, honest) = (store.clone(), store.restore().await.unwrap());
-        Box::new(Wrong { store, honest, how: self.0 })
-    }
+fn restores(fault: Fault) -> Faults {
+    Faults::default().restore(move |store, ()| async move {
+        let begun = store.restore().await?;
+        Ok(Box::new(FaultyRestore { store, begun, fault }) as Box<dyn Restore>)
+    })
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_restore_that_shows_early_is_caught() {
-    is_caught_by(
-        Restores(How::Early),
-        [
-            "a_key_that_is_there_already_is_joined",
-            "a_newer_record_replaces_the_one_there",
+pub(crate) const FLAWS: &[Flaw] = &[
+    Flaw::new("a snapshot sees later writes", &["a_snapshot_does_not_see_later_writes"], |_| {
+        snapshots(true, |_| ())
+    }),
+    Flaw::new(
+        "a snapshot loses the quotes around a key",
+        &["a_snapshot_gives_keys_of_records_as_they_are"],
+        |_| snapshots(false, unquote),
+    ),
+    Flaw::new(
+        "a snapshot's records are out of order",
+        &["a_snapshot_holds_all_in_ordered_batches", "a_snapshot_does_not_see_later_writes"],
+        |_| snapshots(false, |records| records.reverse()),
+    ),
+    Flaw::new(
+        "a restore shows before its commit",
+        &[
             "a_restore_brings_back_every_field",
             "a_restore_left_without_commit_leaves_nothing",
+            "new_pets_get_identifiers_in_their_order",
+        ],
+        |_| restores(Fault::Early),
+    ),
+    Flaw::new(
+        "a commit is acknowledged and not done",
+        &[
+            "a_key_that_is_there_already_is_merged",
+            "a_newer_record_replaces_the_one_there",
+            "a_restore_brings_back_every_field",
+            "a_restore_changes_the_version",
             "a_restore_may_be_repeated",
-            "a_restore_names_what_is_in_its_way",
             "identifiers_go_on_above_those_restored",
             "new_pets_get_identifiers_in_their_order",
         ],
-    )
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_commit_that_does_nothing_is_caught() {
-    is_caught_by(
-        Restores(How::Never),
-        [
-            "a_key_that_is_there_already_is_joined",
-            "a_newer_record_replaces_the_one_there",
-            "a_restore_brings_back_every_field",
-            "a_restore_changes_the_mark",
-            "a_restore_may_be_repeated",
-            "a_restore_names_what_is_in_its_way",
-            "identifiers_go_on_above_those_restored",
-            "new_pets_get_identifiers_in_their_order",
+        |_| restores(Fault::NoCommit),
+    ),
+    Flaw::new(
+        "errors of a restore are passed over",
+        &[
+            "a_record_without_its_animal_is_refused",
+            "a_restore_names_what_it_conflicts_with",
+            "another_record_that_is_not_newer_is_a_conflict",
         ],
-    )
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_conflict_passed_over_is_caught() {
-    is_caught_by(Restores(How::Overlooks), ["a_restore_names_what_is_in_its_way"]).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn animals_restored_under_other_identifiers_are_caught() {
-    is_caught_by(
-        Restores(How::Renumbers),
-        [
-            "a_key_that_is_there_already_is_joined",
+        |_| restores(Fault::Overlooks),
+    ),
+    Flaw::new(
+        "restored animals get other identifiers",
+        &["a_restore_brings_back_every_field", "identifiers_go_on_above_those_restored"],
+        |_| restores(Fault::Renumbers),
+    ),
+    Flaw::new(
+        "restored animals that were there are counted as new",
+        &["a_restore_may_be_repeated"],
+        |_| restores(Fault::Overcounts),
+    ),
+    Flaw::new(
+        "a restore keeps the keys and records that are there",
+        &[
+            "a_key_that_is_there_already_is_merged",
             "a_newer_record_replaces_the_one_there",
-            "a_restore_brings_back_every_field",
-            "a_restore_left_without_commit_leaves_nothing",
-            "a_restore_may_be_repeated",
-            "a_restore_names_what_is_in_its_way",
-            "identifiers_go_on_above_those_restored",
+            "another_record_that_is_not_newer_is_a_conflict",
         ],
-    )
-    .await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn animals_counted_twice_are_caught() {
-    is_caught_by(Restores(How::Overcounts), ["a_restore_may_be_repeated"]).await;
-}
+        |_| restores(Fault::KeepsOld),
+    ),
+];

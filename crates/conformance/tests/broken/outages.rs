@@ -1,100 +1,47 @@
-//! Flaws while the store cannot be reached.
+//! Flaws while the store cannot be reached, and afterwards.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, atomic::Ordering};
 
-use async_trait::async_trait;
-use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet, PetRepository, StoreError};
-use petstore_memory::MemoryStore;
+use petstore_domain::{PetRepository, StoreError};
 
-use crate::{flawed::Flaw, is_caught_by};
+use crate::{faults::Faults, flaw::Flaw};
 
-/// Makes an adapter that does this while it cannot reach its store, and the test that it is caught.
-macro_rules! while_unreachable {
-    ($test:ident, $flaw:ident, $does:expr, $due:expr) => {
-        #[derive(Clone)]
-        struct $flaw;
+const EVERY: &[&str] = &[
+    "a_retry_after_an_outage_adds_one_animal",
+    "an_unreachable_store_is_unavailable_in_time",
+    "it_comes_back_by_itself_with_all_it_had",
+];
 
-        #[async_trait]
-        impl Flaw for $flaw {
-            async fn unreachable(&self) -> Result<(), StoreError> {
-                $does
-            }
-        }
-
-        #[tokio::test(flavor = "multi_thread")]
-        async fn $test() {
-            is_caught_by($flaw, $due).await;
-        }
-    };
-}
-
-while_unreachable!(
-    an_outage_that_panics_is_caught,
-    Panics,
-    panic!("no connection"),
-    [
-        "a_retry_after_an_outage_adds_one_animal",
-        "an_unreachable_store_is_unavailable_in_time",
-        "it_comes_back_by_itself_with_all_it_had"
-    ]
-);
-while_unreachable!(
-    an_outage_without_end_is_caught,
-    Hangs,
-    std::future::pending().await,
-    [
-        "a_retry_after_an_outage_adds_one_animal",
-        "an_unreachable_store_is_unavailable_in_time",
-        "it_comes_back_by_itself_with_all_it_had"
-    ]
-);
-while_unreachable!(
-    a_write_acknowledged_in_an_outage_is_caught,
-    Pretends,
-    Ok(()),
-    [
-        "a_retry_after_an_outage_adds_one_animal",
-        "an_unreachable_store_is_unavailable_in_time",
-        "it_comes_back_by_itself_with_all_it_had"
-    ]
-);
-
-/// After the first outage it never answers again.
-#[derive(Clone, Default)]
-struct GivesUp(Arc<AtomicBool>);
-
-#[async_trait]
-impl Flaw for GivesUp {
-    async fn add(
-        &self,
-        store: &MemoryStore,
-        pet: NewPet,
-        attempt: Option<IdempotencyRequest>,
-    ) -> Result<Added, AddError> {
-        if self.0.load(Ordering::Relaxed) {
-            self.unreachable().await?;
-        }
-        PetRepository::add(store, pet, attempt).await
-    }
-
-    async fn unreachable(&self) -> Result<(), StoreError> {
-        self.0.store(true, Ordering::Relaxed);
-        Err(StoreError::unavailable("the connection is gone"))
-    }
-
-    fn fresh(&self) -> Self {
-        Self::default()
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_does_not_come_back_is_caught() {
-    is_caught_by(
-        GivesUp::default(),
-        ["a_retry_after_an_outage_adds_one_animal", "it_comes_back_by_itself_with_all_it_had"],
-    )
-    .await;
-}
+pub(crate) const FLAWS: &[Flaw] = &[
+    Flaw::new("a call panics during an outage", EVERY, |_| {
+        Faults::default().unreachable(|_, ()| async { panic!("no connection") })
+    }),
+    Flaw::new("a call does not end during an outage", EVERY, |_| {
+        Faults::default().unreachable(|_, ()| std::future::pending())
+    }),
+    Flaw::new("a write is acknowledged during an outage", EVERY, |_| {
+        Faults::default().unreachable(|_, ()| async { Ok(()) })
+    }),
+    Flaw::new(
+        "a store does not come back after an outage",
+        &["a_retry_after_an_outage_adds_one_animal", "it_comes_back_by_itself_with_all_it_had"],
+        |notes| {
+            let (lost, is_lost) = (Arc::clone(notes), Arc::clone(notes));
+            let gone = || StoreError::unavailable("the connection is gone");
+            Faults::default()
+                .unreachable(move |_, ()| {
+                    lost.flag.store(true, Ordering::Relaxed);
+                    async move { Err(gone()) }
+                })
+                .add(move |store, (pet, request)| {
+                    let lost = is_lost.flag.load(Ordering::Relaxed);
+                    async move {
+                        if lost {
+                            return Err(gone().into());
+                        }
+                        PetRepository::add(&*store, pet, request).await
+                    }
+                })
+        },
+    ),
+];

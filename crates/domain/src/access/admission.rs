@@ -1,12 +1,12 @@
-//! May this API key be stored?
+//! The rule: may a new API key be stored?
 
 use crate::{
     access::repository::{AddKeyError, RollKeyError},
     error::StoreError,
 };
 
-/// What a store knows, at the moment and in the transaction of storing a new key, about those that it
-/// holds. The rules stand here; each adapter only counts.
+/// What a store holds in the transaction in which a new key is to be stored. The rules are here; an
+/// adapter only counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveKeys {
     /// How many keys are live.
@@ -21,8 +21,8 @@ impl LiveKeys {
     /// Whether a key may be added where `max` may be live. The name is checked before the number.
     ///
     /// # Errors
-    /// [`AddKeyError`]; a digest that is stored already cannot come about by chance, so it is
-    /// [`StoreError::Unavailable`].
+    /// [`AddKeyError`]; two random keys never have one digest, so a digest that is stored already is a
+    /// fault of the caller and no more than [`StoreError::Unavailable`].
     pub fn permit_add(self, max: u32) -> Result<(), AddKeyError> {
         if self.has_name {
             return Err(AddKeyError::NameTaken);
@@ -33,8 +33,8 @@ impl LiveKeys {
         Ok(self.require_new_digest()?)
     }
 
-    /// Whether a key may take the place of the live one of its name, which stays live for a while,
-    /// where `max` may be live.
+    /// Whether a key may succeed the live one of its name, which stays live for a while, where `max`
+    /// may be live.
     ///
     /// # Errors
     /// [`RollKeyError`]; of the digest as for [`permit_add`](Self::permit_add).

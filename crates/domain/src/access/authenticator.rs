@@ -1,4 +1,4 @@
-//! Driving port: who is calling.
+//! Driving port: authentication by API key.
 
 use async_trait::async_trait;
 
@@ -7,7 +7,7 @@ use crate::{
     error::StoreError,
 };
 
-/// Tells whose API key a client presents. Implemented by [`KeyRing`](crate::KeyRing).
+/// Finds the caller by the API key that a client presents. Implemented by [`KeyRing`](crate::KeyRing).
 ///
 /// # Contract
 /// - A key that was added, revoked or rolled on the same store is honoured within one second.
@@ -23,17 +23,17 @@ pub trait Authenticator: Send + Sync {
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError>;
 }
 
-/// Somebody with a live API key.
+/// A client with a live API key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// Tells this caller from others, on every instance of the service.
+    /// Identifies this caller, on every instance of the service.
     pub digest: KeyDigest,
 }
 
-/// The caller is not known.
+/// A caller could not be authenticated.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticationError {
-    /// No live key is this one.
+    /// No live key equals the one that was presented.
     #[error("the API key is unknown, malformed, revoked or expired")]
     Refused,
     /// The keys could not be read.

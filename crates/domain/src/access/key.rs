@@ -1,4 +1,4 @@
-//! An API key as a store keeps it, and its life: live, expired, revoked.
+//! An API key as a store keeps it, and its state: live, expired or revoked.
 
 use crate::{
     access::{name::KeyName, secret::KeyDigest},
@@ -18,7 +18,7 @@ pub struct ApiKey {
     pub name: KeyName,
     /// Of the whole key.
     pub digest: KeyDigest,
-    /// The key's first characters, so that people can tell which one it is.
+    /// The key's first characters, so that people can recognise it.
     pub prefix: String,
     /// When it was made.
     pub created_at: Timestamp,
@@ -61,9 +61,8 @@ impl ApiKey {
         Self { expires_at: earlier(self.expires_at, Some(at)), ..self }
     }
 
-    /// What two stores know together of one key that was copied from one to the other: the earlier
-    /// expiry and revocation, the later last use. So a merge never lets a key live longer. `None` if
-    /// the two are different keys.
+    /// One key that two stores hold, because it was copied: the earlier expiry and revocation, the
+    /// later last use. So a merge never extends a key's life. `None` if the two are different keys.
     #[must_use]
     pub fn merged_with(&self, other: &Self) -> Option<Self> {
         let Self { id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at } =

@@ -1,4 +1,4 @@
-//! Administration of API keys over [`ApiKeyRepository`] and [`Clock`].
+//! The use case of administering API keys, over [`ApiKeyRepository`] and [`Clock`].
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -21,7 +21,7 @@ pub struct KeyAdmin {
 }
 
 impl KeyAdmin {
-    /// How many keys may be live in one store at most: a server keeps them all in memory.
+    /// The limit of live keys in one store: a server keeps them all in memory.
     pub const MAX_LIVE_KEYS: u32 = 10_000;
 
     /// Administers the keys that `keys` keeps.
@@ -44,8 +44,8 @@ impl KeyAdmin {
         self.keys.add(key, Self::MAX_LIVE_KEYS).await
     }
 
-    /// Stores `secret` as the first key of a store that has none. `None` if it has some, or if
-    /// another process was faster.
+    /// Stores `secret` as the first key of a store that has none. `None` if the store has some, or if
+    /// another process stores one at the same time.
     ///
     /// # Errors
     /// [`AddKeyError`] without [`AddKeyError::NameTaken`].
@@ -64,7 +64,7 @@ impl KeyAdmin {
         }
     }
 
-    /// Stores `secret` under a name that a live key has; that key stays good for `overlap`.
+    /// Stores `secret` under a name that a live key has; that key stays live for `overlap`.
     ///
     /// # Errors
     /// [`RollKeyError`].
@@ -114,5 +114,56 @@ fn new_key(
 impl fmt::Debug for KeyAdmin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyAdmin").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use mockall::predicate::{always, eq};
+
+    use super::KeyAdmin;
+    use crate::{
+        AddKeyError, ApiKeySecret, KeyId, KeyName, ManualClock, MockApiKeyRepository, RollKeyError,
+        Timestamp,
+    };
+
+    const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+    fn admin(keys: MockApiKeyRepository) -> KeyAdmin {
+        KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(NOW)))
+    }
+
+    fn web() -> KeyName {
+        KeyName::parse("web").unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_key_is_added_up_to_the_limit_of_live_keys() {
+        let mut keys = MockApiKeyRepository::new();
+        keys.expect_list().returning(|| Ok(Vec::new()));
+        keys.expect_add()
+            .times(2)
+            .with(always(), eq(10_000))
+            .returning(|_, max| Err(AddKeyError::TooManyKeys(max)));
+        let (admin, secret) = (admin(keys), ApiKeySecret::from_entropy(&[1; 32]));
+        let refusal = admin.create(web(), &secret, None).await;
+        assert!(matches!(refusal, Err(AddKeyError::TooManyKeys(10_000))));
+        let refusal = admin.create_first(web(), &secret).await;
+        assert!(matches!(refusal, Err(AddKeyError::TooManyKeys(10_000))));
+    }
+
+    #[tokio::test]
+    async fn a_key_is_rolled_up_to_the_limit_of_live_keys() {
+        let mut keys = MockApiKeyRepository::new();
+        keys.expect_roll()
+            .once()
+            .with(always(), eq(NOW.plus(Duration::from_secs(9))), eq(10_000))
+            .returning(|key, _, _| Ok(key.with_id(KeyId(2))));
+        let secret = ApiKeySecret::from_entropy(&[1; 32]);
+        let rolled: Result<_, RollKeyError> =
+            admin(keys).roll(web(), &secret, Duration::from_secs(9)).await;
+        assert_eq!(rolled.unwrap().created_at, NOW);
     }
 }

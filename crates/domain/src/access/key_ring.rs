@@ -1,5 +1,6 @@
-//! The key ring: [`Authenticator`] over [`ApiKeyRepository`] and [`Clock`].
+//! The use case of authentication: [`Authenticator`] over [`ApiKeyRepository`] and [`Clock`].
 
+mod refresh;
 mod snapshot;
 
 #[cfg(test)]
@@ -7,16 +8,16 @@ mod tests;
 
 use std::{
     fmt,
-    sync::{
-        Arc, PoisonError, RwLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, PoisonError, RwLock},
     time::Duration,
 };
 
 use async_trait::async_trait;
 
-use self::snapshot::{Admission, Snapshot};
+use self::{
+    refresh::Refresh,
+    snapshot::{Admission, Snapshot},
+};
 use crate::{
     access::{
         authenticator::{AuthenticationError, Authenticator, Caller},
@@ -29,25 +30,33 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The live API keys, kept in memory and read again from the store before they are a second old.
+/// A cache of the live API keys, reloaded from the store before it is a second old.
 ///
 /// No task runs in the background: the request that finds the keys half a second old reads them
-/// again while the others go on with what is known, and nobody goes on with keys older than a
-/// second. So a revoked key is refused within that second, and an idle service does nothing.
+/// again while the others use what is known, and no request uses keys older than a second. So a
+/// revoked key is refused within that second, and an idle service does nothing.
+///
+/// One read is in flight at a time, however many requests wait for it. Unknown keys are refused by
+/// what is known. They cause a read no more often than every 100 ms, and no more often than a tenth of
+/// the time is spent on reading: requests with made-up keys cannot keep the store busy.
 pub struct KeyRing {
     keys: Arc<dyn ApiKeyRepository>,
     clock: Arc<dyn Clock>,
     service_key: Option<ServiceKey>,
-    snapshot: RwLock<Arc<Snapshot>>,
-    reloading: AtomicBool,
+    /// Shared with the read in flight.
+    snapshot: Arc<RwLock<Arc<Snapshot>>>,
+    refresh: Refresh<Arc<Snapshot>>,
 }
 
-/// From this age on, one request at a time reads the keys again.
+/// From this age on, one request reads the keys again.
 const SOFT_AGE: Duration = Duration::from_millis(500);
 /// Beyond this age, keys are not trusted: a revoked one might be among them.
 const HARD_AGE: Duration = Duration::from_secs(1);
-/// Beyond this age, an unknown key is looked for once more: it may just have been made.
+/// Up to this age, an unknown key is refused without reading the keys again: it may have been made
+/// since, but not long ago.
 const MISS_AGE: Duration = Duration::from_millis(100);
+/// Unknown keys spend at most one part of so many of the time on reading the keys.
+const MISS_SHARE: u32 = 10;
 /// The uses of a key are written back no more often than this.
 const WRITE_BACK_AGE: Duration = Duration::from_mins(1);
 
@@ -59,8 +68,8 @@ impl KeyRing {
         clock: Arc<dyn Clock>,
         service_key: Option<ServiceKey>,
     ) -> Self {
-        let snapshot = RwLock::new(Arc::new(Snapshot::never()));
-        Self { keys, clock, service_key, snapshot, reloading: AtomicBool::new(false) }
+        let snapshot = Arc::new(RwLock::new(Arc::new(Snapshot::never())));
+        Self { keys, clock, service_key, snapshot, refresh: Refresh::default() }
     }
 
     /// Writes back when keys were last used, each at most once a minute.
@@ -81,19 +90,19 @@ impl KeyRing {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the key is live, if the keys are young enough to tell. Most requests end here, so
-    /// this shares nothing with other threads but the lock.
+    /// Whether the key is live, if the cache is young enough. Most requests end here, so this shares
+    /// nothing with other threads but the lock.
     fn known(&self, key: &Presented<'_>) -> Option<Admission> {
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
         snapshot.is_younger_than(SOFT_AGE, key.at).then(|| key.verdict(&snapshot)).flatten()
     }
 
-    /// Whether the key is live, by keys that are read again if need be.
+    /// Whether the key is live, after a reload if one is needed.
     async fn look_up(&self, key: &Presented<'_>) -> Result<Admission, StoreError> {
         let snapshot = self.trusted(key.at).await?;
         match key.verdict(&snapshot) {
             Some(admission) => Ok(admission),
-            None => Ok(key.admission(&*self.reload(key.at).await?)),
+            None => Ok(key.admission(&*self.newer_than(&snapshot, key.at).await?)),
         }
     }
 
@@ -103,32 +112,54 @@ impl KeyRing {
         if snapshot.is_younger_than(SOFT_AGE, now) {
             return Ok(snapshot);
         }
-        if !snapshot.is_younger_than(HARD_AGE, now) {
-            return self.reload(now).await;
+        if snapshot.is_younger_than(HARD_AGE, now) {
+            if self.refresh.is_in_flight() {
+                return Ok(snapshot);
+            }
+            return self.newer_than(&snapshot, now).await;
         }
-        if self.reloading.swap(true, Ordering::Acquire) {
-            return Ok(snapshot);
-        }
-        let turn = Turn(&self.reloading);
-        let reloaded = self.reload(now).await;
-        drop(turn);
-        // What failed now is tried again by the next request. Until the keys are too old they do;
-        // failing may have taken long.
-        let now = self.clock.now();
-        reloaded.or_else(|error| {
-            if snapshot.is_younger_than(HARD_AGE, now) { Ok(snapshot) } else { Err(error) }
+        // The read in flight may have begun too long ago. The one after it begins after `now`.
+        let read = self.read().await?;
+        if read.was_trusted_at(HARD_AGE, now) { Ok(read) } else { self.read().await }
+    }
+
+    /// The keys read again; `snapshot` if that fails and it may still be trusted.
+    async fn newer_than(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        at: Timestamp,
+    ) -> Result<Arc<Snapshot>, StoreError> {
+        self.read().await.or_else(|error| {
+            // What failed is tried again by the next request. Failing may have taken long.
+            let now = self.clock.now().max(at);
+            if snapshot.is_younger_than(HARD_AGE, now) {
+                Ok(Arc::clone(snapshot))
+            } else {
+                Err(error)
+            }
         })
     }
 
-    async fn reload(&self, now: Timestamp) -> Result<Arc<Snapshot>, StoreError> {
-        let live = self.keys.live(now).await?;
-        let mut current = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
-        *current = Arc::new(Snapshot::taken(now, live, &current));
-        Ok(Arc::clone(&current))
+    /// Reads the keys, or waits for the read that is in flight.
+    async fn read(&self) -> Result<Arc<Snapshot>, StoreError> {
+        self.refresh
+            .join(|| {
+                let (keys, clock) = (Arc::clone(&self.keys), Arc::clone(&self.clock));
+                let snapshot = Arc::clone(&self.snapshot);
+                async move {
+                    let began = clock.now();
+                    let live = keys.live(began).await?;
+                    let took = clock.now().since(began).unwrap_or_default();
+                    let mut current = snapshot.write().unwrap_or_else(PoisonError::into_inner);
+                    *current = Arc::new(Snapshot::new(began, took, live, &current));
+                    Ok(Arc::clone(&current))
+                }
+            })
+            .await
     }
 }
 
-/// A key that somebody presents, and when.
+/// A key that a client presents, and when.
 struct Presented<'a> {
     secret: &'a ApiKeySecret,
     digest: KeyDigest,
@@ -140,13 +171,18 @@ impl Presented<'_> {
         snapshot.admission(self.secret, &self.digest, self.at)
     }
 
-    /// What `snapshot` says of the key; nothing of an unknown one that may have been made since.
+    /// What `snapshot` says of the key; `None` if it is unknown and may have been made since.
     fn verdict(&self, snapshot: &Snapshot) -> Option<Admission> {
         match self.admission(snapshot) {
-            Admission::Unknown if !snapshot.is_younger_than(MISS_AGE, self.at) => None,
+            Admission::Unknown if !snapshot.is_younger_than(miss_age(snapshot), self.at) => None,
             known @ (Admission::Granted | Admission::Expired | Admission::Unknown) => Some(known),
         }
     }
+}
+
+/// From this age of `snapshot` on, an unknown key is looked for once more.
+fn miss_age(snapshot: &Snapshot) -> Duration {
+    (snapshot.took() * MISS_SHARE).clamp(MISS_AGE, SOFT_AGE)
 }
 
 #[async_trait]
@@ -159,7 +195,7 @@ impl Authenticator for KeyRing {
         let key = Presented { secret, digest, at: self.clock.now() };
         let admission = match self.known(&key) {
             Some(admission) => admission,
-            // No store needs to be asked for a key of another form.
+            // A store holds no key of another form.
             None if !secret.is_well_formed() => Admission::Unknown,
             None => self.look_up(&key).await?,
         };
@@ -173,14 +209,5 @@ impl Authenticator for KeyRing {
 impl fmt::Debug for KeyRing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyRing").finish_non_exhaustive()
-    }
-}
-
-/// The right to read the keys again; given back even if the request that holds it is dropped.
-struct Turn<'a>(&'a AtomicBool);
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
     }
 }

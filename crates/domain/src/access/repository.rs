@@ -1,4 +1,4 @@
-//! Driven port: where the API keys are kept.
+//! Driven port: the repository of API keys.
 
 use async_trait::async_trait;
 
@@ -11,13 +11,13 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Keeps API keys, never in clear.
+/// Keeps API keys, as digests alone.
 ///
 /// # Contract
 /// - As for [`PetRepository`](crate::PetRepository): atomic, durable, corrupt rows are named,
 ///   [`StoreError::Unavailable`] is bounded and passes.
-/// - Among the keys live at one time no two have the same name, except those that a roll is still
-///   letting expire beside their successor.
+/// - No two live keys have the same name, except those that a roll has retired and that have not
+///   expired yet.
 /// - [`LiveKeys`](crate::LiveKeys) says whether a key may be added or rolled.
 /// - A digest that is stored already is not stored again.
 /// - Keys are never deleted: a revoked or expired one stays listed.
@@ -52,7 +52,7 @@ pub trait ApiKeyRepository: Send + Sync {
     async fn revoke(&self, selector: KeySelector, at: Timestamp)
     -> Result<Vec<ApiKey>, StoreError>;
 
-    /// Every key there ever was, ascending by identifier.
+    /// Every key, revoked and expired ones too, ascending by identifier.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -64,8 +64,8 @@ pub trait ApiKeyRepository: Send + Sync {
     /// [`StoreError`].
     async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError>;
 
-    /// Notes when keys were last used. An identifier that does not exist is passed over, and so
-    /// is a time before the one already noted.
+    /// Stores when keys were last used. An identifier that does not exist is skipped, and so is a time
+    /// before the one already stored.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -1,4 +1,4 @@
-//! The key itself: its form, its check sum, its digest.
+//! An API key in clear: its form, its check sum, its digest.
 
 use std::fmt;
 
@@ -12,12 +12,12 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 /// An API key in clear. Shown once, at creation; its `Debug` form hides it.
 ///
 /// A key that the service makes is `pst_`, 32 random base62 characters (190 bits), and 6 base62
-/// characters of CRC-32 over all that precedes, so that a typo is told without asking the store.
+/// characters of CRC-32 over all that precedes, so that a typo is found without asking the store.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKeySecret(String);
 
 impl ApiKeySecret {
-    /// How many characters of a key may be shown to tell it from others.
+    /// How many characters of a key may be shown, so that people recognise it.
     pub const DISPLAY_CHARS: usize = 8;
 
     /// Makes a key from 256 bits of the system's random source.
@@ -51,8 +51,8 @@ impl ApiKeySecret {
         &self.0[..end]
     }
 
-    /// Whether the key has the form that the service makes, check sum included. No other key can
-    /// be in a store, so no store needs to be asked for it.
+    /// Whether the key has the form that the service makes, check sum included. A store holds only
+    /// such keys, so it is not asked for another one.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         let Some((checked, check)) = self.0.as_bytes().split_last_chunk() else { return false };
@@ -62,8 +62,8 @@ impl ApiKeySecret {
             && *check == check_sum(checked)
     }
 
-    /// What a store keeps instead of the key. The key has 190 bits of its own, so a plain hash is
-    /// enough: there is nothing to guess.
+    /// What a store keeps instead of the key. The key has 190 random bits and cannot be guessed, so a
+    /// plain hash is enough.
     #[must_use]
     pub fn digest(&self) -> KeyDigest {
         KeyDigest(Sha256::digest(self.0.as_bytes()).into())
@@ -76,7 +76,7 @@ impl fmt::Debug for ApiKeySecret {
     }
 }
 
-/// SHA-256 of a whole API key. Identifies the key without giving it away.
+/// SHA-256 of a whole API key. Identifies the key without revealing it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyDigest(pub [u8; 32]);
 
@@ -124,11 +124,25 @@ mod tests {
     }
 
     #[test]
-    fn the_check_sum_is_crc_32_in_six_base62_digits() {
-        // Worked out with another implementation: CRC-32 of `head` is 694_734_623.
-        let head = format!("pst_{}", "0".repeat(32));
-        let key = ApiKeySecret::from_entropy(&[0; 32]);
-        assert_eq!(key.expose(), format!("{head}0l12D9"));
+    fn a_key_is_its_entropy_in_base62_and_six_digits_of_crc_32() {
+        // Computed independently: the lowest 32 digits of the number, the lowest first, then CRC-32.
+        let counting: [u8; 32] = std::array::from_fn(|index| u8::try_from(index).unwrap());
+        let highest_bit: [u8; 32] = std::array::from_fn(|index| u8::from(index == 0) << 7);
+        for (entropy, text) in [
+            ([0; 32], "pst_000000000000000000000000000000000l12D9"),
+            (counting, "pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTClj0eXusv"),
+            (highest_bit, "pst_WuG4ThvXM156xtrd3dfA4OlHl8OmVAaV1ZFnAk"),
+            ([255; 32], "pst_1pX8wOr5j2ACunjH7GLL8mWZWHmY1LA12Qw7Oq"),
+        ] {
+            assert_eq!(ApiKeySecret::from_entropy(&entropy).expose(), text);
+        }
+    }
+
+    #[test]
+    fn a_digest_is_sha_256_of_the_whole_key() {
+        let key = ApiKeySecret::new("pst_flDIBkGwcRKRL9GXCgaFM3UNu2jQTClj0eXusv");
+        // Computed independently.
+        assert_eq!(key.digest().0[..4], [0xca, 0x78, 0x7a, 0x8c]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! The API key that comes with the configuration instead of the store.
+//! The API key that the configuration names.
 
 use crate::access::secret::{ApiKeySecret, KeyDigest};
 
-/// One more key that is in no store, for containers and tests. Only its digest is kept.
+/// A key that is in no store, for containers and tests. Only its digest is kept.
 #[derive(Clone, Debug)]
 pub struct ServiceKey(KeyDigest);
 

@@ -11,7 +11,7 @@ use crate::catalogue::{
 /// The page size is not part of it: a client may change its `limit` between pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CursorPosition {
-    /// The page before ended with this animal.
+    /// The last animal of the page before.
     pub after: PetId,
     /// The status filter of the walk.
     pub status: Option<PetStatus>,

@@ -1,4 +1,4 @@
-//! Adding an animal at most once, however often the request is sent.
+//! Idempotency: a request that is sent several times adds one animal.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// A key that a client makes up for one intended addition: 1 to 255 visible ASCII characters.
+/// A key that a client chooses for one addition: 1 to 255 visible ASCII characters.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
 impl IdempotencyKey {
     /// The longest key, in characters.
     pub const MAX_CHARS: usize = 255;
-    /// How long a key belongs to its animal.
+    /// How long a record of a key counts.
     pub const LIFETIME: Duration = Duration::from_hours(24);
 
     /// Takes `text` as it is.
@@ -46,12 +46,12 @@ impl IdempotencyKey {
 #[error("must have 1 to {} visible ASCII characters", IdempotencyKey::MAX_CHARS)]
 pub struct InvalidIdempotencyKey;
 
-/// An idempotency key and the caller whose it is.
+/// An idempotency key and its caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Idempotency {
     /// The caller's API key: the same idempotency key from another caller is another one.
     pub caller: KeyDigest,
-    /// The key that the client made up.
+    /// The key that the client chose.
     pub key: IdempotencyKey,
 }
 
@@ -67,7 +67,7 @@ impl Idempotency {
 /// A request to add an animal at most once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyRequest {
-    /// Whose key it is, and the key.
+    /// The caller and the key.
     pub idempotency: Idempotency,
     /// Of the animal to be added: a repeat has the same one.
     pub fingerprint: Fingerprint,
@@ -77,7 +77,7 @@ pub struct IdempotencyRequest {
     pub cutoff: Timestamp,
 }
 
-/// What a request to add an animal comes to, as the stored record has it.
+/// What to do with a request to add an animal, by the record that is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdempotencyDecision {
     /// No record counts: the animal and the request's record are to be stored, in place of an expired
@@ -124,7 +124,7 @@ impl IdempotencyRequest {
 /// An idempotency record, as a store keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdempotencyRecord {
-    /// Whose key it is, and the key.
+    /// The caller and the key.
     pub idempotency: Idempotency,
     /// Of the animal that was added.
     pub fingerprint: Fingerprint,
@@ -134,7 +134,7 @@ pub struct IdempotencyRecord {
     pub at: Timestamp,
 }
 
-/// Tells one animal to be added from another: SHA-256 over all its fields.
+/// Identifies the content of an animal to be added: SHA-256 over all its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint(pub [u8; 32]);
 

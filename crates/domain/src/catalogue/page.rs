@@ -1,4 +1,4 @@
-//! What a list asks for and what it answers (interface, sections 4.1 and 8).
+//! The query of a list and its answer, one page (interface, sections 4.1 and 8).
 
 use crate::{
     catalogue::{
@@ -61,7 +61,7 @@ pub struct InvalidPageLimit;
 /// One page of the catalogue, in ascending order of identifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PetQuery {
-    /// The most animals that the page may hold.
+    /// How many animals the page may hold.
     pub limit: PageLimit,
     /// Only animals of this status; all when `None`.
     pub status: Option<PetStatus>,

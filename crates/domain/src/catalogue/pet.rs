@@ -1,4 +1,4 @@
-//! The animal: its identifiers and its two shapes (interface, section 2).
+//! The animal, with and without an identifier (interface, section 2).
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub struct Pet {
     pub name: PetName,
     /// The category that the animal belongs to; categories are not part of this service.
     pub category_id: CategoryId,
-    /// `None` when the client gave none: no default is made up.
+    /// `None` when the client gave none: there is no default.
     pub status: Option<PetStatus>,
 }
 
@@ -69,14 +69,31 @@ pub struct InvalidPetId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CategoryId(pub i64);
 
+impl CategoryId {
+    /// Reads the plain decimal form of an int64.
+    ///
+    /// # Errors
+    /// Anything else (`+1`, `-0`, `01`, `1.0`, out of range).
+    pub fn parse(text: &str) -> Result<Self, InvalidCategoryId> {
+        plain_integer::parse(text).map(Self).ok_or(InvalidCategoryId)
+    }
+}
+
+/// The text is not the plain decimal form of an int64.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be a whole number from {} to {}, in plain digits", i64::MIN, i64::MAX)]
+pub struct InvalidCategoryId;
+
 #[cfg(test)]
 mod tests {
-    use super::PetId;
+    use super::{CategoryId, PetId};
 
     #[test]
     fn an_identifier_is_a_plain_integer() {
         assert_eq!(PetId::parse("42"), Ok(PetId(42)));
         assert_eq!(PetId::parse("-7"), Ok(PetId(-7)));
         assert!(PetId::parse("042").is_err());
+        assert_eq!(CategoryId::parse("-7"), Ok(CategoryId(-7)));
+        assert!(CategoryId::parse("-0").is_err());
     }
 }

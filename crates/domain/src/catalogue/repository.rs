@@ -1,4 +1,4 @@
-//! Driven port: where the animals are kept.
+//! Driven port: the repository of animals.
 
 use async_trait::async_trait;
 
@@ -17,7 +17,7 @@ use crate::{
 ///
 /// # Contract
 /// - Every method is atomic: it happens whole or not at all, also when its future is dropped half
-///   way. A caller who drops the future of `add` does not know which.
+///   way. A caller that drops the future of `add` does not know which.
 /// - What has been acknowledged is durable as far as the store promises at all, and every later
 ///   read sees it.
 /// - Identifiers grow in the order of acknowledgement as one caller sees it, and none is assigned
@@ -56,12 +56,12 @@ pub trait PetRepository: Send + Sync {
     /// [`StoreError`].
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError>;
 
-    /// The version of the catalogue, without asking the store anything that takes long; `None` if
-    /// this store cannot tell cheaply.
+    /// The version of the catalogue, without a call to the store that takes long; `None` if this store
+    /// has no cheap way to know it.
     ///
     /// Two reads that carry the same version saw the same state. An addition acknowledged by this
-    /// value changes the version before it is acknowledged; one by anybody else on the same store
-    /// changes it within 100 ms. A version never comes back for another state, restarts included.
+    /// value changes the version before it is acknowledged; an addition to the same store by another
+    /// process changes it within 100 ms. A version never comes back for another state, restarts included.
     fn version(&self) -> Option<CatalogueVersion>;
 
     /// Deletes up to `limit` idempotency records made at `cutoff` or before; how many were deleted.

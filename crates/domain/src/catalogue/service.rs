@@ -1,4 +1,4 @@
-//! Driving port: what an adapter such as HTTP asks of the catalogue.
+//! Driving port: the operations of the catalogue, for an adapter such as HTTP.
 
 use async_trait::async_trait;
 

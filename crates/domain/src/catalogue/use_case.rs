@@ -1,4 +1,4 @@
-//! The catalogue: [`PetService`] over [`PetRepository`] and [`Clock`].
+//! The use case of the catalogue: [`PetService`] over [`PetRepository`] and [`Clock`].
 
 use std::{fmt, sync::Arc};
 
@@ -37,7 +37,7 @@ impl Catalogue {
     /// Deletes one batch of expired idempotency records; `true` if there may be more.
     ///
     /// # Errors
-    /// [`StoreError`]; nothing depends on it, so the caller may simply try again later.
+    /// [`StoreError`]; the caller may try again later.
     pub async fn purge_expired_records(&self) -> Result<bool, StoreError> {
         let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME);
         let purged = self.pets.purge_expired(cutoff, Self::PURGE_BATCH).await?;
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failing_store_is_told_as_it_is() {
+    async fn an_error_of_the_store_is_returned_as_it_is() {
         let mut pets = MockPetRepository::new();
         pets.expect_find().once().returning(|_| Err(StoreError::unavailable("the disk is gone")));
         pets.expect_add().once().returning(|_, _| Err(AddError::IdempotencyKeyReused));

@@ -1,6 +1,6 @@
 //! The version of the catalogue.
 
-/// Stands for one state of the catalogue. Two reads of one version give the same answer; a version
+/// Identifies one state of the catalogue. Two reads of one version give the same answer; a version
 /// never comes back for another state, restarts included. Versions have no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CatalogueVersion(pub u128);
@@ -10,6 +10,6 @@ pub struct CatalogueVersion(pub u128);
 pub struct Versioned<T> {
     /// What was read.
     pub value: T,
-    /// `None` when the store cannot tell the version cheaply.
+    /// `None` when the store has no cheap way to know the version.
     pub version: Option<CatalogueVersion>,
 }

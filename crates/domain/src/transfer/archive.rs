@@ -1,4 +1,4 @@
-//! Driven port: a whole store, for moving it.
+//! Driven port: the archive, which reads and writes a whole store.
 
 use std::fmt;
 
@@ -78,8 +78,8 @@ pub trait Snapshot: Send {
 /// # Contract
 /// - Nothing is visible before `commit` has returned, and nothing ever is if this value is dropped
 ///   without it. After a failed method, only dropping is left.
-/// - [`Resolution`](crate::Resolution) says what becomes of a row whose place is taken. What is there
-///   already and equal is passed over: a restore may be repeated.
+/// - [`Resolution`](crate::Resolution) says what becomes of a row whose place is taken. An equal row
+///   that is there already is kept: a restore may be repeated.
 /// - After a commit, the store assigns identifiers above every identifier restored, of animals and
 ///   of keys.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]

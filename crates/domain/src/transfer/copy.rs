@@ -1,4 +1,4 @@
-//! Copying a store into another.
+//! The use case of copying a store into another.
 
 mod check;
 mod error;

@@ -1,4 +1,4 @@
-//! Two stores differ: where, and what each holds there.
+//! The first difference between two stores, in words.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ pub(crate) fn between_pets(from: Option<&Pet>, to: Option<&Pet>) -> Option<Diffe
     })
 }
 
-/// The same for API keys. Their last use is no difference: who serves from a store notes it there.
+/// The same for API keys. Their last use is not compared: each service notes it in its own store.
 pub(crate) fn between_keys(from: Option<&ApiKey>, to: Option<&ApiKey>) -> Option<Difference> {
     let same = |one: &ApiKey, other: &ApiKey| {
         *one == ApiKey { last_used_at: one.last_used_at, ..other.clone() }

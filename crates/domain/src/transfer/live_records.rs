@@ -1,4 +1,4 @@
-//! The idempotency records that have not expired.
+//! Reading the idempotency records that have not expired.
 
 use std::vec;
 

@@ -1,5 +1,5 @@
-//! What a restore does with a row, by what the store holds in its place. The rules stand here; each
-//! adapter only looks up and writes.
+//! The rule: what a restore does with a row, by what the store holds in its place. An adapter only
+//! looks up and writes.
 
 use crate::{
     access::key::{ApiKey, KeyId},
@@ -50,8 +50,8 @@ impl Resolution {
         resolved.ok_or_else(|| RestoreError::conflict(format_args!("API key {}", key.id.0)))
     }
 
-    /// An idempotency record, where `stored` has its caller and key, and `pet_exists` tells whether
-    /// the store holds its animal.
+    /// An idempotency record, where `stored` has its caller and key; `pet_exists`: whether the store
+    /// holds its animal.
     ///
     /// # Errors
     /// [`StoreError::Corrupt`] if its animal is missing; [`RestoreError::Conflict`] if `stored` is

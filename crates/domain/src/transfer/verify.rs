@@ -1,4 +1,4 @@
-//! Verifying that two stores hold the same.
+//! The use case of verifying that two stores hold the same.
 
 mod digest;
 

@@ -70,7 +70,7 @@ async fn an_addition_happens_once_in_24_hours_for_each_caller() {
 }
 
 #[tokio::test]
-async fn an_attempt_still_counts_when_the_clock_is_set_back() {
+async fn a_record_still_counts_after_the_clock_is_set_back() {
     let (catalogue, clock) = catalogue();
     let rex = || new_pet("Rex", None);
     catalogue.add(rex(), Some(once(1))).await.unwrap();
@@ -79,7 +79,7 @@ async fn an_attempt_still_counts_when_the_clock_is_set_back() {
 }
 
 #[tokio::test]
-async fn only_expired_attempts_are_forgotten() {
+async fn only_expired_records_are_purged() {
     let (catalogue, clock) = catalogue();
     let rex = || new_pet("Rex", None);
     catalogue.add(rex(), Some(once(1))).await.unwrap();
@@ -87,7 +87,7 @@ async fn only_expired_attempts_are_forgotten() {
     catalogue.add(rex(), Some(once(2))).await.unwrap();
     clock.advance(Duration::from_hours(12));
     assert!(!catalogue.purge_expired_records().await.unwrap(), "that was all");
-    clock.set_back(Duration::from_millis(1)); // Now the first would count, had it been kept.
+    clock.set_back(Duration::from_millis(1)); // The first would count again, had it been kept.
     assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Created(_))));
     assert!(matches!(catalogue.add(rex(), Some(once(2))).await, Ok(Added::Replayed(_))));
 }

@@ -22,12 +22,12 @@ use crate::{
 };
 
 async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<Copied, CopyError> {
-    let clock = Arc::new(TestClock::at(START));
+    let clock = Arc::new(TestClock::new(START));
     CopyStore::new(from.clone(), to, clock).run(&mut |_| ControlFlow::Continue(())).await
 }
 
 #[tokio::test]
-async fn a_copy_holds_all_that_counts_and_hands_out_identifiers_above() {
+async fn a_copy_holds_all_but_expired_records_and_assigns_identifiers_above() {
     let (from, to) = (store(), store());
     fill(&from, 12_000).await;
     let web = key(&from, 1, "web").await;
@@ -56,7 +56,7 @@ async fn a_copy_that_has_been_done_is_done_again_without_a_change() {
 }
 
 #[tokio::test]
-async fn what_became_of_a_key_since_is_caught_up_with() {
+async fn a_second_copy_brings_what_has_changed_of_a_key() {
     use petstore_domain::ApiKeyRepository as _;
     let (from, to) = (store(), store());
     let web = key(&from, 1, "web").await;
@@ -67,7 +67,7 @@ async fn what_became_of_a_key_since_is_caught_up_with() {
     copy(&from, to.clone()).await.unwrap();
     assert_eq!(held(&*from).await, held(&*to).await);
 
-    // The other way round nothing comes back to life.
+    // A key revoked in the target stays revoked.
     to.revoke(KeySelector::Id(KeyId(2)), START).await.unwrap();
     copy(&from, to.clone()).await.unwrap();
     assert_eq!(to.live(START).await.unwrap(), []);
@@ -115,7 +115,7 @@ async fn a_target_that_holds_anything_else_is_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_target_with_an_attempt_of_its_own_is_left_as_it_is() {
+async fn a_target_with_a_record_of_its_own_is_left_as_it_is() {
     let (from, to) = (store(), store());
     for store in [&from, &to] {
         add(store, "Rex", None).await;
@@ -128,7 +128,7 @@ async fn a_target_with_an_attempt_of_its_own_is_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_target_that_fails_half_way_is_gone_on_with() {
+async fn a_copy_into_a_target_that_failed_is_resumed() {
     let (from, to) = (store(), store());
     fill(&from, 17_000).await;
     key(&from, 1, "web").await;
@@ -149,29 +149,29 @@ async fn a_target_that_fails_half_way_is_gone_on_with() {
 }
 
 #[tokio::test]
-async fn who_watches_is_told_of_every_batch_and_may_stop_the_copy() {
+async fn the_observer_sees_every_batch_and_may_cancel_the_copy() {
     let (from, to) = (store(), store());
     fill(&from, 12_000).await;
-    let clock = Arc::new(TestClock::at(START));
+    let clock = Arc::new(TestClock::new(START));
     let copy = CopyStore::new(from, to.clone(), clock);
-    let mut told = Vec::new();
+    let mut steps = Vec::new();
     let stopped = copy
         .run(&mut |progress| {
-            told.push(progress);
+            steps.push(progress);
             if progress.done == 10_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .await;
     assert!(matches!(stopped, Err(CopyError::Canceled)));
     let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 12_000 };
-    assert_eq!(told, [state(0), state(5_000), state(10_000)]);
+    assert_eq!(steps, [state(0), state(5_000), state(10_000)]);
     assert_eq!(held(&*to).await.0.len(), 10_000);
 }
 
 #[tokio::test]
-async fn somebody_who_writes_to_the_target_meanwhile_is_noticed() {
+async fn a_concurrent_write_to_the_target_is_noticed() {
     let (from, to) = (store(), store());
     fill(&from, 3).await;
-    let copy = CopyStore::new(from, to.clone(), Arc::new(TestClock::at(START)));
+    let copy = CopyStore::new(from, to.clone(), Arc::new(TestClock::new(START)));
     let early = copy
         .run(&mut |progress| {
             if progress.done == 0 {
@@ -185,7 +185,7 @@ async fn somebody_who_writes_to_the_target_meanwhile_is_noticed() {
 
     let (from, to) = (store(), store());
     fill(&from, 3).await;
-    let copy = CopyStore::new(from, to.clone(), Arc::new(TestClock::at(START)));
+    let copy = CopyStore::new(from, to.clone(), Arc::new(TestClock::new(START)));
     let late = copy
         .run(&mut |progress| {
             if progress.done == 3 {
@@ -197,7 +197,7 @@ async fn somebody_who_writes_to_the_target_meanwhile_is_noticed() {
     assert!(matches!(late, Err(CopyError::ConcurrentWrite { from: 3, to: 4 })), "{late:?}");
 }
 
-/// Runs what the store in memory does at once to its end.
+/// Polls a future that never waits to its end.
 fn at_once<T>(work: impl Future<Output = T>) -> T {
     let mut work = std::pin::pin!(work);
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());

@@ -19,7 +19,7 @@ async fn states(admin: &KeyAdmin) -> Vec<KeyState> {
 }
 
 #[tokio::test]
-async fn a_stored_key_is_told_by_its_digest_and_first_characters() {
+async fn a_key_is_stored_as_its_digest_and_first_characters() {
     let (admin, _clock) = admin();
     let key = admin.create(name("web"), &secret(1), Some(A_DAY)).await.unwrap();
     assert_eq!((key.id, key.digest), (KeyId(1), secret(1).digest()));
@@ -35,7 +35,7 @@ async fn the_first_key_is_made_only_in_a_store_without_any() {
     assert!(admin.create_first(name("default"), &secret(2)).await.unwrap().is_none());
     admin.revoke(KeySelector::Name(name("default"))).await.unwrap();
     let again = admin.create_first(name("default"), &secret(3)).await.unwrap();
-    assert!(again.is_none(), "a store whose keys were revoked stays shut");
+    assert!(again.is_none(), "a store whose keys were revoked has had its first key");
 }
 
 #[tokio::test]

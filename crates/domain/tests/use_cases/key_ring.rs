@@ -27,7 +27,7 @@ async fn admits(ring: &KeyRing, seed: u8) -> bool {
 }
 
 #[tokio::test]
-async fn a_new_key_opens_within_a_second_and_a_revoked_one_no_longer() {
+async fn a_new_key_is_accepted_and_a_revoked_one_refused_within_a_second() {
     let (ring, admin, clock) = ring_and_admin();
     assert!(!admits(&ring, 1).await);
     admin.create(name("web"), &secret(1), None).await.unwrap();
@@ -40,7 +40,7 @@ async fn a_new_key_opens_within_a_second_and_a_revoked_one_no_longer() {
 }
 
 #[tokio::test]
-async fn a_rolled_key_opens_until_the_overlap_is_over() {
+async fn a_rolled_key_is_accepted_until_the_overlap_is_over() {
     let (ring, admin, clock) = ring_and_admin();
     admin.create(name("web"), &secret(1), None).await.unwrap();
     admin.roll(name("web"), &secret(2), A_DAY).await.unwrap();

@@ -23,7 +23,7 @@ pub(crate) fn pet(id: i64, name: &str) -> Pet {
     new_pet(name).with_id(PetId(id))
 }
 
-/// An attempt under `key` at this time.
+/// A request under `key` at this time.
 pub(crate) fn once(key: &str, at: Timestamp) -> (Idempotency, Timestamp) {
     let key = IdempotencyKey::parse(key).unwrap();
     (Idempotency { caller: KeyDigest([1; 32]), key }, at)
@@ -32,11 +32,11 @@ pub(crate) fn once(key: &str, at: Timestamp) -> (Idempotency, Timestamp) {
 pub(crate) async fn add(
     store: &MemoryStore,
     name: &str,
-    attempt: Option<(Idempotency, Timestamp)>,
+    request: Option<(Idempotency, Timestamp)>,
 ) -> Pet {
     let pet = new_pet(name);
-    let attempt = attempt.map(|(key, at)| IdempotencyRequest::new(key, &pet, at));
-    match PetRepository::add(store, pet, attempt).await.unwrap() {
+    let request = request.map(|(key, at)| IdempotencyRequest::new(key, &pet, at));
+    match PetRepository::add(store, pet, request).await.unwrap() {
         Added::Created(pet) => pet,
         Added::Replayed(pet) => panic!("{pet:?} was there before"),
     }
@@ -52,6 +52,18 @@ pub(crate) async fn fill(store: &MemoryStore, count: usize) {
 pub(crate) async fn restore(store: &MemoryStore, pets: Vec<Pet>) {
     let mut restore = store.restore().await.unwrap();
     restore.pets(pets).await.unwrap();
+    restore.commit().await.unwrap();
+}
+
+pub(crate) async fn restore_key(store: &MemoryStore, key: ApiKey) {
+    let mut restore = store.restore().await.unwrap();
+    restore.keys(vec![key]).await.unwrap();
+    restore.commit().await.unwrap();
+}
+
+pub(crate) async fn restore_record(store: &MemoryStore, record: IdempotencyRecord) {
+    let mut restore = store.restore().await.unwrap();
+    restore.idempotency_records(vec![record]).await.unwrap();
     restore.commit().await.unwrap();
 }
 

@@ -13,11 +13,11 @@ use petstore_memory::MemoryStore;
 
 pub(crate) const START: Timestamp = Timestamp(1_800_000_000_000);
 
-/// Stands still until it is moved.
+/// A clock that a test moves.
 pub(crate) struct TestClock(AtomicI64);
 
 impl TestClock {
-    pub(crate) fn at(now: Timestamp) -> Self {
+    pub(crate) fn new(now: Timestamp) -> Self {
         Self(AtomicI64::new(now.0))
     }
 
@@ -37,7 +37,7 @@ impl Clock for TestClock {
 }
 
 pub(crate) fn parts() -> (Arc<MemoryStore>, Arc<TestClock>) {
-    (Arc::new(MemoryStore::new()), Arc::new(TestClock::at(START)))
+    (Arc::new(MemoryStore::new()), Arc::new(TestClock::new(START)))
 }
 
 pub(crate) fn secret(seed: u8) -> ApiKeySecret {

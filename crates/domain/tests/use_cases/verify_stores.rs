@@ -3,17 +3,19 @@
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use petstore_domain::{
-    ApiKeyRepository as _, PetId, StoreCounts, Verified, VerifyError, VerifyStores,
+    ApiKey, ApiKeyRepository as _, CategoryId, Fingerprint, IdempotencyKey, IdempotencyRecord,
+    KeyDigest, KeyId, Pet, PetId, PetName, PetStatus, StoreCounts, Timestamp, Verified,
+    VerifyError, VerifyStores,
 };
 use petstore_memory::MemoryStore;
 
 use crate::{
-    moving::{add, fill, key, once, pet, restore, store},
-    support::{START, TestClock},
+    moving::{add, fill, held, key, once, pet, restore, restore_key, restore_record, store},
+    support::{START, TestClock, name},
 };
 
 async fn verify(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> Result<Verified, VerifyError> {
-    let clock = Arc::new(TestClock::at(START));
+    let clock = Arc::new(TestClock::new(START));
     let verify = VerifyStores::new(from.clone(), to.clone(), clock);
     verify.run(&mut |_| ControlFlow::Continue(())).await
 }
@@ -26,7 +28,7 @@ async fn difference(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> String {
 }
 
 #[tokio::test]
-async fn equal_stores_are_summed_up_range_by_range() {
+async fn equal_stores_have_a_digest_for_each_range() {
     let (from, to) = (store(), store());
     for store in [&from, &to] {
         fill(store, 6_000).await;
@@ -43,7 +45,6 @@ async fn equal_stores_are_summed_up_range_by_range() {
 
 #[tokio::test]
 async fn a_digest_is_over_every_field() {
-    use petstore_domain::{CategoryId, Pet, PetStatus};
     let pets = [
         pet(1, "a"),
         pet(2, "a"),
@@ -87,20 +88,106 @@ async fn the_first_difference_is_named_with_both_sides() {
 }
 
 #[tokio::test]
-async fn keys_are_compared_but_for_their_last_use() {
+async fn the_last_use_of_a_key_is_not_compared() {
     let (from, to) = (store(), store());
     let web = key(&from, 1, "web").await;
     assert!(difference(&from, &to).await.starts_with("API key 1 is 'web' (pst_"));
     key(&to, 1, "web").await;
     to.note_use(vec![(web.id, START)]).await.unwrap();
     verify(&from, &to).await.unwrap();
-    let selector = petstore_domain::KeySelector::Id(web.id);
-    to.revoke(selector, START).await.unwrap();
-    assert!(difference(&from, &to).await.ends_with(", revoked at 1800000000000 ms in the target"));
+}
+
+/// A change of one field, and how the difference begins and ends.
+type Change<T> = (fn(&mut T), &'static str, &'static str);
+
+#[tokio::test]
+async fn every_field_of_an_animal_is_compared() {
+    let changes: [Change<Pet>; 4] = [
+        (|pet| pet.id = PetId(8), "animal 7 is ", " in the source and nothing in the target"),
+        (
+            |pet| pet.name = PetName::parse("Tom").unwrap(),
+            "animal 7 is \"Rex\" of ",
+            " and \"Tom\" of category 1, without a status in the target",
+        ),
+        (
+            |pet| pet.category_id = CategoryId(2),
+            "animal 7 is \"Rex\" of category 1, ",
+            " and \"Rex\" of category 2, without a status in the target",
+        ),
+        (
+            |pet| pet.status = Some(PetStatus::Sold),
+            "animal 7 is \"Rex\" of category 1, without a status ",
+            " and \"Rex\" of category 1, sold in the target",
+        ),
+    ];
+    for (change, start, end) in changes {
+        let (from, to) = (store(), store());
+        let mut other = pet(7, "Rex");
+        restore(&from, vec![other.clone()]).await;
+        change(&mut other);
+        restore(&to, vec![other]).await;
+        let words = difference(&from, &to).await;
+        assert!(words.starts_with(start) && words.ends_with(end), "{words}");
+    }
 }
 
 #[tokio::test]
-async fn attempts_are_compared_while_they_count() {
+async fn every_field_of_a_key_is_compared_but_its_last_use() {
+    let changes: [Change<ApiKey>; 7] = [
+        (
+            |key| key.id = KeyId(2),
+            "API key 1 is 'web' (",
+            " in the source and nothing in the target",
+        ),
+        (|key| key.name = name("Web"), "API key 1 is 'web' (", " ms in the target"),
+        (|key| key.digest = KeyDigest([9; 32]), "API key 1 is ", " ms in the target"),
+        (|key| key.prefix = "pst_other".to_owned(), "API key 1 is ", " ms in the target"),
+        (|key| key.created_at.0 += 1, "API key 1 is ", ", made at 1800000000001 ms in the target"),
+        (
+            |key| key.expires_at = Some(Timestamp(5)),
+            "API key 1 is ",
+            " ms, expires at 5 ms in the target",
+        ),
+        (
+            |key| key.revoked_at = Some(Timestamp(6)),
+            "API key 1 is ",
+            " ms, revoked at 6 ms in the target",
+        ),
+    ];
+    for (change, start, end) in changes {
+        let (from, to) = (store(), store());
+        let mut other = key(&from, 1, "web").await;
+        change(&mut other);
+        restore_key(&to, other).await;
+        let words = difference(&from, &to).await;
+        assert!(words.starts_with(start) && words.ends_with(end), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn every_field_of_a_record_is_compared() {
+    let changes: [fn(&mut IdempotencyRecord); 5] = [
+        |record| record.idempotency.caller = KeyDigest([9; 32]),
+        |record| record.idempotency.key = IdempotencyKey::parse("other").unwrap(),
+        |record| record.fingerprint = Fingerprint([9; 32]),
+        |record| record.pet = PetId(2),
+        |record| record.at.0 -= 1,
+    ];
+    for (index, change) in changes.into_iter().enumerate() {
+        let (from, to) = (store(), store());
+        add(&from, "Rex", Some(once("k", START))).await;
+        add(&from, "Rex", None).await;
+        fill(&to, 2).await;
+        let mut record = held(&*from).await.2.remove(0);
+        change(&mut record);
+        restore_record(&to, record).await;
+        let words = difference(&from, &to).await;
+        assert!(words.starts_with("idempotency record '"), "{index}: {words}");
+    }
+}
+
+#[tokio::test]
+async fn records_are_compared_until_they_expire() {
     let (from, to) = (store(), store());
     let expired = START.minus(Duration::from_hours(24));
     add(&from, "Rex", Some(once("old", expired))).await;

@@ -11,10 +11,11 @@ use petstore_domain::{
 
 use super::answer;
 use crate::{
-    alarm::Alarm,
+    address::is_under_base,
+    body::RequestBody,
     page::Page,
-    route::{ROUTES, is_under_base},
-    server::Ports,
+    ports::Ports,
+    route::ROUTES,
     settings::{GetPetSunset, Settings},
     state::State,
 };
@@ -70,7 +71,8 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
 
 async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {
     let (head, mut body) = request.into_parts();
-    let (head, body) = answer(state, &Alarm::default(), &head, &mut body).await.into_parts();
+    let mut body = RequestBody::new(&mut body);
+    let (head, body) = answer(state, &head, &mut body).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     Answer { status: head.status, headers: head.headers, body }
 }
@@ -142,7 +144,7 @@ async fn a_wrong_key_outweighs_everything_but_the_address() {
 type Row<'a> = (&'a Method, &'a str, &'a [(&'a str, &'a str)], &'a str, &'a str);
 
 #[tokio::test]
-async fn a_request_with_many_faults_is_refused_for_the_first_in_the_order_of_judgement() {
+async fn a_request_with_many_faults_is_refused_for_the_first_in_the_documented_order() {
     let big = &" ".repeat(65537);
     let text = ("content-type", "text/plain");
     let bad_key = ("idempotency-key", "a b");
@@ -170,7 +172,7 @@ async fn a_request_with_many_faults_is_refused_for_the_first_in_the_order_of_jud
 async fn a_failing_store_is_a_503_and_a_corrupt_one_a_500_without_a_word_about_the_inside() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| None);
-    pets.expect_list().returning(|_| Err(StoreError::unavailable("/secret/path").into()));
+    pets.expect_list().returning(|_| Err(StoreError::unavailable("/secret/path")));
     pets.expect_get().returning(|_| {
         let (what, rule) = ("animal 7 of /secret/path".into(), "be good".into());
         Err(StoreError::Corrupt(Corruption { what, rule }))
@@ -193,31 +195,50 @@ async fn a_failing_store_is_a_503_and_a_corrupt_one_a_500_without_a_word_about_t
 }
 
 #[tokio::test]
-async fn a_tag_of_the_present_state_costs_no_query() {
+async fn a_tag_of_the_present_version_costs_a_list_no_query() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| Some(VERSION));
-    pets.expect_get()
-        .once()
-        .returning(|_| Ok(Some(Versioned { value: rex(), version: Some(VERSION) })));
     pets.expect_list()
         .once()
         .returning(|_| Ok(Versioned { value: PetPage::default(), version: Some(VERSION) }));
     let state = state(pets, GetPetSunset::Off);
-    for path in ["/v1/pets/7", "/v1/pets?limit=3"] {
-        let first = ask(&state, request(&Method::GET, path, &[], "")).await;
-        assert_eq!(first.status, StatusCode::OK);
-        let tag = first.header("etag").unwrap();
-        for method in [Method::GET, Method::HEAD] {
-            let again = ask(&state, request(&method, path, &[("if-none-match", tag)], "")).await;
-            assert_eq!(again.status, StatusCode::NOT_MODIFIED);
-            assert_eq!(again.header("etag"), Some(tag));
-            assert!(again.body.is_empty());
-        }
+    let first = ask(&state, request(&Method::GET, "/v1/pets?limit=3", &[], "")).await;
+    assert_eq!(first.status, StatusCode::OK);
+    unchanged(&state, "/v1/pets?limit=3", first.header("etag").unwrap()).await;
+}
+
+async fn unchanged(state: &State, path: &str, tag: &str) {
+    for method in [Method::GET, Method::HEAD] {
+        let again = ask(state, request(&method, path, &[("if-none-match", tag)], "")).await;
+        assert_eq!(again.status, StatusCode::NOT_MODIFIED);
+        assert_eq!(again.header("etag"), Some(tag));
+        assert!(again.body.is_empty());
     }
 }
 
 #[tokio::test]
-async fn a_store_that_cannot_tell_its_state_gets_tags_of_the_content() {
+async fn a_forged_tag_matches_no_animal_that_does_not_exist() {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| Some(VERSION));
+    pets.expect_get().returning(|id| {
+        Ok((id == PetId(7)).then(|| Versioned { value: rex(), version: Some(VERSION) }))
+    });
+    let state = state(pets, GetPetSunset::Off);
+    let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
+    let tag = first.header("etag").unwrap();
+    unchanged(&state, "/v1/pets/7", tag).await;
+
+    let forged = tag.replace(".7\"", ".8\"");
+    assert_ne!(forged, tag);
+    for condition in [&forged, "*"] {
+        let headers = [("if-none-match", condition)];
+        let answer = ask(&state, request(&Method::GET, "/v1/pets/8", &headers, "")).await;
+        assert_eq!((answer.status, answer.code()), (StatusCode::NOT_FOUND, "pet_not_found".into()));
+    }
+}
+
+#[tokio::test]
+async fn a_store_without_a_version_gets_tags_of_the_content() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| None);
     pets.expect_get().returning(|_| Ok(Some(Versioned { value: rex(), version: None })));

@@ -1,16 +1,11 @@
 //! How connections learn that the server drains.
 
-use std::{
-    future::poll_fn,
-    pin::pin,
-    task::{Poll, Waker},
-    time::Duration,
-};
+use std::time::Duration;
 
 use tokio::{sync::watch, time::sleep};
 
 /// After the drain begins, an idle connection is kept this long: a request that is already on its
-/// way is answered, and whoever asks on it learns that the service is no longer ready.
+/// way is answered, and a load balancer that asks on it sees that the service is not ready.
 const LAST_CALL: Duration = Duration::from_millis(500);
 
 /// Begins the drain of every connection.
@@ -22,14 +17,17 @@ pub(crate) struct DrainSignal(watch::Sender<bool>);
 pub(crate) struct Drain(watch::Receiver<bool>);
 
 impl DrainSignal {
+    /// The drain has not begun.
     pub(crate) fn new() -> Self {
         Self(watch::Sender::new(false))
     }
 
+    /// The view of one more connection.
     pub(crate) fn subscribe(&self) -> Drain {
         Drain(self.0.subscribe())
     }
 
+    /// Begins it.
     pub(crate) fn begin(&self) {
         self.0.send_replace(true);
     }
@@ -37,24 +35,9 @@ impl DrainSignal {
 
 impl Drain {
     /// Resolves when idle connections close: [`LAST_CALL`] after the drain began.
-    ///
-    /// A connection polls this with each of its requests, and asking the signal takes a lock. So a
-    /// task that is known to be woken by the signal does not ask again before there is something new.
     pub(crate) async fn last_call(&self) {
-        let mut begun = self.0.clone();
-        let unasked = self.0.clone();
-        // A signal that is gone will never be given, and the server is gone with it.
-        let mut given = pin!(begun.wait_for(|begun| *begun));
-        let mut woken: Option<Waker> = None;
-        poll_fn(|cx| {
-            let known = woken.as_ref().is_some_and(|waker| waker.will_wake(cx.waker()));
-            if known && matches!(unasked.has_changed(), Ok(false)) {
-                return Poll::Pending;
-            }
-            woken = Some(cx.waker().clone());
-            given.as_mut().poll(cx).map(drop)
-        })
-        .await;
+        // A sender that is gone will never begin, and the server is gone with it.
+        let _ = self.0.clone().wait_for(|begun| *begun).await;
         sleep(LAST_CALL).await;
     }
 }

@@ -1,8 +1,8 @@
-//! Reads what stands behind the `?`.
+//! The part behind the `?`.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
-use super::{InvalidUrl, Parameters, SslMode, url::decode};
+use super::{invalid_url::InvalidUrl, url::decode};
 
 /// Every parameter there is.
 pub(super) const NAMES: [&str; 10] = [
@@ -19,53 +19,102 @@ pub(super) const NAMES: [&str; 10] = [
 ];
 
 const DURATION: &str = "it is a time from 1ms to 1h such as 3s or 500ms";
-/// The longest time that a parameter may have.
-const LONGEST: Duration = Duration::from_hours(1);
+/// The longest time that a parameter may be.
+const MAX_DURATION: Duration = Duration::from_hours(1);
 /// The largest pool.
-const MOST_CONNECTIONS: usize = 1000;
+const MAX_CONNECTIONS: usize = 1000;
 /// The longest name of a schema, in bytes: PostgreSQL cuts off the rest.
-const SCHEMA_BYTES: usize = 63;
+const MAX_SCHEMA_BYTES: usize = 63;
 
-pub(super) fn parse(query: &str) -> Result<Parameters, InvalidUrl> {
-    let mut parameters = Parameters::default();
-    let mut seen = Vec::new();
-    for pair in query.split('&') {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
-            return Err(InvalidUrl::UnknownParameter(name.to_owned()));
-        };
-        if seen.contains(&name) {
-            return Err(InvalidUrl::RepeatedParameter(name));
-        }
-        seen.push(name);
-        let value = decode(value, name)?;
-        set(&mut parameters, name, &value).map_err(|allowed| InvalidUrl::Value {
-            name,
-            value,
-            allowed,
-        })?;
-    }
-    Ok(parameters)
+/// The settings of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parameters {
+    pub(crate) ssl_mode: SslMode,
+    pub(crate) root_certificates: Option<PathBuf>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) statement_timeout: Duration,
+    pub(crate) call_timeout: Duration,
+    pub(crate) pool_timeout: Duration,
+    pub(crate) tcp_user_timeout: Duration,
+    pub(crate) pool_size: usize,
+    /// Whether a host that refuses writes is passed over.
+    pub(crate) read_write: bool,
+    pub(crate) schema: Option<String>,
 }
 
-/// Sets one parameter; what would be right if `value` is not.
-fn set(parameters: &mut Parameters, name: &str, value: &str) -> Result<(), &'static str> {
-    let seconds = |value| duration(value, Duration::from_secs);
-    let millis = |value| duration(value, Duration::from_millis);
-    match name {
-        "sslmode" => parameters.ssl_mode = ssl_mode(value)?,
-        "sslrootcert" if value.is_empty() => return Err("it is the path of a PEM file"),
-        "sslrootcert" => parameters.root_certificates = Some(value.into()),
-        "connect_timeout" => parameters.connect_timeout = seconds(value)?,
-        "statement_timeout" => parameters.statement_timeout = millis(value)?,
-        "call_timeout" => parameters.call_timeout = millis(value)?,
-        "pool_timeout" => parameters.pool_timeout = millis(value)?,
-        "tcp_user_timeout" => parameters.tcp_user_timeout = millis(value)?,
-        "pool_size" => parameters.pool_size = pool_size(value)?,
-        "target_session_attrs" => parameters.read_write = read_write(value)?,
-        _ => parameters.schema = Some(schema(value)?),
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            ssl_mode: SslMode::Prefer,
+            root_certificates: None,
+            connect_timeout: Duration::from_secs(3),
+            statement_timeout: Duration::from_secs(4),
+            call_timeout: Duration::from_secs(5),
+            pool_timeout: Duration::from_secs(1),
+            tcp_user_timeout: Duration::from_secs(5),
+            pool_size: 16,
+            read_write: true,
+            schema: None,
+        }
     }
-    Ok(())
+}
+
+/// How the connection to the server is secured (`sslmode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SslMode {
+    /// `disable`: in clear.
+    Disable,
+    /// `prefer`: encrypted if the server can, without checking who it is. Protects against
+    /// listeners only.
+    Prefer,
+    /// `require` or `verify-full`, which are one here: encrypted, and the certificate must be
+    /// signed by a known authority and name the host. Stricter than libpq's `require`, which takes
+    /// any certificate.
+    VerifyFull,
+}
+
+impl Parameters {
+    pub(super) fn parse(query: &str) -> Result<Self, InvalidUrl> {
+        let mut parameters = Self::default();
+        let mut seen = Vec::new();
+        for pair in query.split('&') {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
+                return Err(InvalidUrl::UnknownParameter { name: name.to_owned(), known: &NAMES });
+            };
+            if seen.contains(&name) {
+                return Err(InvalidUrl::RepeatedParameter(name));
+            }
+            seen.push(name);
+            let value = decode(value, name)?;
+            parameters.set(name, &value).map_err(|allowed| InvalidUrl::Value {
+                name,
+                value,
+                allowed,
+            })?;
+        }
+        Ok(parameters)
+    }
+
+    /// Sets one parameter. The error says what would be right.
+    fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+        let seconds = |value| duration(value, Duration::from_secs);
+        let millis = |value| duration(value, Duration::from_millis);
+        match name {
+            "sslmode" => self.ssl_mode = ssl_mode(value)?,
+            "sslrootcert" if value.is_empty() => return Err("it is the path of a PEM file"),
+            "sslrootcert" => self.root_certificates = Some(value.into()),
+            "connect_timeout" => self.connect_timeout = seconds(value)?,
+            "statement_timeout" => self.statement_timeout = millis(value)?,
+            "call_timeout" => self.call_timeout = millis(value)?,
+            "pool_timeout" => self.pool_timeout = millis(value)?,
+            "tcp_user_timeout" => self.tcp_user_timeout = millis(value)?,
+            "pool_size" => self.pool_size = pool_size(value)?,
+            "target_session_attrs" => self.read_write = read_write(value)?,
+            _ => self.schema = Some(schema(value)?),
+        }
+        Ok(())
+    }
 }
 
 fn ssl_mode(value: &str) -> Result<SslMode, &'static str> {
@@ -86,12 +135,12 @@ fn read_write(value: &str) -> Result<bool, &'static str> {
 }
 
 fn pool_size(value: &str) -> Result<usize, &'static str> {
-    let size = value.parse().ok().filter(|size| (1..=MOST_CONNECTIONS).contains(size));
+    let size = value.parse().ok().filter(|size| (1..=MAX_CONNECTIONS).contains(size));
     size.ok_or("it is a number of connections from 1 to 1000")
 }
 
 fn schema(value: &str) -> Result<String, &'static str> {
-    let reserved = value.is_empty() || value.starts_with("pg_") || value.len() > SCHEMA_BYTES;
+    let reserved = value.is_empty() || value.starts_with("pg_") || value.len() > MAX_SCHEMA_BYTES;
     if reserved {
         return Err("it is a name of 1 to 63 bytes that does not begin with pg_");
     }
@@ -110,5 +159,5 @@ fn duration(value: &str, bare: impl Fn(u64) -> Duration) -> Result<Duration, &'s
         "min" => Duration::from_secs(number * 60),
         _ => return Err(DURATION),
     };
-    if duration.is_zero() || duration > LONGEST { Err(DURATION) } else { Ok(duration) }
+    if duration.is_zero() || duration > MAX_DURATION { Err(DURATION) } else { Ok(duration) }
 }

@@ -1,96 +1,102 @@
-//! Reads the URL.
+//! The part in front of the `?`: who connects to which database on which hosts.
 
-use super::{HostPort, Parameters, PostgresConfig};
+use std::fmt;
+
+use super::invalid_url::InvalidUrl;
 
 /// The port of a host that names none.
-const PORT: u16 = 5432;
+const DEFAULT_PORT: u16 = 5432;
 
-/// The text is not the URL of a PostgreSQL store. One line says what would be right; none repeats
-/// what may be a password.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidUrl {
-    /// Not of this form at all.
-    #[error("write postgres://USER:PASSWORD@HOST[:PORT][,HOST…]/DATABASE")]
-    Form,
-    /// Nothing in front of an `@`.
-    #[error("no user is named; write postgres://USER:PASSWORD@HOST/DATABASE")]
-    NoUser,
-    /// An empty host.
-    #[error("a host is missing; write postgres://USER:PASSWORD@HOST/DATABASE")]
-    NoHost,
-    /// No path.
-    #[error("no database is named; write postgres://USER:PASSWORD@HOST/DATABASE")]
-    NoDatabase,
-    /// Not a number from 1 to 65535.
-    #[error("the port of the host '{0}' is not a number from 1 to 65535")]
-    Port(String),
-    /// A `%` without two hexadecimal digits, or bytes that are not UTF-8.
-    #[error("the {0} is not properly percent-encoded; write % as %25, @ as %40, / as %2F")]
-    Encoding(&'static str),
-    /// A parameter that does not exist.
-    #[error("there is no parameter '{0}'; there are {allowed}", allowed = super::parameters::NAMES.join(", "))]
-    UnknownParameter(String),
-    /// A parameter that is given twice.
-    #[error("{0} is given twice; give it once")]
-    RepeatedParameter(&'static str),
-    /// A parameter with a value that it cannot have.
-    #[error("{name} cannot be '{value}'; {allowed}")]
-    Value {
-        /// Of the parameter.
-        name: &'static str,
-        /// As it was given.
-        value: String,
-        /// What would be right.
-        allowed: &'static str,
-    },
+/// Who connects, where to, and to which database.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// In the order in which they are tried.
+    pub(crate) hosts: Vec<HostPort>,
+    pub(crate) user: String,
+    /// Neither `Debug` nor `Display` shows it.
+    pub(crate) password: Option<String>,
+    pub(crate) database: String,
 }
 
-pub(super) fn parse(url: &str) -> Result<PostgresConfig, InvalidUrl> {
-    let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
-    let rest = rest.ok_or(InvalidUrl::Form)?;
-    let (address, query) = rest.split_once('?').map_or((rest, None), |(a, q)| (a, Some(q)));
-    // The last one: an @ that somebody forgot to encode belongs to the password.
-    let (credential, place) = address.rsplit_once('@').ok_or(InvalidUrl::NoUser)?;
-    let (user, password) =
-        credential.split_once(':').map_or((credential, None), |(u, p)| (u, Some(p)));
-    let (hosts, database) = place.split_once('/').ok_or(InvalidUrl::NoDatabase)?;
-    let config = PostgresConfig {
-        hosts: hosts.split(',').map(host).collect::<Result<_, _>>()?,
-        user: decode(user, "user")?,
-        password: password.map(|text| decode(text, "password")).transpose()?,
-        database: decode(database, "database")?,
-        parameters: query.map_or_else(|| Ok(Parameters::default()), super::parameters::parse)?,
-    };
-    if config.user.is_empty() {
-        return Err(InvalidUrl::NoUser);
-    }
-    if config.database.is_empty() {
-        return Err(InvalidUrl::NoDatabase);
-    }
-    Ok(config)
+/// One server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostPort {
+    /// A name, an address, or the directory of a Unix socket.
+    pub(crate) host: String,
+    pub(crate) port: u16,
 }
 
-fn host(text: &str) -> Result<HostPort, InvalidUrl> {
-    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, "")) => (address, None),
-        Some((address, port)) => (address, Some(port.strip_prefix(':').ok_or(InvalidUrl::Form)?)),
-        None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
-    };
-    let host = decode(host, "host")?;
-    if host.is_empty() {
-        return Err(InvalidUrl::NoHost);
+impl Address {
+    /// Reads `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST[:PORT]…]/DATABASE`.
+    pub(super) fn parse(url: &str) -> Result<Self, InvalidUrl> {
+        let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
+        let rest = rest.ok_or(InvalidUrl::Form)?;
+        // The last one: an @ that was not encoded belongs to the password.
+        let (credential, place) = rest.rsplit_once('@').ok_or(InvalidUrl::NoUser)?;
+        let (user, password) =
+            credential.split_once(':').map_or((credential, None), |(u, p)| (u, Some(p)));
+        let (hosts, database) = place.split_once('/').ok_or(InvalidUrl::NoDatabase)?;
+        let address = Self {
+            hosts: hosts.split(',').map(HostPort::parse).collect::<Result<_, _>>()?,
+            user: decode(user, "user")?,
+            password: password.map(|text| decode(text, "password")).transpose()?,
+            database: decode(database, "database")?,
+        };
+        if address.user.is_empty() {
+            return Err(InvalidUrl::NoUser);
+        }
+        if address.database.is_empty() {
+            return Err(InvalidUrl::NoDatabase);
+        }
+        Ok(address)
     }
-    let port = match port.map(str::parse) {
-        None => PORT,
-        Some(Ok(port)) if port > 0 => port,
-        Some(_) => return Err(InvalidUrl::Port(host)),
-    };
-    Ok(HostPort { host, port })
 }
 
-/// Percent-decodes `text`. No control character can be meant.
-pub(super) fn decode(text: &str, what: &'static str) -> Result<String, InvalidUrl> {
-    let wrong = || InvalidUrl::Encoding(what);
+impl HostPort {
+    fn parse(text: &str) -> Result<Self, InvalidUrl> {
+        let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, "")) => (address, None),
+            Some((address, port)) => {
+                (address, Some(port.strip_prefix(':').ok_or(InvalidUrl::Form)?))
+            }
+            None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+        };
+        let host = decode(host, "host")?;
+        if host.is_empty() {
+            return Err(InvalidUrl::NoHost);
+        }
+        let port = match port.map(str::parse) {
+            None => DEFAULT_PORT,
+            Some(Ok(port)) if port > 0 => port,
+            Some(_) => return Err(InvalidUrl::Port(host)),
+        };
+        Ok(Self { host, port })
+    }
+
+    pub(crate) fn is_unix(&self) -> bool {
+        self.host.starts_with('/')
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { hosts, user, password, database } = self;
+        let password = if password.is_some() { ":…" } else { "" };
+        let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
+        write!(f, "postgres://{user}{password}@{}/{database}", hosts.join(","))
+    }
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port } = self;
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+    }
+}
+
+/// Percent-decodes `text`, strictly. No control character can be meant.
+pub(super) fn decode(text: &str, part: &'static str) -> Result<String, InvalidUrl> {
+    let wrong = || InvalidUrl::Encoding(part);
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, behind)) = rest.split_first() {

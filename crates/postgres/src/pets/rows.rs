@@ -1,21 +1,23 @@
 //! Rows of the table `pet`.
 
-use petstore_domain::{CategoryId, Corruption, NewPet, Pet, PetId, PetName, PetStatus};
+use std::fmt;
+
+use petstore_domain::{CategoryId, NewPet, Pet, PetId, PetName, PetStatus, StoreError};
 use tokio_postgres::{Row, types::FromSql};
 
-use crate::{error::corruption, version::select_with_mark};
+use crate::version::select_with_version;
 
-/// One row with the mark, whether or not there is such an animal.
-pub(crate) const FIND: &str = select_with_mark!(
+/// One row with the version, whether or not there is such an animal.
+pub(crate) const FIND: &str = select_with_version!(
     ", p.id, p.name, p.category_id, p.status \
      FROM catalogue c LEFT JOIN pet p ON p.id = $1 WHERE c.only_row = 1"
 );
 
-/// A page after the identifier `$1`, of `$2` animals. An empty one is one row with the mark. The
-/// status stands in the text and not in a value, so that the planner knows which index serves it.
+/// A page after the identifier `$1`, of `$2` animals. An empty one is one row with the version. The
+/// status is part of the text and not a value, so that the planner knows which index serves it.
 macro_rules! page {
     ($and:literal) => {
-        select_with_mark!(
+        select_with_version!(
             ", p.id, p.name, p.category_id, p.status FROM catalogue c \
              LEFT JOIN (SELECT id, name, category_id, status FROM pet WHERE id > $1",
             $and,
@@ -23,13 +25,6 @@ macro_rules! page {
         )
     };
 }
-
-/// The identifier is `$1`, or a new one where that is null.
-pub(crate) const INSERT: &str = "INSERT INTO pet (id, name, category_id, status) \
-     SELECT coalesce(u.id, nextval('pet_id')), u.name, u.category_id, u.status \
-     FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) \
-       AS u (id, name, category_id, status) \
-     RETURNING id, name, category_id, status";
 
 pub(crate) const fn page(status: Option<PetStatus>) -> &'static str {
     match status {
@@ -40,25 +35,38 @@ pub(crate) const fn page(status: Option<PetStatus>) -> &'static str {
     }
 }
 
-/// The animals of rows that begin with the mark. A row without an identifier holds none.
-pub(crate) fn pets(rows: &[Row]) -> Result<Vec<Pet>, Corruption> {
+/// The identifier is that of `$1`, or a new one where it is null. Returns the identifiers in the
+/// order of the arrays: what `INSERT … RETURNING` promises no order of, the list that is inserted
+/// from has.
+pub(crate) const INSERT: &str = "WITH new AS MATERIALIZED ( \
+       SELECT coalesce(u.id, nextval('pet_id')) AS id, u.name, u.category_id, u.status, u.place \
+       FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY \
+         AS u (id, name, category_id, status, place) \
+     ), inserted AS ( \
+       INSERT INTO pet (id, name, category_id, status) \
+       SELECT id, name, category_id, status FROM new \
+     ) SELECT id FROM new ORDER BY place";
+
+/// The animals of rows that begin with the version. A row without an identifier holds none.
+pub(crate) fn pets(rows: &[Row]) -> Result<Vec<Pet>, StoreError> {
     let animals = rows.iter().filter(|row| !matches!(row.try_get::<_, Option<i64>>(2), Ok(None)));
     animals.map(|row| pet(row, 2)).collect()
 }
 
-/// The animal of the four columns from `first` on, through the doors of the domain.
-pub(crate) fn pet(row: &Row, first: usize) -> Result<Pet, Corruption> {
-    let id = row.try_get(first).map(PetId).map_err(|error| corruption("an animal", error))?;
+/// The animal of the four columns from `first` on.
+pub(crate) fn pet(row: &Row, first: usize) -> Result<Pet, StoreError> {
+    let id =
+        row.try_get(first).map(PetId).map_err(|error| StoreError::corrupt("an animal", error))?;
     let name: String = column(row, id, "name", first + 1)?;
     let status: Option<&str> = column(row, id, "status", first + 3)?;
     Ok(Pet {
         id,
-        name: PetName::parse(name).map_err(|rule| broken(id, "name", &rule))?,
+        name: PetName::parse(name).map_err(|rule| corrupt(id, "name", rule))?,
         category_id: CategoryId(column(row, id, "category", first + 2)?),
         status: status
             .map(PetStatus::parse)
             .transpose()
-            .map_err(|rule| broken(id, "status", &rule))?,
+            .map_err(|rule| corrupt(id, "status", rule))?,
     })
 }
 
@@ -67,12 +75,12 @@ fn column<'a, T: FromSql<'a>>(
     id: PetId,
     field: &str,
     index: usize,
-) -> Result<T, Corruption> {
-    row.try_get(index).map_err(|error| broken(id, field, &error))
+) -> Result<T, StoreError> {
+    row.try_get(index).map_err(|error| corrupt(id, field, error))
 }
 
-fn broken(id: PetId, field: &str, rule: &dyn std::fmt::Display) -> Corruption {
-    corruption(format!("animal {}", id.0), format!("its {field} {rule}"))
+fn corrupt(id: PetId, field: &str, rule: impl fmt::Display) -> StoreError {
+    StoreError::corrupt(format_args!("animal {id}"), format_args!("its {field} {rule}"))
 }
 
 /// Animals as the arrays that [`INSERT`] takes.
@@ -85,12 +93,22 @@ pub(crate) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Adds one that shall have the identifier `id`, or a new one.
-    pub(crate) fn push(&mut self, id: Option<PetId>, pet: &'a NewPet) {
-        self.add(id, &pet.name, pet.category_id, pet.status);
+    /// Animals that have their identifiers.
+    pub(crate) fn from_pets(pets: &'a [Pet]) -> Self {
+        let mut columns = Self::default();
+        for Pet { id, name, category_id, status } in pets {
+            columns.push_fields(Some(*id), name, *category_id, *status);
+        }
+        columns
     }
 
-    pub(crate) fn add(
+    /// Adds one that shall have the identifier `id`, or a new one.
+    pub(crate) fn push(&mut self, id: Option<PetId>, pet: &'a NewPet) {
+        let NewPet { name, category_id, status } = pet;
+        self.push_fields(id, name, *category_id, *status);
+    }
+
+    fn push_fields(
         &mut self,
         id: Option<PetId>,
         name: &'a PetName,
@@ -101,14 +119,5 @@ impl<'a> Columns<'a> {
         self.names.push(name.as_str());
         self.categories.push(category.0);
         self.statuses.push(status.map(PetStatus::as_str));
-    }
-
-    /// Those that were given so far.
-    pub(crate) fn of(pets: &'a [Pet]) -> Self {
-        let mut columns = Self::default();
-        for Pet { id, name, category_id, status } in pets {
-            columns.add(Some(*id), name, *category_id, *status);
-        }
-        columns
     }
 }

@@ -3,34 +3,31 @@
 //! Statements that do not wait for one another are sent together, so that a group of additions
 //! without idempotency keys takes one round trip, any other two.
 
-mod plan;
-
-use std::collections::BTreeMap;
-
-use petstore_domain::{IdempotencyRequest, PetId};
+use petstore_domain::IdempotencyRequest;
 use tokio_postgres::{Error, Row};
 
-pub(super) use self::plan::Outcome;
-use self::plan::{Part, Plan};
-use super::addition::Addition;
+use super::{
+    job::Job,
+    plan::{Outcome, Plan, Step},
+};
 use crate::{
     connection::{Connection, Values},
     error::StoreFailure,
     pets::{
-        attempts,
+        idempotency::{self, RecordKey, record_key},
         rows::{self, Columns},
     },
-    version::{self, Seen},
+    version::{self, StoredVersion},
 };
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/// What a group has led to. It is committed.
+/// What became of a group. It is committed.
 pub(super) struct Written {
     /// One for each addition, in their order.
     pub(super) outcomes: Vec<Outcome>,
-    /// The state that the group has left.
-    pub(super) seen: Option<Seen>,
+    /// The version that the group has left.
+    pub(super) version: Option<StoredVersion>,
 }
 
 /// A group was not written, or it is not known whether it was.
@@ -47,104 +44,86 @@ impl Failed {
 }
 
 /// Before the commit has been sent, a failure of whatever kind means that nothing has happened.
-impl From<Error> for Failed {
-    fn from(error: Error) -> Self {
+impl<E: Into<StoreFailure>> From<E> for Failed {
+    fn from(error: E) -> Self {
         Self { failure: error.into(), in_doubt: false }
     }
 }
 
-pub(super) async fn write(connection: &Connection, group: &[Addition]) -> Result<Written, Failed> {
+pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Written, Failed> {
     prepare(connection).await?;
-    let mut plan = Plan::of(group);
-    if !plan.leaders.is_empty() {
-        let rows = claim(connection, &plan).await?;
-        for row in &rows {
-            let name = attempts::name_of(row)?;
-            if let Some(index) = plan.leaders.get(&name) {
-                plan.claimed.insert(*index, PetId(row.try_get(2)?));
-            }
-        }
+    let mut plan = Plan::new(group);
+    if !plan.first.is_empty() {
+        let reserved = reserve(connection, &plan).await?;
+        plan.reserve(&reserved)?;
     }
     finish(connection, &plan).await
 }
 
-/// What is prepared now does not hold up what is sent together later.
+/// A statement that had to be prepared first would be sent behind the commit that is sent beside it.
 async fn prepare(connection: &Connection) -> Result<(), Error> {
-    for sql in
-        [attempts::FORGET_EXPIRED, attempts::CLAIM, attempts::FIND, rows::INSERT, version::RENEW]
-    {
+    for sql in [
+        idempotency::PURGE_KEYS,
+        idempotency::RESERVE,
+        idempotency::FIND,
+        rows::INSERT,
+        version::RENEW,
+    ] {
         connection.prepare(sql).await?;
     }
     Ok(())
 }
 
-/// Begins, and reserves the keys that are free. All instances go through them in the same order,
-/// so that they wait for one another in a line, not in a circle.
-async fn claim(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, Error> {
-    let in_order: BTreeMap<_, _> = plan.leaders.iter().collect();
-    let attempts: Vec<&IdempotencyRequest> =
-        in_order.values().filter_map(|index| plan.group[**index].attempt.as_ref()).collect();
-    let (callers, keys) = names(attempts.iter().copied());
-    let expired: Vec<i64> = attempts.iter().map(|attempt| attempt.cutoff.0).collect();
-    let at: Vec<i64> = attempts.iter().map(|attempt| attempt.at.0).collect();
-    let fingerprints: Vec<&[u8]> = attempts.iter().map(|one| &one.fingerprint.0[..]).collect();
-    let to_forget: Values<'_> = &[&callers, &keys, &expired];
-    let to_claim: Values<'_> = &[&callers, &keys, &fingerprints, &at];
-    let (begun, forgotten, claimed) = tokio::join!(
+/// Begins, and reserves the keys that are free.
+async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, Error> {
+    let indexes = plan.first.values();
+    let requests: Vec<&IdempotencyRequest> =
+        indexes.filter_map(|index| plan.group[*index].request.as_ref()).collect();
+    let (callers, keys) = keys(requests.iter().copied());
+    let cutoffs: Vec<i64> = requests.iter().map(|request| request.cutoff.0).collect();
+    let times: Vec<i64> = requests.iter().map(|request| request.at.0).collect();
+    let fingerprints: Vec<&[u8]> = requests.iter().map(|one| &one.fingerprint.0[..]).collect();
+    let expired: Values<'_> = &[&callers, &keys, &cutoffs];
+    let new: Values<'_> = &[&callers, &keys, &fingerprints, &times];
+    let (begun, purged, reserved) = tokio::join!(
         biased;
         connection.batch(BEGIN),
-        connection.execute(attempts::FORGET_EXPIRED, to_forget),
-        connection.rows(attempts::CLAIM, to_claim),
+        connection.execute(idempotency::PURGE_KEYS, expired),
+        connection.rows(idempotency::RESERVE, new),
     );
     begun?;
-    forgotten?;
-    claimed
+    purged?;
+    reserved
 }
 
-fn names<'a>(
-    attempts: impl Iterator<Item = &'a IdempotencyRequest>,
+fn keys<'a>(
+    requests: impl Iterator<Item = &'a IdempotencyRequest>,
 ) -> (Vec<&'a [u8]>, Vec<&'a [u8]>) {
-    attempts.map(attempts::name).unzip()
+    let keys: (Vec<_>, Vec<_>) =
+        requests.map(|request| -> RecordKey<'a> { record_key(&request.idempotency) }).unzip();
+    keys
 }
 
-/// Adds the animals, renews the mark, reads the records of the others, and commits.
+/// Inserts the animals, reads the records of the others, renews the version, and commits.
 async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Failed> {
-    let mut columns = Columns::default();
-    for (index, addition) in plan.group.iter().enumerate() {
-        match plan.part(index) {
-            Part::Plain => columns.push(None, &addition.pet),
-            Part::Claimed(id) => columns.push(Some(id), &addition.pet),
-            Part::Repeat(_) => {}
+    let (mut columns, mut repeats) = (Columns::default(), Vec::new());
+    for (job, step) in plan.group.iter().zip(plan.steps()) {
+        match step {
+            Step::Insert(id) => columns.push(id, &job.pet),
+            Step::FindRecord(request) => repeats.push(request),
         }
     }
-    let repeats = (0..plan.group.len()).filter_map(|index| match plan.part(index) {
-        Part::Repeat(attempt) => Some(attempt),
-        Part::Plain | Part::Claimed(_) => None,
-    });
-    let (callers, keys) = names(repeats);
-    let mark = if columns.ids.is_empty() {
-        None
-    } else {
-        Some(version::random_mark().map_err(|failure| Failed { failure, in_doubt: false })?)
-    };
-    let mark = mark.as_ref().map(<[u8; 16]>::as_slice);
+    let (callers, keys) = keys(repeats.into_iter());
+    let version = (!columns.ids.is_empty()).then(version::random).transpose()?;
+    let version = version.as_ref().map(<[u8; 16]>::as_slice);
     let Columns { ids, names, categories, statuses } = &columns;
-    let renewal: Values<'_> = &[&mark];
+    let animals: Values<'_> = &[ids, names, categories, statuses];
+    let (records, renewal): (Values<'_>, Values<'_>) = (&[&callers, &keys], &[&version]);
     let (begun, inserted, found, renewed, committed) = tokio::join!(
         biased;
-        async { if plan.leaders.is_empty() { connection.batch(BEGIN).await } else { Ok(()) } },
-        async {
-            if ids.is_empty() {
-                return Ok(Vec::new());
-            }
-            connection.rows(rows::INSERT, &[ids, names, categories, statuses]).await
-        },
-        async {
-            if keys.is_empty() {
-                return Ok(Vec::new());
-            }
-            connection.rows(attempts::FIND, &[&callers, &keys]).await
-        },
+        async { if plan.first.is_empty() { connection.batch(BEGIN).await } else { Ok(()) } },
+        rows_unless(ids.is_empty(), connection, rows::INSERT, animals),
+        rows_unless(keys.is_empty(), connection, idempotency::FIND, records),
         connection.rows(version::RENEW, renewal),
         connection.commit(),
     );
@@ -156,10 +135,19 @@ async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Fai
     let found = found.map_err(refused)?;
     let renewed = renewed.map_err(refused)?;
     committed.map_err(|failure| Failed { in_doubt: !failure.is_conflict(), failure })?;
+    let outcomes = plan.outcomes(&inserted, &found);
     Ok(Written {
-        outcomes: plan
-            .outcomes(&inserted, &found)
-            .map_err(|error| Failed::in_doubt(error.into()))?,
-        seen: Seen::of(renewed.first()).ok(),
+        outcomes: outcomes.map_err(|error| Failed::in_doubt(error.into()))?,
+        version: StoredVersion::from_row(renewed.first()).ok(),
     })
+}
+
+/// Rows, or none without asking where there is nothing to ask for.
+async fn rows_unless(
+    nothing: bool,
+    connection: &Connection,
+    sql: &'static str,
+    values: Values<'_>,
+) -> Result<Vec<Row>, Error> {
+    if nothing { Ok(Vec::new()) } else { connection.rows(sql, values).await }
 }

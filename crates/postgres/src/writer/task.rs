@@ -2,52 +2,55 @@
 
 use std::{sync::Arc, time::Duration};
 
-use petstore_domain::AddError;
 use tokio::{
     sync::mpsc,
     time::{self, Instant},
 };
 
 use super::{
-    GROUP,
-    addition::Addition,
-    failed,
-    group::{self, Outcome},
+    group::{self, Failed, Written},
+    job::Job,
+    plan::Outcome,
 };
 use crate::{
-    board::Board,
-    connection::{Connection, Purpose},
-    connector::Connector,
-    error::{Failure, StoreFailure},
-    pool::TRIES,
+    connection::Connection,
+    connector::{Connector, Purpose},
+    error::StoreFailure,
+    pool::MAX_TRIES,
+    version::VersionCache,
 };
 
-/// The pause before what must be tried again is, when no server can be reached.
-const PAUSE: Duration = Duration::from_millis(100);
+/// Additions in one transaction.
+const MAX_GROUP: usize = 1024;
+/// The pause before the next try after a connection was broken or could not be made.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The writing task. It never ends because something failed.
 pub(super) struct Task {
-    pub(super) connector: Arc<Connector>,
-    pub(super) board: Arc<Board>,
-    pub(super) connection: Option<Connection>,
-    pub(super) patience: Duration,
+    connector: Arc<Connector>,
+    version: Arc<VersionCache>,
+    connection: Option<Connection>,
 }
 
 impl Task {
-    pub(super) async fn run(mut self, mut waiting: mpsc::Receiver<Addition>) {
+    pub(super) fn new(connector: Arc<Connector>, version: Arc<VersionCache>) -> Self {
+        Self { connector, version, connection: None }
+    }
+
+    pub(super) async fn run(mut self, mut waiting: mpsc::Receiver<Job>) {
         // What has to be tried again stays in the group.
-        let mut group: Vec<Addition> = Vec::new();
+        let mut group: Vec<Job> = Vec::new();
         loop {
-            if group.is_empty() && waiting.recv_many(&mut group, GROUP).await == 0 {
+            if group.is_empty() && waiting.recv_many(&mut group, MAX_GROUP).await == 0 {
                 return;
             }
-            while group.len() < GROUP
-                && let Ok(addition) = waiting.try_recv()
+            while group.len() < MAX_GROUP
+                && let Ok(job) = waiting.try_recv()
             {
-                group.push(addition);
+                group.push(job);
             }
-            // Their callers have been told already; what has not begun does not begin any more.
-            group.retain(|addition| addition.deadline > Instant::now());
+            // Their callers have been answered already; what has not begun does not begin any more.
+            group.retain(|job| job.deadline > Instant::now());
             if !group.is_empty() {
                 group = self.write(group).await;
             }
@@ -55,87 +58,75 @@ impl Task {
     }
 
     /// Writes a group and answers; what is left has to be tried again.
-    async fn write(&mut self, group: Vec<Addition>) -> Vec<Addition> {
-        let connection = match self.take_connection().await {
-            Ok(connection) => connection,
-            Err(failure) => {
-                let left = keep(group, &failure, |addition| addition.in_doubt);
-                if !left.is_empty() {
-                    time::sleep(PAUSE).await;
-                }
-                return left;
-            }
-        };
+    async fn write(&mut self, group: Vec<Job>) -> Vec<Job> {
         let began = std::time::Instant::now();
-        let written = time::timeout(self.patience, group::write(&connection, &group)).await;
-        let late = || Err(group::Failed::in_doubt(StoreFailure::Deadline(self.patience)));
-        match written.unwrap_or_else(|_| late()) {
+        match self.try_to_write(&group).await {
             Ok(written) => {
-                self.connection = Some(connection);
-                if let Some(seen) = written.seen {
-                    self.board.show(seen, began);
+                if let Some(stored) = written.version {
+                    self.version.observe(stored, began);
                 }
                 answer(group, written.outcomes)
             }
             Err(failed) => {
-                // Whatever else it was, a new connection has nothing of it.
-                if failed.failure.is_conflict() && connection.batch("ROLLBACK").await.is_ok() {
-                    self.connection = Some(connection);
+                let left = retry(group, &failed);
+                if !left.is_empty() && !failed.failure.is_conflict() {
+                    time::sleep(RETRY_PAUSE).await;
                 }
-                again(group, &failed)
+                left
             }
         }
     }
 
-    /// The connection that is left from the last group, or a new one.
-    async fn take_connection(&mut self) -> Result<Connection, StoreFailure> {
-        match self.connection.take().filter(|connection| !connection.is_closed()) {
-            Some(connection) => Ok(connection),
-            None => Ok(self.connector.connect(Purpose::Calls).await?),
-        }
+    async fn try_to_write(&mut self, group: &[Job]) -> Result<Written, Failed> {
+        let connection = match self.connection.take().filter(|connection| !connection.is_closed()) {
+            Some(connection) => connection,
+            None => self.connector.connect(Purpose::Calls).await?,
+        };
+        let timeout = self.connector.parameters().call_timeout;
+        let written = time::timeout(timeout, group::write(&connection, group)).await;
+        let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
+        let written = written.unwrap_or_else(late);
+        let is_clean = match &written {
+            Ok(_) => true,
+            // After any other failure a new connection is the sure way to a clean session.
+            Err(failed) => {
+                failed.failure.is_conflict() && connection.batch("ROLLBACK").await.is_ok()
+            }
+        };
+        self.connection = is_clean.then_some(connection);
+        written
     }
 }
 
 /// Answers each addition whose outcome is known.
-fn answer(group: Vec<Addition>, outcomes: Vec<Outcome>) -> Vec<Addition> {
+fn answer(group: Vec<Job>, outcomes: Vec<Outcome>) -> Vec<Job> {
     let mut left = Vec::new();
-    for (mut addition, outcome) in group.into_iter().zip(outcomes) {
+    for (mut job, outcome) in group.into_iter().zip(outcomes) {
         match outcome {
-            Outcome::Answer(answer) => addition.answer(answer),
-            Outcome::Again if addition.tries < TRIES => {
-                addition.tries += 1;
-                left.push(addition);
+            Outcome::Answer(answer) => job.answer(answer),
+            Outcome::Retry if job.tries < MAX_TRIES => {
+                job.tries += 1;
+                left.push(job);
             }
-            Outcome::Again => addition.answer(Err(failed(StoreFailure::Contention))),
+            Outcome::Retry => job.answer(Err(StoreFailure::Contention.into())),
         }
     }
     left
 }
 
-/// What may be tried again after the group has failed. Nothing was committed, or an idempotency
-/// record tells next time whether it was.
-fn again(mut group: Vec<Addition>, failed: &group::Failed) -> Vec<Addition> {
-    for addition in &mut group {
-        addition.tries += 1;
-        addition.in_doubt |= failed.in_doubt && addition.attempt.is_some();
+/// What may be tried again after the group has failed: nothing was committed, or an idempotency
+/// record shows next time whether it was. The others are answered by the failure.
+fn retry(group: Vec<Job>, failed: &Failed) -> Vec<Job> {
+    let may_pass = failed.failure.is_conflict() || failed.failure.breaks_connection();
+    let mut left = Vec::new();
+    for mut job in group {
+        job.tries += 1;
+        job.in_doubt |= failed.in_doubt && job.request.is_some();
+        if job.in_doubt || (may_pass && !failed.in_doubt && job.tries < MAX_TRIES) {
+            left.push(job);
+        } else {
+            job.answer(Err(failed.failure.clone().into()));
+        }
     }
-    let worth_it = failed.failure.is_conflict() || failed.failure.spoils_connection();
-    keep(group, &failed.failure, |addition| {
-        let safe = !failed.in_doubt || addition.attempt.is_some();
-        worth_it && safe && addition.tries < TRIES
-    })
-}
-
-/// Those that shall be kept; the others are answered by the failure.
-fn keep(
-    group: Vec<Addition>,
-    failure: &StoreFailure,
-    is_kept: impl Fn(&Addition) -> bool,
-) -> Vec<Addition> {
-    let (kept, lost): (Vec<_>, Vec<_>) = group.into_iter().partition(is_kept);
-    for addition in lost {
-        let failure = Failure::<AddError>::Store(failure.clone());
-        addition.answer(Err(failure.into_error()));
-    }
-    kept
+    left
 }

@@ -1,4 +1,4 @@
-//! Rows that somebody else wrote.
+//! Rows that break a rule.
 
 use petstore_domain::{
     AddError, ApiKeyRepository, Archive, KeySelector, PetId, PetRepository, StoreError,
@@ -6,7 +6,7 @@ use petstore_domain::{
 use petstore_postgres::PostgresStore;
 use petstore_testing::postgres_or_skip;
 
-use crate::support::{NOW, add, attempt, new_key, new_pet, open, query};
+use crate::support::{NOW, add, new_key, new_pet, open, query, request};
 
 async fn broken(store: &PostgresStore, id: PetId) -> String {
     match PetRepository::find(store, id).await {
@@ -39,10 +39,10 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
 async fn a_record_without_its_animal_is_named() {
     let Some(database) = postgres_or_skip("a_record_without_its_animal") else { return };
     let store = open(&database.url).await;
-    let attempt = attempt("k", &new_pet("Rex"));
-    PetRepository::add(&store, new_pet("Rex"), Some(attempt.clone())).await.unwrap();
+    let request = request("k", &new_pet("Rex"));
+    PetRepository::add(&store, new_pet("Rex"), Some(request.clone())).await.unwrap();
     database.sql("DELETE FROM pet").unwrap();
-    let again = PetRepository::add(&store, new_pet("Rex"), Some(attempt)).await;
+    let again = PetRepository::add(&store, new_pet("Rex"), Some(request)).await;
     assert!(matches!(again, Err(AddError::Store(StoreError::Corrupt(_)))), "{again:?}");
 }
 
@@ -71,8 +71,8 @@ impl ListKeys for PostgresStore {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_mark_is_named() {
-    let Some(database) = postgres_or_skip("a_missing_mark_is_named") else { return };
+async fn a_missing_version_is_named() {
+    let Some(database) = postgres_or_skip("a_missing_version_is_named") else { return };
     let store = open(&database.url).await;
     database.sql("DELETE FROM catalogue").unwrap();
     let listed = PetRepository::list(&store, query(20, None)).await;

@@ -1,16 +1,22 @@
-//! Calls end, whatever the server or the network does.
+//! Every call ends, whatever the server or the network does.
 
 use std::{
     error::Error,
-    io::ErrorKind,
-    net::{TcpListener, TcpStream},
+    io::{ErrorKind, Read as _, Write as _},
+    net::{Shutdown, TcpListener, TcpStream},
     process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
     time::{Duration, Instant},
 };
 
 use petstore_domain::{AddError, PetRepository, StoreError};
 use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_testing::{Database, postgres_or_skip};
+use tokio::task::JoinSet;
 
 use crate::support::{add, new_pet, open, query, recovers};
 
@@ -105,83 +111,120 @@ async fn a_silent_host_does_not_hold_up_the_one_behind_it() {
 async fn more_readers_than_connections_take_turns() {
     let Some(database) = postgres_or_skip("more_readers_than_connections") else { return };
     let url = format!("{}?pool_size=2&pool_timeout=20s&call_timeout=25s", database.url);
-    let store = std::sync::Arc::new(open(&url).await);
+    let store = Arc::new(open(&url).await);
     add(&store, "Rex").await;
     let reads = (0..200).map(|_| {
         let store = store.clone();
         async move { PetRepository::list(&*store, query(20, None)).await.map(drop) }
     });
-    let reads: tokio::task::JoinSet<_> = reads.collect();
+    let reads: JoinSet<_> = reads.collect();
     assert!(reads.join_all().await.iter().all(Result::is_ok));
 }
 
-/// A way to a server that can be cut: from then on bytes are swallowed, as by a firewall.
-struct Wire {
+/// A network to a server that can be cut, as by a firewall: bytes are swallowed, and a connection
+/// from before the cut stays silent for ever.
+struct Network {
     port: u16,
-    cut: std::sync::Arc<std::sync::atomic::AtomicBool>,
+    /// Grows with each cut and each repair: the network is cut while it is odd.
+    changes: Arc<AtomicUsize>,
 }
 
-impl Wire {
+impl Network {
     fn to(server: &str) -> Self {
         let (listener, port) = silent_server();
-        let cut = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let (server, state) = (server.to_owned(), cut.clone());
-        std::thread::spawn(move || {
+        let changes = Arc::new(AtomicUsize::new(0));
+        let (server, state) = (server.to_owned(), changes.clone());
+        thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let Ok(upstream) = TcpStream::connect(&server) else { continue };
+                let begun = state.load(Ordering::SeqCst);
                 for (from, to) in [(&client, &upstream), (&upstream, &client)] {
                     let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
                     let state = state.clone();
-                    std::thread::spawn(move || pump(from, to, &state));
+                    let is_cut = move || begun % 2 == 1 || state.load(Ordering::SeqCst) != begun;
+                    thread::spawn(move || pump(from, to, is_cut));
                 }
             }
         });
-        Self { port, cut }
+        Self { port, changes }
     }
 
-    fn set_cut(&self, cut: bool) {
-        self.cut.store(cut, std::sync::atomic::Ordering::SeqCst);
+    /// Cuts it, or repairs it after a cut.
+    fn change(&self) {
+        self.changes.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-/// A connection through which something was swallowed stays silent for ever.
-fn pump(mut from: TcpStream, mut to: TcpStream, cut: &std::sync::atomic::AtomicBool) {
-    use std::io::{Read as _, Write as _};
-    let (mut buffer, mut dead) = ([0; 16384], false);
+fn pump(mut from: TcpStream, mut to: TcpStream, is_cut: impl Fn() -> bool) {
+    let mut buffer = [0; 16384];
     while let Ok(length @ 1..) = from.read(&mut buffer) {
-        dead |= cut.load(std::sync::atomic::Ordering::SeqCst);
-        if !dead && to.write_all(&buffer[..length]).is_err() {
+        if !is_cut() && to.write_all(&buffer[..length]).is_err() {
             break;
         }
     }
-    if !dead {
-        let _ = to.shutdown(std::net::Shutdown::Both);
+    if !is_cut() {
+        let _ = to.shutdown(Shutdown::Both);
     }
+}
+
+/// A network to the database, and a store that is reached through it.
+async fn partitioned(database: &Database, query: &str) -> (Network, Arc<PostgresStore>) {
+    let address = database.url.split_once('@').unwrap().1;
+    let (server, name) = address.split_once('/').unwrap();
+    let network = Network::to(server);
+    let here = format!("petstore:secret@127.0.0.1:{}", network.port);
+    let store = open(&format!("postgres://{here}/{name}?sslmode=disable{query}")).await;
+    (network, Arc::new(store))
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
     let Some(database) = postgres_or_skip("a_partition_ends_calls") else { return };
-    let address = database.url.split_once('@').unwrap().1;
-    let (server, name) = address.split_once('/').unwrap();
-    let wire = Wire::to(server);
-    let url = format!("postgres://petstore:secret@127.0.0.1:{}/{name}?sslmode=disable", wire.port);
-    let store = open(&url).await;
+    let (network, store) = partitioned(&database, "").await;
     let rex = add(&store, "Rex").await;
-    let reads = (0..8).map(|_| store.find(rex.id));
-    for read in reads.collect::<Vec<_>>() {
-        read.await.unwrap();
-    }
-    wire.set_cut(true);
+    let read_by_eight = || {
+        let reads = (0..8).map(|_| {
+            let store = store.clone();
+            async move { store.find(rex.id).await }
+        });
+        reads.collect::<JoinSet<_>>().join_all()
+    };
+    assert!(read_by_eight().await.iter().all(Result::is_ok));
+    network.change();
     let began = Instant::now();
     let (read, written) = tokio::join!(
-        PetRepository::list(&store, query(20, None)),
-        PetRepository::add(&store, new_pet("lost"), None)
+        PetRepository::list(&*store, query(20, None)),
+        PetRepository::add(&*store, new_pet("lost"), None)
     );
     assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
     assert!(matches!(written, Err(AddError::Store(StoreError::Unavailable(_)))), "{written:?}");
     assert!(began.elapsed() < Duration::from_millis(5500), "{:?}", began.elapsed());
-    wire.set_cut(false);
+    network.change();
     recovers(|| store.find(rex.id)).await;
-    recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
+    // One call has met the cut; the other connections from before it are not used again.
+    let reads = read_by_eight().await;
+    assert!(reads.iter().all(Result::is_ok), "{reads:?}");
+    recovers(|| PetRepository::add(&*store, new_pet("Bello"), None)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_in_use_during_an_outage_is_not_used_again() {
+    let Some(database) = postgres_or_skip("a_connection_in_use_during_an_outage") else { return };
+    let (network, store) = partitioned(&database, "&call_timeout=3s").await;
+    let read = || {
+        let store = store.clone();
+        tokio::spawn(async move { PetRepository::list(&*store, query(1, None)).await.map(drop) })
+    };
+    let (one, other) = (read(), read());
+    assert!(one.await.unwrap().is_ok() && other.await.unwrap().is_ok());
+    network.change();
+    let first = read();
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let second = read();
+    assert!(first.await.unwrap().is_err());
+    // Its caller goes away before it could find out that its own connection is cut.
+    second.abort();
+    assert!(second.await.is_err());
+    network.change();
+    read().await.unwrap().unwrap();
 }

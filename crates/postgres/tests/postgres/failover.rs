@@ -1,6 +1,7 @@
 //! A primary that dies, and a standby that takes over.
 
 use std::{
+    error::Error as _,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -8,12 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{PetId, PetRepository};
-use petstore_testing::{Durability, cluster_or_skip};
+use petstore_domain::{Added, PetId, PetRepository};
+use petstore_testing::{Cluster, Durability, cluster_or_skip};
 
 use crate::{
     restarts::{nothing_is_lost, start_load},
-    support::{RECOVERY, add, grows_by, new_pet, open, recovers},
+    support::{RECOVERY, add, all, grows_by, new_pet, open, recovers, request},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -45,19 +46,36 @@ async fn a_promoted_standby_is_found_with_all_that_was_acknowledged() {
     nothing_is_lost(&store, &acknowledged).await;
 }
 
+/// Lets the server stop waiting for its standby, as an operator might, once it does.
+fn cancel_wait(primary: &Cluster) {
+    let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    primary.wait_for(&format!("SELECT count(*) {waiting}"), "1").unwrap();
+    primary.sql(&format!("SELECT pg_cancel_backend(pid) {waiting}")).unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_that_did_not_wait_for_the_standby_is_not_acknowledged() {
     let test = "a_commit_that_did_not_wait_for_the_standby";
     let Some(primary) = cluster_or_skip(test, Durability::Fast) else { return };
     let standby = primary.standby().unwrap();
-    // The server gives up waiting before the call does, and says "committed" with a warning.
-    let url = format!("{}?statement_timeout=500ms", primary.url("postgres"));
-    let store = open(&url).await;
+    let store = Arc::new(open(&format!("{}?call_timeout=30s", primary.url("postgres"))).await);
     add(&store, "Rex").await;
     standby.stop().unwrap();
-    let attempt = crate::support::attempt("k", &new_pet("Bello"));
-    for attempt in [None, Some(attempt)] {
-        let added = PetRepository::add(&store, new_pet("Bello"), attempt).await;
-        assert!(added.is_err(), "{added:?}");
-    }
+    let start = |request| {
+        let store = store.clone();
+        tokio::spawn(async move { PetRepository::add(&*store, new_pet("Bello"), request).await })
+    };
+
+    let without_key = start(None);
+    cancel_wait(&primary);
+    let refused = without_key.await.unwrap().unwrap_err();
+    let why = refused.source().unwrap().to_string();
+    assert!(why.contains("did not wait for its standby"), "{why}");
+
+    let with_key = start(Some(request("k", &new_pet("Bello"))));
+    cancel_wait(&primary);
+    standby.resume().unwrap();
+    let answer = with_key.await.unwrap().unwrap();
+    assert!(matches!(answer, Added::Replayed(_)), "{answer:?}");
+    assert_eq!(all(&store).await.len(), 3);
 }

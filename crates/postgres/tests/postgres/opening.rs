@@ -37,17 +37,26 @@ async fn a_schema_is_a_store_of_its_own_whatever_its_name() {
 }
 
 #[tokio::test]
-async fn a_newer_schema_is_refused_and_left_alone() {
-    let Some(database) = postgres_or_skip("a_newer_schema_is_refused") else { return };
+async fn another_schema_is_refused_and_left_alone() {
+    let Some(database) = postgres_or_skip("another_schema_is_refused") else { return };
     drop(open(&database.url).await);
-    database.sql("INSERT INTO petstore_schema VALUES (2)").unwrap();
-    let refusal = refusal(&database.url).await;
-    assert!(refusal.contains("made by a newer petstore (schema 2"), "{refusal}");
+    for version in [0, 2] {
+        database.sql(&format!("UPDATE petstore_schema SET version = {version}")).unwrap();
+        let refusal = refusal(&database.url).await;
+        let expected = format!("its schema is unsupported: expected version 1, found {version};");
+        assert!(refusal.contains(&expected) && !refusal.contains('\n'), "{refusal}");
+        assert_eq!(
+            database.sql("SELECT version FROM petstore_schema").unwrap().trim(),
+            version.to_string()
+        );
+    }
 }
 
 #[tokio::test]
-async fn tables_of_somebody_else_are_refused_and_left_alone() {
-    let Some(database) = postgres_or_skip("tables_of_somebody_else_are_refused") else { return };
+async fn tables_of_another_application_are_refused_and_left_alone() {
+    let Some(database) = postgres_or_skip("tables_of_another_application_are_refused") else {
+        return;
+    };
     database.sql("CREATE TABLE pet (x int)").unwrap();
     let refusal = refusal(&database.url).await;
     assert!(refusal.contains("it holds 'pet' of somebody else"), "{refusal}");

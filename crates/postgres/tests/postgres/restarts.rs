@@ -14,7 +14,7 @@ use petstore_postgres::PostgresStore;
 use petstore_testing::{Durability, cluster_or_skip, postgres_or_skip};
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::support::{add, all, attempt, grows_by, new_pet, open, query, recovers};
+use crate::support::{add, all, grows_by, new_pet, open, query, recovers, request};
 
 /// A little more than the longest that a call may take.
 const DEADLINE: Duration = Duration::from_millis(5500);
@@ -40,8 +40,8 @@ async fn a_stopped_server_is_unavailable_and_a_started_one_is_found() {
     let store = open(&cluster.url("postgres")).await;
     // Everything is prepared on connections that the stop will break.
     let rex = add(&store, "Rex").await;
-    let attempted = attempt("before", &new_pet("Rex"));
-    PetRepository::add(&store, new_pet("Rex"), Some(attempted)).await.unwrap();
+    let request = request("before", &new_pet("Rex"));
+    PetRepository::add(&store, new_pet("Rex"), Some(request)).await.unwrap();
     assert!(store.find(rex.id).await.unwrap().is_some());
 
     cluster.stop().unwrap();
@@ -51,7 +51,7 @@ async fn a_stopped_server_is_unavailable_and_a_started_one_is_found() {
     recovers(|| store.find(rex.id)).await;
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
     assert_eq!(all(&store).await.len(), 3);
-    recovers(|| async { store.version().ok_or("no mark") }).await;
+    recovers(|| async { store.version().ok_or("no version") }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,7 +80,7 @@ async fn a_statement_that_is_not_valid_any_more_is_prepared_anew() {
     assert_eq!(add(&store, "Bello").await.id, PetId(2));
 }
 
-/// Adds until it is told to stop. What was acknowledged: identifiers, each with its name. Half of
+/// Adds until `stop` is set. What was acknowledged: identifiers, each with its name. Half of
 /// the additions have a key, and are repeated until they are answered.
 pub(crate) async fn load(
     store: Arc<PostgresStore>,
@@ -93,14 +93,14 @@ pub(crate) async fn load(
         number += 1;
         let name = format!("{worker}-{number}");
         let pet = new_pet(&name);
-        let attempt = (number % 2 == 0).then(|| attempt(&name, &pet));
+        let request = (number % 2 == 0).then(|| request(&name, &pet));
         loop {
-            match PetRepository::add(&*store, pet.clone(), attempt.clone()).await {
+            match PetRepository::add(&*store, pet.clone(), request.clone()).await {
                 Ok(Added::Created(pet) | Added::Replayed(pet)) => {
                     acknowledged.push((pet.id, name));
                     break;
                 }
-                Err(AddError::Store(StoreError::Unavailable(_))) if attempt.is_some() => {
+                Err(AddError::Store(StoreError::Unavailable(_))) if request.is_some() => {
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
                 Err(AddError::Store(StoreError::Unavailable(_))) => break,

@@ -1,4 +1,4 @@
-//! Stores on throw-away databases and short ways to say things.
+//! Stores on throw-away databases, and short helpers.
 
 use std::{
     future::Future,
@@ -6,9 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    Added, ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRequest,
-    KeyDigest, KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName, PetQuery, PetRepository,
-    Timestamp,
+    Added, ApiKeySecret, CategoryId, Idempotency, IdempotencyKey, IdempotencyRequest, KeyDigest,
+    KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName, PetQuery, PetRepository, Timestamp,
 };
 use petstore_postgres::{PostgresConfig, PostgresStore};
 
@@ -30,16 +29,9 @@ pub(crate) fn new_pet(name: &str) -> NewPet {
     NewPet { name: PetName::parse(name).unwrap(), category_id: CategoryId(1), status: None }
 }
 
-pub(crate) fn attempt(key: &str, pet: &NewPet) -> IdempotencyRequest {
-    IdempotencyRequest {
-        idempotency: Idempotency {
-            caller: KeyDigest([7; 32]),
-            key: IdempotencyKey::parse(key).unwrap(),
-        },
-        fingerprint: Fingerprint::new(pet),
-        at: NOW,
-        cutoff: Timestamp(NOW.0 - 86_400_000),
-    }
+pub(crate) fn request(key: &str, pet: &NewPet) -> IdempotencyRequest {
+    let key = IdempotencyKey::parse(key).unwrap();
+    IdempotencyRequest::new(Idempotency { caller: KeyDigest([7; 32]), key }, pet, NOW)
 }
 
 /// Adds `name`, which must be new.
@@ -51,13 +43,13 @@ pub(crate) async fn add(store: &PostgresStore, name: &str) -> Pet {
 }
 
 /// How long load may take to get going on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(15);
+const START_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Waits until others have added so many animals, at most for [`PATIENCE`].
+/// Waits until others have added so many animals, at most for [`START_TIMEOUT`].
 pub(crate) async fn grows_by(store: &PostgresStore, many: usize) {
     let (began, before) = (Instant::now(), all(store).await.len());
     while all(store).await.len() < before + many {
-        assert!(began.elapsed() < PATIENCE, "fewer than {many} were added");
+        assert!(began.elapsed() < START_TIMEOUT, "fewer than {many} were added");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -78,8 +70,7 @@ pub(crate) async fn all(store: &PostgresStore) -> Vec<Pet> {
 }
 
 pub(crate) fn query(limit: u8, after: Option<PetId>) -> PetQuery {
-    let limit = PageLimit::parse(&limit.to_string()).unwrap();
-    PetQuery { limit, status: None, after }
+    PetQuery { limit: PageLimit::new(limit).unwrap(), status: None, after }
 }
 
 pub(crate) fn new_key(seed: u8, name: &str) -> NewApiKey {

@@ -1,11 +1,14 @@
 //! Rows of the table `api_key`.
 
-use petstore_domain::{
-    ApiKey, Corruption, KeyDigest, KeyId, KeyName, KeySelector, NewApiKey, StoreError, Timestamp,
-};
-use rusqlite::{Connection, Params, Row, params, types::FromSql};
+use std::fmt::Display;
 
-use crate::error::{Failure, corruption};
+use petstore_domain::{
+    ApiKey, Corruption, KeyDigest, KeyId, KeyName, KeySelector, LiveKeys, NewApiKey, StoreError,
+    Timestamp,
+};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params, types::FromSql};
+
+use crate::error::Failure;
 
 /// Selects whole rows; what follows chooses among them.
 macro_rules! select {
@@ -25,17 +28,19 @@ pub(crate) const LIVE: &str =
 pub(crate) const NOT_REVOKED_BY_ID: &str = select!("WHERE id = ?1 AND revoked_at IS NULL");
 pub(crate) const NOT_REVOKED_BY_NAME: &str =
     select!("WHERE name = ?1 AND revoked_at IS NULL ORDER BY id");
-pub(crate) const NAME_IS_LIVE: &str = "SELECT EXISTS (SELECT 1 FROM api_key WHERE name = ?1 \
-     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2))";
-pub(crate) const DIGEST_EXISTS: &str = "SELECT EXISTS (SELECT 1 FROM api_key WHERE digest = ?1)";
 pub(crate) const COUNT_LIVE: &str = "SELECT count(*) FROM api_key \
      WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?1)";
+pub(crate) const NAME_IS_LIVE: &str = "SELECT EXISTS (SELECT 1 FROM api_key WHERE name = ?1 \
+     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2))";
+pub(crate) const DIGEST_OWNER: &str = "SELECT id FROM api_key WHERE digest = ?1";
 pub(crate) const INSERT: &str = "INSERT INTO api_key \
      (name, digest, prefix, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)";
-/// Live now (`?2`), and not expiring by `?3` anyway.
-pub(crate) const RETIRE: &str = "UPDATE api_key SET expires_at = ?3 WHERE name = ?1 \
-     AND revoked_at IS NULL AND (expires_at IS NULL OR (expires_at > ?2 AND expires_at > ?3))";
-pub(crate) const REVOKE: &str = "UPDATE api_key SET revoked_at = ?2 WHERE id = ?1";
+/// Of a key that is stored already, only its ends and its last use change.
+pub(crate) const WRITE: &str = "INSERT INTO api_key \
+     (id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO UPDATE SET \
+     expires_at = excluded.expires_at, revoked_at = excluded.revoked_at, \
+     last_used_at = excluded.last_used_at";
 pub(crate) const NOTE_USE: &str = "UPDATE api_key SET last_used_at = ?2 \
      WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
@@ -43,28 +48,35 @@ pub(crate) fn all(connection: &Connection) -> Result<Vec<ApiKey>, Failure<StoreE
     keys(connection, ALL, [])
 }
 
-pub(super) fn live(
+pub(crate) fn live(
     connection: &Connection,
     now: Timestamp,
 ) -> Result<Vec<ApiKey>, Failure<StoreError>> {
     keys(connection, LIVE, [now.0])
 }
 
-pub(super) fn not_revoked(
+pub(crate) fn not_revoked<E: From<StoreError>>(
     connection: &Connection,
     selector: &KeySelector,
-) -> Result<Vec<ApiKey>, Failure<StoreError>> {
+) -> Result<Vec<ApiKey>, Failure<E>> {
     match selector {
         KeySelector::Id(id) => keys(connection, NOT_REVOKED_BY_ID, [id.0]),
         KeySelector::Name(name) => keys(connection, NOT_REVOKED_BY_NAME, [name.as_str()]),
     }
 }
 
-fn keys(
+pub(crate) fn find<E: From<StoreError>>(
+    connection: &Connection,
+    id: KeyId,
+) -> Result<Option<ApiKey>, Failure<E>> {
+    Ok(keys(connection, BY_ID, [id.0])?.pop())
+}
+
+fn keys<E: From<StoreError>>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-) -> Result<Vec<ApiKey>, Failure<StoreError>> {
+) -> Result<Vec<ApiKey>, Failure<E>> {
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query(params)?;
     let mut keys = Vec::new();
@@ -74,75 +86,58 @@ fn keys(
     Ok(keys)
 }
 
-/// The key of a row, through the doors of the domain.
-pub(crate) fn api_key(row: &Row<'_>) -> Result<ApiKey, Corruption> {
-    let id = row.get(0).map(KeyId).map_err(|error| corruption("an API key", error))?;
-    let name: String = column(row, id, 1)?;
-    let digest: Vec<u8> = column(row, id, 2)?;
-    Ok(ApiKey {
-        id,
-        name: KeyName::parse(&name).map_err(|rule| broken(id, rule))?,
-        digest: KeyDigest(digest.try_into().map_err(|_| broken(id, "a digest has 32 bytes"))?),
-        prefix: column(row, id, 3)?,
-        created_at: Timestamp(column(row, id, 4)?),
-        expires_at: column::<Option<i64>>(row, id, 5)?.map(Timestamp),
-        revoked_at: column::<Option<i64>>(row, id, 6)?.map(Timestamp),
-        last_used_at: column::<Option<i64>>(row, id, 7)?.map(Timestamp),
+/// What the domain must know before `new` is stored.
+pub(crate) fn live_keys(connection: &Connection, new: &NewApiKey) -> rusqlite::Result<LiveKeys> {
+    let NewApiKey { name, digest, created_at: Timestamp(now), .. } = new;
+    let mut count = connection.prepare_cached(COUNT_LIVE)?;
+    let mut name_is_live = connection.prepare_cached(NAME_IS_LIVE)?;
+    Ok(LiveKeys {
+        count: count.query_row([now], |row| row.get(0))?,
+        has_name: name_is_live.query_row(params![name.as_str(), now], |row| row.get(0))?,
+        has_digest: digest_owner(connection, digest)?.is_some(),
     })
 }
 
-fn column<T: FromSql>(row: &Row<'_>, id: KeyId, index: usize) -> Result<T, Corruption> {
-    row.get(index).map_err(|error| broken(id, error))
-}
-
-fn broken(id: KeyId, rule: impl std::fmt::Display) -> Corruption {
-    corruption(format!("API key {}", id.0), rule)
-}
-
-pub(super) fn name_is_live(
+/// The key that has this digest.
+pub(crate) fn digest_owner(
     connection: &Connection,
-    name: &KeyName,
-    now: Timestamp,
-) -> rusqlite::Result<bool> {
-    let params = params![name.as_str(), now.0];
-    connection.prepare_cached(NAME_IS_LIVE)?.query_row(params, |row| row.get(0))
+    digest: &KeyDigest,
+) -> rusqlite::Result<Option<KeyId>> {
+    let mut statement = connection.prepare_cached(DIGEST_OWNER)?;
+    statement.query_row([digest.0], |row| row.get(0).map(KeyId)).optional()
 }
 
-pub(super) fn digest_exists(connection: &Connection, digest: &KeyDigest) -> rusqlite::Result<bool> {
-    connection.prepare_cached(DIGEST_EXISTS)?.query_row([digest.0], |row| row.get(0))
+/// Stores a key under the next identifier.
+pub(crate) fn insert(connection: &Connection, key: NewApiKey) -> rusqlite::Result<ApiKey> {
+    let NewApiKey { name, digest, prefix, created_at, expires_at } = &key;
+    let expires_at = expires_at.map(|at| at.0);
+    let values = params![name.as_str(), digest.0, prefix, created_at.0, expires_at];
+    let id = connection.prepare_cached(INSERT)?.insert(values)?;
+    Ok(key.with_id(KeyId(id)))
 }
 
-pub(super) fn count_live(connection: &Connection, now: Timestamp) -> rusqlite::Result<u32> {
-    connection.prepare_cached(COUNT_LIVE)?.query_row([now.0], |row| row.get(0))
+/// Stores a key under its own identifier, or what has become of it.
+pub(crate) fn write(connection: &Connection, key: &ApiKey) -> rusqlite::Result<()> {
+    let ApiKey { id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at } = key;
+    let [expires_at, revoked_at, last_used_at] =
+        [expires_at, revoked_at, last_used_at].map(|at| at.map(|at| at.0));
+    let (name, created_at) = (name.as_str(), created_at.0);
+    connection
+        .prepare_cached(WRITE)?
+        .execute(params![
+            id.0,
+            name,
+            digest.0,
+            prefix,
+            created_at,
+            expires_at,
+            revoked_at,
+            last_used_at
+        ])
+        .map(drop)
 }
 
-pub(super) fn insert(connection: &Connection, key: NewApiKey) -> rusqlite::Result<ApiKey> {
-    connection.prepare_cached(INSERT)?.execute(params![
-        key.name.as_str(),
-        key.digest.0,
-        key.prefix,
-        key.created_at.0,
-        key.expires_at.map(|at| at.0)
-    ])?;
-    Ok(key.with_id(KeyId(connection.last_insert_rowid())))
-}
-
-pub(super) fn retire(
-    connection: &Connection,
-    name: &KeyName,
-    now: Timestamp,
-    retire_at: Timestamp,
-) -> rusqlite::Result<()> {
-    connection.prepare_cached(RETIRE)?.execute(params![name.as_str(), now.0, retire_at.0])?;
-    Ok(())
-}
-
-pub(super) fn revoke(connection: &Connection, id: KeyId, at: Timestamp) -> rusqlite::Result<()> {
-    connection.prepare_cached(REVOKE)?.execute([id.0, at.0])?;
-    Ok(())
-}
-
-pub(super) fn note_use(
+pub(crate) fn note_use(
     connection: &Connection,
     uses: &[(KeyId, Timestamp)],
 ) -> rusqlite::Result<()> {
@@ -151,4 +146,30 @@ pub(super) fn note_use(
         statement.execute([id.0, at.0])?;
     }
     Ok(())
+}
+
+/// The key of a row, through the domain's constructors.
+fn api_key(row: &Row<'_>) -> Result<ApiKey, Corruption> {
+    let id = row.get(0).map(KeyId).map_err(|error| Corruption::new("an API key", error))?;
+    let name: String = column(row, id, 1)?;
+    let digest: Vec<u8> = column(row, id, 2)?;
+    let moment = |index| Ok(column::<Option<i64>>(row, id, index)?.map(Timestamp));
+    Ok(ApiKey {
+        id,
+        name: KeyName::parse(&name).map_err(|rule| broken(id, rule))?,
+        digest: KeyDigest(digest.try_into().map_err(|_| broken(id, "a digest has 32 bytes"))?),
+        prefix: column(row, id, 3)?,
+        created_at: Timestamp(column(row, id, 4)?),
+        expires_at: moment(5)?,
+        revoked_at: moment(6)?,
+        last_used_at: moment(7)?,
+    })
+}
+
+fn column<T: FromSql>(row: &Row<'_>, id: KeyId, index: usize) -> Result<T, Corruption> {
+    row.get(index).map_err(|error| broken(id, error))
+}
+
+fn broken(id: KeyId, rule: impl Display) -> Corruption {
+    Corruption::new(format_args!("API key {}", id.0), rule)
 }

@@ -1,75 +1,128 @@
 //! [`Restore`] on SQLite: a write transaction.
 
-mod attempts;
-mod keys;
-mod pets;
-
-use std::{fmt::Display, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKey, IdempotencyRecord, NewPet, Pet, Restore, RestoreError, StoreError};
+use petstore_domain::{
+    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError,
+};
 use rusqlite::Connection;
 
-use super::{Broken, Dedicated};
-use crate::{board::Board, error::Failure, version::Renewal};
+use crate::{
+    api_keys::rows as keys,
+    config::{BusyTimeout, Synchronous},
+    connection,
+    error::Failure,
+    file::DatabaseFile,
+    pets::{idempotency, rows as pets},
+    renewal::VersionRenewal,
+    version::VersionCache,
+};
+
+/// What a restore may keep in memory before it writes pages to the log, in KiB.
+const PAGE_CACHE: i64 = 64 * 1024;
 
 /// An open write transaction. Dropping it closes the connection, which rolls it back.
-pub(super) struct Transaction {
-    dedicated: Dedicated,
-    renewal: Renewal,
-    board: Arc<Board>,
+pub(super) struct WriteTransaction {
+    // In the order in which they are dropped: the file is closed when SQLite's locks are gone.
+    connection: Connection,
+    renewal: VersionRenewal,
+    versions: Arc<VersionCache>,
+    _file: DatabaseFile,
 }
 
-impl Transaction {
-    pub(super) fn begin(mut dedicated: Dedicated, board: Arc<Board>) -> Result<Self, Broken> {
-        let renewal = Renewal::of(&mut dedicated.connection)?;
-        dedicated.connection.execute_batch("BEGIN IMMEDIATE")?;
-        Ok(Self { dedicated, renewal, board })
+impl WriteTransaction {
+    /// Begins one on the file at `path`, on a connection that writes with full synchronisation,
+    /// whatever the store was opened with: a restore commits rarely, so it costs next to nothing.
+    pub(super) fn begin(
+        path: &Path,
+        versions: Arc<VersionCache>,
+        file: DatabaseFile,
+    ) -> rusqlite::Result<Self> {
+        let timeout = BusyTimeout::default().writer;
+        let mut connection = connection::open_writer(path, Synchronous::Full, timeout)?;
+        connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
+        let renewal = VersionRenewal::new(&mut connection)?;
+        connection.execute_batch("BEGIN IMMEDIATE")?;
+        Ok(Self { connection, renewal, versions, _file: file })
     }
 
     fn write<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure<RestoreError>>,
     ) -> Result<T, RestoreError> {
-        work(&self.dedicated.connection).map_err(|failure| match failure {
-            Failure::Answer(error) => error,
-            Failure::Sqlite(error) => StoreError::unavailable(error).into(),
-        })
+        work(&self.connection).map_err(Failure::into_error)
     }
 }
 
 #[async_trait]
-impl Restore for Transaction {
+impl Restore for WriteTransaction {
     async fn pets(&mut self, pets: Vec<Pet>) -> Result<u64, RestoreError> {
-        self.write(|connection| pets::restore(connection, &pets))
+        self.write(|connection| {
+            let mut added = 0;
+            for pet in &pets {
+                added += u64::from(restore_pet(connection, pet)?);
+            }
+            Ok(added)
+        })
     }
 
     async fn new_pets(&mut self, pets: Vec<NewPet>) -> Result<(), RestoreError> {
-        self.write(|connection| pets::insert(connection, pets))
+        self.write(|connection| {
+            for pet in pets {
+                pets::insert(connection, pet)?;
+            }
+            Ok(())
+        })
     }
 
     async fn keys(&mut self, keys: Vec<ApiKey>) -> Result<(), RestoreError> {
-        self.write(|connection| keys.iter().try_for_each(|key| keys::restore(connection, key)))
+        self.write(|connection| keys.iter().try_for_each(|key| restore_key(connection, key)))
     }
 
     async fn idempotency_records(
         &mut self,
-        attempts: Vec<IdempotencyRecord>,
+        records: Vec<IdempotencyRecord>,
     ) -> Result<(), RestoreError> {
         self.write(|connection| {
-            attempts.iter().try_for_each(|record| attempts::restore(connection, record))
+            records.iter().try_for_each(|record| restore_record(connection, record))
         })
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
-        let connection = &self.dedicated.connection;
-        self.renewal.renew(connection).map_err(StoreError::unavailable)?;
-        connection.execute_batch("COMMIT").map_err(StoreError::unavailable)?;
-        self.board.renew();
+        self.renewal.renew(&self.connection).map_err(StoreError::unavailable)?;
+        self.connection.execute_batch("COMMIT").map_err(StoreError::unavailable)?;
+        self.versions.refresh();
         Ok(())
     }
 }
 
-fn conflict(what: impl Display) -> Failure<RestoreError> {
-    Failure::Answer(RestoreError::Conflict { what: what.to_string() })
+/// Whether the animal was added.
+fn restore_pet(connection: &Connection, pet: &Pet) -> Result<bool, Failure<RestoreError>> {
+    if pets::restore(connection, pet)? {
+        return Ok(true);
+    }
+    let stored = pets::find::<RestoreError>(connection, pet.id)?.map(|stored| stored.value);
+    Resolution::of_pet(stored.as_ref(), pet).map_err(Failure::Answer)?;
+    Ok(false)
+}
+
+fn restore_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<RestoreError>> {
+    let stored = keys::find(connection, key.id)?;
+    let digest_owner = keys::digest_owner(connection, &key.digest)?;
+    let resolved =
+        Resolution::of_key(stored.as_ref(), digest_owner, key).map_err(Failure::Answer)?;
+    Ok(keys::write(connection, &resolved)?)
+}
+
+fn restore_record(
+    connection: &Connection,
+    record: &IdempotencyRecord,
+) -> Result<(), Failure<RestoreError>> {
+    let stored = idempotency::find(connection, &record.idempotency)?;
+    let pet_exists = pets::find::<RestoreError>(connection, record.pet)?.is_some();
+    match Resolution::of_record(stored.as_ref(), pet_exists, record).map_err(Failure::Answer)? {
+        Resolution::Keep => Ok(()),
+        Resolution::Write => Ok(idempotency::write(connection, record)?),
+    }
 }

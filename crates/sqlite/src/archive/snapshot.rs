@@ -4,41 +4,66 @@ use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, Idempotency, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts, StoreError,
 };
+use rusqlite::{Connection, Row};
 
-use super::{Broken, Dedicated, answered, rows};
-use crate::{api_keys, version};
+use crate::{
+    api_keys::rows as keys,
+    error::Failure,
+    file::DatabaseFile,
+    pets::{idempotency, rows as pets},
+    version,
+};
+
+const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
+     (SELECT count(*) FROM idempotency)";
 
 /// An open read transaction. Dropping it closes the connection, which ends it.
-pub(super) struct View(Dedicated);
+pub(super) struct ReadTransaction {
+    // In the order in which they are dropped: the file is closed when SQLite's locks are gone.
+    connection: Connection,
+    _file: DatabaseFile,
+}
 
-impl View {
-    pub(super) fn begin(dedicated: Dedicated) -> Result<Self, Broken> {
+impl ReadTransaction {
+    pub(super) fn begin(connection: Connection, file: DatabaseFile) -> rusqlite::Result<Self> {
         // The transaction sees the store as it is at its first read, not at its `BEGIN`.
-        dedicated.connection.execute_batch("BEGIN")?;
-        dedicated.connection.query_row(version::SELECT, [], |_| Ok(()))?;
-        Ok(Self(dedicated))
+        connection.execute_batch("BEGIN")?;
+        connection.query_row(version::SELECT, [], |_| Ok(()))?;
+        Ok(Self { connection, _file: file })
+    }
+
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>>,
+    ) -> Result<T, StoreError> {
+        read(&self.connection).map_err(Failure::into_error)
     }
 }
 
 #[async_trait]
-impl Snapshot for View {
+impl Snapshot for ReadTransaction {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        answered(rows::counts(&self.0.connection))
+        self.read(|connection| Ok(connection.query_row(COUNTS, [], counts)?))
     }
 
-    async fn pets(&mut self, after: Option<PetId>, at_most: u32) -> Result<Vec<Pet>, StoreError> {
-        answered(rows::pets(&self.0.connection, after, at_most))
+    async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
+        self.read(|connection| pets::after(connection, after, limit))
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        answered(api_keys::rows::all(&self.0.connection))
+        self.read(keys::all)
     }
 
     async fn idempotency_records(
         &mut self,
         after: Option<Idempotency>,
-        at_most: u32,
+        limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        answered(rows::attempts(&self.0.connection, after.as_ref(), at_most))
+        self.read(|connection| idempotency::after(connection, after.as_ref(), limit))
     }
+}
+
+fn counts(row: &Row<'_>) -> rusqlite::Result<StoreCounts> {
+    let count = |index| row.get(index).map(i64::unsigned_abs);
+    Ok(StoreCounts { pets: count(0)?, keys: count(1)?, idempotency_records: count(2)? })
 }

@@ -7,7 +7,11 @@ use petstore_domain::{
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::{SqliteConfig, SqliteStore, Synchronous, config::Patience};
+use crate::{
+    config::{BusyTimeout, SqliteConfig, Synchronous},
+    open::open,
+    store::SqliteStore,
+};
 
 struct Place {
     store: SqliteStore,
@@ -20,8 +24,8 @@ impl Place {
         let path = folder.path().join("petstore.db");
         let config = SqliteConfig { path, synchronous: Synchronous::Normal };
         let short = Duration::from_millis(50);
-        let patience = Patience { writer: short, reader: short };
-        Self { store: SqliteStore::open_with(&config, patience).unwrap(), folder }
+        let timeout = BusyTimeout { writer: short, reader: short };
+        Self { store: open(&config, timeout).unwrap(), folder }
     }
 
     fn raw(&self) -> Connection {
@@ -53,7 +57,7 @@ async fn a_snapshot_outlives_its_store_and_sees_none_of_what_is_written_since() 
 }
 
 #[tokio::test]
-async fn creates_fail_within_their_patience_while_a_restore_is_open_and_work_after_it() {
+async fn creates_fail_within_the_busy_timeout_while_a_restore_is_open_and_work_after_it() {
     let place = Place::new();
     let mut restore = place.store.restore().await.unwrap();
     restore.pets(numbered([5])).await.unwrap();
@@ -65,7 +69,7 @@ async fn creates_fail_within_their_patience_while_a_restore_is_open_and_work_aft
 }
 
 #[tokio::test]
-async fn a_restore_waits_for_another_writer_and_not_for_ever() {
+async fn a_restore_waits_for_another_writer_until_its_busy_timeout() {
     let place = Place::new();
     let other = place.raw();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -77,7 +81,7 @@ async fn a_restore_waits_for_another_writer_and_not_for_ever() {
 }
 
 #[tokio::test]
-async fn a_committed_restore_shows_in_the_mark_at_once() {
+async fn a_committed_restore_changes_the_version_at_once() {
     let place = Place::new();
     let before = place.store.version();
     let mut restore = place.store.restore().await.unwrap();
@@ -103,11 +107,11 @@ async fn every_identifier_is_read_once_whatever_the_batch() {
     let mut restore = place.store.restore().await.unwrap();
     restore.pets(numbered(ids)).await.unwrap();
     restore.commit().await.unwrap();
-    for at_most in 1..9 {
+    for limit in 1..9 {
         let mut snapshot = place.store.snapshot().await.unwrap();
         let (mut found, mut last) = (Vec::new(), None);
         loop {
-            let batch = snapshot.pets(last, at_most).await.unwrap();
+            let batch = snapshot.pets(last, limit).await.unwrap();
             let Some(end) = batch.last() else { break };
             last = Some(end.id);
             found.extend(batch);

@@ -4,24 +4,26 @@ use petstore_domain::{
     CategoryId, Corruption, NewPet, PageLimit, Pet, PetId, PetName, PetPage, PetQuery, PetStatus,
     StoreError, Versioned,
 };
-use rusqlite::{Connection, Row, Rows, Statement, params};
+use rusqlite::{Connection, ErrorCode, Row, Rows, ffi, params};
 
-use crate::{
-    error::{Failure, corruption},
-    version,
-    writer::Session,
-};
+use crate::{error::Failure, version};
 
-pub(crate) const INSERT: &str =
-    "INSERT INTO pet (id, name, category_id, status) VALUES (?1, ?2, ?3, ?4)";
-/// The mark stands beside each row, so it is of the very state that the row was read from.
+pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
+pub(crate) const HIGHEST_ID: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'pet'";
+pub(crate) const RESTORE: &str = "INSERT INTO pet (id, name, category_id, status) \
+     VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
+/// The version comes with each row, so it is of the very state that the row was read from.
 pub(crate) const FIND: &str = "SELECT id, name, category_id, status, \
      (SELECT version FROM catalogue WHERE only = 1) FROM pet WHERE id = ?1";
 pub(crate) const PAGE: &str = "SELECT id, name, category_id, status, \
      (SELECT version FROM catalogue WHERE only = 1) FROM pet \
      WHERE id > ?1 ORDER BY id LIMIT ?2";
 
-macro_rules! page_of_status {
+/// All animals in batches, from one on.
+pub(crate) const FROM: &str = "SELECT id, name, category_id, status FROM pet \
+     WHERE id >= ?1 ORDER BY id LIMIT ?2";
+
+macro_rules! page_with_status {
     ($index:literal, $status:literal) => {
         concat!(
             "SELECT id, name, category_id, (SELECT version FROM catalogue WHERE only = 1) FROM pet ",
@@ -36,28 +38,58 @@ macro_rules! page_of_status {
 ///
 /// The index is named so that no statistics (`ANALYZE`) ever talk the planner into reading every
 /// animal for the few of one status.
-pub(crate) const fn page_of(status: PetStatus) -> &'static str {
+pub(crate) const fn page_with(status: PetStatus) -> &'static str {
     match status {
-        PetStatus::Available => page_of_status!("pet_available", "available"),
-        PetStatus::Pending => page_of_status!("pet_pending", "pending"),
-        PetStatus::Sold => page_of_status!("pet_sold", "sold"),
+        PetStatus::Available => page_with_status!("pet_available", "available"),
+        PetStatus::Pending => page_with_status!("pet_pending", "pending"),
+        PetStatus::Sold => page_with_status!("pet_sold", "sold"),
     }
 }
 
-pub(crate) fn insert<E: From<StoreError>>(
-    session: &Session<'_>,
-    pet: NewPet,
-) -> Result<Pet, Failure<E>> {
-    let pet = pet.with_id(session.next_identifier()?);
-    session.insert(&pet)?;
-    Ok(pet)
+/// Adds an animal under the next identifier.
+pub(crate) fn insert(connection: &Connection, pet: NewPet) -> rusqlite::Result<Pet> {
+    let NewPet { name, category_id, status } = &pet;
+    let values = params![name.as_str(), category_id.0, status.map(PetStatus::as_str)];
+    let inserted = connection.prepare_cached(INSERT)?.insert(values);
+    let id = inserted.map_err(|error| explain_full(connection, error))?;
+    Ok(pet.with_id(PetId(id)))
 }
 
-/// Runs `statement`, which takes the values of [`INSERT`]; how many rows it has changed.
-pub(crate) fn put(statement: &mut Statement<'_>, pet: &Pet) -> rusqlite::Result<usize> {
+/// SQLite calls a store full, as it calls a disk, when the highest identifier is taken.
+fn explain_full(connection: &Connection, error: rusqlite::Error) -> rusqlite::Error {
+    let highest = || connection.query_row(HIGHEST_ID, [], |row| row.get(0));
+    if error.sqlite_error_code() == Some(ErrorCode::DiskFull) && highest() == Ok(i64::MAX) {
+        let message = format!("no identifier is left: the highest, {}, is taken", i64::MAX);
+        return rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), Some(message));
+    }
+    error
+}
+
+/// Adds an animal under its own identifier. `false` if that is taken.
+pub(crate) fn restore(connection: &Connection, pet: &Pet) -> rusqlite::Result<bool> {
     let Pet { id, name, category_id, status } = pet;
-    let status = status.map(PetStatus::as_str);
-    statement.execute(params![id.0, name.as_str(), category_id.0, status])
+    let values = params![id.0, name.as_str(), category_id.0, status.map(PetStatus::as_str)];
+    Ok(connection.prepare_cached(RESTORE)?.execute(values)? == 1)
+}
+
+/// Up to `limit` animals above `after`, ascending by identifier.
+pub(crate) fn after(
+    connection: &Connection,
+    after: Option<PetId>,
+    limit: u32,
+) -> Result<Vec<Pet>, Failure<StoreError>> {
+    let from = match after {
+        None => i64::MIN,
+        Some(PetId(i64::MAX)) => return Ok(Vec::new()),
+        Some(PetId(id)) => id + 1,
+    };
+    let mut statement = connection.prepare_cached(FROM)?;
+    let mut rows = statement.query(params![from, limit])?;
+    let mut pets = Vec::new();
+    while let Some(row) = rows.next()? {
+        pets.push(pet(row)?);
+    }
+    Ok(pets)
 }
 
 pub(crate) fn find<E: From<StoreError>>(
@@ -67,25 +99,25 @@ pub(crate) fn find<E: From<StoreError>>(
     let mut statement = connection.prepare_cached(FIND)?;
     let mut rows = statement.query([id.0])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some(Versioned { value: pet(row)?, version: Some(version::of(row, MARK)?) }))
+    Ok(Some(Versioned { value: pet(row)?, version: Some(version::from_column(row, VERSION)?) }))
 }
 
-/// A page and its mark.
-pub(super) fn page<E: From<StoreError>>(
+/// A page and its version.
+pub(crate) fn page<E: From<StoreError>>(
     connection: &Connection,
     query: &PetQuery,
 ) -> Result<Versioned<PetPage>, Failure<E>> {
     if let Some(page) = page_with_rows(connection, query)? {
         return Ok(page);
     }
-    // No row has told the mark, and read by itself it might be of a later state.
+    // No row has brought the version, and a query of its own might see a later state.
     version::in_snapshot(connection, |version| {
         let empty = || Versioned { value: PetPage::default(), version: Some(version) };
         Ok(page_with_rows(connection, query)?.unwrap_or_else(empty))
     })
 }
 
-/// A page and its mark; `None` if no animal is on it.
+/// A page and its version; `None` if no animal is on it.
 fn page_with_rows<E: From<StoreError>>(
     connection: &Connection,
     query: &PetQuery,
@@ -96,27 +128,29 @@ fn page_with_rows<E: From<StoreError>>(
         None => {
             let mut statement = connection.prepare_cached(PAGE)?;
             let rows = statement.query(params![after, one_more])?;
-            collect(rows, query.limit, MARK, pet)
+            collect(rows, query.limit, VERSION, pet)
         }
         Some(status) => {
-            let mut statement = connection.prepare_cached(page_of(status))?;
+            let mut statement = connection.prepare_cached(page_with(status))?;
             let rows = statement.query(params![after, one_more])?;
-            collect(rows, query.limit, MARK_OF_STATUS, |row| pet_with_status(row, Some(status)))
+            collect(rows, query.limit, VERSION_WITH_STATUS, |row| {
+                pet_with_status(row, Some(status))
+            })
         }
     }
 }
 
-/// The page of `rows`, of which there may be one more than `limit`, and the mark that the first one
-/// has in the column `mark`; `None` if there is no row.
+/// The page of `rows`, of which there may be one more than `limit`, and the version that the first one
+/// has in the column `version`; `None` if there is no row.
 fn collect<E: From<StoreError>>(
     mut rows: Rows<'_>,
     limit: PageLimit,
-    mark: usize,
+    version: usize,
     pet: impl Fn(&Row<'_>) -> Result<Pet, Corruption>,
 ) -> Result<Option<Versioned<PetPage>>, Failure<E>> {
     let limit = usize::from(limit.get());
     let Some(first) = rows.next()? else { return Ok(None) };
-    let version = Some(version::of(first, mark)?);
+    let version = Some(version::from_column(first, version)?);
     let mut pets = Vec::with_capacity(limit);
     pets.push(pet(first)?);
     while let Some(row) = rows.next()? {
@@ -128,13 +162,13 @@ fn collect<E: From<StoreError>>(
     Ok(Some(Versioned { value: PetPage { pets, more: false }, version }))
 }
 
-/// Where [`FIND`] and [`PAGE`] have the mark.
-const MARK: usize = 4;
-/// Where [`page_of`] has it.
-const MARK_OF_STATUS: usize = 3;
+/// Where [`FIND`] and [`PAGE`] have the version.
+const VERSION: usize = 4;
+/// Where [`page_with`] has it.
+const VERSION_WITH_STATUS: usize = 3;
 
-/// The animal of a row, through the doors of the domain.
-pub(crate) fn pet(row: &Row<'_>) -> Result<Pet, Corruption> {
+/// The animal of a row, through the domain's constructors.
+fn pet(row: &Row<'_>) -> Result<Pet, Corruption> {
     let pet = pet_with_status(row, None)?;
     let status = status(row).map_err(|rule| broken(pet.id, "status", &rule))?;
     Ok(Pet { status, ..pet })
@@ -142,7 +176,7 @@ pub(crate) fn pet(row: &Row<'_>) -> Result<Pet, Corruption> {
 
 /// The animal of a row, with a `status` that is not read from it.
 fn pet_with_status(row: &Row<'_>, status: Option<PetStatus>) -> Result<Pet, Corruption> {
-    let id = row.get(0).map(PetId).map_err(|error| corruption("an animal", error))?;
+    let id = row.get(0).map(PetId).map_err(|error| Corruption::new("an animal", error))?;
     Ok(Pet {
         id,
         name: name(row).map_err(|rule| broken(id, "name", &rule))?,
@@ -166,5 +200,5 @@ fn status(row: &Row<'_>) -> Result<Option<PetStatus>, String> {
 }
 
 fn broken(id: PetId, field: &str, rule: &str) -> Corruption {
-    corruption(format!("animal {id}"), format!("its {field} {rule}"))
+    Corruption::new(format!("animal {id}"), format!("its {field} {rule}"))
 }

@@ -6,13 +6,13 @@ use std::{
 };
 
 use petstore_domain::{AddError, ApiKeyRepository, PetId, PetRepository, StoreError, Timestamp};
+use rusqlite::Connection;
 
-use super::{Place, add, found, impatient, rex};
-use crate::SqliteStore;
-use crate::writer::Session;
+use super::{Place, add, found, rex, short_timeout};
+use crate::{open::open, store::SqliteStore};
 
 async fn set_max_page_count(store: &SqliteStore, pages: i64) {
-    let limit = move |connection: &Session<'_>| {
+    let limit = move |connection: &Connection| {
         Ok(connection.pragma_update(None, "max_page_count", pages)?)
     };
     store.writer.write::<(), StoreError>(limit).await.unwrap();
@@ -23,7 +23,7 @@ async fn a_lock_held_too_long_is_unavailable_and_passes() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;
-    let mark = store.version();
+    let version = store.version();
     let raw = place.raw();
     raw.execute_batch("BEGIN IMMEDIATE").unwrap();
 
@@ -35,7 +35,7 @@ async fn a_lock_held_too_long_is_unavailable_and_passes() {
     assert!(store.purge_expired(Timestamp(0), 1).await.is_err());
     assert!(store.note_use(vec![]).await.is_err());
     assert!(found(&store, PetId(1)).await, "reads go on");
-    assert_eq!(store.version(), mark);
+    assert_eq!(store.version(), version);
 
     raw.execute_batch("ROLLBACK").unwrap();
     assert_eq!(add(&store).await.id, PetId(2));
@@ -67,11 +67,11 @@ async fn a_full_disk_is_unavailable_and_loses_nothing() {
 async fn a_transaction_left_open_does_not_stop_the_writer() {
     let place = Place::new();
     let store = place.open();
-    let leave_open = |connection: &Session<'_>| {
+    let leave_open = |connection: &Connection| {
         Ok(connection.execute_batch("COMMIT; BEGIN; INSERT INTO pet VALUES (9, 'x', 1, NULL)")?)
     };
     store.writer.write::<(), StoreError>(leave_open).await.unwrap();
-    let end = |connection: &Session<'_>| Ok(connection.execute_batch("COMMIT")?);
+    let end = |connection: &Connection| Ok(connection.execute_batch("COMMIT")?);
     assert!(store.writer.write::<(), StoreError>(end).await.is_err());
     add(&store).await;
 }
@@ -109,7 +109,7 @@ fn opening_a_locked_store_says_so_in_a_bounded_time() {
     let raw = place.raw();
     raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // On a path where no store is yet.
     let began = Instant::now();
-    let refusal = SqliteStore::open_with(&place.config(), impatient()).unwrap_err().to_string();
+    let refusal = open(&place.config(), short_timeout()).unwrap_err().to_string();
     assert!(began.elapsed() < Duration::from_secs(2));
     assert!(
         refusal.ends_with(

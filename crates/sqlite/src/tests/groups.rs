@@ -9,23 +9,24 @@ use petstore_domain::{
     AddError, Added, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRequest, KeyDigest,
     PetId, PetRepository, StoreError, Timestamp,
 };
+use rusqlite::Connection;
 use tokio::task::JoinSet;
 
-use super::{Place, add, found, hold, rex};
-use crate::{error::Failure, pets::rows, writer::QUEUE, writer::Session};
+use super::{Place, add, block_writer, found, rex};
+use crate::{error::Failure, pets::rows, writer::MAX_QUEUE};
 
 #[tokio::test]
 async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
     let place = Place::new();
     let store = Arc::new(place.open());
-    let release = hold(&store).await;
+    let release = block_writer(&store).await;
     let mut group = JoinSet::new();
     for _ in 0..50 {
         let (store, raw) = (Arc::clone(&store), place.raw());
         group.spawn(async move {
-            let work = move |connection: &Session<'_>| {
-                rows::insert::<StoreError>(connection, rex())?;
-                // What somebody else sees while this write runs.
+            let work = move |connection: &Connection| {
+                rows::insert(connection, rex())?;
+                // What another process sees while this write runs.
                 Ok(raw.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0))?)
             };
             store.writer.write::<i64, StoreError>(work).await
@@ -44,13 +45,13 @@ async fn a_write_that_fails_rolls_back_its_group_and_no_other() {
     let place = Place::new();
     let store = Arc::new(place.open());
     add(&store).await;
-    let release = hold(&store).await;
+    let release = block_writer(&store).await;
     let mut group = JoinSet::new();
     for number in 0..3 {
         let store = Arc::clone(&store);
         group.spawn(async move {
             if number == 1 {
-                let wrong = |connection: &Session<'_>| {
+                let wrong = |connection: &Connection| {
                     Ok(connection.execute_batch("INSERT INTO nowhere VALUES (1)")?)
                 };
                 store.writer.write::<(), StoreError>(wrong).await.map_err(AddError::from)
@@ -73,10 +74,10 @@ async fn a_write_that_fails_rolls_back_its_group_and_no_other() {
 async fn a_refusal_leaves_the_rest_of_its_group() {
     let place = Place::new();
     let store = Arc::new(place.open());
-    let release = hold(&store).await;
+    let release = block_writer(&store).await;
     let refusing = Arc::clone(&store);
     let refused = tokio::spawn(async move {
-        let work = |_: &Session<'_>| Err(Failure::Answer(AddError::IdempotencyKeyReused));
+        let work = |_: &Connection| Err(Failure::Answer(AddError::IdempotencyKeyReused));
         refusing.writer.write::<(), AddError>(work).await
     });
     let adding = Arc::clone(&store);
@@ -88,22 +89,22 @@ async fn a_refusal_leaves_the_rest_of_its_group() {
 }
 
 #[tokio::test]
-async fn two_attempts_in_one_transaction_add_one_animal() {
+async fn two_requests_in_one_transaction_add_one_animal() {
     let place = Place::new();
     let store = Arc::new(place.open());
-    let release = hold(&store).await;
+    let release = block_writer(&store).await;
     let key = IdempotencyKey::parse("once").unwrap();
-    let attempt = IdempotencyRequest {
+    let request = IdempotencyRequest {
         idempotency: Idempotency { caller: KeyDigest([1; 32]), key },
         fingerprint: Fingerprint::new(&rex()),
         at: Timestamp(100),
         cutoff: Timestamp(0),
     };
-    let mut other = attempt.clone();
+    let mut other = request.clone();
     other.fingerprint = Fingerprint([0; 32]);
-    let additions = [attempt.clone(), attempt, other].map(|attempt| {
+    let additions = [request.clone(), request, other].map(|request| {
         let store = Arc::clone(&store);
-        tokio::spawn(async move { store.add(rex(), Some(attempt)).await })
+        tokio::spawn(async move { store.add(rex(), Some(request)).await })
     });
     tokio::task::yield_now().await;
     drop(release);
@@ -118,8 +119,8 @@ async fn two_attempts_in_one_transaction_add_one_animal() {
 async fn a_full_queue_refuses_at_once_and_empties_again() {
     let place = Place::new();
     let store = Arc::new(place.open());
-    let release = hold(&store).await;
-    let mut waiting: Vec<_> = (0..QUEUE).map(|_| store.add(rex(), None)).collect();
+    let release = block_writer(&store).await;
+    let mut waiting: Vec<_> = (0..MAX_QUEUE).map(|_| store.add(rex(), None)).collect();
     for addition in &mut waiting {
         assert!(addition.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }

@@ -6,8 +6,8 @@ use rusqlite::{Connection, params_from_iter};
 use super::Place;
 use crate::{
     api_keys::rows as keys,
-    pets::{attempts, identifiers, rows as pets},
-    version,
+    pets::{idempotency, rows as pets},
+    renewal, version,
 };
 
 fn plan(connection: &Connection, sql: &str) -> String {
@@ -18,31 +18,32 @@ fn plan(connection: &Connection, sql: &str) -> String {
     details.map(|detail| detail.unwrap() + "\n").collect()
 }
 
-const SEARCHED: [&str; 15] = [
+const SEARCHED: [&str; 18] = [
     version::SELECT,
-    version::SELECT_NEXT,
-    version::RENEW,
-    identifiers::HIGHEST,
+    renewal::RENEW,
     pets::INSERT,
+    pets::RESTORE,
     pets::FIND,
+    pets::FROM,
     pets::PAGE,
-    attempts::FIND,
-    attempts::RECORD,
-    attempts::FORGET,
+    idempotency::FIND,
+    idempotency::AFTER,
+    idempotency::WRITE,
+    idempotency::PURGE,
+    keys::BY_ID,
     keys::NOT_REVOKED_BY_ID,
     keys::NOT_REVOKED_BY_NAME,
     keys::NAME_IS_LIVE,
-    keys::DIGEST_EXISTS,
+    keys::DIGEST_OWNER,
+    keys::WRITE,
     keys::NOTE_USE,
 ];
 
 fn assert_searched(connection: &Connection) {
-    let of_status = PetStatus::ALL.map(pets::page_of);
-    for sql in
-        SEARCHED.into_iter().chain(of_status).chain([keys::RETIRE, keys::REVOKE, keys::INSERT])
-    {
+    let with_status = PetStatus::ALL.map(pets::page_with);
+    for sql in SEARCHED.into_iter().chain(with_status).chain([keys::INSERT]) {
         let plan = plan(connection, sql);
-        // `SCAN CONSTANT ROW` reads no table, and the table of the mark has one row.
+        // `SCAN CONSTANT ROW` reads no table, and the table of the version has one row.
         let harmless = ["SCAN CONSTANT ROW", "SCAN catalogue"];
         let scans = plan.lines().any(|line| line.starts_with("SCAN ") && !harmless.contains(&line));
         assert!(!scans && !plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
@@ -74,8 +75,8 @@ fn nor_when_the_statistics_tempt_it_to() {
     assert_searched(&store.readers.open().unwrap());
 }
 
-/// How the mark is found, once for a page.
-const MARK: &str = "SCALAR SUBQUERY 1\nSEARCH catalogue USING INTEGER PRIMARY KEY (rowid=?)\n";
+/// How the version is found, once for a page.
+const VERSION: &str = "SCALAR SUBQUERY 1\nSEARCH catalogue USING INTEGER PRIMARY KEY (rowid=?)\n";
 
 #[test]
 fn a_page_of_one_status_is_read_from_its_place_in_the_index_alone() {
@@ -84,12 +85,12 @@ fn a_page_of_one_status_is_read_from_its_place_in_the_index_alone() {
     let connection = store.readers.open().unwrap();
     for status in PetStatus::ALL {
         assert_eq!(
-            plan(&connection, pets::page_of(status)),
-            format!("SEARCH pet USING COVERING INDEX pet_{status} (id>?)\n{MARK}")
+            plan(&connection, pets::page_with(status)),
+            format!("SEARCH pet USING COVERING INDEX pet_{status} (id>?)\n{VERSION}")
         );
     }
     assert_eq!(
         plan(&connection, pets::PAGE),
-        format!("SEARCH pet USING INTEGER PRIMARY KEY (rowid>?)\n{MARK}")
+        format!("SEARCH pet USING INTEGER PRIMARY KEY (rowid>?)\n{VERSION}")
     );
 }

@@ -5,7 +5,10 @@ use rusqlite::{Connection, config::DbConfig, params};
 
 use super::Place;
 use crate::{
-    SqliteConfig, SqliteStore, Synchronous, config::Patience, pets::rows::INSERT, writer::Session,
+    config::{BusyTimeout, SqliteConfig, Synchronous},
+    open::open,
+    pets::rows::RESTORE,
+    store::SqliteStore,
 };
 
 fn pragma(connection: &Connection, name: &str) -> i64 {
@@ -31,10 +34,9 @@ async fn the_writer_is_as_durable_as_configured() {
     {
         let place = Place::new();
         let store = SqliteStore::open(&SqliteConfig { synchronous, ..place.config() }).unwrap();
-        let look = move |connection: &Session<'_>| {
+        let look = move |connection: &Connection| {
             assert_common(connection);
             assert_eq!(pragma(connection, "synchronous"), number);
-            assert_eq!(pragma(connection, "busy_timeout"), 3000);
             assert_eq!(pragma(connection, "journal_size_limit"), 16 * 1024 * 1024);
             assert_eq!(pragma(connection, "cell_size_check"), 1);
             assert_eq!(pragma(connection, "ignore_check_constraints"), 1);
@@ -45,18 +47,18 @@ async fn the_writer_is_as_durable_as_configured() {
 }
 
 #[test]
-fn the_schema_refuses_what_others_add_without_its_rules() {
+fn the_schema_refuses_what_others_add_against_its_rules() {
     let place = Place::new();
     let _store = SqliteStore::open(&place.config()).unwrap();
-    let refusal = place.raw().execute(INSERT, params![1, "Rex", 1, "lost"]).unwrap_err();
+    let refusal = place.raw().execute(RESTORE, params![1, "Rex", 1, "lost"]).unwrap_err();
     assert!(refusal.to_string().contains("CHECK constraint failed"), "{refusal}");
     assert_eq!(place.count(), 0);
 }
 
 #[test]
-fn readers_cannot_write_and_wait_but_shortly() {
+fn readers_cannot_write_and_wait_for_a_quarter_of_a_second() {
     let place = Place::new();
-    let store = SqliteStore::open_with(&place.config(), Patience::default()).unwrap();
+    let store = open(&place.config(), BusyTimeout::default()).unwrap();
     let reader = store.readers.open().unwrap();
     assert_common(&reader);
     assert_eq!(pragma(&reader, "query_only"), 1);

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use petstore_domain::StoreError;
+use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::{failed, session::Session};
 use crate::error::{Failure, WriteFailure};
 
 /// A write: first it is run, then, when its transaction has ended, its caller is answered.
 pub(super) trait Job: Send {
     /// Does the work and keeps its result. An error rolls the whole group back.
-    fn run(&mut self, session: &Session<'_>) -> rusqlite::Result<()>;
+    fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
     /// Gives the caller the kept result if the transaction was committed.
-    fn answer(self: Box<Self>, committed: Result<(), Arc<rusqlite::Error>>);
+    fn answer(self: Box<Self>, outcome: Result<(), Arc<rusqlite::Error>>);
 }
 
 /// Work that has a caller.
@@ -35,11 +35,11 @@ impl<T, E, W> Job for Task<T, E, W>
 where
     T: Send,
     E: From<StoreError> + Send,
-    W: FnOnce(&Session<'_>) -> Result<T, Failure<E>> + Send,
+    W: FnOnce(&Connection) -> Result<T, Failure<E>> + Send,
 {
-    fn run(&mut self, session: &Session<'_>) -> rusqlite::Result<()> {
+    fn run(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         let Some(work) = self.work.take() else { return Ok(()) };
-        self.result = match work(session) {
+        self.result = match work(connection) {
             Ok(value) => Some(Ok(value)),
             Err(Failure::Answer(error)) => Some(Err(error)),
             Err(Failure::Sqlite(error)) => return Err(error),
@@ -47,13 +47,14 @@ where
         Ok(())
     }
 
-    fn answer(self: Box<Self>, committed: Result<(), Arc<rusqlite::Error>>) {
-        let answer = match (committed, self.result) {
+    fn answer(self: Box<Self>, outcome: Result<(), Arc<rusqlite::Error>>) {
+        let failed = |failure| Err(StoreError::from(failure).into());
+        let answer = match (outcome, self.result) {
             (Ok(()), Some(result)) => result,
-            (Ok(()), None) => Err(failed(WriteFailure::Stopped)),
-            (Err(cause), _) => Err(failed(WriteFailure::RolledBack(cause))),
+            (Ok(()), None) => failed(WriteFailure::Stopped),
+            (Err(cause), _) => failed(WriteFailure::RolledBack(cause)),
         };
-        // Nobody listens any more when the caller's future was dropped; the write has ended whole.
+        // If the caller's future was dropped, nobody waits for it; the write has ended whole.
         let _ = self.caller.send(answer);
     }
 }

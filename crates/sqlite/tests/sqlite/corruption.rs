@@ -1,10 +1,10 @@
-//! Rows that break a rule of the domain: somebody else wrote them.
+//! Rows that break a rule of the domain: something other than this adapter wrote them.
 
 use petstore_domain::{
     AddError, ApiKeyRepository, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError,
 };
 
-use crate::support::{NOW, Place, add, all, attempt, new_key, query, rex};
+use crate::support::{NOW, Place, add, all, new_key, query, request, rex};
 
 fn corrupt<T: std::fmt::Debug>(result: Result<T, StoreError>) -> (String, String) {
     match result.unwrap_err() {
@@ -40,10 +40,10 @@ async fn an_animal_that_breaks_a_rule_is_named() {
 
         let expected = ("animal 2".to_owned(), rule.to_owned());
         assert_eq!(corrupt(store.find(PetId(2)).await), expected);
-        assert_eq!(corrupt(PetRepository::list(&store, query(20, None, None)).await), expected);
+        assert_eq!(corrupt(PetRepository::list(&store, query(20, None)).await), expected);
         // Whatever does not read that row still works, the page right before it too.
         assert!(store.find(PetId(1)).await.unwrap().is_some());
-        assert!(PetRepository::list(&store, query(1, None, None)).await.unwrap().value.more);
+        assert!(PetRepository::list(&store, query(1, None)).await.unwrap().value.more);
         add(&store, rex()).await;
     }
 }
@@ -72,7 +72,7 @@ async fn an_api_key_that_breaks_a_rule_is_named() {
     for (change, rule) in table {
         let place = Place::new();
         let store = place.open();
-        ApiKeyRepository::add(&store, new_key(1, "web", None), 10).await.unwrap();
+        ApiKeyRepository::add(&store, new_key(1, "web"), 10).await.unwrap();
         place.raw().execute(&format!("UPDATE api_key SET {change}"), []).unwrap();
 
         let expected = ("API key 1".to_owned(), rule.to_owned());
@@ -87,9 +87,9 @@ async fn an_api_key_that_breaks_a_rule_is_named() {
 async fn a_record_whose_animal_is_gone_is_named_and_harms_no_other_write() {
     let place = Place::new();
     let store = place.open();
-    PetRepository::add(&store, rex(), Some(attempt(1, "once", &rex(), NOW))).await.unwrap();
+    PetRepository::add(&store, rex(), Some(request(1, "once", &rex(), NOW))).await.unwrap();
     place.raw().execute("DELETE FROM pet", []).unwrap();
-    let broken = PetRepository::add(&store, rex(), Some(attempt(1, "once", &rex(), NOW)));
+    let broken = PetRepository::add(&store, rex(), Some(request(1, "once", &rex(), NOW)));
     let (broken, healthy) = tokio::join!(broken, PetRepository::add(&store, rex(), None));
     match broken.unwrap_err() {
         AddError::Store(StoreError::Corrupt(corruption)) => {
@@ -104,14 +104,14 @@ async fn a_record_whose_animal_is_gone_is_named_and_harms_no_other_write() {
 }
 
 #[tokio::test]
-async fn a_lost_mark_is_named() {
+async fn a_lost_version_is_named() {
     for change in ["DELETE FROM catalogue", "UPDATE catalogue SET version = x'00'"] {
         let place = Place::new();
         let store = place.open();
         add(&store, rex()).await;
         place.raw().execute(change, []).unwrap();
         let (what, rule) = corrupt(store.find(PetId(1)).await);
-        assert_eq!(what, "the mark of the catalogue");
+        assert_eq!(what, "the version of the catalogue");
         assert_eq!(rule, "there is one, of 16 bytes");
         tokio::time::sleep(std::time::Duration::from_millis(60)).await;
         assert_eq!(PetRepository::version(&store), None);

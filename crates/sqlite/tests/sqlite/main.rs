@@ -1,14 +1,12 @@
-//! The promises of the storage ports, and of this adapter's own, on real files.
+//! What this adapter promises beside the contract of the storage ports (`tests/conformance.rs`), on
+//! real files.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-mod api_keys;
 mod corruption;
-mod idempotency;
+mod identifiers;
 mod opening;
-mod pets;
 mod refusals;
 mod sharing;
 mod support;
-mod upgrading;
 mod version;

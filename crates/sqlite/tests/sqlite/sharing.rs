@@ -3,12 +3,15 @@
 use std::{
     fs,
     os::unix::fs::MetadataExt,
+    pin::pin,
     process::{Command, Stdio},
+    sync::Arc,
+    task::{Context, Waker},
 };
 
-use petstore_domain::{ApiKeyRepository, PetRepository};
+use petstore_domain::{AddKeyError, ApiKeyRepository, Archive, PetRepository, StoreError};
 
-use crate::support::{NOW, Place, add, all, ids, new_key, open, page, query, rex};
+use crate::support::{NOW, Place, add, all, new_key, open, page, query, rex};
 
 #[tokio::test]
 async fn stores_on_one_file_see_each_other_at_once() {
@@ -20,8 +23,8 @@ async fn stores_on_one_file_see_each_other_at_once() {
         add(&two, rex()).await;
     }
     assert_eq!(all(&one).await, all(&two).await);
-    let key = ApiKeyRepository::add(&one, new_key(1, "web", None), 10).await.unwrap();
-    assert_eq!(ids(&two.live(NOW).await.unwrap()), [key.id.0]);
+    let key = ApiKeyRepository::add(&one, new_key(1, "web"), 10).await.unwrap();
+    assert_eq!(two.live(NOW).await.unwrap(), [key]);
 }
 
 #[test]
@@ -29,21 +32,96 @@ fn a_fresh_path_can_be_opened_by_many_at_once() {
     for _ in 0..20 {
         let place = Place::new();
         let stores = place.open_by_four_at_once();
-        let marks = stores.each_ref().map(PetRepository::version);
-        assert!(marks[0].is_some());
-        assert!(marks.iter().all(|mark| *mark == marks[0]), "{marks:?}");
+        let versions = stores.each_ref().map(PetRepository::version);
+        assert!(versions[0].is_some());
+        assert!(versions.iter().all(|version| *version == versions[0]), "{versions:?}");
     }
 }
 
 #[tokio::test]
-async fn reads_do_not_wait_for_somebody_else_s_write() {
+async fn reads_do_not_wait_for_another_process_s_write() {
     let place = Place::new();
     let store = place.open();
     let pet = add(&store, rex()).await;
     let raw = place.raw();
     raw.execute_batch("BEGIN EXCLUSIVE; UPDATE pet SET name = 'Bello'").unwrap();
     assert_eq!(store.find(pet.id).await.unwrap().unwrap().value, pet);
-    assert_eq!(page(&store, query(20, None, None)).await.pets, [pet]);
+    assert_eq!(page(&store, query(20, None)).await.pets, [pet]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_keys_that_two_stores_add_at_once_under_one_name_one_is_stored() {
+    let place = Place::new();
+    let stores = [Arc::new(place.open()), Arc::new(place.open())];
+    let tasks = (0..16).map(|seed: u8| {
+        let store = Arc::clone(&stores[usize::from(seed % 2)]);
+        tokio::spawn(async move { ApiKeyRepository::add(&*store, new_key(seed, "web"), 10).await })
+    });
+    let mut added = 0;
+    for task in tasks.collect::<Vec<_>>() {
+        match task.await.unwrap() {
+            Ok(_) => added += 1,
+            Err(AddKeyError::NameTaken) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    assert_eq!((added, stores[0].live(NOW).await.unwrap().len()), (1, 1));
+}
+
+#[tokio::test]
+async fn a_key_that_is_already_stored_is_refused_and_harms_no_other_write() {
+    let place = Place::new();
+    let store = place.open();
+    let add_key = |seed, name| ApiKeyRepository::add(&store, new_key(seed, name), 10);
+    add_key(1, "a").await.unwrap();
+    let (refused, added) = tokio::join!(add_key(1, "b"), add_key(2, "c"));
+    assert!(matches!(refused, Err(AddKeyError::Store(StoreError::Unavailable(_)))));
+    added.unwrap();
+    assert_eq!(store.live(NOW).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn closing_finishes_everything_that_waits_and_leaves_one_file() {
+    let place = Place::new();
+    let store = place.open();
+    for _ in 0..100 {
+        let mut future = pin!(PetRepository::add(&store, rex(), None));
+        let _ = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    }
+    drop(store);
+    assert_eq!(place.content().into_keys().collect::<Vec<_>>(), [place.path()]);
+    assert_eq!(all(&place.open()).await.len(), 100);
+}
+
+/// How many handles this process has for the files of a store.
+#[cfg(target_os = "linux")]
+fn handles(place: &Place) -> usize {
+    let handles = fs::read_dir("/proc/self/fd").unwrap();
+    let targets = handles.filter_map(|handle| fs::read_link(handle.unwrap().path()).ok());
+    targets.filter(|target| target.starts_with(place.directory())).count()
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_snapshot_and_a_restore_leave_no_file_open() {
+    let place = Place::new();
+    let store = place.open();
+    let mut counts = Vec::new();
+    for _ in 0..50 {
+        store.snapshot().await.unwrap();
+        store.restore().await.unwrap().commit().await.unwrap();
+        counts.push(handles(&place));
+    }
+    // SQLite itself keeps a handle that it cannot close yet, and uses it for the next connection.
+    let most = counts[..10].iter().max();
+    assert!(counts.last() <= most, "{counts:?}");
+
+    let snapshot = store.snapshot().await.unwrap();
+    drop(place.open());
+    drop(store);
+    assert!(handles(&place) > 0, "a snapshot outlives its store");
+    drop(snapshot);
+    assert_eq!(handles(&place), 0);
 }
 
 /// Where a child process of the test below finds its store.

@@ -9,18 +9,17 @@ use std::{
 };
 
 use petstore_domain::{
-    Added, ApiKey, ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyKey,
-    IdempotencyRequest, KeyDigest, KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName,
-    PetPage, PetQuery, PetRepository, PetStatus, Timestamp,
+    Added, ApiKeySecret, CategoryId, Idempotency, IdempotencyKey, IdempotencyRequest, KeyDigest,
+    KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName, PetPage, PetQuery, PetRepository,
+    Timestamp,
 };
 use petstore_sqlite::{OpenError, SqliteConfig, SqliteStore, Synchronous};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-/// The schema that this version writes.
-pub(crate) const SCHEMA: u32 = 4;
+/// The version of the schema.
+pub(crate) const SCHEMA: i32 = 5;
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
-pub(crate) const A_DAY: i64 = 86_400_000;
 
 /// A directory for one test's store.
 pub(crate) struct Place(TempDir);
@@ -60,7 +59,7 @@ impl Place {
         })
     }
 
-    /// A connection of somebody else.
+    /// A connection of another process, as it were.
     pub(crate) fn raw(&self) -> Connection {
         Connection::open(self.path()).unwrap()
     }
@@ -79,26 +78,14 @@ pub(crate) fn open(path: &Path) -> Result<SqliteStore, OpenError> {
     SqliteStore::open(&SqliteConfig { path: path.to_owned(), synchronous: Synchronous::Normal })
 }
 
-pub(crate) fn new_pet(name: &str, category: i64, status: Option<PetStatus>) -> NewPet {
-    NewPet { name: PetName::parse(name).unwrap(), category_id: CategoryId(category), status }
-}
-
 pub(crate) fn rex() -> NewPet {
-    new_pet("Rex", 1, None)
+    NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
 }
 
-/// An attempt by the caller `caller` to add `pet` under `key` at the time `at`, with a lifetime of
-/// a day.
-pub(crate) fn attempt(caller: u8, key: &str, pet: &NewPet, at: Timestamp) -> IdempotencyRequest {
-    IdempotencyRequest {
-        idempotency: Idempotency {
-            caller: KeyDigest([caller; 32]),
-            key: IdempotencyKey::parse(key).unwrap(),
-        },
-        fingerprint: Fingerprint::new(pet),
-        at,
-        cutoff: Timestamp(at.0 - A_DAY),
-    }
+/// A request of the caller `caller` to add `pet` under `key` at the time `at`.
+pub(crate) fn request(caller: u8, key: &str, pet: &NewPet, at: Timestamp) -> IdempotencyRequest {
+    let key = IdempotencyKey::parse(key).unwrap();
+    IdempotencyRequest::new(Idempotency { caller: KeyDigest([caller; 32]), key }, pet, at)
 }
 
 /// Adds `pet`, which must be new.
@@ -109,9 +96,8 @@ pub(crate) async fn add(store: &SqliteStore, pet: NewPet) -> Pet {
     }
 }
 
-pub(crate) fn query(limit: u8, status: Option<PetStatus>, after: Option<i64>) -> PetQuery {
-    let limit = PageLimit::parse(&limit.to_string()).unwrap();
-    PetQuery { limit, status, after: after.map(PetId) }
+pub(crate) fn query(limit: u8, after: Option<i64>) -> PetQuery {
+    PetQuery { limit: PageLimit::new(limit).unwrap(), status: None, after: after.map(PetId) }
 }
 
 pub(crate) async fn page(store: &SqliteStore, query: PetQuery) -> PetPage {
@@ -123,7 +109,7 @@ pub(crate) async fn all(store: &SqliteStore) -> Vec<Pet> {
     let mut pets: Vec<Pet> = Vec::new();
     loop {
         let after = pets.last().map(|pet| pet.id.0);
-        let page = page(store, query(100, None, after)).await;
+        let page = page(store, query(100, after)).await;
         pets.extend(page.pets);
         if !page.more {
             return pets;
@@ -131,17 +117,13 @@ pub(crate) async fn all(store: &SqliteStore) -> Vec<Pet> {
     }
 }
 
-pub(crate) fn new_key(seed: u8, name: &str, expires_at: Option<i64>) -> NewApiKey {
+pub(crate) fn new_key(seed: u8, name: &str) -> NewApiKey {
     let secret = ApiKeySecret::from_entropy(&[seed; 32]);
     NewApiKey {
         name: KeyName::parse(name).unwrap(),
         digest: secret.digest(),
         prefix: secret.prefix().to_owned(),
         created_at: NOW,
-        expires_at: expires_at.map(Timestamp),
+        expires_at: None,
     }
-}
-
-pub(crate) fn ids(keys: &[ApiKey]) -> Vec<i64> {
-    keys.iter().map(|key| key.id.0).collect()
 }

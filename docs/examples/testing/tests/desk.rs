@@ -2,12 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use example_testing::{AdoptionDesk, Refusal};
+use mockall::predicate::eq;
 use petstore_domain::{
-    AddError, Catalogue, CategoryId, Idempotency, IdempotencyKey, KeyDigest, ManualClock,
-    MockPetService, NewPet, PetName, PetStatus, StoreError, Timestamp,
+    AddError, Added, Catalogue, CategoryId, Idempotency, IdempotencyKey, KeyDigest, ManualClock,
+    MockPetService, NewPet, PetId, PetName, PetStatus, StoreError, Timestamp,
 };
 use petstore_memory::MemoryStore;
 
@@ -29,26 +30,37 @@ async fn the_catalogue_is_not_asked_about_a_sold_animal() {
     assert!(matches!(refusal, Err(Refusal::AlreadySold)));
 }
 
+#[tokio::test]
+async fn the_number_of_the_form_is_the_idempotency_key() {
+    let rex = pet("Rex", PetStatus::Available);
+    let mut pets = MockPetService::new();
+    pets.expect_add()
+        .once()
+        .with(eq(rex.clone()), eq(Some(form("7"))))
+        .returning(|pet, _| Ok(Added::Created(pet.with_id(PetId(1)))));
+    let desk = AdoptionDesk::new(Arc::new(pets));
+    desk.take_in(rex, form("7")).await.unwrap();
+}
+
 // A mock can fail at will, which no store in memory does.
 #[tokio::test]
-async fn the_sign_says_something_while_the_catalogue_is_out_of_reach() {
+async fn the_sign_says_something_while_the_catalogue_cannot_be_reached() {
     let mut pets = MockPetService::new();
-    pets.expect_list()
-        .once()
-        .returning(|_| Err(StoreError::unavailable("the disk is gone").into()));
+    pets.expect_list().once().returning(|_| Err(StoreError::unavailable("the disk is gone")));
     let desk = AdoptionDesk::new(Arc::new(pets));
     assert_eq!(desk.sign().await, "Please ask at the desk.");
 }
 
-/// The real catalogue over a store in memory, at a time that the test chooses.
-fn catalogue() -> Arc<Catalogue> {
-    let clock = ManualClock::new(Timestamp(1_800_000_000_000));
-    Arc::new(Catalogue::new(Arc::new(MemoryStore::new()), Arc::new(clock)))
+/// The real catalogue over a store in memory, and its clock.
+fn catalogue() -> (Arc<Catalogue>, Arc<ManualClock>) {
+    let clock = Arc::new(ManualClock::new(Timestamp(1_800_000_000_000)));
+    (Arc::new(Catalogue::new(Arc::new(MemoryStore::new()), clock.clone())), clock)
 }
 
 #[tokio::test]
 async fn everybody_who_waits_is_found_on_every_page() {
-    let desk = AdoptionDesk::new(catalogue());
+    let (catalogue, _clock) = catalogue();
+    let desk = AdoptionDesk::new(catalogue);
     assert_eq!(desk.sign().await, "Nobody is waiting today.");
     for number in 0..250 {
         let status = PetStatus::ALL[number % 2];
@@ -58,8 +70,22 @@ async fn everybody_who_waits_is_found_on_every_page() {
 }
 
 #[tokio::test]
+async fn a_form_may_be_used_again_after_a_day() {
+    let (catalogue, clock) = catalogue();
+    let desk = AdoptionDesk::new(catalogue);
+    for _ in 0..2 {
+        desk.take_in(pet("Rex", PetStatus::Available), form("7")).await.unwrap();
+    }
+    assert_eq!(desk.waiting().await.unwrap().len(), 1);
+    clock.advance(Duration::from_hours(24));
+    desk.take_in(pet("Rex", PetStatus::Available), form("7")).await.unwrap();
+    assert_eq!(desk.waiting().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn a_form_that_is_sent_twice_enters_one_animal() {
-    let desk = AdoptionDesk::new(catalogue());
+    let (catalogue, _clock) = catalogue();
+    let desk = AdoptionDesk::new(catalogue);
     for _ in 0..2 {
         desk.take_in(pet("Rex", PetStatus::Available), form("7")).await.unwrap();
     }

@@ -17,32 +17,36 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// Stands for "not yet": before every real time.
+/// "Not yet": before every real time.
 const NEVER: i64 = i64::MIN;
-/// A use is noted in memory only when it is this much later than the one before, so that a busy
-/// key is not written by every processor all the time.
+/// A use is noted in memory only when it is this much later than the one before, so that the
+/// processors do not contend for a busy key.
 const NOTE_MILLIS: i64 = 1000;
 
 pub(super) struct Snapshot {
     taken_at: Option<Timestamp>,
+    /// How long reading the keys took.
+    took: Duration,
     /// Found by comparing: there are few keys, and hashing a digest costs more.
     live: BTreeMap<KeyDigest, LiveKey>,
+    /// Keys that are live no more, whose last use is not written back yet.
+    retired: Vec<(KeyId, Arc<Uses>)>,
 }
 
-/// What a key is good for.
+/// Whether a key is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
     Granted,
     Expired,
-    /// No key of the snapshot is this one, or it has not the form of a key.
+    /// The snapshot does not hold the key, or it has not the form of a key.
     Unknown,
 }
 
 struct LiveKey {
     id: KeyId,
     expires_at: Option<Timestamp>,
-    /// Whether it was seen to have the form of a key. A digest stands for one text, so that need not
-    /// be looked at again.
+    /// Whether it was found to have the form of a key. A digest belongs to one text, so that is checked
+    /// once.
     well_formed: AtomicBool,
     /// Shared with the snapshots before and after.
     uses: Arc<Uses>,
@@ -56,13 +60,18 @@ struct Uses {
 impl Snapshot {
     /// Before the keys were read for the first time.
     pub(super) fn never() -> Self {
-        Self { taken_at: None, live: BTreeMap::new() }
+        Self { taken_at: None, took: Duration::ZERO, live: BTreeMap::new(), retired: Vec::new() }
     }
 
-    /// What the store answered to a question asked at `taken_at`. Uses not yet written back are
-    /// taken over from `previous`.
-    pub(super) fn taken(taken_at: Timestamp, keys: Vec<ApiKey>, previous: &Self) -> Self {
-        let live = keys
+    /// What the store answered to a read that began at `taken_at` and took `took`. Uses not yet
+    /// written back are taken over from `previous`.
+    pub(super) fn new(
+        taken_at: Timestamp,
+        took: Duration,
+        keys: Vec<ApiKey>,
+        previous: &Self,
+    ) -> Self {
+        let live: BTreeMap<KeyDigest, LiveKey> = keys
             .into_iter()
             .map(|key| {
                 let uses = match previous.live.get(&key.digest) {
@@ -73,7 +82,23 @@ impl Snapshot {
                 (digest, LiveKey { id, expires_at, well_formed: AtomicBool::new(false), uses })
             })
             .collect();
-        Self { taken_at: Some(taken_at), live }
+        let ended = previous.live.iter().filter(|(digest, _)| !live.contains_key(digest));
+        let ended = ended.map(|(_, key)| (key.id, Arc::clone(&key.uses)));
+        let retired = previous.retired.iter().cloned().chain(ended);
+        let retired = retired.filter(|(_, uses)| uses.unwritten().is_some()).collect();
+        Self { taken_at: Some(taken_at), took, live, retired }
+    }
+
+    /// How long reading the keys took.
+    pub(super) fn took(&self) -> Duration {
+        self.took
+    }
+
+    /// Whether a request that was received at `at` may be answered by this snapshot, which was read
+    /// while the request waited: the read began after `at`, or less than `age` before.
+    pub(super) fn was_trusted_at(&self, age: Duration, at: Timestamp) -> bool {
+        let before = self.taken_at.and_then(|taken_at| at.since(taken_at));
+        before.is_none_or(|before| before < age)
     }
 
     /// A snapshot from the future is of unknown age, so it is not young: the clock was set back.
@@ -81,7 +106,7 @@ impl Snapshot {
         self.taken_at.and_then(|taken_at| now.since(taken_at)).is_some_and(|own| own < age)
     }
 
-    /// Whether `secret`, whose digest is `digest`, opens the service at `now`; if so, its use is noted.
+    /// Whether `secret`, whose digest is `digest`, is accepted at `now`; if so, its use is noted.
     pub(super) fn admission(
         &self,
         secret: &ApiKeySecret,
@@ -99,22 +124,21 @@ impl Snapshot {
         Admission::Granted
     }
 
-    /// The keys used since their last use was written, if that was at least `age` ago.
+    /// The keys used since their last use was written, if that was at least `age` ago or the key is
+    /// live no more.
     pub(super) fn uses_due(&self, now: Timestamp, age: Duration) -> Vec<(KeyId, Timestamp)> {
-        let due = |key: &LiveKey| {
-            let last = key.uses.last.load(Ordering::Relaxed);
-            let written = key.uses.written.load(Ordering::Relaxed);
-            let waited = written == NEVER || now.since(Timestamp(written)) >= Some(age);
-            (last > written && waited).then_some((key.id, Timestamp(last)))
-        };
-        self.live.values().filter_map(due).collect()
+        let live = self.live.values().filter(|key| key.uses.was_written_before(now, age));
+        let live = live.map(|key| (key.id, &key.uses));
+        let retired = self.retired.iter().map(|(id, uses)| (*id, uses));
+        live.chain(retired).filter_map(|(id, uses)| Some((id, uses.unwritten()?))).collect()
     }
 
     pub(super) fn uses_written(&self, uses: &[(KeyId, Timestamp)]) {
         let written: HashMap<_, _> = uses.iter().copied().collect();
-        for key in self.live.values() {
-            if let Some(at) = written.get(&key.id) {
-                key.uses.written.store(at.0, Ordering::Relaxed);
+        let live = self.live.values().map(|key| (key.id, &key.uses));
+        for (id, uses) in live.chain(self.retired.iter().map(|(id, uses)| (*id, uses))) {
+            if let Some(at) = written.get(&id) {
+                uses.written.store(at.0, Ordering::Relaxed);
             }
         }
     }
@@ -136,6 +160,18 @@ impl Uses {
     fn written_at(at: Option<Timestamp>) -> Self {
         let at = at.map_or(NEVER, |at| at.0);
         Self { last: AtomicI64::new(at), written: AtomicI64::new(at) }
+    }
+
+    /// The last use, if it is not written back yet.
+    fn unwritten(&self) -> Option<Timestamp> {
+        let last = self.last.load(Ordering::Relaxed);
+        (last > self.written.load(Ordering::Relaxed)).then_some(Timestamp(last))
+    }
+
+    /// Whether no use was written back within `age`.
+    fn was_written_before(&self, now: Timestamp, age: Duration) -> bool {
+        let written = self.written.load(Ordering::Relaxed);
+        written == NEVER || now.since(Timestamp(written)) >= Some(age)
     }
 
     fn note(&self, now: Timestamp) {

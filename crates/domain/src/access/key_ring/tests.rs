@@ -1,11 +1,20 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
+use async_trait::async_trait;
 use mockall::predicate::eq;
+use tokio::sync::Semaphore;
 
 use super::KeyRing;
 use crate::{
-    ApiKey, ApiKeySecret, AuthenticationError, Authenticator, Clock, KeyId, KeyName, ManualClock,
-    MockApiKeyRepository, NewApiKey, ServiceKey, StoreError, Timestamp,
+    AddKeyError, ApiKey, ApiKeyRepository, ApiKeySecret, AuthenticationError, Authenticator, Clock,
+    KeyId, KeyName, KeySelector, ManualClock, MockApiKeyRepository, NewApiKey, RollKeyError,
+    ServiceKey, StoreError, Timestamp,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -118,7 +127,7 @@ async fn a_new_key_is_found_as_soon_as_the_keys_are_a_tenth_of_a_second_old() {
 }
 
 #[tokio::test]
-async fn a_key_expires_on_the_dot_between_two_readings() {
+async fn a_key_expires_at_its_expiry_between_two_reloads() {
     let mut keys = MockApiKeyRepository::new();
     keys.expect_live().once().returning(|_| {
         Ok(vec![ApiKey { expires_at: Some(START.plus(Duration::from_millis(50))), ..stored(1) }])
@@ -131,7 +140,7 @@ async fn a_key_expires_on_the_dot_between_two_readings() {
 }
 
 #[tokio::test]
-async fn a_failing_store_is_bridged_for_a_second_and_then_told() {
+async fn keys_are_used_for_a_second_while_the_store_fails_and_then_it_is_an_error() {
     let mut keys = MockApiKeyRepository::new();
     keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
     keys.expect_live().returning(|_| Err(unavailable()));
@@ -162,7 +171,7 @@ async fn keys_that_grow_too_old_while_the_store_fails_are_not_trusted() {
 }
 
 #[tokio::test]
-async fn a_clock_set_back_makes_keys_old_not_eternal() {
+async fn after_the_clock_is_set_back_the_keys_are_read_again() {
     let mut keys = MockApiKeyRepository::new();
     keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
     keys.expect_live().once().returning(|_| Ok(vec![]));
@@ -204,4 +213,173 @@ async fn a_use_that_could_not_be_written_is_written_later() {
     assert!(ring.write_back_uses().await.is_err());
     ring.write_back_uses().await.unwrap();
     ring.write_back_uses().await.unwrap();
+}
+
+/// A store whose reads of the live keys wait until the test lets them go on.
+struct SlowStore {
+    reads: AtomicUsize,
+    go_on: Semaphore,
+    fails: bool,
+}
+
+impl SlowStore {
+    fn new(fails: bool) -> Arc<Self> {
+        Arc::new(Self { reads: AtomicUsize::new(0), go_on: Semaphore::new(0), fails })
+    }
+
+    fn reads(&self) -> usize {
+        self.reads.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl ApiKeyRepository for SlowStore {
+    async fn add(&self, _: NewApiKey, _: u32) -> Result<ApiKey, AddKeyError> {
+        unreachable!()
+    }
+    async fn roll(&self, _: NewApiKey, _: Timestamp, _: u32) -> Result<ApiKey, RollKeyError> {
+        unreachable!()
+    }
+    async fn revoke(&self, _: KeySelector, _: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
+        unreachable!()
+    }
+    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
+        unreachable!()
+    }
+    async fn live(&self, _: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.go_on.acquire().await.unwrap().forget();
+        if self.fails { Err(unavailable()) } else { Ok(vec![stored(1)]) }
+    }
+    async fn note_use(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        unreachable!()
+    }
+}
+
+/// Lets every other task run until it waits.
+async fn all_wait() {
+    for _ in 0..1000 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn however_many_requests_wait_one_read_is_in_flight() {
+    for fails in [false, true] {
+        let store = SlowStore::new(fails);
+        let clock = Arc::new(ManualClock::new(START));
+        let ring = Arc::new(KeyRing::new(store.clone(), clock, None));
+        let requests: Vec<_> = (0..100)
+            .map(|number| {
+                let ring = Arc::clone(&ring);
+                // Half of them present a key that nobody has.
+                tokio::spawn(async move { ring.authenticate(&secret(1 + number % 2)).await })
+            })
+            .collect();
+        all_wait().await;
+        assert_eq!(store.reads(), 1);
+        store.go_on.add_permits(1);
+        for (number, request) in requests.into_iter().enumerate() {
+            let answer = request.await.unwrap();
+            match (fails, number % 2) {
+                (true, _) => {
+                    let Err(AuthenticationError::Store(error)) = answer else {
+                        panic!("{answer:?}")
+                    };
+                    assert_eq!(error.to_string(), "the store cannot answer: gone");
+                }
+                (false, 0) => assert!(answer.is_ok()),
+                (false, _) => assert!(matches!(answer, Err(AuthenticationError::Refused))),
+            }
+        }
+        assert_eq!(store.reads(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_read_that_began_a_second_before_a_request_does_not_answer_it() {
+    let store = SlowStore::new(false);
+    let clock = Arc::new(ManualClock::new(START));
+    let ring = Arc::new(KeyRing::new(store.clone(), clock.clone(), None));
+    let ask = || {
+        let ring = Arc::clone(&ring);
+        tokio::spawn(async move { ring.authenticate(&secret(1)).await.is_ok() })
+    };
+    let first = ask();
+    all_wait().await;
+    clock.advance(Duration::from_secs(1));
+    let second = ask();
+    all_wait().await;
+    assert_eq!(store.reads(), 1);
+    store.go_on.add_permits(1);
+    assert!(first.await.unwrap());
+    all_wait().await;
+    assert_eq!(store.reads(), 2, "the key may have been revoked after the first read began");
+    store.go_on.add_permits(1);
+    assert!(second.await.unwrap());
+}
+
+#[tokio::test]
+async fn a_read_goes_on_when_the_request_that_began_it_is_dropped() {
+    let store = SlowStore::new(false);
+    let ring = Arc::new(KeyRing::new(store.clone(), Arc::new(ManualClock::new(START)), None));
+    let ask = || {
+        let ring = Arc::clone(&ring);
+        tokio::spawn(async move { ring.authenticate(&secret(1)).await.is_ok() })
+    };
+    let (first, second) = (ask(), ask());
+    all_wait().await;
+    first.abort();
+    assert!(first.await.is_err());
+    store.go_on.add_permits(1);
+    assert!(second.await.unwrap());
+    assert_eq!(store.reads(), 1);
+
+    let third = ask();
+    third.abort();
+    assert!(ring.authenticate(&secret(1)).await.is_ok(), "the keys are young");
+}
+
+#[tokio::test]
+async fn unknown_keys_spend_a_tenth_of_the_time_on_reading() {
+    let clock = Arc::new(ManualClock::new(START));
+    let slow = clock.clone();
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().times(2).returning(move |_| {
+        slow.advance(Duration::from_millis(30));
+        Ok(vec![stored(1)])
+    });
+    let ring = KeyRing::new(Arc::new(keys), clock.clone(), None);
+    for _ in 0..4 {
+        assert!(!admits(&ring, 2).await);
+        clock.advance(Duration::from_millis(90)); // 300 ms after the read began, it may be repeated.
+    }
+    assert!(!admits(&ring, 2).await);
+}
+
+#[tokio::test]
+async fn a_failing_store_does_not_make_unknown_keys_a_failure() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
+    keys.expect_live().returning(|_| Err(unavailable()));
+    let (ring, clock) = ring(keys);
+    assert!(admits(&ring, 1).await);
+    clock.advance(Duration::from_millis(400));
+    assert!(!admits(&ring, 2).await);
+}
+
+#[tokio::test]
+async fn the_last_use_of_a_key_is_written_after_its_end() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1), stored(2)]));
+    keys.expect_live().returning(|_| Ok(vec![stored(2)]));
+    keys.expect_note_use().once().with(eq(vec![(KeyId(1), START)])).returning(|_| Ok(()));
+    let (ring, clock) = ring(keys);
+    assert!(admits(&ring, 1).await);
+    clock.advance(Duration::from_millis(600));
+    assert!(!admits(&ring, 1).await, "it was revoked");
+    ring.write_back_uses().await.unwrap();
+    clock.advance(Duration::from_millis(600));
+    assert!(!admits(&ring, 1).await);
+    ring.write_back_uses().await.unwrap(); // It is not written twice.
 }

@@ -1,4 +1,4 @@
-//! What the target of a copy holds before it.
+//! The check before a copy: what the target may hold.
 
 use super::error::CopyError;
 use crate::{

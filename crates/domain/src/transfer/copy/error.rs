@@ -1,4 +1,4 @@
-//! How a copy fails.
+//! The errors of a copy.
 
 use crate::{
     error::StoreError,

@@ -1,3 +1,5 @@
+//! A copy between mocks of the archive.
+
 use std::{ops::ControlFlow, sync::Arc};
 
 use super::{CopyError, CopyStore};
@@ -11,7 +13,7 @@ fn pet(name: &str) -> Pet {
     NewPet { name, category_id: CategoryId(1), status: None }.with_id(PetId(1))
 }
 
-/// A store with one animal, to which nobody may write.
+/// A store with one animal that must not be written to.
 fn read_only(name: &'static str) -> MockArchive {
     let mut archive = MockArchive::new();
     archive.expect_restore().never();
@@ -46,7 +48,7 @@ async fn nothing_is_written_to_a_target_with_other_data() {
 }
 
 #[tokio::test]
-async fn a_failure_tells_which_of_the_stores_has_failed() {
+async fn a_failure_names_the_store_that_failed() {
     let broken = || {
         let mut archive = MockArchive::new();
         archive.expect_snapshot().returning(|| Err(StoreError::unavailable("the disk is gone")));

@@ -1,71 +1,58 @@
 //! API keys.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
-use petstore_domain::{ApiKey, KeyId, RestoreError, Timestamp};
+use petstore_domain::{ApiKey, KeyDigest, KeyId, Resolution, RestoreError};
 
-use super::{Restoring, conflict};
-use crate::{api_keys::rows, connection::Values, error::Failure};
+use crate::{
+    api_keys::rows::{self, times},
+    connection::Values,
+    error::StoreFailure,
+    transaction::Transaction,
+};
 
-/// What stands in the way is judged afterwards: the same key, or another one with its identifier
-/// or its digest.
-const INSERT: &str = "INSERT INTO api_key (id, name, digest, prefix, created_at, expires_at, \
+const WRITE: &str = "INSERT INTO api_key (id, name, digest, prefix, created_at, expires_at, \
        revoked_at, last_used_at) \
      SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], \
        $6::bigint[], $7::bigint[], $8::bigint[]) \
-     ON CONFLICT DO NOTHING";
-const JOIN: &str = "UPDATE api_key AS k \
-     SET expires_at = u.expires_at, revoked_at = u.revoked_at, last_used_at = u.last_used_at \
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) \
-       AS u (id, expires_at, revoked_at, last_used_at) \
-     WHERE k.id = u.id";
+     ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, \
+       revoked_at = excluded.revoked_at, last_used_at = excluded.last_used_at";
 
-impl Restoring {
-    pub(super) async fn restore_keys(
-        &mut self,
-        keys: &[ApiKey],
-    ) -> Result<(), Failure<RestoreError>> {
-        self.lock().await?;
-        self.insert(keys).await?;
-        let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
-        let rows = rows::keys(&self.rows(rows::BY_ID, &[&ids]).await?)?;
-        let mut there: HashMap<KeyId, ApiKey> = rows.into_iter().map(|key| (key.id, key)).collect();
-        for key in keys {
-            let joined = there.get(&key.id).and_then(|known| known.merged_with(key));
-            let joined = joined.ok_or_else(|| conflict(format!("API key {}", key.id.0)))?;
-            there.insert(key.id, joined);
-        }
-        self.join(there.values()).await
+/// Writes keys under their own identifiers. The lock keeps others from changing one meanwhile.
+pub(super) async fn restore(
+    transaction: &Transaction,
+    keys: &[ApiKey],
+) -> Result<(), RestoreError> {
+    let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
+    let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
+    let found = transaction.rows(rows::BY_ID_OR_DIGEST, &[&ids, &digests]).await?;
+    let mut stored: BTreeMap<KeyId, ApiKey> = BTreeMap::new();
+    let mut owners: HashMap<KeyDigest, KeyId> = HashMap::new();
+    for key in rows::keys(&found)? {
+        owners.insert(key.digest, key.id);
+        stored.insert(key.id, key);
     }
-
-    async fn insert(&self, keys: &[ApiKey]) -> Result<(), Failure<RestoreError>> {
-        let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
-        let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
-        let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
-        let prefixes: Vec<&str> = keys.iter().map(|key| key.prefix.as_str()).collect();
-        let created: Vec<i64> = keys.iter().map(|key| key.created_at.0).collect();
-        let expires = times(keys.iter().map(|key| key.expires_at));
-        let revoked = times(keys.iter().map(|key| key.revoked_at));
-        let used = times(keys.iter().map(|key| key.last_used_at));
-        let values: Values<'_> =
-            &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used];
-        self.execute(INSERT, values).await?;
-        Ok(())
+    for key in keys {
+        let owner = owners.get(&key.digest).copied();
+        let resolved = Resolution::of_key(stored.get(&key.id), owner, key)?;
+        owners.insert(resolved.digest, resolved.id);
+        stored.insert(resolved.id, resolved);
     }
-
-    async fn join<'a>(
-        &self,
-        keys: impl Iterator<Item = &'a ApiKey> + Clone,
-    ) -> Result<(), Failure<RestoreError>> {
-        let ids: Vec<i64> = keys.clone().map(|key| key.id.0).collect();
-        let expires = times(keys.clone().map(|key| key.expires_at));
-        let revoked = times(keys.clone().map(|key| key.revoked_at));
-        let used = times(keys.map(|key| key.last_used_at));
-        self.execute(JOIN, &[&ids, &expires, &revoked, &used]).await?;
-        Ok(())
-    }
+    let resolved: Vec<ApiKey> = stored.into_values().collect();
+    Ok(write(transaction, &resolved).await?)
 }
 
-fn times(times: impl Iterator<Item = Option<Timestamp>>) -> Vec<Option<i64>> {
-    times.map(|time| time.map(|at| at.0)).collect()
+async fn write(transaction: &Transaction, keys: &[ApiKey]) -> Result<(), StoreFailure> {
+    let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
+    let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+    let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
+    let prefixes: Vec<&str> = keys.iter().map(|key| key.prefix.as_str()).collect();
+    let created: Vec<i64> = keys.iter().map(|key| key.created_at.0).collect();
+    let expires = times(keys, |key| key.expires_at);
+    let revoked = times(keys, |key| key.revoked_at);
+    let used = times(keys, |key| key.last_used_at);
+    let values: Values<'_> =
+        &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used];
+    transaction.execute(WRITE, values).await?;
+    Ok(())
 }

@@ -1,0 +1,63 @@
+//! The yardstick: bare hyper that answers every request with one constant answer, the service's own
+//! page of 20.
+//!
+//! It routes nothing, checks nothing and logs nothing, so no service on hyper is faster than it by
+//! more than noise.
+
+use std::{convert::Infallible, net::SocketAddr, sync::Arc};
+
+use anyhow::{Context as _, Result};
+use http_body_util::Full;
+use hyper::{
+    Request,
+    body::Incoming,
+    header::{CONNECTION, CONTENT_LENGTH, DATE},
+    server::conn::{http1, http2},
+    service::service_fn,
+};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    runtime::Runtime,
+};
+
+use crate::{
+    client::{Answer, Client},
+    console::say,
+    workload::hot_list,
+};
+
+/// Copies the first page of the service at `service`, and answers with it until killed.
+pub(crate) fn serve(service: SocketAddr, prior_knowledge: bool) -> Result<()> {
+    let mut page = Client::connect(service)?.ask(&hot_list())?;
+    // hyper writes these itself.
+    for name in [CONNECTION, CONTENT_LENGTH, DATE] {
+        page.headers_mut().remove(name);
+    }
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    runtime.block_on(accept(Arc::new(page), prior_knowledge))
+}
+
+async fn accept(page: Arc<Answer>, prior_knowledge: bool) -> Result<()> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.context("cannot listen")?;
+    say(format_args!("bare hyper listens on http://{}", listener.local_addr()?));
+    loop {
+        let (stream, _) = listener.accept().await.context("cannot accept a connection")?;
+        tokio::spawn(connection(stream, Arc::clone(&page), prior_knowledge));
+    }
+}
+
+async fn connection(stream: TcpStream, page: Arc<Answer>, prior_knowledge: bool) {
+    let _ = stream.set_nodelay(true);
+    let stream = TokioIo::new(stream);
+    let service = service_fn(|_: Request<Incoming>| {
+        let response = Answer::clone(&page).map(Full::new);
+        async { Ok::<_, Infallible>(response) }
+    });
+    // A client that goes away is how every connection ends.
+    let _ = if prior_knowledge {
+        http2::Builder::new(TokioExecutor::new()).serve_connection(stream, service).await
+    } else {
+        http1::Builder::new().serve_connection(stream, service).await
+    };
+}

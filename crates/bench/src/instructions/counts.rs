@@ -1,0 +1,85 @@
+//! The counts to compare with, which the repository holds in `crates/bench/instructions.json`.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::build::workspace;
+
+/// By how many percent a count may grow: compilers and C libraries change it a little.
+const TOLERANCE: f64 = 10.0;
+/// How to replace the counts.
+const RENEW: &str = "cargo run --release -p petstore-bench -- --instructions --accept";
+
+/// For each path, instructions of a request.
+#[derive(Debug)]
+pub(super) struct Counts(pub(super) BTreeMap<String, u64>);
+
+impl Counts {
+    /// The repository's.
+    pub(super) fn read() -> Result<Self> {
+        let text = fs::read(path()).context("cannot read the counts")?;
+        serde_json::from_slice(&text).map(Self).context("cannot read the counts")
+    }
+
+    /// Makes these counts the repository's.
+    pub(super) fn write(&self) -> Result<()> {
+        let text = serde_json::to_string_pretty(&self.0)? + "\n";
+        fs::write(path(), text).context("cannot write the counts")
+    }
+
+    /// Fails if a path takes more instructions than it may, or is not in the repository.
+    pub(super) fn compare(&self, repository: &Self) -> Result<()> {
+        let mut faults = Vec::new();
+        for (path, count) in &self.0 {
+            match repository.0.get(path).map(|known| growth(*count, *known)) {
+                Some(growth) if growth <= TOLERANCE => {}
+                Some(growth) => {
+                    faults.push(format!("'{path}' takes {growth:.1} % more instructions"));
+                }
+                None => faults.push(format!("'{path}' has no count")),
+            }
+        }
+        ensure!(
+            faults.is_empty(),
+            "{}; {TOLERANCE} % more are tolerated. If that is the price of something wanted: {RENEW}, \
+             and commit the file",
+            faults.join(", ")
+        );
+        Ok(())
+    }
+}
+
+/// By how many percent a count is above another one.
+pub(super) fn growth(count: u64, known: u64) -> f64 {
+    (count as f64 / known as f64 - 1.0) * 100.0
+}
+
+fn path() -> PathBuf {
+    workspace().join("crates/bench/instructions.json")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Counts;
+
+    fn counts(paths: &[(&str, u64)]) -> Counts {
+        Counts(paths.iter().map(|(path, count)| ((*path).to_owned(), *count)).collect())
+    }
+
+    #[test]
+    fn a_path_that_costs_more_than_is_tolerated_fails() {
+        let repository = counts(&[("list", 1000)]);
+        counts(&[("list", 1099)]).compare(&repository).unwrap();
+        counts(&[("list", 500)]).compare(&repository).unwrap();
+        let error = counts(&[("list", 1101)]).compare(&repository).unwrap_err().to_string();
+        assert!(error.contains("'list' takes 10.1 % more") && error.contains("--accept"));
+        assert!(counts(&[("list", 1000), ("get", 1)]).compare(&repository).is_err());
+    }
+
+    #[test]
+    fn the_repository_has_a_count_for_every_path() {
+        let counts = Counts::read().unwrap();
+        assert!(super::super::PATHS.iter().all(|path| counts.0.contains_key(*path)));
+    }
+}

@@ -1,0 +1,61 @@
+//! One round of load on one server.
+
+use anyhow::{Context as _, Result};
+
+use crate::{
+    generator::{Load, Tally, Target},
+    h2load, procfs,
+    request::Expect,
+    server::Server,
+    wrk,
+};
+
+/// A server, the load for it, and what it answers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Side<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) load: &'a Load,
+    pub(crate) expect: Expect,
+}
+
+/// What was measured in one round.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Round {
+    pub(crate) tally: Tally,
+    /// Processor time of the server, in seconds.
+    pub(crate) cpu: f64,
+}
+
+impl<'a> Side<'a> {
+    /// A server that answers as the load expects.
+    pub(crate) fn new(server: &'a Server, load: &'a Load) -> Result<Self> {
+        let first = load.requests.first().context("a load without requests")?;
+        Ok(Self { server, load, expect: first.expect })
+    }
+
+    /// One round. `target` names the server's own address.
+    pub(crate) fn measure(&self, target: Target) -> Result<Round> {
+        let before = procfs::cpu(self.server.pid())?;
+        let tally = if self.load.http2 {
+            h2load::run(self.load, target)
+        } else {
+            wrk::run(self.load, target)
+        };
+        let tally = tally?;
+        let cpu = procfs::cpu(self.server.pid())? - before;
+        tally.verify(self.expect)?;
+        Ok(Round { tally, cpu })
+    }
+}
+
+impl Round {
+    pub(crate) fn per_second(&self) -> f64 {
+        self.tally.requests as f64 / self.tally.seconds
+    }
+
+    /// Processor time of the server for a request, in microseconds; at least that of one tick in
+    /// all.
+    pub(crate) fn cpu_per_request(&self) -> f64 {
+        self.cpu.max(0.01) * 1e6 / self.tally.requests as f64
+    }
+}

@@ -1,0 +1,81 @@
+//! What every report works with: the binaries, the size of the measurement, a folder.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+use tempfile::TempDir;
+
+use crate::{build, cli::Options, server};
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Rounds of each side.
+    pub(crate) rounds: usize,
+    /// Seconds of a round.
+    pub(crate) seconds: u32,
+    /// Threads of the load generator: half of the processors.
+    pub(crate) threads: usize,
+}
+
+/// What every report works with.
+#[derive(Debug)]
+pub(crate) struct Setup {
+    /// The petstore under measurement, the last one that was named.
+    pub(crate) binary: PathBuf,
+    /// The one that it is compared with, if two were named.
+    pub(crate) older: Option<PathBuf>,
+    pub(crate) effort: Effort,
+    /// Numbers of connections, one row each.
+    pub(crate) connections: Vec<usize>,
+    folder: TempDir,
+}
+
+impl Setup {
+    pub(crate) fn new(options: &Options) -> Result<Self> {
+        let (older, binary) = match &options.binary[..] {
+            [] => (None, build::petstore()?),
+            [only] => (None, only.clone()),
+            [older, newer] => (Some(older.clone()), newer.clone()),
+            _ => bail!("--binary can be given twice at most"),
+        };
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let effort = Effort {
+            rounds: options.rounds.unwrap_or(if options.short { 3 } else { 5 }).max(1),
+            seconds: options.seconds,
+            threads: (processors / 2).max(1),
+        };
+        let connections = match &options.connections[..] {
+            [] if options.short => vec![64],
+            [] => vec![1, 64, 256],
+            given => given.to_vec(),
+        };
+        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+        Ok(Self { binary, older, effort, connections, folder })
+    }
+
+    /// The folder for everything; it is removed at the end.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A new folder for one use.
+    pub(crate) fn new_folder(&self) -> Result<TempDir> {
+        tempfile::tempdir_in(self.folder()).context("cannot make a temporary folder")
+    }
+
+    /// A well-formed API key of a store that is not under measurement.
+    pub(crate) fn unknown_key(&self) -> Result<String> {
+        let folder = self.new_folder()?;
+        let store = format!("sqlite:{}", folder.path().join("other.db").display());
+        let mut command: Command = server::petstore(&self.binary);
+        let output = command.args(["keys", "create", "other", "--store", &store]).output();
+        let output = output.context("cannot run petstore keys create")?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let key = text.split_whitespace().find(|word| word.starts_with("pst_"));
+        key.map(str::to_owned).context("petstore keys create printed no key")
+    }
+}

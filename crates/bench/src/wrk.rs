@@ -1,0 +1,86 @@
+//! wrk: load over HTTP/1.1, by a script that sends prepared requests in turn.
+
+use std::{fmt::Write as _, fs, process::Command};
+
+use anyhow::{Context as _, Result};
+
+use crate::generator::{Load, Tally, Target, output};
+
+const SCRIPT: &str = include_str!("wrk.lua");
+/// Begins the line that the script prints at the end.
+const RESULT: &str = "petstore-bench ";
+
+/// One round.
+pub(crate) fn run(load: &Load, target: Target) -> Result<Tally> {
+    let [script, requests] = ["wrk.lua", "requests"].map(|name| load.folder.join(name));
+    if !requests.exists() {
+        fs::write(&script, SCRIPT).context("cannot write the script of wrk")?;
+        fs::write(&requests, prepared(load)).context("cannot write the requests for wrk")?;
+    }
+    let mut command = Command::new("wrk");
+    command
+        .args(["--threads", &target.threads.min(target.connections).to_string()])
+        .args(["--connections", &target.connections.to_string()])
+        .args(["--duration", &format!("{}s", target.seconds)])
+        .args(["--timeout", "60s", "--latency"])
+        .arg("--script")
+        .arg(script)
+        .arg(format!("http://{}/", target.address))
+        .arg("--")
+        .arg(requests)
+        .arg(target.start.to_string());
+    let text = output(&command)?;
+    parse(&text).with_context(|| format!("cannot read the result of wrk: {text}"))
+}
+
+/// Every request as bytes, each after its length.
+fn prepared(load: &Load) -> String {
+    load.requests.iter().fold(String::new(), |mut text, request| {
+        let request = request.to_http1();
+        let _ = writeln!(text, "{}\n{request}", request.len());
+        text
+    })
+}
+
+fn parse(output: &str) -> Option<Tally> {
+    let line = output.lines().find_map(|line| line.strip_prefix(RESULT))?;
+    let numbers = line.split(' ').map(str::parse).collect::<Result<Vec<u32>, _>>().ok()?;
+    let [requests, micros, p50, p99, refused, broken] = numbers[..] else { return None };
+    let [requests, refused, broken] = [requests, refused, broken].map(u64::from);
+    let [seconds, p50, p99] = [f64::from(micros) / 1e6, p50.into(), p99.into()];
+    Some(Tally { requests, seconds, p50, p99, refused, broken })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{parse, prepared};
+    use crate::{
+        generator::{Load, Tally},
+        request::{Expect, Request},
+    };
+
+    #[test]
+    fn requests_are_written_with_their_lengths() {
+        let requests = ["/a", "/bb"].map(|path| Request::get(path, Expect::Pet));
+        let load = Load { requests: requests.to_vec(), http2: false, folder: "/".into() };
+        let first = requests[0].to_http1();
+        let length = first.len();
+        assert!(prepared(&load).starts_with(&format!("{length}\n{first}\n{}\nGET", length + 1)));
+    }
+
+    #[test]
+    fn the_line_of_the_script_is_read() {
+        let text = "Running 1s test\npetstore-bench 120000 1000500 410 2750 3 1\n";
+        let expected = Tally {
+            requests: 120_000,
+            seconds: 1.0005,
+            p50: 410.0,
+            p99: 2750.0,
+            refused: 3,
+            broken: 1,
+        };
+        assert_eq!(parse(text), Some(expected));
+        assert_eq!(parse("Requests/sec: 5\n"), None);
+        assert_eq!(parse("petstore-bench 1 2 3 x 5 6\n"), None);
+    }
+}

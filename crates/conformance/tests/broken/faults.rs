@@ -1,0 +1,116 @@
+//! What an adapter does instead of what a store in memory does: closures in front of its calls.
+
+use std::{pin::Pin, sync::Arc};
+
+use petstore_domain::{
+    AddError, AddKeyError, Added, ApiKey, CatalogueVersion, IdempotencyRecord, IdempotencyRequest,
+    KeyId, KeySelector, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Restore,
+    RollKeyError, Snapshot, StoreError, Timestamp, Versioned,
+};
+use petstore_memory::MemoryStore;
+
+type Reply<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type Fault<In, Out> = Arc<dyn Fn(Arc<MemoryStore>, In) -> Reply<Out> + Send + Sync>;
+
+pub(crate) type Request = Option<IdempotencyRequest>;
+
+/// Makes the struct, and for each call a method of its name that sets the fault.
+macro_rules! faults {
+    ($($call:ident: $in:ty => $out:ty;)*) => {
+        /// The faults of one open handle. A call without one goes to the store in memory.
+        #[derive(Clone, Default)]
+        pub(crate) struct Faults {
+            $(pub(crate) $call: Option<Fault<$in, $out>>,)*
+            /// Changes every version, of reads too.
+            pub(crate) versions: Option<Arc<dyn Fn(u128) -> u128 + Send + Sync>>,
+            /// Changes the answer of `version` alone.
+            pub(crate) own_version: Option<Arc<dyn Fn(Version) -> Version + Send + Sync>>,
+            /// Changes what there is when the store is opened again.
+            pub(crate) reopened: Option<fn(&mut Content)>,
+        }
+
+        impl Faults {
+            $(pub(crate) fn $call<F>(
+                self,
+                fault: impl Fn(Arc<MemoryStore>, $in) -> F + Send + Sync + 'static,
+            ) -> Self
+            where
+                F: Future<Output = $out> + Send + 'static,
+            {
+                let $call: Fault<$in, $out> = Arc::new(move |store, args| Box::pin(fault(store, args)));
+                Self { $call: Some($call), ..self }
+            })*
+        }
+    };
+}
+
+faults! {
+    add: (NewPet, Request) => Result<Added, AddError>;
+    find: PetId => Result<Option<Versioned<Pet>>, StoreError>;
+    list: PetQuery => Result<Versioned<PetPage>, StoreError>;
+    purge: (Timestamp, u32) => Result<u32, StoreError>;
+    add_key: (NewApiKey, u32) => Result<ApiKey, AddKeyError>;
+    roll: (NewApiKey, Timestamp, u32) => Result<ApiKey, RollKeyError>;
+    revoke: (KeySelector, Timestamp) => Result<Vec<ApiKey>, StoreError>;
+    keys: () => Result<Vec<ApiKey>, StoreError>;
+    live: Timestamp => Result<Vec<ApiKey>, StoreError>;
+    note_use: Vec<(KeyId, Timestamp)> => Result<(), StoreError>;
+    snapshot: () => Result<Box<dyn Snapshot>, StoreError>;
+    restore: () => Result<Box<dyn Restore>, StoreError>;
+    unreachable: () => Result<(), StoreError>;
+}
+
+pub(crate) type Version = Option<CatalogueVersion>;
+
+/// All that a store holds.
+pub(crate) struct Content {
+    pub(crate) pets: Vec<Pet>,
+    pub(crate) keys: Vec<ApiKey>,
+    pub(crate) records: Vec<IdempotencyRecord>,
+}
+
+/// The usual shapes.
+impl Faults {
+    /// Stores what `change` makes of an animal.
+    pub(crate) fn change_pet(change: fn(NewPet) -> NewPet) -> Self {
+        Self::default().add(move |store, (pet, request)| async move {
+            PetRepository::add(&*store, change(pet), request).await
+        })
+    }
+
+    /// Stores by a request that `change` has changed.
+    pub(crate) fn change_request(
+        change: impl Fn(&mut IdempotencyRequest) + Send + Sync + 'static,
+    ) -> Self {
+        Self::default().add(move |store, (pet, mut request)| {
+            request.iter_mut().for_each(&change);
+            async move { PetRepository::add(&*store, pet, request).await }
+        })
+    }
+
+    /// Asks for what `change` makes of a query.
+    pub(crate) fn change_query(change: fn(PetQuery) -> PetQuery) -> Self {
+        Self::default().list(move |store, query| async move {
+            PetRepository::list(&*store, change(query)).await
+        })
+    }
+
+    /// Answers what `change` makes of a page.
+    pub(crate) fn change_page(
+        change: impl Fn(PetQuery, &mut PetPage) + Clone + Send + Sync + 'static,
+    ) -> Self {
+        Self::default().list(move |store, query| {
+            let change = change.clone();
+            async move {
+                let mut page = PetRepository::list(&*store, query).await?;
+                change(query, &mut page.value);
+                Ok(page)
+            }
+        })
+    }
+
+    /// Changes every version.
+    pub(crate) fn change_versions(change: impl Fn(u128) -> u128 + Send + Sync + 'static) -> Self {
+        Self { versions: Some(Arc::new(change)), ..Self::default() }
+    }
+}

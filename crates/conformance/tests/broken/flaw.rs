@@ -1,0 +1,70 @@
+//! One row of a table of flaws.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicI64, AtomicU8},
+    },
+};
+
+use petstore_conformance::Capability;
+use petstore_domain::{KeyId, PetRepository as _, Timestamp};
+use petstore_memory::MemoryStore;
+
+use crate::faults::Faults;
+
+/// An adapter that is broken on purpose.
+pub(crate) struct Flaw {
+    /// What it does wrong.
+    pub(crate) what: &'static str,
+    /// The promises that must catch it, at least.
+    pub(crate) caught_by: &'static [&'static str],
+    /// The faults of one more open handle.
+    pub(crate) faults: fn(&Arc<Notes>) -> Faults,
+    /// What its harness declares unsupported.
+    pub(crate) unsupported: &'static [Capability],
+    /// On one thread a call that yields is always overtaken by the others.
+    pub(crate) one_thread: bool,
+}
+
+impl Flaw {
+    pub(crate) const fn new(
+        what: &'static str,
+        caught_by: &'static [&'static str],
+        faults: fn(&Arc<Notes>) -> Faults,
+    ) -> Self {
+        Self { what, caught_by, faults, unsupported: &[], one_thread: false }
+    }
+
+    pub(crate) const fn on_one_thread(self) -> Self {
+        Self { one_thread: true, ..self }
+    }
+
+    pub(crate) const fn declaring(self, unsupported: &'static [Capability]) -> Self {
+        Self { unsupported, ..self }
+    }
+}
+
+/// What a flaw may remember of one store, over all its handles.
+pub(crate) struct Notes {
+    pub(crate) handles: AtomicU8,
+    pub(crate) last_id: AtomicI64,
+    pub(crate) flag: AtomicBool,
+    pub(crate) uses: Mutex<HashMap<KeyId, Timestamp>>,
+    /// The random half of the versions of this store.
+    pub(crate) epoch: u128,
+}
+
+impl Notes {
+    pub(crate) fn new() -> Arc<Self> {
+        let version = MemoryStore::new().version().map_or(0, |version| version.0);
+        Arc::new(Self {
+            handles: AtomicU8::new(0),
+            last_id: AtomicI64::new(0),
+            flag: AtomicBool::new(false),
+            uses: Mutex::default(),
+            epoch: version >> 64 << 64,
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! Flaws of listing animals.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use petstore_domain::{CategoryId, NewPet, PageLimit, PetId, PetName, PetPage, PetQuery};
+
+use crate::{faults::Faults, flaw::Flaw};
+
+fn rex() -> NewPet {
+    NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
+}
+
+pub(crate) const FLAWS: &[Flaw] = &[
+    Flaw::new(
+        "an empty page invents an animal",
+        &["a_fresh_store_is_empty", "a_page_past_the_end_is_empty"],
+        |_| {
+            Faults::change_page(|_, PetPage { pets, .. }| {
+                if pets.is_empty() {
+                    pets.push(rex().with_id(PetId(1)));
+                }
+            })
+        },
+    ),
+    Flaw::new(
+        "a page is in descending order",
+        &[
+            "a_page_has_its_limit_in_ascending_order",
+            "a_walk_meets_what_was_there_exactly_once",
+            "every_later_read_sees_an_acknowledged_animal",
+            "reopening_keeps_every_animal",
+            "ten_thousand_animals_walk_out_as_they_went_in",
+        ],
+        |_| Faults::change_page(|_, page| page.pets.reverse()),
+    ),
+    Flaw::new(
+        "every second page is turned around its middle",
+        &[
+            "a_page_has_its_limit_in_ascending_order",
+            "new_pets_get_identifiers_in_their_order",
+            "ten_thousand_animals_walk_out_as_they_went_in",
+        ],
+        |notes| {
+            let notes = Arc::clone(notes);
+            Faults::change_page(move |_, page| {
+                if notes.flag.fetch_not(Ordering::Relaxed) {
+                    let middle = page.pets.len() / 2;
+                    page.pets.rotate_left(middle);
+                }
+            })
+        },
+    ),
+    Flaw::new(
+        "`more` is always false",
+        &[
+            "a_walk_meets_what_was_there_exactly_once",
+            "more_is_true_exactly_if_another_follows",
+            "ten_thousand_animals_walk_out_as_they_went_in",
+        ],
+        |_| Faults::change_page(|_, page| page.more = false),
+    ),
+    Flaw::new(
+        "`more` is true for every full page",
+        &["more_is_true_exactly_if_another_follows"],
+        |_| {
+            Faults::change_page(|query, page| {
+                page.more = page.pets.len() == usize::from(query.limit.get());
+            })
+        },
+    ),
+    Flaw::new(
+        "a page is one animal short",
+        &["a_page_has_its_limit_in_ascending_order", "more_is_true_exactly_if_another_follows"],
+        |_| {
+            Faults::change_page(|_, page| {
+                page.more |= page.pets.len() > 1 && page.pets.pop().is_some();
+            })
+        },
+    ),
+    Flaw::new(
+        "a page has one animal more than its limit",
+        &["a_page_has_its_limit_in_ascending_order", "more_is_true_exactly_if_another_follows"],
+        |_| {
+            Faults::change_query(|query| {
+                let limit = PageLimit::new((query.limit.get() + 1).min(100)).unwrap();
+                PetQuery { limit, ..query }
+            })
+        },
+    ),
+    Flaw::new(
+        "the filter is ignored",
+        &[
+            "a_filter_lets_its_status_through_alone",
+            "more_is_true_exactly_if_another_follows",
+            "random_commands_do_as_the_model_does",
+        ],
+        |_| Faults::change_query(|query| PetQuery { status: None, ..query }),
+    ),
+    Flaw::new(
+        "a page begins with the animal that the page before ended with",
+        &[
+            "a_page_has_its_limit_in_ascending_order",
+            "a_page_past_the_end_is_empty",
+            "a_walk_meets_what_was_there_exactly_once",
+            "more_is_true_exactly_if_another_follows",
+        ],
+        |_| {
+            Faults::change_query(|query| {
+                let after = query.after.map(|id| PetId(id.0.saturating_sub(1)));
+                PetQuery { after, ..query }
+            })
+        },
+    ),
+];

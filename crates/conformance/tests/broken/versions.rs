@@ -1,0 +1,147 @@
+//! Flaws of the version. The low half of a version of the store in memory counts its states, the high
+//! half is random.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use petstore_domain::{PetRepository, Versioned};
+use tokio::task::yield_now;
+
+use crate::{
+    faults::{Faults, Version},
+    flaw::Flaw,
+};
+
+const COUNT: u128 = 0xffff_ffff;
+
+/// What `version` answers, and since when that is stale.
+#[derive(Default)]
+struct Shown {
+    version: Version,
+    stale_since: Option<Instant>,
+}
+
+/// Answers with a version for some time more after somebody could have seen another one.
+fn stale(shown: Arc<Mutex<Shown>>, lasts: Duration) -> Faults {
+    let own_version = move |now: Version| {
+        let mut shown = shown.lock().unwrap();
+        if shown.version.is_none() {
+            shown.version = now;
+        }
+        if shown.version != now
+            && shown.stale_since.get_or_insert_with(Instant::now).elapsed() > lasts
+        {
+            *shown = Shown { version: now, stale_since: None };
+        }
+        shown.version
+    };
+    Faults { own_version: Some(Arc::new(own_version)), ..Faults::default() }
+}
+
+pub(crate) const FLAWS: &[Flaw] = &[
+    Flaw::new(
+        "a version comes back",
+        &["a_version_never_comes_back", "no_version_comes_back_after_reopening"],
+        |_| Faults::change_versions(|version| version & !COUNT | version & 0xf),
+    ),
+    Flaw::new("all stores share their versions", &["a_version_never_comes_back"], |_| {
+        Faults::change_versions(|version| version & COUNT)
+    }),
+    Flaw::new(
+        "every second addition does not change the version",
+        &[
+            "a_version_never_comes_back",
+            "every_addition_changes_the_version",
+            "no_version_comes_back_after_reopening",
+        ],
+        |_| Faults::change_versions(|version| version & !1),
+    ),
+    Flaw::new(
+        "versions are counted again after reopening",
+        &["no_version_comes_back_after_reopening"],
+        |notes| {
+            let (epoch, first) = (notes.epoch, std::sync::OnceLock::new());
+            Faults::change_versions(move |version| {
+                let count = version & COUNT;
+                epoch | (count - first.get_or_init(|| count))
+            })
+        },
+    ),
+    Flaw::new(
+        "a handle counts only its own additions",
+        &["a_restore_changes_the_version", "reads_of_two_handles_under_one_version_are_equal"],
+        |notes| {
+            let (epoch, added) = (notes.epoch, Arc::new(AtomicU64::new(0)));
+            let count = Arc::clone(&added);
+            Faults::change_versions(move |_| epoch | u128::from(count.load(Ordering::SeqCst))).add(
+                move |store, (pet, request)| {
+                    let added = Arc::clone(&added);
+                    async move {
+                        let result = PetRepository::add(&*store, pet, request).await;
+                        added.fetch_add(1, Ordering::SeqCst);
+                        result
+                    }
+                },
+            )
+        },
+    ),
+    Flaw::new(
+        "the version is stale",
+        &[
+            "a_read_carries_the_version_of_what_it_saw",
+            "a_restore_changes_the_version",
+            "a_version_never_comes_back",
+            "every_addition_changes_the_version",
+            "no_version_comes_back_after_reopening",
+        ],
+        |_| stale(Arc::default(), Duration::from_hours(1)),
+    ),
+    Flaw::new(
+        "additions elsewhere change the version after 400 ms",
+        &[
+            "a_restore_changes_the_version",
+            "an_addition_elsewhere_changes_the_version_within_100_ms",
+        ],
+        |_| {
+            let shown: Arc<Mutex<Shown>> = Arc::default();
+            stale(Arc::clone(&shown), Duration::from_millis(400)).add(
+                move |store, (pet, request)| {
+                    let shown = Arc::clone(&shown);
+                    async move {
+                        let added = PetRepository::add(&*store, pet, request).await;
+                        *shown.lock().unwrap() = Shown::default();
+                        added
+                    }
+                },
+            )
+        },
+    ),
+    Flaw::new(
+        "a list and its version are of two snapshots",
+        &["reads_under_one_version_are_equal"],
+        |_| {
+            Faults::default().list(|store, query| async move {
+                let version = store.version();
+                yield_now().await;
+                let Versioned { value, .. } = PetRepository::list(&*store, query).await?;
+                Ok(Versioned { value, version })
+            })
+        },
+    )
+    .on_one_thread(),
+    Flaw::new(
+        "a list has no version",
+        &["a_read_carries_the_version_of_what_it_saw", "reads_under_one_version_are_equal"],
+        |_| {
+            Faults::default().list(|store, query| async move {
+                let Versioned { value, .. } = PetRepository::list(&*store, query).await?;
+                Ok(Versioned { value, version: None })
+            })
+        },
+    ),
+];

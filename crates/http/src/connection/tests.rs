@@ -1,0 +1,212 @@
+use std::{sync::Arc, time::Duration};
+
+use hyper::{Request, client::conn::http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use petstore_domain::{ManualClock, MockAuthenticator, MockPetService, Timestamp};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex},
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
+
+use super::{drain::DrainSignal, serve};
+use crate::{
+    page::Page,
+    ports::Ports,
+    settings::{Limits, Settings},
+    state::State,
+};
+
+const HEADER: Duration = Duration::from_secs(3);
+const WRITE: Duration = Duration::from_secs(7);
+const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
+/// Timers count whole milliseconds.
+const TICK: Duration = Duration::from_millis(2);
+
+/// The client's end of a connection whose buffers take so many bytes, and the server's task.
+fn connect(buffer: usize) -> (DuplexStream, JoinHandle<()>) {
+    let ports = Ports {
+        pets: Arc::new(MockPetService::new()),
+        authenticator: Arc::new(MockAuthenticator::new()),
+        clock: Arc::new(ManualClock::new(Timestamp(0))),
+    };
+    let pages = vec![Page { path: "/large", content: &[b' '; 100_000], ..Page::default() }];
+    let limits = Limits { header_timeout: HEADER, write_timeout: WRITE, ..Limits::default() };
+    let state = Arc::new(State::new(ports, Settings { limits, pages, ..Settings::default() }));
+    let (client, server) = duplex(buffer);
+    let task = tokio::spawn(async move {
+        let signal = DrainSignal::new();
+        serve(server, state, signal.subscribe()).await;
+    });
+    (client, task)
+}
+
+/// Everything that still comes until the server ends its direction.
+async fn rest(client: &mut DuplexStream) -> String {
+    let mut rest = Vec::new();
+    client.read_to_end(&mut rest).await.unwrap();
+    String::from_utf8(rest).unwrap()
+}
+
+/// One answer with a body.
+async fn answer(client: &mut DuplexStream) -> String {
+    let mut answer = Vec::new();
+    while !answer.ends_with(b"}") {
+        answer.push(client.read_u8().await.unwrap());
+    }
+    String::from_utf8(answer).unwrap()
+}
+
+fn is_about(time: Duration, expected: Duration) -> bool {
+    expected <= time + TICK && time <= expected + TICK
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_head_has_one_deadline_whenever_it_begins() {
+    for (start, after) in [("P", 0), ("P", 2900), ("PRI * HT", 1500), ("GET / HTTP/1.1\r\n", 2900)]
+    {
+        let (mut client, _task) = connect(1 << 16);
+        let began = Instant::now();
+        sleep(Duration::from_millis(after)).await;
+        client.write_all(start.as_bytes()).await.unwrap();
+        let answer = rest(&mut client).await;
+        assert!(answer.starts_with("HTTP/1.1 408 Request Timeout\r\ndate: Thu, 01 Jan 1970 00:"));
+        assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
+        assert!(answer.contains("\"code\":\"request_timeout\""), "{answer}");
+        let took = began.elapsed();
+        assert!(is_about(took, HEADER), "{start:?} after {after} ms: {took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_later_head_has_its_own_time_and_gains_none_by_trickling() {
+    let (mut client, _task) = connect(1 << 16);
+    for _ in 0..5 {
+        sleep(Duration::from_secs(2)).await;
+        client.write_all(LIVE.as_bytes()).await.unwrap();
+        assert!(answer(&mut client).await.starts_with("HTTP/1.1 200 OK\r\n"));
+    }
+    let began = Instant::now();
+    for piece in ["\r\n", "G", "E"] {
+        sleep(Duration::from_millis(900)).await;
+        client.write_all(piece.as_bytes()).await.unwrap();
+    }
+    assert!(rest(&mut client).await.starts_with("HTTP/1.1 408 "));
+    assert!(is_about(began.elapsed(), HEADER), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_is_closed_without_a_word() {
+    for before in ["", "\r\n", LIVE] {
+        let (mut client, task) = connect(1 << 16);
+        client.write_all(before.as_bytes()).await.unwrap();
+        if before == LIVE {
+            answer(&mut client).await;
+        }
+        let began = Instant::now();
+        assert_eq!(rest(&mut client).await, "", "{before:?}");
+        task.await.unwrap();
+        assert!(is_about(began.elapsed(), HEADER), "{before:?}: {:?}", began.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_takes_nothing_is_cut_off() {
+    let (mut client, task) = connect(1000);
+    let began = Instant::now();
+    client.write_all(b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+    task.await.unwrap();
+    assert!(is_about(began.elapsed(), WRITE), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_is_still_sending_can_read_the_refusal() {
+    let (mut client, task) = connect(1000);
+    let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
+    client.write_all(head.as_bytes()).await.unwrap();
+    client.write_all(&vec![b' '; 500_000]).await.unwrap();
+    assert!(rest(&mut client).await.starts_with("HTTP/1.1 401 "));
+    // It is let go when it has been silent, and after a while in any case.
+    let began = Instant::now();
+    while client.write_all(b" ").await.is_ok() {
+        sleep(Duration::from_millis(500)).await;
+    }
+    task.await.unwrap();
+    let took = began.elapsed();
+    assert!(took < Duration::from_secs(6), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_does_not_wait_for_the_rest_of_a_body() {
+    for part in ["", "12345"] {
+        let (mut client, _task) = connect(1 << 16);
+        let began = Instant::now();
+        let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n";
+        client.write_all(format!("{head}{part}").as_bytes()).await.unwrap();
+        let refusal = rest(&mut client).await;
+        assert!(refusal.starts_with("HTTP/1.1 401 "), "{refusal}");
+        assert!(refusal.contains("\r\nconnection: close\r\n"), "{refusal}");
+        assert_eq!(began.elapsed(), Duration::ZERO, "{part:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_over_http_2_does_not_wait_for_the_body() {
+    let (client, _task) = connect(1 << 16);
+    let (mut sender, connection) =
+        http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
+    tokio::spawn(connection);
+    let began = Instant::now();
+    let request = Request::post("http://a/v1/pets").header("content-length", "10");
+    let refusal = sender.send_request(request.body(NeverSent).unwrap()).await.unwrap();
+    assert_eq!(refusal.status(), 401);
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+/// A body of which nothing comes.
+struct NeverSent;
+
+impl hyper::body::Body for NeverSent {
+    type Data = bytes::Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<bytes::Bytes>, Self::Error>>> {
+        std::task::Poll::Pending
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_request_keeps_its_connection_if_its_body_is_there() {
+    let (mut client, _task) = connect(1 << 16);
+    let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\n";
+    for body in [
+        "content-length: 10\r\n\r\n0123456789",
+        "transfer-encoding: chunked\r\n\r\n5\r\n01234\r\n5\r\n56789\r\n0\r\n\r\n",
+    ] {
+        client.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        let refusal = answer(&mut client).await;
+        assert!(refusal.starts_with("HTTP/1.1 401 "), "{refusal}");
+        assert!(!refusal.contains("connection: close"), "{refusal}");
+    }
+    client.write_all(LIVE.as_bytes()).await.unwrap();
+    assert!(answer(&mut client).await.starts_with("HTTP/1.1 200 "));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_preface_of_http_2_is_recognised_however_it_is_cut() {
+    let (mut client, _task) = connect(1 << 16);
+    for byte in *b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0" {
+        client.write_all(&[byte]).await.unwrap();
+        sleep(Duration::from_millis(1)).await;
+    }
+    let mut frame = [0; 9];
+    client.read_exact(&mut frame).await.unwrap();
+    assert_eq!(frame[3], 4, "the server's settings come first: {frame:?}");
+
+    let (mut client, _task) = connect(1 << 16);
+    client.write_all(b"PRI * HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+    assert!(answer(&mut client).await.starts_with("HTTP/1.1 404 "));
+}

@@ -1,0 +1,48 @@
+//! The handlers outside the base path, which need no credential.
+
+use hyper::{StatusCode, header::LOCATION};
+use petstore_domain::{PageLimit, PetQuery};
+
+use crate::{
+    call::Call,
+    conditional::IfNoneMatch,
+    error::ApiError,
+    page,
+    response::{self, Response},
+};
+
+/// The OpenAPI document of this deployment.
+pub(crate) fn openapi(call: &Call<'_>) -> Response {
+    call.state.openapi.answer(&call.head.headers)
+}
+
+/// The process runs.
+pub(crate) fn livez() -> Response {
+    response::json(StatusCode::OK, r#"{"status":"live"}"#)
+}
+
+/// Ready means: not draining, and the store answers a real read.
+pub(crate) async fn readyz(call: Call<'_>) -> Result<Response, ApiError> {
+    if call.state.is_draining() {
+        return Err(ApiError::unavailable("the service is shutting down"));
+    }
+    let one = PetQuery { limit: PageLimit::MIN, ..PetQuery::default() };
+    call.state.ports.pets.list(one).await?;
+    Ok(response::json(StatusCode::OK, r#"{"status":"ready"}"#))
+}
+
+/// Leads to the first page.
+pub(crate) fn home(call: &Call<'_>) -> Result<Response, ApiError> {
+    let first = call.state.settings.pages.first().ok_or_else(ApiError::route_not_found)?;
+    let mut response = response::empty(StatusCode::TEMPORARY_REDIRECT);
+    response.headers_mut().insert(LOCATION, page::value(first.path)?);
+    Ok(response)
+}
+
+/// A file for browsers.
+pub(crate) fn page(call: &Call<'_>) -> Result<Response, ApiError> {
+    let found = call.state.settings.pages.iter().find(|page| page.path == call.parameter);
+    let headers = &call.head.headers;
+    let page = found.ok_or_else(ApiError::route_not_found)?;
+    page.answer(page::takes_gzip(headers), IfNoneMatch::of(headers))
+}

@@ -1,0 +1,110 @@
+//! Encoded pages, good as long as the catalogue has the version that they were read in.
+//!
+//! It buys most of a list: a page that is found costs neither a query nor its encoding. It costs up to
+//! [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
+
+use std::{fmt, sync::Arc};
+
+use bytes::Bytes;
+use hyper::{
+    StatusCode,
+    header::{ETAG, HeaderValue, LINK},
+};
+use petstore_domain::{CatalogueVersion, PetQuery};
+use quick_cache::{Weighter, sync::Cache};
+
+use crate::{
+    conditional::IfNoneMatch,
+    response::{self, Response},
+};
+
+/// What a page costs besides its texts, in bytes: its entry in the table, and the allocations.
+const OVERHEAD: usize = 512;
+/// A page that is not small, in bytes. It only tells the cache how large a table to begin with.
+const TYPICAL_PAGE: usize = 2048;
+
+/// A page as it goes to a client.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct EncodedPage {
+    /// JSON.
+    pub(crate) content: Bytes,
+    /// Its entity tag.
+    pub(crate) tag: HeaderValue,
+    /// The value of its `Link`, unless it is the last one.
+    pub(crate) next: Option<HeaderValue>,
+}
+
+impl EncodedPage {
+    /// 200 with the page, or 304 if the client has just that.
+    pub(crate) fn answer(&self, condition: Option<IfNoneMatch<'_>>) -> Response {
+        if condition.is_some_and(|condition| condition.matches(&self.tag)) {
+            return response::not_modified(self.tag.clone());
+        }
+        let mut response = response::json(StatusCode::OK, self.content.clone());
+        let headers = response.headers_mut();
+        headers.insert(ETAG, self.tag.clone());
+        if let Some(next) = &self.next {
+            headers.insert(LINK, next.clone());
+        }
+        response
+    }
+
+    /// Its texts, in bytes.
+    fn len(&self) -> usize {
+        self.content.len() + self.tag.len() + self.next.as_ref().map_or(0, HeaderValue::len)
+    }
+}
+
+/// Pages by query, each with the version that it was read in. A page counts while that is the version
+/// of the catalogue, so no write needs to know what is cached.
+pub(crate) struct PageCache(Cache<PetQuery, Entry, Weight>);
+
+#[derive(Clone)]
+struct Entry {
+    version: CatalogueVersion,
+    page: Arc<EncodedPage>,
+}
+
+#[derive(Clone)]
+struct Weight;
+
+impl Weighter<PetQuery, Entry> for Weight {
+    fn weight(&self, _query: &PetQuery, Entry { page, .. }: &Entry) -> u64 {
+        (page.len() + OVERHEAD) as u64
+    }
+}
+
+impl PageCache {
+    /// Holds up to `max` bytes, those of pages that are asked for again rather than others.
+    pub(crate) fn new(max: usize) -> Self {
+        Self(Cache::with_weighter(max / TYPICAL_PAGE, max as u64, Weight))
+    }
+
+    /// The page of `query` in `version`, if it is there.
+    pub(crate) fn get(
+        &self,
+        query: &PetQuery,
+        version: CatalogueVersion,
+    ) -> Option<Arc<EncodedPage>> {
+        self.0.get(query).filter(|entry| entry.version == version).map(|entry| entry.page)
+    }
+
+    /// Puts `page` in the place of the one of `query` in another version.
+    pub(crate) fn insert(
+        &self,
+        query: PetQuery,
+        version: CatalogueVersion,
+        page: Arc<EncodedPage>,
+    ) {
+        self.0.insert(query, Entry { version, page });
+    }
+}
+
+impl fmt::Debug for PageCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PageCache").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

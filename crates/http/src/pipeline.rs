@@ -1,0 +1,77 @@
+//! The checklist of every request, in the documented order: framing, credential, route, method,
+//! retired operation, media type, size, body, query, and only then the resource. What an operation
+//! needs is read from its row of the route table.
+
+use bytes::Bytes;
+use hyper::{
+    Method, StatusCode,
+    body::Body,
+    header::{ALLOW, HeaderValue},
+    http::request::Parts,
+};
+
+use crate::{
+    address::is_under_base,
+    auth,
+    body::RequestBody,
+    call::Call,
+    error::ApiError,
+    framing, media_type, query,
+    response::{self, Response},
+    route::{Content, Query, Route, Target},
+    state::State,
+};
+
+/// The answer to a request, or why there is none.
+///
+/// # Errors
+/// The first check that the request fails, or what its handler fails with.
+pub(crate) async fn run<B>(
+    state: &State,
+    head: &Parts,
+    body: &mut RequestBody<'_, B>,
+    target: Target<'_>,
+) -> Result<Response, ApiError>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    framing::require_unambiguous(head)?;
+    let under_base = is_under_base(head.uri.path());
+    let caller = if under_base {
+        Some(auth::authenticate(&*state.ports.authenticator, &head.headers).await?)
+    } else {
+        None
+    };
+
+    let (route, parameter) = target.ok_or_else(ApiError::route_not_found)?;
+    if under_base && head.method == Method::OPTIONS {
+        return options(route);
+    }
+    let Some(operation) = route.operation(&head.method) else {
+        return Err(ApiError::method_not_allowed(&route.allow()));
+    };
+    if let Some(deprecation) = operation.deprecation {
+        deprecation.require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
+    }
+
+    if operation.content == Content::Json {
+        media_type::require_json(&head.headers)?;
+    }
+    let limits = &state.settings.limits;
+    body.require_fitting(limits.max_body)?;
+    let content = match operation.content {
+        Content::Json => body.read(limits.max_body, limits.body_timeout).await?,
+        Content::Ignored => Bytes::new(),
+    };
+    if operation.query == Query::Refused {
+        query::require_none(head.uri.query())?;
+    }
+    (operation.handler)(Call { state, head, parameter, caller, body: content }).await
+}
+
+fn options(route: &Route) -> Result<Response, ApiError> {
+    let mut response = response::empty(StatusCode::NO_CONTENT);
+    let allow = HeaderValue::try_from(route.allow()).map_err(ApiError::internal)?;
+    response.headers_mut().insert(ALLOW, allow);
+    Ok(response)
+}

@@ -1,0 +1,63 @@
+use hyper::Method;
+
+use super::{HOME, PAGE, ROUTES, find};
+use crate::page::Page;
+
+#[test]
+fn the_methods_of_an_address_follow_from_its_row() {
+    let allowed = |path| find(path, &[]).unwrap().0.allow();
+    assert_eq!(allowed("/v1/pets"), "GET, HEAD, POST, OPTIONS");
+    assert_eq!(allowed("/v1/pets/7"), "GET, HEAD, OPTIONS");
+    assert_eq!(allowed("/livez"), "GET, HEAD");
+    for route in ROUTES.iter().chain([&HOME, &PAGE]) {
+        let mut seen = Vec::new();
+        for operation in route.operations {
+            assert!(!seen.contains(&&operation.method), "{}", route.template);
+            seen.push(&operation.method);
+        }
+    }
+}
+
+#[test]
+fn a_path_finds_its_route() {
+    let table = [
+        ("/v1/pets", Some(("/v1/pets", ""))),
+        ("/v1/pets/7", Some(("/v1/pets/{petId}", "7"))),
+        ("/v1/pets/%20", Some(("/v1/pets/{petId}", "%20"))),
+        ("/v1/store/orders", Some(("/v1/store/orders", ""))),
+        ("/livez", Some(("/livez", ""))),
+        ("/", Some(("/", ""))),
+        ("/docs", Some(("{page}", "/docs"))),
+        ("/docs/page.css", Some(("{page}", "/docs/page.css"))),
+        ("/v1/pets/", None),
+        ("/v1/pets/7/", None),
+        ("/v1/pets/7/toys", None),
+        ("/v1/Pets", None),
+        ("/v1", None),
+        ("", None),
+        ("/docs/", None),
+    ];
+    let page = |path| Page { path, ..Page::default() };
+    let pages = [page("/docs"), page("/docs/page.css")];
+    for (path, expected) in table {
+        let found = find(path, &pages).map(|(route, parameter)| (route.template, parameter));
+        assert_eq!(found, expected, "{path}");
+    }
+}
+
+#[test]
+fn without_pages_there_is_no_front_door() {
+    for path in ["/", "/docs"] {
+        assert!(find(path, &[]).is_none(), "{path}");
+    }
+    assert!(find("/openapi.json", &[]).is_some());
+}
+
+#[test]
+fn head_is_get_and_other_methods_are_not() {
+    let (pets, _) = find("/v1/pets", &[]).unwrap();
+    let of = |method| pets.operation(&method).map(|operation| &operation.method);
+    assert_eq!(of(Method::HEAD), Some(&Method::GET));
+    assert_eq!(of(Method::POST), Some(&Method::POST));
+    assert_eq!(of(Method::DELETE), None);
+}

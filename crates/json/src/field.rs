@@ -1,0 +1,44 @@
+//! The fields of an animal by their names.
+
+use std::fmt;
+
+/// A field of an animal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// The identifier that a store has assigned: a number.
+    Id,
+    /// The name: text.
+    Name,
+    /// The identifier of its category: a number.
+    CategoryId,
+    /// The availability: one of three words. The one field of an animal that may be absent.
+    Status,
+}
+
+impl Field {
+    /// Every field, in the order in which they are written.
+    pub const ALL: [Self; 4] = [Self::Id, Self::Name, Self::CategoryId, Self::Status];
+
+    /// The name that every format uses.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Id => "id",
+            Self::Name => "name",
+            Self::CategoryId => "categoryId",
+            Self::Status => "status",
+        }
+    }
+
+    /// The field of exactly this name, letter case included.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|field| field.as_str() == name)
+    }
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

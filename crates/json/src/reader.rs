@@ -1,0 +1,157 @@
+//! The one reader of an animal's JSON. It is strict: a text is refused unless it can be meant in
+//! one way only, and every fault of its fields is named.
+
+use std::{borrow::Cow, fmt, str};
+
+use petstore_domain::{InvalidCategoryId, NewPet};
+use serde::{
+    Deserializer,
+    de::{MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+use crate::{
+    draft::{Draft, ID_RULE, Record},
+    field::Field,
+    kind::Kind,
+};
+
+/// Why a text is not an animal. Displayed on one line, for whoever has sent it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReadError {
+    /// It is not one JSON document in UTF-8.
+    #[error("{0}")]
+    InvalidJson(String),
+    /// It is JSON, but not an animal.
+    #[error("{0}")]
+    InvalidPet(String),
+}
+
+/// Reads the body of createPet: an object without `id`.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn read_new_pet(body: &[u8]) -> Result<NewPet, ReadError> {
+    Input::Body.read(body).map(|record| record.pet)
+}
+
+/// Reads a line of NDJSON: an object that may have an `id`.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn read_record(line: &[u8]) -> Result<Record, ReadError> {
+    Input::Line.read(line)
+}
+
+/// What is read. This is all that the two inputs differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Input {
+    Body,
+    Line,
+}
+
+impl Input {
+    /// What messages call it.
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Body => "the body",
+            Self::Line => "the line",
+        }
+    }
+
+    const fn unknown_field(self) -> &'static str {
+        match self {
+            Self::Body => "unknown field; allowed are name, categoryId and status",
+            Self::Line => "unknown field; allowed are id, name, categoryId and status",
+        }
+    }
+
+    fn read(self, bytes: &[u8]) -> Result<Record, ReadError> {
+        let text = self.text(bytes).map_err(ReadError::InvalidJson)?;
+        let mut draft = Draft::default();
+        let mut json = serde_json::Deserializer::from_str(text);
+        json.deserialize_map(Members { input: self, draft: &mut draft })
+            .and_then(|()| json.end())
+            .map_err(|error| self.not_an_object(text, &error))?;
+        draft.finish().map_err(|faults| ReadError::InvalidPet(faults.to_string()))
+    }
+
+    fn text(self, bytes: &[u8]) -> Result<&str, String> {
+        let noun = self.noun();
+        if bytes.is_empty() {
+            return Err(format!("{noun} is empty; it must be a JSON object"));
+        }
+        let text = str::from_utf8(bytes).map_err(|error| {
+            format!("{noun} must be UTF-8, but byte {} is not", error.valid_up_to())
+        })?;
+        if text.starts_with('\u{feff}') {
+            return Err(format!("{noun} must begin with its JSON, not with a byte-order mark"));
+        }
+        Ok(text)
+    }
+
+    /// Why `text` could not be read as an object: it is no JSON, or of another kind.
+    fn not_an_object(self, text: &str, error: &serde_json::Error) -> ReadError {
+        let noun = self.noun();
+        match serde_json::from_str::<&RawValue>(text).map(Kind::from) {
+            Err(error) => {
+                ReadError::InvalidJson(format!("{noun} must be one JSON document, but: {error}"))
+            }
+            // The name of a member is not Unicode.
+            Ok(Kind::Object) => {
+                ReadError::InvalidPet(format!("{noun} must be a JSON object, but: {error}"))
+            }
+            Ok(kind) => {
+                ReadError::InvalidPet(format!("{noun} must be a JSON object, but is {kind}"))
+            }
+        }
+    }
+}
+
+/// Reads the members of an object into a draft, in their order.
+///
+/// serde's derive would take an array for a struct, stop at the first fault and keep one of two
+/// members of the same name.
+struct Members<'d> {
+    input: Input,
+    draft: &'d mut Draft,
+}
+
+impl<'b> Visitor<'b> for Members<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'b>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
+            match Field::from_name(&name) {
+                Some(Field::Id) if self.input == Input::Body => {
+                    self.draft.refuse(&name, "is assigned by the service and must not be sent")
+                }
+                Some(field) => self.draft.read(field, text_of(field, value)),
+                None => self.draft.refuse(&name, self.input.unknown_field()),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The characters of a text, or the digits of a number as they were written: `5.0` is not `5`.
+fn text_of(field: Field, value: &RawValue) -> Result<Cow<'_, str>, String> {
+    match (field, Kind::from(value)) {
+        (Field::Id | Field::CategoryId, Kind::Number) => Ok(Cow::Borrowed(value.get())),
+        (Field::Id, kind) => Err(format!("{ID_RULE}, but is {kind}")),
+        (Field::CategoryId, kind) => Err(format!("{InvalidCategoryId}, but is {kind}")),
+        (Field::Name | Field::Status, Kind::String) => {
+            serde_json::from_str(value.get()).map(Cow::Owned).map_err(|_| {
+                "must be a string of Unicode characters, but has half a surrogate pair".to_owned()
+            })
+        }
+        (Field::Name | Field::Status, kind) => Err(format!("must be a string, but is {kind}")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,260 @@
+use petstore_domain::{CategoryId, NewPet, PetId, PetName, PetStatus};
+use proptest::{prelude::*, sample::select};
+
+use super::{ReadError, read_new_pet, read_record};
+use crate::draft::Record;
+
+/// Why the body is not an animal, though it is JSON.
+fn invalid_pet(body: impl AsRef<[u8]>) -> String {
+    match read_new_pet(body.as_ref()).unwrap_err() {
+        ReadError::InvalidPet(message) => message,
+        ReadError::InvalidJson(message) => panic!("{message}"),
+    }
+}
+
+#[test]
+fn a_new_pet_is_read_as_it_is() {
+    let pet = |name, category, status| NewPet {
+        name: PetName::parse(name).unwrap(),
+        category_id: CategoryId(category),
+        status,
+    };
+    let table = [
+        (r#"{"name":"Rex","categoryId":1}"#, pet("Rex", 1, None)),
+        (
+            " {\"status\" : \"sold\",\n\"categoryId\":-1, \"name\":\" Rex \"}\t",
+            pet(" Rex ", -1, Some(PetStatus::Sold)),
+        ),
+        (
+            r#"{"name":"\u00e9\ud83d\udc15\"\\\/","categoryId":9223372036854775807}"#,
+            pet("é🐕\"\\/", i64::MAX, None),
+        ),
+        (r#"{"n\u0061me":"x","categoryId":-9223372036854775808}"#, pet("x", i64::MIN, None)),
+        (r#"{"name":"x","categoryId":0}"#, pet("x", 0, None)),
+    ];
+    for (body, expected) in table {
+        assert_eq!(read_new_pet(body.as_bytes()).unwrap(), expected, "{body}");
+    }
+}
+
+#[test]
+fn what_is_not_one_json_document_is_invalid_json() {
+    let deep = "[".repeat(60_000);
+    let table: [&[u8]; 16] = [
+        b"",
+        b" ",
+        b"{",
+        b"nothing",
+        b"{'name':'x'}",
+        b"{\"name\":\"x\",}",
+        b"{\"name\":\"x\",\"categoryId\":01}",
+        b"{\"name\":\"x\",\"categoryId\":+1}",
+        b"{\"name\":\"x\",\"categoryId\":1} {}",
+        b"{\"name\":\"x\",\"categoryId\":1}\0",
+        b"{\"name\":\"a\nb\",\"categoryId\":1}",
+        b"{\"name\":\"\\x\",\"categoryId\":1}",
+        b"\xef\xbb\xbf{\"name\":\"x\",\"categoryId\":1}",
+        b"{\"name\":\"\xff\",\"categoryId\":1}",
+        b"{\"name\":\"\xed\xa0\x80\",\"categoryId\":1}",
+        deep.as_bytes(),
+    ];
+    for body in table {
+        let refusal = read_new_pet(body).unwrap_err();
+        assert!(matches!(refusal, ReadError::InvalidJson(_)), "{refusal:?}");
+    }
+}
+
+#[test]
+fn json_of_another_shape_is_an_invalid_pet() {
+    let table = [
+        (r#"["Rex",7]"#, "must be a JSON object, but is an array"),
+        ("null", "must be a JSON object, but is null"),
+        ("\"Rex\"", "must be a JSON object, but is a string"),
+        ("7", "must be a JSON object, but is a number"),
+        ("{}", "`name`: is required; `categoryId`: is required"),
+        (r#"{"name":null,"categoryId":1}"#, "`name`: must be a string, but is null"),
+        (r#"{"name":"x","categoryId":null}"#, "in plain digits, but is null"),
+        (r#"{"name":"x","categoryId":"1"}"#, "in plain digits, but is a string"),
+        (r#"{"name":"x","categoryId":1,"status":null}"#, "`status`: must be a string, but is null"),
+        (r#"{"name":"x","categoryId":1,"status":"Sold"}"#, "`status`: must be one of available"),
+        (r#"{"name":"x","categoryId":5.0}"#, "`categoryId`: must be a whole number"),
+        (r#"{"name":"x","categoryId":1e2}"#, "`categoryId`: must be a whole number"),
+        (r#"{"name":"x","categoryId":-0}"#, "`categoryId`: must be a whole number"),
+        (
+            r#"{"name":"x","categoryId":9223372036854775808}"#,
+            "`categoryId`: must be a whole number",
+        ),
+        (
+            r#"{"name":"x","categoryId":-9223372036854775809}"#,
+            "`categoryId`: must be a whole number",
+        ),
+        (r#"{"name":"x","categoryId":1,"id":1}"#, "`id`: is assigned by the service"),
+        (r#"{"name":"x","categoryId":1,"age":{"a":[1]}}"#, "`age`: unknown field"),
+        (r#"{"name":"x","name":"x","categoryId":1}"#, "`name`: must be given once"),
+        (r#"{"name":"x","n\u0061me":"y","categoryId":1}"#, "`name`: must be given once"),
+        (r#"{"name":"\ud83d","categoryId":1}"#, "has half a surrogate pair"),
+        (r#"{"name":"a\u0000","categoryId":1}"#, "has U+0000 at index 1"),
+        (r#"{"\ud83d":1}"#, "the body must be a JSON object, but: "),
+        (r#"{"name":["x"],"categoryId":1}"#, "`name`: must be a string, but is an array"),
+        (r#"{"name":true,"categoryId":1}"#, "`name`: must be a string, but is a boolean"),
+    ];
+    for (body, expected) in table {
+        let message = invalid_pet(body);
+        assert!(message.contains(expected), "{body}: {message}");
+    }
+}
+
+#[test]
+fn every_fault_is_named_in_one_answer() {
+    let message = invalid_pet(
+        r#"{"name":"\t","name":1,"categoryId":1.5,"status":"lost","id":7,"colour":"red"}"#,
+    );
+    for fault in [
+        "`name`: must not be white space alone, and must not have control characters",
+        "`name`: must be given once",
+        "`categoryId`: must be a whole number",
+        "`status`: must be one of",
+        "`id`: is assigned",
+        "`colour`: unknown field",
+    ] {
+        assert!(message.contains(fault), "{fault}: {message}");
+    }
+}
+
+#[test]
+fn an_answer_stays_short_however_long_the_body_is() {
+    let many: Vec<String> = (0..5000).map(|n| format!("\"x{n}\":1")).collect();
+    let message = invalid_pet(format!("{{{}}}", many.join(",")));
+    assert!(message.contains("and 4970 more"), "{message}");
+    let message = invalid_pet(format!("{{\"{}\":1}}", "y".repeat(60_000)));
+    assert!(message.len() < 400, "{message}");
+}
+
+#[test]
+fn a_record_may_have_an_identifier() {
+    let line = br#"{"categoryId":3,"id":9223372036854775806,"name":"Rex"}"#;
+    let record = read_record(line).unwrap();
+    assert_eq!(record.id, Some(PetId(i64::MAX - 1)));
+    assert_eq!(record.pet.name.as_str(), "Rex");
+    assert_eq!(read_record(br#"{"name":"x","categoryId":1}"#).unwrap().id, None);
+}
+
+#[test]
+fn the_faults_of_a_record_are_those_of_a_body_and_of_its_identifier() {
+    let table = [
+        ("", "the line is empty; it must be a JSON object"),
+        ("\u{feff}{}", "the line must begin with its JSON, not with a byte-order mark"),
+        ("nonsense", "the line must be one JSON document, but: expected ident"),
+        (r#"{"name":"a","categoryId":1} {}"#, "the line must be one JSON document, but: trailing"),
+        ("[1]", "the line must be a JSON object, but is an array"),
+        ("{}", "`name`: is required; `categoryId`: is required"),
+        (
+            r#"{"name":"a","categoryId":1,"tag":1}"#,
+            "`tag`: unknown field; allowed are id, name, categoryId and status",
+        ),
+        (r#"{"id":0,"name":"a","categoryId":1}"#, "`id`: must be a whole number from 1 to 92"),
+        (r#"{"id":-0,"name":"a","categoryId":1}"#, "`id`: must be a whole number from 1 to 92"),
+        (r#"{"id":1.0,"name":"a","categoryId":1}"#, "`id`: must be a whole number from 1 to 92"),
+        (r#"{"id":9223372036854775807,"name":"a","categoryId":1}"#, "`id`: must be a whole"),
+        (
+            r#"{"id":null,"name":"a","categoryId":1}"#,
+            "`id`: must be a whole number from 1 to 9223372036854775806, in plain digits, but is null",
+        ),
+        (r#"{"id":1,"id":1,"name":"a","categoryId":1}"#, "`id`: must be given once"),
+        (r#"{"name":" ","status":"x"}"#, "`name`: must not be white space alone; `status`: must"),
+    ];
+    for (line, fault) in table {
+        let found = read_record(line.as_bytes()).unwrap_err().to_string();
+        assert!(found.starts_with(fault), "{line}: {found}");
+    }
+    let found = read_record(b"{\xff}").unwrap_err();
+    assert_eq!(found, ReadError::InvalidJson("the line must be UTF-8, but byte 1 is not".into()));
+}
+
+/// A body is an animal exactly when the same line is a record without an identifier.
+fn agrees(text: &[u8]) -> bool {
+    match (read_new_pet(text), read_record(text)) {
+        (Ok(pet), Ok(record)) => record == Record { id: None, pet },
+        (Err(_), Ok(record)) => record.id.is_some(),
+        (Err(_), Err(_)) => true,
+        (Ok(_), Err(_)) => false,
+    }
+}
+
+/// Values that a field may be given, good and bad.
+const VALUES: [&str; 24] = [
+    "0",
+    "-0",
+    "7",
+    "-7",
+    "5.0",
+    "1e2",
+    "01",
+    "9223372036854775806",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775808",
+    "-9223372036854775809",
+    "null",
+    "true",
+    "[1]",
+    "{}",
+    "\"Rex\"",
+    "\"\"",
+    "\" \"",
+    "\"sold\"",
+    "\"Sold\"",
+    "\"\\ud83d\"",
+    "\"\\u00e9\"",
+    "\"1\"",
+];
+
+fn members() -> impl Strategy<Value = String> {
+    let name = select(vec!["name", "categoryId", "status", "id", "n\\u0061me", "tag", "\\ud83d"]);
+    let member =
+        (name, select(VALUES.to_vec())).prop_map(|(name, value)| format!("\"{name}\":{value}"));
+    prop::collection::vec(member, 0..5).prop_map(|members| format!("{{{}}}", members.join(",")))
+}
+
+/// A good body in which some bytes are others.
+fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    let body = r#"{"name":"Rex \u00e9","categoryId":-10,"status":"sold"}"#.as_bytes();
+    let byte = prop_oneof![any::<u8>(), select(br#"{}[]":,\-+.eEu019 "#.to_vec())];
+    prop::collection::vec((0..body.len(), byte), 0..3).prop_map(|changes| {
+        let mut body = body.to_vec();
+        for (index, byte) in changes {
+            body[index] = byte;
+        }
+        body
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    #[test]
+    fn a_body_and_a_line_are_read_alike(
+        members in members(),
+        mutated in mutated(),
+        text in "[{}\\[\\]\",:a-z0-9\\\\u.-]{0,40}",
+        bytes: Vec<u8>,
+    ) {
+        for text in [members.as_bytes(), &mutated, text.as_bytes(), &bytes] {
+            prop_assert!(agrees(text), "{}", String::from_utf8_lossy(text));
+        }
+    }
+
+    #[test]
+    fn a_pair_of_good_fields_is_read(category in select(VALUES.to_vec()), name in "\\PC{1,40}") {
+        prop_assume!(PetName::parse(name.clone()).is_ok());
+        let quoted = serde_json::to_string(&name).unwrap();
+        let body = format!("{{\"name\":{quoted},\"categoryId\":{category}}}");
+        let read = read_new_pet(body.as_bytes());
+        // Exactly what an i64 prints is an int64.
+        let expected = category.parse::<i64>().ok().filter(|value| value.to_string() == category);
+        prop_assert_eq!(read.as_ref().ok().map(|pet| pet.category_id.0), expected);
+        if let Ok(pet) = read {
+            prop_assert_eq!(pet.name.as_str(), name);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What is true of this store alone: the contract is checked by the conformance kit.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+use petstore_domain::{
+    AddError, Added, Archive as _, CategoryId, Idempotency, IdempotencyKey, IdempotencyRequest,
+    KeyDigest, NewPet, PetId, PetName, PetRepository, StoreError, Timestamp,
+};
+use petstore_memory::MemoryStore;
+
+const NOW: Timestamp = Timestamp(1_800_000_000_000);
+
+fn rex() -> NewPet {
+    NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
+}
+
+fn once() -> IdempotencyRequest {
+    let key = IdempotencyKey::parse("once").unwrap();
+    IdempotencyRequest::new(Idempotency { caller: KeyDigest([1; 32]), key }, &rex(), NOW)
+}
+
+#[tokio::test]
+async fn what_adds_no_animal_leaves_the_version() {
+    let store = MemoryStore::new();
+    PetRepository::add(&store, rex(), Some(once())).await.unwrap();
+    let before = store.version();
+    assert!(matches!(
+        PetRepository::add(&store, rex(), Some(once())).await,
+        Ok(Added::Replayed(_))
+    ));
+    assert_eq!(store.purge_expired(NOW, 1).await.unwrap(), 1);
+    assert_eq!(store.version(), before);
+}
+
+#[tokio::test]
+async fn a_store_without_an_identifier_left_takes_no_animal() {
+    let store = MemoryStore::new();
+    let mut restore = store.restore().await.unwrap();
+    restore.pets(vec![rex().with_id(PetId(i64::MAX))]).await.unwrap();
+    restore.commit().await.unwrap();
+    let refusal = PetRepository::add(&store, rex(), Some(once())).await;
+    assert!(matches!(refusal, Err(AddError::Store(StoreError::Unavailable(_)))), "{refusal:?}");
+    assert!(store.find(PetId(i64::MAX)).await.unwrap().is_some());
+}

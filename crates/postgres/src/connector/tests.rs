@@ -1,0 +1,49 @@
+//! The settings that a real server has for our sessions.
+
+use petstore_testing::postgres_or_skip;
+
+use super::{Connector, Purpose};
+use crate::config::PostgresConfig;
+
+/// What the server says of `setting` in a session for `purpose`.
+async fn shown(connector: &Connector, purpose: Purpose, setting: &str) -> String {
+    let connection = connector.connect(purpose).await.unwrap();
+    let sql = "SELECT current_setting($1)";
+    connection.rows(sql, &[&setting]).await.unwrap()[0].get(0)
+}
+
+#[tokio::test]
+async fn a_vanished_client_holds_its_locks_for_a_bounded_time() {
+    let Some(database) = postgres_or_skip("a_vanished_client") else { return };
+    let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
+    for (purpose, setting, value) in [
+        (Purpose::Calls, "idle_in_transaction_session_timeout", "5s"),
+        (Purpose::Calls, "tcp_keepalives_idle", "10"),
+        (Purpose::Archive, "tcp_keepalives_idle", "10"),
+        (Purpose::Archive, "tcp_keepalives_interval", "5"),
+        (Purpose::Archive, "tcp_keepalives_count", "4"),
+    ] {
+        assert_eq!(shown(&connector, purpose, setting).await, value, "{purpose:?} {setting}");
+    }
+}
+
+#[tokio::test]
+async fn short_statements_are_planned_for_a_large_table_and_not_compiled() {
+    let Some(database) = postgres_or_skip("short_statements_are_planned") else { return };
+    let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
+    for setting in ["jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"] {
+        assert_eq!(shown(&connector, Purpose::Calls, setting).await, "off", "{setting}");
+        assert_eq!(shown(&connector, Purpose::Archive, setting).await, "on", "{setting}");
+    }
+}
+
+#[tokio::test]
+async fn a_role_that_does_not_wait_for_the_disk_does_for_us() {
+    let Some(database) = postgres_or_skip("a_role_that_does_not_wait_for_the_disk") else { return };
+    let name = database.url.rsplit_once('/').unwrap().1;
+    for (given, expected) in [("off", "on"), ("remote_apply", "remote_apply")] {
+        database.sql(&format!("ALTER DATABASE {name} SET synchronous_commit = {given}")).unwrap();
+        let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
+        assert_eq!(shown(&connector, Purpose::Calls, "synchronous_commit").await, expected);
+    }
+}

@@ -1,0 +1,43 @@
+//! Which version the cache gives.
+
+use std::time::{Duration, Instant};
+
+use petstore_domain::CatalogueVersion;
+
+use super::{MAX_AGE, StoredVersion, VersionCache};
+
+fn stored(version: u128, changes: i64) -> StoredVersion {
+    StoredVersion { version: CatalogueVersion(version), changes }
+}
+
+#[test]
+fn what_was_read_too_long_ago_is_not_given() {
+    let cache = VersionCache::default();
+    assert_eq!(cache.get(), None);
+    let long_ago = Instant::now().checked_sub(MAX_AGE + Duration::from_millis(1)).unwrap();
+    cache.observe(stored(1, 1), long_ago);
+    assert_eq!(cache.get(), None);
+    cache.observe(stored(1, 1), Instant::now());
+    assert_eq!(cache.get(), Some(CatalogueVersion(1)));
+}
+
+#[test]
+fn an_answer_that_was_overtaken_changes_nothing() {
+    let cache = VersionCache::default();
+    let before = Instant::now();
+    cache.observe(stored(2, 2), Instant::now());
+    cache.observe(stored(1, 1), before);
+    assert_eq!(cache.get(), Some(CatalogueVersion(2)));
+    cache.observe(stored(3, 3), before);
+    assert_eq!(cache.get(), Some(CatalogueVersion(3)));
+}
+
+#[test]
+fn a_history_that_was_taken_back_is_given() {
+    let cache = VersionCache::default();
+    cache.observe(stored(9, 9), Instant::now());
+    cache.observe(stored(4, 4), Instant::now());
+    assert_eq!(cache.get(), Some(CatalogueVersion(4)));
+    cache.observe(stored(5, 4), Instant::now());
+    assert_eq!(cache.get(), Some(CatalogueVersion(5)));
+}

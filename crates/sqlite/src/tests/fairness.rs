@@ -1,0 +1,53 @@
+//! Processes that write to one file take turns.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use petstore_domain::StoreError;
+use rusqlite::Connection;
+use tokio::sync::Semaphore;
+
+use super::{Place, add, rex};
+use crate::{config::BusyTimeout, open::open, pets::rows, store::SqliteStore};
+
+/// Writes of the busy store that wait at any time.
+const LOAD: usize = 64;
+/// What each of them adds to its transaction, as a slow disk does.
+const DELAY: Duration = Duration::from_millis(1);
+
+/// Keeps the writer of `store` busy: when a write is run, the next one is queued. Notes if one fails.
+async fn load(store: Arc<SqliteStore>, failed: Arc<AtomicBool>) {
+    let permits = Arc::new(Semaphore::new(LOAD));
+    loop {
+        let permit = Arc::clone(&permits).acquire_owned().await.unwrap();
+        let (store, failed) = (Arc::clone(&store), Arc::clone(&failed));
+        tokio::spawn(async move {
+            let work = |connection: &Connection| {
+                drop(permit);
+                thread::sleep(DELAY);
+                Ok(rows::insert(connection, rex())?)
+            };
+            let added = store.writer.write::<_, StoreError>(work).await;
+            failed.fetch_or(added.is_err(), Ordering::Relaxed);
+        });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_busy_store_lets_every_write_of_another_one_through() {
+    let place = Place::new();
+    let open = || Arc::new(open(&place.config(), BusyTimeout::default()).unwrap());
+    let (busy, other) = (open(), open());
+    let failed = Arc::new(AtomicBool::new(false));
+    tokio::spawn(load(busy, Arc::clone(&failed)));
+    for _ in 0..40 {
+        add(&other).await;
+    }
+    assert!(!failed.load(Ordering::Relaxed), "a write of the busy store failed");
+}

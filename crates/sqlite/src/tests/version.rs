@@ -1,0 +1,105 @@
+//! The catalogue's version, and the version cache.
+
+use petstore_domain::{
+    CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, StoreError, Timestamp,
+};
+use rusqlite::Connection;
+
+use super::{Place, add};
+use crate::version;
+
+/// The version in the file.
+fn stored(place: &Place) -> CatalogueVersion {
+    let version: [u8; 16] = place.raw().query_row(version::SELECT, [], |row| row.get(0)).unwrap();
+    CatalogueVersion(u128::from_be_bytes(version))
+}
+
+#[tokio::test]
+async fn a_read_leaves_no_transaction_open() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store).await;
+    for id in [1, 2] {
+        store.find(PetId(id)).await.unwrap();
+        store.list(PetQuery { limit: PageLimit::MIN, ..PetQuery::default() }).await.unwrap();
+        // An open one would hold this up for good.
+        let busy: i64 =
+            place.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).unwrap();
+        assert_eq!(busy, 0);
+    }
+}
+
+#[tokio::test]
+async fn there_is_no_version_while_it_cannot_be_read() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store).await;
+    let raw = place.raw();
+    raw.execute("ALTER TABLE catalogue RENAME TO away", []).unwrap();
+    store.versions.refresh();
+    assert_eq!(store.versions.get(), None);
+    raw.execute("ALTER TABLE away RENAME TO catalogue", []).unwrap();
+    store.versions.refresh();
+    assert_eq!(store.versions.get(), Some(stored(&place)));
+}
+
+#[tokio::test]
+async fn a_commit_shows_in_the_version_cache_whoever_has_written_before() {
+    let place = Place::new();
+    let store = place.open();
+    for name in ["Bello", "Waldi", "Rex"] {
+        place.raw().execute("UPDATE pet SET name = ?1", [name]).unwrap();
+        let before = stored(&place);
+        add(&store).await;
+        assert_eq!(store.versions.get(), Some(stored(&place)));
+        assert_ne!(store.versions.get(), Some(before));
+    }
+}
+
+#[tokio::test]
+async fn one_transaction_renews_the_version_once_and_for_every_kind_of_change() {
+    let place = Place::new();
+    let store = place.open();
+    for sql in [
+        "INSERT INTO pet (name, category_id) VALUES ('Bello', 2), ('Waldi', 3)",
+        "UPDATE pet SET status = 'sold' WHERE id = 1",
+        "DELETE FROM pet WHERE id = 1",
+    ] {
+        let before = stored(&place);
+        let change = move |connection: &Connection| {
+            connection.execute(sql, [])?;
+            let now: [u8; 16] = connection.query_row(version::SELECT, [], |row| row.get(0))?;
+            Ok(CatalogueVersion(u128::from_be_bytes(now)))
+        };
+        let within = store.writer.write::<_, StoreError>(change).await.unwrap();
+        assert_eq!(within, before, "no trigger runs on the writer: {sql}");
+        assert_ne!(stored(&place), before, "{sql}");
+        assert_eq!(store.version(), Some(stored(&place)));
+    }
+}
+
+#[tokio::test]
+async fn a_page_without_animals_has_the_version_of_its_state() {
+    let place = Place::new();
+    let store = place.open();
+    let empty = store.list(PetQuery::default()).await.unwrap();
+    assert_eq!((empty.value.pets.len(), empty.version), (0, store.version()));
+    add(&store).await;
+    let behind = PetQuery { after: Some(PetId(1)), ..PetQuery::default() };
+    let later = store.list(behind).await.unwrap();
+    assert_eq!((later.value.pets.len(), later.version), (0, store.version()));
+    assert_ne!(later.version, empty.version);
+}
+
+#[tokio::test]
+async fn a_transaction_without_a_change_of_animals_leaves_the_version() {
+    let place = Place::new();
+    let store = place.open();
+    add(&store).await;
+    let before = store.version();
+    store.purge_expired(Timestamp(i64::MAX), 10).await.unwrap();
+    store.versions.refresh();
+    assert_eq!(store.version(), before);
+    add(&store).await;
+    assert_ne!(store.version(), before);
+}

@@ -1,0 +1,65 @@
+//! Writes that share one transaction.
+
+use std::{mem, sync::Arc};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use tokio::runtime::Handle;
+
+use crate::{renewal::VersionRenewal, writer::job::Job};
+
+/// A group whose transaction has ended. Its callers are answered when this is dropped, so they are
+/// answered in any case.
+pub(super) struct Group {
+    jobs: Vec<Box<dyn Job>>,
+    outcome: Result<(), Arc<rusqlite::Error>>,
+}
+
+impl Group {
+    /// Runs `jobs`, and takes them out, in one transaction. If anything fails, none of it has
+    /// happened.
+    pub(super) fn commit(
+        connection: &Connection,
+        renewal: &VersionRenewal,
+        jobs: &mut Vec<Box<dyn Job>>,
+    ) -> Self {
+        let outcome = run(connection, renewal, jobs).map_err(Arc::new);
+        Self { jobs: mem::take(jobs), outcome }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    /// Answers the callers, on a thread of `runtime` if there are several: there it is cheap to wake
+    /// the tasks that wait, and the writer goes on. For one answer, handing it over costs more.
+    pub(super) fn answer(self, runtime: Option<&Handle>) {
+        if let (Some(runtime), [_, _, ..]) = (runtime, &self.jobs[..]) {
+            runtime.spawn(async move { drop(self) });
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        for job in self.jobs.drain(..) {
+            job.answer(self.outcome.clone());
+        }
+    }
+}
+
+fn run(
+    connection: &Connection,
+    renewal: &VersionRenewal,
+    jobs: &mut [Box<dyn Job>],
+) -> rusqlite::Result<()> {
+    if !connection.is_autocommit() {
+        // A rollback that failed: without this, no transaction could ever begin again.
+        connection.execute_batch("ROLLBACK")?;
+    }
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    for job in jobs {
+        job.run(&transaction)?;
+    }
+    renewal.renew(&transaction)?;
+    transaction.commit()
+}

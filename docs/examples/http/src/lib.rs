@@ -1,0 +1,43 @@
+//! The HTTP interface alone, over a store of one's own: here, one in memory.
+//!
+//! Whatever implements `PetRepository` and `ApiKeyRepository` can take the place of `MemoryStore`.
+
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use petstore_domain::{Catalogue, Clock, KeyRing, ServiceKey, Timestamp};
+use petstore_http::{Drained, Ports, Server, Settings};
+use petstore_memory::MemoryStore;
+use tokio::net::TcpListener;
+
+/// The system's clock.
+#[derive(Debug)]
+struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Timestamp {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the one place that reads the system's clock"
+        )]
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// Serves a store on `listener` until `shutdown`; `key` is the API key that opens it.
+pub async fn serve(
+    listener: TcpListener,
+    key: ServiceKey,
+    shutdown: impl Future<Output = ()>,
+) -> Drained {
+    let (store, clock) = (Arc::new(MemoryStore::new()), Arc::new(SystemClock));
+    let ports = Ports {
+        pets: Arc::new(Catalogue::new(store.clone(), clock.clone())),
+        authenticator: Arc::new(KeyRing::new(store, clock.clone(), Some(key))),
+        clock,
+    };
+    Server::new(ports, Settings::default()).run(listener, shutdown).await
+}
