@@ -8,14 +8,15 @@ mod openapi;
 mod refusal;
 mod serve;
 mod service_url;
+mod store_arg;
 mod values;
 
 #[cfg(test)]
 mod tests;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
-use clap::{CommandFactory as _, Parser, Subcommand, error::ErrorKind};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
 pub(crate) use self::{
     conformance::ConformanceArgs,
@@ -28,6 +29,7 @@ pub(crate) use self::{
 use crate::{
     console::{Console, Output as _, stdout_failed},
     failure::Failure,
+    registry::Registry,
 };
 
 /// The animal store service: lists animals, adds one, fetches one, as JSON over HTTP.
@@ -60,18 +62,34 @@ pub(crate) enum Command {
     /// Add animals that are written down, all or none.
     Import(ImportArgs),
     /// Check the storage contract on throw-away stores of the same kind as URL.
+    ///
+    /// The store that URL names is neither read nor written. The throw-away stores have the settings of
+    /// URL; for a SQLite file they lie in a new directory beside it, in a PostgreSQL database in new
+    /// schemas. They are removed afterwards.
     Conformance(ConformanceArgs),
     /// Print the OpenAPI document of a deployment.
     Openapi(DeploymentArgs),
 }
 
+/// All commands and flags, for these stores.
+pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
+    store_arg::with_stores(Cli::command(), stores)
+}
+
 /// Reads the arguments and the environment.
-pub(crate) fn parse(args: &[OsString]) -> Result<Command, clap::Error> {
-    Cli::try_parse_from(args).map(|cli| cli.command)
+pub(crate) fn parse(definition: &clap::Command, args: &[OsString]) -> Result<Command, clap::Error> {
+    let mut definition = definition.clone();
+    let mut matches = definition.try_get_matches_from_mut(args)?;
+    let cli = Cli::from_arg_matches_mut(&mut matches);
+    cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))
 }
 
 /// Answers with help if that was asked for, or says in one line what is wrong.
-pub(crate) fn explain(error: &clap::Error, args: &[OsString]) -> Result<ExitCode, Failure> {
+pub(crate) fn explain(
+    error: &clap::Error,
+    args: &[OsString],
+    definition: &clap::Command,
+) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
     if !error.use_stderr() {
         Console.answer(&text).map_err(|error| stdout_failed(&error))?;
@@ -81,5 +99,5 @@ pub(crate) fn explain(error: &clap::Error, args: &[OsString]) -> Result<ExitCode
         Console.note(text.trim_end());
         return Ok(ExitCode::from(2));
     }
-    Err(Failure::usage(refusal::one_line(error, args, &Cli::command())))
+    Err(Failure::usage(refusal::one_line(error, args, definition)))
 }

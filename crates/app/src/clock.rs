@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use petstore_domain::{Clock, Timestamp};
 
-/// [`Clock`] over the system's wall clock.
+/// [`Clock`] by the system's wall clock.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SystemClock;
 
@@ -38,7 +38,7 @@ mod tests {
     use super::{SystemClock, rfc3339};
 
     #[test]
-    fn the_clock_tells_milliseconds_since_1970() {
+    fn the_clock_counts_milliseconds_since_1970() {
         let in_2020 = Timestamp(1_577_836_800_000);
         let in_2200 = Timestamp(7_258_118_400_000);
         assert!((in_2020..in_2200).contains(&SystemClock.now()));

@@ -13,11 +13,11 @@ pub(crate) trait Output {
     /// Writes `text` to stdout, at once.
     fn answer(&mut self, text: &str) -> io::Result<()>;
 
-    /// Writes a line to stderr. If that fails there is nobody left to tell.
+    /// Writes a line to stderr. If that fails there is no other place to report it.
     fn note(&mut self, line: &str);
 
-    /// Whether somebody can read an answer at all. To be asked before a key is made that is shown
-    /// only once.
+    /// Whether an answer can be read at all. To be called before a key is made that is shown only
+    /// once.
     fn has_reader(&self) -> io::Result<()>;
 }
 

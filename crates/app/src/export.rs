@@ -7,11 +7,12 @@ use petstore_domain::{Archive, StoreCounts};
 use self::target::Target;
 use crate::{
     cli::{ExportArgs, Format},
+    driver::IfMissing,
     failure::Failure,
     progress::{Of, Progress},
     records,
     signals::Signals,
-    store::Store,
+    store::with_archive,
 };
 
 /// Animals that are read and written at a time.
@@ -21,11 +22,11 @@ const BATCH_PETS: u32 = 5_000;
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let file = args.file();
-    let format = args.format.of(&file);
-    let store = Store::open_existing(&args.store.store).await?;
-    let done = export(&*store.archive, Target::open(file, args.force)?, format, &signals).await;
-    store.close().await;
-    done
+    let format = args.format.for_file(&file);
+    with_archive(&*args.store.store.0, IfMissing::Refuse, async |archive| {
+        export(&*archive, Target::open(file, args.force)?, format, &signals).await
+    })
+    .await
 }
 
 async fn export(

@@ -2,7 +2,7 @@
 
 use std::{fmt, process::ExitCode};
 
-/// One line for whoever started the program, and the exit code that goes with it.
+/// One line for the user of the program, and the exit code that goes with it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// The command line or the environment is wrong: exit code 2.

@@ -14,22 +14,23 @@ use self::{
 use crate::{
     cli::ImportArgs,
     console::{Console, Output as _, stdout_failed},
+    driver::IfMissing,
     failure::Failure,
     progress::Progress,
     signals::Signals,
-    store::Store,
+    store::with_archive,
 };
 
 /// Adds the animals of the file, all in one transaction.
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let file = args.file();
-    let format = args.format.of(&file);
+    let format = args.format.for_file(&file);
     let source = Source::open(file, format)?;
-    let store = Store::open(&args.store.store).await?;
-    let done = import(&*store.archive, source, args.skip_bad, signals).await;
-    store.close().await;
-    let answer = done?.to_string();
+    let done = with_archive(&*args.store.store.0, IfMissing::Create, async |archive| {
+        import(&*archive, source, args.skip_bad, signals).await
+    });
+    let answer = done.await?.to_string();
     Console.answer(&answer).map_err(|error| stdout_failed(&error))
 }
 

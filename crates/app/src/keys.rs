@@ -15,28 +15,30 @@ use crate::{
     cli::{KeysCommand, RevokeTarget},
     clock::{SystemClock, rfc3339},
     console::{Console, Output, stdout_failed},
+    driver::IfMissing,
     failure::Failure,
     secret, signals,
-    store::Store,
+    store::with_store,
 };
 
 /// Runs the command on the store that it names.
 pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     signals::survive_file_size_limit()?;
-    let store = open(&command).await?;
-    let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
-    let done = execute(command, &admin, &mut Console).await;
-    drop(admin);
-    store.close().await;
-    done
+    let location = Arc::clone(&command.store().0);
+    with_store(&*location, if_missing(&command), async |store| {
+        let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
+        execute(command, &admin, &mut Console).await
+    })
+    .await
 }
 
 /// Only `create` makes a store where there is none.
-async fn open(command: &KeysCommand) -> Result<Store, Failure> {
-    if matches!(command, KeysCommand::Create { .. }) {
-        Store::open(command.store()).await
-    } else {
-        Store::open_existing(command.store()).await
+fn if_missing(command: &KeysCommand) -> IfMissing {
+    match command {
+        KeysCommand::Create { .. } => IfMissing::Create,
+        KeysCommand::List { .. } | KeysCommand::Revoke { .. } | KeysCommand::Roll { .. } => {
+            IfMissing::Refuse
+        }
     }
 }
 
@@ -126,7 +128,7 @@ async fn roll(
     Ok(())
 }
 
-/// A new key, unless nobody could read it.
+/// A new key, unless it could not be read.
 fn showable_secret(out: &impl Output) -> Result<ApiKeySecret, Failure> {
     out.has_reader().map_err(|error| {
         Failure::runtime(format!("no key was made, because stdout would lose it: {error}"))
@@ -134,7 +136,7 @@ fn showable_secret(out: &impl Output) -> Result<ApiKeySecret, Failure> {
     secret::new()
 }
 
-/// Shows a key that was just stored. A key that nobody has seen does not stay behind.
+/// Shows a key that was just stored. A key that could not be shown is revoked.
 async fn show(
     admin: &KeyAdmin,
     key: &ApiKey,

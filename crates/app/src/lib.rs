@@ -1,15 +1,89 @@
 //! The animal store service as a program: configuration, wiring and commands.
 //!
-//! A command reads its words in `cli`, opens a `store`, and talks to people through
-//! `console`. This is the one crate that knows every adapter; it holds no rule of the domain.
+//! [`App`] runs every command (`serve`, `keys`, `store`, `import`, `export`, `conformance`,
+//! `openapi`) with the stores that are registered in it. The binary `petstore` has SQLite, PostgreSQL
+//! and memory; a team with a store of its own has a `main` like this one, and no fork:
+//!
+//! ```
+//! use std::{fmt, process::ExitCode, sync::Arc};
+//!
+//! use petstore::{
+//!     App, IfMissing, OpenStore, Problem, StoreDriver, StoreLocation, ThrowAwayStores,
+//! };
+//! # use petstore_memory::MemoryStore as MyStore;
+//!
+//! /// What a team registers: how its URLs are read.
+//! struct MyStores;
+//!
+//! impl StoreDriver for MyStores {
+//!     fn schemes(&self) -> &'static [&'static str] {
+//!         &["mine"]
+//!     }
+//!
+//!     fn usage(&self) -> &'static str {
+//!         "mine:NAME"
+//!     }
+//!
+//!     fn summary(&self) -> &'static str {
+//!         "our own store"
+//!     }
+//!
+//!     fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
+//!         match url.strip_prefix("mine:") {
+//!             Some(name) if !name.is_empty() => Ok(Arc::new(MyLocation(name.to_owned()))),
+//!             _ => Err("no name is given; use mine:NAME".into()),
+//!         }
+//!     }
+//! }
+//!
+//! /// Where one store is: how it is shown and opened.
+//! struct MyLocation(String);
+//!
+//! impl fmt::Display for MyLocation {
+//!     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+//!         write!(f, "mine:{}", self.0)
+//!     }
+//! }
+//!
+//! #[async_trait::async_trait]
+//! impl StoreLocation for MyLocation {
+//!     async fn open(&self, _: IfMissing) -> Result<OpenStore, Problem> {
+//!         let store = Arc::new(MyStore::new());
+//!         Ok(OpenStore::new(store.clone()).with_archive(store))
+//!     }
+//!
+//!     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
+//!         Err("this store has no throw-away stores yet".into())
+//!     }
+//! }
+//!
+//! fn main() -> ExitCode {
+//! #   let no_arguments_of_the_test = ["petstore", "keys", "list", "--store", "mine:"];
+//! #   let exit = App::new().with_built_in_stores().with_store(MyStores)
+//! #       .run(no_arguments_of_the_test.map(Into::into));
+//! #   assert_eq!(exit, ExitCode::from(2));
+//! #   return ExitCode::SUCCESS;
+//!     App::new().with_built_in_stores().with_store(MyStores).run(std::env::args_os())
+//! }
+//! ```
+//!
+//! `docs/ADAPTERS.md` leads from an empty folder to such a program. Its worked example,
+//! `docs/examples/adapter`, is compiled and tested with every change.
 //!
 //! Exit codes: 0 done (a drained stop too), 1 failed, 2 wrong usage. Whatever fails says so in one
 //! line on stderr.
+//!
+//! # Where things are
+//! A command reads its words in `cli`, opens and closes a store by `store`, and talks to people
+//! through `console`. `registry` knows the kinds of store: those of `stores`, and a team's own. This is
+//! the one crate that knows every adapter; it holds no rule of the domain.
 
+mod app;
 mod cli;
 mod clock;
 mod conformance;
 mod console;
+mod driver;
 mod export;
 mod failure;
 mod file_limit;
@@ -17,54 +91,17 @@ mod import;
 mod keys;
 mod logging;
 mod moving;
+mod open_store;
 mod progress;
 mod records;
+mod registry;
 mod runtime;
 mod secret;
 mod serve;
 mod signals;
 mod store;
-mod store_url;
+mod stores;
 
-use std::{ffi::OsString, process::ExitCode};
-
-use crate::{
-    cli::{Command, DeploymentArgs},
-    console::{Console, Output, stdout_failed},
-    failure::Failure,
-};
-
-/// Runs the program with these arguments, the program's own name first.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let args: Vec<OsString> = args.into_iter().collect();
-    let done = match cli::parse(&args) {
-        Ok(command) => execute(command).map(|()| ExitCode::SUCCESS),
-        Err(error) => cli::explain(&error, &args),
-    };
-    done.unwrap_or_else(|failure| {
-        Console.note(&format!("petstore: {failure}"));
-        failure.exit_code()
-    })
-}
-
-fn execute(command: Command) -> Result<(), Failure> {
-    match command {
-        Command::Serve(args) => {
-            let (config, log) = serve::Config::read(*args)?;
-            // Dropped last, so that the log of everything before is written.
-            let _log = logging::start(log)?;
-            runtime::run(serve::run(config))
-        }
-        Command::Keys { command } => runtime::run(keys::run(command)),
-        Command::Store { command } => runtime::run(moving::run(command)),
-        Command::Export(args) => runtime::run(export::run(args)),
-        Command::Import(args) => runtime::run(import::run(args)),
-        Command::Conformance(args) => runtime::run(conformance::run(args)),
-        Command::Openapi(args) => openapi(&args),
-    }
-}
-
-fn openapi(args: &DeploymentArgs) -> Result<(), Failure> {
-    let document = petstore_http::openapi_document(&args.settings());
-    Console.answer(&document).map_err(|error| stdout_failed(&error))
-}
+pub use app::App;
+pub use driver::{IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores};
+pub use open_store::OpenStore;

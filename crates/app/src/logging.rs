@@ -1,7 +1,7 @@
 //! The log: events as lines of text or JSON on stderr.
 //!
-//! No request ever waits for whoever reads the log: events go into a bounded queue that a thread
-//! of its own empties, and what does not fit is lost. A stderr that is closed or full costs the
+//! No request ever waits for the reader of the log: events go into a bounded queue that a thread
+//! of its own empties, and what does not fit is dropped. A stderr that is closed or full costs the
 //! lines, nothing else.
 
 mod labelled;
@@ -28,8 +28,8 @@ use crate::{cli::LogFormat, failure::Failure};
 /// The variable that says what is logged.
 pub(crate) const VARIABLE: &str = "PETSTORE_LOG";
 
-/// What is logged unless told otherwise. hyper warns of every client that is too slow, which is
-/// none of the operator's business.
+/// What is logged by default. hyper warns of every client that is too slow, which no operator can
+/// change.
 const DIRECTIVES: &str = "warn,hyper=error,petstore=info";
 /// Lines that wait to be written; at some hundred bytes each, a few megabytes at most.
 const QUEUED_LINES: usize = 10_000;
@@ -62,7 +62,7 @@ pub(crate) fn start(config: LogConfig) -> Result<Log, Failure> {
     let terminal = io::stderr().is_terminal();
     let json = format.map_or(!terminal, |format| format == LogFormat::Json);
     let colours = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let (log, lines) = Log::over(io::stderr(), QUEUED_LINES);
+    let (log, lines) = Log::new(io::stderr(), QUEUED_LINES);
     let layer = if json { as_json(lines, environment.as_deref()) } else { as_text(lines, colours) };
     tracing_subscriber::registry()
         .with(layer.with_filter(filter))

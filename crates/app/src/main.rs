@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use petstore::App;
+
 fn main() -> ExitCode {
-    petstore::run(std::env::args_os())
+    App::new().with_built_in_stores().run(std::env::args_os())
 }

@@ -11,10 +11,11 @@ use crate::{
     cli::{BothStores, StoreCommand},
     clock::SystemClock,
     console::{Console, Output, stdout_failed},
+    driver::IfMissing,
     failure::Failure,
     progress::{Of, Progress},
     signals::Signals,
-    store::Store,
+    store::with_archive,
 };
 
 /// Runs the command on the stores that it names.
@@ -22,22 +23,21 @@ pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let (StoreCommand::Copy(BothStores { from, to })
     | StoreCommand::Verify(BothStores { from, to })) = &command;
-    if from == to {
+    if from.0.to_string() == to.0.to_string() {
         return Err(Failure::usage("--from and --to name the same store; name two"));
     }
-    let source = Store::open_existing(from).await?;
-    let target = match command {
-        StoreCommand::Copy(_) => Store::open(to).await?,
-        StoreCommand::Verify(_) => Store::open_existing(to).await?,
+    let if_missing = match command {
+        StoreCommand::Copy(_) => IfMissing::Create,
+        StoreCommand::Verify(_) => IfMissing::Refuse,
     };
-    let pair = (source.archive.clone(), target.archive.clone());
-    let done = match command {
-        StoreCommand::Copy(_) => copy(pair, &signals, &mut Console).await,
-        StoreCommand::Verify(_) => verify(pair, &signals, &mut Console).await,
-    };
-    source.close().await;
-    target.close().await;
-    done
+    with_archive(&*from.0, IfMissing::Refuse, async |source| {
+        with_archive(&*to.0, if_missing, async |target| match command {
+            StoreCommand::Copy(_) => copy((source, target), &signals, &mut Console).await,
+            StoreCommand::Verify(_) => verify((source, target), &signals, &mut Console).await,
+        })
+        .await
+    })
+    .await
 }
 
 type Pair = (Arc<dyn Archive>, Arc<dyn Archive>);

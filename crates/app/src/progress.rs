@@ -1,77 +1,27 @@
 //! How far a long command has come: a bar on a terminal, a line now and then elsewhere.
 
 use std::{
-    io::{self, IsTerminal as _, Write as _},
+    io::{self, Write as _},
     time::{Duration, Instant},
 };
 
-/// How often a bar moves.
-const BAR_EVERY: Duration = Duration::from_millis(100);
-/// How often a line is written where nobody can wipe one out.
-const LINE_EVERY: Duration = Duration::from_secs(5);
-/// How wide the bar is, in columns; the whole line fits in 80.
-const BAR_WIDTH: u64 = 24;
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
-/// Tells on stderr how far a command has come.
+/// How often a line is written where there is no terminal for a bar.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
+/// The line of a terminal fits in 80 columns up to a billion animals.
+const BAR: &str = "{msg} [{bar:24}] {pos}/{len} {per_sec:.0} {eta}";
+/// Where the number of animals is not known.
+const COUNT: &str = "{msg}: {pos} animals, {per_sec:.0}";
+
+/// Shows on stderr how far a command has come.
 #[derive(Debug)]
 pub(crate) struct Progress {
+    /// Draws nothing where stderr is no terminal.
+    bar: ProgressBar,
     /// What is being done, for example `copying`.
     step: &'static str,
-    /// When the step began, and what was done by then.
-    began: Option<(Instant, u64)>,
-    told: Instant,
-    terminal: bool,
-    /// Whether a bar stands on the terminal's last line.
-    drawn: bool,
-}
-
-impl Progress {
-    pub(crate) fn new() -> Self {
-        let terminal = io::stderr().is_terminal();
-        Self { step: "", began: None, told: Instant::now(), terminal, drawn: false }
-    }
-
-    /// Notes that `done` of `of` animals are done.
-    pub(crate) fn at(&mut self, step: &'static str, done: u64, of: Of) {
-        let now = Instant::now();
-        if self.step != step {
-            self.step = step;
-            self.began = None;
-        }
-        let (began, before) = *self.began.get_or_insert((now, done));
-        let every = if self.terminal { BAR_EVERY } else { LINE_EVERY };
-        if now - self.told < every {
-            return;
-        }
-        self.told = now;
-        let state = State { done, of, fresh: done.saturating_sub(before), elapsed: now - began };
-        if self.terminal {
-            let _ = write!(io::stderr().lock(), "\r{}\u{1b}[K", state.bar(step));
-            self.drawn = true;
-        } else {
-            self.note(&state.line(step));
-        }
-    }
-
-    /// Writes a line to stderr, in place of the bar. If that fails there is nobody left to tell.
-    pub(crate) fn note(&mut self, line: &str) {
-        self.wipe();
-        let _ = writeln!(io::stderr().lock(), "{line}");
-    }
-
-    /// Wipes the bar out.
-    pub(crate) fn wipe(&mut self) {
-        if self.drawn {
-            self.drawn = false;
-            let _ = write!(io::stderr().lock(), "\r\u{1b}[K");
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.wipe();
-    }
+    last_line: Instant,
 }
 
 /// How many animals there are to be done.
@@ -82,95 +32,110 @@ pub(crate) enum Of {
     Unknown,
 }
 
-/// A step at one moment.
-struct State {
-    done: u64,
-    of: Of,
-    /// Done since the step began; the rest was there before.
-    fresh: u64,
-    elapsed: Duration,
-}
+impl Progress {
+    pub(crate) fn new() -> Self {
+        Self::with_bar(ProgressBar::no_length())
+    }
 
-impl State {
-    fn line(&self, step: &str) -> String {
-        let Self { done, of, .. } = self;
+    fn with_bar(bar: ProgressBar) -> Self {
+        Self { bar, step: "", last_line: Instant::now() }
+    }
+
+    /// Notes that `done` of `of` animals are done.
+    pub(crate) fn at(&mut self, step: &'static str, done: u64, of: Of) {
+        if self.step != step {
+            self.begin(step, done, of);
+        }
+        match of {
+            Of::Exactly(total) | Of::About(total) => self.bar.set_length(total),
+            Of::Unknown => self.bar.unset_length(),
+        }
+        self.bar.set_position(done);
+        if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_INTERVAL {
+            self.last_line = Instant::now();
+            self.note(&self.line(of));
+        }
+    }
+
+    /// What was done before the step began does not count as its speed.
+    fn begin(&mut self, step: &'static str, done: u64, of: Of) {
+        self.step = step;
+        let template = if matches!(of, Of::Unknown) { COUNT } else { BAR };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style.progress_chars("##·"));
+        }
+        self.bar.set_message(step);
+        self.bar.set_position(done);
+        self.bar.tick();
+        self.bar.reset_eta();
+    }
+
+    fn line(&self, of: Of) -> String {
+        let (step, done, rate) = (self.step, self.bar.position(), self.bar.per_sec());
         let of = match of {
             Of::Exactly(of) => format!(" of {of}"),
             Of::About(of) => format!(" of about {of}"),
             Of::Unknown => String::new(),
         };
-        let left = self.left().map_or_else(String::new, |left| format!(", {left} left"));
-        format!("{step}: {done}{of} animals, {}/s{left}", self.rate())
+        let left = match self.bar.eta() {
+            Duration::ZERO => String::new(),
+            left => format!(", {} left", HumanDuration(left)),
+        };
+        format!("{step}: {done}{of} animals, {rate:.0}/s{left}")
     }
 
-    fn bar(&self, step: &str) -> String {
-        let done = self.done;
-        let Some(of) = self.total().filter(|of| *of > 0) else { return self.line(step) };
-        let full = u128::from(done.min(of)) * u128::from(BAR_WIDTH) / u128::from(of);
-        let full = usize::try_from(full).unwrap_or_default();
-        let empty = usize::try_from(BAR_WIDTH).unwrap_or_default() - full;
-        let bar = format!("{}{}", "#".repeat(full), "·".repeat(empty));
-        let left = self.left().unwrap_or_default();
-        format!("{step} [{bar}] {done}/{of} {}/s {left}", self.rate())
+    /// Writes a line to stderr, above the bar. If that fails there is no other place to report it.
+    pub(crate) fn note(&self, line: &str) {
+        self.bar.suspend(|| {
+            let _ = writeln!(io::stderr().lock(), "{line}");
+        });
     }
+}
 
-    fn total(&self) -> Option<u64> {
-        match self.of {
-            Of::Exactly(of) | Of::About(of) => Some(of),
-            Of::Unknown => None,
-        }
-    }
-
-    /// Animals a second since the step began.
-    fn rate(&self) -> u128 {
-        u128::from(self.fresh) * 1000 / self.elapsed.as_millis().max(1)
-    }
-
-    /// The time left if it goes on like this.
-    fn left(&self) -> Option<String> {
-        let rest = u128::from(self.total()?.saturating_sub(self.done));
-        let seconds = rest.checked_div(self.rate())?;
-        let seconds = Duration::from_secs(u64::try_from(seconds).ok()?);
-        Some(humantime::format_duration(seconds).to_string())
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::{thread, time::Duration};
 
-    use super::{Of, State};
+    use indicatif::{ProgressBar, ProgressStyle};
 
-    fn state(done: u64, of: Of, fresh: u64) -> State {
-        State { done, of, fresh, elapsed: Duration::from_secs(10) }
+    use super::{BAR, COUNT, Of, Progress};
+
+    fn progress() -> Progress {
+        Progress::with_bar(ProgressBar::hidden())
     }
 
     #[test]
     fn the_rate_counts_only_what_was_done_now() {
-        let resumed = state(700, Of::Exactly(1_000), 100);
-        assert_eq!(resumed.line("copying"), "copying: 700 of 1000 animals, 10/s, 30s left");
-        let bar = "copying [################········] 700/1000 10/s 30s";
-        assert_eq!(resumed.bar("copying"), bar);
+        let mut resumed = progress();
+        resumed.at("comparing", 700, Of::Exactly(1_000));
+        resumed.at("copying", 700, Of::Exactly(1_000));
+        assert_eq!(resumed.line(Of::Exactly(1_000)), "copying: 700 of 1000 animals, 0/s");
+        thread::sleep(Duration::from_millis(20));
+        resumed.at("copying", 800, Of::Exactly(1_000));
+        let line = resumed.line(Of::Exactly(1_000));
+        assert!(line.starts_with("copying: 800 of 1000 animals, "), "{line}");
+        assert!(resumed.bar.per_sec() > 0.0 && line.ends_with(" left"), "{line}");
     }
 
     #[test]
     fn what_nobody_knows_is_left_out() {
-        assert_eq!(state(50, Of::Unknown, 50).line("reading"), "reading: 50 animals, 5/s");
-        assert_eq!(state(50, Of::Unknown, 50).bar("reading"), "reading: 50 animals, 5/s");
-        assert_eq!(
-            state(0, Of::About(10), 0).line("copying"),
-            "copying: 0 of about 10 animals, 0/s"
-        );
+        let mut progress = progress();
+        progress.at("reading", 50, Of::Unknown);
+        assert_eq!(progress.line(Of::Unknown), "reading: 50 animals, 0/s");
+        progress.at("importing", 7, Of::About(3));
+        assert_eq!(progress.line(Of::About(3)), "importing: 7 of about 3 animals, 0/s");
     }
 
     #[test]
-    fn a_bar_fits_its_line_whatever_the_numbers() {
-        let most = state(u64::MAX / 2, Of::Exactly(u64::MAX), 3);
-        assert!(most.bar("comparing").chars().count() < 160);
-        assert!(
-            state(1_000_000_000, Of::Exactly(1_000_000_000), 9).bar("comparing").chars().count()
-                < 80
-        );
-        assert!(state(7, Of::About(3), 7).bar("reading").contains("########] 7/3"));
+    fn the_forms_of_the_bar_are_well_formed() {
+        for template in [BAR, COUNT] {
+            ProgressStyle::with_template(template).unwrap();
+        }
     }
 }

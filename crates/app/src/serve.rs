@@ -16,19 +16,19 @@ use crate::{
     cli::{ListenAddress, ServeArgs},
     clock::SystemClock,
     console::{Console, Output as _},
+    driver::{IfMissing, StoreLocation},
     failure::Failure,
     file_limit,
     logging::{self, LogConfig},
+    open_store::OpenStore,
     signals::Signals,
-    store::Store,
-    store_url::StoreUrl,
+    store::with_store,
 };
 
 /// What `serve` works with, all of it checked.
-#[derive(Debug)]
 pub(crate) struct Config {
     listen: ListenAddress,
-    store: StoreUrl,
+    store: Arc<dyn StoreLocation>,
     service_key: Option<ServiceKey>,
     settings: Settings,
 }
@@ -52,7 +52,7 @@ impl Config {
             std::env::var_os(service_key::VARIABLE).as_deref(),
             args.api_key_file.as_deref(),
         )?;
-        let config = Self { listen: args.listen, store: args.store, service_key, settings };
+        let config = Self { listen: args.listen, store: args.store.0, service_key, settings };
         Ok((config, log))
     }
 }
@@ -63,10 +63,23 @@ pub(crate) async fn run(config: Config) -> Result<(), Failure> {
     file_limit::raise_for(config.settings.limits.max_connections.get());
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr().map_err(|error| cannot_listen(&config.listen, &error))?;
-    let store = Store::open(&config.store).await?;
-    prepare_keys(&store, config.service_key.is_some(), address).await?;
-    announce(address, &config);
+    let location = Arc::clone(&config.store);
+    let drained = with_store(&*location, IfMissing::Create, async |store| {
+        prepare_keys(store, config.service_key.is_some(), address).await?;
+        announce(address, &config);
+        Ok(serve(store, listener, config, signals).await)
+    });
+    report(drained.await?);
+    Ok(())
+}
 
+/// Answers requests, and does what the service does besides, until the first signal.
+async fn serve(
+    store: &OpenStore,
+    listener: TcpListener,
+    config: Config,
+    signals: Signals,
+) -> Drained {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
@@ -75,9 +88,7 @@ pub(crate) async fn run(config: Config) -> Result<(), Failure> {
     let drained = Server::new(ports, config.settings).run(listener, signals.stop()).await;
 
     housekeeping.stop().await;
-    let closed = store.close().await;
-    report(drained, closed);
-    Ok(())
+    drained
 }
 
 async fn listen(address: &ListenAddress) -> Result<TcpListener, Failure> {
@@ -88,9 +99,9 @@ fn cannot_listen(address: &ListenAddress, error: &io::Error) -> Failure {
     Failure::runtime(format!("cannot listen on {address}: {error}"))
 }
 
-/// Sees to it that somebody can call the service, or says that nobody can.
+/// Makes the first key if there is none, or warns that no key is live.
 async fn prepare_keys(
-    store: &Store,
+    store: &OpenStore,
     has_service_key: bool,
     address: SocketAddr,
 ) -> Result<(), Failure> {
@@ -106,7 +117,7 @@ async fn prepare_keys(
     Ok(())
 }
 
-/// Tells people and the log where the service is.
+/// Says on stdout and in the log where the service is.
 fn announce(address: SocketAddr, config: &Config) {
     if let Err(error) = Console.answer(&format!("petstore listens on http://{address}\n")) {
         tracing::warn!(%error, "cannot write to stdout");
@@ -120,10 +131,7 @@ fn announce(address: SocketAddr, config: &Config) {
     );
 }
 
-fn report(drained: Drained, closed: bool) {
-    if !closed {
-        tracing::warn!("the store took too long to close; nothing acknowledged is lost");
-    }
+fn report(drained: Drained) {
     match drained {
         Drained::Whole => tracing::info!("stopped: every request was answered"),
         Drained::CutOff { connections } => {

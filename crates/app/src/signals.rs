@@ -19,8 +19,8 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Takes the signals over from the system's defaults. To be called before anything that a
-    /// signal should not tear.
+    /// Replaces the default actions of the signals. To be called before anything that a signal must
+    /// not interrupt.
     ///
     /// The second signal ends the process with exit code 1, whatever it is doing: the task that
     /// waits for it depends on no other.
@@ -49,7 +49,7 @@ impl Signals {
     /// Resolves at the first signal, also if it came before.
     pub(crate) async fn stop(mut self) {
         if self.stop.wait_for(|asked| *asked).await.is_err() {
-            // Nobody watches for signals any more, so none can ask for a stop.
+            // The task that waits for signals has ended, so none can ask for a stop.
             future::pending::<()>().await;
         }
     }

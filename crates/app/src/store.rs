@@ -1,122 +1,110 @@
-//! The store that a command works on.
+//! Opens the store that a command works on, and closes it however the work ends.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use petstore_domain::{ApiKeyRepository, Archive, PetRepository};
-use petstore_memory::MemoryStore;
-use petstore_postgres::PostgresStore;
-use petstore_sqlite::{SqliteConfig, SqliteStore};
-use tokio::{task, time};
+use petstore_domain::Archive;
 
-use crate::{failure::Failure, store_url::StoreUrl};
+use crate::{
+    driver::{IfMissing, StoreLocation},
+    failure::Failure,
+    open_store::OpenStore,
+};
 
-/// How long closing may take. All that was acknowledged is durable before, so nothing is lost.
-const CLOSING: Duration = Duration::from_secs(5);
-/// How often closing looks whether somebody still uses the store.
-const LOOK_AGAIN: Duration = Duration::from_millis(5);
-
-/// The storage ports of one store.
-pub(crate) struct Store {
-    pub(crate) pets: Arc<dyn PetRepository>,
-    pub(crate) keys: Arc<dyn ApiKeyRepository>,
-    pub(crate) archive: Arc<dyn Archive>,
-    /// The same store once more, where closing it is more than dropping it.
-    postgres: Option<Arc<PostgresStore>>,
+/// Opens a store, lets `work` use it, and closes it, also when the work fails.
+pub(crate) async fn with_store<T>(
+    location: &dyn StoreLocation,
+    if_missing: IfMissing,
+    work: impl AsyncFnOnce(&OpenStore) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let store = location.open(if_missing).await.map_err(Failure::runtime)?;
+    let own_handles = store.handles();
+    let done = work(&store).await;
+    if !store.close(own_handles).await {
+        tracing::warn!("the store took too long to close; nothing acknowledged is lost");
+    }
+    done
 }
 
-impl Store {
-    /// Opens a store; a file, or tables, that are not there are created.
-    pub(crate) async fn open(url: &StoreUrl) -> Result<Self, Failure> {
-        match url {
-            StoreUrl::Memory => Ok(Self::over(Arc::new(MemoryStore::new()))),
-            StoreUrl::Sqlite { path, synchronous } => {
-                let config = SqliteConfig { path: path.clone(), synchronous: *synchronous };
-                let store = SqliteStore::open(&config).map_err(Failure::runtime)?;
-                Ok(Self::over(Arc::new(store)))
-            }
-            StoreUrl::Postgres(config) => {
-                let store = PostgresStore::connect(config).await.map_err(Failure::runtime)?;
-                Ok(Self::over_postgres(store))
-            }
-        }
-    }
-
-    /// Opens a store that is there already.
-    pub(crate) async fn open_existing(url: &StoreUrl) -> Result<Self, Failure> {
-        match url {
-            StoreUrl::Memory => {}
-            StoreUrl::Sqlite { path, .. } => must_exist(path)?,
-            StoreUrl::Postgres(config) => {
-                let store = PostgresStore::connect_existing(config).await;
-                return Ok(Self::over_postgres(store.map_err(Failure::runtime)?));
-            }
-        }
-        Self::open(url).await
-    }
-
-    fn over_postgres(store: PostgresStore) -> Self {
-        let store = Arc::new(store);
-        Self { postgres: Some(store.clone()), ..Self::over(store) }
-    }
-
-    fn over<S: PetRepository + ApiKeyRepository + Archive + 'static>(store: Arc<S>) -> Self {
-        Self { pets: store.clone(), keys: store.clone(), archive: store, postgres: None }
-    }
-
-    /// Closes the store once nobody else uses it. `false` if that took too long; it then closes
-    /// with the process.
-    pub(crate) async fn close(self) -> bool {
-        let Self { pets, keys, archive, postgres } = self;
-        drop((pets, archive));
-        let ours = 1 + usize::from(postgres.is_some());
-        let close = async {
-            while Arc::strong_count(&keys) > ours {
-                time::sleep(LOOK_AGAIN).await;
-            }
-            if let Some(store) = postgres {
-                // Additions whose callers have gone away are still written.
-                store.close().await;
-            }
-            // Waits for the disk, so not on a thread that others need.
-            task::spawn_blocking(|| drop(keys)).await.is_ok()
-        };
-        time::timeout(CLOSING, close).await.unwrap_or(false)
-    }
-}
-
-fn must_exist(path: &Path) -> Result<(), Failure> {
-    let path_shown = path.display();
-    match path.try_exists() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(Failure::runtime(format!(
-            "there is no store at {path_shown}; 'petstore keys create' and 'petstore serve' make one"
-        ))),
-        Err(error) => Err(Failure::runtime(format!("cannot look for {path_shown}: {error}"))),
-    }
+/// The same for work on the store as a whole, which needs an archive.
+pub(crate) async fn with_archive<T>(
+    location: &dyn StoreLocation,
+    if_missing: IfMissing,
+    work: impl AsyncFnOnce(Arc<dyn Archive>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_store(location, if_missing, async |store| {
+        let archive = store.archive.clone().ok_or_else(|| {
+            Failure::runtime(format!(
+                "{location} has no archive, so it cannot be copied, verified, exported or imported \
+                 into"
+            ))
+        })?;
+        work(archive).await
+    })
+    .await
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
+    use std::{
+        fmt,
+        sync::{
+            Arc,
+            atomic::{AtomicBool, Ordering},
+        },
+    };
 
-    use super::Store;
-    use crate::store_url::StoreUrl;
+    use async_trait::async_trait;
+    use petstore_memory::MemoryStore;
 
-    #[tokio::test(start_paused = true)]
-    async fn closing_waits_for_whoever_still_uses_the_store_but_not_for_ever() {
-        let store = Store::open(&StoreUrl::Memory).await.unwrap();
-        assert!(store.close().await);
+    use super::{with_archive, with_store};
+    use crate::{
+        driver::{IfMissing, Problem, StoreLocation, ThrowAwayStores},
+        failure::Failure,
+        open_store::OpenStore,
+    };
 
-        let store = Store::open(&StoreUrl::Memory).await.unwrap();
-        let used = Arc::clone(&store.pets);
-        assert!(!store.close().await);
-        drop(used);
+    /// A store without an archive that notes that it was closed.
+    #[derive(Default)]
+    struct Noting(Arc<AtomicBool>);
+
+    impl fmt::Display for Noting {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("noting:")
+        }
+    }
+
+    #[async_trait]
+    impl StoreLocation for Noting {
+        async fn open(&self, _: IfMissing) -> Result<OpenStore, Problem> {
+            let closed = self.0.clone();
+            let store = OpenStore::new(Arc::new(MemoryStore::new()));
+            Ok(store.with_close(async move { closed.store(true, Ordering::Relaxed) }))
+        }
+
+        fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
+            Err("not here".into())
+        }
     }
 
     #[tokio::test]
-    async fn a_missing_store_is_not_made_by_looking_at_it() {
-        let url = StoreUrl::parse("sqlite:/nowhere/at/all.db").unwrap();
-        let refusal = Store::open_existing(&url).await.map(drop).unwrap_err().to_string();
-        assert!(refusal.starts_with("there is no store at /nowhere/at/all.db; "), "{refusal}");
+    async fn a_store_is_closed_also_when_the_work_on_it_fails() {
+        for fails in [false, true] {
+            let location = Noting::default();
+            let done = with_store(&location, IfMissing::Create, async |_| {
+                assert!(!location.0.load(Ordering::Relaxed));
+                if fails { Err(Failure::runtime("early")) } else { Ok(()) }
+            });
+            assert_eq!(done.await.is_err(), fails);
+            assert!(location.0.load(Ordering::Relaxed));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_without_an_archive_is_not_moved_and_is_closed() {
+        let location = Noting::default();
+        let moved = with_archive(&location, IfMissing::Create, async |_| Ok(()));
+        let refusal = moved.await.unwrap_err().to_string();
+        assert!(refusal.starts_with("noting: has no archive, so it cannot be copied"), "{refusal}");
+        assert!(location.0.load(Ordering::Relaxed));
     }
 }

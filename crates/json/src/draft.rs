@@ -70,12 +70,15 @@ impl Draft {
     fn set(&mut self, field: Field, text: Cow<'_, str>) -> Result<(), String> {
         match field {
             Field::Id => self.id = Some(parse_id(&text)?),
-            Field::Name => self.name = Some(PetName::parse(text).map_err(|e| e.to_string())?),
+            Field::Name => {
+                self.name = Some(PetName::parse(text).map_err(|fault| fault.to_string())?);
+            }
             Field::CategoryId => {
-                self.category_id = Some(CategoryId::parse(&text).map_err(|e| e.to_string())?);
+                self.category_id =
+                    Some(CategoryId::parse(&text).map_err(|fault| fault.to_string())?);
             }
             Field::Status => {
-                self.status = Some(PetStatus::parse(&text).map_err(|e| e.to_string())?)
+                self.status = Some(PetStatus::parse(&text).map_err(|fault| fault.to_string())?);
             }
         }
         Ok(())

@@ -128,7 +128,7 @@ impl<'b> Visitor<'b> for Members<'_> {
         while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
             match Field::from_name(&name) {
                 Some(Field::Id) if self.input == Input::Body => {
-                    self.draft.refuse(&name, "is assigned by the service and must not be sent")
+                    self.draft.refuse(&name, "is assigned by the service and must not be sent");
                 }
                 Some(field) => self.draft.read(field, text_of(field, value)),
                 None => self.draft.refuse(&name, self.input.unknown_field()),

@@ -5,8 +5,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use petstore_domain::{KeyId, KeyName, KeySelector};
 
-use super::values;
-use crate::store_url::StoreUrl;
+use super::{store_arg::StoreArg, values};
 
 /// What to do with API keys. A running service honours a change within one second.
 #[derive(Debug, Subcommand)]
@@ -61,7 +60,7 @@ pub(crate) enum KeysCommand {
 
 impl KeysCommand {
     /// The store that the command works on.
-    pub(crate) fn store(&self) -> &StoreUrl {
+    pub(crate) fn store(&self) -> &StoreArg<true> {
         let (Self::Create { store, .. }
         | Self::List { store }
         | Self::Revoke { store, .. }
@@ -73,28 +72,15 @@ impl KeysCommand {
 /// The store that a command works on.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArgs {
+    /// Where the catalogue is
     #[arg(
         long,
-        help = "Where the catalogue is: sqlite:PATH or \
-                postgres://USER:PASSWORD@HOST[,HOST]/DATABASE",
         value_name = "URL",
         env = "PETSTORE_STORE",
         hide_env_values = true,
-        default_value = "sqlite:petstore.db",
-        value_parser = lasting_store
+        value_parser = StoreArg::<true>::unregistered
     )]
-    pub(crate) store: StoreUrl,
-}
-
-pub(super) fn lasting_store(text: &str) -> Result<StoreUrl, String> {
-    match StoreUrl::parse(text) {
-        Ok(StoreUrl::Memory) => {
-            Err("a store in memory ends with this command; use sqlite:PATH or postgres://…"
-                .to_owned())
-        }
-        Ok(url @ (StoreUrl::Sqlite { .. } | StoreUrl::Postgres(_))) => Ok(url),
-        Err(error) => Err(error.to_string()),
-    }
+    pub(crate) store: StoreArg<true>,
 }
 
 /// Which key to revoke: digits are an identifier, anything else is a name.

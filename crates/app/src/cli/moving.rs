@@ -4,8 +4,7 @@ use std::{ffi::OsString, fmt, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::keys::{StoreArgs, lasting_store};
-use crate::store_url::StoreUrl;
+use super::{keys::StoreArgs, store_arg::StoreArg};
 
 /// What to do with a whole store.
 #[derive(Debug, Subcommand)]
@@ -22,24 +21,24 @@ pub(crate) enum StoreCommand {
 /// Two stores.
 #[derive(Debug, Args)]
 pub(crate) struct BothStores {
-    /// The store to read, which must exist: sqlite:PATH or postgres://….
+    /// The store to read, which must exist
     #[arg(
         long,
         value_name = "URL",
         env = "PETSTORE_FROM",
         hide_env_values = true,
-        value_parser = lasting_store
+        value_parser = StoreArg::<true>::unregistered
     )]
-    pub(crate) from: StoreUrl,
-    /// The store to write or to compare with.
+    pub(crate) from: StoreArg<true>,
+    /// The store to write or to compare with
     #[arg(
         long,
         value_name = "URL",
         env = "PETSTORE_TO",
         hide_env_values = true,
-        value_parser = lasting_store
+        value_parser = StoreArg::<true>::unregistered
     )]
-    pub(crate) to: StoreUrl,
+    pub(crate) to: StoreArg<true>,
 }
 
 /// How animals are written down.
@@ -60,7 +59,7 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
-    pub(crate) fn of(&self, file: &FileArg) -> Format {
+    pub(crate) fn for_file(&self, file: &FileArg) -> Format {
         let csv = |path: &PathBuf| path.extension().is_some_and(|end| end == "csv");
         let guess = match file {
             FileArg::Path(path) if csv(path) => Format::Csv,
@@ -102,13 +101,13 @@ pub(crate) struct ImportArgs {
 
 impl ExportArgs {
     pub(crate) fn file(&self) -> FileArg {
-        FileArg::of(&self.file)
+        FileArg::new(&self.file)
     }
 }
 
 impl ImportArgs {
     pub(crate) fn file(&self) -> FileArg {
-        FileArg::of(&self.file)
+        FileArg::new(&self.file)
     }
 }
 
@@ -120,7 +119,7 @@ pub(crate) enum FileArg {
 }
 
 impl FileArg {
-    fn of(word: &OsString) -> Self {
+    fn new(word: &OsString) -> Self {
         if word == "-" { Self::Standard } else { Self::Path(PathBuf::from(word)) }
     }
 }

@@ -42,8 +42,8 @@ fn without_password(value: &str) -> String {
         .map_or_else(|| value.to_owned(), |(scheme, address)| format!("{scheme}://…@{address}"))
 }
 
-/// A value that came from the environment is blamed on its variable, not on a flag that nobody
-/// wrote.
+/// A value that came from the environment is reported by its variable, not by a flag that was
+/// not written.
 fn naming_the_variable(message: String, error: &clap::Error, args: &[OsString]) -> String {
     let Some(flag) = string_of(error, ContextKind::InvalidArg) else { return message };
     let Some(name) = flag.split_whitespace().next().filter(|name| name.starts_with("--")) else {

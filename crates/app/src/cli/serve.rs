@@ -5,8 +5,7 @@ use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum};
 use petstore_http::{AccessLog, GetPetSunset, Limits, Settings};
 
-use super::{DeploymentArgs, ListenAddress, values};
-use crate::store_url::StoreUrl;
+use super::{listen_address::ListenAddress, openapi::DeploymentArgs, store_arg::StoreArg, values};
 
 const NOTES: &str = "\
 Environment:
@@ -19,7 +18,7 @@ PETSTORE_API_KEY or --api-key-file gives one.
 SIGTERM or SIGINT stops the service: requests under way get their answers within --shutdown-grace, \
 and the exit code is 0. A second signal ends it at once, with exit code 1.";
 
-/// What `serve` is told.
+/// The flags of `serve`.
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct ServeArgs {
@@ -27,17 +26,15 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS", env = "PETSTORE_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: ListenAddress,
 
+    /// Where the catalogue is
     #[arg(
         long,
-        help = "Where the catalogue is: sqlite:PATH, sqlite:PATH?synchronous=normal|full|extra, \
-                postgres://USER:PASSWORD@HOST[,HOST]/DATABASE, or memory:",
         value_name = "URL",
         env = "PETSTORE_STORE",
         hide_env_values = true,
-        default_value = "sqlite:petstore.db",
-        value_parser = StoreUrl::parse
+        value_parser = StoreArg::<false>::unregistered
     )]
-    pub(crate) store: StoreUrl,
+    pub(crate) store: StoreArg<false>,
 
     /// A file that holds one more API key, of at least 16 characters.
     #[arg(long, value_name = "PATH", env = "PETSTORE_API_KEY_FILE")]

@@ -1,15 +1,21 @@
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{ffi::OsString, sync::Arc, time::Duration};
 
-use clap::CommandFactory as _;
 use petstore_domain::{KeyId, KeyName, KeySelector};
 use petstore_http::{Limits, Settings};
-use petstore_sqlite::Synchronous;
 
 use super::{
-    Cli, Command, FileArg, Format, KeysCommand, RevokeTarget, ServeArgs, parse,
+    Command, FileArg, Format, KeysCommand, RevokeTarget, ServeArgs,
     refusal::{one_line, variable_of},
 };
-use crate::store_url::StoreUrl;
+use crate::{registry::Registry, stores};
+
+fn definition() -> clap::Command {
+    super::definition(&Arc::new(stores::built_in()))
+}
+
+fn parse(args: &[OsString]) -> Result<Command, clap::Error> {
+    super::parse(&definition(), args)
+}
 
 fn words(line: &str) -> Vec<OsString> {
     line.split(' ').map(OsString::from).collect()
@@ -27,12 +33,12 @@ fn keys(line: &str) -> KeysCommand {
 
 fn refusal(line: &str) -> String {
     let args = words(line);
-    one_line(&parse(&args).unwrap_err(), &args, &Cli::command())
+    one_line(&parse(&args).unwrap_err(), &args, &definition())
 }
 
 /// Every command, the root too, with its path.
 fn commands() -> Vec<clap::Command> {
-    let mut found = vec![Cli::command()];
+    let mut found = vec![definition()];
     let mut next = 0;
     while let Some(command) = found.get(next) {
         let inner: Vec<_> = command.get_subcommands().cloned().collect();
@@ -44,7 +50,7 @@ fn commands() -> Vec<clap::Command> {
 
 #[test]
 fn the_definition_is_sound() {
-    Cli::command().debug_assert();
+    definition().debug_assert();
 }
 
 #[test]
@@ -68,8 +74,7 @@ fn the_defaults_of_the_flags_are_those_of_the_server() {
     let args = serve("petstore serve");
     assert_eq!(format!("{:?}", args.settings()), format!("{:?}", Settings::default()));
     assert_eq!(args.listen.as_str(), "127.0.0.1:8080");
-    let path = PathBuf::from("petstore.db");
-    assert_eq!(args.store, StoreUrl::Sqlite { path, synchronous: Synchronous::Full });
+    assert_eq!(args.store.0.to_string(), "sqlite:petstore.db");
 }
 
 #[test]
@@ -129,13 +134,13 @@ fn the_name_of_a_file_says_its_format_unless_the_command_does() {
     ] {
         let line = format!("petstore export{words}");
         let Command::Export(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        let format = args.format.of(&args.file());
+        let format = args.format.for_file(&args.file());
         assert_eq!((args.file(), format), expected, "{line}");
     }
 }
 
 #[test]
-fn a_refusal_is_one_line_that_says_how_to_mend_it() {
+fn a_refusal_is_one_line_that_says_what_would_be_right() {
     let table = [
         (
             "petstore serve --header-timeout 10",
@@ -173,11 +178,6 @@ fn a_refusal_is_one_line_that_says_how_to_mend_it() {
              needed, like 127.0.0.1:8080, localhost:8080 or [::1]:8080; try 'petstore serve --help'",
         ),
         (
-            "petstore keys list --store memory:",
-            "invalid value 'memory:' for '--store <URL>': a store in memory ends with this \
-             command; use sqlite:PATH or postgres://…; try 'petstore keys list --help'",
-        ),
-        (
             "petstore keys create",
             "the following required arguments were not provided: <NAME>; \
              try 'petstore keys create --help'",
@@ -199,8 +199,14 @@ fn a_refusal_is_one_line_that_says_how_to_mend_it() {
 }
 
 #[test]
-fn a_refusal_of_a_move_says_what_is_missing_or_wrong() {
+fn a_refusal_of_a_store_or_a_move_says_what_is_missing_or_wrong() {
     for (line, expected) in [
+        (
+            "petstore keys list --store memory:",
+            "invalid value 'memory:' for '--store <URL>': a store in memory ends with this \
+             command; use sqlite:PATH or postgres://USER:PASSWORD@HOST[,HOST]/DATABASE; \
+             try 'petstore keys list --help'",
+        ),
         (
             "petstore store verify --from sqlite:a.db",
             "the following required arguments were not provided: --to <URL>; \
@@ -216,4 +222,33 @@ fn a_refusal_of_a_move_says_what_is_missing_or_wrong() {
     }
     let memory = refusal("petstore store copy --from memory: --to sqlite:b.db");
     assert!(memory.contains("for '--from <URL>': a store in memory ends with this"), "{memory}");
+}
+
+#[test]
+fn every_command_with_a_store_lists_those_that_it_takes() {
+    for (line, memory) in [
+        ("petstore serve --help", true),
+        ("petstore conformance --help", true),
+        ("petstore keys create --help", false),
+        ("petstore keys list --help", false),
+        ("petstore keys revoke --help", false),
+        ("petstore keys roll --help", false),
+        ("petstore store copy --help", false),
+        ("petstore store verify --help", false),
+        ("petstore import --help", false),
+        ("petstore export --help", false),
+    ] {
+        let help = parse(&words(line)).unwrap_err().to_string();
+        for usage in ["- sqlite:PATH (", "- postgres://USER:PASSWORD@HOST[,HOST]/DATABASE ("] {
+            assert!(help.contains(usage), "{help}");
+        }
+        assert_eq!(help.contains("- memory: ("), memory, "{help}");
+    }
+}
+
+#[test]
+fn without_sqlite_the_store_must_be_named() {
+    let none = super::definition(&Arc::new(Registry::default()));
+    let error = super::parse(&none, &words("petstore serve")).unwrap_err().to_string();
+    assert!(error.contains("required") && error.contains("--store <URL>"), "{error}");
 }

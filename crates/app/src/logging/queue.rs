@@ -1,4 +1,4 @@
-//! The queue of lines between the program and whoever reads the log.
+//! The queue of lines between the program and the reader of the log.
 
 use std::{
     io::{self, Write},
@@ -11,10 +11,10 @@ use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuar
 
 /// How long the end of the program waits for the last lines.
 pub(super) const LAST_LINES: Duration = Duration::from_secs(1);
-/// How long it waits for a mark before it sends another: the queue may have been full.
-const NEXT_MARK: Duration = Duration::from_millis(10);
+/// How long it waits for a flush marker before it sends another: the queue may have been full.
+const MARKER_INTERVAL: Duration = Duration::from_millis(10);
 /// Queued like a line, but not written.
-const MARK: &[u8] = b"";
+const FLUSH_MARKER: &[u8] = b"";
 
 /// The running log; writes what is queued when it is dropped, as far as stderr takes it within
 /// [`LAST_LINES`].
@@ -22,29 +22,29 @@ const MARK: &[u8] = b"";
 pub(crate) struct Log {
     queue: NonBlocking,
     guard: Option<WorkerGuard>,
-    marks: mpsc::Receiver<()>,
+    markers: mpsc::Receiver<()>,
 }
 
 impl Log {
-    pub(super) fn over(
+    pub(super) fn new(
         writer: impl Write + Send + 'static,
         queued_lines: usize,
     ) -> (Self, NonBlocking) {
-        let (mark, marks) = mpsc::channel();
+        let (notify, markers) = mpsc::channel();
         let (queue, guard) = NonBlockingBuilder::default()
             .buffered_lines_limit(queued_lines)
             .lossy(true)
             .thread_name("petstore-log")
-            .finish(Unfailing { writer, mark });
-        (Self { queue: queue.clone(), guard: Some(guard), marks }, queue)
+            .finish(Unfailing { writer, notify });
+        (Self { queue: queue.clone(), guard: Some(guard), markers }, queue)
     }
 
-    /// Whether all that is queued was written in time: a mark has come through behind it.
+    /// Whether all that is queued was written in time: a marker behind it has been read.
     fn is_written(&mut self) -> bool {
         let deadline = Instant::now() + LAST_LINES;
         while Instant::now() < deadline {
-            let _ = self.queue.write_all(MARK);
-            if self.marks.recv_timeout(NEXT_MARK).is_ok() {
+            let _ = self.queue.write_all(FLUSH_MARKER);
+            if self.markers.recv_timeout(MARKER_INTERVAL).is_ok() {
                 return true;
             }
         }
@@ -55,8 +55,8 @@ impl Log {
 impl Drop for Log {
     /// The guard of tracing-appender 0.2.5 ends the thread. It would wait for the last line too,
     /// but if the queue is full it says so by `println!`: on stdout, where answers go, and with a
-    /// panic if that is closed. So it is let go only when the queue is empty; otherwise nobody
-    /// reads, and the thread ends with the process.
+    /// panic if that is closed. So it is dropped only when the queue is empty; otherwise the log has
+    /// no reader, and the thread ends with the process.
     fn drop(&mut self) {
         let written = self.is_written();
         let guard = self.guard.take();
@@ -68,24 +68,24 @@ impl Drop for Log {
     }
 }
 
-/// A writer whose failures nobody hears of: the log has no other place to complain, and the thread
-/// of tracing-appender would do so by `eprintln!`, which panics.
+/// A writer whose failures are ignored: there is no other place to report them, and the thread of
+/// tracing-appender would do so by `eprintln!`, which panics.
 #[derive(Debug)]
 struct Unfailing<W> {
     writer: W,
-    /// Told of every [`MARK`].
-    mark: mpsc::Sender<()>,
+    /// Notified of every [`FLUSH_MARKER`].
+    notify: mpsc::Sender<()>,
 }
 
 impl<W: Write> Write for Unfailing<W> {
-    /// Takes a whole line, written or not, so that nobody tries again.
+    /// Takes a whole line, written or not, so that it is not written again.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         self.write_all(line).map(|()| line.len())
     }
 
     fn write_all(&mut self, line: &[u8]) -> io::Result<()> {
-        if line == MARK {
-            let _ = self.mark.send(());
+        if line == FLUSH_MARKER {
+            let _ = self.notify.send(());
         } else {
             let _ = self.writer.write_all(line);
         }

@@ -54,7 +54,7 @@ impl Write for Full {
 
 fn written(json: bool, environment: Option<&str>, log: impl FnOnce()) -> String {
     let memory = Memory::default();
-    let (guard, lines) = Log::over(memory.clone(), 100);
+    let (guard, lines) = Log::new(memory.clone(), 100);
     let layer = if json { as_json(lines, environment) } else { as_text(lines, false) };
     let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter(None).unwrap()));
     tracing::subscriber::with_default(subscriber, log);
@@ -103,7 +103,7 @@ fn a_directive_that_is_none_is_wrong_usage() {
 #[test]
 fn a_stuck_reader_costs_lines_but_neither_events_nor_the_end_wait_for_it() {
     let (release, stuck) = mpsc::channel();
-    let (guard, mut lines) = Log::over(Stuck(stuck), 10);
+    let (guard, mut lines) = Log::new(Stuck(stuck), 10);
     let begun = Instant::now();
     for _ in 0..100 {
         lines.write_all(b"a line\n").unwrap();
@@ -117,7 +117,7 @@ fn a_stuck_reader_costs_lines_but_neither_events_nor_the_end_wait_for_it() {
 
 #[test]
 fn a_full_stderr_costs_lines_alone() {
-    let (guard, mut lines) = Log::over(Full, 10);
+    let (guard, mut lines) = Log::new(Full, 10);
     lines.write_all(b"a line\n").unwrap();
     drop(guard);
 }

@@ -12,7 +12,7 @@ use crate::{
 
 const NAME: &str = "default";
 const BEGINNING: &str = "This store has no API key yet, so one named 'default' is made.\n";
-const OVERTAKEN: &str = "Another process has just made it, and has shown it.\n";
+const MADE_ELSEWHERE: &str = "Another process has just made it, and has shown it.\n";
 
 /// Makes a key and shows it, if the store has none at all, neither live nor revoked, and stdout has
 /// a reader.
@@ -29,7 +29,7 @@ pub(super) async fn ensure(
         return Ok(());
     }
     if out.has_reader().is_err() {
-        // Nobody would ever know the key. The service runs, and the log says how to make one.
+        // The key would be lost. The service runs, and the log says how to make one.
         return Ok(());
     }
     out.answer(BEGINNING).map_err(|error| stdout_failed(&error))?;
@@ -37,7 +37,7 @@ pub(super) async fn ensure(
     let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
     let made = admin.create_first(name, &secret).await.map_err(Failure::runtime)?;
     let Some(key) = made else {
-        return out.answer(OVERTAKEN).map_err(|error| stdout_failed(&error));
+        return out.answer(MADE_ELSEWHERE).map_err(|error| stdout_failed(&error));
     };
     let secret = secret.expose();
     let address = reachable(address);
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_comes_second_shows_no_key() {
+    async fn a_key_that_another_process_made_is_not_shown() {
         let mut keys = MockApiKeyRepository::new();
         keys.expect_list().returning(|| Ok(vec![]));
         keys.expect_add().once().returning(|_, _| Err(AddKeyError::NameTaken));

@@ -11,14 +11,14 @@ use tokio::{
 
 /// How often uses of keys are written back; each key's own at most once a minute.
 const WRITE_BACK_EVERY: Duration = Duration::from_secs(5);
-/// How often expired idempotency records are forgotten.
-const FORGET_EVERY: Duration = Duration::from_mins(1);
-/// The most batches in one round. A round then forgets 50 000 records, more than a minute makes.
-const BATCHES: usize = 100;
-/// How long the end waits for the store.
+/// How often expired idempotency records are purged.
+const PURGE_EVERY: Duration = Duration::from_mins(1);
+/// The limit of batches in one round: 50 000 records.
+const MAX_BATCHES: usize = 100;
+/// How long stopping waits for the store.
 const LAST_ROUND: Duration = Duration::from_secs(5);
 
-/// The task that keeps house. What fails is logged and tried again in the next round.
+/// The task that does it. What fails is logged and tried again in the next round.
 #[derive(Debug)]
 pub(super) struct Housekeeping {
     stop: oneshot::Sender<()>,
@@ -49,15 +49,15 @@ impl Housekeeping {
 
 async fn until_stopped(keys: &KeyRing, catalogue: &Catalogue, mut stopped: oneshot::Receiver<()>) {
     let mut write_back_tick = every(WRITE_BACK_EVERY);
-    let mut forget_tick = every(FORGET_EVERY);
+    let mut purge_tick = every(PURGE_EVERY);
     loop {
         tokio::select! {
             _ = &mut stopped => return,
             _ = write_back_tick.tick() => write_back(keys).await,
-            _ = forget_tick.tick() => {
+            _ = purge_tick.tick() => {
                 tokio::select! {
                     _ = &mut stopped => return,
-                    () = forget(catalogue) => {}
+                    () = purge(catalogue) => {}
                 }
             }
         }
@@ -76,13 +76,13 @@ async fn write_back(keys: &KeyRing) {
     }
 }
 
-async fn forget(catalogue: &Catalogue) {
-    for _ in 0..BATCHES {
+async fn purge(catalogue: &Catalogue) {
+    for _ in 0..MAX_BATCHES {
         match catalogue.purge_expired_records().await {
             Ok(true) => {}
             Ok(false) => return,
             Err(error) => {
-                tracing::warn!(%error, "expired idempotency records could not be forgotten");
+                tracing::warn!(%error, "expired idempotency records could not be purged");
                 return;
             }
         }
@@ -105,19 +105,19 @@ mod tests {
     };
     use tokio::time;
 
-    use super::{BATCHES, Housekeeping};
+    use super::{Housekeeping, MAX_BATCHES};
 
-    /// Keeps house over mocks whose calls fail or always leave more to do.
+    /// Housekeeping on mocks whose calls fail or always leave more to do.
     struct House {
         noted: Arc<AtomicUsize>,
-        forgotten: Arc<AtomicUsize>,
+        purged: Arc<AtomicUsize>,
         ring: Arc<KeyRing>,
         keeping: Housekeeping,
     }
 
     fn house(fails: bool) -> House {
-        let [noted, forgotten] = [0, 0].map(|zero| Arc::new(AtomicUsize::new(zero)));
-        let (note, forget) = (noted.clone(), forgotten.clone());
+        let [noted, purged] = [0, 0].map(|zero| Arc::new(AtomicUsize::new(zero)));
+        let (note, purge) = (noted.clone(), purged.clone());
         let mut keys = MockApiKeyRepository::new();
         keys.expect_live().returning(|_| {
             let secret = ApiKeySecret::from_entropy(&[0; 32]);
@@ -135,15 +135,15 @@ mod tests {
             if fails { Err(StoreError::unavailable("gone")) } else { Ok(()) }
         });
         let mut pets = MockPetRepository::new();
-        pets.expect_purge_expired().returning(move |_, most| {
-            forget.fetch_add(1, Ordering::Relaxed);
-            if fails { Err(StoreError::unavailable("gone")) } else { Ok(most) }
+        pets.expect_purge_expired().returning(move |_, limit| {
+            purge.fetch_add(1, Ordering::Relaxed);
+            if fails { Err(StoreError::unavailable("gone")) } else { Ok(limit) }
         });
         let clock = Arc::new(ManualClock::new(Timestamp(0)));
         let ring = Arc::new(KeyRing::new(Arc::new(keys), clock.clone(), None));
         let catalogue = Arc::new(Catalogue::new(Arc::new(pets), clock));
         let keeping = Housekeeping::start(ring.clone(), catalogue);
-        House { noted, forgotten, ring, keeping }
+        House { noted, purged, ring, keeping }
     }
 
     async fn use_key(ring: &KeyRing) {
@@ -167,12 +167,12 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn expired_records_are_forgotten_every_minute_in_bounded_rounds() {
+    async fn expired_records_are_purged_every_minute_in_bounded_rounds() {
         let house = house(false);
         time::sleep(Duration::from_secs(59)).await;
-        assert_eq!(house.forgotten.load(Ordering::Relaxed), 0);
+        assert_eq!(house.purged.load(Ordering::Relaxed), 0);
         time::sleep(Duration::from_secs(2)).await;
-        assert_eq!(house.forgotten.load(Ordering::Relaxed), BATCHES);
+        assert_eq!(house.purged.load(Ordering::Relaxed), MAX_BATCHES);
         house.keeping.stop().await;
     }
 
@@ -182,7 +182,7 @@ mod tests {
         use_key(&house.ring).await;
         time::sleep(Duration::from_secs(121)).await;
         assert_eq!(house.noted.load(Ordering::Relaxed), 24);
-        assert_eq!(house.forgotten.load(Ordering::Relaxed), 2);
+        assert_eq!(house.purged.load(Ordering::Relaxed), 2);
         house.keeping.stop().await;
     }
 }

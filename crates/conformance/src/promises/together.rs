@@ -1,5 +1,10 @@
 //! An animal and its idempotency record: one transaction.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
 use petstore_domain::StoreCounts;
 use tokio::task::JoinSet;
 
@@ -10,41 +15,52 @@ use crate::{
     samples::{self, request},
 };
 
-/// How often animals are added while snapshots are taken.
-const ROUNDS: usize = 40;
-/// Animals that are added at the same time.
+/// Tasks that add animals.
 const WRITERS: usize = 4;
-/// Snapshots in one round.
-const SNAPSHOTS: usize = 4;
+/// Animals that each of them adds.
+const EACH: usize = 150;
+/// Tasks that take snapshots meanwhile.
+const WATCHERS: usize = 2;
+/// Snapshots that each of them takes.
+const MAX_SNAPSHOTS: usize = 150;
 
 /// Every animal here is added with a record. So a snapshot that holds more of the one than of the
 /// other was taken between two transactions.
 pub(super) async fn an_animal_and_its_record_appear_together(harness: &dyn Harness) -> Checked {
     let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
-    for round in 0..ROUNDS {
-        let mut tasks = JoinSet::new();
-        for writer in 0..WRITERS {
-            tasks.spawn(add(store.clone(), round * WRITERS + writer));
-        }
-        // Behind the writers: on one thread it runs when each of them waits for something.
-        tasks.spawn(watch(store.clone()));
-        join(tasks).await?;
+    let done = Arc::new(AtomicBool::new(false));
+    let (mut writers, mut watchers) = (JoinSet::new(), JoinSet::new());
+    for writer in 0..WRITERS {
+        writers.spawn(add(store.clone(), writer * EACH));
+    }
+    // Behind the writers: on one thread they run when each of those waits for something.
+    for _ in 0..WATCHERS {
+        watchers.spawn(watch(store.clone(), Arc::clone(&done)));
+    }
+    let written = join(writers).await;
+    done.store(true, Ordering::SeqCst);
+    join(watchers).await?;
+    written.map(drop)
+}
+
+async fn add(store: Store, first: usize) -> Checked {
+    for number in first..first + EACH {
+        let pet = samples::numbered(number);
+        let request = request(&format!("key-{number}"), &pet, 0);
+        created(store.pets.add(pet, Some(request)).await?)?;
     }
     Ok(())
 }
 
-async fn watch(store: Store) -> Checked {
-    for _ in 0..SNAPSHOTS {
+async fn watch(store: Store, done: Arc<AtomicBool>) -> Checked {
+    for _ in 0..MAX_SNAPSHOTS {
         let counts = archive(&store)?.snapshot().await?.counts().await?;
         let StoreCounts { pets, idempotency_records: records, .. } = counts;
         ensure!(pets == records, "a snapshot holds {pets} animals, but {records} of their records");
+        if done.load(Ordering::SeqCst) {
+            break;
+        }
         tokio::task::yield_now().await;
     }
     Ok(())
-}
-
-async fn add(store: Store, number: usize) -> Checked {
-    let pet = samples::numbered(number);
-    let request = request(&format!("key-{number}"), &pet, 0);
-    created(store.pets.add(pet, Some(request)).await?).map(drop)
 }

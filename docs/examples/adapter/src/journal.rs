@@ -1,7 +1,7 @@
 //! The file.
 
 use std::{
-    fs::{File, OpenOptions},
+    fs::{File, OpenOptions, TryLockError},
     hash::{BuildHasher, RandomState},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
     path::Path,
@@ -17,11 +17,11 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens the file and reads what it says.
+    /// Opens the file and applies its lines.
     pub(crate) fn open(path: &Path) -> io::Result<(Self, State)> {
         let options = OpenOptions::new().read(true).append(true).create(true).clone();
         let mut file = options.open(path)?;
-        file.try_lock()?;
+        file.try_lock().map_err(locked)?;
         let mut text = String::new();
         file.read_to_string(&mut text)?;
         // A line without its end was never acknowledged: the process died while it was written.
@@ -51,6 +51,15 @@ impl Journal {
         self.file.sync_data()?;
         self.length += bytes.len() as u64;
         Ok(())
+    }
+}
+
+fn locked(error: TryLockError) -> io::Error {
+    match error {
+        TryLockError::WouldBlock => io::Error::other(
+            "another process has it open; stop that, or try again when it has ended",
+        ),
+        TryLockError::Error(error) => error,
     }
 }
 

@@ -4,27 +4,22 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeyName, KeySelector, KeyState, NewApiKey,
-    RollKeyError, StoreError, Timestamp,
+    AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, LiveKeys, NewApiKey, RollKeyError,
+    StoreError, Timestamp,
 };
 
 use crate::{
-    FileStore,
     line::{KeyLine, Line},
     state::State,
+    store::FileStore,
 };
 
 #[async_trait]
 impl ApiKeyRepository for FileStore {
-    async fn add(&self, key: NewApiKey, most: u32) -> Result<ApiKey, AddKeyError> {
+    async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
         self.write(move |state| {
-            if called(state, &key.name, key.created_at).next().is_some() {
-                return Err(AddKeyError::NameTaken);
-            }
-            if is_full(state, key.created_at, most) {
-                return Err(AddKeyError::TooManyKeys(most));
-            }
-            let key = key.with_id(state.next_key());
+            live_keys(state, &key).permit_add(max)?;
+            let key = key.with_id(state.next_key()?);
             Ok((key.clone(), changed([&key])))
         })
         .await
@@ -34,20 +29,13 @@ impl ApiKeyRepository for FileStore {
         &self,
         key: NewApiKey,
         retire_at: Timestamp,
-        most: u32,
+        max: u32,
     ) -> Result<ApiKey, RollKeyError> {
         self.write(move |state| {
-            let mut keys: Vec<ApiKey> = called(state, &key.name, key.created_at).cloned().collect();
-            if keys.is_empty() {
-                return Err(RollKeyError::NoSuchKey);
-            }
-            if is_full(state, key.created_at, most) {
-                return Err(RollKeyError::TooManyKeys(most));
-            }
-            for old in &mut keys {
-                old.expires_at = Some(old.expires_at.map_or(retire_at, |own| own.min(retire_at)));
-            }
-            let key = key.with_id(state.next_key());
+            live_keys(state, &key).permit_roll(max)?;
+            let old = state.live_keys(key.created_at).filter(|old| old.name == key.name);
+            let mut keys: Vec<ApiKey> = old.cloned().map(|old| old.retired(retire_at)).collect();
+            let key = key.with_id(state.next_key()?);
             keys.push(key.clone());
             Ok((key, changed(&keys)))
         })
@@ -60,13 +48,13 @@ impl ApiKeyRepository for FileStore {
         at: Timestamp,
     ) -> Result<Vec<ApiKey>, StoreError> {
         self.write(move |state| {
-            let chosen = |key: &&ApiKey| match &selector {
+            let selected = |key: &&ApiKey| match &selector {
                 KeySelector::Id(id) => key.id == *id,
                 KeySelector::Name(name) => key.name == *name,
             };
             let left = state.keys.values().filter(|key| key.revoked_at.is_none());
             let revoke = |key: &ApiKey| ApiKey { revoked_at: Some(at), ..key.clone() };
-            let revoked: Vec<ApiKey> = left.filter(chosen).map(revoke).collect();
+            let revoked: Vec<ApiKey> = left.filter(selected).map(revoke).collect();
             let line = changed(&revoked);
             Ok((revoked, line))
         })
@@ -78,7 +66,7 @@ impl ApiKeyRepository for FileStore {
     }
 
     async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
-        Ok(live(&self.state(), now).cloned().collect())
+        Ok(self.state().live_keys(now).cloned().collect())
     }
 
     async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
@@ -97,25 +85,18 @@ impl ApiKeyRepository for FileStore {
     }
 }
 
-/// The line that says how these keys are now; none if there are none.
+/// The line that holds these keys as they are now; none if there are none.
 fn changed<'a>(keys: impl IntoIterator<Item = &'a ApiKey>) -> Option<Line> {
     let lines: Vec<KeyLine> = keys.into_iter().map(KeyLine::from).collect();
     (!lines.is_empty()).then_some(Line::Keys(lines))
 }
 
-fn live(state: &State, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
-    state.keys.values().filter(move |key| key.state(now) == KeyState::Live)
-}
-
-/// The live keys of this name.
-fn called<'a>(
-    state: &'a State,
-    name: &KeyName,
-    now: Timestamp,
-) -> impl Iterator<Item = &'a ApiKey> {
-    live(state, now).filter(move |key| key.name == *name)
-}
-
-fn is_full(state: &State, now: Timestamp, most: u32) -> bool {
-    live(state, now).count() >= most as usize
+/// What the domain must know before `new` is stored.
+fn live_keys(state: &State, new: &NewApiKey) -> LiveKeys {
+    let live = || state.live_keys(new.created_at);
+    LiveKeys {
+        count: u32::try_from(live().count()).unwrap_or(u32::MAX),
+        has_name: live().any(|key| key.name == new.name),
+        has_digest: state.keys.values().any(|key| key.digest == new.digest),
+    }
 }

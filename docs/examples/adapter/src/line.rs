@@ -1,25 +1,25 @@
-//! What a line of the file says.
+//! What a line of the file holds.
 
 use petstore_domain::{
-    ApiKey, CategoryId, Corruption, Fingerprint, IdempotencyRecord, IdempotencyRequest, KeyDigest,
-    KeyId, KeyName, Pet, PetId, PetName, PetStatus, Timestamp,
+    ApiKey, CategoryId, Corruption, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRecord,
+    KeyDigest, KeyId, KeyName, Pet, PetId, PetName, PetStatus, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
-/// One write. What must happen together stands in one line.
+/// One write. What must happen together is in one line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Line {
-    /// The first line: a random number, so that no mark of this file is one of another.
+    /// The first line: a random number, so that no version of this file is one of another.
     Store { epoch: u64 },
-    /// An animal was added, and the record of its attempt.
-    Pet { pet: PetLine, attempt: Option<AttemptLine> },
-    /// Idempotency records were forgotten, each by its caller and key.
-    Forgotten(Vec<([u8; 32], String)>),
+    /// An animal was added, with its idempotency record if there is one.
+    Pet { pet: PetLine, record: Option<RecordLine> },
+    /// An idempotency record was restored.
+    Record(RecordLine),
+    /// Idempotency records were purged, each by its caller and key.
+    Purged(Vec<([u8; 32], String)>),
     /// API keys were added or changed: as they are now.
     Keys(Vec<KeyLine>),
-    /// A record of an animal that was added elsewhere.
-    Attempt { pet: i64, attempt: AttemptLine },
     /// All of these at once.
     Together(Vec<Line>),
 }
@@ -33,10 +33,11 @@ pub(crate) struct PetLine {
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct AttemptLine {
-    pub(crate) caller: [u8; 32],
-    pub(crate) key: String,
+pub(crate) struct RecordLine {
+    caller: [u8; 32],
+    key: String,
     fingerprint: [u8; 32],
+    pet: i64,
     at: i64,
 }
 
@@ -65,42 +66,37 @@ impl From<&Pet> for PetLine {
 }
 
 impl PetLine {
-    /// Back through the doors of the domain: somebody may have edited the file.
+    /// Through the constructors of the domain: the file may have been edited.
     pub(crate) fn read(self) -> Result<Pet, Corruption> {
-        let broken = |rule: String| Corruption { what: format!("animal {}", self.id), rule };
+        let what = format!("animal {}", self.id);
         let status = self.status.as_deref().map(PetStatus::parse).transpose();
         Ok(Pet {
             id: PetId(self.id),
-            name: PetName::parse(self.name).map_err(|error| broken(error.to_string()))?,
+            name: PetName::parse(self.name).map_err(|rule| Corruption::new(&what, rule))?,
             category_id: CategoryId(self.category),
-            status: status.map_err(|error| broken(error.to_string()))?,
+            status: status.map_err(|rule| Corruption::new(&what, rule))?,
         })
     }
 }
 
-impl From<&IdempotencyRequest> for AttemptLine {
-    fn from(attempt: &IdempotencyRequest) -> Self {
-        let IdempotencyRequest { idempotency, fingerprint, at, .. } = attempt;
-        let (caller, key) = (idempotency.caller.0, idempotency.key.as_str().to_owned());
-        Self { caller, key, fingerprint: fingerprint.0, at: at.0 }
-    }
-}
-
-impl From<&IdempotencyRecord> for AttemptLine {
+impl From<&IdempotencyRecord> for RecordLine {
     fn from(record: &IdempotencyRecord) -> Self {
-        let IdempotencyRecord { idempotency, fingerprint, at, .. } = record;
+        let IdempotencyRecord { idempotency, fingerprint, pet, at } = record;
         let (caller, key) = (idempotency.caller.0, idempotency.key.as_str().to_owned());
-        Self { caller, key, fingerprint: fingerprint.0, at: at.0 }
+        Self { caller, key, fingerprint: fingerprint.0, pet: pet.0, at: at.0 }
     }
 }
 
-impl AttemptLine {
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
-        Fingerprint(self.fingerprint)
-    }
-
-    pub(crate) fn at(&self) -> Timestamp {
-        Timestamp(self.at)
+impl RecordLine {
+    pub(crate) fn read(self) -> Result<IdempotencyRecord, Corruption> {
+        let what = format!("an idempotency record of animal {}", self.pet);
+        let key = IdempotencyKey::parse(self.key).map_err(|rule| Corruption::new(what, rule))?;
+        Ok(IdempotencyRecord {
+            idempotency: Idempotency { caller: KeyDigest(self.caller), key },
+            fingerprint: Fingerprint(self.fingerprint),
+            pet: PetId(self.pet),
+            at: Timestamp(self.at),
+        })
     }
 }
 
@@ -120,12 +116,11 @@ impl From<&ApiKey> for KeyLine {
 }
 
 impl KeyLine {
-    /// Back through the doors of the domain.
     pub(crate) fn read(self) -> Result<ApiKey, Corruption> {
-        let broken = |rule: String| Corruption { what: format!("API key {}", self.id), rule };
+        let what = format!("API key {}", self.id);
         Ok(ApiKey {
             id: KeyId(self.id),
-            name: KeyName::parse(&self.name).map_err(|error| broken(error.to_string()))?,
+            name: KeyName::parse(&self.name).map_err(|rule| Corruption::new(what, rule))?,
             digest: KeyDigest(self.digest),
             prefix: self.prefix,
             created_at: Timestamp(self.created_at),

@@ -4,14 +4,14 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, IdempotencyRequest, NewPet, Pet, PetId, PetPage, PetQuery,
-    PetRepository, StoreError, Timestamp, Versioned,
+    AddError, Added, CatalogueVersion, IdempotencyDecision, IdempotencyRequest, NewPet, Pet, PetId,
+    PetPage, PetQuery, PetRepository, StoreError, Timestamp, Versioned,
 };
 
 use crate::{
-    FileStore,
-    line::{AttemptLine, Line, PetLine},
-    state::State,
+    line::{Line, PetLine, RecordLine},
+    state::{State, record_key},
+    store::FileStore,
 };
 
 #[async_trait]
@@ -19,15 +19,19 @@ impl PetRepository for FileStore {
     async fn add(
         &self,
         pet: NewPet,
-        attempt: Option<IdempotencyRequest>,
+        request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
         self.write(move |state| {
-            if let Some(before) = repeated(state, attempt.as_ref())? {
-                return Ok((Added::Replayed(before), None));
+            match request.as_ref().map_or(IdempotencyDecision::Create, |it| decide(state, it)) {
+                IdempotencyDecision::Create => {}
+                IdempotencyDecision::Replay(id) => {
+                    return Ok((Added::Replayed(recorded(state, id)?), None));
+                }
+                IdempotencyDecision::Reused => return Err(AddError::IdempotencyKeyReused),
             }
-            let pet = pet.with_id(state.next_pet());
-            let attempt = attempt.as_ref().map(AttemptLine::from);
-            let line = Line::Pet { pet: PetLine::from(&pet), attempt };
+            let pet = pet.with_id(state.next_pet()?);
+            let record = request.map(|request| RecordLine::from(&request.into_record(pet.id)));
+            let line = Line::Pet { pet: PetLine::from(&pet), record };
             Ok((Added::Created(pet), Some(line)))
         })
         .await
@@ -48,36 +52,35 @@ impl PetRepository for FileStore {
         Some(self.state().version())
     }
 
-    async fn purge_expired(&self, expired: Timestamp, at_most: u32) -> Result<u32, StoreError> {
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
         self.write(move |state| {
-            let old = state.attempts.iter().filter(|(_, record)| record.at <= expired);
-            let keys = old.map(|((caller, key), _)| (*caller, key.clone()));
-            let forgotten: Vec<_> = keys.take(at_most as usize).collect();
-            let count = u32::try_from(forgotten.len()).unwrap_or(at_most);
-            Ok((count, (count > 0).then_some(Line::Forgotten(forgotten))))
+            let expired = state.records.iter().filter(|(_, record)| record.at <= cutoff);
+            let keys = expired.map(|(key, _)| key.clone());
+            let purged: Vec<_> = keys.take(limit as usize).collect();
+            let count = u32::try_from(purged.len()).unwrap_or(limit);
+            Ok((count, (count > 0).then_some(Line::Purged(purged))))
         })
         .await
     }
 }
 
-/// The animal that an earlier attempt has added, if there was one that still counts.
-fn repeated(state: &State, attempt: Option<&IdempotencyRequest>) -> Result<Option<Pet>, AddError> {
-    let Some(attempt) = attempt else { return Ok(None) };
-    let key = (attempt.idempotency.caller.0, attempt.idempotency.key.as_str().to_owned());
-    let record = state.attempts.get(&key).filter(|record| record.at > attempt.cutoff);
-    match record {
-        Some(record) if record.fingerprint != attempt.fingerprint => {
-            Err(AddError::IdempotencyKeyReused)
-        }
-        Some(record) => Ok(state.pets.get(&record.pet).cloned()),
-        None => Ok(None),
-    }
+/// What the request comes to, by the record that is stored under its caller and key.
+fn decide(state: &State, request: &IdempotencyRequest) -> IdempotencyDecision {
+    let record = state.records.get(&record_key(&request.idempotency));
+    request.decide(record.map(|record| (record.fingerprint, record.pet, record.at)))
+}
+
+/// The animal of a record.
+fn recorded(state: &State, id: PetId) -> Result<Pet, StoreError> {
+    let missing =
+        || StoreError::corrupt(format_args!("an idempotency record of animal {id}"), "it exists");
+    state.pets.get(&id).cloned().ok_or_else(missing)
 }
 
 fn page(state: &State, query: &PetQuery) -> PetPage {
     let after = query.after.map_or(Bound::Unbounded, Bound::Excluded);
-    let behind = state.pets.range((after, Bound::Unbounded)).map(|(_, pet)| pet);
-    let mut matching = behind.filter(|pet| query.status.is_none() || pet.status == query.status);
+    let following = state.pets.range((after, Bound::Unbounded)).map(|(_, pet)| pet);
+    let mut matching = following.filter(|pet| query.status.is_none() || pet.status == query.status);
     let pets = matching.by_ref().take(query.limit.get().into()).cloned().collect();
     PetPage { pets, more: matching.next().is_some() }
 }

@@ -1,78 +1,82 @@
-//! What all lines say together.
+//! What all lines come to.
 
 use std::collections::BTreeMap;
 
 use petstore_domain::{
-    ApiKey, CatalogueVersion, Corruption, Fingerprint, KeyId, Pet, PetId, Timestamp,
+    ApiKey, CatalogueVersion, Corruption, Idempotency, IdempotencyRecord, KeyId, KeyState, Pet,
+    PetId, StoreError, Timestamp,
 };
 
-use crate::line::{AttemptLine, Line};
+use crate::line::Line;
+
+/// Caller and key of an idempotency record, in the order of the port.
+pub(crate) type RecordKey = ([u8; 32], String);
 
 #[derive(Clone, Default)]
 pub(crate) struct State {
     pub(crate) pets: BTreeMap<PetId, Pet>,
-    /// By the caller's digest and the text of the idempotency key.
-    pub(crate) attempts: BTreeMap<([u8; 32], String), Attempt>,
+    pub(crate) records: BTreeMap<RecordKey, IdempotencyRecord>,
     pub(crate) keys: BTreeMap<KeyId, ApiKey>,
-    /// How many lines were followed.
+    /// How many lines were applied.
     pub(crate) writes: u64,
     epoch: u64,
 }
 
-/// The record of an addition that had an idempotency key.
-#[derive(Clone)]
-pub(crate) struct Attempt {
-    pub(crate) fingerprint: Fingerprint,
-    pub(crate) pet: PetId,
-    pub(crate) at: Timestamp,
-}
-
 impl State {
-    /// Follows one line.
+    /// Applies one line.
     pub(crate) fn apply(&mut self, line: Line) -> Result<(), Corruption> {
         self.writes += 1;
         match line {
             Line::Store { epoch } => self.epoch = epoch,
-            Line::Pet { pet, attempt } => {
+            Line::Pet { pet, record } => {
                 let pet = pet.read()?;
-                if let Some(line) = attempt {
-                    self.record(line, pet.id);
-                }
                 self.pets.insert(pet.id, pet);
+                record.map_or(Ok(()), |record| self.apply(Line::Record(record)))?;
             }
-            Line::Forgotten(records) => {
-                for (caller, key) in records {
-                    self.attempts.remove(&(caller, key));
-                }
+            Line::Record(record) => {
+                let record = record.read()?;
+                self.records.insert(record_key(&record.idempotency), record);
             }
+            Line::Purged(keys) => self.records.retain(|key, _| !keys.contains(key)),
             Line::Keys(keys) => {
                 for key in keys {
                     let key = key.read()?;
                     self.keys.insert(key.id, key);
                 }
             }
-            Line::Attempt { pet, attempt } => self.record(attempt, PetId(pet)),
             Line::Together(lines) => lines.into_iter().try_for_each(|line| self.apply(line))?,
         }
         Ok(())
     }
 
-    fn record(&mut self, line: AttemptLine, pet: PetId) {
-        let record = Attempt { fingerprint: line.fingerprint(), pet, at: line.at() };
-        self.attempts.insert((line.caller, line.key), record);
-    }
-
-    /// No animal is ever removed, so their number marks the state; the epoch sets this file apart
-    /// from all others.
+    /// No animal is ever removed, so their number tells one state from another; the epoch sets this
+    /// file apart from all others.
     pub(crate) fn version(&self) -> CatalogueVersion {
         CatalogueVersion(u128::from(self.epoch) << 64 | self.pets.len() as u128)
     }
 
-    pub(crate) fn next_pet(&self) -> PetId {
-        PetId(self.pets.last_key_value().map_or(1, |(id, _)| id.0 + 1))
+    /// The keys that are live at `now`.
+    pub(crate) fn live_keys(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
+        self.keys.values().filter(move |key| key.state(now) == KeyState::Live)
     }
 
-    pub(crate) fn next_key(&self) -> KeyId {
-        KeyId(self.keys.last_key_value().map_or(1, |(id, _)| id.0 + 1))
+    pub(crate) fn next_pet(&self) -> Result<PetId, StoreError> {
+        next(self.pets.last_key_value().map(|(id, _)| id.0)).map(PetId)
     }
+
+    pub(crate) fn next_key(&self) -> Result<KeyId, StoreError> {
+        next(self.keys.last_key_value().map(|(id, _)| id.0)).map(KeyId)
+    }
+}
+
+/// Where a record is kept.
+pub(crate) fn record_key(idempotency: &Idempotency) -> RecordKey {
+    let (caller, key) = idempotency.sort_key();
+    (*caller, key.to_owned())
+}
+
+/// The identifier that follows the highest. Restored ones may leave none.
+fn next(highest: Option<i64>) -> Result<i64, StoreError> {
+    let next = highest.unwrap_or(0).max(0).checked_add(1);
+    next.ok_or_else(|| StoreError::unavailable("no identifier is left"))
 }

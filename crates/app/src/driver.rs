@@ -1,0 +1,96 @@
+//! What a kind of store says about itself, so that every command works on it.
+
+use std::{error::Error, fmt, pin::Pin, sync::Arc};
+
+use async_trait::async_trait;
+use petstore_conformance::Harness;
+
+use crate::open_store::OpenStore;
+
+/// Why a store could not do what it was asked: one line for the user of the command.
+pub type Problem = Box<dyn Error + Send + Sync>;
+
+/// A kind of store, registered under its URL schemes by [`App::with_store`](crate::App::with_store).
+pub trait StoreDriver: Send + Sync + 'static {
+    /// The schemes of its URLs without the colon, the usual one first: for example `["sqlite"]`.
+    fn schemes(&self) -> &'static [&'static str];
+
+    /// How a URL is written, for example `sqlite:PATH`. Shown by `--help` and where a URL is refused.
+    fn usage(&self) -> &'static str;
+
+    /// What the store is, in a few words that follow the usage in `--help`.
+    fn summary(&self) -> &'static str;
+
+    /// Whether the data outlasts the process. The commands that end at once (`keys`, `store`,
+    /// `import`, `export`) refuse a store that does not.
+    fn is_lasting(&self) -> bool {
+        true
+    }
+
+    /// Reads a URL whose scheme is one of [`schemes`](Self::schemes), without opening anything.
+    ///
+    /// # Errors
+    /// One line that says what would be right. It never repeats a password; where a command quotes the URL
+    /// itself, it hides what is between `://` and the last `@`.
+    fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem>;
+}
+
+/// Where one store is, as its URL says.
+///
+/// `Display` shows the URL without its password. Two locations that show alike are the same store:
+/// nothing is copied from a store to itself.
+#[async_trait]
+pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
+    /// Opens the store.
+    ///
+    /// # Errors
+    /// One line that says what is wrong and how to correct it, without a password.
+    async fn open(&self, if_missing: IfMissing) -> Result<OpenStore, Problem>;
+
+    /// Throw-away stores of this kind, with the settings of the URL, for the command `conformance`.
+    /// The store at this location is neither read nor written.
+    ///
+    /// # Errors
+    /// One line that says why there are none.
+    fn throw_away(&self) -> Result<ThrowAwayStores, Problem>;
+}
+
+/// What becomes of opening a store that does not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfMissing {
+    /// An empty store is created.
+    Create,
+    /// Opening fails, and nothing is created.
+    Refuse,
+}
+
+/// A harness of the conformance kit, and what is left to be removed once it was used.
+pub struct ThrowAwayStores {
+    pub(crate) harness: Arc<dyn Harness>,
+    pub(crate) clean_up: CleanUp,
+}
+
+type CleanUp = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send>>;
+
+impl ThrowAwayStores {
+    /// Stores that remove themselves when their [`ScratchStore`](petstore_conformance::ScratchStore) is dropped.
+    pub fn new(harness: impl Harness) -> Self {
+        Self { harness: Arc::new(harness), clean_up: Box::pin(async { Ok(()) }) }
+    }
+
+    /// With work that is done when the last promise was checked, also when the command is stopped:
+    /// for what a destructor cannot wait for.
+    #[must_use]
+    pub fn with_clean_up(
+        self,
+        clean_up: impl Future<Output = Result<(), Problem>> + Send + 'static,
+    ) -> Self {
+        Self { clean_up: Box::pin(clean_up), ..self }
+    }
+}
+
+impl fmt::Debug for ThrowAwayStores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThrowAwayStores").finish_non_exhaustive()
+    }
+}

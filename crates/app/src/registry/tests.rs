@@ -1,0 +1,85 @@
+use std::sync::Arc;
+
+use super::Registry;
+use crate::{
+    driver::{Problem, StoreDriver, StoreLocation},
+    stores,
+};
+
+/// Known by its schemes alone.
+struct Named(&'static [&'static str]);
+
+impl StoreDriver for Named {
+    fn schemes(&self) -> &'static [&'static str] {
+        self.0
+    }
+
+    fn usage(&self) -> &'static str {
+        "named:"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a name"
+    }
+
+    fn parse(&self, _: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
+        Err("it has no stores".into())
+    }
+}
+
+fn refusal(stores: &Registry, url: &str, lasting: bool) -> String {
+    stores.parse(url, lasting).map(drop).unwrap_err().to_string()
+}
+
+#[test]
+fn a_scheme_belongs_to_one_store() {
+    let mut stores = stores::built_in();
+    stores.add(Named(&["named", "other"]));
+    stores.check().unwrap();
+    assert_eq!(refusal(&stores, "other:x", false), "it has no stores");
+    for (schemes, named) in [(["x", "postgresql"], "'postgresql:'"), (["x", "x"], "'x:'")] {
+        let mut stores = stores::built_in();
+        stores.add(Named(Vec::from(schemes).leak()));
+        let refusal = stores.check().unwrap_err().to_string();
+        let expected = format!("two stores are registered under the scheme {named}");
+        assert!(refusal.starts_with(&expected), "{refusal}");
+    }
+}
+
+#[test]
+fn a_scheme_is_one_that_a_url_can_have() {
+    for scheme in ["a", "redb", "s3+https", "x-y.2"] {
+        let mut stores = Registry::default();
+        stores.add(Named(vec![scheme].leak()));
+        stores.check().unwrap();
+    }
+    for scheme in ["", "2x", "Redb", "a:", "a b", "é"] {
+        let mut stores = Registry::default();
+        stores.add(Named(vec![scheme].leak()));
+        assert!(stores.check().unwrap_err().to_string().contains("no URL scheme"), "{scheme:?}");
+    }
+}
+
+#[test]
+fn an_unknown_scheme_is_refused_with_those_that_are_registered() {
+    let built_in = stores::built_in();
+    for url in ["", "petstore.db", "/var/lib/petstore.db", "SQLITE:a", "mysql://x/db", "sqlite"] {
+        let expected = "a store is sqlite:PATH, postgres://USER:PASSWORD@HOST[,HOST]/DATABASE or \
+                        memory:";
+        assert_eq!(refusal(&built_in, url, false), expected, "{url:?}");
+    }
+    let mut one = Registry::default();
+    one.add(Named(&["named"]));
+    assert_eq!(refusal(&one, "sqlite:a", false), "a store is named:");
+}
+
+#[test]
+fn a_store_in_memory_is_refused_where_it_must_last() {
+    let built_in = stores::built_in();
+    assert!(built_in.parse("memory:", false).is_ok());
+    let expected = "a store in memory ends with this command; use sqlite:PATH or \
+                    postgres://USER:PASSWORD@HOST[,HOST]/DATABASE";
+    assert_eq!(refusal(&built_in, "memory:", true), expected);
+    assert!(!built_in.help(true).contains("memory:"));
+    assert!(built_in.help(false).contains("memory:"));
+}

@@ -1,0 +1,89 @@
+//! `postgres://…`, a PostgreSQL database.
+
+mod schemas;
+
+use std::{fmt, sync::Arc};
+
+use async_trait::async_trait;
+use petstore_postgres::{PostgresConfig, PostgresStore};
+
+use self::schemas::Schemas;
+use crate::{
+    driver::{IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
+    open_store::OpenStore,
+};
+
+/// The entry of `postgres://…`.
+pub(crate) struct PostgresDriver;
+
+impl StoreDriver for PostgresDriver {
+    fn schemes(&self) -> &'static [&'static str] {
+        &["postgres", "postgresql"]
+    }
+
+    fn usage(&self) -> &'static str {
+        "postgres://USER:PASSWORD@HOST[,HOST]/DATABASE"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a PostgreSQL database, for any number of instances"
+    }
+
+    fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
+        Ok(Arc::new(Database(PostgresConfig::parse(url)?)))
+    }
+}
+
+struct Database(PostgresConfig);
+
+impl fmt::Display for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[async_trait]
+impl StoreLocation for Database {
+    async fn open(&self, if_missing: IfMissing) -> Result<OpenStore, Problem> {
+        let store = match if_missing {
+            IfMissing::Create => PostgresStore::connect(&self.0).await?,
+            IfMissing::Refuse => PostgresStore::connect_existing(&self.0).await?,
+        };
+        let store = Arc::new(store);
+        let opened = OpenStore::new(store.clone()).with_archive(store.clone());
+        // Additions whose callers have gone away are still written.
+        Ok(opened.with_close(async move {
+            store.close().await;
+        }))
+    }
+
+    fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
+        let schemas = Schemas::new(self.0.clone());
+        Ok(ThrowAwayStores::new(schemas.clone())
+            .with_clean_up(async move { schemas.drop_all().await }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PostgresDriver;
+    use crate::driver::StoreDriver as _;
+
+    #[test]
+    fn a_database_is_shown_without_its_password() {
+        let url = "postgres://me:hush@host,other:5433/zoo";
+        let shown = PostgresDriver.parse(url).unwrap().to_string();
+        assert_eq!(shown, "postgres://me:…@host:5432,other:5433/zoo");
+    }
+
+    #[test]
+    fn what_names_no_database_is_refused_without_its_password() {
+        for (url, reason) in [
+            ("postgres://user:secret@localhost", "no database is named"),
+            ("postgresql:", "write postgres://USER:PASSWORD@HOST"),
+        ] {
+            let refusal = PostgresDriver.parse(url).map(drop).unwrap_err().to_string();
+            assert!(refusal.contains(reason) && !refusal.contains("secret"), "{refusal}");
+        }
+    }
+}

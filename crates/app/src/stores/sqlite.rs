@@ -1,0 +1,108 @@
+//! `sqlite:PATH`, a SQLite file.
+
+mod scratch;
+mod url;
+
+use std::{fmt, path::Path, sync::Arc};
+
+use async_trait::async_trait;
+use petstore_sqlite::{SqliteConfig, SqliteStore, Synchronous};
+
+use self::scratch::ScratchDirectory;
+use crate::{
+    driver::{IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
+    open_store::OpenStore,
+};
+
+/// The entry of `sqlite:PATH`.
+pub(crate) struct SqliteDriver;
+
+impl StoreDriver for SqliteDriver {
+    fn schemes(&self) -> &'static [&'static str] {
+        &["sqlite"]
+    }
+
+    fn usage(&self) -> &'static str {
+        "sqlite:PATH"
+    }
+
+    fn summary(&self) -> &'static str {
+        "a SQLite file on a local disk; PATH?synchronous=normal|full|extra says what a commit waits \
+         for"
+    }
+
+    fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
+        Ok(Arc::new(DatabaseFile(url::parse(url)?)))
+    }
+}
+
+struct DatabaseFile(SqliteConfig);
+
+impl fmt::Display for DatabaseFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SqliteConfig { path, synchronous } = &self.0;
+        let query = match synchronous {
+            Synchronous::Normal => "?synchronous=normal",
+            Synchronous::Full => "",
+            Synchronous::Extra => "?synchronous=extra",
+        };
+        write!(f, "sqlite:{}{query}", path.display())
+    }
+}
+
+#[async_trait]
+impl StoreLocation for DatabaseFile {
+    async fn open(&self, if_missing: IfMissing) -> Result<OpenStore, Problem> {
+        if if_missing == IfMissing::Refuse {
+            require_file(&self.0.path)?;
+        }
+        let store = Arc::new(SqliteStore::open(&self.0)?);
+        Ok(OpenStore::new(store.clone()).with_archive(store))
+    }
+
+    fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
+        Ok(ThrowAwayStores::new(ScratchDirectory::beside(&self.0)?))
+    }
+}
+
+fn require_file(path: &Path) -> Result<(), String> {
+    let shown = path.display();
+    match path.try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(format!(
+            "there is no store at {shown}; 'petstore keys create' and 'petstore serve' make one"
+        )),
+        Err(error) => Err(format!("cannot look for {shown}: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SqliteDriver;
+    use crate::driver::{IfMissing, StoreDriver as _};
+
+    #[test]
+    fn a_file_is_shown_in_one_form() {
+        for (url, shown) in [
+            ("sqlite:petstore.db", "sqlite:petstore.db"),
+            ("sqlite:///abs/x", "sqlite:/abs/x"),
+            ("sqlite:../a b%20é#1.db", "sqlite:../a b%20é#1.db"),
+            ("sqlite:a?synchronous=full", "sqlite:a"),
+            ("sqlite:a?synchronous=normal", "sqlite:a?synchronous=normal"),
+            ("sqlite:a?synchronous=extra", "sqlite:a?synchronous=extra"),
+        ] {
+            assert_eq!(SqliteDriver.parse(url).unwrap().to_string(), shown);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_missing_store_is_not_made_by_looking_at_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("petstore.db");
+        let location = SqliteDriver.parse(&format!("sqlite:{}", path.display())).unwrap();
+        let refusal = location.open(IfMissing::Refuse).await.map(drop).unwrap_err().to_string();
+        let expected = format!("there is no store at {}; ", path.display());
+        assert!(refusal.starts_with(&expected), "{refusal}");
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,10 @@
+//! petstore with one more kind of store, `file:PATH`.
+
+use std::process::ExitCode;
+
+use example_adapter::FileStores;
+use petstore::App;
+
+fn main() -> ExitCode {
+    App::new().with_built_in_stores().with_store(FileStores::new()).run(std::env::args_os())
+}

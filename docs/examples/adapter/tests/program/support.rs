@@ -1,0 +1,130 @@
+//! Runs the program, and calls the service.
+
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+/// How long a call may take before its test fails.
+const CALL_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// A folder in which a program runs, removed afterwards.
+pub(crate) struct Folder {
+    directory: TempDir,
+    program: &'static str,
+}
+
+impl Folder {
+    pub(crate) fn new(program: &'static str) -> Self {
+        Self { directory: TempDir::new().unwrap(), program }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    /// Runs a command to its end.
+    pub(crate) fn run(&self, args: &[&str]) -> Finished {
+        let output = self.command(args).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+        Finished { code: output.status.code(), stdout, stderr }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(self.program);
+        command.env_clear().current_dir(&self.directory).args(args).stdin(Stdio::null());
+        command
+    }
+}
+
+/// What a command left behind.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Finished {
+    /// What it printed.
+    #[track_caller]
+    pub(crate) fn succeeds(self) -> String {
+        assert_eq!(self.code, Some(0), "{self:?}");
+        self.stdout
+    }
+
+    /// It failed with this code and said so in one line.
+    #[track_caller]
+    pub(crate) fn fails(self, code: i32, reason: &str) {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert!(self.stderr.contains(reason), "{self:?}");
+        assert_eq!(self.stderr.lines().count(), 1, "{self:?}");
+    }
+}
+
+/// A running service.
+pub(crate) struct Service {
+    process: Child,
+    address: String,
+}
+
+impl Service {
+    pub(crate) fn start(folder: &Folder, url: &str) -> Self {
+        let mut command = folder.command(&["serve", "--store", url, "--listen", "127.0.0.1:0"]);
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let address = lines
+            .find_map(|line| line.strip_prefix("petstore listens on http://").map(str::to_owned));
+        Self { process, address: address.unwrap() }
+    }
+
+    /// The whole answer to a GET.
+    pub(crate) fn get(&self, key: &str, path: &str) -> String {
+        self.call(&format!("GET {path} HTTP/1.1\r\nAuthorization: Bearer {key}\r\n"), "")
+    }
+
+    /// The whole answer to the addition of an animal.
+    pub(crate) fn post(&self, key: &str, pet: &str) -> String {
+        let length = pet.len();
+        let head = format!(
+            "POST /v1/pets HTTP/1.1\r\nAuthorization: Bearer {key}\r\n\
+             Content-Type: application/json\r\nContent-Length: {length}\r\n"
+        );
+        self.call(&head, pet)
+    }
+
+    fn call(&self, head: &str, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(CALL_TIMEOUT)).unwrap();
+        let address = &self.address;
+        write!(stream, "{head}Host: {address}\r\nConnection: close\r\n\r\n{body}").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Asks the service to stop, which it does with exit code 0.
+    pub(crate) fn stop(mut self) {
+        let kill = format!("kill -TERM {}", self.process.id());
+        assert!(Command::new("/bin/sh").args(["-c", &kill]).status().unwrap().success());
+        assert_eq!(self.process.wait().unwrap().code(), Some(0));
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,38 @@
+//! A store without an archive: it is not moved, and all else works.
+
+use crate::support::{Folder, Service};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_without-archive");
+const NO_ARCHIVE: &str = "file:a.ndjson has no archive, so it cannot be copied, verified, exported or \
+                          imported into";
+
+#[test]
+fn a_store_without_an_archive_is_served_and_its_keys_are_managed() {
+    let folder = Folder::new(PROGRAM);
+    let key = folder.run(&["keys", "create", "web", "--store", "file:a.ndjson"]);
+    let key = key.succeeds().trim_end().to_owned();
+    let service = Service::start(&folder, "file:a.ndjson");
+    let created = service.post(&key, r#"{"name":"Rex","categoryId":7}"#);
+    assert!(created.starts_with("HTTP/1.1 201 "), "{created}");
+    service.stop();
+    folder.run(&["keys", "revoke", "web", "--store", "file:a.ndjson"]).succeeds();
+    let checked = folder.run(&["conformance", "--store", "file:a.ndjson"]).succeeds();
+    assert!(checked.contains("it needs an archive, and its archive is hidden"), "{checked}");
+    assert!(checked.contains(" kept, 0 broken, "), "{checked}");
+}
+
+#[test]
+fn a_store_without_an_archive_is_not_moved() {
+    let folder = Folder::new(PROGRAM);
+    for url in ["file:a.ndjson", "sqlite:b.db"] {
+        folder.run(&["keys", "create", "web", "--store", url]).succeeds();
+    }
+    for command in ["copy", "verify"] {
+        for (from, to) in [("file:a.ndjson", "sqlite:b.db"), ("sqlite:b.db", "file:a.ndjson")] {
+            folder.run(&["store", command, "--from", from, "--to", to]).fails(1, NO_ARCHIVE);
+        }
+    }
+    folder.run(&["export", "--store", "file:a.ndjson", "pets.csv"]).fails(1, NO_ARCHIVE);
+    assert!(!folder.path("pets.csv").exists());
+    folder.run(&["import", "--store", "file:a.ndjson"]).fails(1, NO_ARCHIVE);
+}
