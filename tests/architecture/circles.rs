@@ -144,7 +144,7 @@ fn is(token: &TokenTree, punct: char) -> bool {
 fn item(tokens: &[TokenTree]) -> usize {
     let ends = |token: &TokenTree| match token {
         TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
-        other => is(other, ';'),
+        TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => is(token, ';'),
     };
     tokens.iter().position(ends).map_or(tokens.len(), |last| last + 1)
 }
@@ -177,7 +177,7 @@ fn expand(tokens: &[TokenTree], above: &[String], paths: &mut Vec<Segments>) {
                     expand(&inner, &path, paths);
                     continue 'parts;
                 }
-                _ => {}
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
             }
         }
         paths.push(path);
