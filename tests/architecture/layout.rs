@@ -103,16 +103,3 @@ fn a_package_has_the_prefix_and_its_folder_does_not() {
         assert!([path("crates"), path("docs/examples")].contains(&parent.into()), "{folder}");
     }
 }
-
-/// The modules that a file of Rust declares, in their order.
-fn modules(source: &str) -> Vec<&str> {
-    source.lines().filter(|line| line.starts_with("mod ") && line.ends_with(';')).collect()
-}
-
-#[test]
-fn the_suite_of_the_service_is_the_same_on_every_store() {
-    let on_sqlite = text("tests/service/main.rs");
-    assert!(modules(&on_sqlite).len() > 20);
-    assert_eq!(modules(&on_sqlite), modules(&text("tests/service/suite.rs")));
-    assert_ne!(modules("mod a;\nmod b;\n"), modules("mod a;\n"));
-}

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod arrows;
+mod circles;
 mod layout;
 mod mocks;
 

@@ -6,7 +6,7 @@ use petstore_testing::say;
 use serde_json::json;
 
 use crate::{
-    every_page::VIEWS,
+    browser::every_page::VIEWS,
     support::{
         browser::{DESK, Look},
         catalogue,

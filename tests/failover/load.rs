@@ -8,12 +8,11 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use crate::{
-    account::Attempt,
+use super::{
     journal::{Journal, Kind},
-    support::client::Client,
     worker::Worker,
 };
+use crate::support::{additions::Addition, client::Client};
 
 /// As many with an idempotency key as without, with the suite's API key as with one of the store.
 const WRITERS: usize = 8;
@@ -23,7 +22,7 @@ const READERS: usize = 2;
 pub(crate) struct Load {
     pub(crate) journal: Arc<Journal>,
     stopping: Arc<AtomicBool>,
-    writers: Vec<JoinHandle<Vec<Attempt>>>,
+    writers: Vec<JoinHandle<Vec<Addition>>>,
     others: Vec<JoinHandle<()>>,
 }
 
@@ -56,7 +55,7 @@ impl Load {
     }
 
     /// Waits until all work is done: what was tried. What has an idempotency key was acknowledged.
-    pub(crate) fn stop(mut self) -> Vec<Attempt> {
+    pub(crate) fn stop(mut self) -> Vec<Addition> {
         self.stopping.store(true, Ordering::Relaxed);
         for other in self.others.drain(..) {
             other.join().unwrap();

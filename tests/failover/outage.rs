@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
+use super::{
     account,
     journal::{Entry, Journal, Kind, NEED_THE_STORE},
     load::Load,

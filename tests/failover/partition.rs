@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use petstore_testing::network_or_skip;
 
-use crate::{outage::Outage, zoo};
+use super::{outage::Outage, zoo};
 
 /// Longer than the service waits for a connection that it has, and then for one that it makes anew.
 const PARTITION: Duration = Duration::from_secs(11);

@@ -4,7 +4,7 @@ use std::{thread, time::Duration};
 
 use petstore_testing::{Cluster, network_or_skip};
 
-use crate::{outage::Outage, times::CALL, zoo};
+use super::{outage::Outage, times::CALL, zoo};
 
 /// How long commits wait for a standby before their primary dies.
 const IN_DOUBT: Duration = Duration::from_millis(300);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use petstore_testing::{Cluster, Trouble};
 
-use crate::{outage::Outage, times::CALL, zoo};
+use super::{outage::Outage, times::CALL, zoo};
 
 type Step = fn(&Cluster) -> Result<(), Trouble>;
 

@@ -9,16 +9,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::{
-    account::Attempt,
-    journal::{Journal, Kind},
-    support::{
-        catalogue::{STATUSES, id_of},
-        client::{Call, Client},
-        wait,
-    },
+use super::journal::{Journal, Kind};
+use crate::support::{
+    additions::Addition,
+    catalogue::id_of,
+    client::{Call, Client},
+    wait,
 };
 
 /// Between two requests of a writer or reader.
@@ -39,35 +37,35 @@ impl Worker {
     }
 
     /// Adds animals like no others; each even writer with idempotency keys.
-    pub(crate) fn write(self, number: usize, stored: Option<&str>) -> Vec<Attempt> {
-        let mut attempts = Vec::new();
+    pub(crate) fn write(self, number: usize, stored: Option<&str>) -> Vec<Addition> {
+        let mut additions = Vec::new();
         while self.goes_on() {
-            let pet = animal(number, attempts.len());
-            let key = number.is_multiple_of(2).then(|| format!("w{number}-{}", attempts.len()));
-            let mut attempt =
-                Attempt { pet, key, stored: stored.map(str::to_owned), acknowledged: None };
-            attempt.acknowledged = self.add(&attempt);
-            attempts.push(attempt);
+            let n = additions.len();
+            let with_key = number.is_multiple_of(2);
+            let mut addition = Addition::new(&format!("w{number} n{n}"), n, with_key);
+            addition.api_key = stored.map(str::to_owned);
+            addition.acknowledged = self.add(&addition);
+            additions.push(addition);
             thread::sleep(BREATH);
         }
-        attempts
+        additions
     }
 
     /// The animal as it came back. Only what has an idempotency key is sent again, until then.
-    fn add(&self, attempt: &Attempt) -> Option<Value> {
-        let kind = if attempt.stored.is_some() { Kind::AddWithStoredKey } else { Kind::Add };
+    fn add(&self, addition: &Addition) -> Option<Value> {
+        let kind = if addition.api_key.is_some() { Kind::AddWithStoredKey } else { Kind::Add };
         let mut last_try = None;
         loop {
-            let answer = self.journal.send(kind, attempt.call(&self.client));
+            let answer = self.journal.send(kind, addition.call(&self.client));
             if answer.status == 201 {
                 self.journal.acknowledge(answer.json());
                 return Some(answer.json());
             }
             answer.refuses(503, "unavailable");
             thread::sleep(PAUSE);
-            attempt.key.as_ref()?;
+            addition.key.as_ref()?;
             if !self.goes_on() {
-                let given_up = *last_try.get_or_insert_with(|| Instant::now() + wait::PATIENCE);
+                let given_up = *last_try.get_or_insert_with(|| Instant::now() + wait::LIMIT);
                 assert!(Instant::now() < given_up, "the service never comes back");
             }
         }
@@ -106,13 +104,4 @@ impl Worker {
         thread::sleep(PAUSE);
         None
     }
-}
-
-/// An animal like no other.
-fn animal(writer: usize, number: usize) -> Value {
-    let mut pet = json!({"name": format!("🐾 w{writer} n{number}"), "categoryId": number});
-    if let Some(status) = STATUSES.get(number % 4) {
-        pet["status"] = (*status).into();
-    }
-    pet
 }

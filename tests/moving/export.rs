@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
-use crate::{
-    exported, import, kinds, many,
-    support::{
-        catalogue::{self, pet},
-        server::Launch,
-    },
+use super::{
+    animals::many,
+    commands::{exported, import},
+    kinds,
+};
+use crate::support::{
+    catalogue::{self, pet},
+    server::Launch,
 };
 
 #[test]

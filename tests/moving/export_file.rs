@@ -2,11 +2,12 @@
 
 use std::{fs, io::Read as _, path::Path};
 
-use crate::{
-    exported, import, many, run,
-    stretches::{end, run_until},
-    support::{command::petstore, store::Store},
+use super::{
+    animals::many,
+    commands::{exported, import, run},
+    paused::{end, run_until},
 };
+use crate::support::{command::petstore, store::Store};
 
 fn filled(count: usize) -> Store {
     let store = Store::sqlite();

@@ -2,7 +2,11 @@
 
 use serde_json::json;
 
-use crate::{exported, feed::feed, import, kinds, many, run};
+use super::{
+    animals::many,
+    commands::{exported, feed, import, run},
+    kinds,
+};
 
 const GOOD: &str = "{\"name\":\"Rex\",\"categoryId\":1}\n";
 

@@ -1,71 +1,83 @@
 //! Copies that are cut off, and go on.
 
-use std::{io::Write as _, thread, time::Duration};
+use std::{io::Write as _, process::Child, thread, time::Duration};
 
-use crate::{
-    copy, exported, feed, import, kinds, many,
-    stretches::{end, run_until},
-    support::{
-        catalogue::{self, id_of, pet},
-        command::petstore,
-        server::Launch,
-    },
-    verify,
+use super::{
+    animals::many,
+    commands::{copy, fed, import, verify},
+    kinds,
+    paused::{end, run_until},
+};
+use crate::support::{
+    catalogue::{self, id_of, pet},
+    command::petstore,
+    server::Launch,
+    store::Store,
 };
 
 /// Enough for several batches.
 const PETS: usize = 80_000;
+
+fn copying(from: &Store, to: &Store) -> Child {
+    petstore(&["store", "copy", "--from", &from.url, "--to", &to.url]).spawn()
+}
 
 fn count(url: &str) -> usize {
     let finished = petstore(&["export", "--store", url]).finish();
     if finished.code == Some(0) { finished.stdout.lines().count() } else { 0 }
 }
 
+/// A store of each kind with [`PETS`] animals. Many copies are made of one, as it takes long to fill.
+fn sources() -> impl Iterator<Item = Store> {
+    kinds::each().inspect(|store| {
+        import(&store.url, "ndjson", &many(PETS)).succeeds();
+        store.new_key("web");
+    })
+}
+
 #[test]
 fn a_copy_that_is_killed_twice_goes_on_each_time() {
-    for (from, to) in kinds::pairs() {
-        import(&from.url, "ndjson", &many(PETS)).succeeds();
-        from.new_key("web");
-        let mut found = 0;
-        for _ in 0..2 {
-            let words = ["store", "copy", "--from", &from.url, "--to", &to.url];
-            let running = petstore(&words).spawn();
-            run_until(&running, "more is there", || count(&to.url) > found);
-            end(running, "KILL");
-            found = count(&to.url);
-            assert!(found < PETS, "the copy was too fast to be killed");
-        }
-        let said = copy(&from.url, &to.url);
-        let numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
-        let numbers: Vec<usize> = numbers.take(2).collect();
-        // A server may finish the commit of a client that was killed.
-        assert!(numbers[1] >= found && numbers[0] + numbers[1] == PETS, "{found}: {said}");
-        verify(&from.url, &to.url);
-        assert_eq!(exported(&from.url, "ndjson"), exported(&to.url, "ndjson"));
+    for from in sources() {
+        for to in kinds::each() {
+            let mut found = 0;
+            for _ in 0..2 {
+                let running = copying(&from, &to);
+                run_until(&running, "more is there", || count(&to.url) > found);
+                end(running, "KILL");
+                found = count(&to.url);
+                assert!(found < PETS, "the copy was too fast to be killed");
+            }
+            let said = copy(&from.url, &to.url);
+            let numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
+            let numbers: Vec<usize> = numbers.take(2).collect();
+            // A server may finish the commit of a client that was killed.
+            assert!(numbers[1] >= found && numbers[0] + numbers[1] == PETS, "{found}: {said}");
+            verify(&from.url, &to.url);
 
-        let server = Launch::on(&to).start();
-        let next = catalogue::add(&server.client(), &pet("Next"));
-        assert_eq!(id_of(&next), i64::try_from(PETS).unwrap() + 1);
+            let server = Launch::on(&to).start();
+            let next = catalogue::add(&server.client(), &pet("Next"));
+            assert_eq!(id_of(&next), i64::try_from(PETS).unwrap() + 1);
+        }
     }
 }
 
 #[test]
 fn a_copy_that_is_asked_to_stop_stops_between_batches() {
-    for ((from, to), signal) in kinds::pairs().zip(["TERM", "INT"].into_iter().cycle()) {
-        import(&from.url, "ndjson", &many(PETS)).succeeds();
-        let words = ["store", "copy", "--from", &from.url, "--to", &to.url];
-        let running = petstore(&words).spawn();
-        run_until(&running, "the first batch is there", || count(&to.url) > 0);
-        let output = end(running, signal);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        let line =
-            "petstore: stopped; what was copied stays, and the same command goes on from there\n";
-        assert_eq!(said, line);
-        let found = count(&to.url);
-        assert!((1..PETS).contains(&found), "{found}");
-        copy(&from.url, &to.url);
-        verify(&from.url, &to.url);
+    for from in sources() {
+        for (to, signal) in kinds::each().zip(["TERM", "INT"]) {
+            let running = copying(&from, &to);
+            run_until(&running, "the first batch is there", || count(&to.url) > 0);
+            let output = end(running, signal);
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(1), "{said}");
+            let line = "petstore: stopped; what was copied stays, and the same command goes on \
+                        from there\n";
+            assert_eq!(said, line);
+            let found = count(&to.url);
+            assert!((1..PETS).contains(&found), "{found}");
+            copy(&from.url, &to.url);
+            verify(&from.url, &to.url);
+        }
     }
 }
 
@@ -74,7 +86,7 @@ fn an_import_that_is_killed_or_stopped_leaves_nothing() {
     for (signal, code) in [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))] {
         for store in kinds::each() {
             import(&store.url, "ndjson", &many(1)).succeeds();
-            let mut running = feed::fed(&["import", "--store", &store.url]);
+            let mut running = fed(&["import", "--store", &store.url]);
             let mut input = running.stdin.take().unwrap();
             input.write_all(many(20_000).as_bytes()).unwrap();
             thread::sleep(Duration::from_millis(300));

@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use crate::{
-    awkward, copy, exported, import, kinds, run,
-    support::{catalogue, server::Launch, store::Store},
-    verify,
+use super::{
+    animals::awkward,
+    commands::{copy, exported, import, run, verify},
+    kinds,
 };
+use crate::support::{catalogue, server::Launch, store::Store};
 
 /// Adds awkward animals through the service, as its clients do.
 fn fill(store: &Store) {

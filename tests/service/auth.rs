@@ -1,6 +1,6 @@
 //! Who may come in: interface, section 5.
 
-use crate::support::{KEY, answer::Answer, catalogue::pet, shared, store::Store};
+use crate::support::{KEY, catalogue::pet, shared, store::Store};
 
 #[test]
 fn without_a_credential_nothing_under_v1_answers() {
@@ -16,6 +16,7 @@ fn without_a_credential_nothing_under_v1_answers() {
         ("OPTIONS", "/v1/pets/1"),
         ("PUT", "/v1/pets/1"),
         ("GET", "/v1/store/orders"),
+        ("POST", "/v1/store/orders"),
         ("OPTIONS", "/v1/store/orders"),
         ("GET", "/v1"),
         ("GET", "/v1/"),
@@ -98,20 +99,6 @@ fn a_key_elsewhere_is_not_looked_at() {
     let body = format!("access_token={KEY}");
     let form = client.post("/v1/pets", body).content_type("application/x-www-form-urlencoded");
     form.anonymous().send().refuses(401, "unauthorized");
-}
-
-#[test]
-fn all_refusals_of_a_key_look_the_same() {
-    let client = shared::server().client();
-    let foreign = Store::sqlite().new_key("foreign");
-    let refusals: Vec<Answer> = [foreign.as_str(), "x", "pst_0000", &KEY[1..]]
-        .iter()
-        .map(|key| client.get("/v1/pets").key(key).send().is(401))
-        .collect();
-    for refusal in &refusals {
-        assert_eq!(refusal.text(), refusals[0].text());
-        assert_eq!(refusal.lasting_headers(), refusals[0].lasting_headers());
-    }
 }
 
 #[test]

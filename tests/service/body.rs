@@ -4,7 +4,7 @@ use crate::support::{catalogue::everything, server::Server, shared};
 
 #[test]
 fn what_is_not_one_json_document_is_invalid_json() {
-    let (_store, server) = Server::fresh();
+    let (_store, server) = Server::in_memory();
     let good = r#"{"name":"a","categoryId":1}"#;
     let utf16: Vec<u8> = good.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let bodies = [
@@ -39,7 +39,7 @@ fn what_is_not_one_json_document_is_invalid_json() {
 
 #[test]
 fn json_that_is_not_an_animal_is_invalid_pet() {
-    let (_store, server) = Server::fresh();
+    let (_store, server) = Server::in_memory();
     let long = format!(r#"{{"name":"a","categoryId":{}}}"#, "9".repeat(1000));
     let bodies = [
         ("null", ""),
@@ -119,12 +119,12 @@ fn every_fault_is_named_in_one_answer() {
 #[test]
 fn a_deep_document_is_refused_and_does_no_harm() {
     let client = shared::server().client();
-    let arrays = "[".repeat(30_000) + &"]".repeat(30_000);
+    let arrays = "[".repeat(30_000) + "]".repeat(30_000).as_str();
     let bodies = [
         arrays.clone(),
         format!(r#"{{"name":{arrays},"categoryId":1}}"#),
         format!(r#"{{"name":"a","categoryId":1,"x":{arrays}}}"#),
-        r#"{"a":"#.repeat(10_000) + "1" + &"}".repeat(10_000),
+        r#"{"a":"#.repeat(10_000) + "1" + "}".repeat(10_000).as_str(),
     ];
     for body in bodies {
         let refusal = client.post("/v1/pets", body).send().is(400).json();

@@ -4,17 +4,24 @@ use crate::support::{
     catalogue::{add, id_of, pet, pet_with_status},
     client::Client,
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_every_store, on_lasting_stores},
 };
+
+on_every_store! {
+    the_same_state_has_the_same_tag_and_an_addition_changes_it,
+}
+
+on_lasting_stores! {
+    a_tag_outlives_a_restart_as_nothing_has_changed,
+}
 
 #[track_caller]
 fn tag(client: &Client, target: &str) -> String {
     client.get(target).send().is(200).must("etag").to_owned()
 }
 
-#[test]
-fn the_same_state_has_the_same_tag_and_an_addition_changes_it() {
-    let store = Store::fresh();
+fn the_same_state_has_the_same_tag_and_an_addition_changes_it(kind: Kind) {
+    let store = Store::new(kind);
     let server = Launch::on(&store).start();
     let client = server.client();
     add(&client, &pet("first"));
@@ -32,7 +39,7 @@ fn the_same_state_has_the_same_tag_and_an_addition_changes_it() {
 
 #[test]
 fn a_tag_belongs_to_one_representation() {
-    let (_store, server) = Server::fresh();
+    let (_store, server) = Server::in_memory();
     let client = server.client();
     for n in 0..3 {
         add(&client, &pet_with_status(&format!("n{n}"), "sold"));
@@ -47,7 +54,7 @@ fn a_tag_belongs_to_one_representation() {
 
 #[test]
 fn a_known_tag_is_answered_without_a_body() {
-    let store = Store::fresh();
+    let store = Store::memory();
     let server = Launch::on(&store).start();
     let client = server.client();
     let id = id_of(&add(&client, &pet("known")));
@@ -73,7 +80,7 @@ fn a_known_tag_is_answered_without_a_body() {
 
 #[test]
 fn an_unknown_tag_gets_the_whole_answer() {
-    let (_store, server) = Server::fresh();
+    let (_store, server) = Server::in_memory();
     let client = server.client();
     let id = id_of(&add(&client, &pet("unknown")));
     for target in ["/v1/pets".to_owned(), format!("/v1/pets/{id}")] {
@@ -89,7 +96,7 @@ fn an_unknown_tag_gets_the_whole_answer() {
 
 #[test]
 fn a_forged_tag_matches_no_animal_that_does_not_exist() {
-    let (_store, server) = Server::fresh();
+    let (_store, server) = Server::in_memory();
     let client = server.client();
     let id = id_of(&add(&client, &pet("only")));
     let tag = tag(&client, &format!("/v1/pets/{id}"));
@@ -99,9 +106,8 @@ fn a_forged_tag_matches_no_animal_that_does_not_exist() {
     absent.header("if-none-match", &forged).send().refuses(404, "pet_not_found");
 }
 
-#[test]
-fn a_tag_outlives_a_restart_as_nothing_has_changed() {
-    let (store, server) = Server::lasting();
+fn a_tag_outlives_a_restart_as_nothing_has_changed(kind: Kind) {
+    let (store, server) = Server::start(kind);
     let id = id_of(&add(&server.client(), &pet("lasting")));
     let targets = ["/v1/pets".to_owned(), format!("/v1/pets/{id}")];
     let tags = targets.each_ref().map(|target| tag(&server.client(), target));
@@ -116,21 +122,8 @@ fn a_tag_outlives_a_restart_as_nothing_has_changed() {
 }
 
 #[test]
-fn what_another_process_adds_changes_the_tag() {
-    let (store, server) = Server::lasting();
-    let other = Launch::on(&store).start();
-    add(&server.client(), &pet("here"));
-    let before = tag(&server.client(), "/v1/pets");
-    let added = add(&other.client(), &pet("there"));
-    crate::support::wait::until("the other process's animal is seen", || {
-        let answer = server.client().get("/v1/pets").header("if-none-match", &before).send();
-        answer.status == 200 && answer.json()[1] == added
-    });
-}
-
-#[test]
 fn there_is_nothing_to_match_on_an_error() {
-    let (_store, server) = Server::fresh();
+    let (_store, server) = Server::in_memory();
     let client = server.client();
     for (target, status, code) in [
         ("/v1/pets/0", 404, "pet_not_found"),

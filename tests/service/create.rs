@@ -5,11 +5,19 @@ use serde_json::{Value, json};
 use crate::support::{
     catalogue::{add, id_of, pet},
     shared,
+    store::{Kind, on_every_store},
 };
 
-#[test]
-fn an_added_animal_comes_back_with_its_identifier_and_place() {
-    let server = shared::server();
+on_every_store! {
+    an_added_animal_comes_back_with_its_identifier_and_place,
+    identifiers_grow_and_equal_animals_are_two,
+    a_name_is_kept_byte_for_byte,
+    any_int64_is_a_category,
+    the_length_of_a_name_counts_unicode_scalar_values,
+}
+
+fn an_added_animal_comes_back_with_its_identifier_and_place(kind: Kind) {
+    let server = shared::server_on(kind);
     let client = server.client();
     for new in [
         json!({"name": "Rex", "categoryId": 5, "status": "pending"}),
@@ -27,17 +35,15 @@ fn an_added_animal_comes_back_with_its_identifier_and_place() {
     }
 }
 
-#[test]
-fn identifiers_grow_and_equal_animals_are_two() {
-    let server = shared::server();
+fn identifiers_grow_and_equal_animals_are_two(kind: Kind) {
+    let server = shared::server_on(kind);
     let client = server.client();
     let ids: Vec<_> = (0..5).map(|_| id_of(&add(&client, &pet("twin")))).collect();
     assert!(ids.is_sorted_by(|one, next| one < next), "{ids:?}");
     assert!(ids[0] > 0);
 }
 
-#[test]
-fn a_name_is_kept_byte_for_byte() {
+fn a_name_is_kept_byte_for_byte(kind: Kind) {
     let longest = "🐕".repeat(255);
     let names = [
         "a",
@@ -56,7 +62,7 @@ fn a_name_is_kept_byte_for_byte() {
         "'; DROP TABLE pets; --",
         &longest,
     ];
-    let server = shared::server();
+    let server = shared::server_on(kind);
     let client = server.client();
     for name in names {
         let added = add(&client, &pet(name));
@@ -78,18 +84,16 @@ fn escapes_and_white_space_are_only_a_way_of_writing() {
     assert_eq!((&added["name"], &added["status"]), (&json!("Rex"), &json!("sold")));
 }
 
-#[test]
-fn any_int64_is_a_category() {
-    let server = shared::server();
+fn any_int64_is_a_category(kind: Kind) {
+    let server = shared::server_on(kind);
     for category in [0, 1, -1, i64::MAX, i64::MIN, 1 << 53, (1 << 53) + 1] {
         let added = add(&server.client(), &json!({"name": "Rex", "categoryId": category}));
         assert_eq!(added["categoryId"], category);
     }
 }
 
-#[test]
-fn the_length_of_a_name_counts_unicode_scalar_values() {
-    let client = shared::server().client();
+fn the_length_of_a_name_counts_unicode_scalar_values(kind: Kind) {
+    let client = shared::server_on(kind).client();
     let with_name = |name: String| {
         client.add(&Value::from_iter([("name", Value::from(name)), ("categoryId", Value::from(1))]))
     };

@@ -11,9 +11,17 @@ use crate::support::{
     catalogue::{everything, pet},
     raw::{Raw, head, post},
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_every_store, on_lasting_stores},
     wait,
 };
+
+on_every_store! {
+    an_idle_server_stops_at_once,
+}
+
+on_lasting_stores! {
+    a_request_that_has_begun_is_answered,
+}
 
 /// A connection on which the first half of a request has arrived, and the other half.
 fn half_way(server: &Server) -> (Raw, String) {
@@ -38,10 +46,9 @@ fn idle(server: &Server) -> Raw {
     raw
 }
 
-#[test]
-fn a_request_that_has_begun_is_answered() {
+fn a_request_that_has_begun_is_answered(kind: Kind) {
     for signal in ["TERM", "INT"] {
-        let store = Store::lasting();
+        let store = Store::new(kind);
         let mut server = Launch::on(&store).start();
         let (mut raw, rest) = half_way(&server);
         server.signal(signal);
@@ -79,7 +86,7 @@ impl Read for Stopping {
 
 #[test]
 fn a_stream_that_has_begun_is_answered() {
-    let store = Store::lasting();
+    let store = Store::sqlite();
     let server = Arc::new(Launch::on(&store).start());
     let client = server.http2();
     // From here on there is one connection for all.
@@ -93,9 +100,9 @@ fn a_stream_that_has_begun_is_answered() {
     assert_eq!(server.exit(), Some(0), "{}", server.log());
 }
 
-#[test]
-fn an_idle_server_stops_at_once() {
-    let (_store, mut server) = Server::fresh();
+fn an_idle_server_stops_at_once(kind: Kind) {
+    let store = Store::new(kind);
+    let mut server = Launch::on(&store).flag("--shutdown-grace", "10m").start();
     let mut connections = [idle(&server), idle(&server)];
     server.http2().get("/livez").send().is(200);
     server.signal("TERM");
@@ -109,7 +116,7 @@ fn an_idle_server_stops_at_once() {
 /// looks can see; on a busy machine that may pass unused, and a new attempt is made.
 fn answer_in_drain(target: &str) -> Answer {
     for _ in 0..10 {
-        let (_store, mut server) = Server::fresh();
+        let (_store, mut server) = Server::in_memory();
         let (_half, _rest) = half_way(&server);
         let mut raw = idle(&server);
         server.signal("TERM");
@@ -139,7 +146,7 @@ fn a_draining_server_is_not_ready_but_answers() {
 
 #[test]
 fn a_second_signal_stops_at_once() {
-    let store = Store::lasting();
+    let store = Store::sqlite();
     let mut server = Launch::on(&store)
         .flag("--shutdown-grace", "10m")
         .flag("--body-timeout", "10m")
@@ -155,7 +162,7 @@ fn a_second_signal_stops_at_once() {
 
 #[test]
 fn the_grace_bounds_the_drain() {
-    let store = Store::lasting();
+    let store = Store::sqlite();
     let mut server = Launch::on(&store)
         .flag("--shutdown-grace", "300ms")
         .flag("--body-timeout", "10m")
@@ -174,7 +181,7 @@ fn the_grace_bounds_the_drain() {
 
 #[test]
 fn what_is_pipelined_before_the_signal_is_answered() {
-    let (_store, mut server) = Server::fresh();
+    let (_store, mut server) = Server::in_memory();
     let mut raw = idle(&server);
     raw.send(post(&pet("one").to_string()).repeat(20));
     raw.answer("POST", "/v1/pets").is(201);

@@ -1,29 +1,26 @@
 //! What was acknowledged is there, whatever happens to the process.
 
 use std::{
-    collections::{HashMap, HashSet},
     sync::Mutex,
     thread,
     time::{Duration, Instant},
 };
 
 use rusqlite::Connection;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::{
-    catalogue::{STATUSES, everything, id_of},
+    additions::{Addition, everything_is_there},
+    catalogue::id_of,
     client::Client,
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_lasting_stores},
     wait,
 };
 
-/// One addition that a writer tried.
-struct Attempt {
-    pet: Value,
-    key: Option<String>,
-    /// The animal as it came back; `None` if the server was gone before it did.
-    acknowledged: Option<Value>,
+on_lasting_stores! {
+    a_killed_server_has_kept_every_acknowledged_animal_once,
+    identifiers_go_on_after_a_kill,
 }
 
 const WRITERS: usize = 4;
@@ -31,34 +28,33 @@ const ROUNDS: usize = 3;
 /// The server dies after so many additions.
 const LOAD: usize = 150;
 
-#[test]
-fn a_killed_server_has_kept_every_acknowledged_animal_once() {
-    let store = Store::lasting();
-    let mut attempts: Vec<Attempt> = Vec::new();
+fn a_killed_server_has_kept_every_acknowledged_animal_once(kind: Kind) {
+    let store = Store::new(kind);
+    let mut additions: Vec<Addition> = Vec::new();
     for round in 0..ROUNDS {
         let mut server = Launch::on(&store).start();
-        attempts.extend(write_until_killed(&mut server, round));
+        additions.extend(write_until_killed(&mut server, round));
         let server = Launch::on(&store).start();
-        everything_is_there(&server.client(), &attempts);
-        keys_are_replayed(&server.client(), &mut attempts);
-        everything_is_there(&server.client(), &attempts);
+        everything_is_there(&server.client(), &additions);
+        keys_are_replayed(&server.client(), &mut additions);
+        everything_is_there(&server.client(), &additions);
         server.stop();
     }
-    assert!(attempts.len() >= ROUNDS * LOAD, "{}", attempts.len());
+    assert!(additions.len() >= ROUNDS * LOAD, "{}", additions.len());
 }
 
 /// Half of the writers with idempotency keys. The server dies in the middle.
-fn write_until_killed(server: &mut Server, round: usize) -> Vec<Attempt> {
-    let attempts = Mutex::new(Vec::new());
+fn write_until_killed(server: &mut Server, round: usize) -> Vec<Addition> {
+    let additions = Mutex::new(Vec::new());
     let client = server.client();
     thread::scope(|scope| {
         for writer in 0..WRITERS {
-            let (client, attempts) = (&client, &attempts);
+            let (client, additions) = (&client, &additions);
             scope.spawn(move || {
                 let name = |n: usize| format!("r{round} w{writer} n{n}");
-                for attempt in (0..).map(|n| write(client, &name(n), writer % 2 == 0, n)) {
-                    let gone = attempt.acknowledged.is_none();
-                    attempts.lock().unwrap().push(attempt);
+                for addition in (0..).map(|n| write(client, &name(n), writer % 2 == 0, n)) {
+                    let gone = addition.acknowledged.is_none();
+                    additions.lock().unwrap().push(addition);
                     if gone {
                         break;
                     }
@@ -67,68 +63,38 @@ fn write_until_killed(server: &mut Server, round: usize) -> Vec<Attempt> {
         }
         // Whatever happens: without the kill the writers would never end.
         let start = Instant::now();
-        while attempts.lock().unwrap().len() < LOAD && start.elapsed() < wait::PATIENCE {
+        while additions.lock().unwrap().len() < LOAD && start.elapsed() < wait::LIMIT {
             thread::sleep(Duration::from_millis(5));
         }
         server.kill();
     });
-    attempts.into_inner().unwrap()
+    additions.into_inner().unwrap()
 }
 
-fn write(client: &Client, name: &str, with_key: bool, n: usize) -> Attempt {
-    let mut pet = json!({"name": name, "categoryId": n});
-    if let Some(status) = STATUSES.get(n % 4) {
-        pet["status"] = (*status).into();
-    }
-    let key = with_key.then(|| name.replace(' ', "-"));
-    let mut call = client.add(&pet);
-    if let Some(key) = &key {
-        call = call.header("idempotency-key", key);
-    }
-    let acknowledged = call.try_send().ok().map(|answer| answer.is(201).json());
-    Attempt { pet, key, acknowledged }
-}
-
-#[track_caller]
-fn everything_is_there(client: &Client, attempts: &[Attempt]) {
-    let all = everything(client);
-    let ids: HashSet<i64> = all.iter().map(id_of).collect();
-    assert_eq!(ids.len(), all.len(), "an identifier is there twice");
-    let mut by_name: HashMap<&str, Vec<&Value>> = HashMap::new();
-    for pet in &all {
-        by_name.entry(pet["name"].as_str().unwrap()).or_default().push(pet);
-    }
-    for attempt in attempts {
-        let found = by_name.remove(attempt.pet["name"].as_str().unwrap()).unwrap_or_default();
-        match &attempt.acknowledged {
-            Some(pet) => assert_eq!(found, [pet]),
-            None => assert!(found.len() <= 1, "{found:?}"),
-        }
-        for pet in found {
-            let mut expected = attempt.pet.clone();
-            expected["id"] = pet["id"].clone();
-            assert_eq!(pet, &expected);
-        }
-    }
-    assert!(by_name.is_empty(), "nobody added {by_name:?}");
+fn write(client: &Client, name: &str, with_key: bool, n: usize) -> Addition {
+    let mut addition = Addition::new(name, n, with_key);
+    let answer = addition.call(client).try_send().ok();
+    addition.acknowledged = answer.map(|answer| answer.is(201).json());
+    addition
 }
 
 /// Sends every request that has a key again, as a client would that does not know what happened.
-fn keys_are_replayed(client: &Client, attempts: &mut [Attempt]) {
-    for attempt in attempts {
-        let Some(key) = &attempt.key else { continue };
-        let answer = client.add(&attempt.pet).header("idempotency-key", key).send().is(201);
-        if let Some(before) = &attempt.acknowledged {
+fn keys_are_replayed(client: &Client, additions: &mut [Addition]) {
+    for addition in additions {
+        if addition.key.is_none() {
+            continue;
+        }
+        let answer = addition.call(client).send().is(201);
+        if let Some(before) = &addition.acknowledged {
             assert_eq!(answer.must("idempotency-replayed"), "true");
             assert_eq!(&answer.json(), before);
         }
-        attempt.acknowledged = Some(answer.json());
+        addition.acknowledged = Some(answer.json());
     }
 }
 
-#[test]
-fn identifiers_go_on_after_a_kill() {
-    let store = Store::lasting();
+fn identifiers_go_on_after_a_kill(kind: Kind) {
+    let store = Store::new(kind);
     let mut greatest = 0;
     for _ in 0..3 {
         let mut server = Launch::on(&store).start();

@@ -4,8 +4,13 @@ use std::{fs, process::Command};
 
 use crate::support::{
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_lasting_stores},
 };
+
+on_lasting_stores! {
+    the_first_start_shows_a_key_once_with_a_ready_command,
+    no_key_is_made_where_there_is_one,
+}
 
 /// The keys among the words of a text.
 fn keys_in(text: &str) -> Vec<String> {
@@ -13,9 +18,8 @@ fn keys_in(text: &str) -> Vec<String> {
     words.filter(|word| word.starts_with("pst_")).map(str::to_owned).collect()
 }
 
-#[test]
-fn the_first_start_shows_a_key_once_with_a_ready_command() {
-    let store = Store::lasting();
+fn the_first_start_shows_a_key_once_with_a_ready_command(kind: Kind) {
+    let store = Store::new(kind);
     let server = Launch::without_key(&store).start();
     let out = server.out();
     let keys = keys_in(&out);
@@ -41,7 +45,7 @@ fn the_first_start_shows_a_key_once_with_a_ready_command() {
 
 #[test]
 fn a_store_in_memory_has_a_key_for_as_long_as_it_lives() {
-    let store = Store::at("memory:");
+    let store = Store::memory();
     let start = || {
         let server = Launch::without_key(&store).start();
         let key = keys_in(&server.out()).remove(0);
@@ -51,9 +55,8 @@ fn a_store_in_memory_has_a_key_for_as_long_as_it_lives() {
     assert_ne!(start(), start());
 }
 
-#[test]
-fn no_key_is_made_where_there_is_one() {
-    let store = Store::lasting();
+fn no_key_is_made_where_there_is_one(kind: Kind) {
+    let store = Store::new(kind);
     store.new_key("web");
     let server = Launch::without_key(&store).start();
     assert_eq!(keys_in(&server.out()), [""; 0]);
@@ -62,7 +65,7 @@ fn no_key_is_made_where_there_is_one() {
 
 #[test]
 fn no_key_is_made_where_the_environment_brings_one() {
-    let (store, server) = Server::lasting();
+    let (store, server) = Server::on_file();
     assert_eq!(keys_in(&server.out()), [""; 0]);
     server.client().get("/v1/pets").send().is(200);
     assert!(!store.keys(&["list"]).succeeds().contains("default"));
@@ -70,7 +73,7 @@ fn no_key_is_made_where_the_environment_brings_one() {
 
 #[test]
 fn a_key_can_come_from_a_file() {
-    let (store, other) = (Store::lasting(), Store::at("memory:"));
+    let (store, other) = (Store::sqlite(), Store::memory());
     let file = other.folder().join("key");
     fs::write(&file, "a-key-from-a-file-0123\n").unwrap();
     let launch = Launch::without_key(&store).flag("--api-key-file", file.to_str().unwrap());
@@ -83,11 +86,11 @@ fn a_key_can_come_from_a_file() {
 #[test]
 fn a_short_key_is_refused_and_not_shown() {
     for key in ["short-key-01234", "has a blank within it"] {
-        let store = Store::lasting();
+        let store = Store::sqlite();
         let refusal = Launch::without_key(&store).env("PETSTORE_API_KEY", key).finish();
         assert!(!refusal.stderr.contains(key), "{refusal:?}");
         refusal.fails(2, "API");
     }
-    let store = Store::lasting();
+    let store = Store::sqlite();
     Launch::without_key(&store).env("PETSTORE_API_KEY", "just-16-in-total").start().stop();
 }

@@ -6,7 +6,12 @@ use crate::support::{
     raw,
     server::Server,
     shared,
+    store::{Kind, on_every_store},
 };
+
+on_every_store! {
+    what_is_not_the_plain_form_of_an_identifier_names_no_animal,
+}
 
 #[track_caller]
 pub(crate) fn says_that_it_will_end(answer: &Answer) {
@@ -16,17 +21,7 @@ pub(crate) fn says_that_it_will_end(answer: &Answer) {
     assert_eq!(answer.all("link"), [link]);
 }
 
-#[test]
-fn an_animal_is_found_by_its_identifier() {
-    let server = shared::server();
-    let client = server.client();
-    let added = add(&client, &pet_with_status("found", "available"));
-    let found = client.get(&format!("/v1/pets/{}", id_of(&added))).send().is(200);
-    assert_eq!(found.json(), added);
-}
-
-#[test]
-fn what_is_not_the_plain_form_of_an_identifier_names_no_animal() {
+fn what_is_not_the_plain_form_of_an_identifier_names_no_animal(kind: Kind) {
     let no_animal = [
         "0",
         "-1",
@@ -52,7 +47,7 @@ fn what_is_not_the_plain_form_of_an_identifier_names_no_animal() {
         "-",
         "1;v=2",
     ];
-    let server = shared::server();
+    let server = shared::server_on(kind);
     // There is one, so that `01` could be taken for it.
     add(&server.client(), &pet_with_status("first", "sold"));
     for id in no_animal {
@@ -74,7 +69,7 @@ fn absent_and_impossible_animals_look_the_same() {
 #[test]
 fn every_answer_says_that_the_operation_will_end() {
     // Nobody else adds animals here, so that the tag holds.
-    let (_store, server) = Server::fresh();
+    let (_store, server) = Server::in_memory();
     let client = server.client();
     let id = id_of(&add(&client, &pet_with_status("ending", "sold")));
     let target = format!("/v1/pets/{id}");

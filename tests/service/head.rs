@@ -21,7 +21,7 @@ fn pairs(client: &Client, target: &str) -> [(Call, Call); 3] {
 #[test]
 fn head_answers_as_get_does() {
     // The store that nobody else writes to, so that nothing changes between the two.
-    let (_store, server) = crate::support::server::Server::fresh();
+    let (_store, server) = crate::support::server::Server::in_memory();
     let id = id_of(&add(&server.client(), &pet("headed")));
     let one = format!("/v1/pets/{id}");
     for client in [server.client(), server.http2()] {

@@ -47,7 +47,7 @@ fn what_follows_a_body_of_two_framings_is_no_request() {
         let more = format!("content-type: application/json\r\n{both}");
         let body = format!("{length:x}\r\n{added}\r\n0\r\n\r\n");
         let mut raw = shared::server().raw();
-        raw.send(head("POST", "/v1/pets", &more) + &body + &smuggled);
+        raw.send(head("POST", "/v1/pets", &more) + body.as_str() + smuggled.as_str());
         let answer = raw.answer("POST", "/v1/pets").is(201);
         assert_eq!(answer.json()["name"], "framed twice");
         assert_eq!(answer.header("connection"), Some("close"), "{both}: {answer:?}");
@@ -62,12 +62,12 @@ fn a_chunked_request_keeps_the_connection() {
     let more = "content-type: application/json\r\ntransfer-encoding: chunked\r\n";
     let mut raw = shared::server().raw();
     for _ in 0..3 {
-        raw.send(head("POST", "/v1/pets", more) + &chunks);
+        raw.send(head("POST", "/v1/pets", more) + chunks.as_str());
         let answer = raw.answer("POST", "/v1/pets").is(201);
         assert_eq!(answer.header("connection"), None, "{answer:?}");
     }
     let wrong = head("POST", "/v1/pets", more).replace(KEY, "wrong-key-wrong-key");
-    raw.send(wrong + &chunks + &head("GET", "/livez", ""));
+    raw.send(wrong + chunks.as_str() + head("GET", "/livez", "").as_str());
     raw.answer("POST", "/v1/pets").refuses(401, "unauthorized");
     raw.answer("GET", "/livez").is(200);
 }

@@ -6,7 +6,12 @@ use crate::support::{
     catalogue::{add, everything, id_of, pet, walk},
     server::Server,
     shared,
+    store::{Kind, on_every_store},
 };
+
+on_every_store! {
+    a_hundred_streams_at_once_are_served,
+}
 
 #[test]
 fn every_operation_works_over_http_2() {
@@ -41,9 +46,8 @@ fn every_refusal_works_over_http_2() {
     client.post("/v1/pets", large).anonymous().send().refuses(401, "unauthorized");
 }
 
-#[test]
-fn a_hundred_streams_at_once_are_served() {
-    let (_store, server) = Server::fresh();
+fn a_hundred_streams_at_once_are_served(kind: Kind) {
+    let (_store, server) = Server::start(kind);
     let client = server.http2();
     add(&client, &pet("first"));
     let one = |n: usize| id_of(&add(&client, &pet(&format!("n{n}"))));

@@ -11,9 +11,22 @@ use crate::support::{
     client::{Call, Client},
     server::{Launch, Server},
     shared,
-    store::Store,
+    store::{Kind, Store, on_every_store, on_lasting_stores},
     wait,
 };
+
+on_every_store! {
+    a_repeat_gets_the_first_answer_and_adds_nothing,
+    the_same_animal_written_otherwise_is_the_same,
+    a_key_is_case_sensitive_and_any_visible_ascii,
+    many_at_once_are_one_animal_for_all,
+    a_race_of_two_bodies_has_one_winner,
+}
+
+on_lasting_stores! {
+    the_key_of_another_caller_is_another_key,
+    a_record_outlives_a_restart,
+}
 
 fn add(client: &Client, name: &str, key: &str) -> Call {
     client.add(&pet(name)).header("idempotency-key", key)
@@ -31,9 +44,8 @@ fn count(client: &Client, name: &str) -> usize {
     everything(client).iter().filter(|pet| pet["name"] == name).count()
 }
 
-#[test]
-fn a_repeat_gets_the_first_answer_and_adds_nothing() {
-    let server = shared::server();
+fn a_repeat_gets_the_first_answer_and_adds_nothing(kind: Kind) {
+    let server = shared::server_on(kind);
     let client = server.client();
     let name = format!("repeat of {}", server.pid());
     let first = add(&client, &name, &name.replace(' ', "-")).send().is(201);
@@ -46,7 +58,7 @@ fn a_repeat_gets_the_first_answer_and_adds_nothing() {
 
 #[test]
 fn quotes_around_a_key_do_not_count() {
-    let (_store, server) = Server::fresh();
+    let (_store, server) = Server::in_memory();
     let client = server.client();
     let first = add(&client, "bare", "k-1").send().is(201);
     is_replay(&add(&client, "bare", "\"k-1\"").send(), &first);
@@ -54,9 +66,8 @@ fn quotes_around_a_key_do_not_count() {
     is_replay(&add(&client, "quoted", "k-2").send(), &first);
 }
 
-#[test]
-fn the_same_animal_written_otherwise_is_the_same() {
-    let (_store, server) = Server::fresh();
+fn the_same_animal_written_otherwise_is_the_same(kind: Kind) {
+    let (_store, server) = Server::start(kind);
     let client = server.client();
     let post = |body: &str| client.post("/v1/pets", body).header("idempotency-key", "k").send();
     let first = post(r#"{"name":"Rex","categoryId":1,"status":"sold"}"#).is(201);
@@ -73,9 +84,8 @@ fn the_same_animal_written_otherwise_is_the_same() {
     is_replay(&post(r#"{"name":"Rex","categoryId":1,"status":"sold"}"#), &first);
 }
 
-#[test]
-fn the_key_of_another_caller_is_another_key() {
-    let (store, server) = Server::lasting();
+fn the_key_of_another_caller_is_another_key(kind: Kind) {
+    let (store, server) = Server::start(kind);
     let other = store.new_key("other");
     let client = server.client();
     let first = add(&client, "Rex", "k").send().is(201);
@@ -87,9 +97,8 @@ fn the_key_of_another_caller_is_another_key() {
     is_replay(&add(&client, "Rex", "k").key(&other).send(), &second);
 }
 
-#[test]
-fn a_key_is_case_sensitive_and_any_visible_ascii() {
-    let client = shared::server().client();
+fn a_key_is_case_sensitive_and_any_visible_ascii(kind: Kind) {
+    let client = shared::server_on(kind).client();
     let longest = "k".repeat(255);
     let keys =
         ["a", "A", "!~", "a\"b", "{}<>@,;:\\/[]?=", &longest, &format!("\"{}\"", "q".repeat(255))];
@@ -113,7 +122,7 @@ fn a_malformed_key_is_refused() {
 
 #[test]
 fn a_refused_body_uses_nothing_up() {
-    let (_store, server) = Server::fresh();
+    let (_store, server) = Server::in_memory();
     let client = server.client();
     let bad = client.post("/v1/pets", "{}").header("idempotency-key", "k");
     bad.send().refuses(400, "invalid_pet");
@@ -125,9 +134,8 @@ fn a_refused_body_uses_nothing_up() {
     is_replay(&add(&client, "good", "k").send(), &first);
 }
 
-#[test]
-fn a_record_outlives_a_restart() {
-    let (store, server) = Server::lasting();
+fn a_record_outlives_a_restart(kind: Kind) {
+    let (store, server) = Server::start(kind);
     let first = add(&server.client(), "Rex", "k").send().is(201);
     server.stop();
     let server = Launch::on(&store).start();
@@ -142,7 +150,7 @@ fn a_record_counts_for_24_hours() {
     let client = server.client();
     let first = add(&client, "Rex", "k").send().is(201);
     let clock = Connection::open(store.file()).unwrap();
-    clock.busy_timeout(wait::PATIENCE).unwrap();
+    clock.busy_timeout(wait::LIMIT).unwrap();
     let age = |by: Duration| {
         let millis = i64::try_from(by.as_millis()).unwrap();
         let sql = "UPDATE idempotency SET created_at = created_at - ?1";
@@ -157,11 +165,10 @@ fn a_record_counts_for_24_hours() {
     is_replay(&add(&client, "Max", "k").send(), &second);
 }
 
-#[test]
-fn many_at_once_are_one_animal_for_all() {
+fn many_at_once_are_one_animal_for_all(kind: Kind) {
     // Two instances on one store, and one with a store of its own.
-    let store = Store::fresh();
-    let instances = if store.url == "memory:" { 1 } else { 2 };
+    let store = Store::new(kind);
+    let instances = if kind == Kind::Memory { 1 } else { 2 };
     let servers: Vec<_> = (0..instances).map(|_| Launch::on(&store).start()).collect();
     let send = |n: usize| add(&servers[n % instances].client(), "race", "k").send().is(201);
     let answers: Vec<Answer> = thread::scope(|scope| {
@@ -176,9 +183,8 @@ fn many_at_once_are_one_animal_for_all() {
     assert_eq!(everything(&client).len(), 1);
 }
 
-#[test]
-fn a_race_of_two_bodies_has_one_winner() {
-    let (_store, server) = Server::fresh();
+fn a_race_of_two_bodies_has_one_winner(kind: Kind) {
+    let (_store, server) = Server::start(kind);
     let client = server.client();
     let statuses: Vec<u16> = thread::scope(|scope| {
         let client = &client;

@@ -7,7 +7,7 @@ use crate::support::{server::Server, store::Store, wait};
 
 fn open(store: &Store) -> Connection {
     let connection = Connection::open(store.file()).unwrap();
-    connection.busy_timeout(wait::PATIENCE).unwrap();
+    connection.busy_timeout(wait::LIMIT).unwrap();
     connection
 }
 

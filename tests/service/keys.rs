@@ -5,11 +5,21 @@
 use std::time::Duration;
 
 use crate::support::{
+    KEY,
     client::Client,
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_lasting_stores},
     wait,
 };
+
+on_lasting_stores! {
+    a_new_key_opens_a_running_server,
+    a_revoked_key_is_refused_by_name_or_identifier,
+    a_key_expires_by_itself,
+    a_rolled_key_overlaps_with_the_new_one,
+    a_list_tells_keys_apart_without_giving_them_away,
+    what_cannot_be_done_is_said_in_one_line,
+}
 
 const NOISE: Duration = Duration::from_secs(3);
 
@@ -26,7 +36,7 @@ fn soon(client: &Client, key: &str, wanted: u16) {
 
 #[test]
 fn a_key_has_the_documented_form_and_stands_alone() {
-    let store = Store::lasting();
+    let store = Store::sqlite();
     let out = store.keys(&["create", "web"]).succeeds();
     let key = out.strip_suffix('\n').unwrap();
     let body = key.strip_prefix("pst_").unwrap();
@@ -35,9 +45,8 @@ fn a_key_has_the_documented_form_and_stands_alone() {
     assert_ne!(store.new_key("other"), key);
 }
 
-#[test]
-fn a_new_key_opens_a_running_server() {
-    let (store, server) = Server::lasting();
+fn a_new_key_opens_a_running_server(kind: Kind) {
+    let (store, server) = Server::start(kind);
     let client = server.client();
     for n in 0..3 {
         let key = store.new_key(&format!("new-{n}"));
@@ -45,9 +54,8 @@ fn a_new_key_opens_a_running_server() {
     }
 }
 
-#[test]
-fn a_revoked_key_is_refused_by_name_or_identifier() {
-    let (store, server) = Server::lasting();
+fn a_revoked_key_is_refused_by_name_or_identifier(kind: Kind) {
+    let (store, server) = Server::start(kind);
     let client = server.client();
     let (first, second) = (store.new_key("first"), store.new_key("second"));
     soon(&client, &first, 200);
@@ -64,9 +72,8 @@ fn a_revoked_key_is_refused_by_name_or_identifier() {
     assert_eq!(status(&client, &first), 401);
 }
 
-#[test]
-fn a_key_expires_by_itself() {
-    let (store, server) = Server::lasting();
+fn a_key_expires_by_itself(kind: Kind) {
+    let (store, server) = Server::start(kind);
     let client = server.client();
     let brief = store.keys(&["create", "brief", "--expires", "3s"]).succeeds();
     let long = store.keys(&["create", "long", "--expires", "90d"]).succeeds();
@@ -76,9 +83,8 @@ fn a_key_expires_by_itself() {
     assert_eq!(status(&client, long), 200);
 }
 
-#[test]
-fn a_rolled_key_overlaps_with_the_new_one() {
-    let (store, server) = Server::lasting();
+fn a_rolled_key_overlaps_with_the_new_one(kind: Kind) {
+    let (store, server) = Server::start(kind);
     let client = server.client();
     let old = store.new_key("web");
     soon(&client, &old, 200);
@@ -95,10 +101,10 @@ fn a_rolled_key_overlaps_with_the_new_one() {
 }
 
 #[test]
-fn unknown_revoked_and_expired_keys_look_the_same() {
-    let (store, server) = Server::lasting();
+fn unknown_malformed_revoked_and_expired_keys_look_the_same() {
+    let (store, server) = Server::on_file();
     let client = server.client();
-    let unknown = Store::lasting().new_key("unknown");
+    let unknown = Store::sqlite().new_key("unknown");
     let revoked = store.new_key("revoked");
     let expired = store.keys(&["create", "expired", "--expires", "1s"]).succeeds();
     store.keys(&["revoke", "revoked"]).succeeds();
@@ -107,16 +113,15 @@ fn unknown_revoked_and_expired_keys_look_the_same() {
 
     let refusal = |key: &str| client.get("/v1/pets").key(key).send();
     let first = refusal(&unknown);
-    for key in [revoked.as_str(), expired.trim_end(), "malformed"] {
+    for key in [&revoked, expired.trim_end(), "malformed", "x", "pst_0000", &KEY[1..]] {
         let other = refusal(key);
         assert_eq!(other.text(), first.text());
         assert_eq!(other.lasting_headers(), first.lasting_headers());
     }
 }
 
-#[test]
-fn a_list_tells_keys_apart_without_giving_them_away() {
-    let store = Store::lasting();
+fn a_list_tells_keys_apart_without_giving_them_away(kind: Kind) {
+    let store = Store::new(kind);
     let keys = ["web", "batch"].map(|name| (name, store.new_key(name)));
     store.keys(&["revoke", "batch"]).succeeds();
     let list = store.keys(&["list"]).succeeds();
@@ -128,9 +133,8 @@ fn a_list_tells_keys_apart_without_giving_them_away() {
     }
 }
 
-#[test]
-fn what_cannot_be_done_is_said_in_one_line() {
-    let store = Store::lasting();
+fn what_cannot_be_done_is_said_in_one_line(kind: Kind) {
+    let store = Store::new(kind);
     store.new_key("web");
     store.keys(&["create", "web"]).fails(1, "web");
     store.keys(&["revoke", "nobody"]).fails(1, "nobody");
@@ -144,7 +148,7 @@ fn what_cannot_be_done_is_said_in_one_line() {
 #[test]
 fn a_key_of_one_deployment_is_unknown_to_another() {
     let start = |environment: &str| {
-        let store = Store::lasting();
+        let store = Store::sqlite();
         let key = store.new_key("web");
         let server = Launch::on(&store).flag("--environment", environment).start();
         (store, server, key)

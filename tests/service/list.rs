@@ -6,12 +6,20 @@ use crate::support::{
     catalogue::{STATUSES, add, id_of, pet, pet_with_status, pets, walk},
     server::{Launch, Server},
     shared,
-    store::Store,
+    store::{Kind, Store, on_every_store},
 };
 
-#[test]
-fn an_empty_catalogue_is_an_empty_array_without_a_link() {
-    let store = Store::fresh();
+on_every_store! {
+    an_empty_catalogue_is_an_empty_array_without_a_link,
+    a_page_holds_twenty_animals_unless_told_otherwise,
+    a_link_is_there_exactly_when_there_is_one_more,
+    limit_and_status_stay_in_the_link,
+    a_filter_lets_only_its_status_through,
+    an_animal_is_listed_as_it_was_added,
+}
+
+fn an_empty_catalogue_is_an_empty_array_without_a_link(kind: Kind) {
+    let store = Store::new(kind);
     let server = Launch::on(&store).start();
     for target in ["/v1/pets", "/v1/pets?status=sold", "/v1/pets?limit=100"] {
         let page = server.client().get(target).send().is(200);
@@ -20,9 +28,8 @@ fn an_empty_catalogue_is_an_empty_array_without_a_link() {
     }
 }
 
-#[test]
-fn a_page_holds_twenty_animals_unless_told_otherwise() {
-    let (_store, server) = Server::fresh();
+fn a_page_holds_twenty_animals_unless_told_otherwise(kind: Kind) {
+    let (_store, server) = Server::start(kind);
     let client = server.client();
     let added: Vec<_> = (0..21).map(|n| add(&client, &pet(&format!("n{n}")))).collect();
 
@@ -41,9 +48,8 @@ fn a_page_holds_twenty_animals_unless_told_otherwise() {
     assert_eq!(last.header("link"), None);
 }
 
-#[test]
-fn a_link_is_there_exactly_when_there_is_one_more() {
-    let (_store, server) = Server::fresh();
+fn a_link_is_there_exactly_when_there_is_one_more(kind: Kind) {
+    let (_store, server) = Server::start(kind);
     let client = server.client();
     for n in 0..6 {
         add(&client, &pet_with_status(&format!("n{n}"), STATUSES[n % 2]));
@@ -63,9 +69,8 @@ fn a_link_is_there_exactly_when_there_is_one_more() {
     }
 }
 
-#[test]
-fn limit_and_status_stay_in_the_link() {
-    let (_store, server) = Server::fresh();
+fn limit_and_status_stay_in_the_link(kind: Kind) {
+    let (_store, server) = Server::start(kind);
     let client = server.client();
     for n in 0..5 {
         add(&client, &pet_with_status(&format!("n{n}"), "sold"));
@@ -81,9 +86,8 @@ fn limit_and_status_stay_in_the_link() {
     }
 }
 
-#[test]
-fn a_filter_lets_only_its_status_through() {
-    let server = shared::server();
+fn a_filter_lets_only_its_status_through(kind: Kind) {
+    let server = shared::server_on(kind);
     let client = server.client();
     let mut added: Vec<Value> =
         STATUSES.map(|status| add(&client, &pet_with_status("filtered", status))).into();
@@ -99,9 +103,8 @@ fn a_filter_lets_only_its_status_through() {
     assert!(added.iter().all(|pet| everything.contains(pet)));
 }
 
-#[test]
-fn an_animal_is_listed_as_it_was_added() {
-    let server = shared::server();
+fn an_animal_is_listed_as_it_was_added(kind: Kind) {
+    let server = shared::server_on(kind);
     let client = server.client();
     let added = add(&client, &json!({"name": "Zoë \"🐕\"", "categoryId": -7, "status": "sold"}));
     let without = add(&client, &pet("no status"));

@@ -91,7 +91,7 @@ fn every_line_is_json_where_that_is_the_format() {
 
 #[test]
 fn a_request_that_came_too_late_is_logged_too() {
-    let store = Store::at("memory:");
+    let store = Store::memory();
     let launch = Launch::on(&store).flag("--header-timeout", "200ms");
     let server = launch.flag("--body-timeout", "200ms").start();
     let whole = raw::post("{}");
@@ -110,7 +110,7 @@ fn a_request_that_came_too_late_is_logged_too() {
 #[test]
 fn the_log_names_the_deployment_and_can_be_text() {
     for (format, json) in [("json", true), ("text", false)] {
-        let store = Store::at("memory:");
+        let store = Store::memory();
         let launch = Launch::on(&store).flag("--environment", "blue-staging");
         let server = launch.flag("--log-format", format).start();
         server.client().get("/nope").header("x-request-id", "the-only-request").send().is(404);
@@ -156,7 +156,7 @@ fn a_key_is_in_no_log_line_and_in_no_store() {
 
 #[test]
 fn a_stalled_reader_of_the_log_stalls_no_request() {
-    let store = Store::at("memory:");
+    let store = Store::memory();
     let server = Launch::on(&store).flag("--access-log", "all").start_unread();
     let client = server.client();
     // Nobody reads its standard error: 2000 lines are far more than the pipe holds.

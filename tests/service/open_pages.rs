@@ -2,7 +2,14 @@
 
 use serde_json::Value;
 
-use crate::support::shared;
+use crate::support::{
+    shared,
+    store::{Kind, on_every_store},
+};
+
+on_every_store! {
+    a_running_service_is_alive_and_ready,
+}
 
 const PAGES: [&str; 6] = ["/", "/docs", "/catalogue", "/openapi.json", "/livez", "/readyz"];
 
@@ -20,9 +27,8 @@ fn the_description_is_openapi_3_1() {
     assert!(version.as_str().unwrap().starts_with("3.1."), "{version}");
 }
 
-#[test]
-fn a_running_service_is_alive_and_ready() {
-    let server = shared::server();
+fn a_running_service_is_alive_and_ready(kind: Kind) {
+    let server = shared::server_on(kind);
     for target in ["/livez", "/readyz"] {
         let answer = server.client().get(target).anonymous().send().is(200);
         assert_eq!(answer.must("content-type"), "application/json");

@@ -3,24 +3,26 @@
 use std::{
     sync::atomic::{AtomicBool, AtomicI64, Ordering},
     thread,
-    time::{Duration, Instant},
 };
 
 use crate::support::{
     catalogue::{add, id_of, pet, pet_with_status, pets},
     client::Client,
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_every_store},
 };
+
+on_every_store! {
+    no_page_is_older_than_an_addition_acknowledged_before_it_was_asked_for,
+}
 
 const WRITERS: usize = 2;
 const READERS: usize = 3;
 /// Of each writer: together they stay on one page.
 const ADDITIONS: usize = 45;
 
-#[test]
-fn no_page_is_older_than_an_addition_acknowledged_before_it_was_asked_for() {
-    let (_store, server) = Server::fresh();
+fn no_page_is_older_than_an_addition_acknowledged_before_it_was_asked_for(kind: Kind) {
+    let (_store, server) = Server::start(kind);
     let newest = AtomicI64::new(0);
     let writing = AtomicBool::new(true);
     thread::scope(|scope| {
@@ -66,26 +68,9 @@ fn last_on_page(client: &Client) -> i64 {
 }
 
 #[test]
-fn what_another_process_adds_shows_soon_on_a_page_that_was_sent_before() {
-    let store = Store::lasting();
-    let (one, other) = (Launch::on(&store).start(), Launch::on(&store).start());
-    let (here, there) = (one.client(), other.client());
-    for n in 0..10 {
-        let before = last_on_page(&here);
-        let id = id_of(&add(&there, &pet(&format!("n{n}"))));
-        let added = Instant::now();
-        while last_on_page(&here) < id {
-            // 100 ms are promised; the rest is for a machine with much else to do.
-            let waited = added.elapsed();
-            assert!(waited < Duration::from_secs(2), "{waited:?} after {id}: {before}");
-        }
-    }
-}
-
-#[test]
 fn whatever_memory_there_is_for_pages_the_answers_are_the_same() {
     for memory in ["0", "1KiB", "16MiB"] {
-        let store = Store::fresh();
+        let store = Store::memory();
         let server = Launch::on(&store).flag("--page-cache", memory).start();
         let client = server.client();
         for n in 0..30 {

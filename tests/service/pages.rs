@@ -167,7 +167,7 @@ fn nothing_is_loaded_from_another_host() {
 fn the_pages_can_be_switched_off() {
     let client = shared::server().client();
     let files = files(&client);
-    let store = Store::fresh();
+    let store = Store::memory();
     let server = Launch::on(&store).env("PETSTORE_NO_DOCS", "true").start();
     let without = server.client();
     for path in files.iter().map(String::as_str).chain(["/"]) {

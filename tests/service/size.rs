@@ -94,8 +94,8 @@ fn a_body_without_end_is_cut_off_and_the_server_goes_on() {
     let mut raw = server.raw();
     raw.send(head("POST", "/v1/pets", &format!("{JSON}transfer-encoding: chunked\r\n")));
     let chunk = [b"10000\r\n".to_vec(), vec![b' '; 0x10000], b"\r\n".to_vec()].concat();
-    let patience = Duration::from_secs(20);
-    let taken = (0..4096).take_while(|_| raw.try_send(&chunk, patience)).count();
+    let limit = Duration::from_secs(20);
+    let taken = (0..4096).take_while(|_| raw.try_send(&chunk, limit)).count();
     assert!(taken < 4096, "256 MiB were taken");
     server.client().get("/v1/pets").send().is(200);
 }
@@ -124,7 +124,7 @@ fn a_client_that_asks_first_need_not_send_what_is_refused() {
 
 #[test]
 fn the_limit_is_the_operators_choice() {
-    let store = Store::at("memory:");
+    let store = Store::memory();
     let server = Launch::on(&store).flag("--max-body", "1KiB").start();
     server.client().post("/v1/pets", padded(1024)).send().is(201);
     server.client().post("/v1/pets", padded(1025)).send().refuses(413, "body_too_large");

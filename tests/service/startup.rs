@@ -143,7 +143,7 @@ fn help_is_there_for_who_asks() {
 
 #[test]
 fn a_store_is_readable_by_its_owner_alone() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::on_file();
     server.client().add(&pet("private")).send().is(201);
     for entry in fs::read_dir(store.folder()).unwrap() {
         let entry = entry.unwrap();
@@ -154,7 +154,7 @@ fn a_store_is_readable_by_its_owner_alone() {
 
 #[test]
 fn the_limit_on_open_files_is_raised_to_what_connections_need() {
-    let store = Store::at("memory:");
+    let store = Store::memory();
     let launch = Launch::on(&store).flag("--max-connections", "50");
     let server = launch.with_open_files(64).start();
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();

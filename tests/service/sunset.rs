@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    get::says_that_it_will_end,
+    service::get::says_that_it_will_end,
     support::{
         catalogue::{add, id_of, pet, pets},
         server::Launch,
@@ -13,7 +13,7 @@ use crate::{
 
 #[test]
 fn after_the_end_the_operation_is_gone_and_the_rest_goes_on() {
-    let store = Store::at("memory:");
+    let store = Store::memory();
     let server = Launch::on(&store).flag("--get-pet-sunset", "now").start();
     let client = server.client();
 
@@ -36,7 +36,7 @@ fn after_the_end_the_operation_is_gone_and_the_rest_goes_on() {
 
 #[test]
 fn a_replay_after_the_end_has_no_location_either() {
-    let store = Store::lasting();
+    let store = Store::sqlite();
     let before = Launch::on(&store).start();
     let add = |client: crate::support::client::Client| {
         client.add(&json!({"name": "Rex", "categoryId": 1})).header("idempotency-key", "k").send()
@@ -55,7 +55,7 @@ fn a_replay_after_the_end_has_no_location_either() {
 #[test]
 fn an_end_that_is_still_to_come_or_postponed_changes_nothing() {
     for choice in ["date", "off"] {
-        let store = Store::at("memory:");
+        let store = Store::memory();
         let server = Launch::on(&store).flag("--get-pet-sunset", choice).start();
         let client = server.client();
         let id = id_of(&add(&client, &pet("still")));

@@ -97,7 +97,7 @@ fn a_body_that_stops_is_told_so_and_adds_nothing() {
     ] {
         after_the_limit(|| {
             let mut raw = server.raw();
-            raw.send(head("POST", "/v1/pets", &format!("{json}{framing}")) + &start);
+            raw.send(head("POST", "/v1/pets", &format!("{json}{framing}")) + start.as_str());
             raw.answer("POST", "/v1/pets").refuses(408, "request_timeout");
             raw.is_closed();
         });

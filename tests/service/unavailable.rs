@@ -14,7 +14,7 @@ use crate::support::{
 /// Keeps everybody else from writing until it is dropped.
 fn lock(store: &Store) -> Connection {
     let connection = Connection::open(store.file()).unwrap();
-    connection.busy_timeout(wait::PATIENCE).unwrap();
+    connection.busy_timeout(wait::LIMIT).unwrap();
     connection.execute_batch("BEGIN IMMEDIATE").unwrap();
     connection
 }
@@ -48,7 +48,7 @@ fn a_locked_store_is_unavailable_for_writing_and_comes_back() {
 
 #[test]
 fn a_short_lock_is_waited_for() {
-    let (store, server) = Server::fresh();
+    let (store, server) = Server::on_file();
     add(&server.client(), &pet("before"));
     let held = lock(&store);
     thread::scope(|scope| {
@@ -65,7 +65,7 @@ fn a_corrupt_row_is_told_to_the_log_alone() {
     let client = server.client();
     let (good, bad) = (id_of(&add(&client, &pet("good"))), id_of(&add(&client, &pet("bad"))));
     let vandal = Connection::open(store.file()).unwrap();
-    vandal.busy_timeout(wait::PATIENCE).unwrap();
+    vandal.busy_timeout(wait::LIMIT).unwrap();
     vandal.execute_batch("PRAGMA ignore_check_constraints = ON").unwrap();
     let sql = format!("UPDATE pet SET name = '' WHERE id = {bad}");
     assert_eq!(vandal.execute(&sql, []).unwrap(), 1);

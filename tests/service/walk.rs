@@ -10,8 +10,19 @@ use serde_json::Value;
 use crate::support::{
     catalogue::{STATUSES, add, pet, pet_with_status, pets, walk},
     server::{Launch, Server},
-    store::Store,
+    store::{Kind, Store, on_every_store, on_lasting_stores},
 };
+
+on_every_store! {
+    a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile,
+    a_whole_walk_ends,
+    a_cursor_goes_with_any_limit_but_only_its_own_status,
+    a_changed_cursor_is_refused_or_at_least_harmless,
+}
+
+on_lasting_stores! {
+    a_cursor_survives_a_restart,
+}
 
 /// Adds animals of every status, and some without.
 fn fill(server: &Server, count: usize) -> Vec<Value> {
@@ -27,9 +38,8 @@ fn cursor_of(target: &str) -> String {
     target.split_once("cursor=").unwrap().1.to_owned()
 }
 
-#[test]
-fn a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile() {
-    let store = Store::fresh();
+fn a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile(kind: Kind) {
+    let store = Store::new(kind);
     let server = Launch::on(&store).start();
     let began = fill(&server, 130);
     let done = AtomicBool::new(false);
@@ -82,9 +92,8 @@ fn walk_is_whole(server: &Server, limit: usize, status: Option<&str>, began: &[V
     assert_eq!(seen[..expected.len()], expected, "{limit} {status:?}");
 }
 
-#[test]
-fn a_whole_walk_ends() {
-    let (_store, server) = Server::fresh();
+fn a_whole_walk_ends(kind: Kind) {
+    let (_store, server) = Server::start(kind);
     let all = fill(&server, 40);
     for (limit, lengths) in [(7, vec![7, 7, 7, 7, 7, 5]), (20, vec![20, 20]), (100, vec![40])] {
         let pages = walk(&server.client(), &format!("/v1/pets?limit={limit}"));
@@ -95,23 +104,17 @@ fn a_whole_walk_ends() {
     assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3, 3, 1]);
 }
 
-#[test]
-fn a_cursor_survives_a_restart_and_serves_every_instance() {
-    let (store, server) = Server::lasting();
+fn a_cursor_survives_a_restart(kind: Kind) {
+    let (store, server) = Server::start(kind);
     let all = fill(&server, 12);
     let next = server.client().get("/v1/pets?limit=5").send().link("next").unwrap();
-    let rest = |server: &Server| pets(&server.client().get(&next).send().is(200));
-
-    let other = Launch::on(&store).start();
-    assert_eq!(rest(&other), all[5..10]);
-    other.stop();
     server.stop();
-    assert_eq!(rest(&Launch::on(&store).start()), all[5..10]);
+    let server = Launch::on(&store).start();
+    assert_eq!(pets(&server.client().get(&next).send().is(200)), all[5..10]);
 }
 
-#[test]
-fn a_cursor_goes_with_any_limit_but_only_its_own_status() {
-    let (_store, server) = Server::fresh();
+fn a_cursor_goes_with_any_limit_but_only_its_own_status(kind: Kind) {
+    let (_store, server) = Server::start(kind);
     fill(&server, 12);
     let client = server.client();
     let filters = ["", "&status=available", "&status=pending", "&status=sold"];
@@ -130,9 +133,8 @@ fn a_cursor_goes_with_any_limit_but_only_its_own_status() {
     }
 }
 
-#[test]
-fn a_changed_cursor_is_refused_or_at_least_harmless() {
-    let (_store, server) = Server::fresh();
+fn a_changed_cursor_is_refused_or_at_least_harmless(kind: Kind) {
+    let (_store, server) = Server::start(kind);
     fill(&server, 5);
     let client = server.client();
     let first = client.get("/v1/pets?limit=2").send().is(200);
@@ -154,7 +156,7 @@ fn a_changed_cursor_is_refused_or_at_least_harmless() {
 
 #[test]
 fn a_cursor_is_no_authorisation() {
-    let (_store, server) = Server::fresh();
+    let (_store, server) = Server::in_memory();
     fill(&server, 3);
     let next = server.client().get("/v1/pets?limit=1").send().link("next").unwrap();
     server.client().get(&next).anonymous().send().refuses(401, "unauthorized");

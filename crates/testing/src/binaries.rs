@@ -7,7 +7,7 @@ use std::{
     sync::OnceLock,
 };
 
-use crate::Trouble;
+use crate::trouble::Trouble;
 
 /// Names the folder that holds `postgres`, `initdb` and the others.
 const FOLDER: &str = "PETSTORE_TEST_POSTGRES_BIN";

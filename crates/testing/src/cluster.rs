@@ -9,11 +9,11 @@ use std::{
 };
 
 use crate::{
-    Trouble,
     binaries::{hand_over, program, run},
     database,
     ports::free_port,
     processes,
+    trouble::Trouble,
     watchdog::Watchdog,
 };
 

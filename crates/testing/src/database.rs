@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    Trouble,
     binaries::{folder, run},
+    trouble::Trouble,
 };
 
 /// A database that was new and empty when it was handed out. It is dropped with the value, whoever

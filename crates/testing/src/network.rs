@@ -8,7 +8,7 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use crate::{Cluster, Trouble, binaries::run};
+use crate::{binaries::run, cluster::Cluster, trouble::Trouble};
 
 /// The beginning of the names of our namespaces; behind it stand the role and the process.
 const PREFIX: &str = "petstore-";

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::{Cluster, Trouble, binaries::run, processes};
+use crate::{binaries::run, cluster::Cluster, processes, trouble::Trouble};
 
 impl Cluster {
     /// Stops the server without a farewell: connections break, and the next start recovers.

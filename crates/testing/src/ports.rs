@@ -6,7 +6,7 @@ use std::{
     sync::atomic::{AtomicU16, Ordering},
 };
 
-use crate::Trouble;
+use crate::trouble::Trouble;
 
 /// Linux gives ports from 32,768 on to whoever asks for any, also to the near end of each
 /// connection (`ip_local_port_range` of ip(7)). Below it a port stays free until it is used, and

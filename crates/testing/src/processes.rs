@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use crate::{Trouble, binaries::run};
+use crate::{binaries::run, trouble::Trouble};
 
 /// The processes whose parent is `parent`.
 pub(crate) fn children_of(parent: &str) -> Vec<String> {

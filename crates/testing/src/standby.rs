@@ -3,9 +3,9 @@
 use std::{thread, time::Duration};
 
 use crate::{
-    Cluster, Trouble,
     binaries::{program, run},
-    cluster::ROLE,
+    cluster::{Cluster, ROLE},
+    trouble::Trouble,
 };
 
 /// How the standby calls itself when it follows.

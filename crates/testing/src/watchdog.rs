@@ -7,8 +7,8 @@ use std::{
 };
 
 use crate::{
-    Trouble,
     binaries::{as_server_user, folder},
+    trouble::Trouble,
 };
 
 /// Waits until its standard input is closed, which the kernel does for a process that was killed.

@@ -83,18 +83,14 @@ fn tab_reaches_the_operations_of_the_reference() {
     assert!(names[0].starts_with("Skip to the"), "{names:?}");
 }
 
-#[test]
-fn the_skip_link_leads_into_the_page() {
-    let Some(zoo) = super::stocked() else { return };
-    for (name, open) in super::VIEWS {
-        open(&zoo);
-        zoo.browser.focus_nothing();
-        zoo.browser.press(Key::Tab);
-        zoo.browser.press(Key::Enter);
-        zoo.browser.press(Key::Tab);
-        let inside = zoo.browser.value("!!document.activeElement.closest('main')");
-        assert_eq!(inside, true, "{name}");
-    }
+/// The skip link leads into the page.
+pub(super) fn can_be_skipped_to(name: &str, browser: &Browser) {
+    browser.focus_nothing();
+    browser.press(Key::Tab);
+    browser.press(Key::Enter);
+    browser.press(Key::Tab);
+    let inside = browser.value("!!document.activeElement.closest('main')");
+    assert_eq!(inside, true, "{name}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::support::{
 /// A server for many requests: bounds are judged before any store is asked.
 #[track_caller]
 pub(super) fn sandbox() -> (Store, Server) {
-    let store = Store::at("memory:");
+    let store = Store::memory();
     let server = Launch::on(&store).start();
     (store, server)
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     document::Document,
     scenarios::{self, Scenario},
-    stage::{PATIENCE, Stage},
+    stage::{Stage, TIMEOUT},
 };
 use crate::support::answer::Answer;
 
@@ -67,6 +67,6 @@ fn compare(document: &Document, scenario: &Scenario, answer: &Answer) -> Result<
     let examples = document.examples(response);
     let (_, example) =
         examples.iter().find(|(known, _)| *known == name).ok_or("no such example")?;
-    let body: Value = serde_json::from_str(&answer.text().replace(PATIENCE, "10s")).unwrap();
+    let body: Value = serde_json::from_str(&answer.text().replace(TIMEOUT, "10s")).unwrap();
     if body == **example { Ok(()) } else { Err(format!("the example is {example}")) }
 }

@@ -17,7 +17,7 @@ fn the_command_prints_what_the_service_serves() {
     for flags in [&[][..], &[named], &[public], &[named, public, staging]] {
         let words: Vec<_> = flags.iter().flat_map(|(flag, value)| [*flag, *value]).collect();
         let printed = petstore(&[&["openapi"], &words[..]].concat()).finish().succeeds();
-        let store = Store::at("memory:");
+        let store = Store::memory();
         let launch = Launch::on(&store);
         let launch = flags.iter().fold(launch, |launch, (flag, value)| launch.flag(flag, value));
         let answer = launch.start().client().get("/openapi.json").anonymous().send().is(200);
@@ -58,7 +58,7 @@ fn who_has_the_document_is_told_so() {
         assert_eq!(head.lasting_headers(), fresh.lasting_headers());
     }
     // It belongs to the document: a restart does not change it.
-    let (_store, other) = Server::fresh();
+    let (_store, other) = Server::in_memory();
     let of_other = other.client().get("/openapi.json").send().is(200);
     assert_eq!(of_other.must("etag"), server.client().get("/openapi.json").send().must("etag"));
 }

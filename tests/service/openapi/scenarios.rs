@@ -68,7 +68,7 @@ fn of_any((id, method, target): (&'static str, &'static str, &'static str)) -> [
         scenario(id, 400, "UnknownCoding", raw(coded + "0\r\n\r\n", |stage| &stage.calm)),
         scenario(id, 401, "NoKey", move |stage| call(&stage.client()).anonymous().send()),
         scenario(id, 401, "BadKey", move |stage| call(&stage.client()).key("unknown").send()),
-        scenario(id, 408, "LateHead", raw(half, |stage| &stage.impatient)),
+        scenario(id, 408, "LateHead", raw(half, |stage| &stage.hasty)),
         scenario(id, 413, "TooLarge", raw(large, |stage| &stage.calm)),
         scenario(id, 500, "Failed", move |stage| stage.corrupt.answer(call)),
         scenario(id, 503, "NotNow", move |stage| stage.unreadable.answer(call)),
@@ -146,7 +146,7 @@ fn body_of_create() -> [Scenario; 8] {
             client.post("/v1/pets", r#"{"id": 1, "name": "Rex", "categoryId": 1}"#)
         }),
         scenario("createPet", 400, "BrokenBody", broken(|stage| &stage.calm, "no length\r\n")),
-        scenario("createPet", 408, "LateBody", broken(|stage| &stage.impatient, "5\r\n{")),
+        scenario("createPet", 408, "LateBody", broken(|stage| &stage.hasty, "5\r\n{")),
         post(415, "NoMediaType", |client| client.add(&pet("Max")).without("content-type")),
         post(415, "EncodedBody", |client| {
             client.add(&pet("Max")).header("content-encoding", "gzip")

@@ -11,8 +11,8 @@ use crate::support::{
     wait,
 };
 
-/// How long the impatient server waits. In its answers it stands where `10s` stands elsewhere.
-pub(super) const PATIENCE: &str = "250ms";
+/// How long the hasty server waits. In its answers it stands where `10s` stands elsewhere.
+pub(super) const TIMEOUT: &str = "250ms";
 
 /// The key of the first animal that was added with one.
 pub(super) const USED_KEY: &str = "used";
@@ -23,8 +23,8 @@ pub(super) struct Stage {
     pub(super) calm: Server,
     /// How these two were added.
     pub(super) added: [Answer; 2],
-    /// Waits for heads and bodies no longer than [`PATIENCE`].
-    pub(super) impatient: Server,
+    /// Waits for heads and bodies no longer than [`TIMEOUT`].
+    pub(super) hasty: Server,
     /// getPet has ended.
     pub(super) late: Server,
     /// The keys of its store cannot be read.
@@ -37,9 +37,9 @@ pub(super) struct Stage {
 impl Stage {
     #[track_caller]
     pub(super) fn set() -> Self {
-        let stores = [Store::fresh(), Store::at("memory:"), Store::at("memory:")];
+        let stores = [Store::memory(), Store::memory(), Store::memory()];
         let calm = Launch::on(&stores[0]).start();
-        let impatient = Launch::on(&stores[1]).flag("--header-timeout", PATIENCE);
+        let hasty = Launch::on(&stores[1]).flag("--header-timeout", TIMEOUT);
         let late = Launch::on(&stores[2]).flag("--get-pet-sunset", "now");
         let client = calm.client();
         let document = Document::of(&client);
@@ -52,7 +52,7 @@ impl Stage {
             document,
             calm,
             added,
-            impatient: impatient.flag("--body-timeout", PATIENCE).start(),
+            hasty: hasty.flag("--body-timeout", TIMEOUT).start(),
             late: late.start(),
             unreadable: Vandalised::by("ALTER TABLE api_key RENAME TO gone"),
             corrupt: Vandalised::by("UPDATE api_key SET name = ''"),
@@ -80,7 +80,7 @@ impl Vandalised {
         let key = store.new_key("web");
         let server = Launch::without_key(&store).start();
         let vandal = Connection::open(store.file()).unwrap();
-        vandal.busy_timeout(wait::PATIENCE).unwrap();
+        vandal.busy_timeout(wait::LIMIT).unwrap();
         vandal.execute_batch(sql).unwrap();
         Self { server, key, _store: store }
     }

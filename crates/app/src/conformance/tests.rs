@@ -21,7 +21,11 @@ async fn a_store_in_memory_keeps_the_contract_and_says_what_was_not_checked() {
 fn broken_promises_and_no_promises_fail() {
     let end = |kept, broken, not_checked| {
         let mut out = Recorded::default();
-        let end = conclude(&Summary { kept, broken, not_checked, ..Summary::default() }, Ok(()), &mut out);
+        let end = conclude(
+            &Summary { kept, broken, not_checked, ..Summary::default() },
+            Ok(()),
+            &mut out,
+        );
         (end.map_err(|failure| failure.to_string()), out.answers)
     };
     assert_eq!(end(2, 0, 1), (Ok(()), "3 promises: 2 kept, 0 broken, 1 not checked\n".to_owned()));

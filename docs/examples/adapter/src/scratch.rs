@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use petstore_conformance::{Capability, Harness, ScratchStore, Problem, Store};
+use petstore_conformance::{Capability, Harness, Problem, ScratchStore, Store};
 use tempfile::TempDir;
 
 use crate::store::FileStore;

@@ -10,14 +10,13 @@ pub(crate) struct Request {
     pub(crate) method: String,
     pub(crate) url: String,
     headers: Value,
-    pub(crate) body: String,
 }
 
 impl Request {
     fn of(event: &Value) -> Self {
         let text = |name: &str| event[name].as_str().unwrap_or_default().to_owned();
         let headers = event["headers"].clone();
-        Self { method: text("method"), url: text("url"), headers, body: text("postData") }
+        Self { method: text("method"), url: text("url"), headers }
     }
 
     /// A header that the page set, by its name in the page's own letter case.

@@ -22,7 +22,7 @@ impl Zoo {
     /// A service in memory; `None` without Chromium.
     #[track_caller]
     pub(crate) fn open_or_skip() -> Option<Self> {
-        Self::on_or_skip(Store::fresh())
+        Self::on_or_skip(Store::memory())
     }
 
     /// A service on `store`; `None` without Chromium.

@@ -1,16 +1,22 @@
 //! What the tests share.
 
+pub(crate) mod additions;
 pub(crate) mod answer;
+pub(crate) mod browser;
 pub(crate) mod catalogue;
+pub(crate) mod chromedriver;
 pub(crate) mod client;
 pub(crate) mod command;
+mod guard;
+mod hands;
 pub(crate) mod raw;
 pub(crate) mod rules;
 pub(crate) mod server;
 pub(crate) mod shared;
 pub(crate) mod store;
+pub(crate) mod traffic;
 pub(crate) mod wait;
+pub(crate) mod zoo;
 
 /// The key that every server of the suite takes besides those of its store.
 pub(crate) const KEY: &str = "black-box-suite-0123456789";
-pub(crate) use crate::KIND;

@@ -10,10 +10,8 @@ use super::{
     KEY,
     answer::Answer,
     rules::{self, Sent},
+    wait,
 };
-
-/// How long an answer may take. Generous: machines are slow and shared.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A connection to a server.
 pub(crate) struct Raw {
@@ -38,8 +36,8 @@ pub(crate) fn post(body: &str) -> String {
 impl Raw {
     pub(crate) fn to(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
+        stream.set_write_timeout(Some(wait::LIMIT)).unwrap();
         stream.set_nodelay(true).unwrap();
         Self { stream, received: Vec::new() }
     }
@@ -51,8 +49,8 @@ impl Raw {
     }
 
     /// Sends bytes; `false` once the server takes no more, or for too long.
-    pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>, patience: Duration) -> bool {
-        self.stream.set_write_timeout(Some(patience)).unwrap();
+    pub(crate) fn try_send(&mut self, bytes: impl AsRef<[u8]>, limit: Duration) -> bool {
+        self.stream.set_write_timeout(Some(limit)).unwrap();
         self.stream.write_all(bytes.as_ref()).is_ok()
     }
 
@@ -134,14 +132,14 @@ impl Raw {
 
     /// Sends a request and waits: whether anything comes back before the connection is closed.
     pub(crate) fn is_heard(&mut self, request: &str) -> bool {
-        self.try_send(request, PATIENCE) && matches!(self.stream.peek(&mut [0]), Ok(1))
+        self.try_send(request, wait::LIMIT) && matches!(self.stream.peek(&mut [0]), Ok(1))
     }
 
-    /// Whether anything arrives, the end included, within `patience`.
-    pub(crate) fn hears_within(&mut self, patience: Duration) -> bool {
-        self.stream.set_read_timeout(Some(patience)).unwrap();
+    /// Whether anything arrives, the end included, within `limit`.
+    pub(crate) fn hears_within(&mut self, limit: Duration) -> bool {
+        self.stream.set_read_timeout(Some(limit)).unwrap();
         let heard = self.stream.peek(&mut [0]).is_ok();
-        self.stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        self.stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
         heard
     }
 }

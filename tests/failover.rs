@@ -1,21 +1,9 @@
-//! PostgreSQL fails under load, and two instances share one database: the real binary, real
-//! servers.
+//! PostgreSQL fails under load, or many instances start at once: the real binary, real servers.
 //!
 //! Nothing here depends on how fast the machine is, but for the bounds in `times.rs`; the figures
 //! themselves are printed.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "tests"
-)]
-
-mod support;
-
 mod account;
-mod instances;
 mod journal;
 mod load;
 mod outage;

@@ -1,7 +1,7 @@
 //! The binary, run until it ends.
 
 use std::{
-    io::Read,
+    io::{Read, Write as _},
     process::{Child, Command, Stdio},
     thread,
 };
@@ -50,6 +50,12 @@ impl Run {
         self
     }
 
+    /// With a pipe for its standard input.
+    pub(crate) fn fed(mut self) -> Self {
+        self.0.stdin(Stdio::piped());
+        self
+    }
+
     pub(crate) fn spawn(mut self) -> Child {
         self.0.spawn().unwrap()
     }
@@ -57,12 +63,21 @@ impl Run {
     /// Runs the command to its end, which must come.
     #[track_caller]
     pub(crate) fn finish(self) -> Finished {
-        let mut child = self.spawn();
-        let stdout = collect(child.stdout.take().unwrap());
-        let stderr = collect(child.stderr.take().unwrap());
-        let code = exit(&mut child);
-        Finished { code, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
+        finish(self.spawn(), "")
     }
+}
+
+/// Waits for the end of `child`, which must come, with `input` on its standard input if it has one.
+#[track_caller]
+pub(crate) fn finish(mut child: Child, input: &str) -> Finished {
+    let stdout = collect(child.stdout.take().unwrap());
+    let stderr = collect(child.stderr.take().unwrap());
+    if let Some(mut stdin) = child.stdin.take() {
+        // It may end before it has read everything.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let code = exit(&mut child);
+    Finished { code, stdout: stdout.join().unwrap(), stderr: stderr.join().unwrap() }
 }
 
 fn collect(mut pipe: impl Read + Send + 'static) -> thread::JoinHandle<String> {
@@ -83,7 +98,7 @@ pub(crate) fn signal(child: &Child, name: &str) {
 /// Waits for the end of `child`: its exit code, `None` if a signal ended it.
 #[track_caller]
 pub(crate) fn exit(child: &mut Child) -> Option<i32> {
-    let deadline = std::time::Instant::now() + wait::PATIENCE;
+    let deadline = std::time::Instant::now() + wait::LIMIT;
     loop {
         if let Some(status) = child.try_wait().unwrap() {
             return status.code();

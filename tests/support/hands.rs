@@ -12,9 +12,9 @@ impl Browser {
         let mut seen = None;
         wait::until(selector, || {
             let find = self.driver().find(By::Css(selector));
-            seen = self.runtime.block_on(find).ok();
+            seen = self.runtime().block_on(find).ok();
             let displayed =
-                seen.as_ref().map(|element| self.runtime.block_on(element.is_displayed()));
+                seen.as_ref().map(|element| self.runtime().block_on(element.is_displayed()));
             matches!(displayed, Some(Ok(true)))
         });
         seen.unwrap()
@@ -40,7 +40,7 @@ impl Browser {
         let mut trouble = None;
         wait::until(&format!("{selector} takes a click"), || {
             let element = self.see(selector);
-            trouble = self.runtime.block_on(element.click()).err();
+            trouble = self.runtime().block_on(element.click()).err();
             trouble.is_none()
         });
     }

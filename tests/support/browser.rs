@@ -1,7 +1,15 @@
-//! A browser of a test's own. Whatever it is asked for, it waits for, as long as a slow machine may
-//! need.
+//! A browser for one test. Whatever it is asked for, it waits for, as long as a slow machine may need.
+//!
+//! Chromium takes longer to start than most tests take, so one test after the other uses the same
+//! process. Each has a new tab, and nothing is left of what the others stored.
 
-use std::{fs, path::PathBuf, thread};
+use std::{
+    fs,
+    path::PathBuf,
+    process::Child,
+    sync::{Mutex, PoisonError},
+    thread,
+};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_testing::or_skip_without;
@@ -15,6 +23,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{
     chromedriver::{Chromedriver, on_path},
+    guard::guard,
     wait,
 };
 
@@ -45,44 +54,68 @@ pub(crate) const DESK: Look = Look { width: 1280, dark: false };
 /// A phone at daylight.
 pub(crate) const PHONE: Look = Look { width: 390, dark: false };
 
-/// A headless Chromium, with one tab.
+/// A tab of a headless Chromium.
 pub(crate) struct Browser {
     test: String,
-    /// `None` once it has been asked to end.
-    pub(super) driver: Option<WebDriver>,
-    pub(super) runtime: Runtime,
-    _chromedriver: Chromedriver,
-    _profile: TempDir,
+    /// `None` once it has been handed on.
+    chromium: Option<Chromium>,
 }
 
+/// A running Chromium.
+struct Chromium {
+    driver: WebDriver,
+    runtime: Runtime,
+    _chromedriver: Chromedriver,
+    _profile: TempDir,
+    _guard: Child,
+}
+
+/// Those that no test uses at the moment.
+static IDLE: Mutex<Vec<Chromium>> = Mutex::new(Vec::new());
+
 impl Browser {
-    /// A new browser for the test that runs; `None` without Chromium.
+    /// A browser for the test that runs; `None` without Chromium.
     #[track_caller]
     pub(crate) fn open_or_skip() -> Option<Self> {
         let test = thread::current().name().unwrap_or("a test").to_owned();
         let need = "Chromium (Debian's packages chromium and chromium-driver)";
         let program = or_skip_without(need, &test, Chromedriver::installed())?;
-        let chromedriver = Chromedriver::start(program);
-        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let profile = tempfile::tempdir().unwrap();
-        let wishes = wishes(&profile).unwrap();
-        let driver = runtime.block_on(WebDriver::new(&chromedriver.url, wishes)).unwrap();
-        let driver = Some(driver);
-        let browser =
-            Self { test, driver, runtime, _chromedriver: chromedriver, _profile: profile };
+        let idle = IDLE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let chromium = idle.unwrap_or_else(|| Chromium::start(program));
+        let browser = Self { test, chromium: Some(chromium) };
+        browser.clear();
         browser.look(DESK);
-        // The browser's own first page is no concern of a test.
-        browser.go("about:blank");
         browser.requests();
+        browser.complaints();
         Some(browser)
     }
 
+    /// Puts a new tab in place of the one before, and removes all that pages have stored.
+    fn clear(&self) {
+        let driver = self.driver();
+        let tab = self.ask(driver.new_tab());
+        self.ask(driver.close_window());
+        self.ask(driver.switch_to_window(tab));
+        self.devtools("Network.clearBrowserCookies", json!({}));
+        self.devtools("Network.clearBrowserCache", json!({}));
+        let everything = json!({ "origin": "*", "storageTypes": "all" });
+        self.devtools("Storage.clearDataForOrigin", everything);
+    }
+
+    fn chromium(&self) -> &Chromium {
+        self.chromium.as_ref().unwrap()
+    }
+
+    pub(super) fn runtime(&self) -> &Runtime {
+        &self.chromium().runtime
+    }
+
     pub(super) fn ask<T>(&self, answer: impl Future<Output = WebDriverResult<T>>) -> T {
-        self.runtime.block_on(answer).unwrap()
+        self.runtime().block_on(answer).unwrap()
     }
 
     pub(super) fn driver(&self) -> &WebDriver {
-        self.driver.as_ref().unwrap()
+        &self.chromium().driver
     }
 
     /// A command of the developer tools of the browser.
@@ -120,7 +153,7 @@ impl Browser {
 
     /// What a function body in JavaScript returns.
     pub(crate) fn js(&self, body: &str) -> Value {
-        let answer = self.runtime.block_on(self.driver().execute(body, []));
+        let answer = self.runtime().block_on(self.driver().execute(body, []));
         answer.unwrap_or_else(|error| panic!("{error}: {body}")).json().clone()
     }
 
@@ -154,10 +187,21 @@ impl Drop for Browser {
             let path = self.screenshot(&format!("failed-{}", self.test.replace("::", "-")));
             eprintln!("what the failed test saw: {}", path.display());
         }
-        // Chromedriver takes the browser with it.
-        if let Some(driver) = self.driver.take() {
-            let _ = self.runtime.block_on(driver.quit());
-        }
+        let idle = self.chromium.take().filter(|_| !thread::panicking());
+        // The browser of a failed test ends with its guard.
+        IDLE.lock().unwrap_or_else(PoisonError::into_inner).extend(idle);
+    }
+}
+
+impl Chromium {
+    fn start(program: PathBuf) -> Self {
+        let chromedriver = Chromedriver::start(program);
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        let profile = tempfile::tempdir().unwrap();
+        let guard = guard(&format!("-{}", chromedriver.pid()), profile.path());
+        let wishes = wishes(&profile).unwrap();
+        let driver = runtime.block_on(WebDriver::new(&chromedriver.url, wishes)).unwrap();
+        Self { driver, runtime, _chromedriver: chromedriver, _profile: profile, _guard: guard }
     }
 }
 

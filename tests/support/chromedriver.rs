@@ -3,6 +3,7 @@
 use std::{
     env,
     io::{BufRead, BufReader},
+    os::unix::process::CommandExt as _,
     path::PathBuf,
     process::{Child, Command, Stdio},
     thread,
@@ -30,7 +31,8 @@ impl Chromedriver {
         let port = free_port().unwrap();
         let mut command = Command::new(program);
         command.arg(format!("--port={port}"));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // The browser is in its group, by which both can be ended.
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let mut said = Vec::new();
@@ -40,6 +42,10 @@ impl Chromedriver {
         // A driver that nobody listens to would stop at a full pipe.
         thread::spawn(move || lines.for_each(drop));
         Self { child, url: format!("http://127.0.0.1:{port}") }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 }
 

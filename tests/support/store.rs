@@ -5,19 +5,60 @@ use std::{fs, path::PathBuf};
 use petstore_testing::{Database, postgres_or_skip};
 use tempfile::TempDir;
 
-use super::{
-    KIND,
-    command::{Finished, petstore},
-};
+use super::command::{Finished, petstore};
 
-/// The kinds of store. Each run of the suite is about one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[expect(dead_code, reason = "a run is about one of them")]
+/// The kinds of store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Sqlite,
-    Memory,
     Postgres,
+    Memory,
 }
+
+/// Makes a test of each function for each kind of store, which the function takes.
+macro_rules! on_every_store {
+    ($($test:ident),+ $(,)?) => {$(
+        mod $test {
+            use crate::support::store::Kind;
+
+            #[test]
+            fn on_sqlite() {
+                super::$test(Kind::Sqlite);
+            }
+
+            #[test]
+            fn on_postgres() {
+                super::$test(Kind::Postgres);
+            }
+
+            #[test]
+            fn on_memory() {
+                super::$test(Kind::Memory);
+            }
+        }
+    )+};
+}
+pub(crate) use on_every_store;
+
+/// The same for the kinds of store that outlive a process, and that several processes can open.
+macro_rules! on_lasting_stores {
+    ($($test:ident),+ $(,)?) => {$(
+        mod $test {
+            use crate::support::store::Kind;
+
+            #[test]
+            fn on_sqlite() {
+                super::$test(Kind::Sqlite);
+            }
+
+            #[test]
+            fn on_postgres() {
+                super::$test(Kind::Postgres);
+            }
+        }
+    )+};
+}
+pub(crate) use on_lasting_stores;
 
 /// A store, and a folder of its own.
 pub(crate) struct Store {
@@ -28,29 +69,26 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// A new and empty store of the kind that this run is about.
-    pub(crate) fn fresh() -> Self {
-        match KIND {
+    /// A new and empty store.
+    pub(crate) fn new(kind: Kind) -> Self {
+        match kind {
             Kind::Sqlite => Self::sqlite(),
-            Kind::Memory => Self::at("memory:"),
-            // Without PostgreSQL the skip has been told, or has failed the test.
+            Kind::Memory => Self::memory(),
+            // Without PostgreSQL the skip has been reported, or has failed the test.
             Kind::Postgres => Self::postgres().unwrap_or_else(Self::sqlite),
-        }
-    }
-
-    /// The same, but one that outlives its process: a file in place of memory.
-    pub(crate) fn lasting() -> Self {
-        match KIND {
-            Kind::Memory => Self::sqlite(),
-            Kind::Sqlite | Kind::Postgres => Self::fresh(),
         }
     }
 
     /// An empty database of PostgreSQL, if there is PostgreSQL.
     pub(crate) fn postgres() -> Option<Self> {
-        let database = postgres_or_skip("the service on PostgreSQL")?;
+        let database = postgres_or_skip("a test of the binary on PostgreSQL")?;
         let url = database.url.clone();
         Some(Self { _database: Some(database), ..Self::at(&url) })
+    }
+
+    /// A store that ends with the process that opens it.
+    pub(crate) fn memory() -> Self {
+        Self::at("memory:")
     }
 
     /// A SQLite file that does not exist yet.
@@ -60,6 +98,7 @@ impl Store {
         Self { folder, url, _database: None }
     }
 
+    /// The store that a URL names.
     pub(crate) fn at(url: &str) -> Self {
         Self { folder: tempfile::tempdir().unwrap(), url: url.to_owned(), _database: None }
     }

@@ -15,7 +15,7 @@ use super::{
     client::Client,
     command::{self, Finished, Run, petstore},
     raw::Raw,
-    store::Store,
+    store::{Kind, Store},
     wait,
 };
 
@@ -107,28 +107,24 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// A server on a store of its own, without flags.
+    /// A server on a new store of this kind, without flags.
     #[track_caller]
-    pub(crate) fn fresh() -> (Store, Self) {
-        Self::alone_on(Store::fresh())
-    }
-
-    /// The same on a store that outlives the server.
-    #[track_caller]
-    pub(crate) fn lasting() -> (Store, Self) {
-        Self::alone_on(Store::lasting())
-    }
-
-    /// The same on a SQLite file, for what only a look into it can show.
-    #[track_caller]
-    pub(crate) fn on_file() -> (Store, Self) {
-        Self::alone_on(Store::sqlite())
-    }
-
-    #[track_caller]
-    fn alone_on(store: Store) -> (Store, Self) {
+    pub(crate) fn start(kind: Kind) -> (Store, Self) {
+        let store = Store::new(kind);
         let server = Launch::on(&store).start();
         (store, server)
+    }
+
+    /// The same in memory, for what does not depend on the store.
+    #[track_caller]
+    pub(crate) fn in_memory() -> (Store, Self) {
+        Self::start(Kind::Memory)
+    }
+
+    /// The same on a SQLite file, for what outlives the server or only a look into the file can show.
+    #[track_caller]
+    pub(crate) fn on_file() -> (Store, Self) {
+        Self::start(Kind::Sqlite)
     }
 
     fn listens(&mut self) -> bool {

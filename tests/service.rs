@@ -1,7 +1,8 @@
-// The modules of the suite for the crate roots beside `main.rs`, which lists them itself: rustfmt does
-// not look into what is included. A test in `tests/architecture` holds the two lists together.
-
-mod support;
+//! The service: the words of the interface.
+//!
+//! What depends on the store is tested on each kind of store (`on_every_store!`), or on each that
+//! outlives a process (`on_lasting_stores!`). All else is tested once: in memory, or on a SQLite file
+//! where the test needs one.
 
 mod auth;
 mod body;
@@ -15,7 +16,7 @@ mod head;
 mod http1;
 mod http2;
 mod idempotency;
-mod judgement;
+mod instances;
 mod key_store;
 mod keys;
 mod list;
@@ -23,6 +24,7 @@ mod logs;
 mod media_type;
 mod open_pages;
 mod openapi;
+mod order_of_checks;
 mod orders;
 mod page_cache;
 mod pages;

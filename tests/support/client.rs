@@ -14,6 +14,7 @@ use super::{
     KEY,
     answer::Answer,
     rules::{self, Sent},
+    wait,
 };
 
 static HTTP1: LazyLock<Http> = LazyLock::new(|| builder().http1_only().build().unwrap());
@@ -23,7 +24,7 @@ fn builder() -> ClientBuilder {
     Http::builder()
         .no_proxy()
         .redirect(Policy::none())
-        .timeout(Duration::from_mins(1))
+        .timeout(wait::LIMIT)
         // Well below the shortest idle time of a server that this client talks to.
         .pool_idle_timeout(Duration::from_secs(2))
 }

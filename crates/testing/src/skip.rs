@@ -1,0 +1,89 @@
+//! What a test needs that may be missing here: it is skipped then, loudly, or fails with `CI=true`.
+
+use std::{
+    env,
+    io::{self, Write as _},
+    sync::OnceLock,
+};
+
+use crate::{
+    cluster::{Cluster, Durability},
+    database::Database,
+    network::Network,
+    trouble::Trouble,
+};
+
+/// Names a running server that tests may use.
+pub const EXTERNAL: &str = "PETSTORE_TEST_POSTGRES";
+
+/// A new and empty database for the test `test`, dropped with the value; `None` if there is no
+/// PostgreSQL.
+///
+/// # Panics
+/// There is none although `CI=true`, or the database cannot be made.
+#[must_use]
+pub fn postgres_or_skip(test: &str) -> Option<Database> {
+    static SHARED: OnceLock<Result<Cluster, Trouble>> = OnceLock::new();
+    if let Ok(url) = env::var(EXTERNAL) {
+        return Some(or_panic(Database::fresh(&url)));
+    }
+    let shared = SHARED.get_or_init(|| Cluster::start(Durability::Fast));
+    let url = or_skip(test, shared.as_ref().map(|cluster| cluster.url("postgres")))?;
+    Some(or_panic(Database::fresh(&url)))
+}
+
+/// A server of its own for the test `test`, which ends with the value; `None` if there is no
+/// PostgreSQL.
+///
+/// # Panics
+/// There is none although `CI=true`.
+#[must_use]
+pub fn cluster_or_skip(test: &str, durability: Durability) -> Option<Cluster> {
+    or_skip(test, Cluster::start(durability))
+}
+
+/// A network of its own for the server of the test `test`; `None` without root, without the right
+/// to make network namespaces, or without iproute2.
+///
+/// # Panics
+/// It cannot be made although `CI=true`.
+#[must_use]
+pub fn network_or_skip(test: &str) -> Option<Network> {
+    or_skip_without("root and iproute2", test, Network::new())
+}
+
+fn or_skip<T, E: AsRef<str>>(test: &str, found: Result<T, E>) -> Option<T> {
+    or_skip_without("PostgreSQL", test, found)
+}
+
+/// What the test `test` needs, such as "PostgreSQL"; `None` if it is missing. The one place that
+/// decides between skipping and failing.
+///
+/// # Panics
+/// It is missing although `CI=true`.
+#[must_use]
+#[expect(clippy::panic, reason = "this is how a test speaks")]
+pub fn or_skip_without<T, E: AsRef<str>>(need: &str, test: &str, found: Result<T, E>) -> Option<T> {
+    match found {
+        Ok(found) => Some(found),
+        Err(trouble) if env::var("CI").is_ok_and(|value| value == "true") => {
+            panic!("{test} needs {need}, and CI=true never skips: {}", trouble.as_ref())
+        }
+        Err(trouble) => {
+            say(&format!("\n*** SKIPPED: {test} needs {need}: {} ***\n", trouble.as_ref()));
+            None
+        }
+    }
+}
+
+/// Tells whoever runs the tests, also when the test passes: the harness keeps what `eprintln!`
+/// prints to itself then.
+pub fn say(line: &str) {
+    // Nobody is left to tell that nobody can be told.
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+#[expect(clippy::panic, reason = "a test that cannot have what it needs has failed")]
+fn or_panic<T>(result: Result<T, Trouble>) -> T {
+    result.unwrap_or_else(|trouble| panic!("{trouble}"))
+}

@@ -1,0 +1,300 @@
+//! No two modules of a crate import each other, directly or round a longer circle; and what a
+//! module needs, it imports from the module that defines it.
+//!
+//! The sources are read as tokens, so that paths inside macros count and comments do not. A path
+//! leads to the file of its longest part that is a module.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use crate::path;
+
+/// The segments of a path. That of a module begins below the crate, so the root is empty.
+type Segments = Vec<String>;
+
+/// The source files of a crate, by module.
+#[derive(Default)]
+struct Crate {
+    files: BTreeMap<Segments, TokenStream>,
+}
+
+impl Crate {
+    /// Adds the file with this path below `src`, unless it holds tests.
+    fn add(&mut self, file: &str, source: &str) {
+        let mut module: Segments =
+            file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
+        module.retain(|segment| segment != "lib" && segment != "main");
+        if !module.iter().any(|segment| segment == "tests") {
+            self.files.entry(module).or_default().extend(source.parse::<TokenStream>().unwrap());
+        }
+    }
+
+    fn add_folder(&mut self, src: &Path, folder: &Path) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap().path();
+            if entry.is_dir() {
+                self.add_folder(src, &entry);
+            } else if entry.extension().is_some_and(|extension| extension == "rs") {
+                let file = entry.strip_prefix(src).unwrap().to_str().unwrap();
+                self.add(file, &fs::read_to_string(&entry).unwrap());
+            }
+        }
+    }
+
+    /// What is wrong with the imports. The root declares modules and re-exports their contents, so
+    /// it may name any of them.
+    fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let mut arrows: BTreeMap<&Segments, Vec<Segments>> = BTreeMap::new();
+        for (module, tokens) in self.files.iter().filter(|(module, _)| !module.is_empty()) {
+            for target in self.targets(module, tokens.clone()) {
+                let file = self.file_of(&target);
+                if file.is_empty() {
+                    let (from, to) = (module.join("::"), target.join("::"));
+                    faults.push(format!(
+                        "{from}: crate::{to}: import it from the module that defines it"
+                    ));
+                } else if file != *module {
+                    arrows.entry(module).or_default().push(file);
+                }
+            }
+        }
+        faults.extend(circles(&arrows));
+        faults
+    }
+
+    /// The paths, from the root, that the tokens of a module name within this crate.
+    fn targets(&self, module: &[String], tokens: TokenStream) -> Vec<Segments> {
+        let mut targets = Vec::new();
+        let tokens: Vec<_> = tokens.into_iter().collect();
+        let mut rest = &tokens[..];
+        while let Some(token) = rest.first() {
+            let mut used = 1;
+            match (token, rest.get(1), rest.get(2)) {
+                (TokenTree::Punct(hash), Some(TokenTree::Group(attribute)), _)
+                    if hash.as_char() == '#' && attribute.stream().to_string() == "cfg (test)" =>
+                {
+                    used = item(rest);
+                }
+                (
+                    TokenTree::Ident(word),
+                    Some(TokenTree::Ident(name)),
+                    Some(TokenTree::Group(body)),
+                ) if word == "mod" => {
+                    let inner = [module, &[name.to_string()]].concat();
+                    targets.extend(self.targets(&inner, body.stream()));
+                    used = 3;
+                }
+                (TokenTree::Ident(_), Some(colon), _) if is(colon, ':') => {
+                    used = path_length(rest);
+                    let mut paths = Vec::new();
+                    expand(&rest[..used], &[], &mut paths);
+                    targets.extend(paths.iter().filter_map(|path| self.absolute(module, path)));
+                }
+                // `$crate::…` in a macro is written for other crates.
+                (TokenTree::Punct(dollar), Some(TokenTree::Ident(_)), _)
+                    if dollar.as_char() == '$' =>
+                {
+                    used = 1 + path_length(&rest[1..]);
+                }
+                (TokenTree::Group(group), ..) => {
+                    targets.extend(self.targets(module, group.stream()));
+                }
+                _ => {}
+            }
+            rest = &rest[used..];
+        }
+        targets
+    }
+
+    /// The path from the root; `None` if it leads to another crate or to a local name.
+    fn absolute(&self, module: &[String], path: &[String]) -> Option<Segments> {
+        let (first, below) = path.split_first()?;
+        let parent = || &module[..module.len().saturating_sub(1)];
+        match first.as_str() {
+            "crate" => Some(below.to_vec()),
+            "self" => self.absolute(module, below).or_else(|| Some([module, below].concat())),
+            "super" if below.first().is_some_and(|next| next == "super") => {
+                self.absolute(parent(), below)
+            }
+            "super" => Some([parent(), below].concat()),
+            _ => {
+                let child = [module, std::slice::from_ref(first)].concat();
+                self.files.contains_key(&child).then(|| [module, path].concat())
+            }
+        }
+    }
+
+    /// The longest beginning of a path that is a file.
+    fn file_of(&self, target: &[String]) -> Segments {
+        let mut module = target.to_vec();
+        while !module.is_empty() && !self.files.contains_key(&module) {
+            module.pop();
+        }
+        module
+    }
+}
+
+fn is(token: &TokenTree, punct: char) -> bool {
+    matches!(token, TokenTree::Punct(found) if found.as_char() == punct)
+}
+
+/// The number of tokens up to the end of the first item.
+fn item(tokens: &[TokenTree]) -> usize {
+    let ends = |token: &TokenTree| match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => is(token, ';'),
+    };
+    tokens.iter().position(ends).map_or(tokens.len(), |last| last + 1)
+}
+
+/// The number of tokens of the path that begins here, or of the tree of paths of a `use`.
+fn path_length(tokens: &[TokenTree]) -> usize {
+    let mut length = 1;
+    while let [colon, second, next, ..] = &tokens[length..]
+        && is(colon, ':')
+        && is(second, ':')
+        && !is(next, '<')
+    {
+        length += 3;
+    }
+    length
+}
+
+/// The paths in a tree of paths: that of `a::{b, c::d}` has `a::b` and `a::c::d`.
+fn expand(tokens: &[TokenTree], above: &[String], paths: &mut Vec<Segments>) {
+    let parts = tokens.split(|token| is(token, ','));
+    'parts: for part in parts.filter(|part| !part.is_empty()) {
+        let mut path = above.to_vec();
+        for token in part {
+            match token {
+                TokenTree::Ident(word) if word == "as" => break,
+                TokenTree::Ident(word) if word == "self" && !path.is_empty() => {}
+                TokenTree::Ident(word) => path.push(word.to_string()),
+                TokenTree::Group(group) => {
+                    let inner: Vec<_> = group.stream().into_iter().collect();
+                    expand(&inner, &path, paths);
+                    continue 'parts;
+                }
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            }
+        }
+        paths.push(path);
+    }
+}
+
+/// The groups of modules that reach each other.
+fn circles(arrows: &BTreeMap<&Segments, Vec<Segments>>) -> Vec<String> {
+    let reach: BTreeMap<_, _> =
+        arrows.keys().map(|from| (*from, reachable(arrows, from))).collect();
+    let mut found = Vec::new();
+    for (from, reached) in &reach {
+        let back = |to: &&Segments| reach.get(to).is_some_and(|of_to| of_to.contains(from));
+        let mut circle: Vec<_> =
+            reached.iter().filter(back).map(|module| module.join("::")).collect();
+        circle.sort();
+        if !circle.is_empty() {
+            found.push(format!("import each other: {}", circle.join(", ")));
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+}
+
+fn reachable(arrows: &BTreeMap<&Segments, Vec<Segments>>, from: &Segments) -> Vec<Segments> {
+    let mut reached: Vec<Segments> = Vec::new();
+    let mut next = arrows[from].clone();
+    while let Some(module) = next.pop() {
+        if !reached.contains(&module) {
+            next.extend(arrows.get(&module).into_iter().flatten().cloned());
+            reached.push(module);
+        }
+    }
+    reached
+}
+
+#[test]
+fn no_two_modules_of_a_crate_import_each_other() {
+    let mut faults = Vec::new();
+    for folder in fs::read_dir(path("crates")).unwrap() {
+        let folder = folder.unwrap().path();
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        let mut sources = Crate::default();
+        sources.add_folder(&folder.join("src"), &folder.join("src"));
+        assert!(!sources.files.is_empty(), "{name}");
+        let found = sources.faults().into_iter();
+        faults.extend(found.map(|fault| format!("{name}: {fault}")));
+    }
+    assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+fn faults(files: &[(&str, &str)]) -> Vec<String> {
+    let mut sources = Crate::default();
+    for (file, source) in files {
+        sources.add(file, source);
+    }
+    sources.faults()
+}
+
+#[test]
+fn a_circle_is_reported_however_its_imports_are_written() {
+    let root = ("lib.rs", "mod a; mod b; pub use a::A; pub use b::B;");
+    for (a, b) in [
+        ("use crate::b::B;", "use crate::a::A;"),
+        ("use crate::{b::{self, B}, a::inner};", "use super::a::A;"),
+        ("fn f() { crate::b::f() }", "fn f() { vec![super::a::g::<u8>()]; }"),
+        ("mod inner { use super::super::b::B; }", "type A = Option<crate::a::A>;"),
+        ("pub use crate::b as other;", "use crate::a::*;"),
+    ] {
+        assert_eq!(
+            faults(&[root, ("a.rs", a), ("b.rs", b)]),
+            ["import each other: a, b"],
+            "{a} {b}"
+        );
+    }
+    let child = ("a/child.rs", "use super::A;");
+    for parent in
+        ["mod child; use child::f;", "mod child; fn g() { child::f() }", "use self::child::f;"]
+    {
+        let found = faults(&[root, ("a.rs", parent), child]);
+        assert_eq!(found, ["import each other: a, a::child"], "{parent}");
+    }
+    let three =
+        [("a.rs", "use crate::b::B;"), ("b.rs", "use crate::c::C;"), ("c.rs", "use crate::a::A;")];
+    assert_eq!(faults(&three), ["import each other: a, b, c"]);
+}
+
+#[test]
+fn a_name_of_the_root_is_reported() {
+    let defined = "import it from the module that defines it";
+    let a = [("lib.rs", "mod a; mod b; pub use b::B;"), ("b.rs", "pub struct B;")];
+    assert_eq!(
+        faults(&[a[0], a[1], ("a.rs", "use crate::B;")]),
+        [format!("a: crate::B: {defined}")]
+    );
+    assert_eq!(
+        faults(&[a[0], a[1], ("a.rs", "use super::B;")]),
+        [format!("a: crate::B: {defined}")]
+    );
+}
+
+#[test]
+fn arrows_in_one_direction_and_those_of_tests_are_not_reported() {
+    for (a, b) in [
+        ("use crate::b::B; mod child; use child::f;", "use std::a::A; use other::crate_::a;"),
+        ("use crate::b::B;", "#[cfg(test)] mod tests { use crate::a::A; } // crate::a::A"),
+        ("use crate::b::B;", "#[cfg(test)] mod tests; const TEXT: &str = \"crate::a::A\";"),
+        ("use crate::b::B;", "#[cfg(test)] use crate::a::A;\n/// See [`crate::a::A`].\nstruct B;"),
+        (
+            "use crate::b::B; fn f() { self::g(); B::a() }",
+            "macro_rules! m { () => { $crate::a::A } }",
+        ),
+    ] {
+        let files = [("lib.rs", "mod a; mod b;"), ("a.rs", a), ("b.rs", b), ("a/child.rs", "")];
+        assert_eq!(faults(&files), [""; 0], "{a} {b}");
+        let in_tests = [files[0], files[1], files[2], files[3], ("b/tests.rs", "use crate::a::A;")];
+        assert_eq!(faults(&in_tests), [""; 0], "{a} {b}");
+    }
+}

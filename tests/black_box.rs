@@ -1,0 +1,18 @@
+//! The binary from outside: the real process, real sockets, real stores, a real browser.
+//!
+//! Every answer, whatever the test is about, passes through [`support::rules`].
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    reason = "tests"
+)]
+
+mod support;
+
+mod browser;
+mod failover;
+mod moving;
+mod service;

@@ -1,0 +1,57 @@
+//! Animals to move.
+
+use serde_json::{Value, json};
+
+/// A line for each animal, without identifiers.
+pub(crate) fn many(count: usize) -> String {
+    let line = |number| json!({"name": format!("Rex {number}"), "categoryId": number}).to_string();
+    (0..count).map(|number| line(number) + "\n").collect()
+}
+
+/// Animals whose names are awkward to write down.
+pub(crate) fn awkward() -> Vec<Value> {
+    let longest = "🐕".repeat(255);
+    let names = [
+        "Rex",
+        "\"",
+        "a \"quoted\" name",
+        "a,b;c",
+        ",",
+        "'",
+        "\\",
+        "\\n",
+        "=1+1",
+        "+1",
+        "-1",
+        "@SUM(A1)",
+        "=cmd|' /C calc'!A0",
+        " leading",
+        "trailing ",
+        "\u{a0}no-break\u{a0}",
+        "\u{2003}wide\u{2003}",
+        "\u{feff}mark",
+        "e\u{301}",
+        "é",
+        "👩‍👩‍👧‍👦",
+        "\u{202e}olleh",
+        "null",
+        "id",
+        "#",
+        "NaN",
+        "01",
+        "<b>&amp;",
+        "\u{2028}\u{2029}x",
+        "\u{10ffff}",
+        &longest,
+    ];
+    let statuses = [None, Some("available"), Some("pending"), Some("sold")];
+    let categories = [0, 1, -1, i64::MAX, i64::MIN];
+    let pets = names.iter().enumerate().map(|(index, name)| {
+        let mut pet = json!({"name": name, "categoryId": categories[index % categories.len()]});
+        if let Some(status) = statuses[index % statuses.len()] {
+            pet["status"] = status.into();
+        }
+        pet
+    });
+    pets.collect()
+}

@@ -1,0 +1,34 @@
+//! Servers that all tests share which depend on nothing but what they added themselves.
+
+use std::{process::Child, sync::OnceLock};
+
+use super::{
+    guard::guard,
+    server::{Launch, Server},
+    store::{Kind, Store},
+};
+
+/// The shared server for what does not depend on the store.
+pub(crate) fn server() -> &'static Server {
+    server_on(Kind::Memory)
+}
+
+/// The shared server on a store of this kind.
+pub(crate) fn server_on(kind: Kind) -> &'static Server {
+    static SHARED: [OnceLock<Shared>; 3] = [const { OnceLock::new() }; 3];
+    &SHARED[kind as usize].get_or_init(|| Shared::start(Store::new(kind))).server
+}
+
+struct Shared {
+    server: Server,
+    _store: Store,
+    _guard: Child,
+}
+
+impl Shared {
+    fn start(store: Store) -> Self {
+        let server = Launch::on(&store).start();
+        let guard = guard(&server.pid().to_string(), &store.folder());
+        Self { server, _store: store, _guard: guard }
+    }
+}
