@@ -53,7 +53,7 @@ const OURS: [(&str, &[&str]); 14] = [
         ],
     ),
     // Somebody else's code, as the guides show it: an adapter and the service on it.
-    ("example-adapter", &["petstore", "petstore-conformance", "petstore-domain", "petstore-http"]),
+    ("example-adapter", &["petstore", "petstore-conformance", "petstore-domain"]),
     ("example-testing", &["petstore-domain"]),
     // And a program around the HTTP adapter, with a store of its choice.
     ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
