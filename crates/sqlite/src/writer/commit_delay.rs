@@ -13,7 +13,7 @@
 //! process's write gets through within a few turns however busy this one is.
 //!
 //! **What it costs.** A write that comes alone never waits. A turn of transactions on a slow disk waits
-//! [`FREE`] in all, 4 % of the time, in which the next group grows.
+//! [`FREE`] in all, 2 % of the time, in which the next group grows.
 
 use std::{
     sync::{
@@ -33,7 +33,7 @@ use tokio::sync::mpsc;
 const MAX_DELAY: Duration = Duration::from_micros(500);
 
 /// How long the writer may write without leaving the lock free for [`FREE`] in all.
-const TURN: Duration = Duration::from_millis(50);
+const TURN: Duration = Duration::from_millis(100);
 
 /// Longer than the other processes' interval between two polls (`connection.rs`).
 const FREE: Duration = Duration::from_millis(2);
