@@ -13,6 +13,7 @@
 mod support;
 
 mod browser;
+mod crash;
 mod failover;
 mod moving;
 mod service;

@@ -1,0 +1,81 @@
+//! A disk of its own for a test, whose power can be cut.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use petstore_testing::say;
+use tempfile::TempDir;
+
+const SIZE: &str = "64M";
+
+/// Asks ext4 to stop at once, without writing its journal (`FS_IOC_SHUTDOWN` with
+/// `FS_SHUTDOWN_FLAGS_NOLOGFLUSH`). What was not synchronised is gone, as in a power cut.
+const CUT: &str = r#"
+    my $flags = pack("L", 2);
+    open(my $folder, "<", $ARGV[0]) or die $!;
+    ioctl($folder, 0x8004587d, $flags) or die $!;
+"#;
+
+/// An ext4 file system in an image, mounted on a folder.
+pub(crate) struct Disk {
+    folder: TempDir,
+}
+
+impl Disk {
+    /// `None`, loudly, without root or a loop device. Many machines that run tests have none, so this
+    /// is no failure there either; `torn.rs` needs neither.
+    pub(crate) fn new_or_skip(test: &str) -> Option<Self> {
+        let disk = Self { folder: tempfile::tempdir().unwrap() };
+        std::fs::create_dir(disk.mount_point()).unwrap();
+        let image = disk.image();
+        run(Command::new("truncate").args(["--size", SIZE]).arg(&image)).unwrap();
+        let made = run(Command::new("mkfs.ext4").arg("-q").arg(&image)).and_then(|()| disk.mount());
+        if let Err(trouble) = made {
+            say(&format!("\n*** SKIPPED: {test} needs root and a loop device: {trouble} ***\n"));
+            return None;
+        }
+        Some(disk)
+    }
+
+    /// The folder on which it is mounted.
+    pub(crate) fn mount_point(&self) -> PathBuf {
+        self.folder.path().join("disk")
+    }
+
+    fn image(&self) -> PathBuf {
+        self.folder.path().join("image")
+    }
+
+    fn mount(&self) -> Result<(), String> {
+        run(Command::new("mount").args(["-o", "loop"]).arg(self.image()).arg(self.mount_point()))
+    }
+
+    /// Cuts the power: from now on nothing is written, and every access fails.
+    pub(crate) fn cut(&self) {
+        run(Command::new("perl").args(["-e", CUT]).arg(self.mount_point())).unwrap();
+    }
+
+    /// The power is back: the file system recovers. No process may have a file open.
+    pub(crate) fn restore(&self) {
+        run(Command::new("umount").arg(self.mount_point())).unwrap();
+        self.mount().unwrap();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // It may not be mounted.
+        let _ = run(Command::new("umount").args(["--quiet", "--lazy"]).arg(self.mount_point()));
+    }
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let program = Path::new(command.get_program()).display().to_string();
+    let output = command.output().map_err(|error| format!("{program}: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}

@@ -1,0 +1,84 @@
+//! What is on the disk, and what may be, at a point of the log.
+
+use std::collections::BTreeMap;
+
+use super::write_log::{Change, Record};
+
+/// A file that a crash may leave behind.
+#[derive(Default)]
+pub(crate) struct File {
+    /// What is on the disk in any case; `None` if there may be no such file.
+    pub(crate) durable: Option<Vec<u8>>,
+    /// What was changed since: each change may be on the disk, or not, or in part. With the number of
+    /// its record.
+    pub(crate) pending: Vec<(usize, Change)>,
+}
+
+impl File {
+    /// The changes of the file among the first `records` are on the disk.
+    fn sync(&mut self, records: usize) {
+        let covered = self.pending.iter().take_while(|(number, _)| *number < records).count();
+        for (_, change) in self.pending.drain(..covered) {
+            apply(&mut self.durable, &change);
+        }
+    }
+
+    /// The names in the folder, as they were after the first `records`, are on the disk: what was
+    /// unlinked by then does not come back.
+    fn sync_name(&mut self, records: usize) {
+        let gone = self
+            .pending
+            .iter()
+            .rposition(|(number, change)| *number < records && matches!(change, Change::Unlink));
+        if let Some(gone) = gone {
+            self.pending.drain(..=gone);
+            self.durable = None;
+        }
+    }
+}
+
+/// The files of a store after the first records of a log.
+#[derive(Default)]
+pub(crate) struct History {
+    pub(crate) files: BTreeMap<String, File>,
+    records: usize,
+}
+
+impl History {
+    /// Goes on by one record.
+    pub(crate) fn push(&mut self, record: &Record) {
+        match (&record.file, &record.change) {
+            (Some(file), Change::Sync { records }) => self.file(file).sync(*records),
+            (Some(file), change) => {
+                let change = (self.records, change.clone());
+                self.file(file).pending.push(change);
+            }
+            (None, Change::Sync { records }) => {
+                self.files.values_mut().for_each(|file| file.sync_name(*records));
+            }
+            (None, change) => panic!("the folder cannot have {change:?}"),
+        }
+        self.records += 1;
+    }
+
+    fn file(&mut self, name: &str) -> &mut File {
+        self.files.entry(name.to_owned()).or_default()
+    }
+}
+
+/// Applies a whole change to a file.
+pub(crate) fn apply(content: &mut Option<Vec<u8>>, change: &Change) {
+    match change {
+        Change::Write { offset, data } => write(content.get_or_insert_default(), *offset, data),
+        Change::Truncate { length } => content.get_or_insert_default().resize(*length, 0),
+        Change::Unlink => *content = None,
+        Change::Sync { .. } => {}
+    }
+}
+
+/// Writes, beyond the end too.
+pub(crate) fn write(content: &mut Vec<u8>, offset: usize, data: &[u8]) {
+    let end = offset + data.len();
+    content.resize(content.len().max(end), 0);
+    content[offset..end].copy_from_slice(data);
+}

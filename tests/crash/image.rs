@@ -1,0 +1,110 @@
+//! One of the states in which a crash may leave the files of a store.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use super::{
+    history::{File, History, apply, write},
+    write_log::Change,
+};
+
+/// What a disk writes whole or not at all, in bytes.
+const SECTOR: usize = 512;
+
+/// Numbers that look random and are the same in each run.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number from 0 to `limit` - 1.
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).unwrap()
+    }
+
+    fn flip(&mut self) -> bool {
+        self.next().is_multiple_of(2)
+    }
+}
+
+/// How a crash treats what was not synchronised.
+#[derive(Clone, Copy, Debug)]
+enum Crash {
+    /// All of it is lost.
+    Drops,
+    /// None of it is lost.
+    Keeps,
+    /// Changes are lost, the others are whole and in order.
+    Forgets,
+    /// Changes reach the disk in another order, and sectors of them are lost.
+    Tears,
+}
+
+/// The files as one of the crashes leaves them.
+pub(crate) struct Image(BTreeMap<String, Vec<u8>>);
+
+impl Image {
+    /// After what `history` has of the log.
+    pub(crate) fn new(history: &History, random: &mut Random) -> Self {
+        let crash = [Crash::Drops, Crash::Keeps, Crash::Forgets, Crash::Tears][random.below(4)];
+        let files = history.files.iter();
+        let files =
+            files.filter_map(|(name, file)| Some((name.clone(), content(file, crash, random)?)));
+        Self(files.collect())
+    }
+
+    /// Writes the files into an empty folder.
+    pub(crate) fn write_to(&self, folder: &Path) {
+        for (name, content) in &self.0 {
+            fs::write(folder.join(name), content).unwrap();
+        }
+    }
+}
+
+fn content(file: &File, crash: Crash, random: &mut Random) -> Option<Vec<u8>> {
+    let mut content = file.durable.clone();
+    let mut pending: Vec<&Change> = file.pending.iter().map(|(_, change)| change).collect();
+    if matches!(crash, Crash::Tears) {
+        for last in (1..pending.len()).rev() {
+            pending.swap(last, random.below(last + 1));
+        }
+    }
+    for change in pending {
+        let kept = match crash {
+            Crash::Drops => false,
+            Crash::Keeps => true,
+            Crash::Forgets | Crash::Tears => random.flip(),
+        };
+        match (crash, change) {
+            _ if !kept => {}
+            (Crash::Tears, Change::Write { offset, data }) => {
+                tear(content.get_or_insert_default(), *offset, data, random);
+            }
+            (_, change) => apply(&mut content, change),
+        }
+    }
+    content
+}
+
+/// Writes some sectors of `data`.
+fn tear(content: &mut Vec<u8>, offset: usize, data: &[u8], random: &mut Random) {
+    let mut at = offset;
+    let mut rest = data;
+    while !rest.is_empty() {
+        let sector = rest.split_off(..rest.len().min(SECTOR - at % SECTOR)).unwrap();
+        if random.flip() {
+            write(content, at, sector);
+        }
+        at += sector.len();
+    }
+}

@@ -1,0 +1,75 @@
+//! The power is cut under load, on a real file system.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::{
+    crashes,
+    disk::Disk,
+    load::{lost, retry, write_until},
+};
+use crate::support::{
+    additions::{Addition, everything_is_there},
+    server::{Launch, Server},
+    store::Store,
+};
+
+/// The power is cut after so many additions.
+const LOAD: usize = 300;
+
+#[test]
+fn a_power_cut_loses_no_acknowledged_animal() {
+    let Some(disk) = Disk::new_or_skip("a power cut") else { return };
+    let folder = disk.mount_point();
+    let mut additions = Vec::new();
+    for round in 0..crashes(3, 100) {
+        let store = store(&folder, "");
+        additions.extend(write_until_cut(&disk, &store, round));
+        let server = Launch::on(&store).start();
+        everything_is_there(&server.client(), &additions);
+        retry(&server.client(), &mut additions);
+        everything_is_there(&server.client(), &additions);
+        server.stop();
+        is_sound(&folder);
+        if (round + 1) % 10 == 0 {
+            // A new store now and then, or each look at all of it would take ever longer.
+            additions.clear();
+            std::fs::remove_file(folder.join("petstore.db")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn without_waiting_for_the_disk_a_power_cut_loses_animals() {
+    let Some(disk) = Disk::new_or_skip("a power cut without synchronisation") else { return };
+    let store = store(&disk.mount_point(), "?synchronous=normal");
+    // What is in the file before the load is on the disk: only the load can be lost.
+    Launch::on(&store).start().stop();
+    let additions = write_until_cut(&disk, &store, 0);
+    let server = Launch::on(&store).start();
+    assert_ne!(lost(&server.client(), &additions), 0);
+    is_sound(&disk.mount_point());
+}
+
+fn store(folder: &Path, parameters: &str) -> Store {
+    Store::at(&format!("sqlite:{}{parameters}", folder.join("petstore.db").display()))
+}
+
+fn write_until_cut(disk: &Disk, store: &Store, round: usize) -> Vec<Addition> {
+    let mut server: Server = Launch::on(store).start();
+    let client = server.client();
+    let name = format!("r{round}");
+    let additions = write_until(&client, &name, LOAD, |_| {}, || disk.cut());
+    server.kill();
+    disk.restore();
+    additions
+}
+
+/// Holds that SQLite finds nothing wrong with the file.
+fn is_sound(folder: &Path) {
+    let connection = Connection::open(folder.join("petstore.db")).unwrap();
+    let found: String =
+        connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(found, "ok");
+}

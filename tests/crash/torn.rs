@@ -1,0 +1,133 @@
+//! The machine fails at any point of what the server writes, and whatever was not synchronised is
+//! lost, reordered or torn.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::Mutex,
+};
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use super::{
+    crashes,
+    history::History,
+    image::{Image, Random},
+    load::write_until,
+    write_log::{Change, Record, WriteLog},
+};
+use crate::support::{catalogue::id_of, store::Store};
+
+/// So many additions make SQLite bring its log into the file several times.
+const LOAD: usize = 2_000;
+
+/// What a server wrote, and which animals it acknowledged: for each the length that the log had then.
+struct Run {
+    records: Vec<Record>,
+    acknowledged: BTreeMap<i64, (usize, String)>,
+}
+
+impl Run {
+    /// Of a new store at a URL with these parameters.
+    fn new(parameters: &str) -> Self {
+        let log = WriteLog::new();
+        let mut store = Store::sqlite();
+        store.url += parameters;
+        let mut server = log.launch(&store).start();
+        let acknowledged = Mutex::new(BTreeMap::new());
+        let note = |pet: &Value| {
+            let name = pet["name"].as_str().unwrap().to_owned();
+            acknowledged.lock().unwrap().insert(id_of(pet), (log.length(), name));
+        };
+        write_until(&server.client(), "torn", LOAD, note, || server.kill());
+        Self { records: log.records(&store), acknowledged: acknowledged.into_inner().unwrap() }
+    }
+
+    /// The same if nothing had been synchronised.
+    fn without_syncs(mut self) -> Self {
+        for record in &mut self.records {
+            if let Change::Sync { records } = &mut record.change {
+                *records = 0;
+            }
+        }
+        self
+    }
+
+    /// Lets the machine fail at `points` of the log; what is wrong after each of them.
+    fn fail_at(&self, points: usize) -> Vec<String> {
+        let mut random = Random::new(1);
+        let first = self.acknowledged.values().map(|(length, _)| *length).min().unwrap();
+        let first = self.records.iter().position(|record| record.end > first).unwrap();
+        let mut cuts: Vec<_> =
+            (0..points).map(|_| first + random.below(self.records.len() - first)).collect();
+        cuts.sort_unstable();
+        let mut history = History::default();
+        let mut records = self.records.iter().enumerate();
+        let look = |cut| {
+            let length = loop {
+                let (number, record) = records.next().unwrap();
+                history.push(record);
+                if number == cut {
+                    break record.end;
+                }
+            };
+            self.faults(&Image::new(&history, &mut random), length)
+                .map(|fault| format!("{cut}: {fault}"))
+        };
+        cuts.dedup();
+        cuts.into_iter().filter_map(look).collect()
+    }
+
+    /// What is wrong with a store whose log had this length.
+    fn faults(&self, image: &Image, length: usize) -> Option<String> {
+        let folder = tempfile::tempdir().unwrap();
+        image.write_to(folder.path());
+        let stored = match stored(&folder.path().join("petstore.db")) {
+            Ok(stored) => stored,
+            Err(fault) => return Some(fault.to_string()),
+        };
+        let names: BTreeSet<_> = stored.values().collect();
+        if names.len() != stored.len() {
+            return Some("an animal was added twice".to_owned());
+        }
+        let mut acknowledged = self.acknowledged.iter().filter(|(_, (then, _))| *then <= length);
+        let lost = acknowledged.find(|(id, (_, name))| stored.get(id) != Some(name));
+        lost.map(|(id, _)| format!("the acknowledged animal {id} is gone"))
+    }
+}
+
+/// The animals of a file in which SQLite finds nothing wrong.
+fn stored(file: &Path) -> Result<BTreeMap<i64, String>, Box<dyn std::error::Error>> {
+    let connection = Connection::open(file)?;
+    let found: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0))?;
+    if found != "ok" {
+        return Err(found.into());
+    }
+    let orphans = "SELECT count(*) FROM idempotency WHERE pet_id NOT IN (SELECT id FROM pet)";
+    let orphans: i64 = connection.query_row(orphans, [], |row| row.get(0))?;
+    if orphans != 0 {
+        return Err(format!("{orphans} idempotency records are without their animals").into());
+    }
+    let mut rows = connection.prepare("SELECT id, name FROM pet")?;
+    let rows = rows.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+#[test]
+fn no_acknowledged_animal_is_lost_wherever_the_machine_fails() {
+    let faults = Run::new("").fail_at(crashes(200, 2_000));
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn without_waiting_for_the_disk_a_failure_loses_animals() {
+    let faults = Run::new("?synchronous=normal").fail_at(50);
+    assert!(faults.iter().any(|fault| fault.contains("is gone")), "{faults:?}");
+}
+
+#[test]
+fn without_synchronisation_a_failure_destroys_the_store() {
+    let faults = Run::new("").without_syncs().fail_at(20);
+    assert!(!faults.is_empty());
+}

@@ -1,0 +1,118 @@
+//! The log of what a server changed in its files, made by a preloaded library.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use tempfile::TempDir;
+
+use crate::support::{server::Launch, store::Store};
+
+const LIBRARY: &str = include_str!("write_log.c");
+
+/// One change of a file.
+#[derive(Debug)]
+pub(crate) struct Record {
+    /// Where the record ends in the log.
+    pub(crate) end: usize,
+    /// The file's name in the store's folder; `None` for the folder itself.
+    pub(crate) file: Option<String>,
+    pub(crate) change: Change,
+}
+
+/// What was changed.
+#[derive(Clone, Debug)]
+pub(crate) enum Change {
+    Write {
+        offset: usize,
+        data: Vec<u8>,
+    },
+    Truncate {
+        length: usize,
+    },
+    Unlink,
+    /// The file's changes among the first `records` of the log are on the disk now.
+    Sync {
+        records: usize,
+    },
+}
+
+/// A log that is being written.
+pub(crate) struct WriteLog {
+    /// Of the log and the library.
+    folder: TempDir,
+}
+
+impl WriteLog {
+    /// Compiles the library with the C compiler, which building SQLite needs anyway.
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("write_log.c");
+        fs::write(&source, LIBRARY).unwrap();
+        let log = Self { folder };
+        let mut command = Command::new("cc");
+        command.args(["-O1", "-Wall", "-Werror", "-fPIC", "-shared", "-o"]);
+        let output = command.arg(log.library()).arg(source).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        log
+    }
+
+    /// A server on `store` that writes this log.
+    pub(crate) fn launch(&self, store: &Store) -> Launch {
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        Launch::on(store)
+            .env("LD_PRELOAD", &text(&self.library()))
+            .env("WRITE_LOG", &text(&self.path()))
+            .env("WRITE_LOG_FOLDER", &text(&store.folder()))
+    }
+
+    fn library(&self) -> PathBuf {
+        self.folder.path().join("write_log.so")
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    /// Its length now, in bytes.
+    pub(crate) fn length(&self) -> usize {
+        usize::try_from(fs::metadata(self.path()).unwrap().len()).unwrap()
+    }
+
+    /// Every record of the files of `store`, in order.
+    pub(crate) fn records(&self, store: &Store) -> Vec<Record> {
+        let log = fs::read(self.path()).unwrap();
+        let mut rest = &log[..];
+        let mut records = Vec::new();
+        while let Some(mut record) = read(&mut rest, &store.folder()) {
+            record.end = log.len() - rest.len();
+            records.push(record);
+        }
+        records
+    }
+}
+
+/// The next record; `None` at the end, or where a kill has cut it off.
+fn read(rest: &mut &[u8], folder: &Path) -> Option<Record> {
+    let mut bytes = *rest;
+    let kind = bytes.split_off_first()?;
+    let number = u64::from_ne_bytes(*bytes.split_off(..8)?.first_chunk()?);
+    let number = usize::try_from(number).unwrap();
+    let mut length = || Some(u32::from_ne_bytes(*bytes.split_off(..4)?.first_chunk()?) as usize);
+    let (path, data) = (length()?, length()?);
+    let path = Path::new(std::str::from_utf8(bytes.split_off(..path)?).unwrap());
+    let data = bytes.split_off(..data)?.to_vec();
+    *rest = bytes;
+    let change = match kind {
+        b'w' => Change::Write { offset: number, data },
+        b't' => Change::Truncate { length: number },
+        b'u' => Change::Unlink,
+        b's' => Change::Sync { records: number },
+        other => panic!("no kind of record: {other}"),
+    };
+    let name = path.strip_prefix(folder).unwrap().to_str().unwrap();
+    let file = (!name.is_empty()).then(|| name.to_owned());
+    Some(Record { end: 0, file, change })
+}
