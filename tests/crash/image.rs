@@ -18,7 +18,7 @@ impl Random {
         Self(seed)
     }
 
-    /// SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).
+    /// `SplitMix64` (<https://prng.di.unimi.it/splitmix64.c>).
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
