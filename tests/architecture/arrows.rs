@@ -52,7 +52,7 @@ const OURS: [(&str, &[&str]); 14] = [
             "petstore-pages",
         ],
     ),
-    // Somebody else's code, as the guides show it: an adapter and the service on it.
+    // Code outside this repository, as the guides show it: an adapter and the service on it.
     ("example-adapter", &["petstore", "petstore-conformance", "petstore-domain"]),
     ("example-testing", &["petstore-domain"]),
     // And a program around the HTTP adapter, with a store of its choice.

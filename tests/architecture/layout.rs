@@ -92,7 +92,7 @@ fn a_package_has_the_prefix_and_its_folder_does_not() {
     for package in WORKSPACE.workspace_packages() {
         let folder = package.manifest_path.parent().unwrap();
         let name = folder.file_name().unwrap();
-        // The examples are somebody else's code: they have a prefix of their own.
+        // The examples stand for code outside this repository: they have a prefix of their own.
         let expected = match (folder.starts_with(path("docs/examples")), name) {
             (true, other) => format!("example-{other}"),
             (false, "app") => "petstore".to_owned(),

@@ -1,7 +1,7 @@
 //! Mocks are in no release build.
 //!
 //! Held on the manifests, because cargo unifies the features of what it builds together: the
-//! resolved graph of a test run has the mocks, whoever asked for them.
+//! resolved graph of a test run has the mocks, whichever crate asked for them.
 
 use cargo_metadata::{DependencyKind, Package};
 

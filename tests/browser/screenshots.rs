@@ -1,4 +1,4 @@
-//! Pictures of every page, for whoever wants to look: on a desk and on a phone, light and dark.
+//! Pictures of every page, to look at: for a wide and a narrow screen, light and dark.
 
 use std::fs;
 

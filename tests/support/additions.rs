@@ -64,5 +64,5 @@ pub(crate) fn everything_is_there(client: &Client, additions: &[Addition]) {
             assert_eq!(pet, &expected);
         }
     }
-    assert!(by_name.is_empty(), "nobody added {by_name:?}");
+    assert!(by_name.is_empty(), "no writer added {by_name:?}");
 }

@@ -27,7 +27,7 @@ use super::{
     wait,
 };
 
-/// How the browser is started. It asks nobody for anything but what a page asks for.
+/// How the browser is started. It makes no requests but those of the page.
 const FLAGS: [&str; 9] = [
     "--headless",
     "--no-sandbox",

@@ -39,7 +39,7 @@ impl Chromedriver {
         let mut heard = lines.by_ref().inspect(|line| said.push(line.clone()));
         let started = heard.any(|line| line.contains("started successfully"));
         assert!(started, "chromedriver on port {port}: {}", said.join("; "));
-        // A driver that nobody listens to would stop at a full pipe.
+        // A driver whose output is not read would stop at a full pipe.
         thread::spawn(move || lines.for_each(drop));
         Self { child, url: format!("http://127.0.0.1:{port}") }
     }

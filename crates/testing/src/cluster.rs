@@ -17,7 +17,7 @@ use crate::{
     watchdog::Watchdog,
 };
 
-/// The role that owns everything; whoever connects from this machine is believed to be it.
+/// The role that owns everything. Connections from this machine are trusted to be it.
 pub(crate) const ROLE: &str = "petstore";
 
 /// Whether a server waits for the disk.
@@ -52,7 +52,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// A folder for a server, a port, and somebody who cleans up; no server yet.
+    /// A folder for a server, a port, and a process that cleans up; no server yet.
     pub(crate) fn prepare() -> Result<Self, Trouble> {
         let folder = tempfile::Builder::new().prefix("petstore-postgres-").tempdir();
         let home = folder.map_err(|error| format!("no temporary folder: {error}"))?.keep();
@@ -76,7 +76,7 @@ impl Cluster {
         self.port
     }
 
-    /// The URL of a database of this server. The password is made up: nobody asks for it.
+    /// The URL of a database of this server. The password is made up, as the server does not ask for one.
     #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres://{ROLE}:secret@127.0.0.1:{}/{database}", self.port)
@@ -140,7 +140,7 @@ impl Cluster {
         // it cannot be killed, which is as well.
         let _ = processes::send("KILL", &all);
         self.wait_for_the_end_of(&all)?;
-        // Where nobody buries the dead, the next start would take them for living.
+        // Without an init process that reaps them, the next start would find the dead processes running.
         let socket_lock = self.home.join(format!(".s.PGSQL.{}.lock", self.port));
         [self.data().join("postmaster.pid"), socket_lock]
             .into_iter()

@@ -39,7 +39,7 @@ impl Database {
         sql(&self.url, sql_text)
     }
 
-    /// Lets nobody connect any more, and ends the connections that there are.
+    /// Refuses new connections, and ends those that are open.
     ///
     /// # Errors
     /// What the server says.
@@ -48,7 +48,7 @@ impl Database {
         self.disconnect_all()
     }
 
-    /// Lets everybody connect again.
+    /// Accepts connections again.
     ///
     /// # Errors
     /// What the server says.

@@ -53,7 +53,7 @@ impl Network {
         cluster.url(database).replace("127.0.0.1", &self.address())
     }
 
-    /// From now on the router loses every packet, in either direction, and tells nobody.
+    /// From now on the router loses every packet, in either direction, without an error message.
     ///
     /// # Errors
     /// The kernel refuses.
@@ -104,14 +104,14 @@ impl Network {
 }
 
 impl Cluster {
-    /// Starts the server, which must not run, in `network`: nobody reaches it on 127.0.0.1 then.
+    /// Starts the server, which must not run, in `network`; it is not reachable on 127.0.0.1 then.
     ///
     /// # Errors
     /// It does not start.
     pub fn resume_in(&self, network: &Network) -> Result<(), Trouble> {
         let rules = self.home().join("data/pg_hba.conf");
-        let everybody = "host all,replication all 0.0.0.0/0 trust\n";
-        fs::write(rules, everybody).map_err(|error| error.to_string())?;
+        let trust_all = "host all,replication all 0.0.0.0/0 trust\n";
+        fs::write(rules, trust_all).map_err(|error| error.to_string())?;
         self.configure("listen_addresses = '*'")?;
         let start = self.pg_ctl()?;
         let mut command = inside(&network.server);
@@ -123,7 +123,7 @@ impl Cluster {
 impl Drop for Network {
     fn drop(&mut self) {
         for namespace in [&self.router, &self.server] {
-            // Their links go with them. Whoever is in there keeps the server's alive until it ends.
+            // Their links are removed with them. The server's namespace exists until its last process ends.
             let _ = ip(&format!("netns del {namespace}"));
         }
     }

@@ -8,13 +8,13 @@ use std::{
 
 use crate::trouble::Trouble;
 
-/// Linux gives ports from 32,768 on to whoever asks for any, also to the near end of each
+/// Linux gives ports from 32,768 on to any process that asks for any port, also to the near end of each
 /// connection (`ip_local_port_range` of ip(7)). Below it a port stays free until it is used, and
 /// while its server is down.
 const FIRST: u16 = 10_000;
 const COUNT: u16 = 22_000;
 
-/// A port of 127.0.0.1 that nobody listens on, another one at each call.
+/// A port of 127.0.0.1 without a listener, another one at each call.
 ///
 /// # Errors
 /// A hundred in a row are taken.

@@ -1,4 +1,4 @@
-//! Ends a server with whoever started it, however that one ends.
+//! Ends a server when the process that started it ends, for whatever reason.
 
 use std::{
     os::unix::process::CommandExt as _,
