@@ -25,7 +25,7 @@ pub(crate) fn program(name: &str) -> Result<Command, Trouble> {
     Ok(command)
 }
 
-/// A command as root would give it to somebody whom the server accepts; as it is for all others.
+/// A command, run by another user if this is root, for whom PostgreSQL's server does not run.
 pub(crate) fn as_server_user(program: &Path) -> Command {
     if !is_root() {
         return Command::new(program);

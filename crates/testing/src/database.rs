@@ -10,8 +10,8 @@ use crate::{
     trouble::Trouble,
 };
 
-/// A database that was new and empty when it was handed out. It is dropped with the value, whoever
-/// is still connected.
+/// A database that was new and empty when it was handed out. It is dropped with the value, also
+/// while there are connections.
 #[derive(Debug)]
 pub struct Database {
     /// `postgres://…/NAME`, with the role and the parameters of the server's own URL.
