@@ -26,13 +26,13 @@ use crate::store::SqliteStore;
 #[async_trait]
 impl Archive for SqliteStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let connection = self.readers.open();
+        let connection = self.readers.pool.open();
         let transaction = connection.and_then(|it| ReadTransaction::begin(it, self.file.share()));
         Ok(Box::new(transaction.map_err(StoreError::unavailable)?))
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        let (path, versions) = (self.readers.path(), Arc::clone(&self.versions));
+        let (path, versions) = (self.readers.pool.path(), Arc::clone(&self.versions));
         let transaction = WriteTransaction::begin(path, versions, self.file.share());
         Ok(Box::new(transaction.map_err(StoreError::unavailable)?))
     }

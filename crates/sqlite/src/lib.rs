@@ -37,6 +37,7 @@ mod error;
 mod file;
 mod open;
 mod pets;
+mod presence;
 mod read_lock;
 mod readers;
 mod renewal;
@@ -45,6 +46,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod version;
+mod version_cache;
+mod watch;
 mod writer;
 
 pub use config::{SqliteConfig, Synchronous};

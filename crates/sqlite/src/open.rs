@@ -8,17 +8,22 @@ use std::{
     time::{Duration, Instant},
 };
 
+use petstore_domain::StoreError;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::{
     config::{BusyTimeout, SqliteConfig},
     connection,
     file::DatabaseFile,
-    readers::Readers,
+    presence::Presence,
+    read_lock::ReadLock,
+    readers::{Readers, pool::Pool},
     renewal::VersionRenewal,
     schema::{self, SchemaError},
     store::SqliteStore,
-    version::VersionCache,
+    version,
+    version_cache::VersionCache,
+    watch::Watch,
     writer::Writer,
 };
 
@@ -117,9 +122,24 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
     schema::create_or_check(&mut connection)?;
     use_write_ahead_log(&connection, busy_timeout.writer)?;
     let renewal = VersionRenewal::new(&mut connection)?;
-    let readers = Readers::new(path, busy_timeout.reader)?;
-    let versions = Arc::new(VersionCache::new(readers.open()?));
-    let writer = Writer::start(connection, renewal, Arc::clone(&versions), readers.write_pauses())?;
+    let pool = Arc::new(Pool::new(path.clone(), busy_timeout.reader, file.share()));
+    let versions = Arc::new(VersionCache::new());
+    let moment = versions.moment();
+    // The first read: from here on the connection has the log open. A version that cannot be read is
+    // reported by the requests that need it.
+    versions.confirm(moment, version::current::<StoreError>(&connection).ok());
+    let presence = Arc::new(Presence::new(&path, &file)?);
+    let opener = Arc::clone(&pool);
+    let lock = ReadLock::new(move || opener.open());
+    let watch = Watch::start(lock, Arc::clone(&versions), Arc::clone(&presence))?;
+    let writer = Writer::start(
+        connection,
+        renewal,
+        Arc::clone(&versions),
+        Arc::clone(&presence),
+        watch.write_pauses(),
+    )?;
+    let readers = Readers::new(pool, watch, presence)?;
     Ok(SqliteStore { readers, versions, writer, file })
 }
 

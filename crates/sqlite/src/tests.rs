@@ -14,16 +14,25 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{Added, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, StoreError};
+use petstore_domain::{
+    Added, CatalogueVersion, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, StoreError,
+};
 use rusqlite::Connection;
 use tempfile::TempDir;
-use tokio::sync::oneshot;
+use tokio::{
+    sync::oneshot,
+    time::{sleep, timeout},
+};
 
 use crate::{
     config::{BusyTimeout, SqliteConfig, Synchronous},
     open::open,
     store::SqliteStore,
+    watch::INTERVAL,
 };
+
+/// Long enough for the slowest machine.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A directory for one test's store, whose writer and readers wait 50 ms for a lock.
 struct Place(TempDir);
@@ -69,6 +78,19 @@ async fn add(store: &SqliteStore) -> Pet {
         Added::Created(pet) => pet,
         Added::Replayed(pet) => panic!("{pet:?} was there before"),
     }
+}
+
+/// The version, which is not known for a moment when nobody has asked for it for long.
+async fn known_version(store: &SqliteStore) -> CatalogueVersion {
+    let known = async {
+        loop {
+            match store.version() {
+                Some(version) => break version,
+                None => sleep(INTERVAL / 10).await,
+            }
+        }
+    };
+    timeout(LIMIT, known).await.unwrap()
 }
 
 /// Blocks the writer until the sender is used or dropped. What is queued meanwhile makes one
