@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use petstore_domain::{Corruption, StoreError};
 
-use crate::presence::LostFile;
+use crate::{file_limit, presence::LostFile};
 
 /// Why work on a connection ended early.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl<E: From<StoreError>> Failure<E> {
     pub(crate) fn into_error(self) -> E {
         match self {
             Self::Answer(error) => error,
-            Self::Sqlite(error) => StoreError::unavailable(error).into(),
+            Self::Sqlite(error) => StoreError::unavailable(file_limit::cause(error)).into(),
         }
     }
 }

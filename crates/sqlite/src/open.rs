@@ -15,6 +15,7 @@ use crate::{
     config::{BusyTimeout, SqliteConfig},
     connection,
     file::DatabaseFile,
+    file_limit::TooManyFiles,
     presence::Presence,
     read_lock::ReadLock,
     readers::{Readers, pool::Pool},
@@ -54,6 +55,8 @@ enum Reason {
          put the store on a local disk"
     )]
     NoWriteAheadLog,
+    #[error(transparent)]
+    TooManyFiles(TooManyFiles),
     #[error("there is no space left on its disk; free some")]
     Full,
     #[error("it is damaged ({0}); restore it from a backup")]
@@ -109,7 +112,12 @@ pub(crate) fn open(
     busy_timeout: BusyTimeout,
 ) -> Result<SqliteStore, OpenError> {
     let opened = open_parts(config, busy_timeout);
-    opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
+    opened.map_err(|reason| {
+        // SQLite says of both that it cannot open a file.
+        let too_many = matches!(reason, Reason::Denied | Reason::Io(_)).then(TooManyFiles::now);
+        let reason = too_many.flatten().map_or(reason, Reason::TooManyFiles);
+        OpenError { path: config.path.clone(), reason }
+    })
 }
 
 fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<SqliteStore, Reason> {

@@ -31,14 +31,12 @@ impl ReadTransaction {
     /// `None` if it cannot be read.
     pub(super) fn renew(&mut self, may: bool) -> Option<CatalogueVersion> {
         self.end();
-        match self.begin(may) {
-            Ok(version) => Some(version),
+        let version = self.begin(may).ok();
+        if version.is_none() {
             // Reads fail for the same cause, and they report it.
-            Err(_) => {
-                self.close();
-                None
-            }
+            self.close();
         }
+        version
     }
 
     fn begin(&mut self, may: bool) -> Result<CatalogueVersion, Failure<StoreError>> {

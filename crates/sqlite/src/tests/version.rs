@@ -1,13 +1,13 @@
 //! The catalogue's version, and the version cache.
 
 use petstore_domain::{
-    CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, StoreError, Timestamp,
+    CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, PetStatus, StoreError, Timestamp,
 };
 use rusqlite::Connection;
 use tokio::time::{sleep, timeout};
 
 use super::{LIMIT, Place, add, known_version};
-use crate::{version, watch::INTERVAL};
+use crate::{pets::rows, version, watch::INTERVAL};
 
 /// The version in the file.
 fn stored(place: &Place) -> CatalogueVersion {
@@ -106,4 +106,38 @@ async fn a_transaction_without_a_change_of_animals_leaves_the_version() {
     assert_eq!(known_version(&store).await, before);
     add(&store).await;
     assert_ne!(known_version(&store).await, before);
+}
+
+/// At every moment of the read, another process adds the animal that the page would have.
+#[tokio::test]
+async fn an_empty_page_and_its_version_are_of_one_snapshot() {
+    for status in [None, Some(PetStatus::Sold)] {
+        let query = PetQuery { status, ..PetQuery::default() };
+        let (mut empty, mut full) = (0, 0);
+        for step in 1.. {
+            let place = Place::new();
+            let store = place.open();
+            let before = stored(&place);
+            let mut reader = store.readers.pool.open().unwrap();
+            let (raw, mut steps) = (place.raw(), 0);
+            let each_step = move || {
+                steps += 1;
+                if steps == step {
+                    let sql = "INSERT INTO pet (name, category_id, status) VALUES ('x', 1, 'sold')";
+                    raw.execute(sql, []).unwrap();
+                }
+                false
+            };
+            reader.progress_handler(1, Some(each_step)).unwrap();
+            let page = rows::page::<StoreError>(&reader, &query).unwrap();
+            let after = stored(&place);
+            if after == before {
+                break; // The read has fewer steps.
+            }
+            let seen = if page.value.pets.is_empty() { before } else { after };
+            assert_eq!(page.version, Some(seen), "step {step}: {page:?}");
+            *if seen == before { &mut empty } else { &mut full } += 1;
+        }
+        assert!(empty > 0 && full > 0, "{empty} {full}");
+    }
 }
