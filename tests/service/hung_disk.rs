@@ -84,3 +84,23 @@ fn a_stop_ends_also_while_reads_hang() {
     server.signal("TERM");
     assert_eq!(server.exit(), Some(0), "{}", server.log());
 }
+
+/// The worker that waits for sockets is the one that gets the request, and no other has been woken.
+#[test]
+fn one_read_that_hangs_on_an_idle_service_does_not_keep_sockets_waiting() {
+    let Some(disk) = disk_or_skip("a disk that hangs") else { return };
+    let (_store, server) = server(&disk, &[]);
+    let mut connections = [server.raw(), server.raw()];
+    for raw in &mut connections {
+        raw.send(head("GET", "/livez", ""));
+        raw.answer("GET", "/livez").is(200);
+    }
+    // Until all workers sleep.
+    thread::sleep(std::time::Duration::from_millis(300));
+    disk.hang();
+    let [reading, other] = &mut connections;
+    reading.send(head("GET", "/v1/pets/1", ""));
+    wait::until("the read hangs", || disk.hung_reads() > 0);
+    other.send(head("GET", "/livez", ""));
+    other.answer("GET", "/livez").is(200);
+}

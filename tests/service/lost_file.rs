@@ -61,3 +61,11 @@ fn a_file_that_is_put_back_is_served_again() {
     wait::until("it is ready", || client.get("/readyz").send().status == 200);
     assert_eq!(everything(&client), [before, after]);
 }
+
+#[test]
+fn a_service_that_writes_nothing_is_not_ready_when_its_file_was_removed() {
+    let (store, server) = Server::on_file();
+    add(&server.client(), &pet("before"));
+    fs::remove_file(store.file()).unwrap();
+    wait::until("it is not ready", || server.client().get("/readyz").send().status == 503);
+}
