@@ -65,7 +65,8 @@ fn a_file_that_is_put_back_is_served_again() {
 #[test]
 fn a_service_that_writes_nothing_is_not_ready_when_its_file_was_removed() {
     let (store, server) = Server::on_file();
-    add(&server.client(), &pet("before"));
+    // From here on there is a reader that has the file open.
+    server.client().get("/readyz").send().is(200);
     fs::remove_file(store.file()).unwrap();
     wait::until("it is not ready", || server.client().get("/readyz").send().status == 503);
 }
