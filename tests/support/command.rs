@@ -6,6 +6,8 @@ use std::{
     thread,
 };
 
+use petstore_testing::Disk;
+
 use super::wait;
 
 /// What a command left behind.
@@ -31,6 +33,12 @@ pub(crate) struct Run(Command);
 impl Run {
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.0.env(name, value);
+        self
+    }
+
+    /// With `disk` in the place of the real one.
+    pub(crate) fn disk(mut self, disk: &Disk) -> Self {
+        self.0.envs(disk.environment());
         self
     }
 

@@ -8,6 +8,7 @@ use std::{
     thread::{self, JoinHandle},
 };
 
+use petstore_testing::Disk;
 use serde_json::Value;
 
 use super::{
@@ -35,6 +36,11 @@ impl Launch {
 
     pub(crate) fn env(self, name: &str, value: &str) -> Self {
         Self(self.0.env(name, value))
+    }
+
+    /// With `disk` in the place of the real one.
+    pub(crate) fn disk(self, disk: &Disk) -> Self {
+        Self(self.0.disk(disk))
     }
 
     pub(crate) fn flag(self, name: &str, value: &str) -> Self {

@@ -1,6 +1,6 @@
 //! The threads that everything runs on.
 
-use std::{thread, time::Duration};
+use std::{env, num::NonZero, thread, time::Duration};
 
 use tokio::runtime::{Builder, Handle};
 
@@ -13,9 +13,18 @@ const LEFT_OVERS: Duration = Duration::from_secs(1);
 /// Measured: see `docs/PERFORMANCE.md`.
 const YIELD_FROM_TASKS: usize = 16;
 
-/// Runs `work` to its end, on a thread for each processor.
+/// Says how many worker threads there are.
+const WORKERS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
+
+/// Runs `work` to its end, on a thread for each processor and one more: a store may block all threads
+/// but one, in reads from a disk that hangs, and the last one answers what needs no read.
 pub(crate) fn run(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    let runtime = Builder::new_multi_thread()
+    let mut builder = Builder::new_multi_thread();
+    if env::var_os(WORKERS_VARIABLE).is_none() {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        builder.worker_threads(processors + 1);
+    }
+    let runtime = builder
         .enable_all()
         .on_thread_park(yield_before_sleep)
         .build()

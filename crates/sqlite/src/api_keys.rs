@@ -35,11 +35,11 @@ impl ApiKeyRepository for SqliteStore {
     }
 
     async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
-        self.readers.read(rows::all)
+        self.readers.read(rows::all).await
     }
 
     async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
-        self.readers.read(|connection| rows::live(connection, now))
+        self.readers.read(move |connection| rows::live(connection, now)).await
     }
 
     async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 //! Both of its parts run their SQL on the calling thread, on a connection of their own, so a batch
 //! should be read or written in well under a second. Both may outlive the store.
 //!
-//! A snapshot is an open read transaction. It holds up no writer, but as long as it is open, the
+//! A snapshot is an open read transaction. When it is taken, SQLite checks all of the store for damage. It holds up no writer, but as long as it is open, the
 //! write-ahead log cannot start anew and grows with all that is written.
 //!
 //! A restore holds SQLite's one write lock from its first moment until it is committed or dropped.
@@ -21,18 +21,21 @@ use async_trait::async_trait;
 use petstore_domain::{Archive, Restore, Snapshot, StoreError};
 
 use self::{restore::WriteTransaction, snapshot::ReadTransaction};
-use crate::store::SqliteStore;
+use crate::{error::Failure, store::SqliteStore};
 
 #[async_trait]
 impl Archive for SqliteStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let connection = self.readers.open();
-        let transaction = connection.and_then(|it| ReadTransaction::begin(it, self.file.share()));
-        Ok(Box::new(transaction.map_err(StoreError::unavailable)?))
+        let connection = self
+            .readers
+            .pool
+            .open()
+            .map_err(|error| Failure::<StoreError>::Sqlite(error).into_error())?;
+        Ok(Box::new(ReadTransaction::begin(connection, self.file.share())?))
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        let (path, versions) = (self.readers.path(), Arc::clone(&self.versions));
+        let (path, versions) = (self.readers.pool.path(), Arc::clone(&self.versions));
         let transaction = WriteTransaction::begin(path, versions, self.file.share());
         Ok(Box::new(transaction.map_err(StoreError::unavailable)?))
     }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use petstore_domain::{Corruption, StoreError};
 
+use crate::{file_limit, presence::LostFile};
+
 /// Why work on a connection ended early.
 #[derive(Debug)]
 pub(crate) enum Failure<E> {
@@ -19,7 +21,7 @@ impl<E: From<StoreError>> Failure<E> {
     pub(crate) fn into_error(self) -> E {
         match self {
             Self::Answer(error) => error,
-            Self::Sqlite(error) => StoreError::unavailable(error).into(),
+            Self::Sqlite(error) => StoreError::unavailable(file_limit::cause(error)).into(),
         }
     }
 }
@@ -48,13 +50,39 @@ pub(crate) enum WriteFailure {
     /// The store is being closed.
     #[error("the writer has stopped")]
     Stopped,
+    /// See [`LostFile`].
+    #[error(transparent)]
+    LostFile(#[from] LostFile),
     /// This write, or another of its group, failed.
     #[error("the transaction was rolled back: {0}")]
     RolledBack(#[source] Arc<rusqlite::Error>),
 }
 
+impl From<rusqlite::Error> for WriteFailure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::RolledBack(Arc::new(error))
+    }
+}
+
 impl From<WriteFailure> for StoreError {
     fn from(failure: WriteFailure) -> Self {
+        Self::unavailable(failure)
+    }
+}
+
+/// Why a read was not done. Becomes the cause of a [`StoreError`].
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+pub(crate) enum ReadFailure {
+    /// More reads wait than the disk can take.
+    #[error("the disk is too slow ({max} reads wait)")]
+    QueueFull {
+        /// How many may wait.
+        max: usize,
+    },
+}
+
+impl From<ReadFailure> for StoreError {
+    fn from(failure: ReadFailure) -> Self {
         Self::unavailable(failure)
     }
 }

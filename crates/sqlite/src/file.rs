@@ -21,7 +21,7 @@ const MODE: u32 = 0o600;
 pub(crate) struct DatabaseFile(Identity);
 
 /// Device and inode: two paths may lead to one file.
-type Identity = (u64, u64);
+pub(crate) type Identity = (u64, u64);
 
 /// The one handle of this process for a file.
 struct Handle {
@@ -72,6 +72,11 @@ impl DatabaseFile {
         Self(self.0)
     }
 
+    /// Which file it is.
+    pub(crate) fn identity(&self) -> Identity {
+        self.0
+    }
+
     /// The file's first bytes, at most `N`.
     pub(crate) fn head<const N: usize>(&self) -> io::Result<Vec<u8>> {
         let mut head = [0; N];
@@ -101,7 +106,7 @@ impl Drop for DatabaseFile {
     }
 }
 
-fn identity(metadata: &Metadata) -> Identity {
+pub(crate) fn identity(metadata: &Metadata) -> Identity {
     (metadata.dev(), metadata.ino())
 }
 

@@ -3,7 +3,9 @@
 //! # What it promises
 //! - An acknowledged write is on the disk: the write-ahead log is synchronised before anyone is
 //!   answered ([`Synchronous::Full`], unless the operator chose otherwise).
-//! - Reads run on the calling thread, each in one snapshot, and do not wait for writes.
+//! - Each read is a task of its own in one snapshot, and does not wait for writes. Reads that hang leave one
+//!   worker of the runtime free. Without a runtime, reads run on the calling thread.
+//! - When the file or its log is removed or replaced, nothing more is acknowledged.
 //! - Writes go through one thread, and all that wait share one transaction (group commit). A write
 //!   whose caller has gone away still happens whole or not at all.
 //! - Processes that write to one file take turns.
@@ -25,9 +27,9 @@
 //! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
 //! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs`,
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`. The first two run their SQL through
-//! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `version.rs` answers the
-//! catalogue's version without a query, and `renewal.rs` changes it; `read_lock.rs` spares the readers
-//! their locks.
+//! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `version_cache.rs`
+//! answers the catalogue's version without a query, and `renewal.rs` changes it; `read_lock.rs` saves the
+//! readers system calls; `watch.rs` reads beside the requests; `presence.rs` notices files that are gone.
 
 mod api_keys;
 mod archive;
@@ -35,8 +37,10 @@ mod config;
 mod connection;
 mod error;
 mod file;
+mod file_limit;
 mod open;
 mod pets;
+mod presence;
 mod read_lock;
 mod readers;
 mod renewal;
@@ -45,6 +49,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod version;
+mod version_cache;
+mod watch;
 mod writer;
 
 pub use config::{SqliteConfig, Synchronous};

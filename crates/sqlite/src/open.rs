@@ -8,17 +8,23 @@ use std::{
     time::{Duration, Instant},
 };
 
+use petstore_domain::StoreError;
 use rusqlite::{Connection, ErrorCode};
 
 use crate::{
     config::{BusyTimeout, SqliteConfig},
     connection,
     file::DatabaseFile,
-    readers::Readers,
+    file_limit::TooManyFiles,
+    presence::Presence,
+    read_lock::ReadLock,
+    readers::{Readers, pool::Pool},
     renewal::VersionRenewal,
     schema::{self, SchemaError},
     store::SqliteStore,
-    version::VersionCache,
+    version,
+    version_cache::VersionCache,
+    watch::Watch,
     writer::Writer,
 };
 
@@ -49,6 +55,8 @@ enum Reason {
          put the store on a local disk"
     )]
     NoWriteAheadLog,
+    #[error(transparent)]
+    TooManyFiles(TooManyFiles),
     #[error("there is no space left on its disk; free some")]
     Full,
     #[error("it is damaged ({0}); restore it from a backup")]
@@ -104,7 +112,12 @@ pub(crate) fn open(
     busy_timeout: BusyTimeout,
 ) -> Result<SqliteStore, OpenError> {
     let opened = open_parts(config, busy_timeout);
-    opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
+    opened.map_err(|reason| {
+        // SQLite says of both that it cannot open a file.
+        let too_many = matches!(reason, Reason::Denied | Reason::Io(_)).then(TooManyFiles::now);
+        let reason = too_many.flatten().map_or(reason, Reason::TooManyFiles);
+        OpenError { path: config.path.clone(), reason }
+    })
 }
 
 fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<SqliteStore, Reason> {
@@ -117,9 +130,24 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
     schema::create_or_check(&mut connection)?;
     use_write_ahead_log(&connection, busy_timeout.writer)?;
     let renewal = VersionRenewal::new(&mut connection)?;
-    let readers = Readers::new(path, busy_timeout.reader)?;
-    let versions = Arc::new(VersionCache::new(readers.open()?));
-    let writer = Writer::start(connection, renewal, Arc::clone(&versions), readers.write_pauses())?;
+    let pool = Arc::new(Pool::new(path.clone(), busy_timeout.reader, file.share()));
+    let versions = Arc::new(VersionCache::new());
+    let moment = versions.moment();
+    // The first read: from here on the connection has the log open. A version that cannot be read is
+    // reported by the requests that need it.
+    versions.confirm(moment, version::current::<StoreError>(&connection).ok());
+    let presence = Arc::new(Presence::new(&path, &file)?);
+    let opener = Arc::clone(&pool);
+    let lock = ReadLock::new(move || opener.open());
+    let watch = Watch::start(lock, Arc::clone(&versions), Arc::clone(&presence))?;
+    let writer = Writer::start(
+        connection,
+        renewal,
+        Arc::clone(&versions),
+        Arc::clone(&presence),
+        watch.write_pauses(),
+    )?;
+    let readers = Readers::new(pool, watch, presence)?;
     Ok(SqliteStore { readers, versions, writer, file })
 }
 

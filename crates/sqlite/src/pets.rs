@@ -23,14 +23,15 @@ impl PetRepository for SqliteStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        self.readers.read(|connection| rows::find(connection, id))
+        self.readers.read(move |connection| rows::find(connection, id)).await
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        self.readers.read(|connection| rows::page(connection, &query))
+        self.readers.read(move |connection| rows::page(connection, &query)).await
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
+        self.readers.watch.note_use();
         self.versions.get()
     }
 

@@ -1,82 +1,47 @@
-//! Reads: on the calling thread, on a connection of their own.
+//! Reads: each a task of its own, on a connection of its own.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+pub(crate) mod pool;
+mod tasks;
+
+use std::{io, sync::Arc};
 
 use petstore_domain::StoreError;
 use rusqlite::Connection;
 
-use crate::{
-    connection,
-    error::Failure,
-    read_lock::{ReadLock, WritePauses},
-};
+use self::{pool::Pool, tasks::ReadTasks};
+use crate::{error::Failure, presence::Presence, watch::Watch};
 
-/// Connections that wait to be used again; more than a machine has threads that read at once would
-/// only hold memory.
-const MAX_IDLE: usize = 64;
-
-/// A pool of connections that cannot write. It opens as many as are in use at one time.
+/// Runs reads.
 #[derive(Debug)]
 pub(crate) struct Readers {
-    path: PathBuf,
-    busy_timeout: Duration,
-    /// The last one put back is the first one taken: its page cache is warm.
-    idle: Mutex<Vec<Connection>>,
-    pub(crate) read_lock: ReadLock,
+    // In the order in which they are dropped: the watch has a connection of its own.
+    pub(crate) watch: Watch,
+    pub(crate) pool: Arc<Pool>,
+    presence: Arc<Presence>,
+    tasks: ReadTasks,
 }
 
 impl Readers {
-    pub(crate) fn new(path: PathBuf, busy_timeout: Duration) -> io::Result<Self> {
-        let locked = path.clone();
-        let read_lock = ReadLock::start(move || connection::open_reader(&locked, busy_timeout))?;
-        Ok(Self { path, busy_timeout, idle: Mutex::new(Vec::new()), read_lock })
+    pub(crate) fn new(pool: Arc<Pool>, watch: Watch, presence: Arc<Presence>) -> io::Result<Self> {
+        Ok(Self { watch, pool, presence, tasks: ReadTasks::start()? })
     }
 
-    /// For the writer: ends the readers' lock for the time of a write.
-    pub(crate) fn write_pauses(&self) -> WritePauses {
-        self.read_lock.write_pauses()
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// A connection that is not part of the pool.
-    pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
-        connection::open_reader(&self.path, self.busy_timeout)
-    }
-
-    /// Runs `read`. A connection on which SQLite failed is closed, whatever the cause: opening
-    /// another one is cheap, and then nothing of the failure can linger.
-    pub(crate) fn read<T, E: From<StoreError>>(
+    /// Runs `read`. It runs to its end, whether or not the future is polled again.
+    pub(crate) async fn read<T, E>(
         &self,
-        read: impl FnOnce(&Connection) -> Result<T, Failure<E>>,
-    ) -> Result<T, E> {
-        self.read_lock.note_read();
-        let idle = self.idle().pop();
-        let connection = idle
-            .map_or_else(|| self.open(), Ok)
-            .map_err(|error| Failure::Sqlite(error).into_error())?;
-        let result = read(&connection);
-        if !matches!(result, Err(Failure::Sqlite(_))) {
-            self.put_back(connection);
+        read: impl FnOnce(&Connection) -> Result<T, Failure<E>> + Send + 'static,
+    ) -> Result<T, E>
+    where
+        T: Send + 'static,
+        E: From<StoreError> + Send + 'static,
+    {
+        self.watch.note_use();
+        if let Err(lost) = self.presence.require() {
+            // One of these may have opened what is at the path now.
+            self.pool.clear();
+            return Err(StoreError::from(lost).into());
         }
-        result.map_err(Failure::into_error)
-    }
-
-    fn put_back(&self, connection: Connection) {
-        let mut idle = self.idle();
-        if idle.len() < MAX_IDLE {
-            idle.push(connection);
-        }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        let pool = Arc::clone(&self.pool);
+        self.tasks.run(move || pool.read(read)).await?
     }
 }

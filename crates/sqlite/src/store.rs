@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{file::DatabaseFile, readers::Readers, version::VersionCache, writer::Writer};
+use crate::{file::DatabaseFile, readers::Readers, version_cache::VersionCache, writer::Writer};
 
 /// A catalogue and its API keys in a SQLite database.
 ///

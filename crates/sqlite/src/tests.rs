@@ -14,16 +14,25 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{Added, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, StoreError};
+use petstore_domain::{
+    Added, CatalogueVersion, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, StoreError,
+};
 use rusqlite::Connection;
 use tempfile::TempDir;
-use tokio::sync::oneshot;
+use tokio::{
+    sync::oneshot,
+    time::{sleep, timeout},
+};
 
 use crate::{
     config::{BusyTimeout, SqliteConfig, Synchronous},
     open::open,
     store::SqliteStore,
+    watch::INTERVAL,
 };
+
+/// Long enough for the slowest machine.
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// A directory for one test's store, whose writer and readers wait 50 ms for a lock.
 struct Place(TempDir);
@@ -65,10 +74,28 @@ fn rex() -> NewPet {
 }
 
 async fn add(store: &SqliteStore) -> Pet {
-    match PetRepository::add(store, rex(), None).await.unwrap() {
+    match in_time(PetRepository::add(store, rex(), None)).await.unwrap() {
         Added::Created(pet) => pet,
         Added::Replayed(pet) => panic!("{pet:?} was there before"),
     }
+}
+
+/// The version, which is not known for a moment when nobody has asked for it for long.
+pub(crate) async fn known_version(store: &SqliteStore) -> CatalogueVersion {
+    let known = async {
+        loop {
+            match store.version() {
+                Some(version) => break version,
+                None => sleep(INTERVAL / 10).await,
+            }
+        }
+    };
+    in_time(known).await
+}
+
+/// What `future` gives, which must come: a writer that is broken must not make the test wait for ever.
+async fn in_time<T>(future: impl Future<Output = T>) -> T {
+    timeout(LIMIT, future).await.expect("the store answers")
 }
 
 /// Blocks the writer until the sender is used or dropped. What is queued meanwhile makes one
@@ -85,7 +112,7 @@ async fn block_writer(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
         };
         store.writer.write::<(), StoreError>(work).await
     });
-    has_started.await.unwrap();
+    in_time(has_started).await.unwrap();
     release
 }
 

@@ -19,14 +19,15 @@ use tokio::{
 
 use self::{
     commit_delay::{CommitDelay, Notify},
-    group::Group,
+    group::Committer,
     job::{Job, Task},
 };
 use crate::{
     error::{Failure, WriteFailure},
-    read_lock::WritePauses,
+    presence::Presence,
     renewal::VersionRenewal,
-    version::VersionCache,
+    version_cache::VersionCache,
+    watch::WritePauses,
 };
 
 /// Writes that may wait; one more is refused at once. A few groups, so that an accepted write is
@@ -46,19 +47,22 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Starts the thread that writes through `connection`, for which `renewal` was made. It pauses
-    /// the read lock for each transaction, and refreshes `versions` after it.
+    /// the read lock for each transaction, publishes new versions in `versions`, and refuses to write
+    /// when a file is lost (`presence`).
     pub(crate) fn start(
         connection: Connection,
         renewal: VersionRenewal,
         versions: Arc<VersionCache>,
+        presence: Arc<Presence>,
         write_pauses: WritePauses,
     ) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(MAX_QUEUE);
         let delay = CommitDelay::new(MAX_GROUP);
         let notify = Arc::clone(delay.notify());
         let runtime = Handle::try_current().ok();
+        let committer = Committer { connection, renewal, versions, presence };
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
-            run(&connection, &renewal, &versions, &write_pauses, jobs, delay, runtime.as_ref());
+            run(&committer, &write_pauses, jobs, delay, runtime.as_ref());
         })?;
         Ok(Self { queue, notify, _thread: JoinOnDrop(Some(thread)) })
     }
@@ -89,9 +93,7 @@ impl Writer {
 
 /// The life of the thread. It never ends because something failed.
 fn run(
-    connection: &Connection,
-    renewal: &VersionRenewal,
-    versions: &VersionCache,
+    committer: &Committer,
     write_pauses: &WritePauses,
     mut jobs: mpsc::Receiver<Box<dyn Job>>,
     mut delay: CommitDelay,
@@ -101,9 +103,8 @@ fn run(
     while jobs.blocking_recv_many(&mut next, MAX_GROUP) > 0 {
         delay.wait(&mut next, &mut jobs);
         let pause = write_pauses.begin();
-        let group = Group::commit(connection, renewal, &mut next);
+        let group = committer.commit(&mut next);
         delay.note_commit(group.len() + jobs.len());
-        versions.refresh();
         group.answer(runtime);
         pause.end(!jobs.is_empty());
     }

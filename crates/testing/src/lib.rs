@@ -1,4 +1,4 @@
-//! Throw-away PostgreSQL servers for tests, ports for what tests start, and how a test that lacks
+//! Throw-away PostgreSQL servers for tests, a disk that hangs, ports for what tests start, and how a test that lacks
 //! something is skipped. A dev-dependency only: in no release build.
 //!
 //! [`postgres_or_skip`] gives a new, empty database on a server that all tests of one process
@@ -13,6 +13,7 @@
 mod binaries;
 mod cluster;
 mod database;
+mod disk;
 mod network;
 mod outage;
 mod ports;
@@ -24,9 +25,11 @@ mod watchdog;
 
 pub use cluster::{Cluster, Durability};
 pub use database::Database;
+pub use disk::Disk;
 pub use network::Network;
 pub use ports::free_port;
 pub use skip::{
-    EXTERNAL, cluster_or_skip, network_or_skip, or_skip_without, postgres_or_skip, say,
+    EXTERNAL, cluster_or_skip, disk_or_skip, network_or_skip, or_skip_without, postgres_or_skip,
+    say,
 };
 pub use trouble::Trouble;

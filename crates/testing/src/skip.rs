@@ -9,6 +9,7 @@ use std::{
 use crate::{
     cluster::{Cluster, Durability},
     database::Database,
+    disk::Disk,
     network::Network,
     trouble::Trouble,
 };
@@ -50,6 +51,15 @@ pub fn cluster_or_skip(test: &str, durability: Durability) -> Option<Cluster> {
 #[must_use]
 pub fn network_or_skip(test: &str) -> Option<Network> {
     or_skip_without("root and iproute2", test, Network::new())
+}
+
+/// A disk of its own for the processes of the test `test`; `None` without a C compiler.
+///
+/// # Panics
+/// It cannot be made although `CI=true`.
+#[must_use]
+pub fn disk_or_skip(test: &str) -> Option<Disk> {
+    or_skip_without("a C compiler", test, Disk::new())
 }
 
 fn or_skip<T, E: AsRef<str>>(test: &str, found: Result<T, E>) -> Option<T> {

@@ -16,7 +16,7 @@ use crate::{
     file::DatabaseFile,
     pets::{idempotency, rows as pets},
     renewal::VersionRenewal,
-    version::VersionCache,
+    version_cache::VersionCache,
 };
 
 /// What a restore may keep in memory before it writes pages to the log, in KiB.
@@ -90,10 +90,8 @@ impl Restore for WriteTransaction {
     }
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
-        self.renewal.renew(&self.connection).map_err(StoreError::unavailable)?;
-        self.connection.execute_batch("COMMIT").map_err(StoreError::unavailable)?;
-        self.versions.refresh();
-        Ok(())
+        let committed = self.renewal.commit(&self.connection, &self.versions);
+        committed.map_err(StoreError::unavailable)
     }
 }
 

@@ -2,20 +2,22 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Idempotency, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts, StoreError,
+    ApiKey, Corruption, Idempotency, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts,
+    StoreError,
 };
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, ErrorCode, Row};
 
 use crate::{
     api_keys::rows as keys,
     error::Failure,
     file::DatabaseFile,
     pets::{idempotency, rows as pets},
-    version,
 };
 
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)";
+
+const CHECK: &str = "PRAGMA integrity_check(1)";
 
 /// An open read transaction. Dropping it closes the connection, which ends it.
 pub(super) struct ReadTransaction {
@@ -25,10 +27,12 @@ pub(super) struct ReadTransaction {
 }
 
 impl ReadTransaction {
-    pub(super) fn begin(connection: Connection, file: DatabaseFile) -> rusqlite::Result<Self> {
+    /// Begins one, and has SQLite check all that it will read: a damaged page or index could leave
+    /// animals out of what is read without an error.
+    pub(super) fn begin(connection: Connection, file: DatabaseFile) -> Result<Self, StoreError> {
         // The transaction sees the store as it is at its first read, not at its `BEGIN`.
-        connection.execute_batch("BEGIN")?;
-        connection.query_row(version::SELECT, [], |_| Ok(()))?;
+        connection.execute_batch("BEGIN").map_err(StoreError::unavailable)?;
+        check(&connection).map_err(Failure::<StoreError>::into_error)?;
         Ok(Self { connection, _file: file })
     }
 
@@ -38,6 +42,24 @@ impl ReadTransaction {
     ) -> Result<T, StoreError> {
         read(&self.connection).map_err(Failure::into_error)
     }
+}
+
+/// Runs SQLite's check of every page, row and index. What it finds first is the error.
+fn check(connection: &Connection) -> Result<(), Failure<StoreError>> {
+    // What the schema's own rules forbid is left to the domain, which names the row.
+    connection.pragma_update(None, "ignore_check_constraints", true)?;
+    let finding: String = match connection.query_row(CHECK, [], |row| row.get(0)) {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            error.to_string()
+        }
+        found => found?,
+    };
+    if finding == "ok" {
+        return Ok(());
+    }
+    let finding = finding.lines().collect::<Vec<_>>().join(" ");
+    Err(Corruption::new("damaged data", format_args!("SQLite's check finds no fault ({finding})"))
+        .into())
 }
 
 #[async_trait]

@@ -1,8 +1,9 @@
 //! The read transaction that holds the lock.
 
+use petstore_domain::{CatalogueVersion, StoreError};
 use rusqlite::{Connection, Row};
 
-use crate::version;
+use crate::{error::Failure, version};
 
 /// In frames: from this length on, each commit tries to bring the log into the file, so that the next
 /// one can start it anew (`wal_autocheckpoint`, where nobody changes it).
@@ -25,17 +26,20 @@ impl ReadTransaction {
         Self { open: Box::new(open), connection: None, data_version: None }
     }
 
-    /// Ends the transaction, and begins another one unless there was a write since the last snapshot:
-    /// who has written may be about to write again.
-    pub(super) fn renew(&mut self) {
+    /// Ends the transaction, and begins another one if it `may`, unless there was a write since the
+    /// last snapshot: who has written may be about to write again. The version of the catalogue now;
+    /// `None` if it cannot be read.
+    pub(super) fn renew(&mut self, may: bool) -> Option<CatalogueVersion> {
         self.end();
-        if self.begin().is_err() {
+        let version = self.begin(may).ok();
+        if version.is_none() {
             // Reads fail for the same cause, and they report it.
             self.close();
         }
+        version
     }
 
-    fn begin(&mut self) -> rusqlite::Result<()> {
+    fn begin(&mut self, may: bool) -> Result<CatalogueVersion, Failure<StoreError>> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => (self.open)()?,
@@ -43,12 +47,11 @@ impl ReadTransaction {
         let connection = self.connection.insert(connection);
         let data_version = data_version(connection)?;
         let seen = self.data_version.replace(data_version);
-        if seen.is_some_and(|seen| seen != data_version) || has_long_log(connection)? {
-            return Ok(());
+        if may && seen.is_none_or(|seen| seen == data_version) && !has_long_log(connection)? {
+            // The transaction takes its lock when it first reads.
+            connection.execute_batch("BEGIN")?;
         }
-        connection.execute_batch("BEGIN")?;
-        // The transaction takes its lock when it first reads.
-        connection.prepare_cached(version::SELECT)?.query_row([], |_| Ok(()))
+        version::current(connection)
     }
 
     /// Lets the next transaction begin whatever was written since the last snapshot.

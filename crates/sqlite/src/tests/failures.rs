@@ -8,7 +8,7 @@ use std::{
 use petstore_domain::{AddError, ApiKeyRepository, PetId, PetRepository, StoreError, Timestamp};
 use rusqlite::Connection;
 
-use super::{Place, add, found, rex, short_timeout};
+use super::{Place, add, found, known_version, rex, short_timeout};
 use crate::{open::open, store::SqliteStore};
 
 async fn set_max_page_count(store: &SqliteStore, pages: i64) {
@@ -23,7 +23,7 @@ async fn a_lock_held_too_long_is_unavailable_and_passes() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;
-    let version = store.version();
+    let version = known_version(&store).await;
     let raw = place.raw();
     raw.execute_batch("BEGIN IMMEDIATE").unwrap();
 
@@ -35,7 +35,7 @@ async fn a_lock_held_too_long_is_unavailable_and_passes() {
     assert!(store.purge_expired(Timestamp(0), 1).await.is_err());
     assert!(store.note_use(vec![]).await.is_err());
     assert!(found(&store, PetId(1)).await, "reads go on");
-    assert_eq!(store.version(), version);
+    assert_eq!(known_version(&store).await, version);
 
     raw.execute_batch("ROLLBACK").unwrap();
     assert_eq!(add(&store).await.id, PetId(2));
@@ -83,7 +83,8 @@ async fn a_reader_that_fails_is_replaced() {
     add(&store).await;
     let failing = store
         .readers
-        .read::<(), StoreError>(|connection| Ok(connection.execute_batch("DELETE FROM pet")?));
+        .read::<(), StoreError>(|connection| Ok(connection.execute_batch("DELETE FROM pet")?))
+        .await;
     let message = failing.unwrap_err().to_string();
     assert!(message.contains("readonly"), "a reader cannot write: {message}");
     assert!(found(&store, PetId(1)).await);
@@ -97,9 +98,9 @@ async fn a_file_that_is_taken_away_is_unavailable_until_it_is_back() {
     let away = place.path().with_extension("away");
     fs::rename(place.path(), &away).unwrap();
     // A reader that has the file open goes on; a new one does not find it.
-    assert!(store.readers.open().is_err());
+    assert!(store.readers.pool.open().is_err());
     fs::rename(&away, place.path()).unwrap();
-    assert!(store.readers.open().is_ok());
+    assert!(store.readers.pool.open().is_ok());
     add(&store).await;
 }
 

@@ -12,7 +12,7 @@ use petstore_domain::{
 use rusqlite::Connection;
 use tokio::task::JoinSet;
 
-use super::{Place, add, block_writer, found, rex};
+use super::{Place, add, block_writer, found, in_time, rex};
 use crate::{error::Failure, pets::rows, writer::MAX_QUEUE};
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
     }
     tokio::task::yield_now().await;
     drop(release);
-    for seen in group.join_all().await {
+    for seen in in_time(group.join_all()).await {
         assert_eq!(seen.unwrap(), 0, "a write of the group was committed before the others");
     }
     assert_eq!(place.count(), 50);
@@ -62,7 +62,7 @@ async fn a_write_that_fails_rolls_back_its_group_and_no_other() {
     }
     tokio::task::yield_now().await;
     drop(release);
-    for answer in group.join_all().await {
+    for answer in in_time(group.join_all()).await {
         let message = answer.unwrap_err().to_string();
         assert!(message.contains("rolled back: no such table: nowhere"), "{message}");
     }
@@ -84,8 +84,8 @@ async fn a_refusal_leaves_the_rest_of_its_group() {
     let added = tokio::spawn(async move { add(&adding).await });
     tokio::task::yield_now().await;
     drop(release);
-    assert!(matches!(refused.await.unwrap(), Err(AddError::IdempotencyKeyReused)));
-    assert!(found(&store, added.await.unwrap().id).await);
+    assert!(matches!(in_time(refused).await.unwrap(), Err(AddError::IdempotencyKeyReused)));
+    assert!(found(&store, in_time(added).await.unwrap().id).await);
 }
 
 #[tokio::test]
@@ -110,9 +110,9 @@ async fn two_requests_in_one_transaction_add_one_animal() {
     drop(release);
     let [first, second, third] = additions;
     let pet = rex().with_id(PetId(1));
-    assert_eq!(first.await.unwrap().unwrap(), Added::Created(pet.clone()));
-    assert_eq!(second.await.unwrap().unwrap(), Added::Replayed(pet));
-    assert!(matches!(third.await.unwrap(), Err(AddError::IdempotencyKeyReused)));
+    assert_eq!(in_time(first).await.unwrap().unwrap(), Added::Created(pet.clone()));
+    assert_eq!(in_time(second).await.unwrap().unwrap(), Added::Replayed(pet));
+    assert!(matches!(in_time(third).await.unwrap(), Err(AddError::IdempotencyKeyReused)));
 }
 
 #[tokio::test]
@@ -124,13 +124,13 @@ async fn a_full_queue_refuses_at_once_and_empties_again() {
     for addition in &mut waiting {
         assert!(addition.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     }
-    let refusal = store.add(rex(), None).await.unwrap_err().to_string();
+    let refusal = in_time(store.add(rex(), None)).await.unwrap_err().to_string();
     assert_eq!(refusal, "the store cannot answer: the writer's queue is full (4096 writes wait)");
     // Reads go on.
     assert!(!found(&store, PetId(1)).await);
     drop(release);
     for addition in waiting {
-        addition.await.unwrap();
+        in_time(addition).await.unwrap();
     }
     assert_eq!(add(&store).await.id, PetId(4097));
 }

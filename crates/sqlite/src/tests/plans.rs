@@ -58,7 +58,7 @@ fn assert_searched(connection: &Connection) {
 fn no_statement_scans_or_sorts() {
     let place = Place::new();
     let store = place.open();
-    assert_searched(&store.readers.open().unwrap());
+    assert_searched(&store.readers.pool.open().unwrap());
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn nor_when_the_statistics_tempt_it_to() {
          ANALYZE;",
     )
     .unwrap();
-    assert_searched(&store.readers.open().unwrap());
+    assert_searched(&store.readers.pool.open().unwrap());
 }
 
 /// How the version is found, once for a page.
@@ -82,7 +82,7 @@ const VERSION: &str = "SCALAR SUBQUERY 1\nSEARCH catalogue USING INTEGER PRIMARY
 fn a_page_of_one_status_is_read_from_its_place_in_the_index_alone() {
     let place = Place::new();
     let store = place.open();
-    let connection = store.readers.open().unwrap();
+    let connection = store.readers.pool.open().unwrap();
     for status in PetStatus::ALL {
         assert_eq!(
             plan(&connection, pets::page_with(status)),

@@ -9,21 +9,16 @@ use petstore_domain::{PetId, PetRepository, StoreError};
 use rusqlite::Connection;
 use tokio::time::{sleep, timeout};
 
-use super::{Place, add, block_writer};
-use crate::{
-    read_lock::{MAX_AGE, transaction::LONG_LOG},
-    store::SqliteStore,
-};
+use super::{LIMIT, Place, add, block_writer};
+use crate::{read_lock::LONG_LOG, store::SqliteStore, watch::INTERVAL};
 
-/// Long enough for the slowest machine.
-const LIMIT: Duration = Duration::from_secs(30);
 const ANIMALS: usize = 5000;
 const COMMITS: u32 = 20;
 /// Rewrites every animal: hundreds of pages.
 const REWRITE: &str = "UPDATE pet SET name = hex(randomblob(50))";
 
 fn is_held(store: &SqliteStore) -> bool {
-    store.readers.read_lock.is_held()
+    store.readers.watch.write_pauses().is_held()
 }
 
 /// Reads until the read lock is held; `false` if it is not within `limit`.
@@ -34,7 +29,7 @@ async fn read_until_held(store: &SqliteStore, limit: Duration) -> bool {
         if is_held(store) {
             return true;
         }
-        sleep(MAX_AGE / 10).await;
+        sleep(INTERVAL / 10).await;
     }
     false
 }
@@ -61,7 +56,7 @@ async fn it_is_held_while_there_are_reads_and_hides_nothing() {
     assert!(read_until_held(&store, LIMIT).await);
     let ended = async {
         while is_held(&store) {
-            sleep(MAX_AGE / 10).await;
+            sleep(INTERVAL / 10).await;
         }
     };
     assert!(timeout(LIMIT, ended).await.is_ok(), "there are no reads any more");
@@ -80,7 +75,7 @@ async fn it_does_not_begin_again_after_its_store_was_closed() {
     add(&store).await;
     assert!(read_until_held(&store, LIMIT).await);
     store.find(PetId(1)).await.unwrap();
-    let pauses = store.readers.write_pauses();
+    let pauses = store.readers.watch.write_pauses();
     drop(store);
     pauses.begin().end(false); // As a writer does that finishes what waited.
     assert!(!pauses.is_held());
@@ -94,7 +89,7 @@ async fn it_pauses_for_as_long_as_a_write_lasts() {
     assert!(read_until_held(&store, LIMIT).await);
     let release = block_writer(&store).await;
     assert!(!is_held(&store));
-    assert!(!read_until_held(&store, 5 * MAX_AGE).await);
+    assert!(!read_until_held(&store, 5 * INTERVAL).await);
     drop(release);
     assert!(read_until_held(&store, LIMIT).await);
 }
@@ -108,7 +103,7 @@ async fn it_is_held_between_the_writes_of_its_own_process() {
         assert!(began.elapsed() < LIMIT);
         // More than one within the age of a read lock.
         let pet = add(&store).await;
-        sleep(MAX_AGE / 10).await;
+        sleep(INTERVAL / 10).await;
         store.find(pet.id).await.unwrap();
         if is_held(&store) {
             break;
@@ -132,7 +127,7 @@ async fn the_log_stays_short_while_others_write_now_and_then() {
     let raw = place.raw();
     let (mut longest, mut written, mut before, mut found_held) = (0, 0, log(&raw), 0);
     for _ in 0..COMMITS {
-        found_held += u32::from(read_until_held(&store, 20 * MAX_AGE).await);
+        found_held += u32::from(read_until_held(&store, 20 * INTERVAL).await);
         raw.execute_batch(REWRITE).unwrap();
         let now = log(&raw);
         written += if now > before { now - before } else { now };

@@ -59,8 +59,18 @@ fn the_schema_refuses_what_others_add_against_its_rules() {
 fn readers_cannot_write_and_wait_for_a_quarter_of_a_second() {
     let place = Place::new();
     let store = open(&place.config(), BusyTimeout::default()).unwrap();
-    let reader = store.readers.open().unwrap();
+    let reader = store.readers.pool.open().unwrap();
     assert_common(&reader);
     assert_eq!(pragma(&reader, "query_only"), 1);
     assert_eq!(pragma(&reader, "busy_timeout"), 250);
+}
+
+#[test]
+fn sqlite_is_compiled_to_synchronise_files_and_directories() {
+    let connection = Connection::open_in_memory().unwrap();
+    let mut statement = connection.prepare("PRAGMA compile_options").unwrap();
+    let options = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    for option in options.map(Result::unwrap) {
+        assert!(!["NO_SYNC", "DISABLE_DIRSYNC"].contains(&option.as_str()), "{option}");
+    }
 }

@@ -1,12 +1,13 @@
 //! The catalogue's version, and the version cache.
 
 use petstore_domain::{
-    CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, StoreError, Timestamp,
+    CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, PetStatus, StoreError, Timestamp,
 };
 use rusqlite::Connection;
+use tokio::time::{sleep, timeout};
 
-use super::{Place, add};
-use crate::version;
+use super::{LIMIT, Place, add, known_version};
+use crate::{pets::rows, version, watch::INTERVAL};
 
 /// The version in the file.
 fn stored(place: &Place) -> CatalogueVersion {
@@ -36,11 +37,14 @@ async fn there_is_no_version_while_it_cannot_be_read() {
     add(&store).await;
     let raw = place.raw();
     raw.execute("ALTER TABLE catalogue RENAME TO away", []).unwrap();
-    store.versions.refresh();
-    assert_eq!(store.versions.get(), None);
+    let unknown = async {
+        while store.version().is_some() {
+            sleep(INTERVAL / 10).await;
+        }
+    };
+    timeout(LIMIT, unknown).await.unwrap();
     raw.execute("ALTER TABLE away RENAME TO catalogue", []).unwrap();
-    store.versions.refresh();
-    assert_eq!(store.versions.get(), Some(stored(&place)));
+    assert_eq!(known_version(&store).await, stored(&place));
 }
 
 #[tokio::test]
@@ -51,8 +55,9 @@ async fn a_commit_shows_in_the_version_cache_whoever_has_written_before() {
         place.raw().execute("UPDATE pet SET name = ?1", [name]).unwrap();
         let before = stored(&place);
         add(&store).await;
-        assert_eq!(store.versions.get(), Some(stored(&place)));
-        assert_ne!(store.versions.get(), Some(before));
+        let version = known_version(&store).await;
+        assert_eq!(version, stored(&place));
+        assert_ne!(version, before);
     }
 }
 
@@ -74,7 +79,7 @@ async fn one_transaction_renews_the_version_once_and_for_every_kind_of_change() 
         let within = store.writer.write::<_, StoreError>(change).await.unwrap();
         assert_eq!(within, before, "no trigger runs on the writer: {sql}");
         assert_ne!(stored(&place), before, "{sql}");
-        assert_eq!(store.version(), Some(stored(&place)));
+        assert_eq!(known_version(&store).await, stored(&place));
     }
 }
 
@@ -83,11 +88,11 @@ async fn a_page_without_animals_has_the_version_of_its_state() {
     let place = Place::new();
     let store = place.open();
     let empty = store.list(PetQuery::default()).await.unwrap();
-    assert_eq!((empty.value.pets.len(), empty.version), (0, store.version()));
+    assert_eq!((empty.value.pets.len(), empty.version), (0, Some(stored(&place))));
     add(&store).await;
     let behind = PetQuery { after: Some(PetId(1)), ..PetQuery::default() };
     let later = store.list(behind).await.unwrap();
-    assert_eq!((later.value.pets.len(), later.version), (0, store.version()));
+    assert_eq!((later.value.pets.len(), later.version), (0, Some(stored(&place))));
     assert_ne!(later.version, empty.version);
 }
 
@@ -96,10 +101,43 @@ async fn a_transaction_without_a_change_of_animals_leaves_the_version() {
     let place = Place::new();
     let store = place.open();
     add(&store).await;
-    let before = store.version();
+    let before = known_version(&store).await;
     store.purge_expired(Timestamp(i64::MAX), 10).await.unwrap();
-    store.versions.refresh();
-    assert_eq!(store.version(), before);
+    assert_eq!(known_version(&store).await, before);
     add(&store).await;
-    assert_ne!(store.version(), before);
+    assert_ne!(known_version(&store).await, before);
+}
+
+/// At every moment of the read, another process adds the animal that the page would have.
+#[tokio::test]
+async fn an_empty_page_and_its_version_are_of_one_snapshot() {
+    for status in [None, Some(PetStatus::Sold)] {
+        let query = PetQuery { status, ..PetQuery::default() };
+        let (mut empty, mut full) = (0, 0);
+        for step in 1.. {
+            let place = Place::new();
+            let store = place.open();
+            let before = stored(&place);
+            let mut reader = store.readers.pool.open().unwrap();
+            let (raw, mut steps) = (place.raw(), 0);
+            let each_step = move || {
+                steps += 1;
+                if steps == step {
+                    let sql = "INSERT INTO pet (name, category_id, status) VALUES ('x', 1, 'sold')";
+                    raw.execute(sql, []).unwrap();
+                }
+                false
+            };
+            reader.progress_handler(1, Some(each_step)).unwrap();
+            let page = rows::page::<StoreError>(&reader, &query).unwrap();
+            let after = stored(&place);
+            if after == before {
+                break; // The read has fewer steps.
+            }
+            let seen = if page.value.pets.is_empty() { before } else { after };
+            assert_eq!(page.version, Some(seen), "step {step}: {page:?}");
+            *if seen == before { &mut empty } else { &mut full } += 1;
+        }
+        assert!(empty > 0 && full > 0, "{empty} {full}");
+    }
 }

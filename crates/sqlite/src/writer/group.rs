@@ -5,27 +5,52 @@ use std::{mem, sync::Arc};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::runtime::Handle;
 
-use crate::{renewal::VersionRenewal, writer::job::Job};
+use crate::{
+    error::WriteFailure, presence::Presence, renewal::VersionRenewal, version_cache::VersionCache,
+    writer::job::Job,
+};
 
 /// A group whose transaction has ended. Its callers are answered when this is dropped, so they are
 /// answered in any case.
 pub(super) struct Group {
     jobs: Vec<Box<dyn Job>>,
-    outcome: Result<(), Arc<rusqlite::Error>>,
+    outcome: Result<(), WriteFailure>,
+}
+
+/// What every group needs.
+pub(super) struct Committer {
+    pub(super) connection: Connection,
+    pub(super) renewal: VersionRenewal,
+    pub(super) versions: Arc<VersionCache>,
+    pub(super) presence: Arc<Presence>,
+}
+
+impl Committer {
+    /// Runs `jobs`, and takes them out, in one transaction. If anything fails, none of it has
+    /// happened.
+    pub(super) fn commit(&self, jobs: &mut Vec<Box<dyn Job>>) -> Group {
+        let outcome = self.run(jobs);
+        Group { jobs: mem::take(jobs), outcome }
+    }
+
+    fn run(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), WriteFailure> {
+        self.presence.check()?;
+        let connection = &self.connection;
+        if !connection.is_autocommit() {
+            // A rollback that failed: without this, no transaction could ever begin again.
+            connection.execute_batch("ROLLBACK")?;
+        }
+        let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+        for job in jobs {
+            job.run(&transaction)?;
+        }
+        self.renewal.commit(&transaction, &self.versions)?;
+        // A file that was removed meanwhile has taken the transaction with it.
+        Ok(self.presence.check()?)
+    }
 }
 
 impl Group {
-    /// Runs `jobs`, and takes them out, in one transaction. If anything fails, none of it has
-    /// happened.
-    pub(super) fn commit(
-        connection: &Connection,
-        renewal: &VersionRenewal,
-        jobs: &mut Vec<Box<dyn Job>>,
-    ) -> Self {
-        let outcome = run(connection, renewal, jobs).map_err(Arc::new);
-        Self { jobs: mem::take(jobs), outcome }
-    }
-
     pub(super) fn len(&self) -> usize {
         self.jobs.len()
     }
@@ -45,21 +70,4 @@ impl Drop for Group {
             job.answer(self.outcome.clone());
         }
     }
-}
-
-fn run(
-    connection: &Connection,
-    renewal: &VersionRenewal,
-    jobs: &mut [Box<dyn Job>],
-) -> rusqlite::Result<()> {
-    if !connection.is_autocommit() {
-        // A rollback that failed: without this, no transaction could ever begin again.
-        connection.execute_batch("ROLLBACK")?;
-    }
-    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    for job in jobs {
-        job.run(&transaction)?;
-    }
-    renewal.renew(&transaction)?;
-    transaction.commit()
 }

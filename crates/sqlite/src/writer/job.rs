@@ -1,7 +1,5 @@
 //! One write on its way through the queue.
 
-use std::sync::Arc;
-
 use petstore_domain::StoreError;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -14,7 +12,7 @@ pub(super) trait Job: Send {
     fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
     /// Gives the caller the kept result if the transaction was committed.
-    fn answer(self: Box<Self>, outcome: Result<(), Arc<rusqlite::Error>>);
+    fn answer(self: Box<Self>, outcome: Result<(), WriteFailure>);
 }
 
 /// Work that has a caller.
@@ -47,12 +45,12 @@ where
         Ok(())
     }
 
-    fn answer(self: Box<Self>, outcome: Result<(), Arc<rusqlite::Error>>) {
+    fn answer(self: Box<Self>, outcome: Result<(), WriteFailure>) {
         let failed = |failure| Err(StoreError::from(failure).into());
         let answer = match (outcome, self.result) {
             (Ok(()), Some(result)) => result,
             (Ok(()), None) => failed(WriteFailure::Stopped),
-            (Err(cause), _) => failed(WriteFailure::RolledBack(cause)),
+            (Err(failure), _) => failed(failure),
         };
         // If the caller's future was dropped, nobody waits for it; the write has ended whole.
         let _ = self.caller.send(answer);

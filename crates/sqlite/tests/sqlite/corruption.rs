@@ -113,7 +113,7 @@ async fn a_lost_version_is_named() {
         let (what, rule) = corrupt(store.find(PetId(1)).await);
         assert_eq!(what, "the version of the catalogue");
         assert_eq!(rule, "there is one, of 16 bytes");
-        tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         assert_eq!(PetRepository::version(&store), None);
     }
 }

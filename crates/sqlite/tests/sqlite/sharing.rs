@@ -11,7 +11,7 @@ use std::{
 
 use petstore_domain::{AddKeyError, ApiKeyRepository, Archive, PetRepository, StoreError};
 
-use crate::support::{NOW, Place, add, all, new_key, open, page, query, rex};
+use crate::support::{NOW, Place, add, all, new_key, open, page, query, rex, version};
 
 #[tokio::test]
 async fn stores_on_one_file_see_each_other_at_once() {
@@ -32,8 +32,7 @@ fn a_fresh_path_can_be_opened_by_many_at_once() {
     for _ in 0..20 {
         let place = Place::new();
         let stores = place.open_by_four_at_once();
-        let versions = stores.each_ref().map(PetRepository::version);
-        assert!(versions[0].is_some());
+        let versions = stores.each_ref().map(version);
         assert!(versions.iter().all(|version| *version == versions[0]), "{versions:?}");
     }
 }

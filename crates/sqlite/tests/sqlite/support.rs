@@ -6,12 +6,13 @@ use std::{
     path::{Path, PathBuf},
     sync::Barrier,
     thread,
+    time::{Duration, Instant},
 };
 
 use petstore_domain::{
-    Added, ApiKeySecret, CategoryId, Idempotency, IdempotencyKey, IdempotencyRequest, KeyDigest,
-    KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName, PetPage, PetQuery, PetRepository,
-    Timestamp,
+    Added, ApiKeySecret, CatalogueVersion, CategoryId, Idempotency, IdempotencyKey,
+    IdempotencyRequest, KeyDigest, KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName,
+    PetPage, PetQuery, PetRepository, Timestamp,
 };
 use petstore_sqlite::{OpenError, SqliteConfig, SqliteStore, Synchronous};
 use rusqlite::Connection;
@@ -125,5 +126,17 @@ pub(crate) fn new_key(seed: u8, name: &str) -> NewApiKey {
         prefix: secret.prefix().to_owned(),
         created_at: NOW,
         expires_at: None,
+    }
+}
+
+/// The version, which is not known for a moment when nobody has asked for it for long.
+pub(crate) fn version(store: &SqliteStore) -> CatalogueVersion {
+    let began = Instant::now();
+    loop {
+        if let Some(version) = PetRepository::version(store) {
+            return version;
+        }
+        assert!(began.elapsed() < Duration::from_mins(1), "the version stays unknown");
+        thread::sleep(Duration::from_millis(1));
     }
 }

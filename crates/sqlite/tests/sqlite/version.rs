@@ -2,17 +2,12 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use petstore_domain::{CatalogueVersion, PetRepository};
-use petstore_sqlite::SqliteStore;
+use petstore_domain::PetRepository;
 
-use crate::support::{NOW, Place, add, request, rex};
+use crate::support::{NOW, Place, add, request, rex, version};
 
 /// How soon another process's write must show.
 const LIMIT: Duration = Duration::from_millis(100);
-
-fn version(store: &SqliteStore) -> CatalogueVersion {
-    PetRepository::version(store).unwrap()
-}
 
 #[tokio::test]
 async fn what_adds_nothing_leaves_the_version() {

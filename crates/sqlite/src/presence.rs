@@ -1,0 +1,76 @@
+//! Whether the files of the store are still where they were opened.
+//!
+//! The system keeps a file that is removed for whoever has it open: writes go on, and are gone with the
+//! last process that has it. So device and inode at each path are compared with those of the open file:
+//! by the writer before each transaction and before what it acknowledges, and by the watch.
+
+use std::{
+    fs, io,
+    os::unix::ffi::OsStringExt as _,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use petstore_domain::StoreError;
+
+use crate::file::{DatabaseFile, Identity, identity};
+
+/// The database file and its write-ahead log, as they were opened.
+#[derive(Debug)]
+pub(crate) struct Presence {
+    files: [(PathBuf, Identity); 2],
+    /// What the last check found.
+    lost: AtomicBool,
+}
+
+/// A file of the store is not at its path any more. Becomes the cause of a [`StoreError`].
+#[derive(Clone, Debug, thiserror::Error)]
+#[error(
+    "{} {what} while the store was open, and nothing more is written; put the file back, or stop the \
+     service and restore the store", .path.display()
+)]
+pub(crate) struct LostFile {
+    path: PathBuf,
+    what: String,
+}
+
+impl From<LostFile> for StoreError {
+    fn from(lost: LostFile) -> Self {
+        Self::unavailable(lost)
+    }
+}
+
+impl Presence {
+    /// Of `file`, which was opened at `path`. A connection must be open, so that there is a log.
+    pub(crate) fn new(path: &Path, file: &DatabaseFile) -> io::Result<Self> {
+        // SQLite names the log after the file itself, also where `path` is a symbolic link to it.
+        let mut log = fs::canonicalize(path)?.into_os_string().into_vec();
+        log.extend(b"-wal");
+        let log = PathBuf::from(std::ffi::OsString::from_vec(log));
+        let log_identity = identity(&fs::metadata(&log)?);
+        let files = [(path.to_owned(), file.identity()), (log, log_identity)];
+        Ok(Self { files, lost: AtomicBool::new(false) })
+    }
+
+    /// Compares now.
+    pub(crate) fn check(&self) -> Result<(), LostFile> {
+        let found = self.files.iter().try_for_each(|(path, opened)| {
+            let what = match fs::metadata(path) {
+                Ok(metadata) if identity(&metadata) == *opened => return Ok(()),
+                Ok(_) => "was replaced".to_owned(),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => "was removed".to_owned(),
+                Err(error) => format!("cannot be found ({error})"),
+            };
+            Err(LostFile { path: path.clone(), what })
+        });
+        if self.lost.load(Ordering::Relaxed) != found.is_err() {
+            self.lost.store(found.is_err(), Ordering::Relaxed);
+        }
+        found
+    }
+
+    /// Compares now only if the last check found a file lost: it may be back.
+    pub(crate) fn require(&self) -> Result<(), LostFile> {
+        if self.lost.load(Ordering::Relaxed) { self.check() } else { Ok(()) }
+    }
+}

@@ -1,0 +1,75 @@
+//! Connections that cannot write.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use petstore_domain::StoreError;
+use rusqlite::Connection;
+
+use crate::{connection, error::Failure, file::DatabaseFile};
+
+/// Connections that wait to be used again; more than a machine has threads that read at once would
+/// only hold memory.
+const MAX_IDLE: usize = 64;
+
+/// A pool of connections that cannot write. It opens as many as are in use at one time.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    path: PathBuf,
+    busy_timeout: Duration,
+    /// The last one put back is the first one taken: its page cache is warm.
+    idle: Mutex<Vec<Connection>>,
+    /// Dropped last: a read that hangs keeps the pool, and with it SQLite's locks, beyond the store.
+    _file: DatabaseFile,
+}
+
+impl Pool {
+    pub(crate) fn new(path: PathBuf, busy_timeout: Duration, file: DatabaseFile) -> Self {
+        Self { path, busy_timeout, idle: Mutex::default(), _file: file }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A connection that is not part of the pool.
+    pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
+        connection::open_reader(&self.path, self.busy_timeout)
+    }
+
+    /// Runs `read`. A connection on which SQLite failed is closed, whatever the cause: opening
+    /// another one is cheap, and then nothing of the failure can linger.
+    pub(crate) fn read<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Failure<E>>,
+    ) -> Result<T, E> {
+        let idle = self.idle().pop();
+        let connection = idle
+            .map_or_else(|| self.open(), Ok)
+            .map_err(|error| Failure::Sqlite(error).into_error())?;
+        let result = read(&connection);
+        if !matches!(result, Err(Failure::Sqlite(_))) {
+            self.put_back(connection);
+        }
+        result.map_err(Failure::into_error)
+    }
+
+    /// Closes the connections that are not in use.
+    pub(crate) fn clear(&self) {
+        self.idle().clear();
+    }
+
+    fn put_back(&self, connection: Connection) {
+        let mut idle = self.idle();
+        if idle.len() < MAX_IDLE {
+            idle.push(connection);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

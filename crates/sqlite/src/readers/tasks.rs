@@ -1,0 +1,146 @@
+//! Where reads run: on the runtime's workers as long as others stay free, else on threads that may wait.
+//!
+//! **What.** A read is a task of its own. The request that waits for it can therefore time out, and its
+//! client's leaving is noticed. A worker that is in a read can do nothing else, and on a disk that hangs
+//! it never comes back. So at most all workers but one read at a time. Further reads take one of
+//! [`MAX_THREADS`] threads for blocking work, up to [`MAX_QUEUE`] of them wait for one, and one more is
+//! refused. A worker that waits for sockets and timers may be the one that begins to read, and tokio
+//! lets no other take its place before that one is done. So while there are reads on workers, a thread
+//! wakes a worker every [`TICK`].
+//!
+//! **What it buys.** While the disk hangs or is slow, all that needs no read goes on: health, refusals,
+//! timeouts and writes.
+//!
+//! **What it costs.** About a microsecond for each read: a task that a worker spawns runs next on the
+//! same worker, and no other thread is woken for it. Where reads always took a thread for blocking work,
+//! two threads would be woken for each of them.
+
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, Thread},
+    time::Duration,
+};
+
+use petstore_domain::StoreError;
+use tokio::{runtime::Handle, sync::Semaphore};
+
+use crate::error::ReadFailure;
+
+/// Threads for reads that find no worker. Each may open a connection, which is two files.
+const MAX_THREADS: usize = 64;
+
+/// Reads that find no worker, running and waiting. One more is refused at once.
+pub(crate) const MAX_QUEUE: usize = 4096;
+
+/// How long sockets and timers may wait at most, when the worker that looks after them begins a read that
+/// hangs.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Runs reads. Without a runtime they run on the calling thread.
+#[derive(Debug)]
+pub(crate) struct ReadTasks(Option<Runtime>);
+
+#[derive(Debug)]
+struct Runtime {
+    handle: Handle,
+    workers: Arc<Semaphore>,
+    threads: Arc<Semaphore>,
+    queue: Arc<Semaphore>,
+    waker: Waker,
+}
+
+impl ReadTasks {
+    /// For the runtime in which this is called, if there is one.
+    pub(crate) fn start() -> io::Result<Self> {
+        let Ok(handle) = Handle::try_current() else { return Ok(Self(None)) };
+        let max_workers = handle.metrics().num_workers().saturating_sub(1).max(1);
+        let workers = Arc::new(Semaphore::new(max_workers));
+        let waker = Waker::start(handle.clone(), Arc::clone(&workers), max_workers)?;
+        let [threads, queue] = [MAX_THREADS, MAX_QUEUE].map(|max| Arc::new(Semaphore::new(max)));
+        Ok(Self(Some(Runtime { handle, workers, threads, queue, waker })))
+    }
+
+    /// Runs `read`, whether or not the future is polled again.
+    ///
+    /// # Errors
+    /// Too many reads wait, or this one has panicked.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        read: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let Some(runtime) = &self.0 else { return Ok(read()) };
+        let task = if let Ok(permit) = Arc::clone(&runtime.workers).try_acquire_owned() {
+            runtime.waker.note_read();
+            runtime.handle.spawn(async move {
+                let _permit = permit;
+                read()
+            })
+        } else {
+            let place = Arc::clone(&runtime.queue).try_acquire_owned();
+            let place = place.map_err(|_| ReadFailure::QueueFull { max: MAX_QUEUE })?;
+            let thread = Arc::clone(&runtime.threads).acquire_owned().await;
+            let permits = (thread.map_err(StoreError::unavailable)?, place);
+            runtime.handle.spawn_blocking(move || {
+                let _permits = permits;
+                read()
+            })
+        };
+        task.await.map_err(StoreError::unavailable)
+    }
+}
+
+/// Wakes a worker every [`TICK`] while there are reads on workers. Dropping it ends its thread.
+#[derive(Debug)]
+struct Waker {
+    shared: Arc<Shared>,
+    thread: Thread,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Whether there was a read since the thread last looked.
+    reads: AtomicBool,
+    closed: AtomicBool,
+}
+
+impl Waker {
+    fn start(runtime: Handle, workers: Arc<Semaphore>, max_workers: usize) -> io::Result<Self> {
+        let shared = Arc::<Shared>::default();
+        let own = Arc::clone(&shared);
+        let thread = thread::Builder::new().name("sqlite-waker".to_owned()).spawn(move || {
+            let reading = || workers.available_permits() < max_workers;
+            while !own.closed.load(Ordering::Relaxed) {
+                if !own.reads.swap(false, Ordering::SeqCst) && !reading() {
+                    thread::park();
+                    continue;
+                }
+                thread::sleep(TICK);
+                if reading() {
+                    // The worker that runs this looks after sockets and timers when it is done.
+                    runtime.spawn(async {});
+                }
+            }
+        })?;
+        Ok(Self { shared, thread: thread.thread().clone() })
+    }
+
+    /// To be called when a read has its worker.
+    fn note_read(&self) {
+        // Mostly this only loads: a store would take the cache line away from the other threads.
+        if !self.shared.reads.load(Ordering::SeqCst) {
+            self.shared.reads.store(true, Ordering::SeqCst);
+            self.thread.unpark();
+        }
+    }
+}
+
+impl Drop for Waker {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::Relaxed);
+        self.thread.unpark();
+    }
+}
