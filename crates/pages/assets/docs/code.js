@@ -3,7 +3,7 @@
 import { make } from '/docs/shared/dom.js';
 import { LANGUAGES } from './samples.js';
 
-/** The box with `text` in it. It can be scrolled with the keyboard. */
+/** A box with a text that may be long: it can be scrolled with the keyboard. */
 export const codeBox = (text, label) =>
   make('pre', { class: 'code', tabindex: '0', role: 'region', 'aria-label': label }, make('code', {}, text));
 

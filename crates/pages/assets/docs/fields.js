@@ -16,7 +16,7 @@ export function fieldList(fields) {
         marks(described)),
       make('dd', {},
         blocks(described.description ?? schema.description),
-        facts(schema, described.example).map((fact) => make('p', { class: 'fact' }, fact)),
+        facts(schema, described.example),
         schema.pattern && pattern(schema.pattern)));
   }));
 }
@@ -36,10 +36,10 @@ export function typeOf(schema) {
   return schema.format ?? schema.type ?? 'any';
 }
 
-/** The bounds, the default, the values and the example of a schema, each as a line. */
+/** The bounds, the default, the values and the example of a schema, as a line. */
 function facts(schema, example) {
   const { minimum, maximum, minLength, maxLength, maxItems } = schema;
-  const lines = [
+  const sentences = [
     range(minimum, maximum, ''),
     range(minLength, maxLength, ' characters'),
     range(undefined, maxItems, ' items'),
@@ -47,7 +47,8 @@ function facts(schema, example) {
     schema.enum?.length > 0 && `${schema.enum.length > 1 ? 'One of' : 'Always'} ${schema.enum.map((value) => `\`${value}\``).join(', ')}.`,
     example !== undefined && `Example: \`${example}\`.`,
   ];
-  return lines.filter(Boolean).map(inline);
+  const line = sentences.filter(Boolean).join(' ');
+  return line && make('p', { class: 'fact' }, inline(line));
 }
 
 function range(least, largest, unit) {

@@ -2,7 +2,6 @@
 
 import { make } from '/docs/shared/dom.js';
 import { statusPill } from './answer.js';
-import { codeBox } from './code.js';
 import { fieldList, properties, typeOf } from './fields.js';
 import { marks } from './marks.js';
 import { blocks, inline } from './text.js';
@@ -64,13 +63,13 @@ export function errorText(answer) {
     make('summary', {},
       statusPill(status), ' ', codes.map((code) => [make('code', {}, code), ' ']), marks(answer)),
     make('p', {}, inline(description)),
-    examples.map(({ summary, value }) => exampleBox(`${summary}:`, value)),
+    examples.map(({ summary, value }) => exampleBox(inline(`${summary}:`), value)),
     headersText(answer));
 }
 
 function exampleAnswers(good) {
   const boxes = good.flatMap(({ status, examples }) =>
-    examples.map(({ summary, value }) => exampleBox([statusPill(status), ` ${summary}`], value)));
+    examples.map(({ summary, value }) => exampleBox([statusPill(status), inline(` ${summary}`)], value)));
   return boxes.length > 0 && make('section', { class: 'examples', 'aria-label': 'Example answers' },
     make('h4', {}, 'Example answers'), boxes);
 }
@@ -78,5 +77,5 @@ function exampleAnswers(good) {
 function exampleBox(caption, value) {
   return make('figure', { class: 'panel' },
     make('figcaption', { class: 'panel-head' }, caption),
-    codeBox(JSON.stringify(value, null, 2), 'Example'));
+    make('pre', { class: 'code' }, make('code', {}, JSON.stringify(value, null, 2))));
 }
