@@ -40,6 +40,8 @@ fn catalogue(zoo: &Zoo) {
 
 fn reference(zoo: &Zoo) {
     zoo.browser.go(&zoo.page("/docs"));
+    zoo.browser.js("sessionStorage.clear()");
+    zoo.browser.reload();
     zoo.browser.see(docs::LIST);
 }
 

@@ -76,6 +76,6 @@ function exampleAnswers(good) {
 
 function exampleBox(caption, value) {
   return make('figure', { class: 'panel' },
-    make('figcaption', { class: 'panel-head' }, caption),
+    make('figcaption', { class: 'panel-head' }, make('span', {}, caption)),
     make('pre', { class: 'code' }, make('code', {}, JSON.stringify(value, null, 2))));
 }
