@@ -28,6 +28,7 @@ fn head_answers_as_get_does() {
         for target in [
             "/",
             "/docs",
+            "/docs/",
             "/catalogue",
             "/openapi.json",
             "/livez",

@@ -11,12 +11,22 @@ on_every_store! {
     a_running_service_is_alive_and_ready,
 }
 
-const PAGES: [&str; 6] = ["/", "/docs", "/catalogue", "/openapi.json", "/livez", "/readyz"];
+const PAGES: [&str; 8] =
+    ["/", "/docs", "/docs/", "/catalogue", "/catalogue/", "/openapi.json", "/livez", "/readyz"];
 
 #[test]
 fn the_front_door_leads_to_the_reference() {
     let answer = shared::server().client().get("/").anonymous().send().is(307);
     assert_eq!(answer.must("location"), "/docs");
+}
+
+#[test]
+fn a_slash_behind_the_address_of_a_page_leads_to_the_page() {
+    let client = shared::server().client();
+    for page in ["/docs", "/catalogue"] {
+        let answer = client.get(&format!("{page}/")).anonymous().send().is(308);
+        assert_eq!(answer.must("location"), page);
+    }
 }
 
 #[test]

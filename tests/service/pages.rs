@@ -170,7 +170,7 @@ fn the_pages_can_be_switched_off() {
     let store = Store::memory();
     let server = Launch::on(&store).env("PETSTORE_NO_DOCS", "true").start();
     let without = server.client();
-    for path in files.iter().map(String::as_str).chain(["/"]) {
+    for path in files.iter().map(String::as_str).chain(["/", "/docs/", "/catalogue/"]) {
         without.get(path).anonymous().send().refuses(404, "route_not_found");
         without.call("POST", path).anonymous().send().refuses(404, "route_not_found");
     }

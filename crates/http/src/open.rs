@@ -34,8 +34,17 @@ pub(crate) async fn readyz(call: Call<'_>) -> Result<Response, ApiError> {
 /// Leads to the first page.
 pub(crate) fn home(call: &Call<'_>) -> Result<Response, ApiError> {
     let first = call.state.settings.pages.first().ok_or_else(ApiError::route_not_found)?;
-    let mut response = response::empty(StatusCode::TEMPORARY_REDIRECT);
-    response.headers_mut().insert(LOCATION, page::value(first.path)?);
+    redirect(StatusCode::TEMPORARY_REDIRECT, first.path)
+}
+
+/// Leads from a page's address with a slash behind it to the page.
+pub(crate) fn without_slash(call: &Call<'_>) -> Result<Response, ApiError> {
+    redirect(StatusCode::PERMANENT_REDIRECT, call.parameter)
+}
+
+fn redirect(status: StatusCode, location: &str) -> Result<Response, ApiError> {
+    let mut response = response::empty(status);
+    response.headers_mut().insert(LOCATION, page::value(location)?);
     Ok(response)
 }
 

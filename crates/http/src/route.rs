@@ -101,6 +101,11 @@ static HOME: Route =
 /// The address of every page, whose path is the parameter.
 static PAGE: Route =
     Route { template: "{page}", operations: &[read(|call| Box::pin(ready(open::page(&call))))] };
+/// The same with a slash behind it, as some people type it; the parameter is without.
+static PAGE_WITH_SLASH: Route = Route {
+    template: "{page}/",
+    operations: &[read(|call| Box::pin(ready(open::without_slash(&call))))],
+};
 
 /// A GET that needs nothing.
 const fn read(handler: Handler) -> Operation {
@@ -119,9 +124,11 @@ pub(crate) type Target<'p> = Option<(&'static Route, &'p str)>;
 /// The route of `path` and the value of its parameter, empty if it has none.
 pub(crate) fn find<'p>(path: &'p str, pages: &[Page]) -> Target<'p> {
     let fixed = ROUTES.iter().find_map(|route| Some((route, route.parameter_in(path)?)));
-    fixed.or_else(|| match path {
-        "/" => (!pages.is_empty()).then_some((&HOME, "")),
-        _ => pages.iter().any(|page| page.path == path).then_some((&PAGE, path)),
+    let is_page = |path| pages.iter().any(|page| page.path == path);
+    fixed.or_else(|| match path.strip_suffix('/') {
+        Some("") => (!pages.is_empty()).then_some((&HOME, "")),
+        Some(page) => is_page(page).then_some((&PAGE_WITH_SLASH, page)),
+        None => is_page(path).then_some((&PAGE, path)),
     })
 }
 

@@ -3,19 +3,21 @@
 //! They lie as ordinary files in `assets/`; the build script compresses and tags each once. This
 //! crate knows nothing of HTTP: whoever serves the files sends what each says about itself.
 //!
-//! `/docs` is Swagger UI with style sheets and plug-ins of our own in `assets/docs/`. It was taken
-//! rather than Scalar because it is half the size (485 against 989 kB compressed), asks no other
-//! host for anything, runs under a policy without `'unsafe-inline'`, and lets a plug-in switch the
-//! try-out of one operation off. `assets/swagger-ui/` holds files of the npm package
-//! `swagger-ui-dist`, byte for byte, with their licences; a test has their digests. For a newer one,
-//! replace the files, the digests, and the version in `assets/docs/index.html`.
+//! `/docs` is a page of our own rather than Swagger UI or Scalar: those are 485 and 989 kB compressed,
+//! and show nothing until all of that has arrived and run. This one is under 40 kB, and its markup and
+//! style sheets, which fit into the first round trip, are readable by themselves. It keeps an int64
+//! exact, and runs under a policy without `'unsafe-inline'`. It is plain markup and ES modules without
+//! a build step. `assets/docs/reference.js` fetches `/openapi.json` and shows it: nothing about an
+//! operation stands in the page itself.
+//!
+//! `assets/shared/` is what both pages load: colours and type, the API key, and building elements.
 
 use std::fmt;
 
 /// A file of a page.
 #[derive(Clone, Copy)]
 pub struct File {
-    /// Where it is served, such as `/docs` or `/docs/swagger-ui.css`.
+    /// Where it is served, such as `/docs` or `/docs/reference.css`.
     pub path: &'static str,
     /// Its `Content-Type`.
     pub media_type: &'static str,

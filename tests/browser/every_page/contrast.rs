@@ -58,6 +58,20 @@ pub(super) fn is_legible(name: &str, browser: &Browser) {
 }
 
 #[test]
+fn a_busy_button_of_the_reference_is_legible_under_the_pointer() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    super::reference(&zoo);
+    let browser = &zoo.browser;
+    for button in ["#key-send", "#listPets .execute"] {
+        let busy = format!("document.querySelector('{button}').ariaDisabled = 'true'");
+        browser.js(&busy);
+        browser.click(button);
+        browser.until(&format!("document.querySelector('{button}:hover')"));
+        is_legible(button, browser);
+    }
+}
+
+#[test]
 fn a_faint_text_would_be_seen() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
     super::catalogue(&zoo);

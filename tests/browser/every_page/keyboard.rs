@@ -19,7 +19,7 @@ const FOCUS: &str = "
 fn walk(browser: &Browser) -> Vec<String> {
     browser.focus_nothing();
     let mut names = Vec::new();
-    for _ in 0..100 {
+    for _ in 0..200 {
         browser.press(Key::Tab);
         if browser.value("document.activeElement === document.body") == true {
             return names;

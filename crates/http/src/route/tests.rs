@@ -1,6 +1,6 @@
 use hyper::Method;
 
-use super::{HOME, PAGE, ROUTES, find};
+use super::{HOME, PAGE, PAGE_WITH_SLASH, ROUTES, find};
 use crate::page::Page;
 
 #[test]
@@ -9,7 +9,7 @@ fn the_methods_of_an_address_follow_from_its_row() {
     assert_eq!(allowed("/v1/pets"), "GET, HEAD, POST, OPTIONS");
     assert_eq!(allowed("/v1/pets/7"), "GET, HEAD, OPTIONS");
     assert_eq!(allowed("/livez"), "GET, HEAD");
-    for route in ROUTES.iter().chain([&HOME, &PAGE]) {
+    for route in ROUTES.iter().chain([&HOME, &PAGE, &PAGE_WITH_SLASH]) {
         let mut seen = Vec::new();
         for operation in route.operations {
             assert!(!seen.contains(&&operation.method), "{}", route.template);
@@ -29,13 +29,16 @@ fn a_path_finds_its_route() {
         ("/", Some(("/", ""))),
         ("/docs", Some(("{page}", "/docs"))),
         ("/docs/page.css", Some(("{page}", "/docs/page.css"))),
+        ("/docs/", Some(("{page}/", "/docs"))),
         ("/v1/pets/", None),
         ("/v1/pets/7/", None),
         ("/v1/pets/7/toys", None),
         ("/v1/Pets", None),
         ("/v1", None),
         ("", None),
-        ("/docs/", None),
+        ("//", None),
+        ("/docs//", None),
+        ("/doc/", None),
     ];
     let page = |path| Page { path, ..Page::default() };
     let pages = [page("/docs"), page("/docs/page.css")];
@@ -47,7 +50,7 @@ fn a_path_finds_its_route() {
 
 #[test]
 fn without_pages_there_is_no_front_door() {
-    for path in ["/", "/docs"] {
+    for path in ["/", "/docs", "/docs/"] {
         assert!(find(path, &[]).is_none(), "{path}");
     }
     assert!(find("/openapi.json", &[]).is_some());

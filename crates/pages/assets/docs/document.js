@@ -1,45 +1,67 @@
-// The OpenAPI document as the page needs it. What it says is unchanged; what a form would do with
-// it is not always what a reader expects.
+// The OpenAPI document, in the form in which the page shows it.
 
-/** A copy of `source` for forms that call the server of this page. */
-export function forPage(source) {
-  const copy = structuredClone(source);
-  // The page may call its own server alone: the policy of the page refuses any other.
-  copy.servers = [{ url: '/v1' }];
-  for (const parameter of parameters(copy)) tellInsteadOfFilling(parameter);
-  dropBoundsBeyondNumbers(copy);
-  return copy;
+import { parse } from './exact.js';
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+/** Fetches the document: all of it, with every reference inside it replaced by what it refers to. */
+export async function fetchDocument(address) {
+  const answer = await fetch(address);
+  if (!answer.ok) throw new Error(`${address} was answered ${answer.status}`);
+  const source = parse(await answer.text());
+  return resolve(source, source, []);
 }
 
-/** Every parameter that is written down somewhere, rather than referred to. */
-function parameters(source) {
-  const items = Object.values(source.paths ?? {});
-  const operations = items.flatMap((item) => Object.values(item));
-  const listed = [...items, ...operations].flatMap((owner) => owner?.parameters ?? []);
-  return [...listed, ...Object.values(source.components?.parameters ?? {})].filter(({ name }) => name);
-}
-
-/**
- * An example fills its field, and would be sent with the first request. For an `Idempotency-Key`
- * that is wrong, so examples of what is optional move into the text. The text names the stability.
- */
-function tellInsteadOfFilling(parameter) {
-  const said = [parameter.description];
-  if (!parameter.required && parameter.example !== undefined) {
-    said.push(`Example: \`${parameter.example}\`.`);
-    delete parameter.example;
+/** `value` without references. `trail` has those it is inside of: a schema may contain itself. */
+function resolve(value, source, trail) {
+  if (Array.isArray(value)) return value.map((item) => resolve(item, source, trail));
+  if (value === null || typeof value !== 'object') return value;
+  const reference = value.$ref;
+  if (typeof reference === 'string' && !trail.includes(reference)) {
+    const names = reference.slice('#/'.length).split('/');
+    const target = names.reduce((parent, name) => parent?.[name], source);
+    return { title: names.at(-1), ...resolve(target, source, [...trail, reference]) };
   }
-  if (parameter['x-stability']) said.push(`Stability: **${parameter['x-stability']}**.`);
-  parameter.description = said.filter(Boolean).join(' ');
+  const entries = Object.entries(value);
+  return Object.fromEntries(entries.map(([name, item]) => [name, resolve(item, source, trail)]));
 }
 
-/** Limits of an int64 are no numbers of JavaScript: they would be shown wrong. */
-function dropBoundsBeyondNumbers(value) {
-  if (value === null || typeof value !== 'object') return;
-  for (const bound of ['minimum', 'maximum']) {
-    if (typeof value[bound] === 'number' && Math.abs(value[bound]) > Number.MAX_SAFE_INTEGER) {
-      delete value[bound];
-    }
-  }
-  Object.values(value).forEach(dropBoundsBeyondNumbers);
+/** The tags, each with its operations. */
+export function groups(source) {
+  const operations = Object.entries(source.paths ?? {}).flatMap(([path, item]) =>
+    METHODS.filter((method) => item[method]).map((method) => operation(path, method, item)));
+  return (source.tags ?? []).map((tag) => ({
+    ...tag,
+    operations: operations.filter(({ tags }) => tags?.includes(tag.name)),
+  }));
+}
+
+function operation(path, method, item) {
+  const described = item[method];
+  const { content, ...body } = described.requestBody ?? {};
+  const json = content?.['application/json'];
+  return {
+    ...described,
+    path,
+    method: method.toUpperCase(),
+    id: described.operationId,
+    parameters: [...(item.parameters ?? []), ...(described.parameters ?? [])],
+    body: json && { ...body, ...json },
+    answers: answers(described.responses),
+    canBeTried: described['x-hideTryItPanel'] !== true,
+  };
+}
+
+/** The responses in the order of their status, each with its schema and its examples as lists. */
+export function answers(responses = {}) {
+  return Object.entries(responses).map(([status, response]) => {
+    const json = response.content?.['application/json'];
+    return {
+      ...response,
+      status,
+      isError: status >= '400',
+      schema: json?.schema,
+      examples: Object.values(json?.examples ?? {}),
+    };
+  });
 }

@@ -1,8 +1,21 @@
-// Shows the JSON of an answer as it was sent. Swagger UI reads it first, and JavaScript rounds an
-// int64 above 2^53 when it reads it.
+// JSON as it is written. JavaScript rounds an int64 above 2^53 when it reads one, so the page works
+// on the tokens of the text.
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^\s"[\]{}:,]+/g;
+const NUMBER_OR_STRING = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const STEP = '  ';
+
+/** Reads JSON. An integer that JavaScript would round becomes a text with its digits. */
+export function parse(json) {
+  const isRounded = (token) => /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token));
+  return JSON.parse(json.replace(NUMBER_OR_STRING, (token) => (isRounded(token) ? `"${token}"` : token)));
+}
+
+/** `json` on one line, with every token as it is. */
+export function compact(json) {
+  const tokens = json.match(TOKEN) ?? [];
+  return tokens.map((token) => (token === ',' || token === ':' ? `${token} ` : token)).join('');
+}
 
 /** `json` on several lines, with every token as it is. */
 export function indented(json) {
@@ -21,21 +34,3 @@ export function indented(json) {
   }
   return text;
 }
-
-export const exactPlugin = ({ React }) => {
-  const h = React.createElement;
-
-  const withTokens = (Original) => (props) => {
-    const { content, contentType, getComponent } = props;
-    if (typeof content !== 'string' || !/json/i.test(contentType)) return h(Original, props);
-    const code = { language: 'json', canCopy: true };
-    return h(
-      'div',
-      null,
-      h('h5', null, 'Response body'),
-      h(getComponent('HighlightCode', true), code, indented(content)),
-    );
-  };
-
-  return { wrapComponents: { responseBody: withTokens } };
-};

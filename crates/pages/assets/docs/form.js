@@ -1,0 +1,109 @@
+// The form of an operation, built from the document.
+
+import { make } from '/docs/shared/dom.js';
+import { typeOf } from './fields.js';
+
+/**
+ * The fields of an operation's form: their element, and the values in them.
+ * `check` shows what is wrong beside each field, puts the focus on the first, and is true if all is well.
+ */
+export function formFields(operation) {
+  const fields = operation.parameters.map((parameter) => parameterField(operation, parameter));
+  const body = operation.body && bodyField(operation);
+  const all = body ? [...fields, body.field] : fields;
+  for (const field of all) field.control.addEventListener('input', () => field.showFault(''));
+  return {
+    elements: all.flatMap(({ elements }) => elements),
+    values: () => new Map(fields.map(({ name, control }) => [name, control.value])),
+    fill: (query) => {
+      for (const { name, place, control } of fields) {
+        if (place === 'query') control.value = query.get(name) ?? '';
+      }
+    },
+    body: () => body?.field.control.value,
+    check: () => {
+      for (const field of all) field.showFault(field.faultOf(field.control.value));
+      const first = all.find(({ control }) => control.ariaInvalid === 'true');
+      first?.control.focus();
+      return first === undefined;
+    },
+  };
+}
+
+/** A labelled control with a place for what is wrong with it. */
+function labelled(id, name, note, control, faultOf) {
+  control.id = id;
+  control.setAttribute('aria-describedby', `${id}-fault`);
+  const fault = make('p', { id: `${id}-fault`, class: 'fault', hidden: true });
+  const label = make('label', { for: id }, make('span', { class: 'name' }, name), ' ',
+    make('span', { class: 'type' }, note));
+  return {
+    name,
+    control,
+    faultOf,
+    elements: [make('div', { class: 'row' }, label, control, fault)],
+    showFault(text) {
+      fault.textContent = text;
+      fault.hidden = text === '';
+      control.ariaInvalid = String(text !== '');
+    },
+  };
+}
+
+function parameterField(operation, parameter) {
+  const { name, in: place, required, schema } = parameter;
+  const faultOf = (value) => {
+    if (required && value === '') return `Enter a value: ${name} is part of the address.`;
+    const isHeader = place === 'header';
+    return isHeader && !/^[\x20-\x7e]*$/.test(value) ? 'A header takes ASCII characters alone.' : '';
+  };
+  const note = required ? 'required' : typeOf(schema);
+  const field = labelled(`${operation.id}-${name}`, name, note, controlOf(schema), faultOf);
+  return { ...field, place };
+}
+
+function controlOf(schema) {
+  if (schema.enum) {
+    const options = schema.enum.map((value) => make('option', { value }, value));
+    return make('select', {}, make('option', { value: '' }, 'not sent'), options);
+  }
+  return make('input', {
+    type: 'text',
+    inputmode: schema.type === 'integer' ? 'numeric' : undefined,
+    placeholder: schema.default === undefined ? undefined : `${schema.default}`,
+    autocomplete: 'off',
+    autocapitalize: 'off',
+    spellcheck: 'false',
+  });
+}
+
+function bodyField(operation) {
+  const { examples = {} } = operation.body;
+  const texts = Object.values(examples).map(({ summary, value }) => ({ summary, text: JSON.stringify(value, null, 2) }));
+  const control = make('textarea', { rows: '6', spellcheck: 'false', autocapitalize: 'off' });
+  control.value = texts[0]?.text ?? '';
+  const field = labelled(`${operation.id}-body`, 'Body', 'JSON', control, faultOfBody);
+  if (texts.length > 1) field.elements.unshift(exampleChoice(operation.id, texts, control));
+  return { field };
+}
+
+/** What can be said without the service: whether there is a body, and whether it is JSON. */
+function faultOfBody(text) {
+  if (text.trim() === '') return 'The body is empty. Enter a JSON object.';
+  try {
+    JSON.parse(text);
+    return '';
+  } catch (error) {
+    return `The body is not JSON: ${error.message}.`;
+  }
+}
+
+function exampleChoice(id, texts, control) {
+  const choice = make('select', { id: `${id}-example` },
+    texts.map(({ summary }, index) => make('option', { value: String(index) }, summary)));
+  choice.addEventListener('change', () => {
+    control.value = texts[choice.value].text;
+    control.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  return make('div', { class: 'row' }, make('label', { for: choice.id }, 'Example'), choice);
+}

@@ -1,0 +1,101 @@
+//! The key: it is checked, kept for the tab, shared with the catalogue, and forgotten.
+
+use serde_json::json;
+
+use super::{LIST, authorize, execute, has_answer, visit};
+use crate::support::{KEY, store::Store, wait, zoo::Zoo};
+
+#[test]
+fn a_wrong_key_is_refused_in_the_words_of_the_service() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = visit(&zoo);
+    let message = zoo.client().get("/v1/pets").key("wrong-key-wrong-key").send().is(401);
+    let message = message.json()["message"].as_str().unwrap().to_owned();
+    browser.fill("#key", "wrong-key-wrong-key");
+    browser.click("#key-send");
+    browser.reads("#key-error", "refused");
+    browser.reads("#key-error", &message);
+    assert_eq!(browser.value("document.activeElement.id"), "key");
+    assert_eq!(browser.value("document.getElementById('key').ariaInvalid"), "true");
+    assert_eq!(browser.value("sessionStorage.length"), 0);
+    assert_eq!(browser.value("document.getElementById('key-state').textContent"), "");
+
+    authorize(browser, KEY);
+    let error = browser.value("document.getElementById('key-error').checkVisibility()");
+    assert_eq!(error, false);
+}
+
+#[test]
+fn what_cannot_be_a_key_is_not_sent() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = visit(&zoo);
+    browser.requests();
+    for (typed, fault) in [(" ", "Enter an API key"), ("schlüssel", "beyond ASCII")] {
+        browser.fill("#key", typed);
+        browser.click("#key-send");
+        browser.reads("#key-error", fault);
+    }
+    let requests = browser.requests();
+    assert!(requests.iter().all(|request| !request.url.contains("/v1/")), "{requests:?}");
+}
+
+#[test]
+fn the_key_outlives_a_reload_and_is_the_one_of_the_catalogue() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.stock(1);
+    let browser = visit(&zoo);
+    authorize(browser, KEY);
+    assert_eq!(browser.value("Object.values(sessionStorage)"), json!([KEY]));
+    assert_eq!(browser.value("localStorage.length"), 0);
+    assert_eq!(browser.value("document.cookie"), "");
+    assert!(!browser.value("document.documentElement.outerHTML").to_string().contains(KEY));
+    assert_eq!(browser.value("document.getElementById('key').value"), "");
+    assert!(!browser.url().contains(KEY));
+    browser.reload();
+    browser.reads("#key-state", "accepted");
+    execute(browser, LIST, 200);
+    browser.go(&zoo.page("/catalogue"));
+    browser.reads("#rows", "pet 1");
+}
+
+#[test]
+fn the_key_of_the_catalogue_is_the_one_of_the_reference() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.enter("/catalogue");
+    let browser = visit(&zoo);
+    browser.reads("#key-state", "accepted");
+    execute(browser, LIST, 200);
+}
+
+#[test]
+fn a_button_forgets_the_key_and_what_it_was_answered() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = visit(&zoo);
+    authorize(browser, KEY);
+    execute(browser, LIST, 200);
+    browser.click("#forget");
+    browser.reads("#key-state", "forgotten");
+    assert_eq!(browser.value("sessionStorage.length"), 0);
+    assert!(!has_answer(browser, LIST));
+    assert_eq!(browser.value("document.activeElement.id"), "key");
+    execute(browser, LIST, 401);
+    browser.reload();
+    browser.see("#key");
+}
+
+#[test]
+fn a_key_that_is_revoked_is_no_longer_called_accepted() {
+    let Some(zoo) = Zoo::on_or_skip(Store::sqlite()) else { return };
+    let key = zoo.store.new_key("for-the-browser");
+    let status = || zoo.client().get("/v1/pets").key(&key).send().status;
+    // The server takes notice of either within a second.
+    wait::until("the server takes the key", || status() == 200);
+    let browser = visit(&zoo);
+    authorize(browser, &key);
+    zoo.store.keys(&["revoke", "for-the-browser"]).succeeds();
+    wait::until("the server no longer takes the key", || status() == 401);
+    execute(browser, LIST, 401);
+    browser.reads("#key-state", "no longer takes this key");
+    browser.reload();
+    browser.reads("#key-state", "refused this key");
+}

@@ -1,0 +1,128 @@
+//! What the page says, to whom, and in which form.
+
+use serde_json::json;
+
+use super::{CREATE, GET, LIST, OPERATIONS, ORDERS, unfold, visit};
+use crate::support::{
+    browser::{Browser, Look, PHONE},
+    zoo::Zoo,
+};
+
+#[test]
+fn what_is_deprecated_or_not_yet_stable_is_marked() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = visit(&zoo);
+    browser.reads(&format!("{GET} h3"), "deprecated, removed on 5 December 2030");
+    browser.reads(&format!("{ORDERS} h3"), "experimental");
+    for operation in [LIST, CREATE] {
+        let title = browser.text(&format!("{operation} h3"));
+        assert!(!title.contains("deprecated") && !title.contains("experimental"), "{title}");
+    }
+    browser.reads(&format!("{CREATE} .fields .field:first-child"), "Idempotency-Key string beta");
+}
+
+#[test]
+fn a_parameter_has_its_type_bounds_and_default() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = visit(&zoo);
+    let limit = browser.text(&format!("{LIST} .fields .field"));
+    for text in ["limit int32", "From 1 to 100.", "Default: 20."] {
+        assert!(limit.contains(text), "{text}: {limit}");
+    }
+    browser.reads(&format!("{LIST} .fields"), "One of available, pending, sold.");
+    let id = browser.text(&format!("{GET} .fields .field"));
+    assert!(id.contains("petId int64 required"), "{id}");
+    // No digit of a bound is lost.
+    assert!(id.contains("From -9223372036854775808 to 9223372036854775807."), "{id}");
+    browser.reads(&format!("{CREATE} .text"), "name string required");
+}
+
+#[test]
+fn the_errors_of_an_operation_are_folded_and_have_code_reason_and_body() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = visit(&zoo);
+    let folded = format!("document.querySelectorAll('{CREATE} details.error:not([open])')");
+    let statuses =
+        browser.value(&format!("[...{folded}].map(e => e.querySelector('.status').innerText)"));
+    assert_eq!(statuses, json!(["400", "401", "408", "413", "415", "422", "500", "503"]));
+    let error = format!("{CREATE} details.error");
+    assert!(!browser.text(&error).contains("not a new animal"));
+    browser.click(&format!("{error} > summary"));
+    for text in ["invalid_pet", "not a new animal", "An id in the body", "\"status\": 400"] {
+        browser.reads(&error, text);
+    }
+}
+
+/// Where the top of the create operation is in the window, in CSS pixels.
+fn top(browser: &Browser) -> f64 {
+    let top = format!("document.querySelector('{CREATE}').getBoundingClientRect().top");
+    browser.value(&top).as_f64().unwrap()
+}
+
+#[test]
+fn an_operation_has_an_address_that_outlives_a_reload() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = visit(&zoo);
+    assert!(top(browser) > 600.0);
+    browser.click(&format!("nav a[href='{CREATE}']"));
+    browser.until(&format!("location.hash === '{CREATE}'"));
+    for _ in 0..2 {
+        browser.see(CREATE);
+        browser.until(&format!(
+            "Math.abs(document.querySelector('{CREATE}').getBoundingClientRect().top) < 100"
+        ));
+        browser.until(&format!("document.querySelector(\"nav a[href='{CREATE}']\").ariaCurrent"));
+        browser.reload();
+    }
+}
+
+#[test]
+fn without_javascript_the_page_leads_to_what_works_without_it() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = &zoo.browser;
+    browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    browser.go(&zoo.page("/docs"));
+    let tree = browser.devtools("Accessibility.getFullAXTree", json!({})).to_string();
+    browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": false }));
+    for text in ["List the animals of the store", "curl http", "the whole interface as one text"] {
+        assert!(tree.contains(text), "{text}: {tree}");
+    }
+    for text in ["Loading the operations", "Your API key"] {
+        assert!(!tree.contains(text), "{text}: {tree}");
+    }
+}
+
+#[test]
+fn on_paper_everything_is_open_and_nothing_is_a_control() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = visit(&zoo);
+    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    let controls = "[...document.querySelectorAll('button, input, select, textarea')]";
+    assert_eq!(browser.value(&format!("{controls}.some(e => e.checkVisibility())")), false);
+    for operation in OPERATIONS {
+        browser.reads(&format!("{operation} details.error"), "\"code\"");
+        browser.reads(&format!("{operation} .sample"), "curl");
+    }
+    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "" }));
+}
+
+/// The elements that stick out of the box that they belong to, or of the window.
+const OUTSIDE: &str = "
+    const boxes = '.card, .try, .panel, .row, .text, .aside';
+    return [...document.querySelectorAll('main *')].filter(e => e.checkVisibility()).filter(e => {
+        const { right, width } = e.getBoundingClientRect(), box = e.parentElement.closest(boxes);
+        if (width === 0 || e.closest('pre, .scroll')?.contains(e.parentElement)) return false;
+        return right > innerWidth + 1 || (box && right > box.getBoundingClientRect().right + 1);
+    }).map(e => e.outerHTML.slice(0, 80));
+";
+
+#[test]
+fn nothing_leaves_its_card_on_the_narrowest_phone() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.browser.look(Look { width: 320, ..PHONE });
+    let browser = visit(&zoo);
+    unfold(browser);
+    assert_eq!(browser.js(OUTSIDE), json!([]));
+    browser.js("document.querySelector('.try').style.width = '4rem'");
+    assert_ne!(browser.js(OUTSIDE), json!([]), "what sticks out is noticed");
+}
