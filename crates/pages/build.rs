@@ -16,8 +16,12 @@ use sha2::{Digest, Sha256};
 
 /// The folders under `assets/`, and where each is served. The page of the first is the first of the
 /// table.
-const FOLDERS: [(&str, &str); 3] =
-    [("docs", "/docs"), ("swagger-ui", "/docs/swagger-ui"), ("catalogue", "/catalogue")];
+const FOLDERS: [(&str, &str); 4] = [
+    ("docs", "/docs"),
+    ("swagger-ui", "/docs/swagger-ui"),
+    ("shared", "/docs/shared"),
+    ("catalogue", "/catalogue"),
+];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
