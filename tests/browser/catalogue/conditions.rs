@@ -12,9 +12,11 @@ pub(super) fn set_offline(browser: &Browser, offline: bool) {
 
 /// From now on the service gets the requests for which `which` holds, an expression of JavaScript on
 /// `url` and `method`, but the page gets no answer to them before `let_through`.
+/// Takes the place of what was held before.
 pub(super) fn hold_answers(browser: &Browser, which: &str) {
     browser.js(&format!(
-        "const real = window.fetch, gate = new Promise(open => window.let_through = open);
+        "const real = (window.real_fetch ??= window.fetch);
+         const gate = new Promise(open => window.let_through = open);
          window.held = 0;
          window.fetch = async (url, options = {{}}) => {{
              const method = options.method ?? 'GET';

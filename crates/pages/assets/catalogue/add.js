@@ -2,9 +2,11 @@
 // stays the same until it is known what became of it. So whatever is pressed twice, and whichever
 // answer is lost, nothing is added twice, and what the page says is true.
 
+import { $, enable, make } from '/docs/shared/dom.js';
+
 import { call, explain, isKeyRefused, PETS, Refusal } from './api.js';
 import { countAdded } from './counts.js';
-import { $, announce, enable, make, onPress, show, showText } from './dom.js';
+import { announce, onPress, show, showText } from './dom.js';
 import { showInList } from './find.js';
 import { clearFaults, connectFields, faultsOf, hasFocus, obviousFaults, readForm, showFaults } from './form.js';
 import { load, mark } from './list.js';

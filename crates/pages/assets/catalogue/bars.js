@@ -1,6 +1,8 @@
 // The bars that show how many animals have which status.
 
-import { $, format, make } from './dom.js';
+import { $, make } from '/docs/shared/dom.js';
+
+import { format } from './dom.js';
 import { labelOf } from './pet.js';
 
 /** Shows a bar for each status; `totals` has their numbers, of `seen` animals together. */

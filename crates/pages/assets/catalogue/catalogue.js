@@ -1,10 +1,11 @@
 // The catalogue page: lists, finds, counts and adds animals through the public interface.
 
+import { $ } from '/docs/shared/dom.js';
 import { storedKey } from '/docs/shared/key.js';
 
 import { connectAdd } from './add.js';
 import { connectCounts } from './counts.js';
-import { $, show } from './dom.js';
+import { show } from './dom.js';
 import { askForKey, connectEntrance } from './entrance.js';
 import { connectFind } from './find.js';
 import { connectList, openPlace } from './list.js';

@@ -1,6 +1,8 @@
 // Copies text for the reader to paste elsewhere.
 
-import { $, announce, show, showText } from './dom.js';
+import { $ } from '/docs/shared/dom.js';
+
+import { announce, show, showText } from './dom.js';
 
 /** Copies `text`, which `what` names at the start of a sentence. */
 export async function copy(text, what) {

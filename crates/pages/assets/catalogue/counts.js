@@ -1,8 +1,10 @@
 // The counts by status. The interface has no totals, so counting reads the list, and only on demand.
 
+import { $ } from '/docs/shared/dom.js';
+
 import { explain, MAX_LIMIT, PETS, walk } from './api.js';
 import { drawBars } from './bars.js';
-import { $, animals, announce, onPress, show, showText, timeOfDay } from './dom.js';
+import { animals, announce, onPress, show, showText, timeOfDay } from './dom.js';
 import { isAtMost, statusOf } from './pet.js';
 import { leaveIfRefused, onKeyGone } from './session.js';
 

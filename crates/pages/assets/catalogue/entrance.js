@@ -1,8 +1,9 @@
 // The form that asks for the key.
 
+import { $, enable, isEnabled } from '/docs/shared/dom.js';
 import { storeKey, verifyKey } from '/docs/shared/key.js';
 
-import { $, enable, isEnabled, onPress, show, showFault } from './dom.js';
+import { onPress, show, showFault } from './dom.js';
 import { leave, onKeyGone } from './session.js';
 
 /** Shows the form, with the reason why a key is asked for if there is one. */

@@ -3,9 +3,11 @@
 // The service answers for one animal until that operation is removed. From then on the page looks
 // through the list instead.
 
+import { $, enable, make } from '/docs/shared/dom.js';
+
 import { explain, get, Refusal } from './api.js';
 import { copy } from './copy.js';
-import { $, animals, announce, enable, make, onPress, show, showFault, showText } from './dom.js';
+import { animals, announce, onPress, show, showFault, showText } from './dom.js';
 import { go, goToRow, petShown, shownPage, wantedPlace } from './list.js';
 import { detailsOf } from './pet.js';
 import { newSearch, searchOn } from './search.js';

@@ -1,8 +1,10 @@
 // The list of animals: one page of it at a time.
 
+import { $, enable } from '/docs/shared/dom.js';
+
 import { explain, list, Refusal } from './api.js';
 import { clearCopied, copy } from './copy.js';
-import { $, animals, enable, format, onPress, show, timeOfDay } from './dom.js';
+import { animals, format, onPress, show, timeOfDay } from './dom.js';
 import { labelOf, statusOf } from './pet.js';
 import { placeOfAddress, pushPlace, referenceOf } from './place.js';
 import { drawRows, focusRow } from './rows.js';

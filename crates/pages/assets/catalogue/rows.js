@@ -1,6 +1,7 @@
 // The rows of the list.
 
-import { $, make } from './dom.js';
+import { $, make } from '/docs/shared/dom.js';
+
 import { pill } from './pet.js';
 
 function rowOf(pet, isMarked) {
