@@ -1,6 +1,12 @@
 //! The page `/catalogue`.
 
 mod adding;
+mod conditions;
+mod copying;
 mod counts;
+mod finding;
 mod key;
+mod layout;
 mod list;
+mod outage;
+mod sending;

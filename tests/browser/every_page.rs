@@ -35,6 +35,7 @@ fn key_form(zoo: &Zoo) {
 fn catalogue(zoo: &Zoo) {
     key_form(zoo);
     zoo.enter("/catalogue");
+    zoo.browser.click("#count");
     zoo.browser.reads("#count-status", "in all");
 }
 

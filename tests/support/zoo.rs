@@ -65,6 +65,12 @@ impl Zoo {
     #[track_caller]
     pub(crate) fn enter(&self, path: &str) -> &Browser {
         self.browser.go(&self.page(path));
+        self.enter_key()
+    }
+
+    /// Enters the key where `/catalogue` asks for it.
+    #[track_caller]
+    pub(crate) fn enter_key(&self) -> &Browser {
         self.browser.fill("#key", KEY);
         self.browser.click("#key-send");
         self.browser.see("#catalogue");

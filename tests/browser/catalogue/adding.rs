@@ -2,10 +2,12 @@
 
 use serde_json::json;
 
+use super::conditions::answer_instead;
 use crate::support::{browser::Browser, zoo::Zoo};
 
+/// Fills the form in.
 #[track_caller]
-fn fill_in(browser: &Browser, name: &str, category: &str) {
+pub(super) fn fill_in(browser: &Browser, name: &str, category: &str) {
     browser.fill("#name", name);
     browser.fill("#categoryId", category);
 }
@@ -15,6 +17,7 @@ fn an_added_animal_appears_and_is_counted() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
     zoo.stock(3);
     let browser = zoo.enter("/catalogue");
+    browser.click("#count");
     browser.reads("#count-status", "3 animals in all");
     browser.reads("#bars li:nth-child(3)", "Sold\n1");
 
@@ -90,65 +93,9 @@ fn a_refusal_that_names_no_field_is_shown_as_it_is() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
     let browser = zoo.enter("/catalogue");
     // Some other party stands between the page and the service, and answers for it.
-    browser.js("const real = window.fetch; window.fetch = async (url, options) =>
-             options.method !== 'POST' ? real(url, options) : new Response(JSON.stringify(
-                 { code: 'body_too_large', message: 'the body is too large', status: 413 }),
-                 { status: 413 });");
+    answer_instead(browser, "POST", 413, "body_too_large");
     fill_in(browser, "Rex", "1");
     browser.click("#add-send");
-    browser.reads("#add-failure", "The service refused: the body is too large.");
+    browser.reads("#add-failure", "The service refused: the body_too_large.");
     assert_eq!(browser.value("document.getElementById('add-failure').role"), "alert");
-}
-
-#[test]
-fn a_double_click_adds_one() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = zoo.enter("/catalogue");
-    browser.requests();
-    fill_in(browser, "Rex", "1");
-    browser.double_click("#add-send");
-    browser.reads("#added", "Added Rex");
-    browser.reads("#count-status", "1 animal in all");
-    assert_eq!(zoo.everything().len(), 1);
-    let requests = browser.requests();
-    assert_eq!(requests.iter().filter(|request| request.method == "POST").count(), 1);
-
-    // The answer may also come between the two, and has emptied the form then.
-    browser.js("add.addEventListener('click', event => window.clicks = event.detail)");
-    browser.click_again("#add-send", 2);
-    browser.until("window.clicks === 2");
-    browser.js("return new Promise(done => setTimeout(done, 0))");
-    assert_eq!(browser.value("document.getElementById('add-failure').hidden"), true);
-    assert_eq!(zoo.everything().len(), 1);
-}
-
-#[test]
-fn another_try_after_a_lost_answer_adds_nothing_twice() {
-    let Some(zoo) = Zoo::open_or_skip() else { return };
-    let browser = zoo.enter("/catalogue");
-    browser.requests();
-    // The first animal arrives at the service, but its answer does not arrive here.
-    browser.js("const real = window.fetch; window.fetch = async (url, options) => {
-             const answer = await real(url, options);
-             if (options.method !== 'POST' || window.is_lost) return answer;
-             window.is_lost = true;
-             throw new TypeError('connection lost');
-         };");
-    fill_in(browser, "Rex", "1");
-    browser.click("#add-send");
-    browser.reads("#add-failure", "Press “Add” again: it is not added twice.");
-    assert_eq!(zoo.everything().len(), 1);
-    browser.click("#add-send");
-    browser.reads("#added", "Was added by the try before: Rex (id 1");
-    assert_eq!(zoo.everything().len(), 1);
-
-    // The same animal once more is another one.
-    fill_in(browser, "Rex", "1");
-    browser.click("#add-send");
-    browser.reads("#added", "Added Rex (id 2");
-    let requests = browser.requests();
-    let posts = requests.iter().filter(|request| request.method == "POST");
-    let keys: Vec<_> = posts.map(|request| request.header("Idempotency-Key")).collect();
-    assert_eq!(keys.len(), 3, "{requests:?}");
-    assert!(keys[0].len() >= 16 && keys[0] == keys[1] && keys[1] != keys[2], "{keys:?}");
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use thirtyfour::Key;
 
-use crate::support::{KEY, store::Store, wait, zoo::Zoo};
+use crate::support::{KEY, zoo::Zoo};
 
 #[test]
 fn a_wrong_key_is_refused_in_the_words_of_the_service() {
@@ -74,33 +74,6 @@ fn the_key_can_be_looked_at_while_it_is_typed() {
         assert_eq!(browser.value("document.getElementById('key-show').ariaPressed"), pressed);
         browser.click("#key-show");
     }
-}
-
-#[test]
-fn a_key_that_is_revoked_leads_back_to_the_form() {
-    let Some(zoo) = Zoo::on_or_skip(Store::sqlite()) else { return };
-    zoo.stock(1);
-    let key = zoo.store.new_key("for-the-browser");
-    let browser = &zoo.browser;
-    browser.go(&zoo.page("/catalogue"));
-    browser.fill("#key", &key);
-    // The server takes a new key within a second.
-    wait::until("the server takes the key", || {
-        let answer = zoo.client().get("/v1/pets").key(&key).send();
-        answer.status == 200
-    });
-    browser.click("#key-send");
-    browser.reads("#rows", "pet 1");
-
-    zoo.store.keys(&["revoke", "for-the-browser"]).succeeds();
-    wait::until("the server no longer takes the key", || {
-        let answer = zoo.client().get("/v1/pets").key(&key).send();
-        answer.status == 401
-    });
-    browser.click("#refresh");
-    browser.reads("#key-error", "The service no longer takes the key");
-    assert_eq!(browser.value("sessionStorage.length"), 0);
-    assert_eq!(browser.value("rows.childElementCount"), 0);
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
+use super::conditions::settle;
 use crate::support::{browser::Browser, catalogue, zoo::Zoo};
 
-const IDS: &str = "[...rows.rows].map(row => row.cells[0].textContent)";
+pub(super) const IDS: &str = "[...rows.rows].map(row => row.cells[0].textContent)";
 
 /// Waits until the list shows exactly the animals with these ids.
 #[track_caller]
-fn shows(browser: &Browser, ids: impl Iterator<Item = usize>) {
+pub(super) fn shows(browser: &Browser, ids: impl Iterator<Item = usize>) {
     let ids: Vec<_> = ids.map(|id| id.to_string()).collect();
     let (shown, expected) = (format!("JSON.stringify({IDS})"), json!(ids).to_string());
     browser.until(&format!("animals.ariaBusy === 'false' && {shown} === {}", json!(expected)));
@@ -145,20 +146,37 @@ fn a_cursor_that_the_service_refuses_is_explained() {
 }
 
 #[test]
-fn a_service_that_is_gone_is_told_and_tried_again() {
+fn animals_without_a_status_are_a_filter_of_the_page_shown() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(1);
+    zoo.stock(25);
     let browser = zoo.enter("/catalogue");
-    let network = |offline: bool| {
-        json!({ "offline": offline, "latency": 0,
-        "downloadThroughput": -1, "uploadThroughput": -1 })
-    };
-    browser.devtools("Network.emulateNetworkConditions", network(true));
-    browser.click("#refresh");
-    browser.reads("#list-failure", "The service did not answer");
-    browser.devtools("Network.emulateNetworkConditions", network(false));
-    browser.click("#list-retry");
-    shows(browser, 1..=1);
+    browser.requests();
+    browser.click("#bare");
+    shows(browser, (1..=20).filter(|number| number % 4 == 3));
+    browser.reads("#list-status", "5 of 20 animals shown, page 1");
+    assert!(browser.requests().iter().all(|request| !request.url.contains("/v1/")));
+    browser.click("#next");
+    shows(browser, [23].into_iter());
+    browser.reads("#list-status", "1 of 5 animals shown, page 2");
+    // The service has filters for the others.
+    browser.click("#filter label:has([value=sold])");
+    shows(browser, (1..=25).filter(|number| number % 4 == 2));
+    assert_eq!(browser.value("document.getElementById('bare-field').hidden"), true);
+    browser.click("#filter label:has([value=''])");
+    shows(browser, (1..=20).filter(|number| number % 4 == 3));
+    browser.click("#bare");
+    shows(browser, 1..=20);
+}
+
+#[test]
+fn a_row_with_the_focus_keeps_it_when_the_page_is_read_again() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.stock(3);
+    let browser = zoo.enter("/catalogue");
+    browser.js("rows.rows[1].focus(); window.old = rows.rows[1];
+        document.getElementById('refresh').click()");
+    browser.until("!window.old.isConnected");
+    assert_eq!(browser.value("document.activeElement === rows.rows[1]"), true);
 }
 
 #[test]
@@ -185,6 +203,6 @@ fn an_answer_that_a_later_choice_has_overtaken_is_dropped() {
     browser.js("window.let_through()");
     browser.until("window.is_through");
     // Whatever the page makes of it is done before the next task.
-    browser.js("return new Promise(done => setTimeout(done, 0))");
+    settle(browser);
     shows(browser, [1, 5].into_iter());
 }

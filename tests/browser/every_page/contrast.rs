@@ -78,3 +78,20 @@ fn a_faint_text_would_be_seen() {
     zoo.browser.js("document.querySelector('main').style.color = '#888'");
     assert!(!too_faint(&zoo.browser).is_empty());
 }
+
+#[test]
+fn a_busy_button_is_legible_also_under_the_pointer() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    super::catalogue(&zoo);
+    let browser = &zoo.browser;
+    // No animal is added before the page goes.
+    browser.js("const real = window.fetch; window.fetch = (url, options = {}) =>
+             options.method === 'POST' ? new Promise(() => {}) : real(url, options);");
+    browser.fill("#name", "Rex");
+    browser.fill("#categoryId", "1");
+    browser.click("#add-send");
+    browser.reads("#add-send", "Adding…");
+    browser.until("document.querySelector('#add-send').matches(':hover')");
+    is_legible("a busy button", browser);
+    assert_eq!(browser.value("document.querySelector('#add-send').matches(':hover')"), true);
+}

@@ -1,0 +1,149 @@
+// Adds the animal of the form. One request at a time, and each animal with an idempotency key that
+// stays the same until it is known what became of it. So whatever is pressed twice, and whichever
+// answer is lost, nothing is added twice, and what the page says is true.
+
+import { $, enable, make } from '/docs/shared/dom.js';
+
+import { call, explain, isKeyRefused, PETS, Refusal } from './api.js';
+import { countAdded } from './counts.js';
+import { announce, onPress, show, showText } from './dom.js';
+import { showInList } from './find.js';
+import { clearFaults, connectFields, faultsOf, hasFocus, obviousFaults, readForm, showFaults } from './form.js';
+import { load, mark } from './list.js';
+import { bodyOf, detailsOf } from './pet.js';
+import { leaveIfRefused, onKeyGone } from './session.js';
+
+/** Animals of unknown outcome that are remembered at most. */
+const MAX_OPEN = 20;
+
+/** The request on its way. */
+let sending = null;
+/** The animals whose outcome is not known, by their JSON: name, idempotency key, whether an answer was lost. */
+const open = new Map();
+/** Whether the form is empty because its animal was added: then there is nothing to send. */
+let isEmptied = false;
+/** The animal added last. */
+let added = null;
+
+async function submit() {
+  // A second Enter, or the second click of a double click, is not another animal.
+  if (sending) return;
+  if (isEmptied) {
+    $('name').focus();
+    return announce($('added').textContent);
+  }
+  clearAdded();
+  const pet = readForm();
+  const faults = obviousFaults(pet);
+  if (Object.keys(faults).length > 0) return showFaults(faults);
+  clearFaults();
+  const body = bodyOf(pet);
+  sending = new AbortController();
+  showBusy(true);
+  try {
+    await send(body, pet.name, sending.signal);
+  } finally {
+    sending = null;
+    showBusy(false);
+  }
+}
+
+async function send(body, name, signal) {
+  const submission = open.get(body) ?? { name, key: randomKey(), isLost: false };
+  open.set(body, submission);
+  if (open.size > MAX_OPEN) open.delete(open.keys().next().value);
+  const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': submission.key };
+  try {
+    const answer = await call(PETS, { method: 'POST', headers, body, signal });
+    open.delete(body);
+    showAdded({ ...answer.body, json: answer.text }, answer.headers.has('Idempotency-Replayed'), body);
+  } catch (failure) {
+    if (signal.aborted) return;
+    settle(submission, body, failure);
+    if (!leaveIfRefused(failure)) showRefusal(failure, name, body);
+  }
+}
+
+/** A refusal decides what became of the animal, except of an earlier try whose answer was lost. */
+function settle(submission, body, failure) {
+  const isDecided = failure instanceof Refusal && failure.status < 500;
+  if (!isDecided) submission.isLost = true;
+  else if (!isKeyRefused(failure) || !submission.isLost) open.delete(body);
+}
+
+/** `crypto.randomUUID` is missing where the page does not come over TLS. */
+const randomKey = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** Whether the form still holds the animal that was sent. */
+const isUnchanged = (body) => bodyOf(readForm()) === body;
+
+function showAdded(pet, isReplayed, body) {
+  added = pet;
+  mark(pet.id);
+  $('added').replaceChildren(
+    isReplayed ? 'Was added by the try before: ' : 'Added ',
+    make('bdi', {}, pet.name),
+    ` (${detailsOf(pet)}).${openText()}`,
+  );
+  show($('added-show'), true);
+  if (isUnchanged(body)) {
+    $('add').reset();
+    isEmptied = true;
+    if (hasFocus()) $('name').focus();
+  }
+  countAdded(pet);
+  load();
+}
+
+/** What is not known about the animals before, as a sentence that follows another. */
+function openText() {
+  const names = [...open.values()].map(({ name }) => `“${name}”`);
+  return names.length === 0 ? '' : ` It is still not known whether ${names.join(' and ')} was added.`;
+}
+
+function showRefusal(failure, name, body) {
+  if (!(failure instanceof Refusal) || failure.status >= 500) {
+    return showFaults({}, `${explain(failure)} It is not known whether “${name}” was added. Press “Add” again: it is not added twice.`);
+  }
+  if (!isUnchanged(body)) return showFaults({}, `“${name}” was not added. ${explain(failure)}`);
+  if (failure.code !== 'invalid_pet') return showFaults({}, explain(failure));
+  const { faults, rest } = faultsOf(failure.message);
+  showFaults(faults, rest && `The service refused: ${rest}.`);
+}
+
+function showBusy(busy) {
+  enable($('add-send'), !busy);
+  $('add-send').textContent = busy ? 'Adding…' : 'Add';
+}
+
+function clearAdded() {
+  added = null;
+  $('added').replaceChildren();
+  show($('added-show'), false);
+}
+
+/** A key that is refused takes nothing away that is typed; one that is forgotten takes it all. */
+function clear(reason) {
+  clearAdded();
+  clearFaults();
+  if (reason === '') $('add').reset();
+  isEmptied = false;
+  // Another key has idempotency keys of its own: with it, a repeat would add a second animal.
+  const text = reason && openText();
+  open.clear();
+  sending?.abort();
+  if (text) showText($('add-failure'), `${text.trim()} Look for it in the list before you add it with another key.`);
+}
+
+/** Connects the form. */
+export function connectAdd() {
+  $('add').addEventListener('submit', (event) => {
+    event.preventDefault();
+    submit();
+  });
+  $('add').addEventListener('input', () => (isEmptied = false));
+  onPress('added-show', () => showInList(added));
+  connectFields();
+  onKeyGone(clear);
+}

@@ -1,0 +1,79 @@
+//! What is shown, as JSON for elsewhere.
+
+use serde_json::json;
+use thirtyfour::Key;
+
+use super::list::shows;
+use crate::support::{browser::Browser, catalogue, zoo::Zoo};
+
+/// From now on what is copied is `window.copied`.
+fn watch_clipboard(browser: &Browser) {
+    browser.js("Object.defineProperty(navigator, 'clipboard', { configurable: true, value: {
+             writeText: async text => { window.copied = text } } })");
+}
+
+/// Three animals, with what JavaScript would not get right.
+fn odd_animals(zoo: &Zoo) {
+    for pet in [
+        json!({"name": "{\"Rex\"}, \\ \u{1f415} ", "categoryId": i64::MAX, "status": "sold"}),
+        json!({"name": "[1.0]", "categoryId": 9_007_199_254_740_993_i64}),
+        json!({"name": "Mimi", "categoryId": i64::MIN}),
+    ] {
+        catalogue::add(&zoo.client(), &pet);
+    }
+}
+
+#[test]
+fn the_page_is_copied_byte_for_byte() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    odd_animals(&zoo);
+    let browser = zoo.enter("/catalogue");
+    watch_clipboard(browser);
+    browser.click("#copy");
+    browser.reads("#copied", "The page is copied as JSON.");
+    browser.reads("#announcement", "The page is copied as JSON.");
+    let page = zoo.client().get("/v1/pets?limit=20").send().is(200).text().to_owned();
+    assert_eq!(browser.value("window.copied"), page);
+
+    // Of a page that is filtered here, what is shown.
+    browser.click("#bare");
+    shows(browser, [2, 3].into_iter());
+    browser.click("#copy");
+    let start = page.find(r#"{"id":2,"#).unwrap();
+    browser.until(&format!("window.copied === {}", json!(format!("[{}", &page[start..]))));
+}
+
+#[test]
+fn one_animal_is_copied_byte_for_byte() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    odd_animals(&zoo);
+    let browser = zoo.enter("/catalogue");
+    watch_clipboard(browser);
+    for id in 1..=3 {
+        browser.fill("#find-id", &id.to_string());
+        browser.press(Key::Enter);
+        browser.reads("#found-text", &format!("id {id}"));
+        let one = zoo.client().get(&format!("/v1/pets/{id}")).send().is(200).text().to_owned();
+        for button in ["#found-copy", "#found-show", "#found-copy"] {
+            browser.js("window.copied = ''");
+            browser.click(button);
+        }
+        // The same from the list, where it stands among others.
+        browser.until(&format!("window.copied === {}", json!(one)));
+    }
+}
+
+#[test]
+fn a_browser_that_does_not_let_the_page_copy_shows_the_text_selected() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.stock(1);
+    let browser = zoo.enter("/catalogue");
+    browser.js("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    browser.click("#copy");
+    let page = zoo.client().get("/v1/pets?limit=20").send().is(200).text().to_owned();
+    browser.see("#copy-area");
+    assert_eq!(browser.value("getSelection().toString()"), page);
+    assert_eq!(browser.value("document.activeElement.id"), "copy-area");
+    browser.click("#refresh");
+    browser.until("document.getElementById('copy-text').hidden");
+}

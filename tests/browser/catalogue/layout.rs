@@ -1,0 +1,125 @@
+//! The page on a narrow screen, on paper and without JavaScript.
+
+use serde_json::json;
+use thirtyfour::Key;
+
+use super::{
+    adding::fill_in,
+    conditions::{hold_answers, set_offline},
+};
+use crate::support::{
+    browser::{Browser, Look, PHONE},
+    catalogue,
+    zoo::Zoo,
+};
+
+/// What is shown and reaches over an edge of its card.
+const OVER_THE_EDGE: &str = "
+    return [...document.querySelectorAll('.card *')].filter(element => {
+        if (!element.checkVisibility({ opacityProperty: true }) || element.closest('caption, thead, svg')) return false;
+        const box = element.getBoundingClientRect(), card = element.closest('.card').getBoundingClientRect();
+        return box.right > card.right + 0.5 || box.left < card.left - 0.5 || element.scrollWidth > element.clientWidth + 1
+            && getComputedStyle(element).display !== 'inline' && !element.matches('input, textarea, select');
+    }).map(element => `${element.tagName} ${element.id}: ${element.textContent.trim().slice(0, 40)}`);
+";
+
+#[track_caller]
+fn stays_in_its_card(browser: &Browser, state: &str) {
+    for width in [320, 390, 700] {
+        browser.look(Look { width, ..PHONE });
+        assert_eq!(browser.js(OVER_THE_EDGE), json!([]), "{state}, {width}");
+    }
+    browser.look(Look { width: 320, ..PHONE });
+}
+
+#[test]
+fn nothing_leaves_its_card_on_a_narrow_screen() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let wide = json!({ "name": "W".repeat(255), "categoryId": i64::MIN, "status": "available" });
+    catalogue::add(&zoo.client(), &wide);
+    zoo.browser.go(&zoo.page("/catalogue"));
+    zoo.browser.fill("#key", "wrong-key-wrong-key");
+    zoo.browser.press(Key::Enter);
+    zoo.browser.see("#key-error");
+    stays_in_its_card(&zoo.browser, "the form for the key");
+
+    let browser = zoo.enter("/catalogue");
+    browser.click("#count");
+    browser.reads("#count-status", "1 animal in all");
+    stays_in_its_card(browser, "the list");
+    browser.fill("#find-id", "1");
+    browser.press(Key::Enter);
+    browser.see("#found");
+    stays_in_its_card(browser, "an animal that was found");
+    fill_in(browser, &"W".repeat(255), "-9223372036854775808");
+    browser.click("#add-send");
+    browser.see("#added-show");
+    stays_in_its_card(browser, "an animal that was added");
+    fill_in(browser, "", &"9".repeat(30));
+    browser.click("#add-send");
+    browser.see("#add-failure");
+    stays_in_its_card(browser, "an animal that was refused");
+    set_offline(browser, true);
+    for button in ["#refresh", "#count"] {
+        browser.click(button);
+    }
+    browser.see("#list-failure");
+    browser.see("#count-failure");
+    stays_in_its_card(browser, "an outage");
+    set_offline(browser, false);
+    browser.go(&zoo.page("/catalogue?cursor=nonsense"));
+    browser.reads("#list-retry", "Start from the first page");
+    stays_in_its_card(browser, "a cursor that is refused");
+}
+
+#[test]
+fn paper_has_the_animals_and_the_counts_and_no_controls() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.stock(5);
+    let browser = zoo.enter("/catalogue");
+    browser.click("#count");
+    browser.reads("#count-status", "5 animals in all");
+    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }));
+    let shown = "[...document.querySelectorAll('button, input, select, nav, form, .adder')]
+        .filter(e => e.checkVisibility()).map(e => e.id)";
+    assert_eq!(browser.value(shown), json!([]));
+    browser.reads("#rows", "pet 5");
+    browser.reads("#bars", "No status");
+    // Black on white, in each row.
+    let colors = "[...rows.querySelectorAll('th, .pill')].every(e =>
+        getComputedStyle(e).color === 'rgb(0, 0, 0)')";
+    assert_eq!(browser.value(colors), true);
+    assert_eq!(
+        browser.value("getComputedStyle(document.body).backgroundColor"),
+        "rgb(255, 255, 255)"
+    );
+    browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "" }));
+}
+
+#[test]
+fn without_javascript_the_page_leads_to_what_needs_none() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = &zoo.browser;
+    browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+    browser.go(&zoo.page("/catalogue"));
+    let notice = browser.text("noscript .notice");
+    browser.click("noscript a");
+    let document = browser.text("body");
+    let url = browser.url();
+    browser.devtools("Emulation.setScriptExecutionDisabled", json!({ "value": false }));
+    assert!(notice.contains("curl") && notice.contains("/v1/pets"), "{notice}");
+    assert_eq!(url, zoo.page("/openapi.json"));
+    assert!(document.contains("listPets"), "{document}");
+}
+
+#[test]
+fn the_focus_is_not_lost_while_a_button_is_busy() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = zoo.enter("/catalogue");
+    hold_answers(browser, "method === 'POST'");
+    fill_in(browser, "Rex", "1");
+    browser.click("#add-send");
+    browser.until("window.held === 1");
+    assert_eq!(browser.value("document.activeElement.id"), "add-send");
+    assert_eq!(browser.text("#add-send"), "Adding…");
+}
