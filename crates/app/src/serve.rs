@@ -37,6 +37,10 @@ impl Config {
     /// Completes the flags by what only the environment and the key file can say.
     pub(crate) fn read(args: ServeArgs) -> Result<(Self, LogConfig), Failure> {
         let mut settings = args.settings();
+        if settings.limits.max_buffered_bodies < settings.limits.max_body {
+            let message = "--max-buffered-bodies must be at least --max-body";
+            return Err(Failure::usage(message.to_owned()));
+        }
         if !args.no_docs {
             settings.pages = pages::all();
         }

@@ -127,6 +127,16 @@ struct LimitArgs {
     )]
     max_body: usize,
 
+    /// All request bodies that are held at a time; beyond it the answer is 503.
+    #[arg(
+        long,
+        value_name = "SIZE",
+        env = "PETSTORE_MAX_BUFFERED_BODIES",
+        default_value = "64MiB",
+        value_parser = values::memory
+    )]
+    max_buffered_bodies: usize,
+
     /// Memory for encoded pages, which are sent again while the catalogue does not change.
     #[arg(
         long,
@@ -200,6 +210,7 @@ impl LimitArgs {
             write_timeout,
             request_timeout,
             max_body,
+            max_buffered_bodies,
             page_cache,
             shutdown_grace,
         } = *self;
@@ -210,6 +221,7 @@ impl LimitArgs {
             request_timeout,
             max_connections,
             max_body,
+            max_buffered_bodies,
             page_cache,
             shutdown_grace,
         }

@@ -71,7 +71,7 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
 
 async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {
     let (head, mut body) = request.into_parts();
-    let mut body = RequestBody::new(&mut body);
+    let mut body = RequestBody::new(&mut body, &state.body_memory);
     let (head, body) = answer(state, &head, &mut body).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     Answer { status: head.status, headers: head.headers, body }

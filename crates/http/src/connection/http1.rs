@@ -78,7 +78,7 @@ async fn respond(
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
     let (head, mut body) = request.into_parts();
-    let mut body = RequestBody::new(&mut body);
+    let mut body = RequestBody::new(&mut body, &state.body_memory);
     let response = answer(state, &head, &mut body).await;
     if !body.has_ended() {
         unread.store(true, Ordering::Relaxed);
