@@ -59,7 +59,7 @@ where
             // An idle client expects to be left without a word, one in mid-request does not.
             let begun = parts.read_buf.iter().any(|byte| !b"\r\n".contains(byte));
             if begun {
-                let refusal = late_head::encode(late_head(state), state.ports.clock.now()).await;
+                let refusal = late_head::encode(late_head(state)).await;
                 let _ = stream.write_all(&refusal).await;
             }
             begun

@@ -25,10 +25,15 @@ const TICK: Duration = Duration::from_millis(2);
 
 /// The client's end of a connection whose buffers take so many bytes, and the server's task.
 fn connect(buffer: usize) -> (DuplexStream, JoinHandle<()>) {
+    connect_at(buffer, Arc::new(ManualClock::new(Timestamp(0))))
+}
+
+/// The same with a clock that the test can set.
+fn connect_at(buffer: usize, clock: Arc<ManualClock>) -> (DuplexStream, JoinHandle<()>) {
     let ports = Ports {
         pets: Arc::new(MockPetService::new()),
         authenticator: Arc::new(MockAuthenticator::new()),
-        clock: Arc::new(ManualClock::new(Timestamp(0))),
+        clock,
     };
     let pages = vec![Page { path: "/large", content: &[b' '; 100_000], ..Page::default() }];
     let limits = Limits { header_timeout: HEADER, write_timeout: WRITE, ..Limits::default() };
@@ -70,7 +75,8 @@ async fn the_first_head_has_one_deadline_whenever_it_begins() {
         sleep(Duration::from_millis(after)).await;
         client.write_all(start.as_bytes()).await.unwrap();
         let answer = rest(&mut client).await;
-        assert!(answer.starts_with("HTTP/1.1 408 Request Timeout\r\ndate: Thu, 01 Jan 1970 00:"));
+        assert!(answer.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{answer}");
+        assert!(answer.contains("\r\ndate: Thu, 01 Jan 1970 00:00:00 GMT\r\n"), "{answer}");
         assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
         assert!(answer.contains("\"code\":\"request_timeout\""), "{answer}");
         let took = began.elapsed();
@@ -209,4 +215,21 @@ async fn the_preface_of_http_2_is_recognised_however_it_is_cut() {
     let (mut client, _task) = connect(1 << 16);
     client.write_all(b"PRI * HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     assert!(answer(&mut client).await.starts_with("HTTP/1.1 404 "));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_date_of_an_answer_follows_the_clock_even_backwards() {
+    let clock = Arc::new(ManualClock::new(Timestamp(1_922_659_200_000)));
+    let (mut client, _task) = connect_at(1 << 16, clock.clone());
+    for (time, date) in [
+        (1_922_659_200_000, "Thu, 05 Dec 2030 00:00:00 GMT"),
+        (1_922_659_199_000, "Wed, 04 Dec 2030 23:59:59 GMT"),
+        (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+    ] {
+        clock.set(Timestamp(time));
+        client.write_all(LIVE.as_bytes()).await.unwrap();
+        let answer = answer(&mut client).await;
+        let dates: Vec<_> = answer.lines().filter_map(|line| line.strip_prefix("date: ")).collect();
+        assert_eq!(dates, [date], "{answer}");
+    }
 }
