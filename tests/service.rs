@@ -22,6 +22,7 @@ mod keys;
 mod list;
 mod logs;
 mod media_type;
+mod open_files;
 mod open_pages;
 mod openapi;
 mod order_of_checks;
