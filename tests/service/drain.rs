@@ -3,6 +3,7 @@
 use std::{
     io::{self, Read},
     sync::Arc,
+    thread,
     time::Duration,
 };
 
@@ -14,6 +15,9 @@ use crate::support::{
     store::{Kind, Store, on_every_store, on_lasting_stores},
     wait,
 };
+
+/// Longer than an idle connection is kept in the drain.
+const IDLE_IN_DRAIN: Duration = Duration::from_millis(1500);
 
 on_every_store! {
     an_idle_server_stops_at_once,
@@ -49,10 +53,12 @@ fn idle(server: &Server) -> Raw {
 fn a_request_that_has_begun_is_answered(kind: Kind) {
     for signal in ["TERM", "INT"] {
         let store = Store::new(kind);
-        let mut server = Launch::on(&store).start();
+        let launch = Launch::on(&store).flag("--shutdown-grace", "2m");
+        let mut server = launch.flag("--body-timeout", "2m").start();
         let (mut raw, rest) = half_way(&server);
         server.signal(signal);
         wait::until("new connections are refused", || !server.takes_connections());
+        thread::sleep(IDLE_IN_DRAIN);
         raw.send(rest);
         let answer = raw.answer("POST", "/v1/pets").is(201);
         assert_eq!(answer.header("connection"), Some("close"), "{answer:?}");
@@ -78,6 +84,7 @@ impl Read for Stopping {
             self.server.http2().get("/livez").send().is(200);
             self.server.signal("TERM");
             wait::until("new connections are refused", || !self.server.takes_connections());
+            thread::sleep(IDLE_IN_DRAIN);
         }
         buffer[..half.len()].copy_from_slice(&half);
         Ok(half.len())
@@ -87,7 +94,8 @@ impl Read for Stopping {
 #[test]
 fn a_stream_that_has_begun_is_answered() {
     let store = Store::sqlite();
-    let server = Arc::new(Launch::on(&store).start());
+    let launch = Launch::on(&store).flag("--shutdown-grace", "2m");
+    let server = Arc::new(launch.flag("--body-timeout", "2m").start());
     let client = server.http2();
     // From here on there is one connection for all.
     client.get("/livez").send().is(200);

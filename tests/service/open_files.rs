@@ -1,6 +1,62 @@
-//! A limit on open files that is too low for the store is called by its name.
+//! Descriptors: connections never take those that the store needs, and a limit that is too low is named.
 
-use crate::support::{command::petstore, store::Store};
+use crate::support::{
+    catalogue::{add, everything, pet},
+    command::petstore,
+    raw::{Raw, head},
+    server::Launch,
+    store::Store,
+};
+
+#[test]
+fn the_limit_on_open_files_is_raised_to_what_connections_need() {
+    let store = Store::memory();
+    let launch = Launch::on(&store).flag("--max-connections", "50");
+    let server = launch.with_open_files(64).start();
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    assert_eq!(line.split_whitespace().nth(3), Some("1050"), "{line}");
+}
+
+#[test]
+fn connections_leave_the_store_its_files() {
+    let store = Store::sqlite();
+    let launch = Launch::on(&store).with_no_more_open_files_than(64);
+    let server = launch.flag("--log-format", "json").start();
+    let readiness = |raw: &mut Raw| {
+        raw.send(head("GET", "/readyz", ""));
+        raw.answer("GET", "/readyz").is(200);
+    };
+    let mut served: Vec<Raw> = (0..4).map(|_| server.raw()).collect();
+    served.iter_mut().for_each(readiness);
+    // As many as would take every descriptor.
+    let _others: Vec<Raw> = (0..120).map(|_| server.raw()).collect();
+    for _ in 0..20 {
+        served.iter_mut().for_each(readiness);
+        for raw in &mut served {
+            raw.send(head("GET", "/v1/pets?limit=7", ""));
+            raw.answer("GET", "/v1/pets?limit=7").is(200);
+        }
+    }
+    let log = server.log();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("\"connections\":16")).collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    assert!(!log.contains("cannot be accepted"), "{log}");
+}
+
+#[test]
+fn a_limit_that_leaves_no_connection_is_named() {
+    for limit in [14, 48] {
+        let launch = Launch::on(&Store::sqlite()).with_no_more_open_files_than(limit);
+        let refusal = launch.finish().fails(1, "ulimit -n");
+        assert!(refusal.stderr.contains(&format!("only {limit} files")), "{refusal:?}");
+    }
+    let store = Store::sqlite();
+    let server = Launch::on(&store).with_no_more_open_files_than(49).start();
+    server.raw();
+    add(&server.client(), &pet("alone"));
+    assert_eq!(everything(&server.client()).len(), 1);
+}
 
 #[test]
 fn too_many_open_files_is_not_called_a_missing_permission() {

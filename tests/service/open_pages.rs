@@ -70,3 +70,18 @@ fn open_pages_can_only_be_read() {
         }
     }
 }
+
+/// The catalogue's own paths need a key, with and without the base path.
+#[test]
+fn these_and_no_other_addresses_are_open() {
+    let client = shared::server().client();
+    let document = client.get("/openapi.json").anonymous().send().is(200).json();
+    let described = document["paths"].as_object().unwrap().keys();
+    let one = described.map(|path| path.replace("{petId}", "1"));
+    let both = one.flat_map(|path| [format!("/v1{path}"), path]);
+    let open: Vec<_> = both
+        .chain(PAGES.map(str::to_owned))
+        .filter(|target| client.get(target).anonymous().send().status < 400)
+        .collect();
+    assert_eq!(open, PAGES);
+}

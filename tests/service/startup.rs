@@ -151,13 +151,3 @@ fn a_store_is_readable_by_its_owner_alone() {
         assert_eq!(mode, 0o600, "{}", entry.path().display());
     }
 }
-
-#[test]
-fn the_limit_on_open_files_is_raised_to_what_connections_need() {
-    let store = Store::memory();
-    let launch = Launch::on(&store).flag("--max-connections", "50");
-    let server = launch.with_open_files(64).start();
-    let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
-    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
-    assert_eq!(line.split_whitespace().nth(3), Some("1050"), "{line}");
-}

@@ -1,12 +1,17 @@
 //! Clients that are slow, or stop.
 
-use std::time::{Duration, Instant};
+use std::{
+    fs,
+    net::TcpStream,
+    time::{Duration, Instant},
+};
 
 use crate::support::{
     catalogue::{add, everything, pet},
     raw::{Raw, head, post},
     server::{Launch, Server},
     store::Store,
+    wait,
 };
 
 /// What the servers here allow; the default is ten seconds and more.
@@ -152,4 +157,26 @@ fn a_connection_over_the_limit_waits_for_its_turn() {
     assert!(!waiting.hears_within(Duration::from_millis(300)));
     drop(connections);
     waiting.answer("GET", "/livez").is(200);
+}
+
+/// Makes so many connections to a server that accepts one of them: how many are in its queue in time.
+fn queued(server: &Server, connections: usize, limit: Duration) -> usize {
+    let connect = |_| TcpStream::connect_timeout(&server.address, limit).ok();
+    let made: Vec<_> = (0..connections).map_while(connect).collect();
+    made.len()
+}
+
+#[test]
+fn as_many_connections_wait_as_the_system_allows_or_as_the_operator_says() {
+    let allowed = fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+    let many = allowed.trim().parse::<usize>().unwrap().min(500);
+    let store = Store::memory();
+    let full = Launch::on(&store).flag("--max-connections", "1").flag("--header-timeout", "1h");
+    // One that finds the queue full is not let in, however long it tries.
+    assert_eq!(queued(&full.start(), many, wait::LIMIT), many);
+
+    let short = Launch::on(&store).flag("--max-connections", "1").flag("--header-timeout", "1h");
+    let server = short.flag("--listen-backlog", "3").start();
+    let in_queue = queued(&server, many, Duration::from_secs(2));
+    assert!(in_queue < 10, "{in_queue}");
 }

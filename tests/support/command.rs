@@ -44,10 +44,19 @@ impl Run {
 
     /// The same with so many files that may be open, unless the program raises that.
     pub(crate) fn with_open_files(self, soft: u32) -> Self {
+        self.with_limit(&format!("-Sn {soft}"))
+    }
+
+    /// The same with so many files that may be open, which the program cannot raise.
+    pub(crate) fn with_no_more_open_files_than(self, hard: u32) -> Self {
+        self.with_limit(&format!("-n {hard}"))
+    }
+
+    fn with_limit(self, limit: &str) -> Self {
         let mut shell = Command::new("/bin/sh");
         shell.env_clear().current_dir(env!("CARGO_TARGET_TMPDIR"));
         shell.envs(self.0.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        shell.arg("-c").arg(format!("ulimit -Sn {soft}; exec \"$0\" \"$@\""));
+        shell.arg("-c").arg(format!("ulimit {limit}; exec \"$0\" \"$@\""));
         shell.arg(self.0.get_program()).args(self.0.get_args());
         shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(shell)

@@ -51,6 +51,10 @@ impl Launch {
         Self(self.0.with_open_files(soft))
     }
 
+    pub(crate) fn with_no_more_open_files_than(self, hard: u32) -> Self {
+        Self(self.0.with_no_more_open_files_than(hard))
+    }
+
     /// Starts the server and waits until it serves.
     #[track_caller]
     pub(crate) fn start(self) -> Server {

@@ -2,10 +2,11 @@
 
 mod first_key;
 mod housekeeping;
+mod listener;
 mod pages;
 mod service_key;
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{io, net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing, KeyState, ServiceKey};
 use petstore_http::{Drained, Ports, Server, Settings};
@@ -28,6 +29,7 @@ use crate::{
 /// What `serve` works with, all of it checked.
 pub(crate) struct Config {
     listen: ListenAddress,
+    listen_backlog: Option<NonZeroU32>,
     store: Arc<dyn StoreLocation>,
     service_key: Option<ServiceKey>,
     settings: Settings,
@@ -37,6 +39,10 @@ impl Config {
     /// Completes the flags by what only the environment and the key file can say.
     pub(crate) fn read(args: ServeArgs) -> Result<(Self, LogConfig), Failure> {
         let mut settings = args.settings();
+        if settings.limits.max_buffered_bodies < settings.limits.max_body {
+            let message = "--max-buffered-bodies must be at least --max-body";
+            return Err(Failure::usage(message.to_owned()));
+        }
         if !args.no_docs {
             settings.pages = pages::all();
         }
@@ -52,17 +58,26 @@ impl Config {
             std::env::var_os(service_key::VARIABLE).as_deref(),
             args.api_key_file.as_deref(),
         )?;
-        let config = Self { listen: args.listen, store: args.store.0, service_key, settings };
+        let config = Self {
+            listen: args.listen,
+            listen_backlog: args.listen_backlog,
+            store: args.store.0,
+            service_key,
+            settings,
+        };
         Ok((config, log))
     }
 }
 
 /// Serves until a signal asks for a stop.
-pub(crate) async fn run(config: Config) -> Result<(), Failure> {
+pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    file_limit::raise_for(config.settings.limits.max_connections.get());
-    let listener = listen(&config.listen).await?;
-    let address = listener.local_addr().map_err(|error| cannot_listen(&config.listen, &error))?;
+    let max_connections = &mut config.settings.limits.max_connections;
+    *max_connections = file_limit::raise_for(*max_connections)?;
+    let listening = listener::listen(config.listen.as_str(), config.listen_backlog).await;
+    let failed = |error: &io::Error| cannot_listen(&config.listen, error);
+    let listener = listening.map_err(|error| failed(&error))?;
+    let address = listener.local_addr().map_err(|error| failed(&error))?;
     let location = Arc::clone(&config.store);
     let drained = with_store(&*location, IfMissing::Create, async |store| {
         prepare_keys(store, config.service_key.is_some(), address).await?;
@@ -89,10 +104,6 @@ async fn serve(
 
     housekeeping.stop().await;
     drained
-}
-
-async fn listen(address: &ListenAddress) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address.as_str()).await.map_err(|error| cannot_listen(address, &error))
 }
 
 fn cannot_listen(address: &ListenAddress, error: &io::Error) -> Failure {

@@ -11,7 +11,7 @@ use http_body_util::Full;
 use hyper::{
     HeaderMap, Method, StatusCode, Version,
     body::Body,
-    header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, HeaderValue},
+    header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, DATE, HeaderValue},
     http::request::Parts,
 };
 use tokio::time::timeout;
@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use crate::{
     address::is_under_base,
     body::RequestBody,
+    date::http_date,
     error::{ApiError, ErrorCode},
     log::Finished,
     pipeline,
@@ -86,7 +87,8 @@ struct Request<'r> {
     began: Instant,
 }
 
-/// Names the request, shows its outcome to the observer, and makes a response of it.
+/// Names the request and dates its answer, shows its outcome to the observer, and makes
+/// a response of it.
 fn finish(state: &State, request: &Request<'_>, outcome: Result<Response, ApiError>) -> Response {
     let request_id = state.request_ids.choose(request.headers);
     state.observer.finished(&Finished {
@@ -97,7 +99,11 @@ fn finish(state: &State, request: &Request<'_>, outcome: Result<Response, ApiErr
         outcome: outcome.as_ref().map(Response::status),
     });
     let mut response = outcome.unwrap_or_else(ApiError::into_response);
-    response.headers_mut().insert(X_REQUEST_ID, request_id);
+    let headers = response.headers_mut();
+    headers.insert(X_REQUEST_ID, request_id);
+    if let Some(date) = http_date(state.ports.clock.now()) {
+        headers.insert(DATE, date);
+    }
     response
 }
 

@@ -14,7 +14,10 @@ use hyper::{
     body::{Body, Frame},
     header::EXPECT,
 };
-use tokio::time::timeout;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
 
 use crate::error::{ApiError, ErrorCode};
 
@@ -24,6 +27,10 @@ use crate::error::{ApiError, ErrorCode};
 pub(crate) struct RequestBody<'b, B> {
     body: &'b mut B,
     progress: Progress,
+    /// A permit for each byte that all requests together may hold.
+    memory: &'b Semaphore,
+    /// A permit for each byte of this one that has been read.
+    held: Option<SemaphorePermit<'b>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +46,11 @@ impl<'b, B> RequestBody<'b, B>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    /// A body of which nothing has been read.
-    pub(crate) fn new(body: &'b mut B) -> Self {
+    /// A body of which nothing has been read. What is read of it takes permits of `memory`, which it
+    /// gives back when it is dropped.
+    pub(crate) fn new(body: &'b mut B, memory: &'b Semaphore) -> Self {
         let progress = if body.is_end_stream() { Progress::Ended } else { Progress::Open };
-        Self { body, progress }
+        Self { body, progress, memory, held: None }
     }
 
     /// Refuses, with 413, a body that is announced to have more than `limit` bytes, before any of it is
@@ -51,7 +59,7 @@ where
         if self.is_announced_within(limit) { Ok(()) } else { Err(too_large(limit)) }
     }
 
-    /// The whole body: at most `limit` bytes, arrived within `time`.
+    /// The whole body: at most `limit` bytes, arrived within `time`, and held in memory that is free.
     pub(crate) async fn read(&mut self, limit: usize, time: Duration) -> Result<Bytes, ApiError> {
         timeout(time, pin!(self.collect(limit))).await.unwrap_or_else(|_| {
             let message = format!("the body did not arrive whole within {time:?}");
@@ -60,8 +68,7 @@ where
     }
 
     async fn collect(&mut self, limit: usize) -> Result<Bytes, ApiError> {
-        let mut first = Bytes::new();
-        let mut rest = BytesMut::new();
+        let mut whole = BytesMut::new();
         while let Some(frame) = self.body.frame().await {
             let frame = frame.map_err(|_| {
                 self.progress = Progress::Broken;
@@ -69,23 +76,32 @@ where
                 ApiError::new(ErrorCode::InvalidRequest, message)
             })?;
             let Ok(data) = frame.into_data() else { continue }; // Trailers say nothing here.
-            if first.len() + rest.len() + data.len() > limit {
+            if whole.len() + data.len() > limit {
                 return Err(too_large(limit));
             }
-            if first.is_empty() {
-                first = data; // Most bodies arrive in one piece and need no copy.
-            } else {
-                rest.extend_from_slice(&data);
+            self.hold(data.len())?;
+            if whole.is_empty() && self.body.is_end_stream() {
+                self.progress = Progress::Ended;
+                return Ok(data); // Most bodies arrive in one piece and need no copy.
             }
+            // A copy, as a small piece may be part of a large buffer of the connection.
+            whole.extend_from_slice(&data);
         }
         self.progress = Progress::Ended;
-        if rest.is_empty() {
-            return Ok(first);
-        }
-        let mut whole = BytesMut::with_capacity(first.len() + rest.len());
-        whole.extend_from_slice(&first);
-        whole.extend_from_slice(&rest);
         Ok(whole.freeze())
+    }
+
+    /// Takes so many more bytes of the memory for bodies, or refuses with 503.
+    fn hold(&mut self, bytes: usize) -> Result<(), ApiError> {
+        let full =
+            || ApiError::unavailable("the bodies of other requests fill the memory for them");
+        let bytes = u32::try_from(bytes).map_err(|_| full())?;
+        let more = self.memory.try_acquire_many(bytes).map_err(|_| full())?;
+        match &mut self.held {
+            Some(held) => held.merge(more),
+            None => self.held = Some(more),
+        }
+        Ok(())
     }
 
     /// Passes over what has arrived of a body that nobody reads, without waiting for more; `true` if

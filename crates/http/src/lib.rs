@@ -26,6 +26,7 @@ mod call;
 mod conditional;
 mod connection;
 mod cursor;
+mod date;
 mod deprecation;
 mod error;
 mod framing;

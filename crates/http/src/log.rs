@@ -109,3 +109,6 @@ impl Finished<'_> {
         u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -62,6 +62,9 @@ pub struct Limits {
     pub max_connections: NonZeroUsize,
     /// The largest request body, in bytes.
     pub max_body: usize,
+    /// All request bodies that are held at a time, in bytes; one more is answered 503. At least
+    /// `max_body`, or the largest bodies never fit.
+    pub max_buffered_bodies: usize,
     /// Memory for encoded pages, in bytes; with 0 every list is read from the store.
     pub page_cache: usize,
     /// From the beginning of the drain until what is left is cut off.
@@ -77,6 +80,7 @@ impl Default for Limits {
             request_timeout: Duration::from_secs(30),
             max_connections: NonZeroUsize::new(10_000).unwrap_or(NonZeroUsize::MIN),
             max_body: 64 * 1024,
+            max_buffered_bodies: 64 * 1024 * 1024,
             page_cache: 16 * 1024 * 1024,
             shutdown_grace: Duration::from_secs(10),
         }

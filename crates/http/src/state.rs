@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use tokio::sync::Semaphore;
+
 use crate::{
     log::Observer, openapi::Document, page_cache::PageCache, ports::Ports, request_id::RequestIds,
     settings::Settings,
@@ -14,6 +16,8 @@ pub(crate) struct State {
     pub(crate) settings: Settings,
     pub(crate) request_ids: RequestIds,
     pub(crate) page_cache: PageCache,
+    /// A permit for each byte of a request body that may be held at a time.
+    pub(crate) body_memory: Semaphore,
     /// Sees each finished request.
     pub(crate) observer: Observer,
     /// The OpenAPI document of this deployment.
@@ -26,12 +30,14 @@ impl State {
     pub(crate) fn new(ports: Ports, settings: Settings) -> Self {
         let openapi = Document::new(&settings);
         let page_cache = PageCache::new(settings.limits.page_cache);
+        let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
         let observer = Observer::new(settings.access_log);
         Self {
             ports,
             settings,
             request_ids: RequestIds::new(),
             page_cache,
+            body_memory: Semaphore::new(max_bytes),
             observer,
             openapi,
             draining: AtomicBool::new(false),

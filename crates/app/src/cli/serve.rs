@@ -1,6 +1,10 @@
 //! The flags of `serve`.
 
-use std::{num::NonZeroUsize, path::PathBuf, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    path::PathBuf,
+    time::Duration,
+};
 
 use clap::{Args, ValueEnum};
 use petstore_http::{AccessLog, GetPetSunset, Limits, Settings};
@@ -25,6 +29,15 @@ pub(crate) struct ServeArgs {
     /// Address and port to listen on; port 0 picks one and prints it.
     #[arg(long, value_name = "ADDRESS", env = "PETSTORE_LISTEN", default_value = "127.0.0.1:8080")]
     pub(crate) listen: ListenAddress,
+
+    /// Connections that may wait to be accepted [default: the system's limit].
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "PETSTORE_LISTEN_BACKLOG",
+        value_parser = values::backlog
+    )]
+    pub(crate) listen_backlog: Option<NonZeroU32>,
 
     /// Where the catalogue is
     #[arg(
@@ -127,6 +140,16 @@ struct LimitArgs {
     )]
     max_body: usize,
 
+    /// All request bodies that are held at a time; beyond it the answer is 503.
+    #[arg(
+        long,
+        value_name = "SIZE",
+        env = "PETSTORE_MAX_BUFFERED_BODIES",
+        default_value = "64MiB",
+        value_parser = values::memory
+    )]
+    max_buffered_bodies: usize,
+
     /// Memory for encoded pages, which are sent again while the catalogue does not change.
     #[arg(
         long,
@@ -200,6 +223,7 @@ impl LimitArgs {
             write_timeout,
             request_timeout,
             max_body,
+            max_buffered_bodies,
             page_cache,
             shutdown_grace,
         } = *self;
@@ -210,6 +234,7 @@ impl LimitArgs {
             request_timeout,
             max_connections,
             max_body,
+            max_buffered_bodies,
             page_cache,
             shutdown_grace,
         }

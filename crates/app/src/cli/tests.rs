@@ -82,7 +82,7 @@ fn every_limit_reaches_its_own_setting() {
     let args = serve(
         "petstore serve --max-connections 7 --header-timeout 1s --body-timeout 2s \
          --write-timeout 3s --request-timeout 4s --max-body 5KiB \
-         --page-cache 6KiB --shutdown-grace 0s",
+         --max-buffered-bodies 8KiB --page-cache 6KiB --shutdown-grace 0s",
     );
     let Limits {
         header_timeout,
@@ -91,12 +91,14 @@ fn every_limit_reaches_its_own_setting() {
         request_timeout,
         max_connections,
         max_body,
+        max_buffered_bodies,
         page_cache,
         shutdown_grace,
     } = args.settings().limits;
     let times = [header_timeout, body_timeout, write_timeout, request_timeout, shutdown_grace];
     assert_eq!(times.map(|time| time.as_secs()), [1, 2, 3, 4, 0]);
     assert_eq!((max_connections.get(), max_body, page_cache), (7, 5 * 1024, 6 * 1024));
+    assert_eq!(max_buffered_bodies, 8 * 1024);
     let former_name = serve("petstore serve --kept-pages 6KiB");
     assert_eq!(former_name.settings().limits.page_cache, 6 * 1024);
 }

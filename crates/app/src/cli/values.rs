@@ -1,6 +1,10 @@
 //! Values of flags: durations, sizes, counts, names.
 
-use std::{num::NonZeroUsize, ops::RangeInclusive, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    ops::RangeInclusive,
+    time::Duration,
+};
 
 use bytesize::ByteSize;
 
@@ -69,6 +73,14 @@ pub(super) fn connections(text: &str) -> Result<NonZeroUsize, String> {
     text.parse()
         .ok()
         .filter(|number: &NonZeroUsize| number.get() <= 1_000_000)
+        .ok_or_else(|| "the number must be 1 to 1000000".to_owned())
+}
+
+/// A length of the accept queue: 1 to 1 000 000, of which the system may grant less.
+pub(super) fn backlog(text: &str) -> Result<NonZeroU32, String> {
+    text.parse()
+        .ok()
+        .filter(|number: &NonZeroU32| number.get() <= 1_000_000)
         .ok_or_else(|| "the number must be 1 to 1000000".to_owned())
 }
 

@@ -1,13 +1,15 @@
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use petstore_domain::{
     AddError, Added, ApiKeySecret, AuthenticationError, Caller, CatalogueVersion, CategoryId,
-    Corruption, ManualClock, MockAuthenticator, MockPetService, Pet, PetId, PetName, PetPage,
-    StoreError, Timestamp, Versioned,
+    Corruption, Idempotency, ManualClock, MockAuthenticator, MockPetService, NewPet, Pet, PetId,
+    PetName, PetPage, PetQuery, StoreError, Timestamp, Versioned,
 };
+
+use tokio::time::{Instant, timeout};
 
 use super::answer;
 use crate::{
@@ -71,7 +73,7 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
 
 async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {
     let (head, mut body) = request.into_parts();
-    let mut body = RequestBody::new(&mut body);
+    let mut body = RequestBody::new(&mut body, &state.body_memory);
     let (head, body) = answer(state, &head, &mut body).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     Answer { status: head.status, headers: head.headers, body }
@@ -364,4 +366,57 @@ async fn a_draining_service_is_alive_but_not_ready_and_asks_connections_to_close
     );
     let live = ask(&state, request(&Method::GET, "/livez", &[], "")).await;
     assert_eq!((live.status, live.header("connection")), (StatusCode::OK, Some("close")));
+}
+
+/// A service that never answers.
+struct Stuck;
+
+#[async_trait::async_trait]
+impl petstore_domain::PetService for Stuck {
+    async fn list(&self, _: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+        std::future::pending().await
+    }
+
+    async fn add(&self, _: NewPet, _: Option<Idempotency>) -> Result<Added, AddError> {
+        std::future::pending().await
+    }
+
+    async fn get(&self, _: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+        std::future::pending().await
+    }
+
+    fn version(&self) -> Option<CatalogueVersion> {
+        None
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_takes_too_long_is_answered_503_at_its_limit() {
+    let mut state = state(untouched(), GetPetSunset::Off);
+    state.ports.pets = Arc::new(Stuck);
+    state.settings.limits.request_timeout = Duration::from_secs(5);
+    for request in [
+        request(&Method::GET, "/v1/pets", &[], ""),
+        request(&Method::GET, "/v1/pets/7", &[], ""),
+        request(&Method::POST, "/v1/pets", &[JSON], REX),
+        request(&Method::GET, "/readyz", &[], ""),
+    ] {
+        let began = Instant::now();
+        let answer = timeout(Duration::from_hours(1), ask(&state, request)).await;
+        let answer = answer.expect("it is answered");
+        assert_eq!(answer.code(), "unavailable");
+        assert!(answer.header("retry-after").is_some());
+        let took = began.elapsed();
+        assert!(took.as_millis().abs_diff(5000) <= 2, "{took:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_beyond_the_memory_for_all_is_answered_503_and_adds_nothing() {
+    let mut state = state(untouched(), GetPetSunset::Off);
+    state.body_memory = tokio::sync::Semaphore::new(REX.len() - 1);
+    let answer = ask(&state, request(&Method::POST, "/v1/pets", &[JSON], REX)).await;
+    assert_eq!(answer.code(), "unavailable");
+    assert_eq!(answer.header("retry-after"), Some("1"));
+    assert_eq!(state.body_memory.available_permits(), REX.len() - 1, "it is given back");
 }

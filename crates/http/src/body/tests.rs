@@ -11,12 +11,17 @@ use hyper::{
     body::{Body, Frame, SizeHint},
     header::{EXPECT, HeaderValue},
 };
-use tokio::time::Instant;
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
 
 use super::RequestBody;
 use crate::error::ErrorCode;
 
 const SOON: Duration = Duration::from_millis(20);
+/// A read that takes longer would never end.
+const GENEROUS: Duration = Duration::from_mins(1);
 
 /// Yields its pieces, then ends or, with `stuck`, never does.
 struct Pieces {
@@ -55,8 +60,16 @@ fn pieces(left: &[&'static str], stuck: bool) -> Pieces {
     Pieces { left: left.to_vec(), stuck, announced: 0 }
 }
 
+/// Enough memory for every body here.
+fn memory() -> Semaphore {
+    Semaphore::new(100)
+}
+
 async fn read(body: &mut Pieces, limit: usize) -> Result<Bytes, ErrorCode> {
-    RequestBody::new(body).read(limit, SOON).await.map_err(|error| error.code)
+    let memory = memory();
+    let mut body = RequestBody::new(body, &memory);
+    let read = timeout(GENEROUS, body.read(limit, SOON)).await.expect("it is given up by itself");
+    read.map_err(|error| error.code)
 }
 
 #[tokio::test]
@@ -76,8 +89,13 @@ async fn a_body_that_stops_is_given_up() {
 #[test]
 fn an_announced_length_is_refused_unread() {
     for (length, fits) in [(0, true), (5, true), (6, false), (u64::MAX, false)] {
+        let memory = memory();
         let mut body = Pieces { announced: length, ..pieces(&["a"], false) };
-        assert_eq!(RequestBody::new(&mut body).require_fitting(5).is_ok(), fits, "{length}");
+        assert_eq!(
+            RequestBody::new(&mut body, &memory).require_fitting(5).is_ok(),
+            fits,
+            "{length}"
+        );
     }
 }
 
@@ -96,8 +114,9 @@ async fn an_unread_body_is_skipped_only_if_it_is_there_and_small() {
         (announced(), &none, false),
     ];
     let began = Instant::now();
+    let memory = memory();
     for (at, (mut body, headers, skipped)) in table.into_iter().enumerate() {
-        let mut body = RequestBody::new(&mut body);
+        let mut body = RequestBody::new(&mut body, &memory);
         assert_eq!(body.skip_arrived(headers, 5).await, skipped, "{at}");
         assert_eq!(body.has_ended(), skipped, "{at}");
     }
@@ -107,9 +126,30 @@ async fn an_unread_body_is_skipped_only_if_it_is_there_and_small() {
 #[tokio::test]
 async fn a_body_that_was_read_has_ended() {
     let expecting = HeaderMap::from_iter([(EXPECT, HeaderValue::from_static("100-continue"))]);
+    let memory = memory();
     let mut body = pieces(&["ab"], false);
-    let mut body = RequestBody::new(&mut body);
+    let mut body = RequestBody::new(&mut body, &memory);
     assert!(!body.has_ended());
     body.read(5, SOON).await.unwrap();
     assert!(body.has_ended() && body.skip_arrived(&expecting, 5).await);
+}
+
+#[tokio::test]
+async fn all_bodies_together_are_held_within_the_memory_for_them() {
+    let memory = Semaphore::new(10);
+    let (mut unfinished, mut whole, mut third) =
+        (pieces(&["abc", "def"], true), pieces(&["1234"], false), pieces(&["x"], false));
+    let mut first = RequestBody::new(&mut unfinished, &memory);
+    assert_eq!(first.read(100, SOON).await.unwrap_err().code, ErrorCode::RequestTimeout);
+    let mut second = RequestBody::new(&mut whole, &memory);
+    assert_eq!(second.read(100, SOON).await.unwrap(), "1234");
+    assert_eq!(memory.available_permits(), 0);
+
+    let refusal = RequestBody::new(&mut third, &memory).read(100, SOON).await.unwrap_err();
+    assert_eq!(refusal.code, ErrorCode::Unavailable);
+    assert!(refusal.into_response().headers().contains_key("retry-after"));
+    drop(first);
+    assert_eq!(memory.available_permits(), 6);
+    drop(second);
+    assert_eq!(memory.available_permits(), 10);
 }

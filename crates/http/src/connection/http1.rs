@@ -59,7 +59,7 @@ where
             // An idle client expects to be left without a word, one in mid-request does not.
             let begun = parts.read_buf.iter().any(|byte| !b"\r\n".contains(byte));
             if begun {
-                let refusal = late_head::encode(late_head(state), state.ports.clock.now()).await;
+                let refusal = late_head::encode(late_head(state)).await;
                 let _ = stream.write_all(&refusal).await;
             }
             begun
@@ -78,7 +78,7 @@ async fn respond(
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
     let (head, mut body) = request.into_parts();
-    let mut body = RequestBody::new(&mut body);
+    let mut body = RequestBody::new(&mut body, &state.body_memory);
     let response = answer(state, &head, &mut body).await;
     if !body.has_ended() {
         unread.store(true, Ordering::Relaxed);

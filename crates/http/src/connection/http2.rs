@@ -19,6 +19,12 @@ use crate::{answer::answer, body::RequestBody, state::State};
 
 /// The requests of one connection at a time, at most.
 const MAX_STREAMS: u32 = 128;
+/// What a client may send of one body, and of all bodies of a connection, before the service has read
+/// it, in bytes. It is held outside the bound of all bodies, so it is as small as the protocol lets it
+/// begin with (RFC 9113, section 6.9.2).
+const WINDOW: u32 = 65_535;
+/// What of one response may wait for the client, in bytes: a page of 100 long names.
+const MAX_SEND_BUFFER: usize = 128 * 1024;
 /// How long a connection that is asked to end may take to do so.
 const MAX_GOODBYE: Duration = Duration::from_secs(1);
 
@@ -35,6 +41,9 @@ where
         .timer(TokioTimer::new())
         .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(MAX_HEAD)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .max_send_buf_size(MAX_SEND_BUFFER)
         .serve_connection(TokioIo::new(stream), service);
 
     let stalled = limits.request_timeout + limits.write_timeout;
@@ -59,6 +68,7 @@ async fn respond(
 ) -> Result<Response<CountedBody>, Infallible> {
     let counted = in_flight.begin();
     let (head, mut body) = request.into_parts();
-    let response = answer(&state, &head, &mut RequestBody::new(&mut body)).await;
+    let response =
+        answer(&state, &head, &mut RequestBody::new(&mut body, &state.body_memory)).await;
     Ok(response.map(|body| CountedBody::new(body, counted)))
 }

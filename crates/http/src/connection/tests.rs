@@ -17,6 +17,8 @@ use crate::{
     state::State,
 };
 
+mod http2_limits;
+
 const HEADER: Duration = Duration::from_secs(3);
 const WRITE: Duration = Duration::from_secs(7);
 const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
@@ -25,13 +27,22 @@ const TICK: Duration = Duration::from_millis(2);
 
 /// The client's end of a connection whose buffers take so many bytes, and the server's task.
 fn connect(buffer: usize) -> (DuplexStream, JoinHandle<()>) {
+    connect_with(buffer, HEADER, Arc::new(ManualClock::new(Timestamp(0))))
+}
+
+/// The same with this time for a head, and a clock that the test can set.
+fn connect_with(
+    buffer: usize,
+    header_timeout: Duration,
+    clock: Arc<ManualClock>,
+) -> (DuplexStream, JoinHandle<()>) {
     let ports = Ports {
         pets: Arc::new(MockPetService::new()),
         authenticator: Arc::new(MockAuthenticator::new()),
-        clock: Arc::new(ManualClock::new(Timestamp(0))),
+        clock,
     };
     let pages = vec![Page { path: "/large", content: &[b' '; 100_000], ..Page::default() }];
-    let limits = Limits { header_timeout: HEADER, write_timeout: WRITE, ..Limits::default() };
+    let limits = Limits { header_timeout, write_timeout: WRITE, ..Limits::default() };
     let state = Arc::new(State::new(ports, Settings { limits, pages, ..Settings::default() }));
     let (client, server) = duplex(buffer);
     let task = tokio::spawn(async move {
@@ -70,7 +81,8 @@ async fn the_first_head_has_one_deadline_whenever_it_begins() {
         sleep(Duration::from_millis(after)).await;
         client.write_all(start.as_bytes()).await.unwrap();
         let answer = rest(&mut client).await;
-        assert!(answer.starts_with("HTTP/1.1 408 Request Timeout\r\ndate: Thu, 01 Jan 1970 00:"));
+        assert!(answer.starts_with("HTTP/1.1 408 Request Timeout\r\n"), "{answer}");
+        assert!(answer.contains("\r\ndate: Thu, 01 Jan 1970 00:00:00 GMT\r\n"), "{answer}");
         assert!(answer.contains("\r\nconnection: close\r\n"), "{answer}");
         assert!(answer.contains("\"code\":\"request_timeout\""), "{answer}");
         let took = began.elapsed();
@@ -209,4 +221,58 @@ async fn the_preface_of_http_2_is_recognised_however_it_is_cut() {
     let (mut client, _task) = connect(1 << 16);
     client.write_all(b"PRI * HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     assert!(answer(&mut client).await.starts_with("HTTP/1.1 404 "));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_date_of_an_answer_follows_the_clock_even_backwards() {
+    let clock = Arc::new(ManualClock::new(Timestamp(1_922_659_200_000)));
+    let (mut client, _task) = connect_with(1 << 16, HEADER, clock.clone());
+    for (time, date) in [
+        (1_922_659_200_000, "Thu, 05 Dec 2030 00:00:00 GMT"),
+        (1_922_659_199_000, "Wed, 04 Dec 2030 23:59:59 GMT"),
+        (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+    ] {
+        clock.set(Timestamp(time));
+        client.write_all(LIVE.as_bytes()).await.unwrap();
+        let answer = answer(&mut client).await;
+        let dates: Vec<_> = answer.lines().filter_map(|line| line.strip_prefix("date: ")).collect();
+        assert_eq!(dates, [date], "{answer}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_lingers_while_the_client_sends_but_not_for_long() {
+    for (pause, expected) in [(None, 1), (Some(Duration::from_millis(500)), 5)] {
+        let (mut client, mut task) = connect(1000);
+        let head = "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-length: 1000000\r\n\r\n";
+        client.write_all(head.as_bytes()).await.unwrap();
+        assert!(rest(&mut client).await.starts_with("HTTP/1.1 401 "));
+        let began = Instant::now();
+        let sending = async {
+            while let Some(pause) = pause {
+                sleep(pause).await;
+                let _ = client.write_all(b" ").await;
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            ended = &mut task => ended.unwrap(),
+            () = sending => unreachable!("it sends for ever"),
+            () = sleep(Duration::from_mins(1)) => panic!("it lingers for ever"),
+        }
+        let expected = Duration::from_secs(expected);
+        assert!(is_about(began.elapsed(), expected), "{pause:?}: {:?}", began.elapsed());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_of_more_than_16_kib_is_refused() {
+    for (length, status) in [(16_000, "200"), (16_384, "431")] {
+        let (mut client, _task) = connect(1 << 16);
+        let head = format!("GET /livez HTTP/1.1\r\nhost: a\r\nx: {}\r\n\r\n", "y".repeat(length));
+        client.write_all(head.as_bytes()).await.unwrap();
+        let mut start = [0; 12];
+        client.read_exact(&mut start).await.unwrap();
+        assert_eq!(start, *format!("HTTP/1.1 {status}").as_bytes(), "{length}");
+    }
 }

@@ -1,7 +1,7 @@
 use hyper::Method;
 
 use super::{HOME, PAGE, PAGE_WITH_SLASH, ROUTES, find};
-use crate::page::Page;
+use crate::{address::is_under_base, page::Page};
 
 #[test]
 fn the_methods_of_an_address_follow_from_its_row() {
@@ -63,4 +63,12 @@ fn head_is_get_and_other_methods_are_not() {
     assert_eq!(of(Method::HEAD), Some(&Method::GET));
     assert_eq!(of(Method::POST), Some(&Method::POST));
     assert_eq!(of(Method::DELETE), None);
+}
+
+/// Whatever is not on this list needs a credential, as every path under `/v1` does.
+#[test]
+fn these_and_no_other_routes_are_open() {
+    let all = ROUTES.iter().chain([&HOME, &PAGE]).map(|route| route.template);
+    let open: Vec<_> = all.filter(|template| !is_under_base(template)).collect();
+    assert_eq!(open, ["/openapi.json", "/livez", "/readyz", "/", "{page}"]);
 }

@@ -1,0 +1,30 @@
+//! The socket that clients connect to.
+
+use std::{io, net::SocketAddr, num::NonZeroU32};
+
+use tokio::net::{TcpListener, TcpSocket, lookup_host};
+
+/// The system shortens a longer accept queue to its own limit.
+const SYSTEM_LIMIT: u32 = i32::MAX.unsigned_abs();
+
+/// Listens on the first address of `name` that can be had. So many connections may wait to be accepted,
+/// by default as many as the system allows.
+pub(super) async fn listen(name: &str, backlog: Option<NonZeroU32>) -> io::Result<TcpListener> {
+    let backlog = backlog.map_or(SYSTEM_LIMIT, NonZeroU32::get);
+    let mut refusal = io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
+    for address in lookup_host(name).await? {
+        match bind(address, backlog) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => refusal = error,
+        }
+    }
+    Err(refusal)
+}
+
+fn bind(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // A restart must not wait for the connections of the process before it to be forgotten.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(backlog)
+}

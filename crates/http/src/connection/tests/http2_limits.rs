@@ -1,0 +1,112 @@
+//! Each limit of an HTTP/2 connection.
+
+use std::{sync::Arc, time::Duration};
+
+use http_body_util::Empty;
+use hyper::{Request, body::Bytes, client::conn::http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use petstore_domain::{ManualClock, Timestamp};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
+    time::{Instant, timeout},
+};
+
+use super::{HEADER, WRITE, connect, connect_with, is_about};
+use crate::settings::Limits;
+
+/// What a client sends first, with settings of its own.
+fn preface(settings: &[u8]) -> Vec<u8> {
+    [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &*frame(4, 0, 0, settings)].concat()
+}
+
+fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
+    [&[0, length[0], length[1], kind, flags, 0, 0, 0, stream], payload].concat()
+}
+
+/// A request that ends with its head: `GET path`.
+fn get(path: &str) -> Vec<u8> {
+    let length = u8::try_from(path.len()).unwrap();
+    // In HPACK: two fields of its table, a path and an authority.
+    let block = [&[0x82, 0x86, 0x04, length], path.as_bytes(), &[0x01, 1, b'a']].concat();
+    frame(1, 4 | 1, 1, &block)
+}
+
+/// Reads until the server ends the connection; how long that took.
+async fn time_until_closed(client: &mut DuplexStream) -> Duration {
+    let began = Instant::now();
+    let mut received = Vec::new();
+    let end = timeout(Duration::from_hours(1), client.read_to_end(&mut received)).await;
+    end.expect("the connection ends").unwrap();
+    began.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_limits_are_announced() {
+    let (mut client, _task) = connect(1 << 16);
+    client.write_all(&preface(&[])).await.unwrap();
+    let mut head = [0; 9];
+    client.read_exact(&mut head).await.unwrap();
+    let mut settings = vec![0; usize::from(head[2])];
+    client.read_exact(&mut settings).await.unwrap();
+    let value = |name: u8| {
+        let setting = settings.chunks(6).find(|setting| setting[..2] == [0, name])?;
+        Some(u32::from_be_bytes(setting[2..].try_into().unwrap()))
+    };
+    assert_eq!(value(3), Some(128), "requests in flight");
+    assert!(value(4).is_none_or(|window| window == 65_535), "bytes of a body: {settings:?}");
+    assert_eq!(value(6), Some(16_384), "bytes of a head");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_is_asked_to_end_and_then_closed() {
+    let (mut client, _task) = connect(1 << 16);
+    client.write_all(&preface(&[])).await.unwrap();
+    let took = time_until_closed(&mut client).await;
+    // It has a second to say goodbye.
+    assert!(is_about(took, HEADER + Duration::from_secs(1)), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_stops_does_not_keep_a_connection() {
+    let (mut client, _task) = connect(1 << 16);
+    let unfinished = frame(1, 0, 1, &[0x82, 0x86]);
+    client.write_all(&[preface(&[]), unfinished].concat()).await.unwrap();
+    let took = time_until_closed(&mut client).await;
+    assert!(is_about(took, HEADER + Duration::from_secs(1)), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_lets_no_answer_through_is_cut_off() {
+    let (mut client, _task) = connect(1 << 16);
+    let no_window = [0, 4, 0, 0, 0, 0];
+    client.write_all(&[preface(&no_window), get("/livez")].concat()).await.unwrap();
+    let took = time_until_closed(&mut client).await;
+    let stalled = Limits::default().request_timeout + WRITE;
+    assert!(is_about(took, stalled), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_nothing_is_cut_off() {
+    // Longer than the time for an answer, which an idle connection would not reach.
+    let clock = Arc::new(ManualClock::new(Timestamp(0)));
+    let (mut client, task) = connect_with(1000, 10 * WRITE, clock);
+    let began = Instant::now();
+    client.write_all(&[preface(&[]), get("/large")].concat()).await.unwrap();
+    timeout(Duration::from_hours(1), task).await.expect("the connection ends").unwrap();
+    assert!(is_about(began.elapsed(), WRITE), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_of_more_than_16_kib_is_refused() {
+    for (length, status) in [(15_000, 200), (16_500, 431)] {
+        let (client, _task) = connect(1 << 16);
+        let (mut sender, connection) =
+            http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
+        tokio::spawn(connection);
+        let request = Request::get("http://a/livez").header("x", "y".repeat(length));
+        let request = request.body(Empty::<Bytes>::new()).unwrap();
+        let answer = timeout(Duration::from_hours(1), sender.send_request(request)).await;
+        assert_eq!(answer.expect("it is answered").unwrap().status(), status, "{length}");
+    }
+}
