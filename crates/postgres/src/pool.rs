@@ -33,7 +33,7 @@ use crate::{
 /// How often a statement is tried that failed because of a concurrent one.
 pub(crate) const MAX_TRIES: u32 = 5;
 
-/// Calls that may wait for a connection; one more is refused at once.
+/// Calls that may wait for a connection, or for one to be made; one more is refused at once.
 const MAX_WAITING: usize = 4096;
 
 /// A bounded number of connections.
