@@ -337,6 +337,33 @@ async fn a_read_that_began_a_second_before_a_request_does_not_answer_it() {
 }
 
 #[tokio::test]
+async fn while_the_keys_are_read_again_a_known_key_does_not_wait_and_an_unknown_one_does() {
+    let store = SlowStore::new(false);
+    let clock = Arc::new(ManualClock::new(START));
+    let ring = Arc::new(KeyRing::new(store.clone(), clock.clone(), None));
+    let ask = |seed| {
+        let ring = Arc::clone(&ring);
+        tokio::spawn(async move { ring.authenticate(&secret(seed)).await.is_ok() })
+    };
+    let first = ask(1);
+    all_wait().await;
+    clock.advance(Duration::from_millis(100)); // So long does the first read take.
+    store.go_on.add_permits(1);
+    assert!(first.await.unwrap());
+
+    clock.advance(Duration::from_millis(500));
+    let reads_again = ask(1);
+    all_wait().await;
+    assert_eq!(store.reads(), 2);
+    let (known, unknown) = (ask(1), ask(2));
+    all_wait().await;
+    assert!(known.is_finished() && !unknown.is_finished() && !reads_again.is_finished());
+    store.go_on.add_permits(1);
+    assert!(known.await.unwrap() && reads_again.await.unwrap() && !unknown.await.unwrap());
+    assert_eq!(store.reads(), 2);
+}
+
+#[tokio::test]
 async fn a_read_goes_on_when_the_request_that_began_it_is_dropped() {
     let store = SlowStore::new(false);
     let ring = Arc::new(KeyRing::new(store.clone(), Arc::new(ManualClock::new(START)), None));
