@@ -7,6 +7,7 @@
 mod auth;
 mod body;
 mod conditional;
+mod corrupt_key;
 mod create;
 mod drain;
 mod durability;

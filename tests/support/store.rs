@@ -3,9 +3,13 @@
 use std::{fs, path::PathBuf};
 
 use petstore_testing::{Database, postgres_or_skip};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
-use super::command::{Finished, petstore};
+use super::{
+    command::{Finished, petstore},
+    wait,
+};
 
 /// The kinds of store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +69,7 @@ pub(crate) struct Store {
     folder: TempDir,
     pub(crate) url: String,
     /// Of a store on PostgreSQL; it is dropped with the value.
-    _database: Option<Database>,
+    database: Option<Database>,
 }
 
 impl Store {
@@ -83,7 +87,7 @@ impl Store {
     pub(crate) fn postgres() -> Option<Self> {
         let database = postgres_or_skip("a test of the binary on PostgreSQL")?;
         let url = database.url.clone();
-        Some(Self { _database: Some(database), ..Self::at(&url) })
+        Some(Self { database: Some(database), ..Self::at(&url) })
     }
 
     /// A store that ends with the process that opens it.
@@ -95,12 +99,12 @@ impl Store {
     pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("petstore.db").display());
-        Self { folder, url, _database: None }
+        Self { folder, url, database: None }
     }
 
     /// The store that a URL names.
     pub(crate) fn at(url: &str) -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), url: url.to_owned(), _database: None }
+        Self { folder: tempfile::tempdir().unwrap(), url: url.to_owned(), database: None }
     }
 
     /// The folder, which holds a SQLite store and nothing else.
@@ -111,6 +115,18 @@ impl Store {
     /// The SQLite file.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("petstore.db")
+    }
+
+    /// Changes the rows of the store behind the service's back, in ways that its checks would refuse.
+    pub(crate) fn vandalise(&self, sql: &str) {
+        if let Some(database) = &self.database {
+            database.sql(sql).unwrap();
+            return;
+        }
+        let file = Connection::open(self.file()).unwrap();
+        file.busy_timeout(wait::LIMIT).unwrap();
+        file.pragma_update(None, "ignore_check_constraints", true).unwrap();
+        file.execute_batch(sql).unwrap();
     }
 
     /// Every byte of every file that the store consists of.

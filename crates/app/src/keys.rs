@@ -8,7 +8,8 @@ mod tests;
 use std::{io, sync::Arc, time::Duration};
 
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeySecret, KeyAdmin, KeyId, KeyName, KeySelector, RollKeyError,
+    AddKeyError, ApiKey, ApiKeySecret, Corruption, KeyAdmin, KeyId, KeyName, KeySelector,
+    RollKeyError, StoredKeys,
 };
 
 use crate::{
@@ -20,6 +21,9 @@ use crate::{
     secret, signals,
     store::with_store,
 };
+
+/// Corrupt keys that `keys list` names; the rest are counted.
+const MAX_CORRUPT_NAMED: usize = 10;
 
 /// Runs the command on the store that it names.
 pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
@@ -78,8 +82,23 @@ async fn create(
 }
 
 async fn list(admin: &KeyAdmin, out: &mut impl Output) -> Result<(), Failure> {
-    let (keys, now) = admin.list().await.map_err(Failure::runtime)?;
-    out.answer(&table::of(&keys, now)).map_err(|error| stdout_failed(&error))
+    let (StoredKeys { keys, corrupt }, now) = admin.list().await.map_err(Failure::runtime)?;
+    out.answer(&table::of(&keys, now)).map_err(|error| stdout_failed(&error))?;
+    if corrupt.is_empty() { Ok(()) } else { Err(corrupt_keys(&corrupt)) }
+}
+
+/// Names the rows that are not among the keys listed.
+fn corrupt_keys(corrupt: &[Corruption]) -> Failure {
+    let named = corrupt.iter().take(MAX_CORRUPT_NAMED);
+    let named: Vec<_> = named.map(|Corruption { what, rule }| format!("{what} ({rule})")).collect();
+    let more = match corrupt.len().saturating_sub(MAX_CORRUPT_NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Failure::runtime(format!(
+        "the service refuses what is corrupt among the keys: {}{more}",
+        named.join(", ")
+    ))
 }
 
 async fn revoke(

@@ -121,8 +121,8 @@ async fn prepare_keys(
     }
     let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
     first_key::ensure(&admin, address, &mut Console).await?;
-    let (keys, now) = admin.list().await.map_err(Failure::runtime)?;
-    if !keys.iter().any(|key| key.state(now) == KeyState::Live) {
+    let (stored, now) = admin.list().await.map_err(Failure::runtime)?;
+    if !stored.keys.iter().any(|key| key.state(now) == KeyState::Live) {
         tracing::warn!("no API key is live: make one with 'petstore keys create NAME'");
     }
     Ok(())

@@ -10,6 +10,7 @@ pub(crate) mod name;
 pub(crate) mod repository;
 pub(crate) mod secret;
 pub(crate) mod service_key;
+pub(crate) mod stored_keys;
 
 pub use self::{
     admission::LiveKeys,
@@ -21,6 +22,7 @@ pub use self::{
     repository::{AddKeyError, ApiKeyRepository, KeySelector, RollKeyError},
     secret::{ApiKeySecret, KeyDigest},
     service_key::{InvalidServiceKey, ServiceKey},
+    stored_keys::StoredKeys,
 };
 
 #[cfg(any(test, feature = "mocks"))]

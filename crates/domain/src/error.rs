@@ -32,7 +32,7 @@ impl StoreError {
 
 /// The store holds a row that breaks a rule of the domain: another program wrote it, or the disk
 /// damaged it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[error("the store holds {what}, which breaks the rule: {rule}")]
 pub struct Corruption {
     /// Which row, for example `animal 7`.

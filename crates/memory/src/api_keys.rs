@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use petstore_domain::{
     AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, KeyState, LiveKeys, NewApiKey,
-    RollKeyError, StoreError, Timestamp,
+    RollKeyError, StoreError, StoredKeys, Timestamp,
 };
 
 use crate::{
@@ -58,12 +58,12 @@ impl ApiKeyRepository for MemoryStore {
             .collect())
     }
 
-    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
-        Ok(self.state().keys.clone())
+    async fn list(&self) -> Result<StoredKeys, StoreError> {
+        Ok(self.state().keys.clone().into())
     }
 
-    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
-        Ok(self.state().live_keys(now).cloned().collect())
+    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
+        Ok(self.state().live_keys(now).cloned().map(Ok).collect())
     }
 
     async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use petstore_domain::{
     AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, NewApiKey, RollKeyError, StoreError,
-    Timestamp,
+    StoredKeys, Timestamp,
 };
 
 use crate::{
@@ -66,13 +66,13 @@ impl ApiKeyRepository for PostgresStore {
         self.change_keys(revoke).await
     }
 
-    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
-        let list = async { rows::keys(&self.pool.read(rows::ALL, &[]).await?) };
+    async fn list(&self) -> Result<StoredKeys, StoreError> {
+        let list = async { Ok(rows::stored_keys(&self.pool.read(rows::ALL, &[]).await?)) };
         self.pool.within_deadline(list).await
     }
 
-    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
-        let live = async { rows::keys(&self.pool.read(rows::LIVE, &[&now.0]).await?) };
+    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
+        let live = async { Ok(rows::stored_keys(&self.pool.read(rows::LIVE, &[&now.0]).await?)) };
         self.pool.within_deadline(live).await
     }
 

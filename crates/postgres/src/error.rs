@@ -34,6 +34,9 @@ pub(crate) enum StoreFailure {
     /// More additions wait than the writer takes.
     #[error("the writer's queue is full ({0} additions wait)")]
     QueueFull(usize),
+    /// More calls wait for a connection than the pool takes.
+    #[error("too many calls wait for a connection ({0})")]
+    PoolQueueFull(usize),
     /// Every try met a concurrent change of the same rows.
     #[error("others changed the same rows too often at the same time")]
     Contention,
@@ -62,6 +65,7 @@ impl StoreFailure {
             Self::Busy(_)
             | Self::Connect(_)
             | Self::QueueFull(_)
+            | Self::PoolQueueFull(_)
             | Self::Contention
             | Self::Stopped
             | Self::Random(_) => false,

@@ -5,6 +5,9 @@
 //! dropped and those in use are not used again. After a failover one call, not one for each
 //! connection, meets the dead server.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
@@ -29,6 +32,9 @@ use crate::{
 
 /// How often a statement is tried that failed because of a concurrent one.
 pub(crate) const MAX_TRIES: u32 = 5;
+
+/// Calls that may wait for a connection, or for one to be made; one more is refused at once.
+const MAX_WAITING: usize = 4096;
 
 /// A bounded number of connections.
 #[derive(Debug)]
@@ -130,6 +136,9 @@ impl Pool {
 
     /// A connection, a new one if none is idle.
     async fn get(&self) -> Result<Object<Manager>, StoreFailure> {
+        if self.0.status().waiting >= MAX_WAITING {
+            return Err(StoreFailure::PoolQueueFull(MAX_WAITING));
+        }
         self.0.get().await.map_err(|error| match error {
             PoolError::Timeout(_) => StoreFailure::Busy(self.parameters().pool_timeout),
             PoolError::Backend(error) => StoreFailure::Connect(error),

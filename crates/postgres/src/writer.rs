@@ -10,6 +10,9 @@ mod job;
 mod plan;
 mod task;
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},

@@ -5,7 +5,7 @@ pub(crate) mod rows;
 use async_trait::async_trait;
 use petstore_domain::{
     AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, KeyState, NewApiKey, RollKeyError,
-    StoreError, Timestamp,
+    StoreError, StoredKeys, Timestamp,
 };
 use rusqlite::Connection;
 
@@ -34,11 +34,11 @@ impl ApiKeyRepository for SqliteStore {
         self.writer.write(move |connection| revoke(connection, &selector, at)).await
     }
 
-    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
+    async fn list(&self) -> Result<StoredKeys, StoreError> {
         self.readers.read(rows::all).await
     }
 
-    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
+    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
         self.readers.read(move |connection| rows::live(connection, now)).await
     }
 

@@ -1,5 +1,8 @@
 //! The target of an export: standard output, or a file that appears whole or not at all.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     fs::{self, File, OpenOptions},
     io::{self, Write as _},

@@ -1,7 +1,8 @@
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
-    ApiKeySecret, KeyAdmin, KeyId, KeyName, KeySelector, KeyState, ManualClock, Timestamp,
+    ApiKeySecret, Corruption, KeyAdmin, KeyId, KeyName, KeySelector, KeyState, ManualClock,
+    MockApiKeyRepository, NewApiKey, StoredKeys, Timestamp,
 };
 use petstore_memory::MemoryStore;
 
@@ -22,7 +23,7 @@ fn web() -> KeyName {
 }
 
 async fn states(admin: &KeyAdmin) -> Vec<KeyState> {
-    let (keys, now) = admin.list().await.unwrap();
+    let (StoredKeys { keys, .. }, now) = admin.list().await.unwrap();
     keys.iter().map(|key| key.state(now)).collect()
 }
 
@@ -44,7 +45,7 @@ async fn a_new_key_is_alone_on_stdout() {
     );
     let secret = out.answers.strip_suffix('\n').unwrap();
     assert!(ApiKeySecret::new(secret).is_well_formed());
-    let (keys, _) = admin.list().await.unwrap();
+    let (StoredKeys { keys, .. }, _) = admin.list().await.unwrap();
     assert_eq!(keys[0].digest, ApiKeySecret::new(secret).digest());
 }
 
@@ -136,4 +137,29 @@ async fn a_list_that_cannot_be_written_is_a_failure() {
     let (admin, _) = admin();
     let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
     assert!(runtime(list(&admin, &mut breaking).await).starts_with("cannot write to stdout: "));
+}
+
+#[tokio::test]
+async fn corrupt_keys_are_named_beside_the_table_and_are_a_failure() {
+    let mut keys = MockApiKeyRepository::new();
+    let secret = ApiKeySecret::from_entropy(&[1; 32]);
+    let key = NewApiKey {
+        name: web(),
+        digest: secret.digest(),
+        prefix: secret.prefix().to_owned(),
+        created_at: NOW,
+        expires_at: None,
+    };
+    keys.expect_list().returning(move || {
+        let corrupt = (0..12).map(|id| Corruption::new(format!("API key {id}"), "a rule"));
+        Ok(StoredKeys { keys: vec![key.clone().with_id(KeyId(7))], corrupt: corrupt.collect() })
+    });
+    let admin = KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(NOW)));
+    let mut out = Recorded::default();
+    let line = runtime(list(&admin, &mut out).await);
+    let named =
+        "the service refuses what is corrupt among the keys: API key 0 (a rule), API key 1 (";
+    assert!(line.starts_with(named), "{line}");
+    assert!(line.ends_with(", API key 9 (a rule), and 2 more"), "{line}");
+    assert!(out.answers.lines().any(|line| line.starts_with("7 ")), "{}", out.answers);
 }

@@ -66,7 +66,8 @@ mod tests {
     use std::sync::Arc;
 
     use petstore_domain::{
-        AddKeyError, ApiKeySecret, KeyAdmin, KeyState, ManualClock, MockApiKeyRepository, Timestamp,
+        AddKeyError, ApiKeySecret, Corruption, KeyAdmin, KeyState, ManualClock,
+        MockApiKeyRepository, StoredKeys, Timestamp,
     };
     use petstore_memory::MemoryStore;
 
@@ -93,14 +94,14 @@ mod tests {
             format!("curl -H 'Authorization: Bearer {secret}' http://127.0.0.1:4321/v1/pets");
         assert!(text.lines().any(|line| line == call), "{text}");
 
-        let (keys, now) = admin.list().await.unwrap();
+        let (StoredKeys { keys, .. }, now) = admin.list().await.unwrap();
         assert_eq!(keys.len(), 1);
         assert_eq!(keys[0].name.as_str(), "default");
         assert_eq!(keys[0].digest, ApiKeySecret::new(secret).digest());
         assert_eq!(keys[0].state(now), KeyState::Live);
 
         first(&admin, &mut out).await.unwrap();
-        assert_eq!((out.answers.as_str(), admin.list().await.unwrap().0.len()), ("", 1));
+        assert_eq!((out.answers.as_str(), admin.list().await.unwrap().0.keys.len()), ("", 1));
     }
 
     #[tokio::test]
@@ -123,14 +124,26 @@ mod tests {
         let mut breaking = Recorded { breaks_after: Some(1), ..Recorded::default() };
         let failure = first(&admin, &mut breaking).await.unwrap_err();
         assert!(failure.to_string().contains("was revoked"), "{failure}");
-        let (keys, now) = admin.list().await.unwrap();
+        let (StoredKeys { keys, .. }, now) = admin.list().await.unwrap();
         assert_eq!(keys[0].state(now), KeyState::Revoked);
+    }
+
+    #[tokio::test]
+    async fn a_store_whose_only_key_is_corrupt_has_a_key() {
+        let mut keys = MockApiKeyRepository::new(); // No key may be added.
+        let corrupt = vec![Corruption::new("API key 1", "a digest has 32 bytes")];
+        keys.expect_list()
+            .returning(move || Ok(StoredKeys { keys: vec![], corrupt: corrupt.clone() }));
+        let admin = KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(Timestamp(0))));
+        let mut out = Recorded::default();
+        first(&admin, &mut out).await.unwrap();
+        assert_eq!(out.answers, "");
     }
 
     #[tokio::test]
     async fn a_key_that_another_process_made_is_not_shown() {
         let mut keys = MockApiKeyRepository::new();
-        keys.expect_list().returning(|| Ok(vec![]));
+        keys.expect_list().returning(|| Ok(StoredKeys::default()));
         keys.expect_add().once().returning(|_, _| Err(AddKeyError::NameTaken));
         let admin = KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(Timestamp(0))));
         let mut out = Recorded::default();

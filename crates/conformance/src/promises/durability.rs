@@ -37,9 +37,13 @@ pub(super) async fn another_handle_sees_what_was_acknowledged(harness: &dyn Harn
     same("both views", &all(&handles[0]).await?, &all(&handles[1]).await?)?;
     let [one, other] = &handles;
     let added = one.keys.add(key(1, "web", 0, None), MANY).await?;
-    same("the keys of the other", &other.keys.live(at(0)).await?, &vec![added])?;
+    same("the keys of the other", &other.keys.live(at(0)).await?.into_all()?, &vec![added])?;
     other.keys.revoke(by_name("web"), at(1)).await?;
-    same("the live keys after the other revoked", &one.keys.live(at(1)).await?, &Vec::new())
+    same(
+        "the live keys after the other revoked",
+        &one.keys.live(at(1)).await?.into_all()?,
+        &Vec::new(),
+    )
 }
 
 pub(super) async fn reopening_keeps_every_animal(harness: &dyn Harness) -> Checked {
@@ -85,12 +89,12 @@ pub(super) async fn reopening_keeps_every_key(harness: &dyn Harness) -> Checked 
     }
     keys.roll(key(4, "a", 1, None), at(100), MANY).await?;
     keys.revoke(by_name("c"), at(2)).await?;
-    let used = keys.list().await?.first().map(|key| key.id);
+    let used = keys.list().await?.into_all()?.first().map(|key| key.id);
     let used = used.ok_or_else(|| Broken::new("no key is listed"))?;
     keys.note_use(vec![(used, at(3))]).await?;
-    let expected = keys.list().await?;
+    let expected = keys.list().await?.into_all()?;
     let fresh = fresh.reopened().await?;
-    same("the keys after reopening", &fresh.store.keys.list().await?, &expected)?;
+    same("the keys after reopening", &fresh.store.keys.list().await?.into_all()?, &expected)?;
     let next = fresh.store.keys.add(key(5, "d", 5, None), MANY).await?;
     let highest = expected.iter().map(|key| key.id).max();
     same("whether the next key is above", &(Some(next.id) > highest), &true)

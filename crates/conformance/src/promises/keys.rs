@@ -18,7 +18,7 @@ pub(super) async fn add(store: &Store, key: NewApiKey) -> Result<ApiKey, Broken>
 }
 
 pub(super) async fn listed(store: &Store) -> Result<Vec<ApiKey>, Broken> {
-    Ok(store.keys.list().await?)
+    Ok(store.keys.list().await?.into_all()?)
 }
 
 pub(super) fn names(keys: &[ApiKey]) -> Vec<&str> {

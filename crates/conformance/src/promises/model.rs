@@ -154,8 +154,12 @@ impl Run {
     }
 
     async fn compare_keys(&self, now: i64) -> Checked {
-        same("the keys", &self.store.keys.list().await?, self.keys.list())?;
-        same("the live keys", &self.store.keys.live(at(now)).await?, &self.keys.live(at(now)))?;
+        same("the keys", &self.store.keys.list().await?.into_all()?, self.keys.list())?;
+        same(
+            "the live keys",
+            &self.store.keys.live(at(now)).await?.into_all()?,
+            &self.keys.live(at(now)),
+        )?;
         same("the animals", &all(&self.store).await?, &self.pets.all())
     }
 }

@@ -87,7 +87,8 @@ async fn reads_are_right_or_refused(store: &Store, expected: &PetPage, limit: Du
     }
     let live = timeout(limit, store.keys.live(at(0))).await;
     let live = live.map_err(|_| Broken::new(format!("live has no end within {limit:?}")))?;
-    let right = live.as_ref().map_or_else(IsUnavailable::is_unavailable, |keys| keys.len() == 1);
+    let right =
+        live.as_ref().map_or_else(IsUnavailable::is_unavailable, |live| live.keys.len() == 1);
     ensure!(right, "the live keys while cut off: {live:?}");
     store.pets.version();
     Ok(())

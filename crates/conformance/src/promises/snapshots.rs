@@ -79,9 +79,10 @@ pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
     }
     store.keys.roll(key(4, "shop", 1, None), at(20), MANY).await?;
     store.keys.revoke(by_name("gone"), at(2)).await?;
-    let used = store.keys.list().await?.iter().map(|key| (key.id, at(3))).take(1).collect();
+    let used =
+        store.keys.list().await?.into_all()?.iter().map(|key| (key.id, at(3))).take(1).collect();
     store.keys.note_use(used).await?;
-    content.keys = store.keys.list().await?;
+    content.keys = store.keys.list().await?.into_all()?;
     Ok(content)
 }
 

@@ -5,7 +5,7 @@ use std::{pin::Pin, sync::Arc};
 use petstore_domain::{
     AddError, AddKeyError, Added, ApiKey, CatalogueVersion, IdempotencyRecord, IdempotencyRequest,
     KeyId, KeySelector, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Restore,
-    RollKeyError, Snapshot, StoreError, Timestamp, Versioned,
+    RollKeyError, Snapshot, StoreError, StoredKeys, Timestamp, Versioned,
 };
 use petstore_memory::MemoryStore;
 
@@ -52,8 +52,8 @@ faults! {
     add_key: (NewApiKey, u32) => Result<ApiKey, AddKeyError>;
     roll: (NewApiKey, Timestamp, u32) => Result<ApiKey, RollKeyError>;
     revoke: (KeySelector, Timestamp) => Result<Vec<ApiKey>, StoreError>;
-    keys: () => Result<Vec<ApiKey>, StoreError>;
-    live: Timestamp => Result<Vec<ApiKey>, StoreError>;
+    keys: () => Result<StoredKeys, StoreError>;
+    live: Timestamp => Result<StoredKeys, StoreError>;
     note_use: Vec<(KeyId, Timestamp)> => Result<(), StoreError>;
     snapshot: () => Result<Box<dyn Snapshot>, StoreError>;
     restore: () => Result<Box<dyn Restore>, StoreError>;

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use petstore_domain::{
     AddError, AddKeyError, Added, ApiKey, ApiKeyRepository, Archive, CatalogueVersion,
     IdempotencyRequest, KeyId, KeySelector, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery,
-    PetRepository, Restore, RollKeyError, Snapshot, StoreError, Timestamp, Versioned,
+    PetRepository, Restore, RollKeyError, Snapshot, StoreError, StoredKeys, Timestamp, Versioned,
 };
 use petstore_memory::MemoryStore;
 
@@ -107,11 +107,11 @@ impl ApiKeyRepository for Faulty {
         call!(self.revoke(selector, at), ApiKeyRepository::revoke)
     }
 
-    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
+    async fn list(&self) -> Result<StoredKeys, StoreError> {
         call!(self.keys(), ApiKeyRepository::list)
     }
 
-    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
+    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
         call!(self.live(now), ApiKeyRepository::live)
     }
 

@@ -11,7 +11,7 @@ use petstore_memory::MemoryStore;
 use crate::{faults::Faults, flaw::Flaw};
 
 async fn listed(store: &MemoryStore) -> Vec<ApiKey> {
-    ApiKeyRepository::list(store).await.unwrap()
+    ApiKeyRepository::list(store).await.unwrap().keys
 }
 
 /// Held by each [`force`], so that no two of them choose one identifier.
@@ -42,7 +42,7 @@ fn change_list(change: impl Fn(&mut Vec<ApiKey>) + Clone + Send + Sync + 'static
         async move {
             let mut keys = listed(&store).await;
             change(&mut keys);
-            Ok(keys)
+            Ok(keys.into())
         }
     })
 }
@@ -82,7 +82,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| {
             Faults::default().revoke(|store, (selector, at)| async move {
                 let mut revoked = Vec::new();
-                for key in store.live(at).await? {
+                for key in store.live(at).await?.keys {
                     if is_selected(&key, &selector) {
                         revoked.extend(store.revoke(KeySelector::Id(key.id), at).await?);
                     }
@@ -111,7 +111,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             Faults::default().live(|store, _| async move {
                 let mut keys = listed(&store).await;
                 keys.retain(|key| key.revoked_at.is_none());
-                Ok(keys)
+                Ok(keys.into())
             })
         },
     ),
@@ -149,7 +149,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         &["keys_of_one_name_at_the_same_time_give_one"],
         |_| {
             Faults::default().add_key(|store, (key, max)| async move {
-                let live = store.live(key.created_at).await?;
+                let live = store.live(key.created_at).await?.keys;
                 let taken = live.iter().any(|other| other.name == key.name);
                 tokio::task::yield_now().await;
                 match ApiKeyRepository::add(&*store, key.clone(), max).await {

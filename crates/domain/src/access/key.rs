@@ -143,6 +143,9 @@ mod tests {
         assert_eq!(one.merged_with(&other), Some(both.clone()));
         assert_eq!(other.merged_with(&one), Some(both.clone()));
         assert_eq!(both.merged_with(&one), Some(both.clone()));
+        let ends_later = key(Some(10), Some(6), Some(1));
+        assert_eq!(both.merged_with(&ends_later), Some(both.clone()));
+        assert_eq!(ends_later.merged_with(&both), Some(both.clone()));
 
         let renamed = super::ApiKey { name: KeyName::parse("app").unwrap(), ..one.clone() };
         let renumbered = super::ApiKey { id: KeyId(2), ..one.clone() };

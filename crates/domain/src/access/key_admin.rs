@@ -8,6 +8,7 @@ use crate::{
         name::KeyName,
         repository::{AddKeyError, ApiKeyRepository, KeySelector, RollKeyError},
         secret::ApiKeySecret,
+        stored_keys::StoredKeys,
     },
     clock::Clock,
     error::StoreError,
@@ -87,11 +88,11 @@ impl KeyAdmin {
         self.keys.revoke(selector, self.clock.now()).await
     }
 
-    /// Every key there ever was, ascending by identifier, and the time at which they were listed.
+    /// Every key there ever was, and the time at which they were listed.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn list(&self) -> Result<(Vec<ApiKey>, Timestamp), StoreError> {
+    pub async fn list(&self) -> Result<(StoredKeys, Timestamp), StoreError> {
         Ok((self.keys.list().await?, self.clock.now()))
     }
 }
@@ -126,7 +127,7 @@ mod tests {
     use super::KeyAdmin;
     use crate::{
         AddKeyError, ApiKeySecret, KeyId, KeyName, ManualClock, MockApiKeyRepository, RollKeyError,
-        Timestamp,
+        StoredKeys, Timestamp,
     };
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -142,7 +143,7 @@ mod tests {
     #[tokio::test]
     async fn a_key_is_added_up_to_the_limit_of_live_keys() {
         let mut keys = MockApiKeyRepository::new();
-        keys.expect_list().returning(|| Ok(Vec::new()));
+        keys.expect_list().returning(|| Ok(StoredKeys::default()));
         keys.expect_add()
             .times(2)
             .with(always(), eq(10_000))

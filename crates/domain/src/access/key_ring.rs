@@ -26,7 +26,7 @@ use crate::{
         service_key::ServiceKey,
     },
     clock::Clock,
-    error::StoreError,
+    error::{Corruption, StoreError},
     timestamp::Timestamp,
 };
 
@@ -84,6 +84,11 @@ impl KeyRing {
             snapshot.uses_written(&due);
         }
         Ok(())
+    }
+
+    /// The rows among the live keys that could not be read, as of the last read.
+    pub fn corruptions(&self) -> Vec<Corruption> {
+        self.snapshot().corrupt().to_vec()
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {

@@ -6,6 +6,7 @@ use crate::{
     access::{
         key::{ApiKey, KeyId, NewApiKey},
         name::KeyName,
+        stored_keys::StoredKeys,
     },
     error::StoreError,
     timestamp::Timestamp,
@@ -21,6 +22,9 @@ use crate::{
 /// - [`LiveKeys`](crate::LiveKeys) says whether a key may be added or rolled.
 /// - A digest that is stored already is not stored again.
 /// - Keys are never deleted: a revoked or expired one stays listed.
+/// - A corrupt row costs its own key and no other: [`list`](Self::list) and [`live`](Self::live) name it
+///   beside the keys that could be read, and the other keys are added, rolled and revoked as ever.
+///   Rolling or revoking the key of a corrupt row is [`StoreError::Corrupt`] and changes nothing.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait ApiKeyRepository: Send + Sync {
@@ -56,13 +60,13 @@ pub trait ApiKeyRepository: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`].
-    async fn list(&self) -> Result<Vec<ApiKey>, StoreError>;
+    async fn list(&self) -> Result<StoredKeys, StoreError>;
 
     /// The keys that are live at `now`, ascending by identifier.
     ///
     /// # Errors
     /// [`StoreError`].
-    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError>;
+    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError>;
 
     /// Stores when keys were last used. An identifier that does not exist is skipped, and so is a time
     /// before the one already stored.

@@ -63,7 +63,7 @@ async fn the_last_use_is_written_back() {
     ring.write_back_uses().await.unwrap();
 
     let (keys, _) = admin.list().await.unwrap();
-    let uses: Vec<_> = keys.iter().map(|key| key.last_used_at).collect();
+    let uses: Vec<_> = keys.keys.iter().map(|key| key.last_used_at).collect();
     assert_eq!(uses, [Some(clock.now()), None]);
     assert_eq!(clock.now(), START.plus(Duration::from_mins(2)));
 }

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use petstore_domain::{
-    ApiKey, KeyDigest, KeyId, KeyName, LiveKeys, NewApiKey, StoreError, Timestamp,
+    ApiKey, Corruption, KeyDigest, KeyId, KeyName, LiveKeys, NewApiKey, StoreError, StoredKeys,
+    Timestamp,
 };
 use tokio_postgres::{Row, types::FromSql};
 
@@ -51,11 +52,16 @@ pub(crate) const NOTE_USE: &str = "UPDATE api_key AS k SET last_used_at = u.at \
      WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)";
 
 pub(crate) fn keys(rows: &[Row]) -> Result<Vec<ApiKey>, StoreError> {
+    Ok(stored_keys(rows).into_all()?)
+}
+
+/// The keys that could be read, beside the rows that could not.
+pub(crate) fn stored_keys(rows: &[Row]) -> StoredKeys {
     rows.iter().map(api_key).collect()
 }
 
-fn api_key(row: &Row) -> Result<ApiKey, StoreError> {
-    let id = row.try_get(0).map(KeyId).map_err(|error| StoreError::corrupt("an API key", error))?;
+fn api_key(row: &Row) -> Result<ApiKey, Corruption> {
+    let id = row.try_get(0).map(KeyId).map_err(|error| Corruption::new("an API key", error))?;
     let name: &str = column(row, id, 1)?;
     let digest: &[u8] = column(row, id, 2)?;
     Ok(ApiKey {
@@ -70,12 +76,12 @@ fn api_key(row: &Row) -> Result<ApiKey, StoreError> {
     })
 }
 
-fn column<'a, T: FromSql<'a>>(row: &'a Row, id: KeyId, index: usize) -> Result<T, StoreError> {
+fn column<'a, T: FromSql<'a>>(row: &'a Row, id: KeyId, index: usize) -> Result<T, Corruption> {
     row.try_get(index).map_err(|error| corrupt(id, error))
 }
 
-fn corrupt(id: KeyId, rule: impl fmt::Display) -> StoreError {
-    StoreError::corrupt(format_args!("API key {}", id.0), rule)
+fn corrupt(id: KeyId, rule: impl fmt::Display) -> Corruption {
+    Corruption::new(format_args!("API key {}", id.0), rule)
 }
 
 /// What the domain must know before `new` is stored.

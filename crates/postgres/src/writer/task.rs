@@ -1,5 +1,8 @@
 //! The task that writes.
 
+#[cfg(test)]
+mod tests;
+
 use std::{sync::Arc, time::Duration};
 
 use tokio::{

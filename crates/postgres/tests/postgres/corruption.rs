@@ -1,7 +1,8 @@
 //! Rows that break a rule.
 
 use petstore_domain::{
-    AddError, ApiKeyRepository, Archive, KeySelector, PetId, PetRepository, StoreError,
+    AddError, ApiKeyRepository, Archive, Corruption, KeySelector, PetId, PetRepository, StoreError,
+    StoredKeys,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::postgres_or_skip;
@@ -47,27 +48,34 @@ async fn a_record_without_its_animal_is_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_key_is_named_and_not_revoked() {
+async fn a_broken_key_is_named_and_costs_no_other() {
     let Some(database) = postgres_or_skip("a_broken_key_is_named") else { return };
     let store = open(&database.url).await;
-    let key = ApiKeyRepository::add(&store, new_key(1, "web"), 10).await.unwrap();
-    database.sql("UPDATE api_key SET digest = '\\x00'").unwrap();
-    for result in [store.list_keys().await, store.revoke(KeySelector::Id(key.id), NOW).await] {
-        assert!(matches!(result, Err(StoreError::Corrupt(_))), "{result:?}");
+    let mut keys = Vec::new();
+    for (seed, name) in [(1, "a"), (2, "b"), (3, "c")] {
+        keys.push(ApiKeyRepository::add(&store, new_key(seed, name), 10).await.unwrap());
+    }
+    database.sql("UPDATE api_key SET digest = '\\x00' WHERE name = 'b'").unwrap();
+    let named = Corruption::new(format!("API key {}", keys[1].id.0), "a digest has 32 bytes");
+    for found in [ApiKeyRepository::list(&store).await, store.live(NOW).await] {
+        let StoredKeys { keys: found, corrupt } = found.unwrap();
+        assert_eq!(found, [keys[0].clone(), keys[2].clone()]);
+        assert_eq!(corrupt, std::slice::from_ref(&named));
+    }
+    let copied = store.snapshot().await.unwrap().keys().await;
+    for refusal in [copied, store.revoke(KeySelector::Id(keys[1].id), NOW).await] {
+        match refusal {
+            Err(StoreError::Corrupt(corruption)) => assert_eq!(corruption, named),
+            other => panic!("{other:?}"),
+        }
     }
     let revoked = database.sql("SELECT count(revoked_at) FROM api_key").unwrap();
     assert_eq!(revoked.trim(), "0");
-}
 
-/// Both repositories have a `list`.
-trait ListKeys {
-    async fn list_keys(&self) -> Result<Vec<petstore_domain::ApiKey>, StoreError>;
-}
-
-impl ListKeys for PostgresStore {
-    async fn list_keys(&self) -> Result<Vec<petstore_domain::ApiKey>, StoreError> {
-        ApiKeyRepository::list(self).await
-    }
+    ApiKeyRepository::add(&store, new_key(4, "d"), 10).await.unwrap();
+    store.roll(new_key(5, "a"), NOW, 10).await.unwrap();
+    let revoked = store.revoke(KeySelector::Name(keys[2].name.clone()), NOW).await;
+    assert_eq!(revoked.unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use petstore_domain::{
     ApiKey, Corruption, KeyDigest, KeyId, KeyName, KeySelector, LiveKeys, NewApiKey, StoreError,
-    Timestamp,
+    StoredKeys, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params, types::FromSql};
 
@@ -44,15 +44,15 @@ pub(crate) const WRITE: &str = "INSERT INTO api_key \
 pub(crate) const NOTE_USE: &str = "UPDATE api_key SET last_used_at = ?2 \
      WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
-pub(crate) fn all(connection: &Connection) -> Result<Vec<ApiKey>, Failure<StoreError>> {
-    keys(connection, ALL, [])
+pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure<StoreError>> {
+    select(connection, ALL, [])
 }
 
 pub(crate) fn live(
     connection: &Connection,
     now: Timestamp,
-) -> Result<Vec<ApiKey>, Failure<StoreError>> {
-    keys(connection, LIVE, [now.0])
+) -> Result<StoredKeys, Failure<StoreError>> {
+    select(connection, LIVE, [now.0])
 }
 
 pub(crate) fn not_revoked<E: From<StoreError>>(
@@ -77,13 +77,18 @@ fn keys<E: From<StoreError>>(
     sql: &str,
     params: impl Params,
 ) -> Result<Vec<ApiKey>, Failure<E>> {
+    Ok(select(connection, sql, params)?.into_all()?)
+}
+
+/// The keys that `sql` selects, each of them read or corrupt.
+fn select<E>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> Result<StoredKeys, Failure<E>> {
     let mut statement = connection.prepare_cached(sql)?;
-    let mut rows = statement.query(params)?;
-    let mut keys = Vec::new();
-    while let Some(row) = rows.next()? {
-        keys.push(api_key(row)?);
-    }
-    Ok(keys)
+    let keys = statement.query_map(params, |row| Ok(api_key(row)))?;
+    Ok(keys.collect::<Result<_, _>>()?)
 }
 
 /// What the domain must know before `new` is stored.

@@ -73,7 +73,7 @@ impl Snapshot for ReadTransaction {
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        self.read(keys::all)
+        self.read(|connection| Ok(keys::all(connection)?.into_all()?))
     }
 
     async fn idempotency_records(

@@ -1,7 +1,8 @@
 //! Rows that break a rule of the domain: something other than this adapter wrote them.
 
 use petstore_domain::{
-    AddError, ApiKeyRepository, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError,
+    AddError, ApiKeyRepository, Archive as _, Corruption, KeyId, KeySelector, PetId, PetRepository,
+    StoreError, StoredKeys,
 };
 
 use crate::support::{NOW, Place, add, all, new_key, query, request, rex};
@@ -60,7 +61,7 @@ async fn text_that_is_not_utf_8_is_named() {
 }
 
 #[tokio::test]
-async fn an_api_key_that_breaks_a_rule_is_named() {
+async fn an_api_key_that_breaks_a_rule_is_named_and_costs_no_other() {
     let table = [
         (
             "name = 'a' || replace(hex(zeroblob(32)), '0', 'x')",
@@ -72,14 +73,27 @@ async fn an_api_key_that_breaks_a_rule_is_named() {
     for (change, rule) in table {
         let place = Place::new();
         let store = place.open();
-        ApiKeyRepository::add(&store, new_key(1, "web"), 10).await.unwrap();
-        place.raw().execute(&format!("UPDATE api_key SET {change}"), []).unwrap();
+        let mut keys = Vec::new();
+        for (seed, name) in [(1, "a"), (2, "b"), (3, "c")] {
+            keys.push(ApiKeyRepository::add(&store, new_key(seed, name), 10).await.unwrap());
+        }
+        place.raw().execute(&format!("UPDATE api_key SET {change} WHERE id = 2"), []).unwrap();
 
-        let expected = ("API key 1".to_owned(), rule.to_owned());
-        assert_eq!(corrupt(ApiKeyRepository::list(&store).await), expected);
-        assert_eq!(corrupt(store.live(NOW).await), expected);
-        let revoked = store.revoke(KeySelector::Id(KeyId(1)), NOW).await;
+        let expected = ("API key 2".to_owned(), rule.to_owned());
+        for found in [ApiKeyRepository::list(&store).await, store.live(NOW).await] {
+            let StoredKeys { keys: found, corrupt: named } = found.unwrap();
+            assert_eq!(found, [keys[0].clone(), keys[2].clone()]);
+            assert_eq!(named, [Corruption::new(&expected.0, &expected.1)]);
+        }
+        let revoked = store.revoke(KeySelector::Id(KeyId(2)), NOW).await;
         assert_eq!(corrupt(revoked), expected);
+        let copied = store.snapshot().await.unwrap().keys().await;
+        assert_eq!(corrupt(copied), expected);
+
+        ApiKeyRepository::add(&store, new_key(4, "d"), 10).await.unwrap();
+        store.roll(new_key(5, "a"), NOW, 10).await.unwrap();
+        let revoked = store.revoke(KeySelector::Name(keys[2].name.clone()), NOW).await;
+        assert_eq!(revoked.unwrap().len(), 1);
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use petstore_domain::{
     AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, LiveKeys, NewApiKey, RollKeyError,
-    StoreError, Timestamp,
+    StoreError, StoredKeys, Timestamp,
 };
 
 use crate::{
@@ -61,12 +61,12 @@ impl ApiKeyRepository for FileStore {
         .await
     }
 
-    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
-        Ok(self.state().keys.values().cloned().collect())
+    async fn list(&self) -> Result<StoredKeys, StoreError> {
+        Ok(self.state().keys.values().cloned().map(Ok).collect())
     }
 
-    async fn live(&self, now: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
-        Ok(self.state().live_keys(now).cloned().collect())
+    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
+        Ok(self.state().live_keys(now).cloned().map(Ok).collect())
     }
 
     async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {

@@ -13,7 +13,9 @@ use crate::{
     access::{
         key::{ApiKey, KeyId},
         secret::{ApiKeySecret, KeyDigest},
+        stored_keys::StoredKeys,
     },
+    error::Corruption,
     timestamp::Timestamp,
 };
 
@@ -31,6 +33,8 @@ pub(super) struct Snapshot {
     live: BTreeMap<KeyDigest, LiveKey>,
     /// Keys that are live no more, whose last use is not written back yet.
     retired: Vec<(KeyId, Arc<Uses>)>,
+    /// The rows that could not be read.
+    corrupt: Vec<Corruption>,
 }
 
 /// Whether a key is accepted.
@@ -60,7 +64,13 @@ struct Uses {
 impl Snapshot {
     /// Before the keys were read for the first time.
     pub(super) fn never() -> Self {
-        Self { taken_at: None, took: Duration::ZERO, live: BTreeMap::new(), retired: Vec::new() }
+        Self {
+            taken_at: None,
+            took: Duration::ZERO,
+            live: BTreeMap::new(),
+            retired: Vec::new(),
+            corrupt: Vec::new(),
+        }
     }
 
     /// What the store answered to a read that began at `taken_at` and took `took`. Uses not yet
@@ -68,9 +78,10 @@ impl Snapshot {
     pub(super) fn new(
         taken_at: Timestamp,
         took: Duration,
-        keys: Vec<ApiKey>,
+        stored: StoredKeys,
         previous: &Self,
     ) -> Self {
+        let StoredKeys { keys, corrupt } = stored;
         let live: BTreeMap<KeyDigest, LiveKey> = keys
             .into_iter()
             .map(|key| {
@@ -86,12 +97,17 @@ impl Snapshot {
         let ended = ended.map(|(_, key)| (key.id, Arc::clone(&key.uses)));
         let retired = previous.retired.iter().cloned().chain(ended);
         let retired = retired.filter(|(_, uses)| uses.unwritten().is_some()).collect();
-        Self { taken_at: Some(taken_at), took, live, retired }
+        Self { taken_at: Some(taken_at), took, live, retired, corrupt }
     }
 
     /// How long reading the keys took.
     pub(super) fn took(&self) -> Duration {
         self.took
+    }
+
+    /// The rows that could not be read.
+    pub(super) fn corrupt(&self) -> &[Corruption] {
+        &self.corrupt
     }
 
     /// Whether a request that was received at `at` may be answered by this snapshot, which was read

@@ -13,8 +13,8 @@ use tokio::sync::Semaphore;
 use super::KeyRing;
 use crate::{
     AddKeyError, ApiKey, ApiKeyRepository, ApiKeySecret, AuthenticationError, Authenticator, Clock,
-    KeyId, KeyName, KeySelector, ManualClock, MockApiKeyRepository, NewApiKey, RollKeyError,
-    ServiceKey, StoreError, Timestamp,
+    Corruption, KeyId, KeyName, KeySelector, ManualClock, MockApiKeyRepository, NewApiKey,
+    RollKeyError, ServiceKey, StoreError, StoredKeys, Timestamp,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -70,7 +70,7 @@ async fn a_key_with_a_wrong_check_sum_is_refused_even_if_the_store_has_it() {
     let malformed = ApiKeySecret::new("a-key-of-another-form");
     let held = ApiKey { digest: malformed.digest(), ..stored(1) };
     let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().once().returning(move |_| Ok(vec![held.clone(), stored(2)]));
+    keys.expect_live().once().returning(move |_| Ok(vec![held.clone(), stored(2)].into()));
     let (ring, _clock) = ring(keys);
     assert!(admits(&ring, 2).await);
     let refusal = ring.authenticate(&malformed).await;
@@ -91,7 +91,7 @@ async fn the_service_key_needs_no_store() {
 #[tokio::test]
 async fn keys_are_read_again_only_when_they_are_old() {
     let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().times(2).returning(|_| Ok(vec![stored(1)]));
+    keys.expect_live().times(2).returning(|_| Ok(vec![stored(1)].into()));
     let (ring, clock) = ring(keys);
     for _ in 0..5 {
         assert!(admits(&ring, 1).await);
@@ -104,8 +104,8 @@ async fn keys_are_read_again_only_when_they_are_old() {
 #[tokio::test]
 async fn a_revoked_key_is_refused_within_a_second() {
     let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().once().returning(|_| Ok(vec![stored(1), stored(2)]));
-    keys.expect_live().returning(|_| Ok(vec![stored(2)]));
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1), stored(2)].into()));
+    keys.expect_live().returning(|_| Ok(vec![stored(2)].into()));
     let (ring, clock) = ring(keys);
     assert!(admits(&ring, 1).await);
     clock.advance(Duration::from_millis(999));
@@ -114,10 +114,26 @@ async fn a_revoked_key_is_refused_within_a_second() {
 }
 
 #[tokio::test]
+async fn a_corrupt_key_is_refused_and_costs_no_other() {
+    let corruption = Corruption::new("API key 1", "a digest has 32 bytes");
+    let mut keys = MockApiKeyRepository::new();
+    let found = StoredKeys { keys: vec![stored(2)], corrupt: vec![corruption.clone()] };
+    keys.expect_live().once().returning(move |_| Ok(found.clone()));
+    keys.expect_live().returning(|_| Ok(vec![stored(1), stored(2)].into()));
+    let (ring, clock) = ring(keys);
+    assert_eq!(ring.corruptions(), []);
+    assert!(admits(&ring, 2).await && !admits(&ring, 1).await);
+    assert_eq!(ring.corruptions(), [corruption]);
+    clock.advance(Duration::from_secs(1));
+    assert!(admits(&ring, 2).await && admits(&ring, 1).await);
+    assert_eq!(ring.corruptions(), []);
+}
+
+#[tokio::test]
 async fn a_new_key_is_found_as_soon_as_the_keys_are_a_tenth_of_a_second_old() {
     let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().once().returning(|_| Ok(vec![]));
-    keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
+    keys.expect_live().once().returning(|_| Ok(vec![].into()));
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1)].into()));
     let (ring, clock) = ring(keys);
     assert!(!admits(&ring, 1).await);
     clock.advance(Duration::from_millis(99));
@@ -130,7 +146,8 @@ async fn a_new_key_is_found_as_soon_as_the_keys_are_a_tenth_of_a_second_old() {
 async fn a_key_expires_at_its_expiry_between_two_reloads() {
     let mut keys = MockApiKeyRepository::new();
     keys.expect_live().once().returning(|_| {
-        Ok(vec![ApiKey { expires_at: Some(START.plus(Duration::from_millis(50))), ..stored(1) }])
+        Ok(vec![ApiKey { expires_at: Some(START.plus(Duration::from_millis(50))), ..stored(1) }]
+            .into())
     });
     let (ring, clock) = ring(keys);
     clock.advance(Duration::from_millis(49));
@@ -142,7 +159,7 @@ async fn a_key_expires_at_its_expiry_between_two_reloads() {
 #[tokio::test]
 async fn keys_are_used_for_a_second_while_the_store_fails_and_then_it_is_an_error() {
     let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1)].into()));
     keys.expect_live().returning(|_| Err(unavailable()));
     let (ring, clock) = ring(keys);
     assert!(admits(&ring, 1).await);
@@ -158,7 +175,7 @@ async fn keys_that_grow_too_old_while_the_store_fails_are_not_trusted() {
     let clock = Arc::new(ManualClock::new(START));
     let slow = clock.clone();
     let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1)].into()));
     keys.expect_live().once().returning(move |_| {
         slow.advance(Duration::from_secs(5));
         Err(unavailable())
@@ -173,8 +190,8 @@ async fn keys_that_grow_too_old_while_the_store_fails_are_not_trusted() {
 #[tokio::test]
 async fn after_the_clock_is_set_back_the_keys_are_read_again() {
     let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
-    keys.expect_live().once().returning(|_| Ok(vec![]));
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1)].into()));
+    keys.expect_live().once().returning(|_| Ok(vec![].into()));
     let (ring, clock) = ring(keys);
     assert!(admits(&ring, 1).await);
     clock.set(START.minus(Duration::from_hours(1)));
@@ -184,7 +201,7 @@ async fn after_the_clock_is_set_back_the_keys_are_read_again() {
 #[tokio::test]
 async fn uses_are_written_back_once_a_minute() {
     let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().returning(|_| Ok(vec![stored(1), stored(2)]));
+    keys.expect_live().returning(|_| Ok(vec![stored(1), stored(2)].into()));
     for at in [START, START.plus(Duration::from_secs(61))] {
         keys.expect_note_use().once().with(eq(vec![(KeyId(1), at)])).returning(|_| Ok(()));
     }
@@ -205,7 +222,7 @@ async fn uses_are_written_back_once_a_minute() {
 #[tokio::test]
 async fn a_use_that_could_not_be_written_is_written_later() {
     let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().returning(|_| Ok(vec![stored(1)]));
+    keys.expect_live().returning(|_| Ok(vec![stored(1)].into()));
     keys.expect_note_use().once().returning(|_| Err(StoreError::unavailable("gone")));
     keys.expect_note_use().once().returning(|_| Ok(()));
     let (ring, _clock) = ring(keys);
@@ -243,13 +260,13 @@ impl ApiKeyRepository for SlowStore {
     async fn revoke(&self, _: KeySelector, _: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
         unreachable!()
     }
-    async fn list(&self) -> Result<Vec<ApiKey>, StoreError> {
+    async fn list(&self) -> Result<StoredKeys, StoreError> {
         unreachable!()
     }
-    async fn live(&self, _: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
+    async fn live(&self, _: Timestamp) -> Result<StoredKeys, StoreError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         self.go_on.acquire().await.unwrap().forget();
-        if self.fails { Err(unavailable()) } else { Ok(vec![stored(1)]) }
+        if self.fails { Err(unavailable()) } else { Ok(vec![stored(1)].into()) }
     }
     async fn note_use(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         unreachable!()
@@ -320,6 +337,33 @@ async fn a_read_that_began_a_second_before_a_request_does_not_answer_it() {
 }
 
 #[tokio::test]
+async fn while_the_keys_are_read_again_a_known_key_does_not_wait_and_an_unknown_one_does() {
+    let store = SlowStore::new(false);
+    let clock = Arc::new(ManualClock::new(START));
+    let ring = Arc::new(KeyRing::new(store.clone(), clock.clone(), None));
+    let ask = |seed| {
+        let ring = Arc::clone(&ring);
+        tokio::spawn(async move { ring.authenticate(&secret(seed)).await.is_ok() })
+    };
+    let first = ask(1);
+    all_wait().await;
+    clock.advance(Duration::from_millis(100)); // So long does the first read take.
+    store.go_on.add_permits(1);
+    assert!(first.await.unwrap());
+
+    clock.advance(Duration::from_millis(500));
+    let reads_again = ask(1);
+    all_wait().await;
+    assert_eq!(store.reads(), 2);
+    let (known, unknown) = (ask(1), ask(2));
+    all_wait().await;
+    assert!(known.is_finished() && !unknown.is_finished() && !reads_again.is_finished());
+    store.go_on.add_permits(1);
+    assert!(known.await.unwrap() && reads_again.await.unwrap() && !unknown.await.unwrap());
+    assert_eq!(store.reads(), 2);
+}
+
+#[tokio::test]
 async fn a_read_goes_on_when_the_request_that_began_it_is_dropped() {
     let store = SlowStore::new(false);
     let ring = Arc::new(KeyRing::new(store.clone(), Arc::new(ManualClock::new(START)), None));
@@ -347,7 +391,7 @@ async fn unknown_keys_spend_a_tenth_of_the_time_on_reading() {
     let mut keys = MockApiKeyRepository::new();
     keys.expect_live().times(2).returning(move |_| {
         slow.advance(Duration::from_millis(30));
-        Ok(vec![stored(1)])
+        Ok(vec![stored(1)].into())
     });
     let ring = KeyRing::new(Arc::new(keys), clock.clone(), None);
     for _ in 0..4 {
@@ -360,7 +404,7 @@ async fn unknown_keys_spend_a_tenth_of_the_time_on_reading() {
 #[tokio::test]
 async fn a_failing_store_does_not_make_unknown_keys_a_failure() {
     let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().once().returning(|_| Ok(vec![stored(1)]));
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1)].into()));
     keys.expect_live().returning(|_| Err(unavailable()));
     let (ring, clock) = ring(keys);
     assert!(admits(&ring, 1).await);
@@ -371,13 +415,15 @@ async fn a_failing_store_does_not_make_unknown_keys_a_failure() {
 #[tokio::test]
 async fn the_last_use_of_a_key_is_written_after_its_end() {
     let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().once().returning(|_| Ok(vec![stored(1), stored(2)]));
-    keys.expect_live().returning(|_| Ok(vec![stored(2)]));
+    keys.expect_live().once().returning(|_| Ok(vec![stored(1), stored(2)].into()));
+    keys.expect_live().returning(|_| Ok(vec![stored(2)].into()));
     keys.expect_note_use().once().with(eq(vec![(KeyId(1), START)])).returning(|_| Ok(()));
     let (ring, clock) = ring(keys);
     assert!(admits(&ring, 1).await);
     clock.advance(Duration::from_millis(600));
     assert!(!admits(&ring, 1).await, "it was revoked");
+    clock.advance(Duration::from_millis(600));
+    assert!(!admits(&ring, 1).await); // The keys are read once more before the use is written.
     ring.write_back_uses().await.unwrap();
     clock.advance(Duration::from_millis(600));
     assert!(!admits(&ring, 1).await);

@@ -1,0 +1,26 @@
+use std::fs;
+
+use super::Target;
+use crate::cli::FileArg;
+
+#[test]
+fn a_file_that_appears_during_the_export_is_replaced_only_when_forced() {
+    for force in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pets.csv");
+        let mut target = Target::open(FileArg::Path(path.clone()), force).unwrap();
+        target.write(b"ours").unwrap();
+        fs::write(&path, "theirs").unwrap();
+
+        let finished = target.finish();
+        let expected = if force { "ours" } else { "theirs" };
+        assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "a partial file is left");
+        match finished {
+            Ok(_) => assert!(force),
+            Err(failure) => {
+                assert!(!force && failure.to_string().contains("is there already"), "{failure}");
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use petstore_domain::{
+    ApiKeySecret, Authenticator as _, Catalogue, KeyId, KeyName, KeyRing, ManualClock,
+    MockApiKeyRepository, MockPetRepository, NewApiKey, StoreError, Timestamp,
+};
+use tokio::time::{self, Instant};
+
+use super::Housekeeping;
+
+/// Housekeeping on mocks.
+struct House {
+    noted: Arc<AtomicUsize>,
+    purged: Arc<AtomicUsize>,
+    ring: Arc<KeyRing>,
+    keeping: Housekeeping,
+}
+
+/// A store whose calls fail, or whose purges delete what `batches` allows.
+fn house(fails: bool, batches: usize) -> House {
+    let [noted, purged] = [0, 0].map(|zero| Arc::new(AtomicUsize::new(zero)));
+    let (note, purge) = (noted.clone(), purged.clone());
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().returning(|_| {
+        let secret = ApiKeySecret::from_entropy(&[0; 32]);
+        let key = NewApiKey {
+            name: KeyName::parse("web").unwrap(),
+            digest: secret.digest(),
+            prefix: secret.prefix().to_owned(),
+            created_at: Timestamp(0),
+            expires_at: None,
+        };
+        Ok(vec![key.with_id(KeyId(1))].into())
+    });
+    keys.expect_note_use().returning(move |_| {
+        note.fetch_add(1, Ordering::Relaxed);
+        if fails { Err(StoreError::unavailable("gone")) } else { Ok(()) }
+    });
+    let mut pets = MockPetRepository::new();
+    pets.expect_purge_expired().returning(move |_, limit| {
+        let before = purge.fetch_add(1, Ordering::Relaxed);
+        match (fails, before < batches) {
+            (true, _) => Err(StoreError::unavailable("gone")),
+            (false, true) => Ok(limit),
+            (false, false) => Ok(limit - 1),
+        }
+    });
+    let clock = Arc::new(ManualClock::new(Timestamp(0)));
+    let ring = Arc::new(KeyRing::new(Arc::new(keys), clock.clone(), None));
+    let catalogue = Arc::new(Catalogue::new(Arc::new(pets), clock));
+    let keeping = Housekeeping::start(ring.clone(), catalogue);
+    House { noted, purged, ring, keeping }
+}
+
+async fn use_key(ring: &KeyRing) {
+    ring.authenticate(&ApiKeySecret::from_entropy(&[0; 32])).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn uses_are_noted_every_five_seconds_and_at_the_end() {
+    let house = house(false, 0);
+    use_key(&house.ring).await;
+    time::sleep(Duration::from_millis(4_900)).await;
+    assert_eq!(house.noted.load(Ordering::Relaxed), 0);
+    time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(house.noted.load(Ordering::Relaxed), 1);
+    house.keeping.stop().await;
+
+    let house = self::house(false, 0);
+    use_key(&house.ring).await;
+    house.keeping.stop().await;
+    assert_eq!(house.noted.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_store_is_tried_again_in_the_next_round() {
+    let house = house(true, 0);
+    use_key(&house.ring).await;
+    time::sleep(Duration::from_secs(121)).await;
+    assert_eq!(house.noted.load(Ordering::Relaxed), 24);
+    assert_eq!(house.purged.load(Ordering::Relaxed), 2);
+    house.keeping.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn expired_records_are_purged_every_minute_until_none_is_left() {
+    let house = house(false, 5_000);
+    time::sleep(Duration::from_secs(59)).await;
+    assert_eq!(house.purged.load(Ordering::Relaxed), 0);
+    time::sleep(Duration::from_secs(30)).await;
+    assert_eq!(house.purged.load(Ordering::Relaxed), 5_001);
+    time::sleep(Duration::from_mins(1)).await;
+    assert_eq!(house.purged.load(Ordering::Relaxed), 5_002);
+    house.keeping.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn uses_are_noted_during_a_purge_and_a_stop_ends_it_at_once() {
+    let house = house(false, usize::MAX);
+    time::sleep(Duration::from_secs(61)).await;
+    assert!(house.purged.load(Ordering::Relaxed) > 500);
+    use_key(&house.ring).await;
+    time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(house.noted.load(Ordering::Relaxed), 1);
+
+    let stopping = Instant::now();
+    let purged = house.purged.load(Ordering::Relaxed);
+    house.keeping.stop().await;
+    assert!(stopping.elapsed() < Duration::from_millis(10), "{:?}", stopping.elapsed());
+    assert!(house.purged.load(Ordering::Relaxed) <= purged + 1);
+}

@@ -1,0 +1,60 @@
+//! What is tried again after a group has failed.
+
+use std::time::Duration;
+
+use petstore_domain::{
+    CategoryId, Idempotency, IdempotencyKey, IdempotencyRequest, KeyDigest, NewPet, PetName,
+    Timestamp,
+};
+use tokio::{sync::oneshot, time::Instant};
+
+use super::retry;
+use crate::{
+    error::StoreFailure,
+    pool::MAX_TRIES,
+    writer::{group::Failed, job::Job},
+};
+
+fn job(with_key: bool, tries: u32, in_doubt: bool) -> Job {
+    let pet =
+        NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None };
+    let key = IdempotencyKey::parse("once".to_owned()).unwrap();
+    let idempotency = Idempotency { caller: KeyDigest([1; 32]), key };
+    let request = with_key.then(|| IdempotencyRequest::new(idempotency, &pet, Timestamp(0)));
+    let deadline = Instant::now() + Duration::from_secs(1);
+    Job { pet, request, deadline, tries, in_doubt, caller: oneshot::channel().0 }
+}
+
+/// Whether the job is tried again after this failure.
+fn is_tried_again(job: Job, failure: &StoreFailure, in_doubt: bool) -> bool {
+    let failed = Failed { failure: failure.clone(), in_doubt };
+    !retry(vec![job], &failed).is_empty()
+}
+
+#[test]
+fn after_a_doubtful_commit_only_an_addition_with_a_key_is_tried_again() {
+    for failure in [StoreFailure::NotReplicated, StoreFailure::Deadline(Duration::from_secs(1))] {
+        for tries in [0, MAX_TRIES] {
+            assert!(!is_tried_again(job(false, tries, false), &failure, true), "{failure}");
+            assert!(is_tried_again(job(true, tries, false), &failure, true), "{failure}");
+        }
+    }
+}
+
+#[test]
+fn what_was_in_doubt_stays_so_whatever_fails_next() {
+    let left = retry(vec![job(true, 0, false)], &Failed::in_doubt(StoreFailure::NotReplicated));
+    let left = retry(left, &Failed { failure: StoreFailure::Contention, in_doubt: false });
+    assert!(left.len() == 1 && left[0].in_doubt);
+}
+
+#[test]
+fn what_was_not_committed_is_tried_again_a_bounded_number_of_times() {
+    let passes = StoreFailure::Deadline(Duration::from_secs(1));
+    for with_key in [false, true] {
+        assert!(is_tried_again(job(with_key, 0, false), &passes, false));
+        assert!(is_tried_again(job(with_key, MAX_TRIES - 2, false), &passes, false));
+        assert!(!is_tried_again(job(with_key, MAX_TRIES - 1, false), &passes, false));
+        assert!(!is_tried_again(job(with_key, 0, false), &StoreFailure::Contention, false));
+    }
+}
