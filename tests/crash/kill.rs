@@ -27,7 +27,7 @@ fn a_killed_server_has_kept_every_acknowledged_animal_once(kind: Kind) {
             let mut server = Launch::on(&store).start();
             let client = server.client();
             let name = format!("r{round}");
-            additions.extend(write_until(&client, &name, LOAD, |_| {}, || server.kill()));
+            additions.extend(write_until(&client, &name, LOAD, |_| true, || server.kill()));
             let server = Launch::on(&store).start();
             everything_is_there(&server.client(), &additions);
             retry(&server.client(), &mut additions);

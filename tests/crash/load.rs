@@ -20,12 +20,13 @@ const WRITERS: usize = 8;
 /// Adds animals, every second writer with idempotency keys. After `enough` of them, while writers go
 /// on, `end` ends the service; each writer stops when it has no 201.
 ///
-/// `acknowledged` is called for each 201 before the writer goes on.
+/// `counts` is called for each 201 before the writer goes on. Where it answers `false`, it is not known
+/// whether the animal was added.
 pub(crate) fn write_until(
     client: &Client,
     name: &str,
     enough: usize,
-    acknowledged: impl Fn(&Value) + Sync,
+    counts: impl Fn(&Value) -> bool + Sync,
     end: impl FnOnce(),
 ) -> Vec<Addition> {
     let (additions, stopped) = (Mutex::new(Vec::new()), AtomicBool::new(false));
@@ -33,8 +34,8 @@ pub(crate) fn write_until(
         for n in 0.. {
             let name = format!("{name} w{writer} n{n}");
             let mut addition = Addition::new(&name, n, writer.is_multiple_of(2));
-            addition.acknowledged = addition.call(client).try_send().ok().and_then(added);
-            addition.acknowledged.iter().for_each(&acknowledged);
+            let pet = addition.call(client).try_send().ok().and_then(added);
+            addition.acknowledged = pet.filter(&counts);
             let ended = addition.acknowledged.is_none() || stopped.load(Ordering::Relaxed);
             additions.lock().unwrap().push(addition);
             if ended {

@@ -39,6 +39,7 @@ impl Run {
         let note = |pet: &Value| {
             let name = pet["name"].as_str().unwrap().to_owned();
             acknowledged.lock().unwrap().insert(id_of(pet), (log.length(), name));
+            true
         };
         write_until(&server.client(), "torn", LOAD, note, || server.kill());
         Self { records: log.records(&store), acknowledged: acknowledged.into_inner().unwrap() }
