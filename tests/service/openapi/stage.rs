@@ -5,6 +5,7 @@ use rusqlite::Connection;
 use super::document::Document;
 use crate::support::{
     answer::Answer,
+    catalogue::pet,
     client::{Call, Client},
     server::{Launch, Server},
     store::Store,
@@ -55,7 +56,9 @@ impl Stage {
             hasty: hasty.flag("--body-timeout", TIMEOUT).start(),
             late: late.start(),
             unreadable: Vandalised::by("ALTER TABLE api_key RENAME TO gone"),
-            corrupt: Vandalised::by("UPDATE api_key SET name = ''"),
+            corrupt: Vandalised::by(
+                "UPDATE pet SET name = '' WHERE id = 1; DELETE FROM pet WHERE id = 2",
+            ),
             _stores: stores,
         }
     }
@@ -65,7 +68,7 @@ impl Stage {
     }
 }
 
-/// A server whose store somebody has meddled with: a SQLite file, whatever the suite is about. What
+/// A server whose store has two animals and was damaged by another program: a SQLite file. What
 /// other stores do when they fail, and what each failure becomes, is tested where it is written.
 pub(super) struct Vandalised {
     server: Server,
@@ -79,6 +82,9 @@ impl Vandalised {
         let store = Store::sqlite();
         let key = store.new_key("web");
         let server = Launch::without_key(&store).start();
+        for n in ["1", "2"] {
+            repeatable(&server.client(), n).key(&key).send().is(201);
+        }
         let vandal = Connection::open(store.file()).unwrap();
         vandal.busy_timeout(wait::LIMIT).unwrap();
         vandal.execute_batch(sql).unwrap();
@@ -89,7 +95,12 @@ impl Vandalised {
     #[track_caller]
     pub(super) fn answer(&self, call: impl Fn(&Client) -> Call) -> Answer {
         let ask = || call(&self.server.client()).key(&self.key).send();
-        wait::until("the server reads its keys again", || ask().status >= 500);
+        wait::until("the server reads its store again", || ask().status >= 500);
         ask()
     }
+}
+
+/// An addition with the idempotency key `n`.
+pub(super) fn repeatable(client: &Client, n: &str) -> Call {
+    client.add(&pet("Max")).header("idempotency-key", n)
 }
