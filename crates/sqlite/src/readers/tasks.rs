@@ -19,7 +19,7 @@ use std::{
     io,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread::{self, Thread},
     time::Duration,
@@ -47,7 +47,7 @@ pub(crate) struct ReadTasks(Option<Runtime>);
 #[derive(Debug)]
 struct Runtime {
     handle: Handle,
-    workers: Arc<Semaphore>,
+    workers: Arc<Workers>,
     threads: Arc<Semaphore>,
     queue: Arc<Semaphore>,
     waker: Waker,
@@ -57,9 +57,9 @@ impl ReadTasks {
     /// For the runtime in which this is called, if there is one.
     pub(crate) fn start() -> io::Result<Self> {
         let Ok(handle) = Handle::try_current() else { return Ok(Self(None)) };
-        let max_workers = handle.metrics().num_workers().saturating_sub(1).max(1);
-        let workers = Arc::new(Semaphore::new(max_workers));
-        let waker = Waker::start(handle.clone(), Arc::clone(&workers), max_workers)?;
+        let max = handle.metrics().num_workers().saturating_sub(1).max(1);
+        let workers = Arc::new(Workers { reading: AtomicUsize::new(0), max });
+        let waker = Waker::start(handle.clone(), Arc::clone(&workers))?;
         let [threads, queue] = [MAX_THREADS, MAX_QUEUE].map(|max| Arc::new(Semaphore::new(max)));
         Ok(Self(Some(Runtime { handle, workers, threads, queue, waker })))
     }
@@ -73,10 +73,10 @@ impl ReadTasks {
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, StoreError> {
         let Some(runtime) = &self.0 else { return Ok(read()) };
-        let task = if let Ok(permit) = Arc::clone(&runtime.workers).try_acquire_owned() {
+        let task = if let Some(reading) = runtime.workers.try_read() {
             runtime.waker.note_read();
             runtime.handle.spawn(async move {
-                let _permit = permit;
+                let _reading = reading;
                 read()
             })
         } else {
@@ -90,6 +90,35 @@ impl ReadTasks {
             })
         };
         task.await.map_err(StoreError::unavailable)
+    }
+}
+
+/// The workers that are in a read. A count, as a semaphore takes a lock for each permit that comes back.
+#[derive(Debug)]
+struct Workers {
+    reading: AtomicUsize,
+    max: usize,
+}
+
+impl Workers {
+    /// A place among those that read, if there is one.
+    fn try_read(self: &Arc<Self>) -> Option<Reading> {
+        let reading = Reading(Arc::clone(self));
+        (self.reading.fetch_add(1, Ordering::SeqCst) < self.max).then_some(reading)
+    }
+
+    fn are_reading(&self) -> bool {
+        self.reading.load(Ordering::SeqCst) > 0
+    }
+}
+
+/// One of the workers that read, until it is dropped.
+#[derive(Debug)]
+struct Reading(Arc<Workers>);
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.reading.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -108,18 +137,17 @@ struct Shared {
 }
 
 impl Waker {
-    fn start(runtime: Handle, workers: Arc<Semaphore>, max_workers: usize) -> io::Result<Self> {
+    fn start(runtime: Handle, workers: Arc<Workers>) -> io::Result<Self> {
         let shared = Arc::<Shared>::default();
         let own = Arc::clone(&shared);
         let thread = thread::Builder::new().name("sqlite-waker".to_owned()).spawn(move || {
-            let reading = || workers.available_permits() < max_workers;
             while !own.closed.load(Ordering::Relaxed) {
-                if !own.reads.swap(false, Ordering::SeqCst) && !reading() {
+                if !own.reads.swap(false, Ordering::SeqCst) && !workers.are_reading() {
                     thread::park();
                     continue;
                 }
                 thread::sleep(TICK);
-                if reading() {
+                if workers.are_reading() {
                     // The worker that runs this looks after sockets and timers when it is done.
                     runtime.spawn(async {});
                 }
