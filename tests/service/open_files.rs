@@ -27,13 +27,13 @@ fn connections_leave_the_store_its_files() {
         raw.send(head("GET", "/readyz", ""));
         raw.answer("GET", "/readyz").is(200);
     };
-    let mut served: Vec<Raw> = (0..4).map(|_| server.raw()).collect();
-    served.iter_mut().for_each(readiness);
+    let mut ours: Vec<Raw> = (0..4).map(|_| server.raw()).collect();
+    ours.iter_mut().for_each(readiness);
     // As many as would take every descriptor.
     let _others: Vec<Raw> = (0..120).map(|_| server.raw()).collect();
     for _ in 0..20 {
-        served.iter_mut().for_each(readiness);
-        for raw in &mut served {
+        ours.iter_mut().for_each(readiness);
+        for raw in &mut ours {
             raw.send(head("GET", "/v1/pets?limit=7", ""));
             raw.answer("GET", "/v1/pets?limit=7").is(200);
         }
