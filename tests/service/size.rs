@@ -9,6 +9,7 @@ use crate::support::{
     server::Launch,
     shared,
     store::Store,
+    wait,
 };
 
 const LIMIT: usize = 64 * 1024;
@@ -128,4 +129,29 @@ fn the_limit_is_the_operators_choice() {
     let server = Launch::on(&store).flag("--max-body", "1KiB").start();
     server.client().post("/v1/pets", padded(1024)).send().is(201);
     server.client().post("/v1/pets", padded(1025)).send().refuses(413, "body_too_large");
+}
+
+#[test]
+fn bodies_that_are_held_have_one_bound_for_all() {
+    let store = Store::memory();
+    let launch = Launch::on(&store).flag("--max-buffered-bodies", "64KiB");
+    let server = launch.flag("--body-timeout", "2m").start();
+    let announce = format!("{JSON}content-length: {LIMIT}\r\n");
+    let body = padded(LIMIT);
+    let add = || server.client().post("/v1/pets", body.clone()).send();
+    // On a busy machine the other one may be read first.
+    wait::until("a body is refused while another one is held", || {
+        let mut held = server.raw();
+        held.send(head("POST", "/v1/pets", &announce));
+        held.send(&body[..LIMIT - 1]);
+        thread::sleep(Duration::from_millis(50));
+        let refusal = add();
+        held.send(&body[LIMIT - 1..]);
+        if refusal.status != 503 || held.answer("POST", "/v1/pets").status != 201 {
+            return false;
+        }
+        refusal.refuses(503, "unavailable").must("retry-after");
+        true
+    });
+    add().is(201);
 }
