@@ -1,7 +1,8 @@
 // The form that asks for the key, has it checked, and forgets it.
 
-import { $, enable, isEnabled } from '/docs/shared/dom.js';
-import { forgetKey, storeKey, storedKey, verifyKey } from '/docs/shared/key.js';
+import { $ } from '/docs/shared/dom.js';
+import { forgetKey, storedKey, verifyKey } from '/docs/shared/key.js';
+import { connectKeyForm } from '/docs/shared/keyform.js';
 
 /** Shows whether there is a key. The style sheet takes hints about a missing key away. */
 function showState(text) {
@@ -18,26 +19,7 @@ function showFault(text) {
   $('key').ariaInvalid = String(text !== '');
 }
 
-function reveal(revealed) {
-  $('key').type = revealed ? 'text' : 'password';
-  $('key-show').ariaPressed = String(revealed);
-  $('key-show').textContent = revealed ? 'Hide' : 'Show';
-}
-
-async function enter(event) {
-  event.preventDefault();
-  if (!isEnabled($('key-send'))) return;
-  const key = $('key').value.trim();
-  enable($('key-send'), false);
-  $('key-send').textContent = 'Checking…';
-  const fault = await verifyKey(key);
-  enable($('key-send'), true);
-  $('key-send').textContent = 'Use this key';
-  showFault(fault);
-  if (fault) return $('key').focus();
-  storeKey(key);
-  $('key').value = '';
-  reveal(false);
+function accept() {
   showState('The service accepted the key.');
   $('forget').focus();
 }
@@ -50,9 +32,7 @@ async function check() {
 
 /** Makes the panel work. `onForget` is called when the key is forgotten. */
 export function startKeyPanel(onForget) {
-  $('key-form').addEventListener('submit', enter);
-  $('key').addEventListener('input', () => showFault(''));
-  $('key-show').addEventListener('click', () => reveal($('key').type === 'password'));
+  connectKeyForm({ showFault, accepted: accept });
   $('forget').addEventListener('click', () => {
     forgetKey();
     onForget();
