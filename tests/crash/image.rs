@@ -2,6 +2,11 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
+use proptest::{
+    prelude::RngExt as _,
+    test_runner::{RngAlgorithm, TestRng},
+};
+
 use super::{
     history::{File, History, apply, write},
     write_log::Change,
@@ -11,29 +16,20 @@ use super::{
 const SECTOR: usize = 512;
 
 /// Numbers that look random and are the same in each run.
-pub(crate) struct Random(u64);
+pub(crate) struct Random(TestRng);
 
 impl Random {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// `SplitMix64` (<https://prng.di.unimi.it/splitmix64.c>).
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    pub(crate) fn new() -> Self {
+        Self(TestRng::deterministic_rng(RngAlgorithm::ChaCha))
     }
 
     /// A number from 0 to `limit` - 1.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit as u64).unwrap()
+        self.0.random_range(0..limit)
     }
 
     fn flip(&mut self) -> bool {
-        self.next().is_multiple_of(2)
+        self.0.random()
     }
 }
 

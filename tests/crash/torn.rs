@@ -57,7 +57,7 @@ impl Run {
 
     /// Lets the machine fail at `points` of the log; what is wrong after each of them.
     fn fail_at(&self, points: usize) -> Vec<String> {
-        let mut random = Random::new(1);
+        let mut random = Random::new();
         let first = self.acknowledged.values().map(|(length, _)| *length).min().unwrap();
         let first = self.records.iter().position(|record| record.end > first).unwrap();
         let mut cuts: Vec<_> =

@@ -3,9 +3,9 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
+use petstore_testing::preload::compile;
 use tempfile::TempDir;
 
 use crate::support::{server::Launch, store::Store};
@@ -43,33 +43,24 @@ pub(crate) enum Change {
 pub(crate) struct WriteLog {
     /// Of the log and the library.
     folder: TempDir,
+    library: PathBuf,
 }
 
 impl WriteLog {
-    /// Compiles the library with the C compiler, which building SQLite needs anyway.
+    /// Of no server yet.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let source = folder.path().join("write_log.c");
-        fs::write(&source, LIBRARY).unwrap();
-        let log = Self { folder };
-        let mut command = Command::new("cc");
-        command.args(["-O1", "-Wall", "-Werror", "-fPIC", "-shared", "-o"]);
-        let output = command.arg(log.library()).arg(source).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        log
+        let library = compile(LIBRARY, folder.path()).unwrap();
+        Self { folder, library }
     }
 
     /// A server on `store` that writes this log.
     pub(crate) fn launch(&self, store: &Store) -> Launch {
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         Launch::on(store)
-            .env("LD_PRELOAD", &text(&self.library()))
+            .env("LD_PRELOAD", &text(&self.library))
             .env("WRITE_LOG", &text(&self.path()))
             .env("WRITE_LOG_FOLDER", &text(&store.folder()))
-    }
-
-    fn library(&self) -> PathBuf {
-        self.folder.path().join("write_log.so")
     }
 
     fn path(&self) -> PathBuf {

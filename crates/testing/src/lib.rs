@@ -17,6 +17,7 @@ mod disk;
 mod network;
 mod outage;
 mod ports;
+pub mod preload;
 mod processes;
 mod skip;
 mod standby;

@@ -1,0 +1,25 @@
+//! C libraries that are preloaded into a process, to see or to change what it asks of the system.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::trouble::Trouble;
+
+/// Compiles `source` into a library in `folder`, with the C compiler, which building SQLite needs
+/// anyway. `LD_PRELOAD` takes the path that is returned.
+///
+/// # Errors
+/// What the compiler said.
+pub fn compile(source: &str, folder: &Path) -> Result<PathBuf, Trouble> {
+    let [code, library] = ["preload.c", "preload.so"].map(|name| folder.join(name));
+    fs::write(&code, source).map_err(|error| format!("cannot write a file: {error}"))?;
+    let mut command = Command::new("cc");
+    command.args(["-O1", "-Wall", "-Werror", "-fPIC", "-shared", "-o"]);
+    command.arg(&library).arg(&code).arg("-ldl");
+    let output = command.output().map_err(|error| format!("cannot run cc: {error}"))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.success() { Ok(library) } else { Err(format!("cc failed: {}", said.trim())) }
+}
