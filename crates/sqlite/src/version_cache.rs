@@ -1,7 +1,7 @@
 //! The version as this process knows it: an answer without a query.
 //!
 //! The writer publishes the version of what it has committed before it acknowledges that. Another
-//! process's commit is noticed by the watch. Nobody who asks waits for a disk: a version that nobody has
+//! process's commit is noticed by the watch. A caller never waits for a disk: a version that was not
 //! confirmed for [`MAX_AGE`] is not given.
 
 use std::{
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_nobody_has_confirmed_for_long_is_not_given() {
+    fn a_version_that_was_not_confirmed_for_long_is_not_given() {
         let cache = VersionCache::new();
         let read = cache.moment();
         std::thread::sleep(MAX_AGE);

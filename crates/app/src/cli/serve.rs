@@ -35,7 +35,7 @@ pub(crate) struct ServeArgs {
         long,
         value_name = "NUMBER",
         env = "PETSTORE_LISTEN_BACKLOG",
-        value_parser = values::backlog
+        value_parser = values::connections::<NonZeroU32>
     )]
     pub(crate) listen_backlog: Option<NonZeroU32>,
 
@@ -86,7 +86,7 @@ struct LimitArgs {
         value_name = "NUMBER",
         env = "PETSTORE_MAX_CONNECTIONS",
         default_value = "10000",
-        value_parser = values::connections
+        value_parser = values::connections::<NonZeroUsize>
     )]
     max_connections: NonZeroUsize,
 

@@ -1,10 +1,6 @@
 //! Values of flags: durations, sizes, counts, names.
 
-use std::{
-    num::{NonZeroU32, NonZeroUsize},
-    ops::RangeInclusive,
-    time::Duration,
-};
+use std::{num::NonZeroU32, ops::RangeInclusive, time::Duration};
 
 use bytesize::ByteSize;
 
@@ -69,18 +65,11 @@ fn size(text: &str) -> Option<u64> {
 }
 
 /// A number of connections: 1 to 1 000 000.
-pub(super) fn connections(text: &str) -> Result<NonZeroUsize, String> {
-    text.parse()
-        .ok()
-        .filter(|number: &NonZeroUsize| number.get() <= 1_000_000)
-        .ok_or_else(|| "the number must be 1 to 1000000".to_owned())
-}
-
-/// A length of the accept queue: 1 to 1 000 000, of which the system may grant less.
-pub(super) fn backlog(text: &str) -> Result<NonZeroU32, String> {
+pub(super) fn connections<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
     text.parse()
         .ok()
         .filter(|number: &NonZeroU32| number.get() <= 1_000_000)
+        .and_then(|number| N::try_from(number).ok())
         .ok_or_else(|| "the number must be 1 to 1000000".to_owned())
 }
 
@@ -151,7 +140,7 @@ mod tests {
     fn at_least_one_connection_is_served() {
         assert_eq!(connections("10000").map(std::num::NonZeroUsize::get), Ok(10_000));
         for text in ["", "0", "-1", "1000001", "1e3", "99999999999999999999999"] {
-            assert!(connections(text).is_err(), "{text:?}");
+            assert!(connections::<std::num::NonZeroU32>(text).is_err(), "{text:?}");
         }
     }
 
