@@ -40,5 +40,6 @@ mod startup;
 mod sunset;
 mod syncs;
 mod timeouts;
+mod tls;
 mod unavailable;
 mod walk;

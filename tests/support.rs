@@ -14,6 +14,7 @@ pub(crate) mod rules;
 pub(crate) mod server;
 pub(crate) mod shared;
 pub(crate) mod store;
+pub(crate) mod tls;
 pub(crate) mod traffic;
 pub(crate) mod wait;
 pub(crate) mod zoo;

@@ -139,7 +139,9 @@ impl Server {
 
     fn listens(&mut self) -> bool {
         let out = self.out();
-        let address = out.lines().find_map(|line| line.strip_prefix("petstore listens on http://"));
+        let origin = out.lines().find_map(|line| line.strip_prefix("petstore listens on "));
+        let address =
+            origin.and_then(|origin| origin.split_once("://")).map(|(_, address)| address);
         if let Some(address) = address {
             self.address = address.parse().unwrap();
         }

@@ -24,7 +24,7 @@ pub(crate) use self::{
     listen_address::ListenAddress,
     moving::{BothStores, ExportArgs, FileArg, Format, ImportArgs, StoreCommand},
     openapi::DeploymentArgs,
-    serve::{LogFormat, ServeArgs},
+    serve::{LogFormat, ServeArgs, TlsArgs},
 };
 use crate::{
     console::{Console, Output as _, stdout_failed},

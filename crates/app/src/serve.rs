@@ -5,6 +5,7 @@ mod housekeeping;
 mod listener;
 mod pages;
 mod service_key;
+mod tls;
 
 use std::{io, net::SocketAddr, num::NonZeroU32, sync::Arc};
 
@@ -12,9 +13,12 @@ use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing, KeyState, ServiceKey}
 use petstore_http::{Drained, Ports, Server, Settings};
 use tokio::net::TcpListener;
 
-use self::housekeeping::Housekeeping;
+use self::{
+    housekeeping::Housekeeping,
+    tls::{Tls, pair::PairFiles},
+};
 use crate::{
-    cli::{ListenAddress, ServeArgs},
+    cli::{ListenAddress, ServeArgs, TlsArgs},
     clock::SystemClock,
     console::{Console, Output as _},
     driver::{IfMissing, StoreLocation},
@@ -30,6 +34,8 @@ use crate::{
 pub(crate) struct Config {
     listen: ListenAddress,
     listen_backlog: Option<NonZeroU32>,
+    /// `None` for plain HTTP.
+    tls: Option<PairFiles>,
     store: Arc<dyn StoreLocation>,
     service_key: Option<ServiceKey>,
     settings: Settings,
@@ -61,6 +67,7 @@ impl Config {
         let config = Self {
             listen: args.listen,
             listen_backlog: args.listen_backlog,
+            tls: pair_files(args.tls),
             store: args.store.0,
             service_key,
             settings,
@@ -69,20 +76,26 @@ impl Config {
     }
 }
 
+fn pair_files(TlsArgs { tls_cert, tls_key }: TlsArgs) -> Option<PairFiles> {
+    Some(PairFiles { certificate: tls_cert?, key: tls_key? })
+}
+
 /// Serves until a signal asks for a stop.
 pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let max_connections = &mut config.settings.limits.max_connections;
     *max_connections = file_limit::raise_for(*max_connections)?;
+    let tls = config.tls.take().map(Tls::new).transpose()?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
     let listening = listener::listen(config.listen.as_str(), config.listen_backlog).await;
     let failed = |error: &io::Error| cannot_listen(&config.listen, error);
     let listener = listening.map_err(|error| failed(&error))?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let location = Arc::clone(&config.store);
     let drained = with_store(&*location, IfMissing::Create, async |store| {
-        prepare_keys(store, config.service_key.is_some(), address).await?;
-        announce(address, &config);
-        Ok(serve(store, listener, config, signals).await)
+        prepare_keys(store, config.service_key.is_some(), scheme, address).await?;
+        announce(scheme, address, &config);
+        serve(store, listener, tls, config, signals).await
     });
     report(drained.await?);
     Ok(())
@@ -92,18 +105,27 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
 async fn serve(
     store: &OpenStore,
     listener: TcpListener,
+    tls: Option<Tls>,
     config: Config,
     signals: Signals,
-) -> Drained {
+) -> Result<Drained, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
     let housekeeping = Housekeeping::start(key_ring.clone(), catalogue.clone());
     let ports = Ports { pets: catalogue, authenticator: key_ring, clock };
-    let drained = Server::new(ports, config.settings).run(listener, signals.stop()).await;
+    let mut server = Server::new(ports, config.settings);
+    if let Some(tls) = &tls {
+        server = server.with_tls(tls.config()?);
+    }
+    let following = tls.map(Tls::follow);
+    let drained = server.run(listener, signals.stop()).await;
 
+    if let Some(following) = following {
+        following.abort();
+    }
     housekeeping.stop().await;
-    drained
+    Ok(drained)
 }
 
 fn cannot_listen(address: &ListenAddress, error: &io::Error) -> Failure {
@@ -114,13 +136,14 @@ fn cannot_listen(address: &ListenAddress, error: &io::Error) -> Failure {
 async fn prepare_keys(
     store: &OpenStore,
     has_service_key: bool,
+    scheme: &str,
     address: SocketAddr,
 ) -> Result<(), Failure> {
     if has_service_key {
         return Ok(());
     }
     let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
-    first_key::ensure(&admin, address, &mut Console).await?;
+    first_key::ensure(&admin, scheme, address, &mut Console).await?;
     let (stored, now) = admin.list().await.map_err(Failure::runtime)?;
     if !stored.keys.iter().any(|key| key.state(now) == KeyState::Live) {
         tracing::warn!("no API key is live: make one with 'petstore keys create NAME'");
@@ -129,8 +152,8 @@ async fn prepare_keys(
 }
 
 /// Says on stdout and in the log where the service is.
-fn announce(address: SocketAddr, config: &Config) {
-    if let Err(error) = Console.answer(&format!("petstore listens on http://{address}\n")) {
+fn announce(scheme: &str, address: SocketAddr, config: &Config) {
+    if let Err(error) = Console.answer(&format!("petstore listens on {scheme}://{address}\n")) {
         tracing::warn!(%error, "cannot write to stdout");
     }
     tracing::info!(

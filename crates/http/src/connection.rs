@@ -10,6 +10,7 @@ mod limits;
 mod linger;
 mod sniff;
 mod stream;
+mod tls;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     time::Instant,
 };
+use tokio_rustls::TlsAcceptor;
 
 use self::{
     drain::Drain,
@@ -25,12 +27,44 @@ use self::{
 };
 use crate::state::State;
 
-/// Serves the requests of one connection until its client, its idleness or the drain ends it.
-pub(crate) async fn serve<S>(mut io: S, state: Arc<State>, drain: Drain)
+/// Serves the requests of one connection until its client, its idleness or the drain ends it. With an
+/// acceptor, HTTP is inside TLS.
+pub(crate) async fn serve<S>(io: S, tls: Option<TlsAcceptor>, state: Arc<State>, drain: Drain)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let accepted = Instant::now();
+    match tls {
+        None => serve_http(io, accepted, state, drain).await,
+        // In a box of its own size, as below.
+        Some(acceptor) => Box::pin(serve_tls(io, &acceptor, accepted, state, drain)).await,
+    }
+}
+
+async fn serve_tls<S>(
+    io: S,
+    acceptor: &TlsAcceptor,
+    accepted: Instant,
+    state: Arc<State>,
+    drain: Drain,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let deadline = accepted + state.settings.limits.header_timeout;
+    let stream = tokio::select! {
+        stream = tls::handshake(io, acceptor, deadline) => stream,
+        () = drain.last_call() => return,
+    };
+    if let Some(stream) = stream {
+        serve_http(stream, accepted, state, drain).await;
+    }
+}
+
+/// Serves what a client sends on `io`, of which the first request has one deadline from `accepted`.
+async fn serve_http<S>(mut io: S, accepted: Instant, state: Arc<State>, drain: Drain)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let limits = state.settings.limits;
     let sniffed = tokio::select! {
         sniffed = sniff(&mut io, accepted + limits.header_timeout) => sniffed,

@@ -1,6 +1,6 @@
 //! The accept loop and the drain.
 
-use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, io, sync::Arc, time::Duration};
 
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -8,6 +8,7 @@ use tokio::{
     task::{JoinError, JoinSet},
     time::{sleep, timeout},
 };
+use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use crate::{
     connection::{self, drain::DrainSignal},
@@ -21,9 +22,9 @@ use crate::{
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The HTTP server.
-#[derive(Debug)]
 pub struct Server {
     state: Arc<State>,
+    tls: Option<TlsAcceptor>,
     connections: JoinSet<()>,
     drain: DrainSignal,
 }
@@ -45,7 +46,14 @@ impl Server {
     #[must_use]
     pub fn new(ports: Ports, settings: Settings) -> Self {
         let state = Arc::new(State::new(ports, settings));
-        Self { state, connections: JoinSet::new(), drain: DrainSignal::new() }
+        Self { state, tls: None, connections: JoinSet::new(), drain: DrainSignal::new() }
+    }
+
+    /// The same over TLS. `config` says the certificate and, in this order, the protocols that are
+    /// offered by ALPN: `h2` and `http/1.1`, or one of them.
+    #[must_use]
+    pub fn with_tls(self, config: Arc<ServerConfig>) -> Self {
+        Self { tls: Some(config.into()), ..self }
     }
 
     /// Serves `listener` until `shutdown` resolves, then drains: readiness turns 503, no new
@@ -97,9 +105,10 @@ impl Server {
     fn spawn(&mut self, stream: TcpStream, place: Option<OwnedSemaphorePermit>) {
         // Without this a small answer may wait for the acknowledgement of the one before.
         let _ = stream.set_nodelay(true);
-        let (state, drain) = (Arc::clone(&self.state), self.drain.subscribe());
+        let (tls, state, drain) =
+            (self.tls.clone(), Arc::clone(&self.state), self.drain.subscribe());
         self.connections.spawn(async move {
-            connection::serve(stream, state, drain).await;
+            connection::serve(stream, tls, state, drain).await;
             drop(place);
         });
     }
@@ -136,6 +145,12 @@ fn is_of_one_connection(error: &io::Error) -> bool {
             | io::ErrorKind::ConnectionRefused
             | io::ErrorKind::Interrupted
     )
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("state", &self.state).finish_non_exhaustive()
+    }
 }
 
 fn note_end(ended: Result<(), JoinError>) {

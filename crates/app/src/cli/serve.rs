@@ -39,6 +39,9 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) listen_backlog: Option<NonZeroU32>,
 
+    #[command(flatten)]
+    pub(crate) tls: TlsArgs,
+
     /// Where the catalogue is
     #[arg(
         long,
@@ -75,6 +78,19 @@ pub(crate) struct ServeArgs {
     /// service itself.
     #[arg(long, value_name = "WHICH", env = "PETSTORE_ACCESS_LOG", default_value = "errors")]
     access_log: Access,
+}
+
+/// HTTPS in the place of HTTP.
+#[derive(Debug, Args)]
+pub(crate) struct TlsArgs {
+    /// Serve HTTPS with this certificate, and those between it and the authority: a PEM file, read
+    /// again when it changes and at SIGHUP.
+    #[arg(long, value_name = "PATH", env = "PETSTORE_TLS_CERT", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The private key of the certificate: a PEM file.
+    #[arg(long, value_name = "PATH", env = "PETSTORE_TLS_KEY", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
 }
 
 /// Limits and times.

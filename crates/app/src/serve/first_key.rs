@@ -21,6 +21,7 @@ const MADE_ELSEWHERE: &str = "Another process has just made it, and has shown it
 /// time as if it had never been started.
 pub(super) async fn ensure(
     admin: &KeyAdmin,
+    scheme: &str,
     address: SocketAddr,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
@@ -43,7 +44,7 @@ pub(super) async fn ensure(
     let address = reachable(address);
     let shown = out.answer(&format!(
         "It is shown this once:\n{secret}\nTry it:\n\
-         curl -H 'Authorization: Bearer {secret}' http://{address}/v1/pets\n"
+         curl -H 'Authorization: Bearer {secret}' {scheme}://{address}/v1/pets\n"
     ));
     match shown {
         Ok(()) => Ok(()),
@@ -81,7 +82,7 @@ mod tests {
     }
 
     async fn first(admin: &KeyAdmin, out: &mut Recorded) -> Result<(), Failure> {
-        ensure(admin, ADDRESS.parse().unwrap(), out).await
+        ensure(admin, "http", ADDRESS.parse().unwrap(), out).await
     }
 
     #[tokio::test]

@@ -47,7 +47,7 @@ fn connect_with(
     let (client, server) = duplex(buffer);
     let task = tokio::spawn(async move {
         let signal = DrainSignal::new();
-        serve(server, state, signal.subscribe()).await;
+        serve(server, None, state, signal.subscribe()).await;
     });
     (client, task)
 }

@@ -1,0 +1,184 @@
+//! HTTPS: `--tls-cert` and `--tls-key`.
+
+use std::{
+    fs,
+    io::Read as _,
+    net::{Shutdown, TcpStream},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+use crate::support::{
+    KEY,
+    command::petstore,
+    server::{Launch, Server},
+    store::{Kind, Store},
+    tls::{Files, Pair, Tls},
+    wait,
+};
+
+const OK: &str = "HTTP/1.1 200 OK";
+
+/// A service with TLS, in memory.
+struct Service {
+    server: Server,
+    pair: Pair,
+    folder: TempDir,
+    _store: Store,
+}
+
+fn launch(store: &Store, files: &Files) -> Launch {
+    Launch::on(store)
+        .flag("--tls-cert", files.certificate.to_str().unwrap())
+        .flag("--tls-key", files.key.to_str().unwrap())
+}
+
+impl Service {
+    fn start(pair: Pair) -> Self {
+        let (folder, store) = (tempfile::tempdir().unwrap(), Store::new(Kind::Memory));
+        let server = launch(&store, &pair.write(folder.path())).start();
+        Self { server, pair, folder, _store: store }
+    }
+
+    fn connect(&self) -> Tls {
+        Tls::connect(self.server.address, &self.pair, &["http/1.1"]).unwrap()
+    }
+
+    /// Waits until new connections are shown `pair`.
+    fn shows(&self, pair: &Pair) {
+        wait::until("the certificate is shown", || {
+            Tls::connect(self.server.address, pair, &["http/1.1"]).is_ok()
+        });
+    }
+}
+
+#[test]
+fn http_1_is_served_inside_tls() {
+    let service = Service::start(Pair::new());
+    assert!(service.server.out().contains("petstore listens on https://127.0.0.1:"));
+    let mut client = service.connect();
+    assert_eq!(client.protocol(), "http/1.1");
+    for _ in 0..2 {
+        assert_eq!(client.ask("GET", "/v1/pets"), (OK.to_owned(), "[]".to_owned()));
+    }
+    service.server.stop();
+}
+
+#[test]
+fn http_2_is_chosen_where_the_client_offers_it() {
+    const SETTINGS: u8 = 4;
+    let service = Service::start(Pair::new());
+    let offered = ["http/1.1", "h2"];
+    let mut client = Tls::connect(service.server.address, &service.pair, &offered).unwrap();
+    assert_eq!(client.protocol(), "h2");
+    client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+    client.send([0, 0, 0, SETTINGS, 0, 0, 0, 0, 0]);
+    assert_eq!(client.read(9)[3], SETTINGS);
+}
+
+#[test]
+fn a_client_without_tls_is_not_answered_and_harms_nobody() {
+    let service = Service::start(Pair::new());
+    let mut plain = service.server.raw();
+    plain.send("GET /livez HTTP/1.1\r\nhost: petstore\r\n\r\n");
+    assert!(!String::from_utf8_lossy(&plain.rest()).contains("HTTP"));
+    assert_eq!(service.connect().ask("GET", "/livez").0, OK);
+}
+
+#[test]
+fn a_handshake_that_does_not_end_is_closed_after_the_time_for_a_head() {
+    let (folder, store) = (tempfile::tempdir().unwrap(), Store::new(Kind::Memory));
+    let files = Pair::new().write(folder.path());
+    let server = launch(&store, &files).flag("--header-timeout", "1s").start();
+    let mut silent = TcpStream::connect(server.address).unwrap();
+    silent.set_read_timeout(Some(wait::LIMIT)).unwrap();
+    assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+}
+
+#[test]
+fn a_stop_does_not_wait_for_a_handshake() {
+    let service = Service::start(Pair::new());
+    let silent = TcpStream::connect(service.server.address).unwrap();
+    assert_eq!(service.connect().ask("GET", "/livez").0, OK);
+    service.server.signal("TERM");
+    let mut silent = silent;
+    silent.set_read_timeout(Some(Duration::from_secs(8))).unwrap(); // Less than a head may take.
+    assert_eq!(silent.read(&mut [0]).unwrap(), 0);
+    let _ = silent.shutdown(Shutdown::Both);
+}
+
+#[test]
+fn a_new_certificate_is_taken_up_without_closing_a_connection() {
+    let service = Service::start(Pair::new());
+    let mut before = service.connect();
+    let next = Pair::new();
+    next.write(service.folder.path());
+    service.shows(&next);
+    assert!(Tls::connect(service.server.address, &service.pair, &[]).is_err());
+    assert_eq!(before.ask("GET", "/livez").0, OK);
+    service.server.stop();
+}
+
+#[test]
+fn files_that_cannot_be_used_leave_the_certificate_in_force_and_are_logged() {
+    let service = Service::start(Pair::new());
+    let certificate = service.folder.path().join("cert.pem");
+    let written = fs::read(&certificate).unwrap();
+    fs::write(&certificate, "not a certificate").unwrap();
+    wait::until("the fault is logged", || {
+        let log = service.server.log();
+        log.contains("the TLS certificate in force is kept") && log.contains("cert.pem")
+    });
+    assert_eq!(service.connect().ask("GET", "/livez").0, OK);
+    fs::write(&certificate, written).unwrap();
+    wait::until("the files are read again", || service.server.log().contains("was read again"));
+    service.server.stop();
+}
+
+#[test]
+fn a_hangup_reads_the_files_again_and_ends_nothing() {
+    let service = Service::start(Pair::new());
+    let mut client = service.connect();
+    service.server.signal("HUP");
+    wait::until("the files are read again", || service.server.log().contains("was read again"));
+    assert_eq!(client.ask("GET", "/livez").0, OK);
+    service.server.stop();
+}
+
+#[test]
+fn what_is_wrong_with_the_files_is_said_in_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::new(Kind::Memory);
+    let (own, other) = (Pair::new(), tempfile::tempdir().unwrap());
+    let (own, other) = (own.write(folder.path()), Pair::new().write(other.path()));
+    let empty = folder.path().join("empty.pem");
+    fs::write(&empty, "").unwrap();
+    let missing = folder.path().join("missing.pem");
+    for (certificate, key, message) in [
+        (&own.certificate, &missing, "cannot read"),
+        (&missing, &own.key, "cannot read"),
+        (&empty, &own.key, "has no certificate"),
+        (&own.key, &own.key, "has no certificate"),
+        (&own.certificate, &empty, "has no private key"),
+    ] {
+        let files = Files { certificate: certificate.clone(), key: key.clone() };
+        launch(&store, &files).finish().fails(1, message);
+    }
+    let mixed = Files { certificate: own.certificate.clone(), key: other.key };
+    launch(&store, &mixed).finish().fails(1, "does not belong to the certificate");
+    let alone = ["serve", "--store", "memory:", "--tls-cert", own.certificate.to_str().unwrap()];
+    petstore(&alone).env("PETSTORE_API_KEY", KEY).finish().fails(2, "--tls-key");
+}
+
+#[test]
+fn an_expired_certificate_is_served_and_logged_as_an_error() {
+    let service = Service::start(Pair::valid(2020, 2021));
+    wait::until("the end is logged", || {
+        service.server.log().contains("the TLS certificate has expired")
+    });
+    assert!(Tls::connect(service.server.address, &service.pair, &[]).is_err());
+    let next = Pair::new();
+    next.write(service.folder.path());
+    service.shows(&next);
+}
