@@ -9,7 +9,7 @@ use crate::{
     driver::StoreDriver,
     export,
     failure::Failure,
-    import, keys, logging, moving,
+    healthcheck, import, keys, logging, manual, moving,
     registry::Registry,
     runtime, serve, stores,
 };
@@ -58,13 +58,13 @@ impl App {
         self.stores.check()?;
         let definition = cli::definition(&Arc::new(self.stores));
         match cli::parse(&definition, args) {
-            Ok(command) => execute(command).map(|()| ExitCode::SUCCESS),
+            Ok(command) => execute(command, &definition).map(|()| ExitCode::SUCCESS),
             Err(error) => cli::explain(&error, args, &definition),
         }
     }
 }
 
-fn execute(command: Command) -> Result<(), Failure> {
+fn execute(command: Command, definition: &clap::Command) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => {
             let (config, log) = serve::Config::read(*args)?;
@@ -78,6 +78,9 @@ fn execute(command: Command) -> Result<(), Failure> {
         Command::Import(args) => runtime::run(import::run(args)),
         Command::Conformance(args) => runtime::run(conformance::run(args)),
         Command::Openapi(args) => openapi(&args),
+        Command::Healthcheck(args) => runtime::run(healthcheck::run(args)),
+        Command::Completions(args) => manual::completions(definition, &args),
+        Command::Man(args) => manual::pages(definition, &args),
     }
 }
 

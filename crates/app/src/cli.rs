@@ -1,8 +1,10 @@
 //! The command line.
 
 mod conformance;
+mod healthcheck;
 mod keys;
 mod listen_address;
+mod manual;
 mod moving;
 mod openapi;
 mod refusal;
@@ -20,8 +22,10 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::
 
 pub(crate) use self::{
     conformance::ConformanceArgs,
+    healthcheck::HealthcheckArgs,
     keys::{KeysCommand, RevokeTarget},
     listen_address::ListenAddress,
+    manual::{CompletionsArgs, ManArgs},
     moving::{BothStores, ExportArgs, FileArg, Format, ImportArgs, StoreCommand},
     openapi::DeploymentArgs,
     serve::{LogFormat, ServeArgs, TlsArgs},
@@ -69,6 +73,14 @@ pub(crate) enum Command {
     Conformance(ConformanceArgs),
     /// Print the OpenAPI document of a deployment.
     Openapi(DeploymentArgs),
+    /// Ask the service on this machine whether it is ready: exit code 0 if it is.
+    ///
+    /// It speaks plain HTTP.
+    Healthcheck(HealthcheckArgs),
+    /// Print what a shell needs to complete commands and flags.
+    Completions(CompletionsArgs),
+    /// Write the manual pages: one of the program and one of each command.
+    Man(ManArgs),
 }
 
 /// All commands and flags, for these stores.

@@ -5,6 +5,7 @@ mod housekeeping;
 mod listener;
 mod pages;
 mod service_key;
+mod systemd;
 mod tls;
 
 use std::{io, net::SocketAddr, num::NonZeroU32, sync::Arc};
@@ -95,6 +96,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let drained = with_store(&*location, IfMissing::Create, async |store| {
         prepare_keys(store, config.service_key.is_some(), scheme, address).await?;
         announce(scheme, address, &config);
+        systemd::note_ready();
         serve(store, listener, tls, config, signals).await
     });
     report(drained.await?);
@@ -119,10 +121,15 @@ async fn serve(
         server = server.with_tls(tls.config()?);
     }
     let following = tls.map(Tls::follow);
-    let drained = server.run(listener, signals.stop()).await;
+    let watchdog = systemd::ping_watchdog();
+    let stop = async {
+        signals.stop().await;
+        systemd::note_stopping();
+    };
+    let drained = server.run(listener, stop).await;
 
-    if let Some(following) = following {
-        following.abort();
+    for task in [following, watchdog].into_iter().flatten() {
+        task.abort();
     }
     housekeeping.stop().await;
     Ok(drained)

@@ -2,14 +2,20 @@
 
 use std::{io, net::SocketAddr, num::NonZeroU32};
 
+use listenfd::ListenFd;
 use tokio::net::{TcpListener, TcpSocket, lookup_host};
 
 /// The system shortens a longer accept queue to its own limit.
 const SYSTEM_LIMIT: u32 = i32::MAX.unsigned_abs();
 
-/// Listens on the first address of `name` that can be had. So many connections may wait to be accepted,
-/// by default as many as the system allows.
+/// The socket that the service manager has opened for this process, as `LISTEN_FDS` says; else one that
+/// listens on the first address of `name` that can be had. So many connections may wait to be accepted
+/// there, by default as many as the system allows.
 pub(super) async fn listen(name: &str, backlog: Option<NonZeroU32>) -> io::Result<TcpListener> {
+    if let Some(listener) = ListenFd::from_env().take_tcp_listener(0)? {
+        listener.set_nonblocking(true)?;
+        return TcpListener::from_std(listener);
+    }
     let backlog = backlog.map_or(SYSTEM_LIMIT, NonZeroU32::get);
     let mut refusal = io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
     for address in lookup_host(name).await? {

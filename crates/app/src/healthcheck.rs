@@ -1,0 +1,44 @@
+//! The command `healthcheck`: whether the service on this machine is ready, for images without curl.
+
+use std::io;
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    time::timeout,
+};
+
+use crate::{
+    cli::{HealthcheckArgs, ListenAddress},
+    failure::Failure,
+};
+
+const REQUEST: &[u8] = b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+const READY: &[u8] = b"HTTP/1.1 200 ";
+/// In bytes: more than an answer has.
+const MAX_ANSWER: u64 = 16 * 1024;
+
+/// Succeeds if the service answers that it is ready.
+pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
+    let address = &args.listen;
+    let failed = |why: &dyn std::fmt::Display| {
+        Failure::runtime(format!("the service at {address} is not ready: {why}"))
+    };
+    match timeout(args.timeout, ask(address)).await {
+        Ok(Ok(answer)) if answer.starts_with(READY) => Ok(()),
+        Ok(Ok(answer)) => {
+            let line = answer.split(|byte| *byte == b'\r').next().unwrap_or_default();
+            Err(failed(&format!("it answers '{}'", String::from_utf8_lossy(line))))
+        }
+        Ok(Err(error)) => Err(failed(&error)),
+        Err(_) => Err(failed(&format!("there was no answer within {:?}", args.timeout))),
+    }
+}
+
+async fn ask(address: &ListenAddress) -> io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(address.as_str()).await?;
+    stream.write_all(REQUEST).await?;
+    let mut answer = Vec::new();
+    stream.take(MAX_ANSWER).read_to_end(&mut answer).await?;
+    Ok(answer)
+}

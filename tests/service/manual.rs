@@ -1,0 +1,33 @@
+//! `completions` and `man`: what packages install beside the binary.
+
+use std::fs;
+
+use crate::support::command::petstore;
+
+#[test]
+fn each_shell_completes_commands_and_flags() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = petstore(&["completions", shell]).finish().succeeds();
+        for word in ["serve", "keys", "tls-cert"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+    petstore(&["completions", "cmd"]).finish().fails(2, "cmd");
+}
+
+#[test]
+fn there_is_a_manual_page_of_the_program_and_of_each_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    assert_eq!(petstore(&["man", "--to", path]).finish().succeeds(), "");
+    for (page, word) in [
+        ("petstore.1", "serve"),
+        ("petstore-serve.1", "PETSTORE_LISTEN"),
+        ("petstore-keys-roll.1", "overlap"),
+    ] {
+        let text = fs::read_to_string(folder.path().join(page)).unwrap();
+        assert!(text.starts_with(".ie") && text.contains(word), "{page}: {text}");
+    }
+    let missing = folder.path().join("missing");
+    petstore(&["man", "--to", missing.to_str().unwrap()]).finish().fails(1, "missing");
+}

@@ -1,0 +1,132 @@
+//! What a service manager sees: `sd_notify`, a socket that it has opened, `healthcheck`.
+
+use std::{
+    net::TcpListener,
+    os::{fd::OwnedFd, unix::net::UnixDatagram},
+    process::{Command, Stdio},
+};
+
+use crate::support::{
+    KEY,
+    command::{self, petstore},
+    raw::Raw,
+    server::{Launch, Server},
+    store::{Kind, Store},
+    wait,
+};
+
+/// The socket of a service manager.
+struct Manager {
+    socket: UnixDatagram,
+    folder: tempfile::TempDir,
+}
+
+impl Manager {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = UnixDatagram::bind(folder.path().join("notify")).unwrap();
+        socket.set_read_timeout(Some(wait::LIMIT)).unwrap();
+        Self { socket, folder }
+    }
+
+    fn launch(&self, store: &Store) -> Launch {
+        let path = self.folder.path().join("notify");
+        Launch::on(store).env("NOTIFY_SOCKET", path.to_str().unwrap())
+    }
+
+    fn hears(&self) -> String {
+        let mut message = [0; 256];
+        let length = self.socket.recv(&mut message).unwrap();
+        String::from_utf8(message[..length].to_vec()).unwrap().trim().to_owned()
+    }
+}
+
+#[test]
+fn the_service_manager_hears_of_the_start_and_of_the_stop() {
+    let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
+    let server = manager.launch(&store).start();
+    assert_eq!(manager.hears(), "READY=1");
+    let mut open = server.raw();
+    open.send("GET /livez HTTP/1.1\r\n"); // The drain waits for the rest of it.
+    server.signal("TERM");
+    assert_eq!(manager.hears(), "STOPPING=1");
+}
+
+#[test]
+fn the_watchdog_is_pinged_again_and_again() {
+    let (manager, store) = (Manager::new(), Store::new(Kind::Memory));
+    let server = manager.launch(&store).env("WATCHDOG_USEC", "200000").start();
+    let mut heard: Vec<_> = (0..4).map(|_| manager.hears()).collect();
+    heard.sort();
+    assert_eq!(heard, ["READY=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"]);
+    server.stop();
+}
+
+/// Starts a service that takes over `listener`, as systemd would start it.
+fn start_on(listener: &TcpListener) -> std::process::Child {
+    let inherited = OwnedFd::from(listener.try_clone().unwrap());
+    Command::new("/bin/sh")
+        .args([
+            "-c",
+            "LISTEN_PID=$$ LISTEN_FDS=1 exec \"$0\" \"$@\" 3<&0",
+            env!("CARGO_BIN_EXE_petstore"),
+        ])
+        .args(["serve", "--store", "memory:", "--listen", "192.0.2.1:1"])
+        .env("PETSTORE_API_KEY", KEY)
+        .stdin(Stdio::from(inherited))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn a_restart_on_the_socket_of_the_service_manager_refuses_nobody() {
+    const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: petstore\r\nconnection: close\r\n\r\n";
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    for _ in 0..2 {
+        // Nobody accepts it yet.
+        let mut early = Raw::to(address);
+        early.send(LIVE);
+        let mut service = start_on(&listener);
+        assert!(early.rest().starts_with(b"HTTP/1.1 200 OK"));
+        command::signal(&service, "TERM");
+        assert_eq!(command::exit(&mut service), Some(0));
+    }
+}
+
+#[test]
+fn healthcheck_says_by_its_exit_code_whether_the_service_is_ready() {
+    let (_store, server) = Server::in_memory();
+    let address = server.address.to_string();
+    let check = |address: &str| petstore(&["healthcheck", "--listen", address]).finish();
+    assert_eq!(check(&address).succeeds(), "");
+    let mut open = server.raw();
+    open.send("GET /livez HTTP/1.1\r\n");
+    server.signal("TERM");
+    wait::until("the service drains", || check(&address).code == Some(1));
+    drop((open, server));
+    check(&address).fails(1, &format!("the service at {address} is not ready"));
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = silent.local_addr().unwrap().to_string();
+    petstore(&["healthcheck", "--listen", &silent, "--timeout", "100ms"])
+        .finish()
+        .fails(1, "no answer within 100ms");
+}
+
+#[test]
+fn a_service_that_answers_otherwise_is_not_ready() {
+    use std::io::{Read as _, Write as _};
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = other.local_addr().unwrap().to_string();
+    let answering = std::thread::spawn(move || {
+        let (mut client, _) = other.accept().unwrap();
+        let mut request = [0; 1024];
+        let length = client.read(&mut request).unwrap();
+        assert!(request[..length].starts_with(b"GET /readyz "));
+        client.write_all(b"HTTP/1.1 503 Service Unavailable\r\n\r\n").unwrap();
+    });
+    petstore(&["healthcheck", "--listen", &address]).finish().fails(1, "503 Service Unavailable");
+    answering.join().unwrap();
+}
