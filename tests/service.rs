@@ -26,6 +26,7 @@ mod logs;
 mod lost_file;
 mod manual;
 mod media_type;
+mod mutated;
 mod open_files;
 mod open_pages;
 mod openapi;

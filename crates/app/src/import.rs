@@ -1,7 +1,7 @@
 //! The command `import`.
 
 mod faults;
-mod lines;
+pub(crate) mod lines;
 mod source;
 
 use petstore_domain::{Archive, NewPet, Pet, Restore, RestoreError};

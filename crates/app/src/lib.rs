@@ -87,6 +87,8 @@ mod driver;
 mod export;
 mod failure;
 mod file_limit;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod healthcheck;
 mod import;
 mod keys;

@@ -19,15 +19,17 @@ pub(crate) async fn authenticate(
     }
 }
 
+/// What a request carries as its credential.
 #[derive(Debug, PartialEq, Eq)]
-enum Credential<'h> {
+pub(crate) enum Credential<'h> {
     None,
     /// Something was sent, but not one bearer token.
     Malformed,
     Bearer(&'h str),
 }
 
-fn credential(headers: &HeaderMap) -> Credential<'_> {
+/// The credential in the `Authorization` header.
+pub(crate) fn credential(headers: &HeaderMap) -> Credential<'_> {
     let mut sent = headers.get_all(AUTHORIZATION).iter();
     let Some(first) = sent.next() else { return Credential::None };
     if sent.next().is_some() {

@@ -30,6 +30,8 @@ mod date;
 mod deprecation;
 mod error;
 mod framing;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod idempotency_key;
 mod log;
 mod media_type;

@@ -7,6 +7,8 @@
 mod draft;
 mod faults;
 mod field;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod kind;
 mod reader;
 mod writer;

@@ -50,10 +50,13 @@ impl PostgresConfig {
     /// [`InvalidUrl`]; no message repeats the password.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
         let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
-        Ok(Self {
-            address: Address::parse(address)?,
-            parameters: query.map_or_else(|| Ok(Parameters::default()), Parameters::parse)?,
-        })
+        let address = Address::parse(address)?;
+        let parameters = query.map_or_else(|| Ok(Parameters::default()), Parameters::parse);
+        // An @ in them may end a password that was not encoded, and a message would repeat it.
+        let has_password = query.is_some_and(|query| query.contains('@'));
+        let parameters = parameters
+            .map_err(|fault| if has_password { InvalidUrl::Encoding("password") } else { fault })?;
+        Ok(Self { address, parameters })
     }
 
     /// The same database and settings, in the schema `name`, which is created when the store is

@@ -1,5 +1,5 @@
-//! Throw-away PostgreSQL servers for tests, a disk that hangs, ports for what tests start, and how a test that lacks
-//! something is skipped. A dev-dependency only: in no release build.
+//! Throw-away PostgreSQL servers for tests, a disk that hangs, mutated inputs, ports for what tests start, and how a
+//! test that lacks something is skipped. A dev-dependency only: in no release build.
 //!
 //! [`postgres_or_skip`] gives a new, empty database on a server that all tests of one process
 //! share; [`cluster_or_skip`] a server of one test's own, which it may stop, kill and fail over.
@@ -14,6 +14,7 @@ mod binaries;
 mod cluster;
 mod database;
 mod disk;
+mod fuzz;
 mod network;
 mod outage;
 mod ports;
@@ -27,6 +28,7 @@ mod watchdog;
 pub use cluster::{Cluster, Durability};
 pub use database::Database;
 pub use disk::Disk;
+pub use fuzz::{Mutations, corpus, fuzz};
 pub use network::Network;
 pub use ports::free_port;
 pub use skip::{

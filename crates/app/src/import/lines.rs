@@ -12,22 +12,22 @@ const MAX_READ: usize = BYTE_ORDER_MARK.len() + MAX_LINE_BYTES + b"\r\n".len();
 /// Reads lines that end in LF or CRLF; the last one may end with the file. A byte-order mark at the
 /// beginning of the file is skipped.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(crate) struct Lines<R> {
     input: R,
     line: Vec<u8>,
     /// Lines that were read.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Bytes that were read.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl<R: BufRead> Lines<R> {
-    pub(super) fn new(input: R) -> Self {
+    pub(crate) fn new(input: R) -> Self {
         Self { input, line: Vec::new(), number: 0, bytes: 0 }
     }
 
     /// The next line without its end, or why it is refused; `None` after the last one.
-    pub(super) fn next(&mut self) -> io::Result<Option<Result<&[u8], String>>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Result<&[u8], String>>> {
         self.line.clear();
         let mut limited = self.input.by_ref().take(MAX_READ as u64);
         let mut bytes = limited.read_until(b'\n', &mut self.line)?;

@@ -4,8 +4,11 @@
 
 mod catalogue;
 mod copy_store;
+mod faults;
+mod faulty;
 mod key_admin;
 mod key_ring;
+mod model;
 mod moving;
 mod support;
 mod verify_stores;

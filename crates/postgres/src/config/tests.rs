@@ -72,6 +72,8 @@ fn anything_else_is_refused_in_one_line() {
         ("postgres://u@h:65536/d", InvalidUrl::Port("h".into())),
         ("postgres://u:hush%zz@h/d", InvalidUrl::Encoding("password")),
         ("postgres://u:hush%@h/d", InvalidUrl::Encoding("password")),
+        ("postgres://u:a@b/c?hush@h/d", InvalidUrl::Encoding("password")),
+        ("postgres://u:a@b/c?sslmode=hush@h/d", InvalidUrl::Encoding("password")),
         ("postgres://u%ff@h/d", InvalidUrl::Encoding("user")),
         ("postgres://u@h/d%00", InvalidUrl::Encoding("database")),
         ("postgres://u@h/d?", unknown("")),

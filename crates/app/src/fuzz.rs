@@ -1,0 +1,116 @@
+//! The fuzz targets of files to import and of store URLs. In no build but those of tests and of
+//! cargo-fuzz.
+
+use std::{io::BufReader, str};
+
+use petstore_domain::PetId;
+use petstore_json::{Record, read_record};
+
+use crate::{
+    cli::Format,
+    import::lines::Lines,
+    records::{CsvReader, RecordReader, write},
+    registry::Registry,
+    stores,
+};
+
+/// What no message and no form of a store may show.
+const PASSWORD: &str = "CANARY";
+
+/// Imports `data` as NDJSON and as CSV.
+///
+/// # Panics
+/// A promise of the readers is broken.
+pub fn import(data: &[u8]) {
+    let csv_reader = |header: &[u8]| CsvReader::new(header).map(RecordReader::Csv);
+    import_with(data, RecordReader::Ndjson, |line, read| {
+        assert_eq!(read, read_record(line).map_err(|error| error.to_string()));
+    });
+    let header = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    if let Ok(reader) = csv_reader(header.trim_ascii_end()) {
+        import_with(data, reader, |_, _| {});
+    }
+}
+
+fn import_with(
+    data: &[u8],
+    mut reader: RecordReader,
+    check: impl Fn(&[u8], Result<Record, String>),
+) {
+    // A small buffer, so that lines lie across its ends.
+    let mut lines = Lines::new(BufReader::with_capacity(16, data));
+    // Reading from memory never fails.
+    while let Ok(Some(line)) = lines.next() {
+        let Ok(line) = line else { continue };
+        assert!(!line.contains(&b'\n'));
+        let read = reader.read(line);
+        if let Ok(record) = &read {
+            comes_back(record);
+        }
+        check(line, read);
+    }
+    assert_eq!(lines.bytes, data.len() as u64, "bytes were not read");
+    let ends = data.iter().filter(|byte| **byte == b'\n').count();
+    let last = usize::from(data.last().is_some_and(|byte| *byte != b'\n'));
+    assert_eq!(lines.number, (ends + last) as u64, "lines were not read");
+}
+
+/// What export writes of an animal, import reads as the same.
+fn comes_back(record: &Record) {
+    let pet = record.pet.clone().with_id(record.id.unwrap_or(PetId(1)));
+    let csv = CsvReader::new(b"id,name,categoryId,status").map(RecordReader::Csv);
+    for (format, reader) in [(Format::Ndjson, Ok(RecordReader::Ndjson)), (Format::Csv, csv)] {
+        let mut written = Vec::new();
+        write(format, &pet, &mut written);
+        assert_eq!(written.pop(), Some(b'\n'));
+        let read = reader.and_then(|mut reader| reader.read(&written));
+        let expected = Record { id: Some(pet.id), pet: record.pet.clone() };
+        assert_eq!(read, Ok(expected), "{}", written.escape_ascii());
+    }
+}
+
+/// Reads `data` as the URL of a store; and its lines as the parts of one around a password.
+///
+/// # Panics
+/// A promise of store URLs is broken.
+pub fn store_url(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let mut built_in = Registry::default();
+    stores::register(&mut built_in);
+    // A file is shown as it is named; a database is shown for people, without its password.
+    if text.starts_with("sqlite:")
+        && let Ok(store) = built_in.parse(text, false)
+    {
+        let shown = store.to_string();
+        let again = built_in.parse(&shown, false).map(|store| store.to_string());
+        assert_eq!(again.ok(), Some(shown));
+    }
+    let mut parts = text.split('\n');
+    let [before, after, place] = [(); 3].map(|()| parts.next().unwrap_or_default());
+    if place.contains('@') {
+        return; // All before the last one is the password.
+    }
+    let url = format!("postgres://user:{before}{PASSWORD}{after}@{place}");
+    let shown = match built_in.parse(&url, false) {
+        // The password that was read is another one.
+        Ok(_) if before.contains('@') => return,
+        Ok(store) => store.to_string(),
+        Err(refusal) => refusal.to_string(),
+    };
+    assert!(!shown.contains(PASSWORD), "{shown}");
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_testing::fuzz;
+
+    #[test]
+    fn any_file_is_imported_as_promised() {
+        fuzz("import", super::import);
+    }
+
+    #[test]
+    fn any_store_url_is_read_as_promised() {
+        fuzz("store_url", super::store_url);
+    }
+}

@@ -1,0 +1,238 @@
+//! The use cases over a store that fails: a simulation, the same in every run.
+//!
+//! A random sequence of operations is run once for each call of a port that it makes. That call fails,
+//! before it has had its effect or after it. What is there at the end is compared with a model.
+
+use std::{fmt::Debug, sync::Arc, time::Duration};
+
+use fastrand::Rng;
+use petstore_domain::{
+    AddError, AddKeyError, ApiKeyRepository, AuthenticationError, Authenticator, Catalogue,
+    CategoryId, Clock as _, CursorPosition, Idempotency, IdempotencyKey, KeyAdmin, KeyDigest,
+    KeyRing, KeySelector, NewPet, PageLimit, Pet, PetName, PetQuery, PetRepository, PetService,
+    PetStatus, RollKeyError, StoreError,
+};
+
+use crate::{
+    faulty::{Fails, FaultyStore},
+    model::Model,
+    support::{START, TestClock, name, secret},
+};
+
+/// Sequences of operations.
+const SEEDS: u64 = 6;
+/// Operations in one of them.
+const OPERATIONS: usize = 80;
+const OVERLAP: Duration = Duration::from_secs(90);
+const STEPS: [Duration; 4] = [
+    Duration::from_millis(100),
+    Duration::from_millis(600),
+    Duration::from_secs(100),
+    Duration::from_hours(13),
+];
+
+struct Simulation {
+    fails: Fails,
+    store: Arc<FaultyStore>,
+    clock: Arc<TestClock>,
+    catalogue: Catalogue,
+    ring: KeyRing,
+    admin: KeyAdmin,
+    model: Model,
+    /// Operations that were answered with an error of the store.
+    failures: usize,
+    secrets: u8,
+}
+
+impl Simulation {
+    fn new(fault: Option<(u64, Fails)>) -> Self {
+        let store = Arc::new(FaultyStore::new(fault));
+        let clock = Arc::new(TestClock::new(START));
+        Self {
+            fails: fault.map_or(Fails::Before, |(_, fails)| fails),
+            catalogue: Catalogue::new(store.clone(), clock.clone()),
+            ring: KeyRing::new(store.clone(), clock.clone(), None),
+            admin: KeyAdmin::new(store.clone(), clock.clone()),
+            store,
+            clock,
+            model: Model::default(),
+            failures: 0,
+            secrets: 0,
+        }
+    }
+
+    /// Holds the outcome of an operation against that of the model, which happened as well unless the
+    /// operation failed before it had its effect. Whether it failed.
+    fn check<T: PartialEq + Debug>(
+        &mut self,
+        outcome: Result<T, StoreError>,
+        expected: impl FnOnce(&mut Model) -> T,
+    ) -> bool {
+        match outcome {
+            Ok(outcome) => assert_eq!(outcome, expected(&mut self.model)),
+            Err(error) => {
+                assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
+                self.failures += 1;
+                if self.fails == Fails::After {
+                    expected(&mut self.model);
+                }
+                return true;
+            }
+        }
+        false
+    }
+
+    async fn run(&mut self, random: &mut Rng) {
+        match random.u8(..13) {
+            0..3 => self.add(random).await,
+            3 => self.get(random).await,
+            4 => self.walk(random).await,
+            5 | 6 => self.clock.advance(STEPS[random.usize(..STEPS.len())]),
+            7 | 8 => self.change_keys(random).await,
+            9..12 => self.authenticate(random).await,
+            _ => {
+                let purged = self.catalogue.purge_expired_records().await;
+                self.check(purged, |_| false);
+                let written = self.ring.write_back_uses().await;
+                self.check(written, |_| ());
+            }
+        }
+    }
+
+    async fn add(&mut self, random: &mut Rng) {
+        let pet = NewPet {
+            name: PetName::parse(["Rex", "Ada"][random.usize(..2)]).unwrap(),
+            category_id: CategoryId(1),
+            status: random.bool().then_some(PetStatus::Sold),
+        };
+        let key = random.bool().then(|| random.u8(..4));
+        // A client that has no answer sends the same once more, if it can do so without adding twice.
+        while self.try_add(&pet, key).await && key.is_some() {}
+    }
+
+    async fn try_add(&mut self, pet: &NewPet, key: Option<u8>) -> bool {
+        let idempotency = key.map(|key| Idempotency {
+            caller: KeyDigest([1; 32]),
+            key: IdempotencyKey::parse(key.to_string()).unwrap(),
+        });
+        let added = match self.catalogue.add(pet.clone(), idempotency).await {
+            Ok(added) => Ok(Some(added)),
+            Err(AddError::IdempotencyKeyReused) => Ok(None),
+            Err(AddError::Store(error)) => Err(error),
+        };
+        let now = self.clock.now();
+        self.check(added, |model| model.add(pet.clone(), key, now).ok())
+    }
+
+    async fn get(&mut self, random: &mut Rng) {
+        let Some(pet) = random.choice(&self.model.pets).cloned() else { return };
+        let found = self.catalogue.get(pet.id).await;
+        self.check(found.map(|found| found.unwrap().value), |_| pet);
+    }
+
+    async fn walk(&mut self, random: &mut Rng) {
+        let status = random.bool().then_some(PetStatus::Sold);
+        let mut query = PetQuery { limit: PageLimit::new(3).unwrap(), status, after: None };
+        let mut walked: Vec<Pet> = Vec::new();
+        loop {
+            let page = match self.catalogue.list(query).await {
+                Ok(page) => page.value,
+                Err(error) => {
+                    self.check(Err::<(), _>(error), |_| ());
+                    continue; // the same page again
+                }
+            };
+            walked.extend_from_slice(&page.pets);
+            let Some(position) = CursorPosition::following(&page, &query) else { break };
+            query = position.resume(query.limit, status).unwrap();
+        }
+        let matching = |pet: &&Pet| status.is_none() || pet.status == status;
+        assert_eq!(walked, self.model.pets.iter().filter(matching).cloned().collect::<Vec<_>>());
+    }
+
+    async fn change_keys(&mut self, random: &mut Rng) {
+        let (number, now) = (random.u8(..2), self.clock.now());
+        let name = name(["web", "app"][usize::from(number)]);
+        self.secrets += 1;
+        let new = self.secrets;
+        match random.u8(..3) {
+            0 => {
+                let created = match self.admin.create(name, &secret(new), None).await {
+                    Ok(_) => Ok(true),
+                    Err(AddKeyError::Store(error)) => Err(error),
+                    Err(AddKeyError::NameTaken | AddKeyError::TooManyKeys(_)) => Ok(false),
+                };
+                self.check(created, |model| model.create_key(number, new, now));
+            }
+            1 => {
+                let rolled = match self.admin.roll(name, &secret(new), OVERLAP).await {
+                    Ok(_) => Ok(true),
+                    Err(RollKeyError::Store(error)) => Err(error),
+                    Err(RollKeyError::NoSuchKey | RollKeyError::TooManyKeys(_)) => Ok(false),
+                };
+                self.check(rolled, |model| model.roll_key(number, new, OVERLAP, now));
+            }
+            _ => {
+                let revoked = self.admin.revoke(KeySelector::Name(name)).await;
+                let revoked = revoked.map(|keys| keys.len());
+                self.check(revoked, |model| model.revoke_keys(number, now));
+            }
+        }
+    }
+
+    async fn authenticate(&mut self, random: &mut Rng) {
+        let stored = random.choice(&self.model.keys).map_or(0, |key| key.secret);
+        let presented = if random.bool() { stored } else { self.secrets };
+        let granted = match self.ring.authenticate(&secret(presented)).await {
+            Ok(_) => Ok(true),
+            Err(AuthenticationError::Refused) => Ok(false),
+            Err(AuthenticationError::Store(error)) => Err(error),
+        };
+        let known = granted.as_ref().is_ok_and(|granted| *granted);
+        let now = self.clock.now();
+        self.check(granted, |model| model.is_granted(presented, now).unwrap_or(known));
+    }
+
+    /// What is there is what the model has, and nothing else.
+    async fn finish(self) {
+        let all = PetQuery { limit: PageLimit::MAX, ..PetQuery::default() };
+        let page = PetRepository::list(&self.store.inner, all).await.unwrap().value;
+        assert_eq!(page.pets, self.model.pets);
+        let keys = ApiKeyRepository::list(&self.store.inner).await.unwrap().keys;
+        assert_eq!(keys.len(), self.model.keys.len());
+        for (key, expected) in keys.iter().zip(&self.model.keys) {
+            assert_eq!(key.digest, secret(expected.secret).digest());
+            assert_eq!(key.expires_at, expected.expires_at);
+            assert_eq!(key.revoked_at.is_some(), expected.is_revoked);
+        }
+        assert!(self.failures <= 1, "one fault failed {} operations", self.failures);
+    }
+}
+
+/// Runs the operations of a seed: the number of calls, and whether an operation failed.
+async fn simulate(seed: u64, fault: Option<(u64, Fails)>) -> (u64, bool) {
+    let mut random = Rng::with_seed(seed);
+    let mut simulation = Simulation::new(fault);
+    for _ in 0..OPERATIONS {
+        simulation.run(&mut random).await;
+    }
+    let done = (simulation.store.calls(), simulation.failures > 0);
+    simulation.finish().await;
+    done
+}
+
+#[tokio::test]
+async fn whichever_call_fails_nothing_is_lost_and_nothing_is_done_twice() {
+    let (mut faults, mut failures) = (0, 0);
+    for seed in 0..SEEDS {
+        let (calls, failed) = simulate(seed, None).await;
+        assert!(!failed && calls > 20, "{calls}");
+        for fault in (0..calls).flat_map(|call| [(call, Fails::Before), (call, Fails::After)]) {
+            let (_, failed) = simulate(seed, Some(fault)).await;
+            faults += 1;
+            failures += u32::from(failed);
+        }
+    }
+    // The others were reads of the API keys, which may be a second old.
+    assert!(failures * 10 > faults * 8, "{failures} of {faults} faults were noticed");
+}

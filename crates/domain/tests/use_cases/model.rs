@@ -1,0 +1,115 @@
+//! What the use cases promise, as plain values.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use petstore_domain::{AddError, Added, NewPet, Pet, PetId, Timestamp};
+
+const A_DAY: Duration = Duration::from_hours(24);
+/// For so long after a change, a key may be treated as before it.
+const A_SECOND: Duration = Duration::from_secs(1);
+
+/// All that must be there, and nothing else.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    /// In the order of their identifiers, which count from 1.
+    pub(crate) pets: Vec<Pet>,
+    /// The animal and the time of each idempotency key.
+    records: BTreeMap<u8, (Pet, Timestamp)>,
+    pub(crate) keys: Vec<Key>,
+}
+
+/// An API key.
+#[derive(Debug)]
+pub(crate) struct Key {
+    pub(crate) name: u8,
+    pub(crate) secret: u8,
+    pub(crate) expires_at: Option<Timestamp>,
+    pub(crate) is_revoked: bool,
+    changed_at: Timestamp,
+}
+
+impl Key {
+    fn is_live(&self, now: Timestamp) -> bool {
+        !self.is_revoked && self.expires_at.is_none_or(|expiry| now < expiry)
+    }
+}
+
+impl Model {
+    pub(crate) fn add(
+        &mut self,
+        pet: NewPet,
+        idempotency: Option<u8>,
+        now: Timestamp,
+    ) -> Result<Added, AddError> {
+        let record = idempotency.and_then(|key| self.records.get(&key));
+        if let Some((recorded, _)) = record.filter(|(_, at)| *at > now.minus(A_DAY)) {
+            let is_repeat = pet.with_id(recorded.id) == *recorded;
+            let replayed = Added::Replayed(recorded.clone());
+            return if is_repeat { Ok(replayed) } else { Err(AddError::IdempotencyKeyReused) };
+        }
+        let id = i64::try_from(self.pets.len()).unwrap() + 1;
+        let pet = pet.with_id(PetId(id));
+        self.pets.push(pet.clone());
+        if let Some(key) = idempotency {
+            self.records.insert(key, (pet.clone(), now));
+        }
+        Ok(Added::Created(pet))
+    }
+
+    /// Whether the key could be stored: its name was free.
+    pub(crate) fn create_key(&mut self, name: u8, secret: u8, now: Timestamp) -> bool {
+        let is_free = !self.has_live(name, now);
+        if is_free {
+            self.push_key(name, secret, now);
+        }
+        is_free
+    }
+
+    /// Whether there was a key to roll.
+    pub(crate) fn roll_key(
+        &mut self,
+        name: u8,
+        secret: u8,
+        overlap: Duration,
+        now: Timestamp,
+    ) -> bool {
+        let known = self.has_live(name, now);
+        if known {
+            for key in self.keys.iter_mut().filter(|key| key.name == name && key.is_live(now)) {
+                let end = now.plus(overlap);
+                key.expires_at = Some(key.expires_at.map_or(end, |expiry| expiry.min(end)));
+                key.changed_at = now;
+            }
+            self.push_key(name, secret, now);
+        }
+        known
+    }
+
+    /// How many keys were not revoked before.
+    pub(crate) fn revoke_keys(&mut self, name: u8, now: Timestamp) -> usize {
+        let named = self.keys.iter_mut().filter(|key| key.name == name && !key.is_revoked);
+        named
+            .map(|key| {
+                key.is_revoked = true;
+                key.changed_at = now;
+            })
+            .count()
+    }
+
+    /// Whether a key must be granted or refused; `None` if it has just changed.
+    pub(crate) fn is_granted(&self, secret: u8, now: Timestamp) -> Option<bool> {
+        let Some(key) = self.keys.iter().find(|key| key.secret == secret) else {
+            return Some(false);
+        };
+        let is_settled = now.since(key.changed_at).is_some_and(|age| age >= A_SECOND);
+        is_settled.then(|| key.is_live(now))
+    }
+
+    fn has_live(&self, name: u8, now: Timestamp) -> bool {
+        self.keys.iter().any(|key| key.name == name && key.is_live(now))
+    }
+
+    fn push_key(&mut self, name: u8, secret: u8, now: Timestamp) {
+        self.keys.push(Key { name, secret, expires_at: None, is_revoked: false, changed_at: now });
+    }
+}

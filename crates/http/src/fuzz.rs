@@ -1,0 +1,197 @@
+//! The fuzz targets of what is read from a request's head. In no build but those of tests and of
+//! cargo-fuzz.
+
+use std::str;
+
+use hyper::{
+    HeaderMap,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue},
+};
+use petstore_domain::{ApiKeySecret, CursorPosition, IdempotencyKey, PetId, PetQuery, PetStatus};
+
+use crate::{
+    auth::{self, Credential},
+    cursor,
+    error::{ApiError, ErrorCode},
+    idempotency_key, media_type, query,
+};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Any message is shorter, in bytes.
+const MAX_MESSAGE: usize = 8 * 1024;
+
+/// Reads `data` as a cursor, and makes a cursor of it.
+///
+/// # Panics
+/// A promise of cursors is broken.
+pub fn cursor(data: &[u8]) {
+    if let Ok(text) = str::from_utf8(data)
+        && let Some(position) = cursor::decode(text)
+    {
+        assert_eq!(cursor::encode(position), text, "two texts are the same cursor");
+    }
+    if let Some((id, rest)) = data.split_first_chunk() {
+        let status = rest.first().and_then(|byte| PetStatus::ALL.get(usize::from(*byte)));
+        let after = PetId(i64::from_be_bytes(*id));
+        let position = CursorPosition { after, status: status.copied() };
+        assert_eq!(cursor::decode(&cursor::encode(position)), Some(position));
+    }
+}
+
+/// Reads `data` as a query string.
+///
+/// # Panics
+/// A promise of query strings is broken.
+pub fn query(data: &[u8]) {
+    let Ok(text) = str::from_utf8(data) else { return };
+    let pairs: Vec<_> = form_urlencoded::parse(data).collect();
+    match query::list_pets(Some(text)) {
+        Ok(query) => {
+            assert_eq!(query::list_pets(Some(&written(query))).ok(), Some(query));
+            let mut names: Vec<_> = pairs.iter().map(|(name, _)| &**name).collect();
+            names.sort_unstable();
+            let known = ["cursor", "limit", "status"];
+            assert!(names.iter().all(|name| known.contains(name)), "{names:?}");
+            assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
+            assert_eq!(names.contains(&"cursor"), query.after.is_some());
+            assert_eq!(names.contains(&"status"), query.status.is_some());
+        }
+        Err(error) => is_explained(&error, ErrorCode::InvalidQuery),
+    }
+    assert_eq!(query::require_none(Some(text)).is_ok(), pairs.is_empty());
+}
+
+/// The query string that asks for the same.
+fn written(query: PetQuery) -> String {
+    let PetQuery { limit, status, after } = query;
+    let mut text = format!("limit={}", limit.get());
+    if let Some(status) = status {
+        text.extend(["&status=", status.as_str()]);
+    }
+    if let Some(after) = after {
+        text.extend(["&cursor=", &cursor::encode(CursorPosition { after, status })]);
+    }
+    text
+}
+
+/// Reads each line of `data` as an `Authorization` header, and `data` as an API key.
+///
+/// # Panics
+/// A promise of credentials is broken.
+pub fn credential(data: &[u8]) {
+    let headers = headers(&AUTHORIZATION, data);
+    let sent: Vec<_> = headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes).collect();
+    match auth::credential(&headers) {
+        Credential::None => assert!(sent.is_empty()),
+        Credential::Malformed => assert!(!sent.is_empty()),
+        Credential::Bearer(token) => {
+            assert_eq!(sent.len(), 1, "one of several credentials was taken");
+            let (scheme, rest) = sent[0].split_at(7);
+            assert!(scheme.eq_ignore_ascii_case(b"bearer "));
+            assert_eq!(rest.trim_ascii(), token.as_bytes());
+            assert!(!token.is_empty());
+        }
+    }
+    if let Ok(text) = str::from_utf8(data) {
+        api_key(text);
+    }
+}
+
+fn api_key(text: &str) {
+    let key = ApiKeySecret::new(text);
+    assert!(text.starts_with(key.prefix()) && key.prefix().chars().count() <= 8);
+    assert_eq!(format!("{key:?}"), "ApiKeySecret(hidden)");
+    if key.is_well_formed() {
+        assert!(text.len() == 42 && text.starts_with("pst_"));
+        assert!(text.bytes().skip(4).all(|byte| byte.is_ascii_alphanumeric()));
+        assert!(!ApiKeySecret::new(&text[..41]).is_well_formed());
+        assert!(!ApiKeySecret::new(text.to_lowercase() + "x").is_well_formed());
+    }
+}
+
+/// Reads each line of `data` as an `Idempotency-Key` header.
+///
+/// # Panics
+/// A promise of idempotency keys is broken.
+pub fn idempotency_key(data: &[u8]) {
+    let headers = headers(&IDEMPOTENCY_KEY, data);
+    match idempotency_key::read(&headers) {
+        Ok(None) => assert!(headers.is_empty()),
+        Ok(Some(key)) => {
+            assert_eq!(headers.len(), 1, "one of several keys was taken");
+            let text = key.as_str();
+            assert!((1..=IdempotencyKey::MAX_CHARS).contains(&text.len()));
+            assert!(text.bytes().all(|byte| byte.is_ascii_graphic()));
+            let quoted = self::headers(&IDEMPOTENCY_KEY, format!("\"{text}\"").as_bytes());
+            assert_eq!(idempotency_key::read(&quoted).ok(), Some(Some(key)));
+        }
+        Err(error) => is_explained(&error, ErrorCode::InvalidIdempotencyKey),
+    }
+}
+
+/// Reads each line of `data` as a `Content-Type` header.
+///
+/// # Panics
+/// A promise of media types is broken.
+pub fn media_type(data: &[u8]) {
+    let headers = headers(&CONTENT_TYPE, data);
+    match media_type::require_json(&headers) {
+        Ok(()) => {
+            assert_eq!(headers.len(), 1, "one of several types was taken");
+            let sent = headers[CONTENT_TYPE].to_str().unwrap_or_default().to_ascii_lowercase();
+            assert!(sent.trim_start().starts_with("application/json"));
+            let charsets = sent.split(';').filter(|part| part.trim().starts_with("charset="));
+            assert!(charsets.clone().all(|charset| charset.contains("utf-8")), "{sent}");
+        }
+        Err(error) => is_explained(&error, ErrorCode::UnsupportedMediaType),
+    }
+}
+
+/// The lines of `data` that can be values, as headers of this name.
+fn headers(name: &HeaderName, data: &[u8]) -> HeaderMap {
+    let lines = data.split(|byte| *byte == b'\n').filter(|_| !data.is_empty());
+    let values = lines.filter_map(|line| HeaderValue::from_bytes(line).ok());
+    values.map(|value| (name.clone(), value)).fold(
+        HeaderMap::new(),
+        |mut headers, (name, value)| {
+            headers.append(name, value);
+            headers
+        },
+    )
+}
+
+fn is_explained(error: &ApiError, code: ErrorCode) {
+    assert_eq!(error.code, code);
+    let message = &error.message;
+    assert!((1..MAX_MESSAGE).contains(&message.len()) && !message.contains(char::is_control));
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_testing::fuzz;
+
+    #[test]
+    fn any_cursor_is_read_as_promised() {
+        fuzz("cursor", super::cursor);
+    }
+
+    #[test]
+    fn any_query_is_read_as_promised() {
+        fuzz("query", super::query);
+    }
+
+    #[test]
+    fn any_credential_is_read_as_promised() {
+        fuzz("credential", super::credential);
+    }
+
+    #[test]
+    fn any_idempotency_key_is_read_as_promised() {
+        fuzz("idempotency_key", super::idempotency_key);
+    }
+
+    #[test]
+    fn any_media_type_is_read_as_promised() {
+        fuzz("media_type", super::media_type);
+    }
+}

@@ -1,0 +1,75 @@
+//! The fuzz target of the reader. In no build but those of tests and of cargo-fuzz.
+
+use petstore_domain::{NewPet, Pet, PetId};
+use serde_json::{Value, value::RawValue};
+
+use crate::{
+    draft::Record,
+    reader::{ReadError, read_new_pet, read_record},
+    writer::pet_to_json,
+};
+
+/// Any message about one animal is shorter, in bytes.
+const MAX_MESSAGE: usize = 32 * 1024;
+
+/// Reads `data` as the body of createPet and as a line of NDJSON.
+///
+/// # Panics
+/// A promise of the reader is broken.
+pub fn body(data: &[u8]) {
+    let (body, line) = (read_new_pet(data), read_record(data));
+    match (&body, &line) {
+        (Ok(pet), Ok(record)) => {
+            assert_eq!((None, pet), (record.id, &record.pet), "HTTP and import disagree");
+        }
+        (Ok(_), Err(_)) => assert!(line.is_ok(), "HTTP accepts what import refuses: {line:?}"),
+        // An identifier is the one thing that import alone takes.
+        (Err(_), Ok(record)) => assert!(record.id.is_some(), "import accepts what HTTP refuses"),
+        (Err(_), Err(_)) => {}
+    }
+    if let Ok(Record { id, pet }) = &line {
+        is_meant_by(data, *id, pet);
+        comes_back(&pet.clone().with_id(id.unwrap_or(PetId(1))));
+    }
+    for error in [body.err(), line.err()].into_iter().flatten() {
+        is_explained(data, &error);
+    }
+}
+
+/// A reader of others finds the same values, and no further member.
+fn is_meant_by(data: &[u8], id: Option<PetId>, pet: &NewPet) {
+    let NewPet { name, category_id, status } = pet;
+    let mut json: Value = serde_json::from_slice(data).unwrap_or_default();
+    let mut take = |field| json.get_mut(field).map(Value::take);
+    assert_eq!(take("id"), id.map(|id| id.0.into()));
+    assert_eq!(take("name"), Some(name.as_str().into()));
+    assert_eq!(take("categoryId"), Some(category_id.0.into()));
+    assert_eq!(take("status"), status.map(|status| status.as_str().into()));
+    let rest = json.as_object().map(|rest| rest.values().all(Value::is_null));
+    assert_eq!(rest, Some(true), "a member was ignored: {json}");
+}
+
+fn comes_back(pet: &Pet) {
+    let written = pet_to_json(pet);
+    let Pet { id, name, category_id, status } = pet.clone();
+    let record = Record { id: Some(id), pet: NewPet { name, category_id, status } };
+    assert_eq!(read_record(&written), Ok(record), "what is written is not read as it was");
+}
+
+fn is_explained(data: &[u8], error: &ReadError) {
+    let is_json = serde_json::from_slice::<&RawValue>(data).is_ok();
+    match error {
+        ReadError::InvalidJson(_) => assert!(!is_json, "it is JSON, but the answer is {error}"),
+        ReadError::InvalidPet(_) => assert!(is_json, "it is no JSON, but the answer is {error}"),
+    }
+    let message = error.to_string();
+    assert!((1..MAX_MESSAGE).contains(&message.len()) && !message.contains(char::is_control));
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn any_body_is_read_as_promised() {
+        petstore_testing::fuzz("body", super::body);
+    }
+}

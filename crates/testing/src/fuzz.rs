@@ -1,0 +1,171 @@
+//! Fuzz targets in an ordinary test: the kept corpus, and inputs mutated from it.
+//!
+//! The corpus of a target is the folder with its name in `tests/fuzz/corpus`. The inputs are the same in
+//! every run, unless `PETSTORE_TEST_FUZZ` gives another number of them.
+
+use std::{
+    env, fs,
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    path::Path,
+};
+
+use fastrand::Rng;
+
+use crate::skip::say;
+
+/// Mutated inputs for each target.
+const INPUTS: u64 = 10_000;
+/// The longest mutated input, in bytes.
+const MAX_BYTES: usize = 4096;
+/// The most mutations of one input.
+const MAX_MUTATIONS: usize = 6;
+/// Pieces that mean something to one of the targets.
+const TOKENS: [&[u8]; 40] = [
+    b"\"",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b":",
+    b",",
+    b"\\",
+    b"\\ud83d",
+    b"\\udc15",
+    b"\\u0000",
+    b"null",
+    b"true",
+    b"-0",
+    b"1e2",
+    b"5.0",
+    b"9223372036854775808",
+    b"\"id\":1,",
+    b"\"name\":",
+    b"\"categoryId\":",
+    b"\"status\":\"sold\"",
+    b"\xef\xbb\xbf",
+    b"\xff",
+    b"\xc3\xa9",
+    b"\0",
+    b"\r\n",
+    b"\n",
+    b" ",
+    b"%",
+    b"%00",
+    b"&",
+    b"=",
+    b"+",
+    b"limit=",
+    b"status=",
+    b"cursor=",
+    b"?",
+    b"@",
+    b"/",
+    b"host: a\r\n",
+];
+
+/// Runs `target` on its corpus, then on inputs mutated from it. An input that makes it panic is shown.
+///
+/// # Panics
+/// The target does, or it has no corpus.
+pub fn fuzz(name: &str, target: impl Fn(&[u8])) {
+    let corpus = corpus(name);
+    for input in &corpus {
+        run(&target, input);
+    }
+    let mut mutations = Mutations::new(corpus);
+    for _ in 0..inputs() {
+        run(&target, &mutations.next_input());
+    }
+}
+
+fn inputs() -> u64 {
+    let Ok(number) = env::var("PETSTORE_TEST_FUZZ") else { return INPUTS };
+    let number = number.parse();
+    assert!(number.is_ok(), "PETSTORE_TEST_FUZZ must be a number");
+    number.unwrap_or(INPUTS)
+}
+
+fn run(target: impl Fn(&[u8]), input: &[u8]) {
+    let done = catch_unwind(AssertUnwindSafe(|| target(input)));
+    if let Err(panic) = done {
+        say(&format!("the target panicked with the input b\"{}\"", input.escape_ascii()));
+        resume_unwind(panic);
+    }
+}
+
+/// The kept inputs of the target `name`.
+///
+/// # Panics
+/// There is none.
+#[must_use]
+pub fn corpus(name: &str) -> Vec<Vec<u8>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/corpus").join(name);
+    let mut paths: Vec<_> = fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    paths.sort(); // so that every run has the same inputs
+    let inputs: Vec<_> = paths.into_iter().filter_map(|path| fs::read(path).ok()).collect();
+    assert!(!inputs.is_empty(), "no corpus in {}", folder.display());
+    inputs
+}
+
+/// Inputs mutated from a corpus, in an order that is always the same.
+#[derive(Debug)]
+pub struct Mutations {
+    corpus: Vec<Vec<u8>>,
+    random: Rng,
+}
+
+impl Mutations {
+    /// Mutates the inputs of `corpus`.
+    #[must_use]
+    pub fn new(corpus: Vec<Vec<u8>>) -> Self {
+        Self::with_seed(corpus, 1)
+    }
+
+    /// The same with other random numbers.
+    #[must_use]
+    pub fn with_seed(corpus: Vec<Vec<u8>>, seed: u64) -> Self {
+        Self { corpus, random: Rng::with_seed(seed) }
+    }
+
+    /// The next one.
+    pub fn next_input(&mut self) -> Vec<u8> {
+        let mut input = self.random.choice(&self.corpus).cloned().unwrap_or_default();
+        for _ in 0..self.random.usize(1..=MAX_MUTATIONS) {
+            self.mutate(&mut input);
+        }
+        input.truncate(MAX_BYTES);
+        input
+    }
+
+    fn mutate(&mut self, input: &mut Vec<u8>) {
+        let at = self.random.usize(..=input.len());
+        let end = self.random.usize(at..=input.len().min(at + 16));
+        match self.random.u8(..7) {
+            0 => {
+                let bit = 1 << self.random.u8(..8);
+                input.iter_mut().skip(at).take(1).for_each(|byte| *byte ^= bit);
+            }
+            1 => input.insert(at, self.random.u8(..)),
+            2 => drop(input.drain(at..end)),
+            3 => input.truncate(at),
+            4 => {
+                let piece = input[at..end].to_vec();
+                insert(input, at, &piece);
+            }
+            5 => {
+                let other = self.random.choice(&self.corpus).cloned().unwrap_or_default();
+                input.truncate(at);
+                input.extend_from_slice(&other[self.random.usize(..=other.len())..]);
+            }
+            _ => insert(input, at, self.random.choice(TOKENS).unwrap_or_default()),
+        }
+    }
+}
+
+fn insert(input: &mut Vec<u8>, at: usize, piece: &[u8]) {
+    input.splice(at..at, piece.iter().copied());
+}

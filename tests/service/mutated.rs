@@ -1,0 +1,107 @@
+//! Whole requests, mutated: whatever is sent, the service answers it as a fault of the client, or not at
+//! all.
+//!
+//! This is the short form. `PETSTORE_TEST_REQUESTS` gives another number of requests, for example
+//! 1000000.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    io::{Read as _, Write as _},
+    net::{Shutdown, SocketAddr, TcpStream},
+    thread,
+};
+
+use petstore_testing::{Mutations, corpus};
+
+use crate::support::{server::Server, wait};
+
+/// Requests in the short form.
+const REQUESTS: u64 = 4_000;
+const CLIENTS: u64 = 4;
+/// How much more memory the service may have at the end than after a fifth of the requests, in KiB. It
+/// holds some pages, and the animals of the requests that happen to be good ones are in a file.
+const MAX_GROWTH: u64 = 24 * 1024;
+/// What each of the clients may send between two looks at the memory.
+const ROUNDS: u64 = 5;
+
+/// How many answers had each status; 0 is a connection that was closed without one.
+type Statuses = BTreeMap<u16, u64>;
+
+#[test]
+fn no_mutated_request_fails_the_service_or_makes_it_grow() {
+    let requests = env::var("PETSTORE_TEST_REQUESTS")
+        .map_or(REQUESTS, |number| number.parse().expect("PETSTORE_TEST_REQUESTS is a number"));
+    let (_store, server) = Server::on_file();
+    let mut statuses = Statuses::new();
+    let mut memory = Vec::new();
+    for round in 0..ROUNDS {
+        send_all(server.address, round, requests / ROUNDS / CLIENTS, &mut statuses);
+        memory.push(resident_kib(server.pid()));
+    }
+    eprintln!("answers by status: {statuses:?}; memory in KiB: {memory:?}");
+    for good in [0, 200, 201, 400, 401, 404, 405, 415] {
+        assert!(statuses.contains_key(&good), "no request was answered {good}: {statuses:?}");
+    }
+    assert!(memory[4] < memory[0] + MAX_GROWTH, "{memory:?}");
+    assert_eq!(server.client().get("/readyz").send().status, 200);
+    let log = server.stop();
+    assert!(!log.contains("panicked"), "{log}");
+}
+
+fn send_all(address: SocketAddr, round: u64, requests: u64, statuses: &mut Statuses) {
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|client| {
+            let seed = round * CLIENTS + client;
+            let mut mutations = Mutations::with_seed(corpus("request"), seed);
+            thread::spawn(move || {
+                let mut statuses = Statuses::new();
+                for _ in 0..requests {
+                    for status in send(address, &mutations.next_input()) {
+                        *statuses.entry(status).or_default() += 1;
+                    }
+                }
+                statuses
+            })
+        })
+        .collect();
+    for client in clients {
+        for (status, count) in client.join().unwrap() {
+            *statuses.entry(status).or_default() += count;
+        }
+    }
+}
+
+/// Sends a request on a connection of its own: the statuses of what is answered.
+fn send(address: SocketAddr, request: &[u8]) -> Vec<u16> {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
+    // The service may close the connection before it has read everything.
+    let _ = stream.write_all(request).and_then(|()| stream.shutdown(Shutdown::Write));
+    let mut answers = Vec::new();
+    if let Err(error) = stream.read_to_end(&mut answers) {
+        let kind = error.kind();
+        assert_eq!(kind, std::io::ErrorKind::ConnectionReset, "{}", request.escape_ascii());
+    }
+    // No answer of the service has such a line in its body.
+    let lines = answers.split(|byte| *byte == b'\n');
+    let heads = lines.filter_map(|line| line.strip_prefix(b"HTTP/1.")?.get(2..5));
+    let statuses: Vec<u16> =
+        heads.map(|status| String::from_utf8_lossy(status).parse().unwrap()).collect();
+    for status in &statuses {
+        // 501 is what the orders answer.
+        let fails = *status >= 500 && (*status != 501 || !contains(&answers, b"not_implemented"));
+        assert!(!fails, "{} -> {}", request.escape_ascii(), answers.escape_ascii());
+    }
+    if statuses.is_empty() { vec![0] } else { statuses }
+}
+
+fn contains(text: &[u8], piece: &[u8]) -> bool {
+    text.windows(piece.len()).any(|window| window == piece)
+}
+
+fn resident_kib(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
