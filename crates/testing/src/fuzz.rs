@@ -14,7 +14,7 @@ use fastrand::Rng;
 use crate::skip::say;
 
 /// Mutated inputs for each target.
-const INPUTS: u64 = 10_000;
+const INPUTS: u64 = 5_000;
 /// The longest mutated input, in bytes.
 const MAX_BYTES: usize = 4096;
 /// The most mutations of one input.
