@@ -1,6 +1,7 @@
 //! One connection, over any stream: which version of HTTP it speaks, and who serves it.
 
 pub(crate) mod drain;
+mod head_buffer;
 mod head_timer;
 mod http1;
 mod http2;
@@ -8,6 +9,7 @@ mod in_flight;
 mod late_head;
 mod limits;
 mod linger;
+mod pace;
 mod sniff;
 mod stream;
 mod tls;

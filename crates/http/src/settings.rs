@@ -54,7 +54,7 @@ pub struct Limits {
     pub header_timeout: Duration,
     /// Until the body of a request has arrived.
     pub body_timeout: Duration,
-    /// How long a client may take nothing of a response.
+    /// How long a client may take nothing of a response, or less than 1 KiB a second.
     pub write_timeout: Duration,
     /// For a request as a whole.
     pub request_timeout: Duration,

@@ -1,6 +1,9 @@
 //! What every request can see.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use tokio::sync::Semaphore;
 
@@ -8,6 +11,10 @@ use crate::{
     log::Observer, openapi::Document, page_cache::PageCache, ports::Ports, request_id::RequestIds,
     settings::Settings,
 };
+
+/// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
+/// more is closed.
+const MAX_OVERSIZED_HEADS: usize = 64;
 
 /// Shared by all connections.
 #[derive(Debug)]
@@ -18,6 +25,8 @@ pub(crate) struct State {
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
+    /// A permit for each head of an HTTP/2 request that is too large and may be refused in words.
+    pub(crate) oversized_heads: Arc<Semaphore>,
     /// Sees each finished request.
     pub(crate) observer: Observer,
     /// The OpenAPI document of this deployment.
@@ -38,6 +47,7 @@ impl State {
             request_ids: RequestIds::new(),
             page_cache,
             body_memory: Semaphore::new(max_bytes),
+            oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),
             observer,
             openapi,
             draining: AtomicBool::new(false),

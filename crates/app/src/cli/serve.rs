@@ -126,7 +126,7 @@ struct LimitArgs {
     )]
     body_timeout: Duration,
 
-    /// How long a client may take nothing of a response.
+    /// How long a client may take nothing of a response, or less than 1 KiB a second.
     #[arg(
         long,
         value_name = "DURATION",

@@ -11,6 +11,7 @@ use tokio::{
 
 use super::{
     drain::Drain,
+    head_buffer::HeadBuffer,
     in_flight::{CountedBody, InFlight, Inactivity},
     limits::MAX_HEAD,
     stream::Stream,
@@ -34,8 +35,9 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = state.settings.limits;
-    let in_flight = InFlight::new();
+    let in_flight = InFlight::new(limits.write_timeout);
     let counter = in_flight.clone();
+    let stream = stream.with_whole_heads(HeadBuffer::new(Arc::clone(&state.oversized_heads)));
     let service = service_fn(move |request| respond(Arc::clone(&state), counter.clone(), request));
     let mut connection = Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
@@ -46,18 +48,17 @@ where
         .max_send_buf_size(MAX_SEND_BUFFER)
         .serve_connection(TokioIo::new(stream), service);
 
-    let stalled = limits.request_timeout + limits.write_timeout;
-    let idle = in_flight.wait_until_idle(limits.header_timeout, stalled);
     let inactivity = tokio::select! {
         _ = &mut connection => return,
-        inactivity = idle => Some(inactivity),
+        inactivity = in_flight.wait_until_inactive(limits.header_timeout) => Some(inactivity),
         () = drain.last_call() => None,
     };
     if inactivity == Some(Inactivity::Stalled) {
         return;
     }
     Pin::new(&mut connection).graceful_shutdown();
-    let goodbye = if inactivity.is_some() { MAX_GOODBYE } else { stalled };
+    let unanswered = limits.request_timeout + limits.write_timeout;
+    let goodbye = if inactivity.is_some() { MAX_GOODBYE } else { unanswered };
     let _ = timeout(goodbye, connection).await;
 }
 
