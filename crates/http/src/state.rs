@@ -5,11 +5,12 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
+use petstore_domain::KeyDigest;
 use tokio::sync::Semaphore;
 
 use crate::{
-    log::Observer, openapi::Document, page_cache::PageCache, ports::Ports, request_id::RequestIds,
-    settings::Settings,
+    failed_auth::FailedAuthLimit, log::Observer, openapi::Document, page_cache::PageCache,
+    ports::Ports, rate_limit::RateLimit, request_id::RequestIds, settings::Settings,
 };
 
 /// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
@@ -27,6 +28,10 @@ pub(crate) struct State {
     pub(crate) body_memory: Semaphore,
     /// A permit for each head of an HTTP/2 request that is too large and may be refused in words.
     pub(crate) oversized_heads: Arc<Semaphore>,
+    /// Those without a good key.
+    pub(crate) failed_auth: FailedAuthLimit,
+    /// Those of each key.
+    pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
     /// Sees each finished request.
     pub(crate) observer: Observer,
     /// The OpenAPI document of this deployment.
@@ -43,14 +48,16 @@ impl State {
         let observer = Observer::new(settings.access_log);
         Self {
             ports,
-            settings,
             request_ids: RequestIds::new(),
             page_cache,
             body_memory: Semaphore::new(max_bytes),
             oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),
+            failed_auth: FailedAuthLimit::new(settings.limits.failed_auth_rate),
+            key_rate: settings.limits.rate_limit.map(RateLimit::new),
             observer,
             openapi,
             draining: AtomicBool::new(false),
+            settings,
         }
     }
 

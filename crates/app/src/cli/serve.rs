@@ -9,7 +9,12 @@ use std::{
 use clap::{Args, ValueEnum};
 use petstore_http::{AccessLog, GetPetSunset, Limits, Settings};
 
-use super::{listen_address::ListenAddress, openapi::DeploymentArgs, store_arg::StoreArg, values};
+use super::{
+    listen_address::ListenAddress,
+    openapi::DeploymentArgs,
+    store_arg::StoreArg,
+    values::{self, RateOrOff},
+};
 
 const NOTES: &str = "\
 Environment:
@@ -166,6 +171,27 @@ struct LimitArgs {
     )]
     max_buffered_bodies: usize,
 
+    /// Requests a second of each API key, and as many at once; beyond it the answer is 429
+    /// [default: no limit].
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "PETSTORE_RATE_LIMIT",
+        value_parser = values::rate
+    )]
+    rate_limit: Option<NonZeroU32>,
+
+    /// Requests without a valid API key a second from each address, while others have one; beyond it
+    /// they are delayed, or answered 429. 'off' is no limit.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "PETSTORE_FAILED_AUTH_RATE",
+        default_value = "1000",
+        value_parser = values::rate_or_off
+    )]
+    failed_auth_rate: RateOrOff,
+
     /// Memory for encoded pages, which are sent again while the catalogue does not change.
     #[arg(
         long,
@@ -240,6 +266,8 @@ impl LimitArgs {
             request_timeout,
             max_body,
             max_buffered_bodies,
+            rate_limit,
+            failed_auth_rate: RateOrOff(failed_auth_rate),
             page_cache,
             shutdown_grace,
         } = *self;
@@ -251,6 +279,8 @@ impl LimitArgs {
             max_connections,
             max_body,
             max_buffered_bodies,
+            rate_limit,
+            failed_auth_rate,
             page_cache,
             shutdown_grace,
         }

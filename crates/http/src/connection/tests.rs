@@ -1,4 +1,8 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+    time::Duration,
+};
 
 use hyper::{Request, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -49,7 +53,8 @@ fn connect_with(
     let (client, server) = duplex(buffer);
     let task = tokio::spawn(async move {
         let signal = DrainSignal::new();
-        serve(server, None, state, signal.subscribe()).await;
+        let source = IpAddr::from(Ipv4Addr::LOCALHOST).into();
+        serve(server, source, None, state, signal.subscribe()).await;
     });
     (client, task)
 }
