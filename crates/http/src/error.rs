@@ -75,7 +75,8 @@ impl ApiError {
     /// 401; a credential was sent but is not good, or none was sent.
     pub(crate) fn unauthorized(credential_sent: bool) -> Self {
         let message = if credential_sent {
-            "the API key is unknown, malformed, revoked or expired"
+            "the API key is unknown, malformed, revoked or expired; \
+             send one as the header 'Authorization: Bearer <API key>'"
         } else {
             "an API key is required, as the header 'Authorization: Bearer <API key>'"
         };

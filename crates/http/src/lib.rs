@@ -50,6 +50,7 @@ mod route;
 mod server;
 mod settings;
 mod state;
+mod turns;
 
 pub use openapi::openapi_document;
 pub use page::Page;

@@ -10,7 +10,7 @@ use tokio::sync::Semaphore;
 
 use crate::{
     failed_auth::FailedAuthLimit, log::Observer, openapi::Document, page_cache::PageCache,
-    ports::Ports, rate_limit::RateLimit, request_id::RequestIds, settings::Settings,
+    ports::Ports, rate_limit::RateLimit, request_id::RequestIds, settings::Settings, turns::Turns,
 };
 
 /// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
@@ -32,6 +32,8 @@ pub(crate) struct State {
     pub(crate) failed_auth: FailedAuthLimit,
     /// Those of each key.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
+    /// Of API keys, at adding an animal.
+    pub(crate) turns: Turns,
     /// Sees each finished request.
     pub(crate) observer: Observer,
     /// The OpenAPI document of this deployment.
@@ -54,6 +56,7 @@ impl State {
             oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),
             failed_auth: FailedAuthLimit::new(settings.limits.failed_auth_rate),
             key_rate: settings.limits.rate_limit.map(RateLimit::new),
+            turns: Turns::new(),
             observer,
             openapi,
             draining: AtomicBool::new(false),
