@@ -10,9 +10,10 @@ use tokio::{
 };
 
 use super::{
+    counted_body::CountedBody,
     drain::Drain,
     head_buffer::HeadBuffer,
-    in_flight::{CountedBody, InFlight, Inactivity},
+    in_flight::{InFlight, Inactivity},
     limits::MAX_HEAD,
     stream::Stream,
 };

@@ -2,15 +2,10 @@
 //! so that an idle or stalled connection is closed.
 
 use std::{
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
     time::Duration,
 };
 
-use bytes::{Buf, Bytes};
-use http_body_util::Full;
-use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, sleep_until};
 
 use super::pace::Pace;
@@ -97,10 +92,11 @@ impl Drop for InFlightRequest {
 
 /// One request whose answer is being sent.
 #[derive(Debug)]
-struct InFlightAnswer(InFlightRequest);
+pub(super) struct InFlightAnswer(InFlightRequest);
 
 impl InFlightAnswer {
-    fn new(request: InFlightRequest) -> Self {
+    /// The answer to `request`, of which nothing has been sent.
+    pub(super) fn new(request: InFlightRequest) -> Self {
         let InFlightRequest(in_flight) = &request;
         let mut now = in_flight.lock();
         if now.answers == 0 {
@@ -109,6 +105,11 @@ impl InFlightAnswer {
         now.answers += 1;
         drop(now);
         Self(request)
+    }
+
+    /// So many of its bytes have been sent.
+    pub(super) fn take(&self, bytes: usize) {
+        self.lock().pace.take(bytes);
     }
 
     fn lock(&self) -> MutexGuard<'_, Now> {
@@ -124,126 +125,5 @@ impl Drop for InFlightAnswer {
     }
 }
 
-/// A response body whose request is in flight until its bytes have been sent.
-#[derive(Debug)]
-pub(super) struct CountedBody {
-    body: Full<Bytes>,
-    /// Goes with the bytes.
-    answer: Option<InFlightAnswer>,
-}
-
-/// The bytes of a response. h2 takes them all at once, and keeps them while the client's windows are
-/// closed; it advances through them as it sends them.
-#[derive(Debug)]
-pub(super) struct CountedBytes {
-    bytes: Bytes,
-    answer: Option<InFlightAnswer>,
-}
-
-impl CountedBody {
-    pub(super) fn new(body: Full<Bytes>, request: InFlightRequest) -> Self {
-        Self { body, answer: Some(InFlightAnswer::new(request)) }
-    }
-}
-
-impl Body for CountedBody {
-    type Data = CountedBytes;
-    type Error = <Full<Bytes> as Body>::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<CountedBytes>, Self::Error>>> {
-        let Self { body, answer } = &mut *self;
-        let count = |bytes| CountedBytes { bytes, answer: answer.take() };
-        Pin::new(body).poll_frame(cx).map_ok(|frame| frame.map_data(count))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-impl Buf for CountedBytes {
-    fn remaining(&self) -> usize {
-        self.bytes.remaining()
-    }
-
-    fn chunk(&self) -> &[u8] {
-        self.bytes.chunk()
-    }
-
-    fn advance(&mut self, count: usize) {
-        self.bytes.advance(count);
-        if let Some(answer) = &self.answer {
-            answer.lock().pace.take(count);
-        }
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use bytes::{Buf as _, Bytes};
-    use http_body_util::{BodyExt as _, Full};
-    use tokio::time::{Instant, advance};
-
-    use super::{CountedBody, InFlight, Inactivity};
-
-    const IDLE: Duration = Duration::from_secs(10);
-    const WRITE: Duration = Duration::from_secs(30);
-
-    #[tokio::test(start_paused = true)]
-    async fn a_connection_without_requests_becomes_idle() {
-        let in_flight = InFlight::new(WRITE);
-        advance(Duration::from_secs(4)).await;
-        drop(in_flight.begin());
-        let began = Instant::now();
-        assert_eq!(in_flight.wait_until_inactive(IDLE).await, Inactivity::Idle);
-        assert!(began.elapsed() >= IDLE);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_request_that_is_being_answered_keeps_its_connection() {
-        let in_flight = InFlight::new(WRITE);
-        let request = in_flight.begin();
-        let waiting = tokio::spawn(async move { in_flight.wait_until_inactive(IDLE).await });
-        tokio::time::sleep(Duration::from_hours(1)).await;
-        assert!(!waiting.is_finished());
-        drop(request);
-        let began = Instant::now();
-        assert_eq!(waiting.await.unwrap(), Inactivity::Idle);
-        assert!(began.elapsed() <= IDLE + Duration::from_millis(2));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_answer_is_in_flight_until_its_bytes_are_gone_and_stalls_when_none_go() {
-        let in_flight = InFlight::new(WRITE);
-        let mut body =
-            CountedBody::new(Full::new(Bytes::from(vec![0; 1 << 20])), in_flight.begin());
-        let mut bytes = body.frame().await.unwrap().unwrap().into_data().unwrap();
-        drop(body);
-        let began = Instant::now();
-        let sending = async {
-            for _ in 0..100 {
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                bytes.advance(2000);
-            }
-            std::future::pending::<()>().await;
-        };
-        let inactivity = tokio::select! {
-            inactivity = in_flight.wait_until_inactive(IDLE) => inactivity,
-            () = sending => unreachable!("it never ends"),
-        };
-        assert_eq!(inactivity, Inactivity::Stalled);
-        let expected = Duration::from_secs(100) + WRITE;
-        assert!(began.elapsed() >= expected && began.elapsed() < expected + IDLE);
-        drop(bytes);
-        assert_eq!(in_flight.wait_until_inactive(IDLE).await, Inactivity::Idle);
-    }
-}
+mod tests;
