@@ -22,6 +22,8 @@ const BURST: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(crate) struct RateLimit<K> {
     interval: Duration,
+    /// How much sooner than its turn a request may come.
+    tolerance: Duration,
     /// When the next turn of each would be without a burst.
     next: Mutex<HashMap<K, Instant>>,
 }
@@ -29,7 +31,8 @@ pub(crate) struct RateLimit<K> {
 impl<K: Copy + Eq + Hash> RateLimit<K> {
     /// `per_second` requests a second, and as many at once after a second of rest.
     pub(crate) fn new(per_second: NonZeroU32) -> Self {
-        Self { interval: BURST / per_second.get(), next: Mutex::default() }
+        let interval = BURST / per_second.get();
+        Self { interval, tolerance: BURST.saturating_sub(interval), next: Mutex::default() }
     }
 
     /// Takes the next turn of `key`: how long to wait for it. `None`, and no turn is taken, if that
@@ -38,7 +41,7 @@ impl<K: Copy + Eq + Hash> RateLimit<K> {
         let now = Instant::now();
         let mut all = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let next = all.get(&key).map_or(now, |next| now.max(*next));
-        let wait = (next - now).saturating_sub(BURST - self.interval);
+        let wait = (next - now).saturating_sub(self.tolerance);
         if wait > max_wait {
             return None;
         }

@@ -69,14 +69,14 @@ async fn keys_have_their_turns_in_a_circle() {
 
 #[tokio::test]
 async fn when_too_many_wait_the_key_with_most_of_them_is_refused() {
-    let table: [(&str, &str, &[(char, usize)]); 4] = [
-        ("aaaaaa", "aaaa", &[('a', 2)]),
-        ("aaaab", "abaa", &[('a', 1)]),
-        ("aaaabbb", "abab", &[('a', 2), ('b', 1)]),
-        ("aabbc", "abca", &[('b', 1)]),
+    let table = [
+        ("aaaaaa", "aaaa", vec![('a', 2)]),
+        ("aaaab", "abaa", vec![('a', 1)]),
+        ("aaaabbb", "abab", vec![('a', 2), ('b', 1)]),
+        ("aabbc", "abca", vec![('b', 1)]),
     ];
     for (waiting, expected, refused) in table {
-        let refused = refused.iter().copied().collect();
+        let refused = refused.into_iter().collect();
         assert_eq!(order(waiting, 4).await, (expected.to_owned(), refused), "{waiting}");
     }
 }
