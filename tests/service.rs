@@ -5,6 +5,7 @@
 //! where the test needs one.
 
 mod auth;
+mod auth_matrix;
 mod body;
 mod conditional;
 mod corrupt_key;
@@ -35,6 +36,7 @@ mod orders;
 mod page_cache;
 mod pages;
 mod query;
+mod rates;
 mod request_id;
 mod routes;
 mod size;

@@ -122,11 +122,24 @@ fn the_log_names_the_deployment_and_can_be_text() {
 }
 
 #[test]
-fn a_key_is_in_no_log_line_and_in_no_store() {
+fn a_key_is_in_no_log_line_no_refusal_and_no_store() {
     let (store, server) = talkative("all");
     let client = server.client();
     let stored = store.new_key("stored");
+    let mut refusals = Vec::new();
     for key in [KEY, &stored] {
+        let anonymous = client.add(&pet("by none")).anonymous();
+        refusals.extend([
+            client.get("/v1/pets").key(&format!("{key}x")).send(),
+            client.get(&format!("/v1/pets?limit={key}")).send(),
+            client.get(&format!("/v1/pets?cursor={key}")).send(),
+            client.post("/v1/pets", format!(r#"{{"name":"{key}","categoryId":"{key}"}}"#)).send(),
+            client.post("/v1/pets", key).send(),
+            client.post("/v1/pets", "{}").header("idempotency-key", key).send(),
+            anonymous.header("idempotency-key", key).send(),
+            client.post("/v1/pets", "{}").content_type(key).send(),
+            client.get("/v1/pets").header("if-none-match", key).anonymous().send(),
+        ]);
         client.get("/v1/pets").key(key).send();
         client.add(&pet("by key")).key(key).header("idempotency-key", "k").send();
         client.get(&format!("/v1/pets?api_key={key}")).send().is(400);
@@ -138,6 +151,7 @@ fn a_key_is_in_no_log_line_and_in_no_store() {
         client.call(&key.replace('_', "-"), "/v1/pets").send().is(405);
         server.http2().get("/v1/pets").key(key).send();
     }
+    assert!(refusals.iter().all(|refusal| refusal.status >= 400), "{refusals:?}");
     let holds = |text: &[u8], key: &str| {
         text.windows(key.len()).any(|window| window.eq_ignore_ascii_case(key.as_bytes()))
     };
@@ -147,6 +161,9 @@ fn a_key_is_in_no_log_line_and_in_no_store() {
     let log = server.stop();
     assert!(log.contains("unauthorized"), "{log}");
     for key in [KEY, &stored, &stored[8..]] {
+        for refusal in &refusals {
+            assert!(!holds(format!("{refusal:?}").as_bytes(), key), "{refusal:?}");
+        }
         assert!(!holds(log.as_bytes(), key), "{log}");
         assert!(!holds(out.as_bytes(), key), "{out}");
         assert!(!holds(&bytes, key));

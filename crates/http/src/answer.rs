@@ -21,6 +21,7 @@ use crate::{
     body::RequestBody,
     date::http_date,
     error::{ApiError, ErrorCode},
+    failed_auth::Source,
     log::Finished,
     pipeline,
     request_id::X_REQUEST_ID,
@@ -33,9 +34,10 @@ use crate::{
 const PUBLIC: HeaderValue = HeaderValue::from_static("no-cache");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// Answers one request, within the time for a request as a whole.
+/// Answers one request that comes from `source`, within the time for a request as a whole.
 pub(crate) async fn answer<B>(
     state: &State,
+    source: Source,
     head: &Parts,
     body: &mut RequestBody<'_, B>,
 ) -> Response
@@ -47,7 +49,7 @@ where
     let limits = &state.settings.limits;
     let outcome = {
         // Pinned where it is: a future that is moved is copied.
-        let run = pin!(pipeline::run(state, head, body, target));
+        let run = pin!(pipeline::run(state, source, head, body, target));
         timeout(limits.request_timeout, run).await
     };
     let outcome = outcome.unwrap_or_else(|_| Err(too_slow(limits.request_timeout)));

@@ -15,27 +15,28 @@ pub(crate) async fn authenticate(
     match credential(headers) {
         Credential::None => Err(ApiError::unauthorized(false)),
         Credential::Malformed => Err(ApiError::unauthorized(true)),
-        Credential::Bearer(key) => Ok(authenticator.authenticate(&ApiKeySecret::new(key)).await?),
+        Credential::Bearer(key) => Ok(authenticator.authenticate(&key).await?),
     }
 }
 
 /// What a request carries as its credential.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Credential<'h> {
+pub(crate) enum Credential {
     None,
     /// Something was sent, but not one bearer token.
     Malformed,
-    Bearer(&'h str),
+    Bearer(ApiKeySecret),
 }
 
 /// The credential in the `Authorization` header.
-pub(crate) fn credential(headers: &HeaderMap) -> Credential<'_> {
+pub(crate) fn credential(headers: &HeaderMap) -> Credential {
     let mut sent = headers.get_all(AUTHORIZATION).iter();
     let Some(first) = sent.next() else { return Credential::None };
     if sent.next().is_some() {
         return Credential::Malformed;
     }
-    first.to_str().ok().and_then(bearer_token).map_or(Credential::Malformed, Credential::Bearer)
+    let token = first.to_str().ok().and_then(bearer_token);
+    token.map_or(Credential::Malformed, |token| Credential::Bearer(ApiKeySecret::new(token)))
 }
 
 fn bearer_token(value: &str) -> Option<&str> {
@@ -51,16 +52,19 @@ mod tests {
         header::{AUTHORIZATION, HeaderValue},
     };
 
+    use petstore_domain::ApiKeySecret;
+
     use super::{Credential, credential};
 
     #[test]
     fn a_credential_is_one_bearer_token() {
-        let table: [(&[&[u8]], Credential<'_>); 13] = [
+        let bearer = |token: &str| Credential::Bearer(ApiKeySecret::new(token));
+        let table: [(&[&[u8]], Credential); 13] = [
             (&[], Credential::None),
-            (&[b"Bearer abc"], Credential::Bearer("abc")),
-            (&[b"bearer abc"], Credential::Bearer("abc")),
-            (&[b"BEARER  abc "], Credential::Bearer("abc")),
-            (&[b"Bearer a b"], Credential::Bearer("a b")),
+            (&[b"Bearer abc"], bearer("abc")),
+            (&[b"bearer abc"], bearer("abc")),
+            (&[b"BEARER  abc "], bearer("abc")),
+            (&[b"Bearer a b"], bearer("a b")),
             (&[b""], Credential::Malformed),
             (&[b"Bearer"], Credential::Malformed),
             (&[b"Bearer "], Credential::Malformed),
@@ -77,5 +81,15 @@ mod tests {
             }
             assert_eq!(credential(&headers), expected, "{sent:?}");
         }
+    }
+
+    #[test]
+    fn a_key_is_not_in_the_debug_form_of_its_credential() {
+        let headers = HeaderMap::from_iter([(
+            AUTHORIZATION,
+            HeaderValue::from_static("Bearer canary-key-0123456789"),
+        )]);
+        let shown = format!("{:?}", credential(&headers));
+        assert!(!shown.contains("canary"), "{shown}");
     }
 }

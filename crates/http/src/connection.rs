@@ -1,6 +1,8 @@
 //! One connection, over any stream: which version of HTTP it speaks, and who serves it.
 
+mod counted_body;
 pub(crate) mod drain;
+mod head_buffer;
 mod head_timer;
 mod http1;
 mod http2;
@@ -8,6 +10,7 @@ mod in_flight;
 mod late_head;
 mod limits;
 mod linger;
+mod pace;
 mod sniff;
 mod stream;
 mod tls;
@@ -25,24 +28,30 @@ use self::{
     sniff::{Protocol, sniff},
     stream::Stream,
 };
-use crate::state::State;
+use crate::{failed_auth::Source, state::State};
 
-/// Serves the requests of one connection until its client, its idleness or the drain ends it. With an
-/// acceptor, HTTP is inside TLS.
-pub(crate) async fn serve<S>(io: S, tls: Option<TlsAcceptor>, state: Arc<State>, drain: Drain)
-where
+/// Serves the requests of one connection from `source` until its client, its idleness or the drain ends
+/// it. With an acceptor, HTTP is inside TLS.
+pub(crate) async fn serve<S>(
+    io: S,
+    source: Source,
+    tls: Option<TlsAcceptor>,
+    state: Arc<State>,
+    drain: Drain,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let accepted = Instant::now();
     match tls {
-        None => serve_http(io, accepted, state, drain).await,
+        None => serve_http(io, source, accepted, state, drain).await,
         // In a box of its own size, as below.
-        Some(acceptor) => Box::pin(serve_tls(io, &acceptor, accepted, state, drain)).await,
+        Some(acceptor) => Box::pin(serve_tls(io, source, &acceptor, accepted, state, drain)).await,
     }
 }
 
 async fn serve_tls<S>(
     io: S,
+    source: Source,
     acceptor: &TlsAcceptor,
     accepted: Instant,
     state: Arc<State>,
@@ -56,13 +65,18 @@ async fn serve_tls<S>(
         () = drain.last_call() => return,
     };
     if let Some(stream) = stream {
-        serve_http(stream, accepted, state, drain).await;
+        serve_http(stream, source, accepted, state, drain).await;
     }
 }
 
 /// Serves what a client sends on `io`, of which the first request has one deadline from `accepted`.
-async fn serve_http<S>(mut io: S, accepted: Instant, state: Arc<State>, drain: Drain)
-where
+async fn serve_http<S>(
+    mut io: S,
+    source: Source,
+    accepted: Instant,
+    state: Arc<State>,
+    drain: Drain,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = state.settings.limits;
@@ -74,8 +88,8 @@ where
     let stream = Stream::new(io, first_bytes, limits.write_timeout);
     // Each in a box of its own size: most connections are idle, and there may be many.
     match protocol {
-        Protocol::Http1 => Box::pin(http1::serve(stream, accepted, &state, drain)).await,
-        Protocol::Http2 => Box::pin(http2::serve(stream, state, drain)).await,
+        Protocol::Http1 => Box::pin(http1::serve(stream, source, accepted, &state, drain)).await,
+        Protocol::Http2 => Box::pin(http2::serve(stream, source, state, drain)).await,
     }
 }
 

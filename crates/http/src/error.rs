@@ -59,7 +59,8 @@ struct ErrorJson<'a> {
 }
 
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
-/// Overload passes, and a store comes back, in moments rather than minutes.
+/// Overload passes, a store comes back, and a limited client has its turn in moments rather than
+/// minutes.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 const NO_TOKEN: HeaderValue = HeaderValue::from_static(r#"Bearer realm="petstore""#);
 const INVALID_TOKEN: HeaderValue =
@@ -74,7 +75,8 @@ impl ApiError {
     /// 401; a credential was sent but is not good, or none was sent.
     pub(crate) fn unauthorized(credential_sent: bool) -> Self {
         let message = if credential_sent {
-            "the API key is unknown, malformed, revoked or expired"
+            "the API key is unknown, malformed, revoked or expired; \
+             send one as the header 'Authorization: Bearer <API key>'"
         } else {
             "an API key is required, as the header 'Authorization: Bearer <API key>'"
         };
@@ -126,6 +128,12 @@ impl ApiError {
             extra: ExtraHeader::RetryAfter,
             ..Self::new(ErrorCode::Unavailable, message)
         }
+    }
+
+    /// 429: faster than a limit allows. All limits are a number a second, and answer alike.
+    pub(crate) fn rate_limited() -> Self {
+        let message = "too many requests in a second; try again after the time in Retry-After";
+        Self { extra: ExtraHeader::RetryAfter, ..Self::new(ErrorCode::RateLimited, message) }
     }
 
     /// The response with its body and its extra header.

@@ -84,7 +84,8 @@ pub fn credential(data: &[u8]) {
     match auth::credential(&headers) {
         Credential::None => assert!(sent.is_empty()),
         Credential::Malformed => assert!(!sent.is_empty()),
-        Credential::Bearer(token) => {
+        Credential::Bearer(key) => {
+            let token = key.expose();
             assert_eq!(sent.len(), 1, "one of several credentials was taken");
             let (scheme, rest) = sent[0].split_at(7);
             assert!(scheme.eq_ignore_ascii_case(b"bearer "));

@@ -14,7 +14,8 @@
 //! 7. `error` says what each failure is to a client, `response` builds what is sent.
 //!
 //! Around them: `settings` is what an operator chooses, `state` what every request can see, `log`
-//! observes each finished request. The other files read or write one part of a message each.
+//! observes each finished request. `failed_auth` and `rate_limit` bound how many requests come, `turns`
+//! is fair to API keys at the store's writer. The other files read or write one part of a message each.
 //!
 //! A new operation is a row in `route`, a file with its handler, and its codes in `error/code`.
 
@@ -29,6 +30,7 @@ mod cursor;
 mod date;
 mod deprecation;
 mod error;
+mod failed_auth;
 mod framing;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
@@ -44,12 +46,14 @@ mod pets;
 mod pipeline;
 mod ports;
 mod query;
+mod rate_limit;
 mod request_id;
 mod response;
 mod route;
 mod server;
 mod settings;
 mod state;
+mod turns;
 
 pub use openapi::openapi_document;
 pub use page::Page;

@@ -1,6 +1,8 @@
-//! The checklist of every request, in the documented order: framing, credential, route, method,
+//! The checklist of every request, in the documented order: framing, credential, rate, route, method,
 //! retired operation, media type, size, body, query, and only then the resource. What an operation
 //! needs is read from its row of the route table.
+
+use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{
@@ -9,14 +11,17 @@ use hyper::{
     header::{ALLOW, HeaderValue},
     http::request::Parts,
 };
+use petstore_domain::Caller;
 
 use crate::{
     address::is_under_base,
     auth,
     body::RequestBody,
     call::Call,
-    error::ApiError,
+    error::{ApiError, ErrorCode},
+    failed_auth::Source,
     framing, media_type, query,
+    rate_limit::RateLimit,
     response::{self, Response},
     route::{Content, Query, Route, Target},
     state::State,
@@ -28,6 +33,7 @@ use crate::{
 /// The first check that the request fails, or what its handler fails with.
 pub(crate) async fn run<B>(
     state: &State,
+    source: Source,
     head: &Parts,
     body: &mut RequestBody<'_, B>,
     target: Target<'_>,
@@ -37,11 +43,7 @@ where
 {
     framing::require_unambiguous(head)?;
     let under_base = is_under_base(head.uri.path());
-    let caller = if under_base {
-        Some(auth::authenticate(&*state.ports.authenticator, &head.headers).await?)
-    } else {
-        None
-    };
+    let caller = if under_base { Some(admit(state, source, head).await?) } else { None };
 
     let (route, parameter) = target.ok_or_else(ApiError::route_not_found)?;
     if under_base && head.method == Method::OPTIONS {
@@ -67,6 +69,25 @@ where
         query::require_none(head.uri.query())?;
     }
     (operation.handler)(Call { state, head, parameter, caller, body: content }).await
+}
+
+/// The caller, unless it is unknown or sends too much.
+async fn admit(state: &State, source: Source, head: &Parts) -> Result<Caller, ApiError> {
+    let authenticated = auth::authenticate(&*state.ports.authenticator, &head.headers).await;
+    match &authenticated {
+        Ok(caller) => {
+            state.failed_auth.note_success();
+            let turn = |rate: &RateLimit<_>| rate.take(caller.digest, Duration::ZERO);
+            if state.key_rate.as_ref().is_some_and(|rate| turn(rate).is_none()) {
+                return Err(ApiError::rate_limited());
+            }
+        }
+        Err(error) if error.code == ErrorCode::Unauthorized => {
+            state.failed_auth.wait(source).await?;
+        }
+        Err(_) => (),
+    }
+    authenticated
 }
 
 fn options(route: &Route) -> Result<Response, ApiError> {

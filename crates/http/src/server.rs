@@ -12,6 +12,7 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use crate::{
     connection::{self, drain::DrainSignal},
+    failed_auth::Source,
     ports::Ports,
     settings::Settings,
     state::State,
@@ -93,8 +94,8 @@ impl Server {
         let mut accepted = Box::pin(accept(listener, Arc::clone(&places)));
         loop {
             tokio::select! {
-                (stream, place) = &mut accepted => {
-                    self.spawn(stream, place);
+                (stream, source, place) = &mut accepted => {
+                    self.spawn(stream, source, place);
                     accepted.set(accept(listener, Arc::clone(&places)));
                 }
                 Some(ended) = self.connections.join_next() => note_end(ended),
@@ -102,29 +103,29 @@ impl Server {
         }
     }
 
-    fn spawn(&mut self, stream: TcpStream, place: Option<OwnedSemaphorePermit>) {
+    fn spawn(&mut self, stream: TcpStream, source: Source, place: Option<OwnedSemaphorePermit>) {
         // Without this a small answer may wait for the acknowledgement of the one before.
         let _ = stream.set_nodelay(true);
         let (tls, state, drain) =
             (self.tls.clone(), Arc::clone(&self.state), self.drain.subscribe());
         self.connections.spawn(async move {
-            connection::serve(stream, tls, state, drain).await;
+            connection::serve(stream, source, tls, state, drain).await;
             drop(place);
         });
     }
 }
 
-/// The next connection, and its place among those that are served at once.
+/// The next connection, where it comes from, and its place among those that are served at once.
 async fn accept(
     listener: &TcpListener,
     places: Arc<Semaphore>,
-) -> (TcpStream, Option<OwnedSemaphorePermit>) {
+) -> (TcpStream, Source, Option<OwnedSemaphorePermit>) {
     // The semaphore is never closed, so a place always comes.
     let place = places.acquire_owned().await.ok();
     let mut failing = false;
     loop {
         match listener.accept().await {
-            Ok((stream, _peer)) => return (stream, place),
+            Ok((stream, peer)) => return (stream, peer.ip().into(), place),
             Err(error) if is_of_one_connection(&error) => (),
             Err(error) => {
                 if !failing {

@@ -1,6 +1,9 @@
 //! What an operator can choose.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
 
 use crate::page::Page;
 
@@ -54,7 +57,7 @@ pub struct Limits {
     pub header_timeout: Duration,
     /// Until the body of a request has arrived.
     pub body_timeout: Duration,
-    /// How long a client may take nothing of a response.
+    /// How long a client may take nothing of a response, or less than 1 KiB a second.
     pub write_timeout: Duration,
     /// For a request as a whole.
     pub request_timeout: Duration,
@@ -65,6 +68,11 @@ pub struct Limits {
     /// All request bodies that are held at a time, in bytes; one more is answered 503. At least
     /// `max_body`, or the largest bodies never fit.
     pub max_buffered_bodies: usize,
+    /// Requests a second of each API key, and as many at once; beyond it the answer is 429.
+    pub rate_limit: Option<NonZeroU32>,
+    /// Requests without a good key a second from each address, and as many at once, while requests with
+    /// a good key are served. Further ones are delayed, or answered 429.
+    pub failed_auth_rate: Option<NonZeroU32>,
     /// Memory for encoded pages, in bytes; with 0 every list is read from the store.
     pub page_cache: usize,
     /// From the beginning of the drain until what is left is cut off.
@@ -81,6 +89,8 @@ impl Default for Limits {
             max_connections: NonZeroUsize::new(10_000).unwrap_or(NonZeroUsize::MIN),
             max_body: 64 * 1024,
             max_buffered_bodies: 64 * 1024 * 1024,
+            rate_limit: None,
+            failed_auth_rate: NonZeroU32::new(1000),
             page_cache: 16 * 1024 * 1024,
             shutdown_grace: Duration::from_secs(10),
         }

@@ -1,13 +1,21 @@
 //! What every request can see.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
+use petstore_domain::KeyDigest;
 use tokio::sync::Semaphore;
 
 use crate::{
-    log::Observer, openapi::Document, page_cache::PageCache, ports::Ports, request_id::RequestIds,
-    settings::Settings,
+    failed_auth::FailedAuthLimit, log::Observer, openapi::Document, page_cache::PageCache,
+    ports::Ports, rate_limit::RateLimit, request_id::RequestIds, settings::Settings, turns::Turns,
 };
+
+/// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
+/// more is closed.
+const MAX_OVERSIZED_HEADS: usize = 64;
 
 /// Shared by all connections.
 #[derive(Debug)]
@@ -18,6 +26,14 @@ pub(crate) struct State {
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
+    /// A permit for each head of an HTTP/2 request that is too large and may be refused in words.
+    pub(crate) oversized_heads: Arc<Semaphore>,
+    /// Those without a good key.
+    pub(crate) failed_auth: FailedAuthLimit,
+    /// Those of each key.
+    pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
+    /// Of API keys, at adding an animal.
+    pub(crate) turns: Turns,
     /// Sees each finished request.
     pub(crate) observer: Observer,
     /// The OpenAPI document of this deployment.
@@ -34,13 +50,17 @@ impl State {
         let observer = Observer::new(settings.access_log);
         Self {
             ports,
-            settings,
             request_ids: RequestIds::new(),
             page_cache,
             body_memory: Semaphore::new(max_bytes),
+            oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),
+            failed_auth: FailedAuthLimit::new(settings.limits.failed_auth_rate),
+            key_rate: settings.limits.rate_limit.map(RateLimit::new),
+            turns: Turns::new(),
             observer,
             openapi,
             draining: AtomicBool::new(false),
+            settings,
         }
     }
 

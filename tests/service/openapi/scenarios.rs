@@ -49,7 +49,7 @@ pub(super) fn all() -> Vec<Scenario> {
 }
 
 /// What can happen to any operation.
-fn of_any((id, method, target): (&'static str, &'static str, &'static str)) -> [Scenario; 7] {
+fn of_any((id, method, target): (&'static str, &'static str, &'static str)) -> [Scenario; 8] {
     let call = move |client: &Client| client.call(method, target);
     let json = "content-type: application/json\r\n";
     let large = head(method, target, &format!("{json}content-length: 65537\r\n"));
@@ -70,6 +70,7 @@ fn of_any((id, method, target): (&'static str, &'static str, &'static str)) -> [
         scenario(id, 401, "BadKey", move |stage| call(&stage.client()).key("unknown").send()),
         scenario(id, 408, "LateHead", raw(half, |stage| &stage.hasty)),
         scenario(id, 413, "TooLarge", raw(large, |stage| &stage.calm)),
+        scenario(id, 429, "TooFast", move |stage| stage.too_fast(call)),
         scenario(id, 503, "NotNow", move |stage| stage.unreadable.answer(call)),
     ]
 }

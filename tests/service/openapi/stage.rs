@@ -32,16 +32,19 @@ pub(super) struct Stage {
     pub(super) unreadable: Vandalised,
     /// The keys of its store break a rule.
     pub(super) corrupt: Vandalised,
-    _stores: [Store; 3],
+    /// Answers one request a second for each key.
+    pub(super) limited: Server,
+    _stores: [Store; 4],
 }
 
 impl Stage {
     #[track_caller]
     pub(super) fn set() -> Self {
-        let stores = [Store::memory(), Store::memory(), Store::memory()];
+        let stores = [(); 4].map(|()| Store::memory());
         let calm = Launch::on(&stores[0]).start();
         let hasty = Launch::on(&stores[1]).flag("--header-timeout", TIMEOUT);
         let late = Launch::on(&stores[2]).flag("--get-pet-sunset", "now");
+        let limited = Launch::on(&stores[3]).flag("--rate-limit", "1");
         let client = calm.client();
         let document = Document::of(&client);
         let added = ["with-status", "without-status"].map(|example| {
@@ -55,12 +58,25 @@ impl Stage {
             added,
             hasty: hasty.flag("--body-timeout", TIMEOUT).start(),
             late: late.start(),
+            limited: limited.start(),
             unreadable: Vandalised::by("ALTER TABLE api_key RENAME TO gone"),
             corrupt: Vandalised::by(
                 "UPDATE pet SET name = '' WHERE id = 1; DELETE FROM pet WHERE id = 2",
             ),
             _stores: stores,
         }
+    }
+
+    /// The answer to a call that comes too soon after others.
+    #[track_caller]
+    pub(super) fn too_fast(&self, call: impl Fn(&Client) -> Call) -> Answer {
+        let mut answer = None;
+        wait::until("the rate is exceeded", || {
+            let is_limited = |answer: &Answer| answer.status == 429;
+            answer = Some(call(&self.limited.client()).send()).filter(is_limited);
+            answer.is_some()
+        });
+        answer.unwrap()
     }
 
     pub(super) fn client(&self) -> Client {

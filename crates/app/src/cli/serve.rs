@@ -1,14 +1,13 @@
 //! The flags of `serve`.
 
-use std::{
-    num::{NonZeroU32, NonZeroUsize},
-    path::PathBuf,
-    time::Duration,
-};
+mod limits;
+
+use std::{num::NonZeroU32, path::PathBuf};
 
 use clap::{Args, ValueEnum};
-use petstore_http::{AccessLog, GetPetSunset, Limits, Settings};
+use petstore_http::{AccessLog, GetPetSunset, Settings};
 
+use self::limits::LimitArgs;
 use super::{listen_address::ListenAddress, openapi::DeploymentArgs, store_arg::StoreArg, values};
 
 const NOTES: &str = "\
@@ -93,101 +92,6 @@ pub(crate) struct TlsArgs {
     pub(crate) tls_key: Option<PathBuf>,
 }
 
-/// Limits and times.
-#[derive(Debug, Args)]
-struct LimitArgs {
-    /// Connections served at once; one more waits.
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "PETSTORE_MAX_CONNECTIONS",
-        default_value = "10000",
-        value_parser = values::connections::<NonZeroUsize>
-    )]
-    max_connections: NonZeroUsize,
-
-    /// Until the head of a request has arrived; also the longest idle time between requests.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "PETSTORE_HEADER_TIMEOUT",
-        default_value = "10s",
-        value_parser = values::timeout
-    )]
-    header_timeout: Duration,
-
-    /// Until the body of a request has arrived.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "PETSTORE_BODY_TIMEOUT",
-        default_value = "10s",
-        value_parser = values::timeout
-    )]
-    body_timeout: Duration,
-
-    /// How long a client may take nothing of a response.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "PETSTORE_WRITE_TIMEOUT",
-        default_value = "30s",
-        value_parser = values::timeout
-    )]
-    write_timeout: Duration,
-
-    /// For a request as a whole; beyond it the answer is 503.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "PETSTORE_REQUEST_TIMEOUT",
-        default_value = "30s",
-        value_parser = values::timeout
-    )]
-    request_timeout: Duration,
-
-    /// The largest request body.
-    #[arg(
-        long,
-        value_name = "SIZE",
-        env = "PETSTORE_MAX_BODY",
-        default_value = "64KiB",
-        value_parser = values::body_size
-    )]
-    max_body: usize,
-
-    /// All request bodies that are held at a time; beyond it the answer is 503.
-    #[arg(
-        long,
-        value_name = "SIZE",
-        env = "PETSTORE_MAX_BUFFERED_BODIES",
-        default_value = "64MiB",
-        value_parser = values::memory
-    )]
-    max_buffered_bodies: usize,
-
-    /// Memory for encoded pages, which are sent again while the catalogue does not change.
-    #[arg(
-        long,
-        alias = "kept-pages",
-        value_name = "SIZE",
-        env = "PETSTORE_PAGE_CACHE",
-        default_value = "16MiB",
-        value_parser = values::memory
-    )]
-    page_cache: usize,
-
-    /// From the signal to stop until open connections are cut off.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "PETSTORE_SHUTDOWN_GRACE",
-        default_value = "10s",
-        value_parser = values::grace
-    )]
-    shutdown_grace: Duration,
-}
-
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Sunset {
     Date,
@@ -226,33 +130,6 @@ impl ServeArgs {
             limits: self.limits.limits(),
             pages: Vec::new(), // They are not chosen by flags alone: see `serve::pages`.
             ..self.deployment.settings()
-        }
-    }
-}
-
-impl LimitArgs {
-    fn limits(&self) -> Limits {
-        let Self {
-            max_connections,
-            header_timeout,
-            body_timeout,
-            write_timeout,
-            request_timeout,
-            max_body,
-            max_buffered_bodies,
-            page_cache,
-            shutdown_grace,
-        } = *self;
-        Limits {
-            header_timeout,
-            body_timeout,
-            write_timeout,
-            request_timeout,
-            max_connections,
-            max_body,
-            max_buffered_bodies,
-            page_cache,
-            shutdown_grace,
         }
     }
 }

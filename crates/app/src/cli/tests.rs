@@ -1,4 +1,4 @@
-use std::{ffi::OsString, sync::Arc, time::Duration};
+use std::{ffi::OsString, num::NonZeroU32, sync::Arc, time::Duration};
 
 use petstore_domain::{KeyId, KeyName, KeySelector};
 use petstore_http::{Limits, Settings};
@@ -82,7 +82,8 @@ fn every_limit_reaches_its_own_setting() {
     let args = serve(
         "petstore serve --max-connections 7 --header-timeout 1s --body-timeout 2s \
          --write-timeout 3s --request-timeout 4s --max-body 5KiB \
-         --max-buffered-bodies 8KiB --page-cache 6KiB --shutdown-grace 0s",
+         --max-buffered-bodies 8KiB --page-cache 6KiB --shutdown-grace 0s \
+         --rate-limit 9 --failed-auth-rate 10",
     );
     let Limits {
         header_timeout,
@@ -92,6 +93,8 @@ fn every_limit_reaches_its_own_setting() {
         max_connections,
         max_body,
         max_buffered_bodies,
+        rate_limit,
+        failed_auth_rate,
         page_cache,
         shutdown_grace,
     } = args.settings().limits;
@@ -99,6 +102,9 @@ fn every_limit_reaches_its_own_setting() {
     assert_eq!(times.map(|time| time.as_secs()), [1, 2, 3, 4, 0]);
     assert_eq!((max_connections.get(), max_body, page_cache), (7, 5 * 1024, 6 * 1024));
     assert_eq!(max_buffered_bodies, 8 * 1024);
+    assert_eq!((rate_limit, failed_auth_rate), (NonZeroU32::new(9), NonZeroU32::new(10)));
+    let off = serve("petstore serve --failed-auth-rate off");
+    assert_eq!(off.settings().limits.failed_auth_rate, None);
     let former_name = serve("petstore serve --kept-pages 6KiB");
     assert_eq!(former_name.settings().limits.page_cache, 6 * 1024);
 }

@@ -1,4 +1,8 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -74,7 +78,9 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
 async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {
     let (head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
-    let (head, body) = answer(state, &head, &mut body).await.into_parts();
+    let (head, body) = answer(state, IpAddr::from(Ipv4Addr::LOCALHOST).into(), &head, &mut body)
+        .await
+        .into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     Answer { status: head.status, headers: head.headers, body }
 }

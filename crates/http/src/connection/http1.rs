@@ -20,17 +20,23 @@ use super::{
 use crate::{
     answer::{answer, late_head},
     body::RequestBody,
+    failed_auth::Source,
     response::Response,
     state::State,
 };
 
 /// Serves a connection that was accepted at that moment.
-pub(super) async fn serve<S>(stream: Stream<S>, accepted: Instant, state: &State, drain: Drain)
-where
+pub(super) async fn serve<S>(
+    stream: Stream<S>,
+    source: Source,
+    accepted: Instant,
+    state: &State,
+    drain: Drain,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let unread = AtomicBool::new(false);
-    let service = service_fn(|request| respond(state, &unread, request));
+    let service = service_fn(|request| respond(state, source, &unread, request));
     let mut connection = Builder::new()
         .timer(HeadTimer::new(accepted))
         .header_read_timeout(state.settings.limits.header_timeout)
@@ -74,12 +80,13 @@ where
 /// The answer to one request; `unread` is set if the client may still be sending its body.
 async fn respond(
     state: &State,
+    source: Source,
     unread: &AtomicBool,
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
     let (head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
-    let response = answer(state, &head, &mut body).await;
+    let response = answer(state, source, &head, &mut body).await;
     if !body.has_ended() {
         unread.store(true, Ordering::Relaxed);
     }

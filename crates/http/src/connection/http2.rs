@@ -10,12 +10,14 @@ use tokio::{
 };
 
 use super::{
+    counted_body::CountedBody,
     drain::Drain,
-    in_flight::{CountedBody, InFlight, Inactivity},
+    head_buffer::HeadBuffer,
+    in_flight::{InFlight, Inactivity},
     limits::MAX_HEAD,
     stream::Stream,
 };
-use crate::{answer::answer, body::RequestBody, state::State};
+use crate::{answer::answer, body::RequestBody, failed_auth::Source, state::State};
 
 /// The requests of one connection at a time, at most.
 const MAX_STREAMS: u32 = 128;
@@ -29,14 +31,16 @@ const MAX_SEND_BUFFER: usize = 128 * 1024;
 const MAX_GOODBYE: Duration = Duration::from_secs(1);
 
 /// Serves a connection whose preface is still to be read from `stream`.
-pub(super) async fn serve<S>(stream: Stream<S>, state: Arc<State>, drain: Drain)
+pub(super) async fn serve<S>(stream: Stream<S>, source: Source, state: Arc<State>, drain: Drain)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = state.settings.limits;
-    let in_flight = InFlight::new();
+    let in_flight = InFlight::new(limits.write_timeout);
     let counter = in_flight.clone();
-    let service = service_fn(move |request| respond(Arc::clone(&state), counter.clone(), request));
+    let stream = stream.with_whole_heads(HeadBuffer::new(Arc::clone(&state.oversized_heads)));
+    let service =
+        service_fn(move |request| respond(Arc::clone(&state), source, counter.clone(), request));
     let mut connection = Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_concurrent_streams(MAX_STREAMS)
@@ -46,29 +50,29 @@ where
         .max_send_buf_size(MAX_SEND_BUFFER)
         .serve_connection(TokioIo::new(stream), service);
 
-    let stalled = limits.request_timeout + limits.write_timeout;
-    let idle = in_flight.wait_until_idle(limits.header_timeout, stalled);
     let inactivity = tokio::select! {
         _ = &mut connection => return,
-        inactivity = idle => Some(inactivity),
+        inactivity = in_flight.wait_until_inactive(limits.header_timeout) => Some(inactivity),
         () = drain.last_call() => None,
     };
     if inactivity == Some(Inactivity::Stalled) {
         return;
     }
     Pin::new(&mut connection).graceful_shutdown();
-    let goodbye = if inactivity.is_some() { MAX_GOODBYE } else { stalled };
+    let unanswered = limits.request_timeout + limits.write_timeout;
+    let goodbye = if inactivity.is_some() { MAX_GOODBYE } else { unanswered };
     let _ = timeout(goodbye, connection).await;
 }
 
 async fn respond(
     state: Arc<State>,
+    source: Source,
     in_flight: InFlight,
     request: Request<Incoming>,
 ) -> Result<Response<CountedBody>, Infallible> {
     let counted = in_flight.begin();
     let (head, mut body) = request.into_parts();
-    let response =
-        answer(&state, &head, &mut RequestBody::new(&mut body, &state.body_memory)).await;
+    let mut body = RequestBody::new(&mut body, &state.body_memory);
+    let response = answer(&state, source, &head, &mut body).await;
     Ok(response.map(|body| CountedBody::new(body, counted)))
 }

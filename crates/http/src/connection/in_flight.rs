@@ -1,26 +1,31 @@
-//! How many requests an HTTP/2 connection has in flight, so that an idle or stalled one is closed.
+//! How many requests an HTTP/2 connection has in flight, and how quickly the client takes the answers,
+//! so that an idle or stalled connection is closed.
 
 use std::{
-    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
     time::Duration,
 };
 
-use bytes::Bytes;
-use http_body_util::Full;
-use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, sleep_until};
 
-/// Counts the requests of a connection whose answers are not whole yet.
+use super::pace::Pace;
+
+/// Counts the requests of a connection whose answers the client has not taken whole yet.
 #[derive(Clone, Debug)]
 pub(super) struct InFlight(Arc<Mutex<Now>>);
 
 #[derive(Debug)]
 struct Now {
+    /// Those being answered, and those whose answers are being sent.
     requests: usize,
+    /// Those whose answers are being sent.
+    answers: usize,
     /// When a request last began or ended.
     since: Instant,
+    /// Of the answers that are being sent, together.
+    pace: Pace,
+    /// How long the client may take nothing of them.
+    write_timeout: Duration,
 }
 
 /// Why a connection is to be closed.
@@ -28,42 +33,44 @@ struct Now {
 pub(super) enum Inactivity {
     /// No request came.
     Idle,
-    /// There are requests, and none of them makes progress: the client takes no answer.
+    /// The client takes too little of the answers that are being sent.
     Stalled,
 }
 
 impl InFlight {
-    pub(super) fn new() -> Self {
-        Self(Arc::new(Mutex::new(Now { requests: 0, since: Instant::now() })))
+    /// No request is in flight; a client keeps its [`Pace`] within `write_timeout`.
+    pub(super) fn new(write_timeout: Duration) -> Self {
+        let (since, pace) = (Instant::now(), Pace::new(write_timeout));
+        Self(Arc::new(Mutex::new(Now { requests: 0, answers: 0, since, pace, write_timeout })))
     }
 
-    /// A request has begun; it lasts until the returned value, or the body it is put into, is gone.
+    /// A request has begun; it lasts until the returned value, or what it is put into, is gone.
     pub(super) fn begin(&self) -> InFlightRequest {
-        self.change(|requests| requests + 1);
+        let mut now = self.lock();
+        now.requests += 1;
+        now.since = Instant::now();
         InFlightRequest(self.clone())
     }
 
-    /// Resolves when nothing has begun or ended for `idle` without, or `stalled` with, requests.
-    pub(super) async fn wait_until_idle(&self, idle: Duration, stalled: Duration) -> Inactivity {
+    /// Resolves when there has been no request for `idle`, or the client takes its answers too slowly.
+    pub(super) async fn wait_until_inactive(&self, idle: Duration) -> Inactivity {
         loop {
-            let (deadline, inactivity) = {
-                let now = self.lock();
-                match now.requests {
-                    0 => (now.since + idle, Inactivity::Idle),
-                    _ => (now.since + stalled, Inactivity::Stalled),
+            let wake = {
+                let (now, state) = (Instant::now(), self.lock());
+                // No state that begins while this sleeps can end the connection before that.
+                let later = now + idle.min(state.write_timeout);
+                let (deadline, inactivity) = match *state {
+                    Now { answers: 1.., pace, .. } => (pace.deadline(), Inactivity::Stalled),
+                    Now { requests: 1.., .. } => (later, Inactivity::Stalled),
+                    Now { since, .. } => (since + idle, Inactivity::Idle),
+                };
+                if deadline <= now {
+                    return inactivity;
                 }
+                deadline.min(later)
             };
-            if deadline <= Instant::now() {
-                return inactivity;
-            }
-            sleep_until(deadline.min(Instant::now() + idle)).await;
+            sleep_until(wake).await;
         }
-    }
-
-    fn change(&self, count: impl FnOnce(usize) -> usize) {
-        let mut now = self.lock();
-        now.requests = count(now.requests);
-        now.since = Instant::now();
     }
 
     fn lock(&self) -> MutexGuard<'_, Now> {
@@ -71,80 +78,52 @@ impl InFlight {
     }
 }
 
-/// One request without its whole answer.
+/// One request whose answer has not been taken whole.
 #[derive(Debug)]
 pub(super) struct InFlightRequest(InFlight);
 
 impl Drop for InFlightRequest {
     fn drop(&mut self) {
-        self.0.change(|requests| requests.saturating_sub(1));
+        let mut now = self.0.lock();
+        now.requests = now.requests.saturating_sub(1);
+        now.since = Instant::now();
     }
 }
 
-/// A response body that counts as in flight until the connection has taken it.
+/// One request whose answer is being sent.
 #[derive(Debug)]
-pub(super) struct CountedBody {
-    body: Full<Bytes>,
-    _request: InFlightRequest,
-}
+pub(super) struct InFlightAnswer(InFlightRequest);
 
-impl CountedBody {
-    pub(super) fn new(body: Full<Bytes>, request: InFlightRequest) -> Self {
-        Self { body, _request: request }
+impl InFlightAnswer {
+    /// The answer to `request`, of which nothing has been sent.
+    pub(super) fn new(request: InFlightRequest) -> Self {
+        let InFlightRequest(in_flight) = &request;
+        let mut now = in_flight.lock();
+        if now.answers == 0 {
+            now.pace = Pace::new(now.write_timeout);
+        }
+        now.answers += 1;
+        drop(now);
+        Self(request)
+    }
+
+    /// So many of its bytes have been sent.
+    pub(super) fn take(&self, bytes: usize) {
+        self.lock().pace.take(bytes);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Now> {
+        let Self(InFlightRequest(in_flight)) = self;
+        in_flight.lock()
     }
 }
 
-impl Body for CountedBody {
-    type Data = Bytes;
-    type Error = <Full<Bytes> as Body>::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+impl Drop for InFlightAnswer {
+    fn drop(&mut self) {
+        let mut now = self.lock();
+        now.answers = now.answers.saturating_sub(1);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::Duration;
-
-    use tokio::time::{Instant, advance, pause};
-
-    use super::{InFlight, Inactivity};
-
-    const IDLE: Duration = Duration::from_secs(10);
-    const STALLED: Duration = Duration::from_mins(1);
-
-    #[tokio::test]
-    async fn a_connection_without_requests_becomes_idle() {
-        pause();
-        let in_flight = InFlight::new();
-        advance(Duration::from_secs(4)).await;
-        drop(in_flight.begin());
-        let began = Instant::now();
-        assert_eq!(in_flight.wait_until_idle(IDLE, STALLED).await, Inactivity::Idle);
-        assert!(began.elapsed() >= IDLE);
-    }
-
-    #[tokio::test]
-    async fn a_connection_whose_requests_make_no_progress_is_stalled() {
-        pause();
-        let in_flight = InFlight::new();
-        let _first = in_flight.begin();
-        advance(Duration::from_secs(59)).await;
-        drop(in_flight.begin()); // Another one makes progress.
-        let began = Instant::now();
-        assert_eq!(in_flight.wait_until_idle(IDLE, STALLED).await, Inactivity::Stalled);
-        assert!(began.elapsed() >= STALLED);
-    }
-}
+mod tests;

@@ -1,8 +1,9 @@
 //! The bytes of one connection: any stream, of which the first bytes have been read already, and
-//! which gives up on a client that takes nothing.
+//! which gives up on a client that takes nothing, or too little.
 
 use std::{
     io::{self, IoSlice},
+    mem::MaybeUninit,
     pin::Pin,
     task::{Context, Poll, ready},
     time::Duration,
@@ -11,38 +12,81 @@ use std::{
 use bytes::Bytes;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    time::{Sleep, sleep},
+    time::{Sleep, sleep_until},
 };
+
+use super::{head_buffer::HeadBuffer, pace::Pace};
+
+/// What is read at a time, in bytes, where heads are held back.
+const READ: usize = 8 * 1024;
 
 #[derive(Debug)]
 pub(super) struct Stream<S> {
     io: S,
     /// Read before, and to be read again.
     first_bytes: Bytes,
+    /// Holds unfinished heads back, over HTTP/2.
+    heads: Option<HeadBuffer>,
     write_timeout: Duration,
-    /// Runs while the client takes nothing.
-    stalled: Option<Pin<Box<Sleep>>>,
+    /// There while not all that was written has been taken.
+    backlog: Option<Backlog>,
+}
+
+#[derive(Debug)]
+struct Backlog {
+    pace: Pace,
+    deadline: Pin<Box<Sleep>>,
 }
 
 impl<S> Stream<S> {
-    /// `io` behind `first_bytes`. A write fails when the client takes nothing for `write_timeout`.
+    /// `io` behind `first_bytes`. A write fails when the client keeps no [`Pace`] within
+    /// `write_timeout`.
     pub(super) fn new(io: S, first_bytes: Bytes, write_timeout: Duration) -> Self {
-        Self { io, first_bytes, write_timeout, stalled: None }
+        Self { io, first_bytes, heads: None, write_timeout, backlog: None }
     }
 
-    /// Passes on what a write came to, unless the client has taken nothing for too long.
-    fn watch<T>(
+    /// The same, of which the heads of requests that follow `first_bytes` can be read when they are
+    /// whole.
+    pub(super) fn with_whole_heads(self, heads: HeadBuffer) -> Self {
+        Self { heads: Some(heads), ..self }
+    }
+
+    /// Passes on what a write came to, unless the client has taken too little for too long.
+    fn watch_write(
         &mut self,
         cx: &mut Context<'_>,
-        written: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
-        if written.is_ready() {
-            self.stalled = None;
-            return written;
+        written: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        match (&mut self.backlog, &written) {
+            (Some(backlog), Poll::Ready(Ok(bytes))) => backlog.pace.take(*bytes),
+            (_, Poll::Ready(_)) => (),
+            (_, Poll::Pending) => return self.wait(cx),
         }
-        let timeout = self.write_timeout;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(timeout)));
-        ready!(stalled.as_mut().poll(cx));
+        written
+    }
+
+    /// The same for what ends a backlog.
+    fn watch_flush(
+        &mut self,
+        cx: &mut Context<'_>,
+        flushed: Poll<io::Result<()>>,
+    ) -> Poll<io::Result<()>> {
+        if flushed.is_pending() {
+            return self.wait(cx);
+        }
+        self.backlog = None;
+        flushed
+    }
+
+    fn wait<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
+        let Backlog { pace, deadline } = self.backlog.get_or_insert_with(|| {
+            let pace = Pace::new(self.write_timeout);
+            Backlog { pace, deadline: Box::pin(sleep_until(pace.deadline())) }
+        });
+        if deadline.deadline() != pace.deadline() {
+            deadline.as_mut().reset(pace.deadline());
+        }
+        ready!(deadline.as_mut().poll(cx));
         Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client takes no answer")))
     }
 }
@@ -53,11 +97,23 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.first_bytes.is_empty() {
-            return Pin::new(&mut self.io).poll_read(cx, buffer);
+        let Self { io, first_bytes, heads, .. } = &mut *self;
+        if !first_bytes.is_empty() {
+            let length = first_bytes.len().min(buffer.remaining());
+            buffer.put_slice(&first_bytes.split_to(length));
+            return Poll::Ready(Ok(()));
         }
-        let length = self.first_bytes.len().min(buffer.remaining());
-        buffer.put_slice(&self.first_bytes.split_to(length));
+        let Some(heads) = heads else { return Pin::new(io).poll_read(cx, buffer) };
+        while !heads.release(buffer) {
+            // Not into `buffer`, whose memory h2 keeps.
+            let mut space = [MaybeUninit::uninit(); READ];
+            let mut arrived = ReadBuf::uninit(&mut space);
+            ready!(Pin::new(&mut *io).poll_read(cx, &mut arrived))?;
+            if arrived.filled().is_empty() {
+                break;
+            }
+            heads.push(arrived.filled())?;
+        }
         Poll::Ready(Ok(()))
     }
 }
@@ -69,7 +125,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
         buffer: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write(cx, buffer);
-        self.watch(cx, written)
+        self.watch_write(cx, written)
     }
 
     fn poll_write_vectored(
@@ -78,7 +134,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
         buffers: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.io).poll_write_vectored(cx, buffers);
-        self.watch(cx, written)
+        self.watch_write(cx, written)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -87,11 +143,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.io).poll_flush(cx);
-        self.watch(cx, flushed)
+        self.watch_flush(cx, flushed)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let ended = Pin::new(&mut self.io).poll_shutdown(cx);
-        self.watch(cx, ended)
+        self.watch_flush(cx, ended)
     }
 }

@@ -1,4 +1,8 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+    time::Duration,
+};
 
 use hyper::{Request, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -22,6 +26,8 @@ mod http2_limits;
 const HEADER: Duration = Duration::from_secs(3);
 const WRITE: Duration = Duration::from_secs(7);
 const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
+/// The bytes of the page at `/large`.
+const LARGE: usize = 100_000;
 /// Timers count whole milliseconds.
 const TICK: Duration = Duration::from_millis(2);
 
@@ -41,13 +47,14 @@ fn connect_with(
         authenticator: Arc::new(MockAuthenticator::new()),
         clock,
     };
-    let pages = vec![Page { path: "/large", content: &[b' '; 100_000], ..Page::default() }];
+    let pages = vec![Page { path: "/large", content: &[b' '; LARGE], ..Page::default() }];
     let limits = Limits { header_timeout, write_timeout: WRITE, ..Limits::default() };
     let state = Arc::new(State::new(ports, Settings { limits, pages, ..Settings::default() }));
     let (client, server) = duplex(buffer);
     let task = tokio::spawn(async move {
         let signal = DrainSignal::new();
-        serve(server, None, state, signal.subscribe()).await;
+        let source = IpAddr::from(Ipv4Addr::LOCALHOST).into();
+        serve(server, source, None, state, signal.subscribe()).await;
     });
     (client, task)
 }
@@ -129,6 +136,29 @@ async fn a_client_that_takes_nothing_is_cut_off() {
     client.write_all(b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
     task.await.unwrap();
     assert!(is_about(began.elapsed(), WRITE), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_client_gets_its_whole_answer_and_one_that_trickles_is_cut_off() {
+    for (rate, is_whole) in [(2000, true), (10, false)] {
+        let (mut client, _task) = connect(1000);
+        client.write_all(b"GET /large HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        let (mut received, mut piece, began) = (0, vec![0; rate], Instant::now());
+        let ended = loop {
+            if received >= LARGE || client.read_exact(&mut piece).await.is_err() {
+                break began.elapsed();
+            }
+            received += rate;
+            sleep(Duration::from_secs(1)).await;
+        };
+        assert_eq!(received >= LARGE, is_whole, "{received} at {rate}");
+        if is_whole {
+            assert!(ended > 4 * WRITE, "{ended:?}");
+        } else {
+            // What lies in the buffers of the connection takes a while to read.
+            assert!(received < 2000, "{received} bytes taken");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

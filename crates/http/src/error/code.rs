@@ -20,6 +20,7 @@ pub(crate) enum ErrorCode {
     BodyTooLarge,
     UnsupportedMediaType,
     IdempotencyKeyReused,
+    RateLimited,
     Internal,
     NotImplemented,
     Unavailable,
@@ -27,7 +28,7 @@ pub(crate) enum ErrorCode {
 
 impl ErrorCode {
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 17] = [
+    pub(crate) const ALL: [Self; 18] = [
         Self::InvalidRequest,
         Self::InvalidJson,
         Self::InvalidPet,
@@ -42,6 +43,7 @@ impl ErrorCode {
         Self::BodyTooLarge,
         Self::UnsupportedMediaType,
         Self::IdempotencyKeyReused,
+        Self::RateLimited,
         Self::Internal,
         Self::NotImplemented,
         Self::Unavailable,
@@ -68,6 +70,7 @@ impl ErrorCode {
             Self::IdempotencyKeyReused => {
                 (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused")
             }
+            Self::RateLimited => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
             Self::Internal => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
             Self::NotImplemented => (StatusCode::NOT_IMPLEMENTED, "not_implemented"),
             Self::Unavailable => (StatusCode::SERVICE_UNAVAILABLE, "unavailable"),

@@ -25,6 +25,7 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
     let key = idempotency_key::read(&head.headers)?;
     let pet = read_new_pet(body)?;
     let idempotency = key.map(|key| Idempotency { caller, key });
+    let _turn = state.turns.next(caller).await?;
     let (pet, replayed) = match state.ports.pets.add(pet, idempotency).await? {
         Added::Created(pet) => (pet, false),
         Added::Replayed(pet) => (pet, true),
@@ -44,3 +45,6 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
 fn location(id: PetId) -> Result<HeaderValue, ApiError> {
     HeaderValue::try_from(format!("{BASE_PATH}/pets/{id}")).map_err(ApiError::internal)
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,11 +8,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use petstore_domain::{ManualClock, Timestamp};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
-    time::{Instant, timeout},
+    time::{Instant, sleep, timeout},
 };
 
-use super::{HEADER, WRITE, connect, connect_with, is_about};
-use crate::settings::Limits;
+use super::{HEADER, LARGE, WRITE, connect, connect_with, is_about};
 
 /// What a client sends first, with settings of its own.
 fn preface(settings: &[u8]) -> Vec<u8> {
@@ -82,8 +81,7 @@ async fn a_client_that_lets_no_answer_through_is_cut_off() {
     let no_window = [0, 4, 0, 0, 0, 0];
     client.write_all(&[preface(&no_window), get("/livez")].concat()).await.unwrap();
     let took = time_until_closed(&mut client).await;
-    let stalled = Limits::default().request_timeout + WRITE;
-    assert!(is_about(took, stalled), "{took:?}");
+    assert!(is_about(took, WRITE), "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -109,4 +107,40 @@ async fn a_head_of_more_than_16_kib_is_refused() {
         let answer = timeout(Duration::from_hours(1), sender.send_request(request)).await;
         assert_eq!(answer.expect("it is answered").unwrap().status(), status, "{length}");
     }
+}
+
+/// What of an answer is there after so many bytes a second, and how long that took; until the server
+/// ends the connection or the answer is whole.
+async fn body_at_rate(rate: u32) -> (usize, Duration) {
+    let (mut client, _task) = connect(1 << 16);
+    let no_window = [0, 4, 0, 0, 0, 0];
+    client.write_all(&[preface(&no_window), get("/large")].concat()).await.unwrap();
+    let (mut reader, mut writer) = tokio::io::split(client);
+    tokio::spawn(async move {
+        let window = rate.to_be_bytes();
+        let more = [frame(8, 0, 0, &window), frame(8, 0, 1, &window)].concat();
+        while writer.write_all(&more).await.is_ok() {
+            sleep(Duration::from_secs(1)).await;
+        }
+    });
+    let began = Instant::now();
+    let (mut received, mut head) = (0, [0; 9]);
+    while received < LARGE && reader.read_exact(&mut head).await.is_ok() {
+        let length = usize::from(head[1]) << 8 | usize::from(head[2]);
+        if reader.read_exact(&mut vec![0; length]).await.is_err() {
+            break;
+        }
+        received += if head[3] == 0 { length } else { 0 };
+    }
+    (received, began.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_client_gets_its_whole_answer_and_one_that_trickles_is_cut_off() {
+    let (received, took) = body_at_rate(2000).await;
+    assert_eq!(received, LARGE);
+    assert!(took > HEADER + WRITE, "{took:?}");
+    let (received, took) = body_at_rate(10).await;
+    assert!(received < LARGE);
+    assert!(WRITE <= took && took < WRITE + Duration::from_secs(1), "{took:?}");
 }

@@ -1,0 +1,159 @@
+//! The flags of `serve` that limit something.
+
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    time::Duration,
+};
+
+use clap::Args;
+use petstore_http::Limits;
+
+use crate::cli::values::{self, RateOrOff};
+
+/// Limits and times.
+#[derive(Debug, Args)]
+pub(super) struct LimitArgs {
+    /// Connections served at once; one more waits.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "PETSTORE_MAX_CONNECTIONS",
+        default_value = "10000",
+        value_parser = values::connections::<NonZeroUsize>
+    )]
+    max_connections: NonZeroUsize,
+
+    /// Until the head of a request has arrived; also the longest idle time between requests.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_HEADER_TIMEOUT",
+        default_value = "10s",
+        value_parser = values::timeout
+    )]
+    header_timeout: Duration,
+
+    /// Until the body of a request has arrived.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_BODY_TIMEOUT",
+        default_value = "10s",
+        value_parser = values::timeout
+    )]
+    body_timeout: Duration,
+
+    /// How long a client may take nothing of a response, or less than 1 KiB a second.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_WRITE_TIMEOUT",
+        default_value = "30s",
+        value_parser = values::timeout
+    )]
+    write_timeout: Duration,
+
+    /// For a request as a whole; beyond it the answer is 503.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_REQUEST_TIMEOUT",
+        default_value = "30s",
+        value_parser = values::timeout
+    )]
+    request_timeout: Duration,
+
+    /// The largest request body.
+    #[arg(
+        long,
+        value_name = "SIZE",
+        env = "PETSTORE_MAX_BODY",
+        default_value = "64KiB",
+        value_parser = values::body_size
+    )]
+    max_body: usize,
+
+    /// All request bodies that are held at a time; beyond it the answer is 503.
+    #[arg(
+        long,
+        value_name = "SIZE",
+        env = "PETSTORE_MAX_BUFFERED_BODIES",
+        default_value = "64MiB",
+        value_parser = values::memory
+    )]
+    max_buffered_bodies: usize,
+
+    /// Requests a second of each API key, and as many at once; beyond it the answer is 429
+    /// [default: no limit].
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "PETSTORE_RATE_LIMIT",
+        value_parser = values::rate
+    )]
+    rate_limit: Option<NonZeroU32>,
+
+    /// Requests without a valid API key a second from each address, while others have one; beyond it
+    /// they are delayed, or answered 429. 'off' is no limit.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "PETSTORE_FAILED_AUTH_RATE",
+        default_value = "1000",
+        value_parser = values::rate_or_off
+    )]
+    failed_auth_rate: RateOrOff,
+
+    /// Memory for encoded pages, which are sent again while the catalogue does not change.
+    #[arg(
+        long,
+        alias = "kept-pages",
+        value_name = "SIZE",
+        env = "PETSTORE_PAGE_CACHE",
+        default_value = "16MiB",
+        value_parser = values::memory
+    )]
+    page_cache: usize,
+
+    /// From the signal to stop until open connections are cut off.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_SHUTDOWN_GRACE",
+        default_value = "10s",
+        value_parser = values::grace
+    )]
+    shutdown_grace: Duration,
+}
+
+impl LimitArgs {
+    /// The same for the HTTP adapter.
+    pub(super) fn limits(&self) -> Limits {
+        let Self {
+            max_connections,
+            header_timeout,
+            body_timeout,
+            write_timeout,
+            request_timeout,
+            max_body,
+            max_buffered_bodies,
+            rate_limit,
+            failed_auth_rate: RateOrOff(failed_auth_rate),
+            page_cache,
+            shutdown_grace,
+        } = *self;
+        Limits {
+            header_timeout,
+            body_timeout,
+            write_timeout,
+            request_timeout,
+            max_connections,
+            max_body,
+            max_buffered_bodies,
+            rate_limit,
+            failed_auth_rate,
+            page_cache,
+            shutdown_grace,
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Limits on rates: of each API key, and of requests without a good one.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
+use crate::support::{
+    KEY,
+    catalogue::{add, everything, pet},
+    client::Client,
+    server::{Launch, Server},
+    store::Store,
+    wait,
+};
+
+fn limited(flag: &str, rate: &str) -> (Store, Server, String) {
+    let store = Store::sqlite();
+    let other = store.new_key("other");
+    let server = Launch::on(&store).flag(flag, rate).start();
+    (store, server, other)
+}
+
+/// The status of the answer to `key`.
+fn status(client: &Client, key: &str) -> u16 {
+    client.get("/v1/pets").key(key).send().status
+}
+
+#[test]
+fn a_key_over_its_rate_is_refused_and_another_key_is_not() {
+    let (_store, server, other) = limited("--rate-limit", "1");
+    let client = server.client();
+    wait::until("the rate is exceeded", || {
+        let answer = client.get("/v1/pets").send();
+        if answer.status == 200 {
+            return false;
+        }
+        assert_eq!(answer.must("retry-after"), "1");
+        answer.refuses(429, "rate_limited");
+        true
+    });
+    assert_eq!(status(&client, &other), 200);
+    // It comes back by itself, and nothing that was refused is added.
+    wait::until("it has a turn again", || status(&client, KEY) == 200);
+    let mut added = 0;
+    wait::until("an addition is refused", || match client.add(&pet("fast")).send().status {
+        429 => true,
+        other => {
+            assert_eq!(other, 201);
+            added += 1;
+            false
+        }
+    });
+    wait::until("it has a turn again", || client.get("/v1/pets").send().status == 200);
+    let mut found = None;
+    wait::until("the list is answered", || {
+        let answer = client.get("/v1/pets").key(&other).send();
+        found = (answer.status == 200).then(|| answer.json().as_array().unwrap().len());
+        found.is_some()
+    });
+    assert_eq!(found, Some(added));
+}
+
+#[test]
+fn without_a_flag_a_key_has_no_rate_limit() {
+    let (_store, server) = Server::in_memory();
+    for _ in 0..1500 {
+        assert_eq!(status(&server.client(), KEY), 200);
+    }
+}
+
+/// How many answers of each status so many clients with wrong keys get, each after `count` requests,
+/// while another client has a good key; holds that all of its requests are answered 200.
+fn strangers(server: &Server, clients: usize, count: usize) -> BTreeMap<u16, usize> {
+    let client = server.client();
+    let done = AtomicBool::new(false);
+    let mut statuses = BTreeMap::new();
+    assert_eq!(status(&client, KEY), 200);
+    thread::scope(|scope| {
+        let threads: Vec<_> = (0..clients)
+            .map(|_| {
+                scope.spawn(|| {
+                    let ask = |_| status(&server.client(), "wrong-key-wrong-key");
+                    (0..count).map(ask).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        let honest = scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                assert_eq!(status(&client, KEY), 200);
+            }
+        });
+        for thread in threads {
+            for status in thread.join().unwrap() {
+                *statuses.entry(status).or_default() += 1;
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        honest.join().unwrap();
+    });
+    statuses
+}
+
+#[test]
+fn strangers_are_limited_and_a_good_key_of_the_same_address_is_not() {
+    let (_store, server, _) = limited("--failed-auth-rate", "2");
+    let statuses = strangers(&server, 8, 10);
+    assert!(statuses[&401] >= 2 && statuses[&429] > 0, "{statuses:?}");
+    assert_eq!(statuses.values().sum::<usize>(), 80, "{statuses:?}");
+}
+
+#[test]
+fn by_default_hundreds_of_wrong_keys_are_told_so() {
+    let (_store, server) = Server::in_memory();
+    assert_eq!(strangers(&server, 8, 100), BTreeMap::from([(401, 800)]));
+}
+
+#[test]
+fn the_limit_on_strangers_can_be_switched_off() {
+    let (_store, server, _) = limited("--failed-auth-rate", "off");
+    assert_eq!(strangers(&server, 8, 50), BTreeMap::from([(401, 400)]));
+    add(&server.client(), &pet("served"));
+    assert_eq!(everything(&server.client()).len(), 1);
+}
