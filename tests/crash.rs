@@ -6,7 +6,7 @@
 //! This is the short form. `PETSTORE_TEST_CRASHES=long` makes it 200 kills, 100 power cuts and 2,000
 //! cut points.
 
-mod disk;
+pub(crate) mod disk;
 mod history;
 mod image;
 mod kill;

@@ -1,4 +1,4 @@
-//! Throw-away PostgreSQL servers for tests, a disk that hangs, ports for what tests start, and how a test that lacks
+//! Throw-away PostgreSQL servers for tests, a disk that hangs or fails, ports for what tests start, and how a test that lacks
 //! something is skipped. A dev-dependency only: in no release build.
 //!
 //! [`postgres_or_skip`] gives a new, empty database on a server that all tests of one process
@@ -26,7 +26,7 @@ mod watchdog;
 
 pub use cluster::{Cluster, Durability};
 pub use database::Database;
-pub use disk::Disk;
+pub use disk::{Disk, DiskFault};
 pub use network::Network;
 pub use ports::free_port;
 pub use skip::{
