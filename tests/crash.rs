@@ -18,7 +18,7 @@ mod write_log;
 use std::env;
 
 /// The number of crashes in this form of the tests.
-fn crashes(short: usize, long: usize) -> usize {
+pub(crate) fn crashes(short: usize, long: usize) -> usize {
     match env::var("PETSTORE_TEST_CRASHES").as_deref() {
         Ok("long") => long,
         Ok(other) => panic!("PETSTORE_TEST_CRASHES can be 'long', not '{other}'"),
