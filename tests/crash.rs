@@ -4,7 +4,7 @@
 //! something: a test that cannot fail would show nothing.
 //!
 //! This is the short form. `PETSTORE_TEST_CRASHES=long` makes it 200 kills, 100 power cuts and 2,000
-//! cut points.
+//! cut points. `docs/RELIABILITY.md` has the figures.
 
 pub(crate) mod disk;
 mod history;
@@ -17,7 +17,7 @@ mod write_log;
 
 use std::env;
 
-/// The number of crashes in this form of the tests.
+/// The number of crashes, stops or clients in this form of the tests.
 pub(crate) fn crashes(short: usize, long: usize) -> usize {
     match env::var("PETSTORE_TEST_CRASHES").as_deref() {
         Ok("long") => long,

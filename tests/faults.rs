@@ -2,6 +2,10 @@
 
 mod damaged_file;
 mod floods;
+mod framing;
 mod load;
+mod proxies;
 mod sick_disk;
+mod slow_clients;
 mod stopping;
+mod tricks;

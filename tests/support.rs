@@ -11,6 +11,7 @@ pub(crate) mod frames;
 mod guard;
 mod hands;
 pub(crate) mod memory;
+pub(crate) mod proxy;
 pub(crate) mod raw;
 pub(crate) mod rules;
 pub(crate) mod server;
