@@ -27,16 +27,9 @@ const PAUSE: Duration = Duration::from_millis(1);
 const MAX_GROWTH: u64 = 32 * 1024;
 
 fn server() -> Server {
-    let flags = [
-        ("--header-timeout", "1s"),
-        ("--body-timeout", "1s"),
-        ("--request-timeout", "1s"),
-        ("--write-timeout", "1s"),
-    ];
-    let store = Store::memory();
-    let launch =
-        flags.iter().fold(Launch::on(&store), |launch, (name, value)| launch.flag(name, value));
-    launch.start()
+    // Longer than the client of these tests keeps a connection that it does not use.
+    let launch = Launch::on(&Store::memory()).flag("--header-timeout", "4s");
+    launch.flag("--body-timeout", "2s").flag("--write-timeout", "2s").start()
 }
 
 /// Holds the promises of this file for a connection that begins with `start`, and then sends

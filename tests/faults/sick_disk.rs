@@ -19,8 +19,10 @@ use crate::{
     },
 };
 
-/// So many requests of each kind are seen before, during and after a fault.
+/// So many writes are seen before and after a fault, and so many reads during and after it.
 const ENOUGH: usize = 30;
+/// So many writes are seen during a fault: a write waits for seconds for another process's lock.
+const REFUSALS: usize = 8;
 /// The log has at most so many lines about failures in a second, and one that says how many it left out.
 const MAX_LINES_PER_SECOND: usize = 101;
 
@@ -51,7 +53,7 @@ fn under(server: &Server, begin: impl FnOnce(&Server), end: impl FnOnce(&Server)
         load.until_acknowledged(ENOUGH);
         let (since, lines) = (Instant::now(), server.log().lines().count());
         begin(server);
-        load.until_refused(ENOUGH);
+        load.until_refused(REFUSALS);
         load.until_read(ENOUGH);
         server.client().get("/livez").send().is(200);
         server.client().get("/readyz").send().is(200);
@@ -145,7 +147,6 @@ fn a_limit_on_the_size_of_files_refuses_writes_and_kills_nothing() {
 #[test]
 fn a_write_lock_that_another_process_holds_refuses_writes_until_it_is_released() {
     let store = Store::sqlite();
-    let launch = Launch::on(&store).flag("--request-timeout", "500ms");
     let held = RefCell::new(None);
     let begin = |_: &Server| {
         let connection = Connection::open(store.file()).unwrap();
@@ -153,5 +154,6 @@ fn a_write_lock_that_another_process_holds_refuses_writes_until_it_is_released()
         connection.execute_batch("BEGIN IMMEDIATE").unwrap();
         held.replace(Some(connection));
     };
-    is_survived(&store, launch, "took longer than 500ms", begin, |_| drop(held.take()));
+    let cause = "database is locked";
+    is_survived(&store, Launch::on(&store), cause, begin, |_| drop(held.take()));
 }

@@ -107,8 +107,8 @@ fn raise_own_file_limit() {
 #[test]
 fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
     let (senders, readers) = (crashes(1000, 10_000) / 4, crashes(50, 500));
-    // A machine that is busy with other tests may look late.
-    let slack = crashes(10, 1);
+    // On a machine that is busy with other tests, the server and this test may both be late.
+    let slack = crashes(60, 1);
     raise_own_file_limit();
     let store = Store::memory();
     let flags = ["--header-timeout", "--body-timeout", "--write-timeout"];
