@@ -123,7 +123,8 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
             // Before the look: it says nothing about the time after it.
             let age = client.began.elapsed();
             let closed = client.is_closed();
-            assert!(closed || age < deadline + TRICKLE, "open after {age:?}");
+            let what = (client.reads, client.trickles);
+            assert!(closed || age < deadline + TRICKLE, "open after {age:?}: {what:?}");
             longest = if closed { longest.max(age) } else { longest };
             !closed
         });
