@@ -80,7 +80,11 @@ impl Server {
         self.drain.begin();
         let grace = self.state.settings.limits.shutdown_grace;
         let all_ended = async {
-            self.accept_last(listener).await;
+            if self.state.settings.shared_listener {
+                drop(listener);
+            } else {
+                self.accept_last(listener).await;
+            }
             while let Some(ended) = self.connections.join_next().await {
                 note_end(ended);
             }

@@ -10,7 +10,8 @@
 //!
 //! **What it costs.** Who connects while the socket is still open is refused a second later than at once,
 //! when the client's system tries again. Only Linux has such filters: elsewhere the connections of that
-//! moment may be reset.
+//! moment may be reset. The filter stays with the socket, so it is not used on one that other processes
+//! have too.
 
 use std::time::Duration;
 
