@@ -15,5 +15,6 @@ mod support;
 mod browser;
 mod crash;
 mod failover;
+mod faults;
 mod moving;
 mod service;

@@ -4,9 +4,9 @@
 //! something: a test that cannot fail would show nothing.
 //!
 //! This is the short form. `PETSTORE_TEST_CRASHES=long` makes it 200 kills, 100 power cuts and 2,000
-//! cut points.
+//! cut points. `docs/RELIABILITY.md` has the figures.
 
-mod disk;
+pub(crate) mod disk;
 mod history;
 mod image;
 mod kill;
@@ -17,8 +17,8 @@ mod write_log;
 
 use std::env;
 
-/// The number of crashes in this form of the tests.
-fn crashes(short: usize, long: usize) -> usize {
+/// The number of crashes, stops or clients in this form of the tests.
+pub(crate) fn crashes(short: usize, long: usize) -> usize {
     match env::var("PETSTORE_TEST_CRASHES").as_deref() {
         Ok("long") => long,
         Ok(other) => panic!("PETSTORE_TEST_CRASHES can be 'long', not '{other}'"),

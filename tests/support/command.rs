@@ -112,6 +112,13 @@ pub(crate) fn signal(child: &Child, name: &str) {
     assert!(status.unwrap().success());
 }
 
+/// Changes a limit of a running process (prlimit(1)).
+#[track_caller]
+pub(crate) fn prlimit(process: u32, limit: &str) {
+    let status = Command::new("prlimit").args(["--pid", &process.to_string(), limit]).status();
+    assert!(status.unwrap().success());
+}
+
 /// Waits for the end of `child`: its exit code, `None` if a signal ended it.
 #[track_caller]
 pub(crate) fn exit(child: &mut Child) -> Option<i32> {

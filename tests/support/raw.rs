@@ -1,7 +1,7 @@
 //! A client for requests that no HTTP library would send: bytes over a socket.
 
 use std::{
-    io::{ErrorKind, Read, Write},
+    io::{self, ErrorKind, Read, Write},
     net::{Shutdown, SocketAddr, TcpStream},
     time::Duration,
 };
@@ -35,11 +35,16 @@ pub(crate) fn post(body: &str) -> String {
 
 impl Raw {
     pub(crate) fn to(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
-        stream.set_write_timeout(Some(wait::LIMIT)).unwrap();
-        stream.set_nodelay(true).unwrap();
-        Self { stream, received: Vec::new() }
+        Self::try_to(address).unwrap()
+    }
+
+    /// The same, if it does not matter whether the server is there.
+    pub(crate) fn try_to(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(wait::LIMIT))?;
+        stream.set_write_timeout(Some(wait::LIMIT))?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, received: Vec::new() })
     }
 
     /// Sends bytes that the server has to take.
@@ -76,11 +81,19 @@ impl Raw {
     /// Reads one answer of which nothing is known; an interim one counts.
     #[track_caller]
     pub(crate) fn any_answer(&mut self, to_head: bool) -> Answer {
+        self.try_answer(to_head).unwrap_or_else(|error| {
+            let so_far = String::from_utf8_lossy(&self.received);
+            panic!("no whole answer: {error}: {so_far:?}")
+        })
+    }
+
+    /// The same, if it does not matter whether one comes.
+    pub(crate) fn try_answer(&mut self, to_head: bool) -> io::Result<Answer> {
         let end = loop {
             if let Some(at) = self.received.windows(4).position(|four| four == b"\r\n\r\n") {
                 break at + 4;
             }
-            self.fill();
+            self.fill()?;
         };
         let head = String::from_utf8(self.received.drain(..end).collect()).unwrap();
         let mut lines = head.trim_end().split("\r\n");
@@ -96,19 +109,17 @@ impl Raw {
         let length = answer.header("content-length").map_or(0, |length| length.parse().unwrap());
         let length: usize = if to_head || [204, 304].contains(&status) { 0 } else { length };
         while self.received.len() < length {
-            self.fill();
+            self.fill()?;
         }
         answer.body = self.received.drain(..length).collect();
-        answer
+        Ok(answer)
     }
 
-    #[track_caller]
-    fn fill(&mut self) {
+    fn fill(&mut self) -> io::Result<()> {
         let mut buffer = [0; 16 * 1024];
-        let read = self.stream.read(&mut buffer).expect("an answer");
-        let so_far = String::from_utf8_lossy(&self.received);
-        assert_ne!(read, 0, "closed before the answer was whole: {so_far:?}");
+        let read = self.stream.read(&mut buffer)?;
         self.received.extend_from_slice(&buffer[..read]);
+        if read == 0 { Err(ErrorKind::UnexpectedEof.into()) } else { Ok(()) }
     }
 
     /// Holds that the server sends nothing more and closes the connection.
@@ -138,7 +149,7 @@ impl Raw {
     /// Whether anything arrives, the end included, within `limit`.
     pub(crate) fn hears_within(&mut self, limit: Duration) -> bool {
         self.stream.set_read_timeout(Some(limit)).unwrap();
-        let heard = self.stream.peek(&mut [0]).is_ok();
+        let heard = !self.received.is_empty() || self.stream.peek(&mut [0]).is_ok();
         self.stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
         heard
     }

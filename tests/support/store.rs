@@ -1,6 +1,9 @@
 //! Stores to test on. The one place that says which kinds there are.
 
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use petstore_testing::{Database, postgres_or_skip};
 use rusqlite::Connection;
@@ -145,4 +148,13 @@ impl Store {
     pub(crate) fn new_key(&self, name: &str) -> String {
         self.keys(&["create", name]).succeeds().trim_end().to_owned()
     }
+}
+
+/// Holds that SQLite finds nothing wrong with a file.
+#[track_caller]
+pub(crate) fn is_sound(file: &Path) {
+    let connection = Connection::open(file).unwrap();
+    let found: String =
+        connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    assert_eq!(found, "ok");
 }

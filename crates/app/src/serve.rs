@@ -89,8 +89,10 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let tls = config.tls.take().map(Tls::new).transpose()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
     let listening = listener::listen(config.listen.as_str(), config.listen_backlog).await;
-    let failed = |error: &io::Error| cannot_listen(&config.listen, error);
-    let listener = listening.map_err(|error| failed(&error))?;
+    let name = config.listen.clone();
+    let failed = |error: &io::Error| cannot_listen(&name, error);
+    let (listener, shared) = listening.map_err(|error| failed(&error))?;
+    config.settings.shared_listener = shared;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let location = Arc::clone(&config.store);
     let drained = with_store(&*location, IfMissing::Create, async |store| {

@@ -1,15 +1,18 @@
 //! The accept loop and the drain.
 
+mod last_connections;
+
 use std::{convert::Infallible, fmt, io, sync::Arc, time::Duration};
 
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     task::{JoinError, JoinSet},
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout, timeout_at},
 };
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
+use self::last_connections::{HANDSHAKE, refuse_handshakes};
 use crate::{
     connection::{self, drain::DrainSignal},
     failed_auth::Source,
@@ -26,6 +29,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct Server {
     state: Arc<State>,
     tls: Option<TlsAcceptor>,
+    /// Of the connections that are served at once.
+    places: Arc<Semaphore>,
     connections: JoinSet<()>,
     drain: DrainSignal,
 }
@@ -47,7 +52,10 @@ impl Server {
     #[must_use]
     pub fn new(ports: Ports, settings: Settings) -> Self {
         let state = Arc::new(State::new(ports, settings));
-        Self { state, tls: None, connections: JoinSet::new(), drain: DrainSignal::new() }
+        let limit = state.settings.limits.max_connections.get().min(Semaphore::MAX_PERMITS);
+        let places = Arc::new(Semaphore::new(limit));
+        let (connections, drain) = (JoinSet::new(), DrainSignal::new());
+        Self { state, tls: None, places, connections, drain }
     }
 
     /// The same over TLS. `config` says the certificate and, in this order, the protocols that are
@@ -57,8 +65,8 @@ impl Server {
         Self { tls: Some(config.into()), ..self }
     }
 
-    /// Serves `listener` until `shutdown` resolves, then drains: readiness turns 503, no new
-    /// connection is taken, every request already received gets its answer within
+    /// Serves `listener` until `shutdown` resolves, then drains: readiness turns 503, no connection is
+    /// taken but those that were made before, every request already received gets its answer within
     /// [`Limits::shutdown_grace`](crate::Limits::shutdown_grace).
     pub async fn run(
         mut self,
@@ -69,11 +77,15 @@ impl Server {
             never = self.accept_all(&listener) => match never {},
             () = shutdown => (),
         }
-        drop(listener);
         self.state.begin_drain();
         self.drain.begin();
         let grace = self.state.settings.limits.shutdown_grace;
         let all_ended = async {
+            if self.state.settings.shared_listener {
+                drop(listener);
+            } else {
+                self.accept_last(listener).await;
+            }
             while let Some(ended) = self.connections.join_next().await {
                 note_end(ended);
             }
@@ -89,17 +101,27 @@ impl Server {
     /// Accepts connections, no more at a time than the limit; the rest waits in the accept queue. One
     /// that ends is taken note of at once.
     async fn accept_all(&mut self, listener: &TcpListener) -> Infallible {
-        let limit = self.state.settings.limits.max_connections.get().min(Semaphore::MAX_PERMITS);
-        let places = Arc::new(Semaphore::new(limit));
-        let mut accepted = Box::pin(accept(listener, Arc::clone(&places)));
+        let mut accepted = Box::pin(accept(listener, Arc::clone(&self.places)));
         loop {
             tokio::select! {
                 (stream, source, place) = &mut accepted => {
                     self.spawn(stream, source, place);
-                    accepted.set(accept(listener, Arc::clone(&places)));
+                    accepted.set(accept(listener, Arc::clone(&self.places)));
                 }
                 Some(ended) = self.connections.join_next() => note_end(ended),
             }
+        }
+    }
+
+    /// Accepts the connections that clients have made, and closes the listener.
+    async fn accept_last(&mut self, listener: TcpListener) {
+        refuse_handshakes(&listener);
+        let deadline = Instant::now() + HANDSHAKE;
+        loop {
+            // A place may come late. What is in the accept queue then is accepted all the same.
+            let place = Arc::clone(&self.places).acquire_owned().await.ok();
+            let Ok((stream, source)) = timeout_at(deadline, next(&listener)).await else { return };
+            self.spawn(stream, source, place);
         }
     }
 
@@ -122,10 +144,16 @@ async fn accept(
 ) -> (TcpStream, Source, Option<OwnedSemaphorePermit>) {
     // The semaphore is never closed, so a place always comes.
     let place = places.acquire_owned().await.ok();
+    let (stream, source) = next(listener).await;
+    (stream, source, place)
+}
+
+/// The next connection, and where it comes from.
+async fn next(listener: &TcpListener) -> (TcpStream, Source) {
     let mut failing = false;
     loop {
         match listener.accept().await {
-            Ok((stream, peer)) => return (stream, peer.ip().into(), place),
+            Ok((stream, peer)) => return (stream, peer.ip().into()),
             Err(error) if is_of_one_connection(&error) => (),
             Err(error) => {
                 if !failing {

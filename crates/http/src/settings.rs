@@ -24,6 +24,9 @@ pub struct Settings {
     pub limits: Limits,
     /// Files for browsers. `/` leads to the first; without any there is no `/`.
     pub pages: Vec<Page>,
+    /// The listener belongs to another process too, such as the service manager, which keeps the
+    /// connections that wait to be accepted when this one stops.
+    pub shared_listener: bool,
 }
 
 /// When the deprecated operation getPet ends.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use petstore_domain::{Corruption, StoreError};
+use rusqlite::ffi;
 
 use crate::{file_limit, presence::LostFile};
 
@@ -54,13 +55,32 @@ pub(crate) enum WriteFailure {
     #[error(transparent)]
     LostFile(#[from] LostFile),
     /// This write, or another of its group, failed.
-    #[error("the transaction was rolled back: {0}")]
-    RolledBack(#[source] Arc<rusqlite::Error>),
+    #[error("the transaction was rolled back: {error}{}", io_step(error))]
+    RolledBack {
+        /// Why.
+        #[source]
+        error: Arc<rusqlite::Error>,
+    },
+    /// A transaction had failed, and no new connection could be opened for this one.
+    #[error("the store cannot be opened again: {0}")]
+    NotReopened(#[source] Arc<rusqlite::Error>),
+}
+
+/// What SQLite's "disk I/O error" leaves out: at which step.
+fn io_step(error: &rusqlite::Error) -> &'static str {
+    let code = error.sqlite_error().map_or(0, |error| error.extended_code);
+    match code {
+        ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC => " (a synchronisation failed)",
+        ffi::SQLITE_IOERR_WRITE | ffi::SQLITE_IOERR_SHMSIZE => " (a write failed)",
+        ffi::SQLITE_IOERR_READ | ffi::SQLITE_IOERR_SHORT_READ => " (a read failed)",
+        ffi::SQLITE_IOERR_TRUNCATE => " (a truncation failed)",
+        _ => "",
+    }
 }
 
 impl From<rusqlite::Error> for WriteFailure {
     fn from(error: rusqlite::Error) -> Self {
-        Self::RolledBack(Arc::new(error))
+        Self::RolledBack { error: Arc::new(error) }
     }
 }
 

@@ -13,19 +13,20 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::{
     config::{BusyTimeout, SqliteConfig},
-    connection,
     file::DatabaseFile,
     file_limit::TooManyFiles,
     presence::Presence,
     read_lock::ReadLock,
     readers::{Readers, pool::Pool},
-    renewal::VersionRenewal,
     schema::{self, SchemaError},
     store::SqliteStore,
     version,
     version_cache::VersionCache,
     watch::Watch,
-    writer::Writer,
+    writer::{
+        Writer,
+        connection::{WriterConnection, WriterSettings},
+    },
 };
 
 /// A store could not be opened. One line says why, and how to mend it.
@@ -126,10 +127,14 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
     let path = path::absolute(&config.path)?;
     let file = DatabaseFile::open_or_create(&path).map_err(|error| explain(error, &path))?;
     schema::check_header(&file.head::<{ schema::HEADER_LEN }>()?)?;
-    let mut connection = connection::open_writer(&path, config.synchronous, busy_timeout.writer)?;
+    let settings = WriterSettings {
+        path: path.clone(),
+        synchronous: config.synchronous,
+        busy_timeout: busy_timeout.writer,
+    };
+    let mut connection = settings.open()?;
     schema::create_or_check(&mut connection)?;
     use_write_ahead_log(&connection, busy_timeout.writer)?;
-    let renewal = VersionRenewal::new(&mut connection)?;
     let pool = Arc::new(Pool::new(path.clone(), busy_timeout.reader, file.share()));
     let versions = Arc::new(VersionCache::new());
     let moment = versions.moment();
@@ -141,8 +146,7 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
     let lock = ReadLock::new(move || opener.open());
     let watch = Watch::start(lock, Arc::clone(&versions), Arc::clone(&presence))?;
     let writer = Writer::start(
-        connection,
-        renewal,
+        WriterConnection::new(settings, connection)?,
         Arc::clone(&versions),
         Arc::clone(&presence),
         watch.write_pauses(),

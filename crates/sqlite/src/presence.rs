@@ -1,24 +1,34 @@
-//! Whether the files of the store are still where they were opened.
+//! Whether the files of the store are still where they were opened, and the database is whole.
 //!
 //! The system keeps a file that is removed for whoever has it open: writes go on, and are gone with the
 //! last process that has it. So device and inode at each path are compared with those of the open file:
 //! by the writer before each transaction and before what it acknowledges, and by the watch.
+//!
+//! A database that is cut off goes unnoticed by SQLite while its cache holds the pages that are gone. So
+//! when the file has become shorter, its length is compared with the number of pages in its header, which
+//! SQLite writes before it shortens a file itself.
 
 use std::{
     fs, io,
     os::unix::ffi::OsStringExt as _,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use petstore_domain::StoreError;
 
-use crate::file::{DatabaseFile, Identity, identity};
+use crate::{
+    file::{DatabaseFile, Identity, identity},
+    schema,
+};
 
 /// The database file and its write-ahead log, as they were opened.
 #[derive(Debug)]
 pub(crate) struct Presence {
     files: [(PathBuf, Identity); 2],
+    database: DatabaseFile,
+    /// The length of the database when it was last found whole, in bytes.
+    length: AtomicU64,
     /// What the last check found.
     lost: AtomicBool,
 }
@@ -49,14 +59,20 @@ impl Presence {
         let log = PathBuf::from(std::ffi::OsString::from_vec(log));
         let log_identity = identity(&fs::metadata(&log)?);
         let files = [(path.to_owned(), file.identity()), (log, log_identity)];
-        Ok(Self { files, lost: AtomicBool::new(false) })
+        let (database, length) = (file.share(), AtomicU64::new(fs::metadata(path)?.len()));
+        Ok(Self { files, database, length, lost: AtomicBool::new(false) })
     }
 
     /// Compares now.
     pub(crate) fn check(&self) -> Result<(), LostFile> {
         let found = self.files.iter().try_for_each(|(path, opened)| {
             let what = match fs::metadata(path) {
-                Ok(metadata) if identity(&metadata) == *opened => return Ok(()),
+                Ok(metadata) if identity(&metadata) == *opened => {
+                    if *opened != self.database.identity() || self.is_whole(metadata.len()) {
+                        return Ok(());
+                    }
+                    "was truncated".to_owned()
+                }
                 Ok(_) => "was replaced".to_owned(),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => "was removed".to_owned(),
                 Err(error) => format!("cannot be found ({error})"),
@@ -67,6 +83,19 @@ impl Presence {
             self.lost.store(found.is_err(), Ordering::Relaxed);
         }
         found
+    }
+
+    /// Whether the database has all its pages, if it has this length.
+    fn is_whole(&self, length: u64) -> bool {
+        let before = self.length.load(Ordering::Relaxed);
+        let whole = length >= before
+            || self.database.head::<{ schema::HEADER_LEN }>().is_ok_and(|header| {
+                schema::length(&header).is_some_and(|expected| length >= expected)
+            });
+        if whole && length != before {
+            self.length.store(length, Ordering::Relaxed);
+        }
+        whole
     }
 
     /// Compares now only if the last check found a file lost: it may be back.

@@ -48,6 +48,15 @@ pub(crate) fn check_header(header: &[u8]) -> Result<(), SchemaError> {
     }
 }
 
+/// The length of the file that a header describes, in bytes; `None` if it is no header.
+pub(crate) fn length(header: &[u8]) -> Option<u64> {
+    let page_size = u16::from_be_bytes(*header.get(16..18)?.first_chunk()?);
+    // 1 stands for 65,536, which two bytes cannot hold.
+    let page_size = if page_size == 1 { 1 << 16 } else { u64::from(page_size) };
+    let pages = u32::from_be_bytes(*header.get(28..32)?.first_chunk()?);
+    Some(page_size * u64::from(pages))
+}
+
 /// Creates the schema in one transaction if the database is empty, and checks its version if not.
 /// Several processes may do so at once.
 ///

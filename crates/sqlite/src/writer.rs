@@ -1,6 +1,7 @@
 //! Writes: one thread, one connection, group commit.
 
 mod commit_delay;
+pub(crate) mod connection;
 mod group;
 mod job;
 
@@ -19,13 +20,13 @@ use tokio::{
 
 use self::{
     commit_delay::{CommitDelay, Notify},
+    connection::WriterConnection,
     group::Committer,
     job::{Job, Task},
 };
 use crate::{
     error::{Failure, WriteFailure},
     presence::Presence,
-    renewal::VersionRenewal,
     version_cache::VersionCache,
     watch::WritePauses,
 };
@@ -46,12 +47,10 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread that writes through `connection`, for which `renewal` was made. It pauses
-    /// the read lock for each transaction, publishes new versions in `versions`, and refuses to write
+    /// Starts the thread that writes through `connection`. It pauses the read lock for each transaction, publishes new versions in `versions`, and refuses to write
     /// when a file is lost (`presence`).
     pub(crate) fn start(
-        connection: Connection,
-        renewal: VersionRenewal,
+        connection: WriterConnection,
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
         write_pauses: WritePauses,
@@ -60,9 +59,9 @@ impl Writer {
         let delay = CommitDelay::new(MAX_GROUP);
         let notify = Arc::clone(delay.notify());
         let runtime = Handle::try_current().ok();
-        let committer = Committer { connection, renewal, versions, presence };
+        let mut committer = Committer { connection, versions, presence };
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
-            run(&committer, &write_pauses, jobs, delay, runtime.as_ref());
+            run(&mut committer, &write_pauses, jobs, delay, runtime.as_ref());
         })?;
         Ok(Self { queue, notify, _thread: JoinOnDrop(Some(thread)) })
     }
@@ -93,7 +92,7 @@ impl Writer {
 
 /// The life of the thread. It never ends because something failed.
 fn run(
-    committer: &Committer,
+    committer: &mut Committer,
     write_pauses: &WritePauses,
     mut jobs: mpsc::Receiver<Box<dyn Job>>,
     mut delay: CommitDelay,

@@ -1,4 +1,4 @@
-//! A disk that hangs when a test says so, and that notes what is synchronised.
+//! A disk that hangs or fails when a test says so, and that notes what is opened and synchronised.
 
 use std::{fs, path::PathBuf};
 
@@ -8,6 +8,34 @@ use crate::{preload::compile, trouble::Trouble};
 
 /// What is preloaded into a process; see there.
 const LIBRARY: &str = include_str!("disk.c");
+
+/// What fails on a disk, with an error number of Linux (errno(3)).
+#[derive(Clone, Copy, Debug)]
+pub enum DiskFault {
+    /// Every write: no space is left.
+    Full,
+    /// Every write.
+    BrokenWrites,
+    /// Every synchronisation.
+    BrokenSyncs,
+    /// Every write, and every opening of a file for writing: the system has made it read-only.
+    ReadOnly,
+}
+
+impl DiskFault {
+    /// The files of the library that say so, and what they hold.
+    fn files(self) -> &'static [(&'static str, &'static str)] {
+        const EIO: &str = "5";
+        const ENOSPC: &str = "28";
+        const EROFS: &str = "30";
+        match self {
+            Self::Full => &[("fail-write", ENOSPC)],
+            Self::BrokenWrites => &[("fail-write", EIO)],
+            Self::BrokenSyncs => &[("fail-sync", EIO)],
+            Self::ReadOnly => &[("fail-write", EROFS), ("fail-open", EROFS)],
+        }
+    }
+}
 
 /// The disk as the processes see it that have [`environment`](Self::environment).
 #[derive(Debug)]
@@ -52,6 +80,34 @@ impl Disk {
     #[must_use]
     pub fn hung_reads(&self) -> usize {
         self.lines("reads").len()
+    }
+
+    /// From now on operations on the files of a store fail, until [`mend`](Self::mend).
+    ///
+    /// # Panics
+    /// The files that say so cannot be made.
+    #[expect(clippy::unwrap_used, reason = "a test that cannot have what it needs has failed")]
+    pub fn fail(&self, fault: DiskFault) {
+        for (name, error) in fault.files() {
+            fs::write(self.folder.path().join(name), error).unwrap();
+        }
+    }
+
+    /// Ends a fault.
+    ///
+    /// # Panics
+    /// There is no such fault.
+    #[expect(clippy::unwrap_used, reason = "a test that cannot have what it needs has failed")]
+    pub fn mend(&self, fault: DiskFault) {
+        for (name, _) in fault.files() {
+            fs::remove_file(self.folder.path().join(name)).unwrap();
+        }
+    }
+
+    /// How often a database file was opened until now.
+    #[must_use]
+    pub fn opens(&self) -> usize {
+        self.lines("opens").len()
     }
 
     /// The files that were synchronised until now, in this order, as often as they were.

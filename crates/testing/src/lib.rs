@@ -1,5 +1,5 @@
-//! Throw-away PostgreSQL servers for tests, a disk that hangs, mutated inputs, ports for what tests start, and how a
-//! test that lacks something is skipped. A dev-dependency only: in no release build.
+//! Throw-away PostgreSQL servers for tests, a disk that hangs or fails, mutated inputs, ports for what tests start, and
+//! how a test that lacks something is skipped. A dev-dependency only: in no release build.
 //!
 //! [`postgres_or_skip`] gives a new, empty database on a server that all tests of one process
 //! share; [`cluster_or_skip`] a server of one test's own, which it may stop, kill and fail over.
@@ -27,7 +27,7 @@ mod watchdog;
 
 pub use cluster::{Cluster, Durability};
 pub use database::Database;
-pub use disk::Disk;
+pub use disk::{Disk, DiskFault};
 pub use fuzz::{Mutations, corpus, fuzz};
 pub use network::Network;
 pub use ports::free_port;

@@ -10,17 +10,20 @@ const SYSTEM_LIMIT: u32 = i32::MAX.unsigned_abs();
 
 /// The socket that the service manager has opened for this process, as `LISTEN_FDS` says; else one that
 /// listens on the first address of `name` that can be had. So many connections may wait to be accepted
-/// there, by default as many as the system allows.
-pub(super) async fn listen(name: &str, backlog: Option<NonZeroU32>) -> io::Result<TcpListener> {
+/// there, by default as many as the system allows. Whether it is the service manager's.
+pub(super) async fn listen(
+    name: &str,
+    backlog: Option<NonZeroU32>,
+) -> io::Result<(TcpListener, bool)> {
     if let Some(listener) = ListenFd::from_env().take_tcp_listener(0)? {
         listener.set_nonblocking(true)?;
-        return TcpListener::from_std(listener);
+        return Ok((TcpListener::from_std(listener)?, true));
     }
     let backlog = backlog.map_or(SYSTEM_LIMIT, NonZeroU32::get);
     let mut refusal = io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
     for address in lookup_host(name).await? {
         match bind(address, backlog) {
-            Ok(listener) => return Ok(listener),
+            Ok(listener) => return Ok((listener, false)),
             Err(error) => refusal = error,
         }
     }

@@ -2,12 +2,13 @@
 
 use std::{mem, sync::Arc};
 
-use rusqlite::{Connection, Transaction, TransactionBehavior};
 use tokio::runtime::Handle;
 
 use crate::{
-    error::WriteFailure, presence::Presence, renewal::VersionRenewal, version_cache::VersionCache,
-    writer::job::Job,
+    error::WriteFailure,
+    presence::Presence,
+    version_cache::VersionCache,
+    writer::{connection::WriterConnection, job::Job},
 };
 
 /// A group whose transaction has ended. Its callers are answered when this is dropped, so they are
@@ -19,8 +20,7 @@ pub(super) struct Group {
 
 /// What every group needs.
 pub(super) struct Committer {
-    pub(super) connection: Connection,
-    pub(super) renewal: VersionRenewal,
+    pub(super) connection: WriterConnection,
     pub(super) versions: Arc<VersionCache>,
     pub(super) presence: Arc<Presence>,
 }
@@ -28,23 +28,16 @@ pub(super) struct Committer {
 impl Committer {
     /// Runs `jobs`, and takes them out, in one transaction. If anything fails, none of it has
     /// happened.
-    pub(super) fn commit(&self, jobs: &mut Vec<Box<dyn Job>>) -> Group {
+    pub(super) fn commit(&mut self, jobs: &mut Vec<Box<dyn Job>>) -> Group {
         let outcome = self.run(jobs);
         Group { jobs: mem::take(jobs), outcome }
     }
 
-    fn run(&self, jobs: &mut [Box<dyn Job>]) -> Result<(), WriteFailure> {
+    fn run(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), WriteFailure> {
         self.presence.check()?;
-        let connection = &self.connection;
-        if !connection.is_autocommit() {
-            // A rollback that failed: without this, no transaction could ever begin again.
-            connection.execute_batch("ROLLBACK")?;
-        }
-        let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-        for job in jobs {
-            job.run(&transaction)?;
-        }
-        self.renewal.commit(&transaction, &self.versions)?;
+        self.connection.transaction(&self.versions, |transaction| {
+            jobs.iter_mut().try_for_each(|job| job.run(transaction))
+        })?;
         // A file that was removed meanwhile has taken the transaction with it.
         Ok(self.presence.check()?)
     }

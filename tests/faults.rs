@@ -1,0 +1,11 @@
+//! Faults, attacks and stops: what the disk, clients and operators do to a service that runs.
+
+mod damaged_file;
+mod floods;
+mod framing;
+mod load;
+mod proxies;
+mod sick_disk;
+mod slow_clients;
+mod stopping;
+mod tricks;

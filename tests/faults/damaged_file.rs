@@ -1,0 +1,123 @@
+//! A store whose file is damaged: what needs the damaged part is refused, and nothing else.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::support::{
+    catalogue::{add, everything, id_of, pet},
+    server::{Launch, Server},
+    store::{Store, is_sound},
+    wait,
+};
+
+const PAGE: usize = 4096;
+/// Animals enough for many pages.
+const ANIMALS: usize = 300;
+
+/// A store with many pages, whose server has stopped, its file, and its animals.
+fn large() -> (Store, Vec<u8>, Vec<Value>) {
+    let (store, server) = Server::on_file();
+    let client = server.client();
+    let name = |number| format!("{number:04} {}", "x".repeat(200));
+    let pets: Vec<_> = (0..ANIMALS).map(|number| add(&client, &pet(&name(number)))).collect();
+    server.stop();
+    let bytes = fs::read(store.file()).unwrap();
+    assert!(bytes.len() > 10 * PAGE);
+    (store, bytes, pets)
+}
+
+/// The bytes with noise in the page that holds the name of an animal.
+fn with_damage(bytes: &[u8], animal: &Value) -> Vec<u8> {
+    let name = animal["name"].as_str().unwrap().as_bytes();
+    let at = bytes.windows(name.len()).position(|window| window == name).unwrap();
+    let mut damaged = bytes.to_vec();
+    damaged[at / PAGE * PAGE..][..PAGE].fill(0xA5);
+    damaged
+}
+
+#[test]
+fn a_damaged_page_costs_what_needs_it_until_it_is_repaired() {
+    let (store, whole, pets) = large();
+    let (first, last) = (&pets[0], &pets[ANIMALS - 1]);
+    fs::write(store.file(), with_damage(&whole, last)).unwrap();
+    let server = Launch::on(&store).start();
+    let client = server.client();
+    let get = |pet: &Value| client.get(&format!("/v1/pets/{}", id_of(pet))).send();
+    let id = "the-request-that-met-it";
+    for _ in 0..3 {
+        // A new animal belongs on the page of the last one.
+        client.add(&pet("refused")).header("x-request-id", id).send().refuses(503, "unavailable");
+        get(last).refuses(503, "unavailable");
+        assert_eq!(&get(first).is(200).json(), first);
+        client.get("/v1/pets?limit=3").send().is(200);
+        client.get("/readyz").send().is(200);
+    }
+    let line = server.log_line(id).to_string();
+    assert!(line.contains("malformed"), "{line}");
+
+    fs::write(store.file(), &whole).unwrap();
+    let after = add(&client, &pet("after"));
+    assert_eq!(&get(last).is(200).json(), last);
+    let expected = [&pets[..], &[after]].concat();
+    assert_eq!(everything(&client), expected);
+    server.stop();
+    is_sound(&store.file());
+}
+
+#[test]
+fn a_file_that_is_cut_off_while_it_is_open_takes_no_write_until_it_is_whole() {
+    let (store, whole, pets) = large();
+    let server = Launch::on(&store).start();
+    let client = server.client();
+    let before = add(&client, &pet("before"));
+    let file = fs::OpenOptions::new().write(true).open(store.file()).unwrap();
+    for length in [whole.len() / 2 / PAGE * PAGE, 10, 0] {
+        file.set_len(length as u64).unwrap();
+        let id = format!("refused-at-{length}");
+        let refused = client.add(&pet("refused")).header("x-request-id", &id).send();
+        refused.refuses(503, "unavailable");
+        let line = server.log_line(&id).to_string();
+        assert!(line.contains("petstore.db was truncated"), "{line}");
+        wait::until("it is not ready", || client.get("/readyz").send().status == 503);
+        client.get("/livez").send().is(200);
+
+        fs::write(store.file(), &whole).unwrap();
+        wait::until("it is ready", || client.get("/readyz").send().status == 200);
+    }
+    let after = add(&client, &pet("after"));
+    let expected = [&pets[..], &[before, after]].concat();
+    assert_eq!(everything(&client), expected);
+    server.stop();
+    is_sound(&store.file());
+}
+
+#[test]
+fn a_file_that_was_vacuumed_by_another_process_is_whole() {
+    let (store, ..) = large();
+    let server = Launch::on(&store).start();
+    add(&server.client(), &pet("before"));
+    store.vandalise("DELETE FROM pet WHERE id > 10; VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+    let length = fs::metadata(store.file()).unwrap().len();
+    assert!(length < 20 * PAGE as u64, "{length}");
+    add(&server.client(), &pet("after"));
+    assert_eq!(everything(&server.client()).len(), 11);
+}
+
+#[test]
+fn a_damaged_or_foreign_file_is_refused_at_the_start_and_left_as_it_is() {
+    let (store, whole, _pets) = large();
+    let mut no_header = whole.clone();
+    no_header[..100].fill(0);
+    for (bytes, reason) in [
+        (&whole[..whole.len() / 2 / PAGE * PAGE], "it is damaged"),
+        (&whole[..PAGE + 10], "it is damaged"),
+        (&whole[..50], "it is not a petstore store"),
+        (&no_header[..], "it is not a petstore store"),
+        (&b"name,categoryId\nRex,1\n".repeat(1000), "it is not a petstore store"),
+    ] {
+        fs::write(store.file(), bytes).unwrap();
+        Launch::on(&store).finish().fails(1, reason);
+        assert!(fs::read(store.file()).unwrap() == bytes, "it was changed");
+    }
+}

@@ -1,0 +1,165 @@
+//! HTTP/2 connections that send without end what costs them little. Each is closed, and meanwhile the
+//! service answers others and needs no more memory.
+
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::support::{
+    catalogue::{add, pet},
+    frames::{
+        CONTINUATION, DATA, END_HEADERS, END_STREAM, Frames, HEADERS, PING, RST_STREAM, SETTINGS,
+        WINDOW_UPDATE, frame, request,
+    },
+    memory::{peak_memory, reset_peak_memory},
+    server::{Launch, Server},
+    store::Store,
+    wait,
+};
+
+/// Frames that are sent at once.
+const BATCH: u32 = 200;
+/// Between two batches: the test is not about who has more processors.
+const PAUSE: Duration = Duration::from_millis(1);
+/// A flood may make the process grow by so much, in KiB.
+const MAX_GROWTH: u64 = 32 * 1024;
+
+fn server() -> Server {
+    // Longer than the client of these tests keeps a connection that it does not use.
+    let launch = Launch::on(&Store::memory()).flag("--header-timeout", "4s");
+    launch.flag("--body-timeout", "2s").flag("--write-timeout", "2s").start()
+}
+
+/// Holds the promises of this file for a connection that begins with `start`, and then sends
+/// `next(0)`, `next(1)` and so on, whether it reads what the service answers or not.
+fn is_survived(start: &[u8], next: impl Fn(u32) -> Vec<u8> + Sync) {
+    for reads in [true, false] {
+        let server = server();
+        // What a first request needs is there.
+        add(&server.client(), &pet("before"));
+        let before = reset_peak_memory(&server);
+        let closed = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let flood = scope.spawn(|| {
+                let _closed = OnDrop(&closed);
+                flood(&server, start, &next, reads);
+            });
+            let mut answered = 0;
+            while !closed.load(Ordering::SeqCst) || answered < 3 {
+                server.client().get("/v1/pets").send().is(200);
+                server.http2().get("/livez").send().is(200);
+                answered += 1;
+            }
+            flood.join().unwrap();
+        });
+        let grown = peak_memory(&server).saturating_sub(before);
+        assert!(grown < MAX_GROWTH, "the process grew by {grown} KiB");
+        add(&server.client(), &pet("after"));
+    }
+}
+
+struct OnDrop<'b>(&'b AtomicBool);
+
+impl Drop for OnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Sends until the service closes the connection, which must come.
+fn flood(server: &Server, start: &[u8], next: &impl Fn(u32) -> Vec<u8>, reads: bool) {
+    let mut frames = Frames::to(server);
+    if reads {
+        frames.discard_answers();
+    }
+    let began = Instant::now();
+    let mut open = frames.send(start);
+    for batch in 0.. {
+        if !open {
+            return;
+        }
+        assert!(began.elapsed() < wait::LIMIT, "the connection is still open");
+        let numbers = batch * BATCH..(batch + 1) * BATCH;
+        open = frames.send(&numbers.flat_map(next).collect::<Vec<_>>());
+        thread::sleep(PAUSE);
+    }
+}
+
+/// The identifier of a client's stream.
+fn stream(number: u32) -> u32 {
+    2 * number + 1
+}
+
+#[test]
+fn requests_that_are_reset_at_once() {
+    let get = request("GET", "/v1/pets");
+    is_survived(&[], |number| {
+        let stream = stream(number);
+        let reset = frame(RST_STREAM, 0, stream, &8_u32.to_be_bytes());
+        [frame(HEADERS, END_HEADERS | END_STREAM, stream, &get), reset].concat()
+    });
+}
+
+#[test]
+fn a_head_that_is_continued_without_end() {
+    let field = [&[0, 1][..], b"x", &[100], &[b'y'; 100]].concat();
+    let start = frame(HEADERS, 0, 1, &request("GET", "/livez"));
+    is_survived(&start, |_| frame(CONTINUATION, 0, 1, &field));
+}
+
+#[test]
+fn a_head_that_is_continued_by_nothing() {
+    let start = frame(HEADERS, 0, 1, &request("GET", "/livez"));
+    is_survived(&start, |_| frame(CONTINUATION, 0, 1, &[]));
+}
+
+#[test]
+fn pings() {
+    is_survived(&[], |_| frame(PING, 0, 0, &[7; 8]));
+}
+
+#[test]
+fn settings() {
+    // SETTINGS_INITIAL_WINDOW_SIZE, ever another one.
+    is_survived(&[], |number| {
+        let value = (60_000 + number % 2).to_be_bytes();
+        frame(SETTINGS, 0, 0, &[&[0, 4][..], &value].concat())
+    });
+}
+
+#[test]
+fn updates_of_the_window() {
+    is_survived(&[], |_| frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes()));
+}
+
+#[test]
+fn a_body_of_empty_pieces() {
+    let start = frame(HEADERS, END_HEADERS, 1, &request("POST", "/v1/pets"));
+    is_survived(&start, |_| frame(DATA, 0, 1, &[]));
+}
+
+#[test]
+fn a_thousand_streams_that_never_end() {
+    let server = server();
+    add(&server.client(), &pet("before"));
+    let before = reset_peak_memory(&server);
+    let post = request("POST", "/v1/pets");
+    let streams: Vec<u8> =
+        (0..1000).flat_map(|number| frame(HEADERS, END_HEADERS, stream(number), &post)).collect();
+    let mut attackers: Vec<Frames> = (0..10).map(|_| Frames::to(&server)).collect();
+    for frames in &mut attackers {
+        frames.send(&streams);
+    }
+    for _ in 0..10 {
+        server.client().get("/v1/pets").send().is(200);
+        server.http2().get("/livez").send().is(200);
+    }
+    for frames in &mut attackers {
+        assert!(frames.is_closed_within(wait::LIMIT), "the connection is still open");
+    }
+    let grown = peak_memory(&server).saturating_sub(before);
+    assert!(grown < MAX_GROWTH, "the process grew by {grown} KiB");
+    add(&server.client(), &pet("after"));
+}

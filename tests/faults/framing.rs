@@ -1,0 +1,42 @@
+//! Requests whose end can be read in two ways. The service reads each in one way, or refuses it and closes
+//! the connection, alone and behind a proxy.
+
+use std::time::Duration;
+
+use crate::{
+    faults::tricks::{self, Trick},
+    support::{
+        raw::{Raw, head},
+        shared,
+    },
+};
+
+/// What an answer that comes takes at most, on a machine that is busy.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// The statuses of the answers until the service closes the connection, or waits for more.
+fn statuses(raw: &mut Raw, expected: usize) -> Vec<u16> {
+    let mut statuses = Vec::new();
+    while let Ok(answer) = raw.try_answer(false) {
+        statuses.push(answer.status);
+        // Where the connection stays open, nothing more comes.
+        let limit = if statuses.len() < expected { SILENCE } else { Duration::from_millis(20) };
+        if !raw.hears_within(limit) {
+            break;
+        }
+    }
+    statuses
+}
+
+#[test]
+fn the_service_reads_each_request_in_one_way_or_refuses_it() {
+    for Trick { what, bytes, statuses: expected } in tricks::all() {
+        let mut raw = shared::server().raw();
+        raw.send(&bytes);
+        let actual = statuses(&mut raw, expected.len());
+        assert_eq!(actual, expected, "{what}: {}", String::from_utf8_lossy(&bytes));
+    }
+    let mut raw = shared::server().raw();
+    raw.send(head("GET", "/livez", ""));
+    raw.answer("GET", "/livez").is(200);
+}

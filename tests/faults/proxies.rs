@@ -1,0 +1,48 @@
+//! The service behind a proxy: it sees no request but those that the proxy has sent.
+
+use super::tricks;
+use crate::support::{
+    proxy::{Kind, Proxy},
+    raw::{Raw, head},
+    server::{Launch, Server},
+    store::Store,
+    wait,
+};
+
+/// How many requests the service has answered.
+fn seen(server: &Server) -> usize {
+    server.log().lines().filter(|line| line.contains("\"request_id\"")).count()
+}
+
+fn no_request_is_seen_that_the_proxy_did_not_send(kind: Kind) {
+    let store = Store::memory();
+    let server = Launch::on(&store).flag("--access-log", "all").start();
+    let Some(proxy) = Proxy::start_or_skip(kind, &server, "a proxy in front") else { return };
+    for trick in tricks::all() {
+        let mut raw = Raw::to(proxy.address);
+        raw.send(&trick.bytes);
+        // Both a proxy that refuses and one that waits for more close the connection.
+        raw.rest();
+        // What follows on the connections between the proxy and the service is answered as it should be.
+        for _ in 0..2 {
+            let mut raw = Raw::to(proxy.address);
+            raw.send(head("GET", "/livez", "connection: close\r\n"));
+            let answer = raw.try_answer(false).unwrap();
+            assert_eq!(answer.status, 200, "{}: {answer:?}", trick.what);
+        }
+        let all_logged = || seen(&server) >= 2 && proxy.sent() >= seen(&server);
+        wait::until(trick.what, all_logged);
+    }
+    assert!(seen(&server) > 2 * tricks::all().len());
+    assert!(proxy.sent() >= seen(&server));
+}
+
+#[test]
+fn behind_nginx() {
+    no_request_is_seen_that_the_proxy_did_not_send(Kind::Nginx);
+}
+
+#[test]
+fn behind_haproxy() {
+    no_request_is_seen_that_the_proxy_did_not_send(Kind::Haproxy);
+}

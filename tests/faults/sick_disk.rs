@@ -1,0 +1,159 @@
+//! A disk that refuses: writes are refused, reads go on, and when the disk is well again, so is the
+//! service. It never ends by itself.
+
+use std::{cell::RefCell, fs, io, path::Path, time::Instant};
+
+use petstore_testing::{DiskFault, disk_or_skip};
+use rusqlite::Connection;
+
+use super::load::Load;
+use crate::{
+    crash::disk::Disk,
+    support::{
+        additions::{Addition, everything_is_there},
+        catalogue::{add, everything, pet},
+        command::prlimit,
+        server::{Launch, Server},
+        store::{Store, is_sound},
+        wait,
+    },
+};
+
+/// So many writes are seen before and after a fault, and so many reads during and after it.
+const ENOUGH: usize = 30;
+/// So many writes are seen during a fault: a write waits for seconds for another process's lock.
+const REFUSALS: usize = 8;
+/// The log has at most so many lines about failures in a second, and one that says how many it left out.
+const MAX_LINES_PER_SECOND: usize = 101;
+
+/// Holds the promises of this file for a fault whose cause the log must name. `begin` and `end` are given
+/// the server's process.
+#[track_caller]
+fn is_survived(
+    store: &Store,
+    launch: Launch,
+    cause: &str,
+    begin: impl FnOnce(&Server),
+    end: impl FnOnce(&Server),
+) {
+    let server = launch.start();
+    let additions = under(&server, begin, end);
+    let log = server.log();
+    assert!(log.lines().any(|line| line.contains(cause)), "{cause}: {log}");
+    server.stop();
+    let server = Launch::on(store).start();
+    everything_is_there(&server.client(), &additions);
+    server.stop();
+    is_sound(Path::new(store.url.strip_prefix("sqlite:").unwrap()));
+}
+
+/// What was added before, while and after a fault was there.
+fn under(server: &Server, begin: impl FnOnce(&Server), end: impl FnOnce(&Server)) -> Vec<Addition> {
+    Load::run(&server.client(), "sick", |load| {
+        load.until_acknowledged(ENOUGH);
+        let (since, lines) = (Instant::now(), server.log().lines().count());
+        begin(server);
+        load.until_refused(REFUSALS);
+        load.until_read(ENOUGH);
+        server.client().get("/livez").send().is(200);
+        server.client().get("/readyz").send().is(200);
+        let lines = server.log().lines().count() - lines;
+        let seconds = usize::try_from(since.elapsed().as_secs()).unwrap() + 2;
+        assert!((1..=seconds * MAX_LINES_PER_SECOND).contains(&lines), "{lines}: {}", server.log());
+        end(server);
+        load.until_acknowledged(ENOUGH);
+        load.until_read(ENOUGH);
+    })
+}
+
+/// The same for a fault that the preloaded library makes.
+fn fault_is_survived(fault: DiskFault, cause: &str) {
+    let Some(disk) = disk_or_skip("a disk that fails") else { return };
+    let store = Store::sqlite();
+    let launch = Launch::on(&store).disk(&disk);
+    is_survived(&store, launch, cause, |_| disk.fail(fault), |_| disk.mend(fault));
+}
+
+#[test]
+fn a_full_disk_refuses_writes_until_there_is_space() {
+    fault_is_survived(DiskFault::Full, "database or disk is full");
+}
+
+#[test]
+fn a_disk_that_fails_writes_refuses_them_until_it_is_well() {
+    fault_is_survived(DiskFault::BrokenWrites, "disk I/O error (a write failed)");
+}
+
+#[test]
+fn a_disk_that_fails_to_synchronise_acknowledges_nothing_until_it_is_well() {
+    fault_is_survived(DiskFault::BrokenSyncs, "disk I/O error (a synchronisation failed)");
+}
+
+#[test]
+fn a_disk_that_became_read_only_refuses_writes_until_it_is_writable() {
+    fault_is_survived(DiskFault::ReadOnly, "attempt to write a readonly database");
+}
+
+/// As the file system itself does it, with writes that are done in part.
+#[test]
+fn a_file_system_without_space_refuses_writes_until_there_is_some() {
+    let Some(disk) = Disk::new_or_skip("a file system without space") else { return };
+    let folder = disk.mount_point();
+    let store = Store::at(&format!("sqlite:{}", folder.join("petstore.db").display()));
+    let filler = folder.join("filler");
+    let fill = |_: &Server| {
+        // It ends when there is no space left.
+        let _ = io::copy(&mut io::repeat(1), &mut fs::File::create(&filler).unwrap());
+    };
+    let cause = "database or disk is full";
+    let free = |_: &Server| fs::remove_file(&filler).unwrap();
+    is_survived(&store, Launch::on(&store), cause, fill, free);
+}
+
+/// The kernel forgets what it could not write, and later synchronisations succeed. SQLite's cache would
+/// still hold it.
+#[test]
+fn after_a_failed_synchronisation_the_writer_opens_another_connection() {
+    let Some(disk) = disk_or_skip("a disk that fails to synchronise") else { return };
+    let store = Store::sqlite();
+    let server = Launch::on(&store).disk(&disk).start();
+    let client = server.client();
+    let before = [add(&client, &pet("one")), add(&client, &pet("two"))];
+    let opens = disk.opens();
+    add(&client, &pet("three"));
+    assert_eq!(disk.opens(), opens, "a write opens nothing");
+
+    disk.fail(DiskFault::BrokenSyncs);
+    client.add(&pet("refused")).send().refuses(503, "unavailable");
+    disk.mend(DiskFault::BrokenSyncs);
+    let after = add(&client, &pet("after"));
+    assert!(disk.opens() > opens, "the writer goes on with the connection that failed");
+    let opens = disk.opens();
+    add(&client, &pet("and on"));
+    assert_eq!(disk.opens(), opens, "it is opened once");
+    let all = everything(&client);
+    assert!(all.starts_with(&before) && all.contains(&after), "{all:?}");
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_refuses_writes_and_kills_nothing() {
+    let store = Store::sqlite();
+    let limit = |server: &Server, limit: &str| prlimit(server.pid(), &format!("--fsize={limit}:"));
+    let begin = |server: &Server| limit(server, "4096");
+    let end = |server: &Server| limit(server, "unlimited");
+    is_survived(&store, Launch::on(&store), "disk I/O error", begin, end);
+}
+
+#[test]
+fn a_write_lock_that_another_process_holds_refuses_writes_until_it_is_released() {
+    let store = Store::sqlite();
+    let held = RefCell::new(None);
+    let begin = |_: &Server| {
+        let connection = Connection::open(store.file()).unwrap();
+        connection.busy_timeout(wait::LIMIT).unwrap();
+        connection.execute_batch("BEGIN IMMEDIATE").unwrap();
+        held.replace(Some(connection));
+    };
+    let cause = "database is locked";
+    is_survived(&store, Launch::on(&store), cause, begin, |_| drop(held.take()));
+}

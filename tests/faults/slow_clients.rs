@@ -1,0 +1,143 @@
+//! Many clients at once that send slowly, or nothing, or read nothing. All are disconnected in time, and
+//! meanwhile others are answered.
+//!
+//! `PETSTORE_TEST_CRASHES=long` makes it 10,000 senders and 500 readers, and the time exact.
+
+use std::{
+    io::{ErrorKind, Read as _, Write as _},
+    net::TcpStream,
+    thread,
+    time::{Duration, Instant},
+};
+
+use petstore_testing::say;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::{
+    crash::crashes,
+    support::{
+        KEY,
+        catalogue::pet,
+        memory::{peak_memory, reset_peak_memory},
+        raw::{head, post},
+        server::{Launch, Server},
+        store::Store,
+    },
+};
+
+/// What the server allows for a head, for a body, and for a response that nobody reads.
+const LIMIT: Duration = Duration::from_secs(10);
+/// Of the process, in KiB.
+const MAX_MEMORY: u64 = 400 * 1024;
+/// Between two bytes of a client, and between two looks at all clients.
+const TRICKLE: Duration = Duration::from_millis(500);
+
+/// A client that is about to be disconnected.
+struct Slow {
+    stream: TcpStream,
+    began: Instant,
+    /// What it sends now and then; `None` if nothing.
+    trickles: Option<u8>,
+    reads: bool,
+}
+
+impl Slow {
+    fn new(server: &Server, start: &str, trickles: Option<u8>) -> Self {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        let began = Instant::now();
+        stream.write_all(start.as_bytes()).unwrap();
+        stream.set_nonblocking(true).unwrap();
+        Self { stream, began, trickles, reads: true }
+    }
+
+    /// A client that asks for more than any buffer holds, and reads nothing.
+    fn reader(server: &Server) -> Self {
+        let mut slow = Self::new(server, "", Some(b'x'));
+        let requests = head("GET", "/openapi.json", "").repeat(500);
+        let mut rest = requests.as_bytes();
+        while let Ok(written @ 1..) = slow.stream.write(rest) {
+            rest = &rest[written..];
+        }
+        Self { reads: false, began: Instant::now(), ..slow }
+    }
+
+    /// Sends a byte, and looks whether the server has closed the connection.
+    fn is_closed(&mut self) -> bool {
+        let sent = self.trickles.map(|byte| self.stream.write(&[byte]));
+        if let Some(Err(error)) = sent
+            && error.kind() != ErrorKind::WouldBlock
+        {
+            return true;
+        }
+        let mut buffer = [0; 4096];
+        while self.reads {
+            match self.stream.read(&mut buffer) {
+                Ok(0) => return true,
+                Ok(_) => (),
+                Err(error) => return error.kind() != ErrorKind::WouldBlock,
+            }
+        }
+        false
+    }
+}
+
+/// So many of each kind of sender, and of readers.
+fn slow_clients(server: &Server, senders: usize, readers: usize) -> Vec<Slow> {
+    let body = post(&pet("slow").to_string());
+    let body = &body[..body.len() - 20];
+    let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let mut slow = Vec::new();
+    for _ in 0..senders {
+        slow.push(Slow::new(server, "GET /livez HTTP/1.1\r\nhost: a\r\nx: ", Some(b'y')));
+        // Spaces between the bytes of JSON, fewer than are missing.
+        slow.push(Slow::new(server, body, None));
+        slow.push(Slow::new(server, "", None));
+        slow.push(Slow::new(server, preface, None));
+    }
+    slow.extend((0..readers).map(|_| Slow::reader(server)));
+    slow
+}
+
+/// Each client is a file of this process too.
+fn raise_own_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+}
+
+#[test]
+fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
+    let (senders, readers) = (crashes(1000, 10_000) / 4, crashes(50, 500));
+    // On a machine that is busy with other tests, the server and this test may both be late.
+    let slack = crashes(60, 1);
+    raise_own_file_limit();
+    let store = Store::memory();
+    let flags = ["--header-timeout", "--body-timeout", "--write-timeout"];
+    let launch = flags.iter().fold(Launch::on(&store), |launch, flag| launch.flag(flag, "10s"));
+    let server = launch.flag("--max-connections", "20000").start();
+    reset_peak_memory(&server);
+    let mut slow = slow_clients(&server, senders, readers);
+    let (clients, mut longest, mut honest) = (slow.len(), Duration::ZERO, Vec::new());
+    let deadline = LIMIT + Duration::from_secs(slack as u64);
+    while !slow.is_empty() {
+        slow.retain_mut(|client| {
+            // Before the look: it says nothing about the time after it.
+            let age = client.began.elapsed();
+            let closed = client.is_closed();
+            let what = (client.reads, client.trickles);
+            assert!(closed || age < deadline + TRICKLE, "open after {age:?}: {what:?}");
+            longest = if closed { longest.max(age) } else { longest };
+            !closed
+        });
+        let asked = Instant::now();
+        server.client().get("/v1/pets").key(KEY).send().is(200);
+        honest.push(asked.elapsed());
+        thread::sleep(TRICKLE);
+    }
+    let peak = peak_memory(&server);
+    assert!(peak < MAX_MEMORY, "{peak} KiB");
+    let slowest = honest.into_iter().max().unwrap();
+    say(&format!(
+        "{clients} slow clients: the last was closed after {longest:?}, \
+         others waited {slowest:?} at most, {peak} KiB"
+    ));
+}

@@ -1,0 +1,183 @@
+//! Stops under load: each request on a connection that the service has taken is answered, and the stop
+//! ends within the grace whatever clients do.
+//!
+//! `PETSTORE_TEST_CRASHES=long` makes it 100 stops.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    crash::crashes,
+    support::{
+        catalogue::pet,
+        client::Client,
+        raw::{Raw, head, post},
+        server::{Launch, Server},
+        store::Store,
+        wait,
+    },
+};
+
+/// Clients of each kind.
+const CLIENTS: usize = 4;
+/// The service is stopped after so many answers.
+const LOAD: usize = 300;
+/// Requests that are sent without waiting for answers.
+const PIPELINED: usize = 5;
+
+/// What the clients of one stop saw.
+#[derive(Default)]
+struct Answers {
+    whole: AtomicUsize,
+}
+
+/// Connects again and again, until the service takes no more connections.
+fn connect_until_refused(address: SocketAddr, mut use_it: impl FnMut(Raw)) {
+    while let Ok(raw) = Raw::try_to(address) {
+        use_it(raw);
+    }
+}
+
+/// A request, never the same as the one before.
+fn request(number: usize) -> String {
+    match number % 3 {
+        0 => head("GET", "/v1/pets?limit=2", ""),
+        1 => post(&pet("stopping").to_string()),
+        _ => head("GET", "/livez", ""),
+    }
+}
+
+impl Answers {
+    /// Sends requests at once and reads their answers: whether the connection goes on.
+    ///
+    /// What was sent behind an answer with `Connection: close` is not done, as the client knows (RFC 9112,
+    /// section 9.6).
+    fn exchange(&self, raw: &mut Raw, requests: &[String]) -> bool {
+        if raw.try_send(requests.concat(), wait::LIMIT) {
+            for number in 0..requests.len() {
+                let answer = raw.try_answer(false);
+                let answer = answer.unwrap_or_else(|error| self.unanswered(number, &error));
+                assert!([200, 201].contains(&answer.status), "{answer:?}");
+                self.whole.fetch_add(1, Ordering::SeqCst);
+                if answer.header("connection") == Some("close") {
+                    return false;
+                }
+            }
+            return true;
+        }
+        // The connection was closed before all was sent, which is told by what comes back.
+        let error = io::ErrorKind::BrokenPipe.into();
+        self.unanswered(0, &error)
+    }
+
+    fn unanswered(&self, number: usize, error: &io::Error) -> ! {
+        let before = self.whole.load(Ordering::SeqCst);
+        panic!("request {number} of a connection was not answered, after {before} answers: {error}")
+    }
+
+    /// A new connection for each request.
+    fn connect_again(&self, address: SocketAddr) {
+        let mut number = 0;
+        connect_until_refused(address, |mut raw| {
+            number += 1;
+            self.exchange(&mut raw, &[request(number)]);
+        });
+    }
+
+    /// One request after the other, so many at once, on one connection for as long as it stays.
+    fn stay(&self, address: SocketAddr, at_once: usize) {
+        let requests: Vec<_> = (0..at_once).map(request).collect();
+        connect_until_refused(address, |mut raw| while self.exchange(&mut raw, &requests) {});
+    }
+
+    /// HTTP/2, on the client's one connection to this server.
+    fn stay_http2(&self, client: &Client) {
+        loop {
+            match client.add(&pet("stopping")).try_send() {
+                Ok(answer) => drop(answer.is(201)),
+                Err(error) if error.is_connect() => return,
+                Err(error) => panic!("a stream was not answered: {error:?}"),
+            }
+            self.whole.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+#[test]
+fn a_stop_under_load_leaves_no_request_unanswered() {
+    for _ in 0..crashes(5, 100) {
+        let store = Store::sqlite();
+        let mut server = Launch::on(&store).start();
+        let (address, http2) = (server.address, server.http2());
+        let answers = Answers::default();
+        thread::scope(|scope| {
+            for _ in 0..CLIENTS {
+                scope.spawn(|| answers.connect_again(address));
+                scope.spawn(|| answers.stay(address, 1));
+                scope.spawn(|| answers.stay(address, PIPELINED));
+                scope.spawn(|| answers.stay_http2(&http2));
+            }
+            let enough = || answers.whole.load(Ordering::SeqCst) >= LOAD;
+            wait::until("the load is there", enough);
+            server.signal("TERM");
+            assert_eq!(server.exit(), Some(0), "{}", server.log());
+        });
+        assert!(server.log().contains("every request was answered"), "{}", server.log());
+    }
+}
+
+/// Connections that wait to be accepted, each with a request, at the moment of the signal.
+#[test]
+fn what_waits_in_the_accept_queue_is_answered() {
+    let store = Store::memory();
+    let mut server = Launch::on(&store).flag("--max-connections", "1").start();
+    let mut first = server.raw();
+    first.send(head("GET", "/livez", ""));
+    first.answer("GET", "/livez").is(200);
+    let mut waiting: Vec<Raw> = (0..20).map(|_| server.raw()).collect();
+    for raw in &mut waiting {
+        raw.send(head("GET", "/livez", "connection: close\r\n"));
+    }
+    server.signal("TERM");
+    for raw in &mut waiting {
+        raw.answer("GET", "/livez").is(200);
+    }
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+}
+
+/// Clients that do nothing more, each of another kind.
+fn stuck(server: &Server) -> Vec<Raw> {
+    let whole = post(&pet("stuck").to_string());
+    let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let starts = ["", "GET /livez HT", &whole[..whole.len() - 3], &preface[..10], preface];
+    let mut clients: Vec<Raw> = (0..starts.len()).map(|_| server.raw()).collect();
+    for (raw, start) in clients.iter_mut().zip(starts) {
+        raw.send(start);
+    }
+    // More answers than any buffer holds, and nobody reads them.
+    let mut deaf = server.raw();
+    deaf.try_send(head("GET", "/openapi.json", "").repeat(2000), Duration::from_secs(1));
+    clients.push(deaf);
+    clients
+}
+
+#[test]
+fn a_stop_ends_within_the_grace_whatever_clients_do() {
+    let store = Store::sqlite();
+    let flags = ["--header-timeout", "--body-timeout", "--request-timeout", "--write-timeout"];
+    let launch = flags.iter().fold(Launch::on(&store), |launch, flag| launch.flag(flag, "10m"));
+    let mut server = launch.flag("--shutdown-grace", "2s").start();
+    let clients = stuck(&server);
+    server.client().get("/livez").send().is(200);
+    server.signal("TERM");
+    let began = Instant::now();
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+    // The rest is the store's closing, and the machine's slowness.
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    drop(clients);
+}

@@ -1,0 +1,102 @@
+//! HTTP/2 as no library would speak it: frames over a socket (RFC 9113).
+
+use std::{
+    io::{Read as _, Write as _},
+    net::{Shutdown, TcpStream},
+    thread,
+    time::Duration,
+};
+
+use super::{KEY, server::Server, wait};
+
+pub(crate) const DATA: u8 = 0;
+pub(crate) const HEADERS: u8 = 1;
+pub(crate) const RST_STREAM: u8 = 3;
+pub(crate) const SETTINGS: u8 = 4;
+pub(crate) const PING: u8 = 6;
+pub(crate) const WINDOW_UPDATE: u8 = 8;
+pub(crate) const CONTINUATION: u8 = 9;
+
+pub(crate) const END_STREAM: u8 = 1;
+pub(crate) const END_HEADERS: u8 = 4;
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// One frame. Its length must fit into two bytes.
+pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
+    let mut frame = vec![0, length[0], length[1], kind, flags];
+    frame.extend(stream.to_be_bytes());
+    frame.extend(payload);
+    frame
+}
+
+/// The header block of a request with the suite's API key (RFC 7541): literals that are not indexed.
+pub(crate) fn request(method: &str, path: &str) -> Vec<u8> {
+    let literal = |name: &str, value: &str| {
+        let mut field = vec![0];
+        for text in [name, value] {
+            // A length below 127 is one byte.
+            field.push(u8::try_from(text.len()).unwrap());
+            field.extend(text.bytes());
+        }
+        field
+    };
+    let authorization = format!("Bearer {KEY}");
+    [
+        literal(":method", method),
+        literal(":scheme", "http"),
+        literal(":path", path),
+        literal(":authority", "petstore"),
+        literal("authorization", &authorization),
+        literal("content-type", "application/json"),
+    ]
+    .concat()
+}
+
+/// A connection that has been opened as the protocol wants it, and is then used as it does not.
+pub(crate) struct Frames(TcpStream);
+
+impl Frames {
+    pub(crate) fn to(server: &Server) -> Self {
+        let mut stream = TcpStream::connect(server.address).unwrap();
+        stream.set_write_timeout(Some(wait::LIMIT)).unwrap();
+        stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
+        stream.write_all(&[PREFACE, &frame(SETTINGS, 0, 0, &[])].concat()).unwrap();
+        Self(stream)
+    }
+
+    /// Sends frames; `false` once the server takes no more.
+    pub(crate) fn send(&mut self, frames: &[u8]) -> bool {
+        self.0.write_all(frames).is_ok()
+    }
+
+    /// Takes what the server sends, and forgets it.
+    pub(crate) fn discard_answers(&self) {
+        let mut stream = self.0.try_clone().unwrap();
+        thread::spawn(move || {
+            let mut buffer = [0; 16 * 1024];
+            while stream.read(&mut buffer).is_ok_and(|read| read > 0) {}
+        });
+    }
+
+    /// Whether the server has closed the connection, or does so within `limit`.
+    pub(crate) fn is_closed_within(&mut self, limit: Duration) -> bool {
+        self.0.set_read_timeout(Some(limit)).unwrap();
+        let mut buffer = [0; 16 * 1024];
+        loop {
+            match self.0.read(&mut buffer) {
+                Ok(0) => return true,
+                Ok(_) => (),
+                Err(error) => return error.kind() == std::io::ErrorKind::ConnectionReset,
+            }
+        }
+    }
+}
+
+impl Drop for Frames {
+    fn drop(&mut self) {
+        // The thread that discards answers ends.
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
+}

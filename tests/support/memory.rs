@@ -1,0 +1,22 @@
+//! The memory of a process, as the kernel counts it (proc(5)).
+
+use std::fs;
+
+use super::server::Server;
+
+/// Lets the kernel count the peak anew: the memory that the server has now, in KiB.
+pub(crate) fn reset_peak_memory(server: &Server) -> u64 {
+    fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").unwrap();
+    field(server, "VmRSS:")
+}
+
+/// The most memory that the server had since then, in KiB.
+pub(crate) fn peak_memory(server: &Server) -> u64 {
+    field(server, "VmHWM:")
+}
+
+fn field(server: &Server, name: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+    let value = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    value.trim().trim_end_matches(" kB").parse().unwrap()
+}
