@@ -42,6 +42,7 @@ mod schema;
 mod store;
 mod tls;
 mod transaction;
+mod values;
 mod version;
 mod writer;
 

@@ -92,7 +92,7 @@ async fn try_open(config: &PostgresConfig, if_missing: IfMissing) -> Result<Open
     let connection = connector.connect(Purpose::Archive).await?;
     schema::prepare(&connection, config.parameters.schema.as_deref(), if_missing).await?;
     let (version, began) = (VersionCache::default(), Instant::now());
-    let rows = connection.rows(version::SELECT, &[]).await.map_err(SchemaError::from)?;
+    let rows = connection.rows_alone(version::SELECT, &[]).await.map_err(SchemaError::from)?;
     // One that is missing or corrupt is what every read will report.
     if let Ok(stored) = StoredVersion::from_row(rows.first()) {
         version.observe(stored, began);

@@ -12,7 +12,7 @@ use petstore_domain::{
 };
 use tokio_postgres::Row;
 
-use crate::{connection::Values, store::PostgresStore, version::StoredVersion};
+use crate::{store::PostgresStore, values::Values, version::StoredVersion};
 
 #[async_trait]
 impl PetRepository for PostgresStore {

@@ -93,7 +93,7 @@ impl Task {
             Ok(_) => true,
             // After any other failure a new connection is the sure way to a clean session.
             Err(failed) => {
-                failed.failure.is_conflict() && connection.batch("ROLLBACK").await.is_ok()
+                failed.failure.is_conflict() && connection.rollback().await.is_ok()
             }
         };
         self.connection = is_clean.then_some(connection);

@@ -6,6 +6,7 @@ mod corruption;
 mod deadlines;
 mod failover;
 mod opening;
+mod poolers;
 mod restarts;
 mod sharing;
 mod support;
