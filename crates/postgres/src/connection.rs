@@ -2,6 +2,7 @@
 
 mod driver;
 pub(crate) mod session;
+mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -26,16 +27,16 @@ use tokio_postgres::{
 use self::{
     driver::{drive, until_closed},
     session::{Prepared, Session},
+    turns::Turns,
 };
-use crate::{
-    error::StoreFailure,
-    values::Values,
-};
+use crate::{error::StoreFailure, values::Values};
 
 /// A connection. Dropping it closes it; the server rolls back what was not committed.
 pub(crate) struct Connection {
     client: Client,
     session: Session,
+    /// Where one statement must be answered before the next is sent.
+    turns: Option<Turns>,
     /// Whether the server has warned of anything. Nothing that this crate sends is worth a warning
     /// but a commit that did not wait for its standby.
     warned: Arc<AtomicBool>,
@@ -54,7 +55,7 @@ impl Connection {
         let closing = Arc::new(Notify::new());
         let driver = drive(wire, Arc::clone(&warned));
         tokio::spawn(until_closed(driver, Arc::clone(&closing)));
-        Self { client, session: Session::Own(Prepared::default()), warned, closing }
+        Self { client, session: Session::Own(Prepared::default()), turns: None, warned, closing }
     }
 
     /// The same, where a pooler gives the session to others between two transactions. `settings` is
@@ -64,9 +65,15 @@ impl Connection {
         self
     }
 
+    /// The same, where one statement must be answered before the next is sent.
+    pub(crate) fn with_turns(mut self) -> Self {
+        self.turns = Some(Turns::default());
+        self
+    }
+
     /// Runs SQL that has no values and no rows.
     pub(crate) async fn batch(&self, sql: &str) -> Result<(), Error> {
-        self.client.batch_execute(sql).await
+        self.in_turn(self.client.batch_execute(sql)).await
     }
 
     /// Begins a transaction by the statement `begin`.
@@ -83,10 +90,15 @@ impl Connection {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, Error> {
-        match self.prepare(sql).await? {
-            Some(statement) => self.client.query(&statement, &untyped(&statement, values)).await,
-            None => self.client.query_typed(sql, &typed(values)).await,
-        }
+        self.in_turn(async {
+            match self.prepare(sql).await? {
+                Some(statement) => {
+                    self.client.query(&statement, &untyped(&statement, values)).await
+                }
+                None => self.client.query_typed(sql, &typed(values)).await,
+            }
+        })
+        .await
     }
 
     /// Runs a statement of a transaction; how many rows it has changed.
@@ -95,10 +107,15 @@ impl Connection {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<u64, Error> {
-        match self.prepare(sql).await? {
-            Some(statement) => self.client.execute(&statement, &untyped(&statement, values)).await,
-            None => self.client.execute_typed(sql, &typed(values)).await,
-        }
+        self.in_turn(async {
+            match self.prepare(sql).await? {
+                Some(statement) => {
+                    self.client.execute(&statement, &untyped(&statement, values)).await
+                }
+                None => self.client.execute_typed(sql, &typed(values)).await,
+            }
+        })
+        .await
     }
 
     /// Runs a statement that is a transaction by itself.
@@ -157,7 +174,14 @@ impl Connection {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.client.is_closed()
+        self.client.is_closed() || self.turns.as_ref().is_some_and(Turns::is_interrupted)
+    }
+
+    async fn in_turn<T>(&self, call: impl Future<Output = T>) -> T {
+        match &self.turns {
+            Some(turns) => turns.run(call).await,
+            None => call.await,
+        }
     }
 
     /// In a shared session the settings need a transaction around the statement. All of it is sent at
@@ -178,7 +202,11 @@ impl Connection {
 fn untyped<'a>(statement: &Statement, values: Values<'a>) -> Vec<&'a (dyn ToSql + Sync)> {
     // So each test that runs a statement holds that a shared session sends it with the right types.
     debug_assert!(
-        statement.params().iter().eq(values.iter().map(|value| value.sql_type()).collect::<Vec<_>>().iter()),
+        statement.params().iter().eq(values
+            .iter()
+            .map(|value| value.sql_type())
+            .collect::<Vec<_>>()
+            .iter()),
         "{statement:?}"
     );
     values.iter().map(|value| value.as_sql()).collect()

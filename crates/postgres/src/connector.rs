@@ -14,16 +14,11 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
-use tokio::{task::JoinSet, time};
-use tokio_postgres::{
-    Config,
-    config::{SslMode as Negotiation, TargetSessionAttrs},
-};
 use self::handshake::Handshake;
 pub(crate) use self::session::Purpose;
 use crate::{
@@ -31,6 +26,11 @@ use crate::{
     connection::Connection,
     error::{ConnectError, HostFailure},
     tls::{self, TlsFailure},
+};
+use tokio::{task::JoinSet, time};
+use tokio_postgres::{
+    Config,
+    config::{SslMode as Negotiation, TargetSessionAttrs},
 };
 
 /// How long one host is given before the next one is tried beside it. A host that drops every packet
@@ -55,7 +55,8 @@ impl Connector {
             config: driver_config(address, host, &parameters),
             tls: tls.clone(),
             parameters: Arc::clone(&parameters),
-            refuses_setting: Arc::new(AtomicBool::new(false)),
+            refuses_setting: Arc::default(),
+            is_pgpool: Arc::default(),
         };
         Ok(Self {
             hosts: address.hosts.iter().map(|host| (host.clone(), handshake(host))).collect(),

@@ -42,6 +42,11 @@ enum Reason {
     TooMany(Arc<ConnectError>),
     #[error(transparent)]
     Tls(#[from] TlsFailure),
+    #[error(
+        "{0}; the pooler in front of it lends a session for one statement: set its pool_mode to \
+         transaction or session"
+    )]
+    StatementPooling(SchemaError),
     #[error("{0}; grant this role CREATE on the schema, or name another with ?schema=NAME")]
     Denied(SchemaError),
     #[error(transparent)]
@@ -63,11 +68,20 @@ impl From<Arc<ConnectError>> for Reason {
 
 impl From<SchemaError> for Reason {
     fn from(error: SchemaError) -> Self {
-        let denied = matches!(
-            &error,
-            SchemaError::Postgres(cause) if cause.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE)
-        );
-        if denied { Self::Denied(error) } else { Self::Schema(error) }
+        let state = match &error {
+            SchemaError::Postgres(cause) => cause.code(),
+            _ => None,
+        };
+        match state {
+            Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Self::Denied(error),
+            // What PgBouncer answers to the beginning of a transaction then.
+            Some(&SqlState::PROTOCOL_VIOLATION)
+                if error.to_string().contains("statement pooling") =>
+            {
+                Self::StatementPooling(error)
+            }
+            Some(_) | None => Self::Schema(error),
+        }
     }
 }
 

@@ -113,7 +113,8 @@ impl Pool {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreFailure> {
-        let read = async || self.checked(self.get().await?.connection.rows_alone(sql, values).await);
+        let read =
+            async || self.checked(self.get().await?.connection.rows_alone(sql, values).await);
         match read().await {
             Err(failure) if failure.breaks_connection() => read().await,
             result => result,

@@ -1,10 +1,10 @@
 //! Connection poolers in front of a server.
 
 use std::{
-    fs,
+    fs::{self, File},
     net::{Ipv4Addr, TcpStream},
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Stdio},
     thread,
     time::Duration,
 };
@@ -13,6 +13,7 @@ use tempfile::TempDir;
 
 use crate::{
     binaries::{as_server_user, hand_over},
+    database,
     ports::free_port,
     trouble::Trouble,
 };
@@ -22,8 +23,8 @@ const SERVER_CONNECTIONS: u32 = 4;
 /// Clients of Pgpool-II, each of which has a process there.
 const PGPOOL_CLIENTS: u32 = 80;
 /// Runs the pooler until standard input is closed, which the kernel does for a process that was
-/// killed.
-const SCRIPT: &str = "\"$@\" & cat >/dev/null; kill \"$!\"; wait";
+/// killed. The first word is the signal that lets it end at once.
+const SCRIPT: &str = "signal=$1; shift; \"$@\" & cat >/dev/null; kill -s \"$signal\" \"$!\"; wait";
 
 /// Which pooler, and how long it lends a server connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,23 +60,19 @@ impl Pooler {
         let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
         let (port, path) = (free_port()?, folder.path());
         hand_over(path)?;
-        let words = match pooling {
+        let process = match pooling {
             Pooling::Pgpool => {
                 let text = pgpool(&server, port, free_port()?, path);
-                ["/usr/sbin/pgpool", "-n", "-f", &write(path, "pgpool.conf", &text)?].map(str::to_owned).to_vec()
+                spawn("INT", &["/usr/sbin/pgpool", "-n", "-f"], "pgpool.conf", &text, path)
             }
             Pooling::Session
             | Pooling::Transaction
             | Pooling::TransactionWithoutOptions
             | Pooling::Statement => {
                 let text = pgbouncer(&server, port, pooling);
-                ["/usr/sbin/pgbouncer", &write(path, "pgbouncer.ini", &text)?].map(str::to_owned).to_vec()
+                spawn("TERM", &["/usr/sbin/pgbouncer"], "pgbouncer.ini", &text, path)
             }
-        };
-        if !Path::new(&words[0]).exists() {
-            return Err(format!("{} is not installed", words[0]));
-        }
-        let process = spawn(&words, path)?;
+        }?;
         let pooler = Self { port, process, folder };
         pooler.wait()?;
         Ok(pooler)
@@ -88,6 +85,14 @@ impl Pooler {
         address(url).map_or_else(String::new, |address| {
             url.replacen(&format!("@{address}/"), &format!("@127.0.0.1:{}/", self.port), 1)
         })
+    }
+
+    /// Runs SQL in the database of `url` by way of the pooler; the rows as text.
+    ///
+    /// # Errors
+    /// What the server or the pooler says.
+    pub fn sql(&self, url: &str, sql: &str) -> Result<String, Trouble> {
+        database::sql(&self.url(url), sql)
     }
 
     fn wait(&self) -> Result<(), Trouble> {
@@ -160,18 +165,23 @@ fn pgpool(server: &Server<'_>, port: u16, control_port: u16, folder: &Path) -> S
     )
 }
 
-/// Writes a file that the pooler can read; its path.
-fn write(folder: &Path, name: &str, text: &str) -> Result<String, Trouble> {
+/// Runs a program with the file `name`, which holds `text`, as its last word.
+fn spawn(
+    signal: &str,
+    words: &[&str],
+    name: &str,
+    text: &str,
+    folder: &Path,
+) -> Result<Child, Trouble> {
+    if !words.first().is_some_and(|program| Path::new(program).exists()) {
+        return Err(format!("{} is not installed", words.concat()));
+    }
     let path = folder.join(name);
     fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     hand_over(&path)?;
-    Ok(path.display().to_string())
-}
-
-fn spawn(words: &[String], folder: &Path) -> Result<Child, Trouble> {
-    let log = fs::File::create(folder.join("log")).map_err(|error| error.to_string())?;
-    let mut shell: Command = as_server_user(Path::new("/bin/sh"));
-    shell.args(["-c", SCRIPT, "pooler"]).args(words).current_dir("/").stdin(Stdio::piped());
-    shell.stdout(Stdio::null()).stderr(log);
+    let log = File::create(folder.join("log")).map_err(|error| error.to_string())?;
+    let mut shell = as_server_user(Path::new("/bin/sh"));
+    shell.args(["-c", SCRIPT, "pooler", signal]).args(words).arg(path).current_dir("/");
+    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
     shell.spawn().map_err(|error| format!("cannot run a shell: {error}"))
 }

@@ -33,10 +33,8 @@ pub(super) async fn until_closed(driver: impl Future<Output = ()>, closing: Arc<
 }
 
 /// Moves bytes until the connection ends. Why it ends, its statements report.
-pub(super) async fn drive<S, T>(
-    mut wire: tokio_postgres::Connection<S, T>,
-    warned: Arc<AtomicBool>,
-) where
+pub(super) async fn drive<S, T>(mut wire: tokio_postgres::Connection<S, T>, warned: Arc<AtomicBool>)
+where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {

@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{
-    AddError, Added, ApiKeyRepository, Archive as _, PageLimit, Pet, PetId, PetQuery,
-    PetRepository, StoreError,
-};
+use petstore_domain::{AddError, Added, ApiKeyRepository, Archive as _, Pet, PetId, PetRepository};
 use petstore_postgres::PostgresStore;
-use petstore_testing::{Database, Pooling, pooler_or_skip, postgres_or_skip};
+use petstore_testing::{Database, Pooler, Pooling, pooler_or_skip, postgres_or_skip};
 use tokio::task::JoinSet;
 
-use crate::support::{NOW, add, all, new_key, new_pet, open, query, refusal, request};
+use crate::support::{NOW, all, new_key, new_pet, open, query, refusal, request};
 
 /// Clients of each of two services.
 const CLIENTS: usize = 12;
-/// Rounds of each client: half a second, or so long as the variable says.
-const ROUNDS: usize = 20;
+/// Rounds of each client, unless the variable says how many.
+const ROUNDS: usize = 10;
 const ROUNDS_VARIABLE: &str = "PETSTORE_TEST_POOLER_ROUNDS";
 
 fn rounds() -> usize {
@@ -28,8 +25,7 @@ async fn client(store: Arc<PostgresStore>, name: String) -> Result<Vec<Pet>, Add
     for round in 0..rounds() {
         let pet = new_pet(&format!("{name}-{round}"));
         let request = (round % 2 == 0).then(|| request(&format!("{name}-{round}"), &pet));
-        let Added::Created(new) =
-            PetRepository::add(&*store, pet.clone(), request.clone()).await?
+        let Added::Created(new) = PetRepository::add(&*store, pet.clone(), request.clone()).await?
         else {
             panic!("{name}-{round} was there before")
         };
@@ -51,7 +47,10 @@ async fn two_services(pooling: Pooling, parameters: &str) {
     let test = format!("two services through {pooling:?}");
     let Some(database) = postgres_or_skip(&test) else { return };
     let Some(pooler) = pooler_or_skip(&test, pooling, &database.url) else { return };
-    let url = format!("{}?pool_timeout=20s&statement_timeout=20s&call_timeout=25s{parameters}", pooler.url(&database.url));
+    let url = format!(
+        "{}?pool_timeout=20s&statement_timeout=20s&call_timeout=25s{parameters}",
+        pooler.url(&database.url)
+    );
     let stores = [Arc::new(open(&url).await), Arc::new(open(&url).await)];
     ApiKeyRepository::add(&*stores[0], new_key(1, "a"), 10).await.unwrap();
     let mut clients = JoinSet::new();
@@ -68,11 +67,19 @@ async fn two_services(pooling: Pooling, parameters: &str) {
     let mut snapshot = stores[1].snapshot().await.unwrap();
     assert_eq!(snapshot.counts().await.unwrap().pets, added.len() as u64);
     drop(snapshot);
-    nothing_is_left(&database);
+    nothing_is_left(&pooler, &database);
 }
 
 /// No session has a setting or a statement of ours that another client would meet.
-fn nothing_is_left(_: &Database) {}
+fn nothing_is_left(pooler: &Pooler, database: &Database) {
+    let left = "SELECT current_setting('statement_timeout'), \
+        current_setting('idle_in_transaction_session_timeout'), current_setting('search_path'), \
+        (SELECT count(*) FROM pg_prepared_statements)";
+    for _ in 0..8 {
+        let found = pooler.sql(&database.url, left).unwrap();
+        assert_eq!(found.trim(), "0|0|\"$user\", public|0");
+    }
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_services_share_few_sessions_that_are_pooled_for_a_transaction() {
