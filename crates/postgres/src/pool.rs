@@ -159,7 +159,7 @@ impl Pool {
     }
 
     /// Uses no connection again that was made until now.
-    fn drop_all(&self) {
+    pub(crate) fn drop_all(&self) {
         self.0.manager().generation.fetch_add(1, Ordering::AcqRel);
         drop(self.0.retain(|_, _| false));
     }

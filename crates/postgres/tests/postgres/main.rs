@@ -4,6 +4,7 @@
 
 mod corruption;
 mod deadlines;
+mod doubtful;
 mod failover;
 mod opening;
 mod poolers;
