@@ -31,18 +31,16 @@ impl Purpose {
 const KEEPALIVES: &str = "('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), \
      ('tcp_keepalives_count', '4')";
 
-/// A statement that is prepared is planned once, perhaps while its table is still small, and must not
-/// read all of the table when it has grown: plans use indexes from the start. What no index serves then
+/// A short statement must not read all of a table. It may be planned while its table is still small, or
+/// before the server knows how it has grown: plans use indexes from the start. What no index serves then
 /// has such a cost on paper that the server would compile it, which takes longer than running it.
-const SHORT_STATEMENTS: &str = ", ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), \
-     ('enable_mergejoin', 'off'), ('jit', 'off')";
+const OFF_FOR_SHORT_STATEMENTS: [&str; 4] =
+    ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"];
 
 /// The SQL that sets up a session of our own. A setting that the server does not have is passed over.
 pub(super) fn of_session(parameters: &Parameters, purpose: Purpose) -> String {
-    let plans = match purpose {
-        Purpose::Calls => SHORT_STATEMENTS,
-        Purpose::Archive => "",
-    };
+    let off = off(purpose).iter().map(|name| format!(", ('{name}', 'off')"));
+    let plans: String = off.collect();
     format!(
         "{}; SELECT set_config(name, v.value, false) FROM (VALUES {KEEPALIVES}{plans}) \
          AS v (name, value) JOIN pg_catalog.pg_settings USING (name)",
@@ -51,10 +49,18 @@ pub(super) fn of_session(parameters: &Parameters, purpose: Purpose) -> String {
 }
 
 /// The SQL that sets up one transaction in a session that a pooler shares out. How the server looks for
-/// vanished clients is the pooler's setting there. As nothing is prepared, each plan is for the tables
-/// as they are.
+/// vanished clients is the pooler's setting there.
 pub(super) fn of_transaction(parameters: &Parameters, purpose: Purpose) -> String {
-    for_all(parameters, purpose, "LOCAL", true)
+    let off = off(purpose).iter().map(|name| format!("; SET LOCAL {name} = off"));
+    let plans: String = off.collect();
+    for_all(parameters, purpose, "LOCAL", true) + &plans
+}
+
+fn off(purpose: Purpose) -> &'static [&'static str] {
+    match purpose {
+        Purpose::Calls => &OFF_FOR_SHORT_STATEMENTS,
+        Purpose::Archive => &[],
+    }
 }
 
 fn for_all(parameters: &Parameters, purpose: Purpose, scope: &str, is_local: bool) -> String {
