@@ -19,10 +19,7 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::Notify,
 };
-use tokio_postgres::{
-    Client, Error, Row, SimpleQueryMessage, Statement,
-    types::{ToSql, Type},
-};
+use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
 
 use self::{
     driver::{drive, until_closed},
@@ -196,25 +193,6 @@ impl Connection {
         let done = done?;
         committed.map(|()| done)
     }
-}
-
-/// The values for a statement that knows its types.
-fn untyped<'a>(statement: &Statement, values: Values<'a>) -> Vec<&'a (dyn ToSql + Sync)> {
-    // So each test that runs a statement holds that a shared session sends it with the right types.
-    debug_assert!(
-        statement.params().iter().eq(values
-            .iter()
-            .map(|value| value.sql_type())
-            .collect::<Vec<_>>()
-            .iter()),
-        "{statement:?}"
-    );
-    values.iter().map(|value| value.as_sql()).collect()
-}
-
-/// The values for a statement that is sent together with them.
-fn typed<'a>(values: Values<'a>) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
-    values.iter().map(|value| (value.as_sql(), value.sql_type())).collect()
 }
 
 impl Drop for Connection {

@@ -3,7 +3,10 @@
 //! A statement that the server has prepared says itself which types it takes. One that is sent together
 //! with its values cannot be asked first.
 
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{
+    Statement,
+    types::{ToSql, Type},
+};
 
 /// A value with the type that it has in SQL.
 pub(crate) trait Value: ToSql + Sync {
@@ -66,4 +69,22 @@ impl<T: Element + ToSql + Sync> Value for Vec<T> {
     fn as_sql(&self) -> &(dyn ToSql + Sync) {
         self
     }
+}
+
+/// The values for a statement that knows its types.
+pub(crate) fn untyped<'a>(
+    statement: &Statement,
+    values: Values<'a>,
+) -> Vec<&'a (dyn ToSql + Sync)> {
+    // So each test that runs a statement shows that it is sent with the right types elsewhere.
+    debug_assert!(
+        values.iter().map(|value| value.sql_type()).eq(statement.params().iter().cloned()),
+        "{statement:?}"
+    );
+    values.iter().map(|value| value.as_sql()).collect()
+}
+
+/// The values for a statement that is sent together with them.
+pub(crate) fn typed<'a>(values: Values<'a>) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
+    values.iter().map(|value| (value.as_sql(), value.sql_type())).collect()
 }
