@@ -26,7 +26,10 @@ use self::{
     session::{Prepared, Session},
     turns::Turns,
 };
-use crate::{error::StoreFailure, values::Values};
+use crate::{
+    error::StoreFailure,
+    values::{Values, typed, untyped},
+};
 
 /// A connection. Dropping it closes it; the server rolls back what was not committed.
 pub(crate) struct Connection {
@@ -92,7 +95,7 @@ impl Connection {
                 Some(statement) => {
                     self.client.query(&statement, &untyped(&statement, values)).await
                 }
-                None => self.client.query_typed(sql, &typed(values)).await,
+                None => Box::pin(self.client.query_typed(sql, &typed(values))).await,
             }
         })
         .await
@@ -109,7 +112,7 @@ impl Connection {
                 Some(statement) => {
                     self.client.execute(&statement, &untyped(&statement, values)).await
                 }
-                None => self.client.execute_typed(sql, &typed(values)).await,
+                None => Box::pin(self.client.execute_typed(sql, &typed(values))).await,
             }
         })
         .await
@@ -140,7 +143,8 @@ impl Connection {
         if let Some(statement) = prepared.get(sql) {
             return Ok(Some(statement));
         }
-        let statement = self.client.prepare(sql).await?;
+        // Once for each statement, so its state need not be part of every call.
+        let statement = Box::pin(self.client.prepare(sql)).await?;
         prepared.insert(sql, statement.clone());
         Ok(Some(statement))
     }
@@ -175,20 +179,27 @@ impl Connection {
     }
 
     async fn in_turn<T>(&self, call: impl Future<Output = T>) -> T {
-        match &self.turns {
-            Some(turns) => turns.run(call).await,
-            None => call.await,
+        let turn = match &self.turns {
+            Some(turns) => Some(turns.begin().await),
+            None => None,
+        };
+        let done = call.await;
+        if let Some(turn) = turn {
+            turn.end();
         }
+        done
     }
 
     /// In a shared session the settings need a transaction around the statement. All of it is sent at
     /// once, so it takes one round trip as well.
     async fn alone<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        if let Session::Own(_) = self.session {
-            return work.await;
-        }
-        let (begun, done, committed) =
-            tokio::join!(biased; self.begin("BEGIN"), work, self.batch("COMMIT"));
+        let is_shared = matches!(self.session, Session::Shared { .. });
+        let (begun, done, committed) = tokio::join!(
+            biased;
+            async { if is_shared { Box::pin(self.begin("BEGIN")).await } else { Ok(()) } },
+            work,
+            async { if is_shared { Box::pin(self.batch("COMMIT")).await } else { Ok(()) } },
+        );
         begun?;
         let done = done?;
         committed.map(|()| done)

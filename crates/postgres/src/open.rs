@@ -68,10 +68,7 @@ impl From<Arc<ConnectError>> for Reason {
 
 impl From<SchemaError> for Reason {
     fn from(error: SchemaError) -> Self {
-        let state = match &error {
-            SchemaError::Postgres(cause) => cause.code(),
-            _ => None,
-        };
+        let state = if let SchemaError::Postgres(cause) = &error { cause.code() } else { None };
         match state {
             Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Self::Denied(error),
             // What PgBouncer answers to the beginning of a transaction then.

@@ -85,6 +85,6 @@ pub(crate) fn untyped<'a>(
 }
 
 /// The values for a statement that is sent together with them.
-pub(crate) fn typed<'a>(values: Values<'a>) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
+pub(crate) fn typed(values: Values<'_>) -> Vec<(&(dyn ToSql + Sync), Type)> {
     values.iter().map(|value| (value.as_sql(), value.sql_type())).collect()
 }

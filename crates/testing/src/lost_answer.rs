@@ -93,18 +93,18 @@ fn forward(client: &TcpStream, server: &TcpStream, armed: &AtomicU32) {
         });
         let _ = server.shutdown(Shutdown::Both);
     });
+}
 
-    /// Forwards what `may_pass`; after a COMMIT whose answer is lost, until the server had its time.
-    fn pump(mut from: &TcpStream, mut to: &TcpStream, mut may_pass: impl FnMut(&[u8]) -> bool) {
-        let mut buffer = [0; 65536];
-        while let Ok(length @ 1..) = from.read(&mut buffer) {
-            if !may_pass(&buffer[..length]) {
-                thread::sleep(COMMIT_TIME);
-                return;
-            }
-            if to.write_all(&buffer[..length]).is_err() {
-                return;
-            }
+/// Forwards what `may_pass`; after a COMMIT whose answer is lost, until the server had its time.
+fn pump(mut from: &TcpStream, mut to: &TcpStream, mut may_pass: impl FnMut(&[u8]) -> bool) {
+    let mut buffer = [0; 16384];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        if !may_pass(&buffer[..length]) {
+            thread::sleep(COMMIT_TIME);
+            return;
+        }
+        if to.write_all(&buffer[..length]).is_err() {
+            return;
         }
     }
 }

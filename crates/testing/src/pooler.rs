@@ -135,7 +135,7 @@ impl<'a> Server<'a> {
 
 fn pgbouncer(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
     let Server { host, port: server_port, user, password } = server;
-    let (mode, more) = match pooling {
+    let (mode, options) = match pooling {
         Pooling::Statement => ("statement", ""),
         Pooling::Session | Pooling::Pgpool => ("session", "default_pool_size = 100\n"),
         Pooling::Transaction => ("transaction", ""),
@@ -148,7 +148,7 @@ fn pgbouncer(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
         "[databases]\n* = host={host} port={server_port} user={user} password={password}\n\
          [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
          auth_type = any\npool_mode = {mode}\nmax_client_conn = 1000\nserver_login_retry = 0.1\n\
-         default_pool_size = {SERVER_CONNECTIONS}\n{more}"
+         default_pool_size = {SERVER_CONNECTIONS}\n{options}"
     )
 }
 

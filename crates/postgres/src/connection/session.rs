@@ -1,6 +1,6 @@
 //! Whose the server's session is: this connection's own, or a pooler's.
 //!
-//! A pooler such as PgBouncer gives a session to another client after each transaction. Then nothing
+//! A pooler such as `PgBouncer` gives a session to another client after each transaction. Then nothing
 //! may stay in it: no prepared statement, whose name another client uses too, and no setting. So each
 //! statement is sent together with its values, and each transaction begins with its settings. This
 //! costs the server three to four times as much for a read, which is planned anew each time

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 /// Whose turn it is. The lock is fair: turns come in the order in which they were asked for.
 #[derive(Debug, Default)]
@@ -15,17 +15,27 @@ pub(super) struct Turns {
     in_flight: AtomicBool,
 }
 
+/// A call's turn. Dropping it before [`end`](Self::end) leaves an answer on its way.
+pub(super) struct Turn<'a> {
+    in_flight: &'a AtomicBool,
+    _lock: MutexGuard<'a, ()>,
+}
+
 impl Turns {
-    pub(super) async fn run<T>(&self, call: impl Future<Output = T>) -> T {
-        let _turn = self.turn.lock().await;
+    pub(super) async fn begin(&self) -> Turn<'_> {
+        let lock = self.turn.lock().await;
         self.in_flight.store(true, Ordering::Release);
-        let done = call.await;
-        self.in_flight.store(false, Ordering::Release);
-        done
+        Turn { in_flight: &self.in_flight, _lock: lock }
     }
 
     /// Whether the answer to a call is still to come although its caller has gone away.
     pub(super) fn is_interrupted(&self) -> bool {
         self.in_flight.load(Ordering::Acquire) && self.turn.try_lock().is_ok()
+    }
+}
+
+impl Turn<'_> {
+    pub(super) fn end(self) {
+        self.in_flight.store(false, Ordering::Release);
     }
 }
