@@ -7,7 +7,7 @@ use super::{
     commands::{copy, exported, import, run, verify},
     kinds,
 };
-use crate::support::{catalogue, server::Launch, store::Store};
+use crate::support::{catalogue, command::petstore, server::Launch, store::Store};
 
 /// Adds awkward animals through the service, as its clients do.
 fn fill(store: &Store) {
@@ -114,4 +114,29 @@ fn one_store_is_not_moved_to_itself_or_to_nowhere() {
     run(&["export", "--store", "memory:"]).fails(2, "a store in memory ends with this command");
     run(&["import", "--store", "memory:"]).fails(2, "a store in memory ends with this command");
     run(&["export", "--store", url]).fails(1, "there is no store at");
+}
+
+#[test]
+fn a_key_that_is_looked_for_makes_no_store() {
+    let store = Store::sqlite();
+    for words in [&["list"][..], &["revoke", "web"], &["roll", "web"]] {
+        store.keys(words).fails(1, "there is no store at");
+        assert!(!store.file().exists(), "{words:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_a_failure() {
+    let (store, other) = (Store::sqlite(), Store::sqlite());
+    store.new_key("web");
+    let pair = ["--from", store.url.as_str(), "--to", &other.url];
+    for words in [
+        &[&["store", "copy"][..], &pair].concat(),
+        &[&["store", "verify"][..], &pair].concat(),
+        &["keys", "list", "--store", &store.url][..],
+        &["export", "--store", &store.url, "--format", "csv"],
+        &["import", "/dev/null", "--store", &store.url],
+    ] {
+        petstore(words).with_full_stdout().finish().fails(1, "cannot write to stdout");
+    }
 }

@@ -52,11 +52,20 @@ impl Run {
         self.with_limit(&format!("-n {hard}"))
     }
 
+    /// With a standard output that takes nothing.
+    pub(crate) fn with_full_stdout(self) -> Self {
+        self.in_shell("exec \"$0\" \"$@\" >/dev/full")
+    }
+
     fn with_limit(self, limit: &str) -> Self {
+        self.in_shell(&format!("ulimit {limit}; exec \"$0\" \"$@\""))
+    }
+
+    fn in_shell(self, script: &str) -> Self {
         let mut shell = Command::new("/bin/sh");
         shell.env_clear().current_dir(env!("CARGO_TARGET_TMPDIR"));
         shell.envs(self.0.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        shell.arg("-c").arg(format!("ulimit {limit}; exec \"$0\" \"$@\""));
+        shell.args(["-c", script]);
         shell.arg(self.0.get_program()).args(self.0.get_args());
         shell.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         Self(shell)

@@ -29,6 +29,7 @@ pub(crate) use self::{
 /// | `pool_size` | `16` | connections for reads; writing and watching take two more |
 /// | `target_session_attrs` | `read-write` | take only a host that accepts writes, or `any` |
 /// | `schema` | the role's own | a schema to live in, created if need be |
+/// | `pgbouncer` | found out | `true`: a pooler gives the session to others between two transactions; `false`: the session is this connection's |
 ///
 /// Times are written `3s` or `500ms`; a bare number has the unit that libpq gives it: seconds for
 /// `connect_timeout`, milliseconds for the others.

@@ -1,35 +1,42 @@
-//! One connection, and what was prepared on it.
+//! One connection.
+
+mod driver;
+pub(crate) mod session;
+mod turns;
+
+#[cfg(test)]
+mod tests;
 
 use std::{
-    collections::HashMap,
-    fmt, future,
+    fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
 };
 
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::Notify,
-    time,
 };
-use tokio_postgres::{AsyncMessage, Client, Error, Row, Statement, types::ToSql};
+use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
 
-use crate::error::StoreFailure;
-
-/// How long a connection may take to close before it is cut off.
-const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// What is bound to a statement.
-pub(crate) type Values<'a> = &'a [&'a (dyn ToSql + Sync)];
+use self::{
+    driver::{drive, until_closed},
+    session::{Prepared, Session},
+    turns::Turns,
+};
+use crate::{
+    error::StoreFailure,
+    values::{Values, typed, untyped},
+};
 
 /// A connection. Dropping it closes it; the server rolls back what was not committed.
 pub(crate) struct Connection {
     client: Client,
-    /// Statements live as long as the connection that they were prepared on.
-    prepared: Mutex<HashMap<&'static str, Statement>>,
+    session: Session,
+    /// Where one statement must be answered before the next is sent.
+    turns: Option<Turns>,
     /// Whether the server has warned of anything. Nothing that this crate sends is worth a warning
     /// but a commit that did not wait for its standby.
     warned: Arc<AtomicBool>,
@@ -38,6 +45,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// A connection with a session of its own.
     pub(crate) fn new<S, T>(client: Client, wire: tokio_postgres::Connection<S, T>) -> Self
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -47,43 +55,98 @@ impl Connection {
         let closing = Arc::new(Notify::new());
         let driver = drive(wire, Arc::clone(&warned));
         tokio::spawn(until_closed(driver, Arc::clone(&closing)));
-        Self { client, prepared: Mutex::default(), warned, closing }
+        Self { client, session: Session::Own(Prepared::default()), turns: None, warned, closing }
+    }
+
+    /// The same, where a pooler gives the session to others between two transactions. `settings` is
+    /// SQL that applies to one transaction.
+    pub(crate) fn with_shared_session(mut self, settings: String) -> Self {
+        self.session = Session::Shared { settings };
+        self
+    }
+
+    /// The same, where one statement must be answered before the next is sent.
+    pub(crate) fn with_turns(mut self) -> Self {
+        self.turns = Some(Turns::default());
+        self
     }
 
     /// Runs SQL that has no values and no rows.
     pub(crate) async fn batch(&self, sql: &str) -> Result<(), Error> {
-        self.client.batch_execute(sql).await
+        self.in_turn(self.client.batch_execute(sql)).await
     }
 
-    /// Runs a statement that is prepared at its first use.
+    /// Begins a transaction by the statement `begin`.
+    pub(crate) async fn begin(&self, begin: &str) -> Result<(), Error> {
+        match &self.session {
+            Session::Own(_) => self.batch(begin).await,
+            Session::Shared { settings } => self.batch(&format!("{begin}; {settings}")).await,
+        }
+    }
+
+    /// Runs a statement of a transaction.
     pub(crate) async fn rows(
         &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, Error> {
-        let statement = self.prepare(sql).await?;
-        self.client.query(&statement, values).await
+        self.in_turn(async {
+            match self.prepare(sql).await? {
+                Some(statement) => {
+                    self.client.query(&statement, &untyped(&statement, values)).await
+                }
+                None => Box::pin(self.client.query_typed(sql, &typed(values))).await,
+            }
+        })
+        .await
     }
 
-    /// Runs a statement; how many rows it has changed.
+    /// Runs a statement of a transaction; how many rows it has changed.
     pub(crate) async fn execute(
         &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<u64, Error> {
-        let statement = self.prepare(sql).await?;
-        self.client.execute(&statement, values).await
+        self.in_turn(async {
+            match self.prepare(sql).await? {
+                Some(statement) => {
+                    self.client.execute(&statement, &untyped(&statement, values)).await
+                }
+                None => Box::pin(self.client.execute_typed(sql, &typed(values))).await,
+            }
+        })
+        .await
     }
 
-    /// Prepares a statement unless it is, so that later nothing waits for that.
-    pub(crate) async fn prepare(&self, sql: &'static str) -> Result<Statement, Error> {
-        let known = self.prepared().get(sql).cloned();
-        if let Some(statement) = known {
-            return Ok(statement);
+    /// Runs a statement that is a transaction by itself.
+    pub(crate) async fn rows_alone(
+        &self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<Vec<Row>, Error> {
+        self.alone(self.rows(sql, values)).await
+    }
+
+    /// Runs a statement that is a transaction by itself; how many rows it has changed.
+    pub(crate) async fn execute_alone(
+        &self,
+        sql: &'static str,
+        values: Values<'_>,
+    ) -> Result<u64, Error> {
+        self.alone(self.execute(sql, values)).await
+    }
+
+    /// Prepares a statement unless it is, so that later nothing waits for that. `None` in a shared
+    /// session, where a statement is sent together with its values.
+    pub(crate) async fn prepare(&self, sql: &'static str) -> Result<Option<Statement>, Error> {
+        let Session::Own(prepared) = &self.session else { return Ok(None) };
+        if let Some(statement) = prepared.get(sql) {
+            return Ok(Some(statement));
         }
-        let statement = self.client.prepare(sql).await?;
-        self.prepared().insert(sql, statement.clone());
-        Ok(statement)
+        // Once for each statement, so its state need not be part of every call.
+        let statement = Box::pin(self.client.prepare(sql)).await?;
+        prepared.insert(sql, statement.clone());
+        Ok(Some(statement))
     }
 
     /// Commits. It has happened, and is as durable as was promised, only if this is `Ok`.
@@ -95,12 +158,51 @@ impl Connection {
         Ok(())
     }
 
-    pub(crate) fn is_closed(&self) -> bool {
-        self.client.is_closed()
+    /// Rolls back after a failure, whether or not the transaction has ended with it. The server warns
+    /// if it has, which says nothing about the next commit.
+    pub(crate) async fn rollback(&self) -> Result<(), Error> {
+        self.batch("ROLLBACK").await?;
+        self.warned.store(false, Ordering::Release);
+        Ok(())
     }
 
-    fn prepared(&self) -> MutexGuard<'_, HashMap<&'static str, Statement>> {
-        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Whether a query without values answers `expected`.
+    pub(crate) async fn shows(&self, sql: &str, expected: &str) -> Result<bool, Error> {
+        let messages = self.client.simple_query(sql).await?;
+        Ok(messages.iter().any(|message| {
+            matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some(expected))
+        }))
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed() || self.turns.as_ref().is_some_and(Turns::is_interrupted)
+    }
+
+    async fn in_turn<T>(&self, call: impl Future<Output = T>) -> T {
+        let turn = match &self.turns {
+            Some(turns) => Some(turns.begin().await),
+            None => None,
+        };
+        let done = call.await;
+        if let Some(turn) = turn {
+            turn.end();
+        }
+        done
+    }
+
+    /// In a shared session the settings need a transaction around the statement. All of it is sent at
+    /// once, so it takes one round trip as well.
+    async fn alone<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let is_shared = matches!(self.session, Session::Shared { .. });
+        let (begun, done, committed) = tokio::join!(
+            biased;
+            async { if is_shared { Box::pin(self.begin("BEGIN")).await } else { Ok(()) } },
+            work,
+            async { if is_shared { Box::pin(self.batch("COMMIT")).await } else { Ok(()) } },
+        );
+        begun?;
+        let done = done?;
+        committed.map(|()| done)
     }
 }
 
@@ -113,34 +215,5 @@ impl Drop for Connection {
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("closed", &self.is_closed()).finish_non_exhaustive()
-    }
-}
-
-/// Drives a connection until it ends. After it was dropped, the driver has a bounded time to send
-/// what is left and the message of termination.
-async fn until_closed(driver: impl Future<Output = ()>, closing: Arc<Notify>) {
-    let cut_off = async {
-        closing.notified().await;
-        time::sleep(CLOSE_TIMEOUT).await;
-    };
-    tokio::select! {
-        () = driver => {}
-        () = cut_off => {}
-    }
-}
-
-/// Moves bytes until the connection ends. Why it ends, its statements report.
-async fn drive<S, T>(mut wire: tokio_postgres::Connection<S, T>, warned: Arc<AtomicBool>)
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-    T: AsyncRead + AsyncWrite + Unpin,
-{
-    while let Some(Ok(message)) = future::poll_fn(|context| wire.poll_message(context)).await {
-        if let AsyncMessage::Notice(notice) = message
-            && !["NOTICE", "INFO", "LOG", "DEBUG"].contains(&notice.severity())
-        {
-            // Set before the commit's own answer is handed on: it comes behind this message.
-            warned.store(true, Ordering::Release);
-        }
     }
 }

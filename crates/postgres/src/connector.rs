@@ -4,6 +4,7 @@
 //! not answer for [`HEAD_START`] is not waited for alone: the next one is tried beside it. So a
 //! failover is found by the next call that connects.
 
+mod handshake;
 mod session;
 
 #[cfg(test)]
@@ -18,19 +19,18 @@ use std::{
     time::Duration,
 };
 
-use tokio::{task::JoinSet, time};
-use tokio_postgres::{
-    Config,
-    config::{SslMode as Negotiation, TargetSessionAttrs},
-};
-use tokio_postgres_rustls::MakeRustlsConnect;
-
+use self::handshake::Handshake;
 pub(crate) use self::session::Purpose;
 use crate::{
     config::{Address, HostPort, Parameters, PostgresConfig, SslMode},
     connection::Connection,
     error::{ConnectError, HostFailure},
     tls::{self, TlsFailure},
+};
+use tokio::{task::JoinSet, time};
+use tokio_postgres::{
+    Config,
+    config::{SslMode as Negotiation, TargetSessionAttrs},
 };
 
 /// How long one host is given before the next one is tried beside it. A host that drops every packet
@@ -41,9 +41,8 @@ const KEEPALIVE: Duration = Duration::from_secs(10);
 
 /// Makes connections.
 pub(crate) struct Connector {
-    hosts: Vec<(HostPort, Config)>,
+    hosts: Vec<(HostPort, Handshake)>,
     parameters: Arc<Parameters>,
-    tls: MakeRustlsConnect,
     /// The host that answered last is the first to be asked.
     preferred: AtomicUsize,
 }
@@ -51,11 +50,17 @@ pub(crate) struct Connector {
 impl Connector {
     pub(crate) fn new(config: &PostgresConfig) -> Result<Self, TlsFailure> {
         let PostgresConfig { address, parameters } = config;
-        let driver = |host: &HostPort| (host.clone(), driver_config(address, host, parameters));
+        let (tls, parameters) = (tls::connector(parameters)?, Arc::new(parameters.clone()));
+        let handshake = |host: &HostPort| Handshake {
+            config: driver_config(address, host, &parameters),
+            tls: tls.clone(),
+            parameters: Arc::clone(&parameters),
+            refuses_setting: Arc::default(),
+            is_pgpool: Arc::default(),
+        };
         Ok(Self {
-            hosts: address.hosts.iter().map(driver).collect(),
-            tls: tls::connector(parameters)?,
-            parameters: Arc::new(parameters.clone()),
+            hosts: address.hosts.iter().map(|host| (host.clone(), handshake(host))).collect(),
+            parameters,
             preferred: AtomicUsize::new(0),
         })
     }
@@ -100,17 +105,10 @@ impl Connector {
         index: usize,
         purpose: Purpose,
     ) -> impl Future<Output = (usize, Result<Connection, HostFailure>)> + Send + 'static {
-        let (config, tls) = (self.hosts[index].1.clone(), self.tls.clone());
-        let settings = session::settings(&self.parameters, purpose);
+        let handshake = self.hosts[index].1.clone();
         let timeout = self.parameters.connect_timeout;
         async move {
-            let connect = async {
-                let (client, wire) = config.connect(tls).await?;
-                let connection = Connection::new(client, wire);
-                connection.batch(&settings).await?;
-                Ok(connection)
-            };
-            let result = time::timeout(timeout, connect).await;
+            let result = time::timeout(timeout, handshake.connect(purpose)).await;
             (index, result.unwrap_or(Err(HostFailure::Timeout(timeout))))
         }
     }

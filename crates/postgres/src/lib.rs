@@ -20,7 +20,8 @@
 //!   is answered by [`StoreError`](petstore_domain::StoreError), and may have happened. One with a
 //!   key is tried again.
 //! - A restore that holds locks and sends nothing for 5 minutes is ended by the server.
-//! - Tried on PostgreSQL 15. The SQL is that of PostgreSQL 12 and newer.
+//! - Tried on PostgreSQL 15 and 18. The SQL is that of PostgreSQL 12 and newer.
+//! - A pooler must lend a session for a whole transaction at least.
 //!
 //! # Where things are
 //! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
@@ -42,6 +43,7 @@ mod schema;
 mod store;
 mod tls;
 mod transaction;
+mod values;
 mod version;
 mod writer;
 

@@ -42,6 +42,11 @@ enum Reason {
     TooMany(Arc<ConnectError>),
     #[error(transparent)]
     Tls(#[from] TlsFailure),
+    #[error(
+        "{0}; the pooler in front of it lends a session for one statement: set its pool_mode to \
+         transaction or session"
+    )]
+    StatementPooling(SchemaError),
     #[error("{0}; grant this role CREATE on the schema, or name another with ?schema=NAME")]
     Denied(SchemaError),
     #[error(transparent)]
@@ -63,11 +68,17 @@ impl From<Arc<ConnectError>> for Reason {
 
 impl From<SchemaError> for Reason {
     fn from(error: SchemaError) -> Self {
-        let denied = matches!(
-            &error,
-            SchemaError::Postgres(cause) if cause.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE)
-        );
-        if denied { Self::Denied(error) } else { Self::Schema(error) }
+        let state = if let SchemaError::Postgres(cause) = &error { cause.code() } else { None };
+        match state {
+            Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Self::Denied(error),
+            // What PgBouncer answers to the beginning of a transaction then.
+            Some(&SqlState::PROTOCOL_VIOLATION)
+                if error.to_string().contains("statement pooling") =>
+            {
+                Self::StatementPooling(error)
+            }
+            Some(_) | None => Self::Schema(error),
+        }
     }
 }
 
@@ -92,7 +103,7 @@ async fn try_open(config: &PostgresConfig, if_missing: IfMissing) -> Result<Open
     let connection = connector.connect(Purpose::Archive).await?;
     schema::prepare(&connection, config.parameters.schema.as_deref(), if_missing).await?;
     let (version, began) = (VersionCache::default(), Instant::now());
-    let rows = connection.rows(version::SELECT, &[]).await.map_err(SchemaError::from)?;
+    let rows = connection.rows_alone(version::SELECT, &[]).await.map_err(SchemaError::from)?;
     // One that is missing or corrupt is what every read will report.
     if let Ok(stored) = StoredVersion::from_row(rows.first()) {
         version.observe(stored, began);

@@ -25,9 +25,10 @@ use tokio_postgres::Row;
 
 use crate::{
     config::Parameters,
-    connection::{Connection, Values},
+    connection::Connection,
     connector::{Connector, Purpose},
     error::{ConnectError, StoreFailure},
+    values::Values,
 };
 
 /// How often a statement is tried that failed because of a concurrent one.
@@ -112,7 +113,8 @@ impl Pool {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreFailure> {
-        let read = async || self.checked(self.get().await?.connection.rows(sql, values).await);
+        let read =
+            async || self.checked(self.get().await?.connection.rows_alone(sql, values).await);
         match read().await {
             Err(failure) if failure.breaks_connection() => read().await,
             result => result,
@@ -126,7 +128,7 @@ impl Pool {
         values: Values<'_>,
     ) -> Result<u64, StoreFailure> {
         for _ in 0..MAX_TRIES {
-            match self.checked(self.get().await?.connection.execute(sql, values).await) {
+            match self.checked(self.get().await?.connection.execute_alone(sql, values).await) {
                 Err(failure) if failure.is_conflict() => {}
                 result => return result,
             }
@@ -157,7 +159,7 @@ impl Pool {
     }
 
     /// Uses no connection again that was made until now.
-    fn drop_all(&self) {
+    pub(crate) fn drop_all(&self) {
         self.0.manager().generation.fetch_add(1, Ordering::AcqRel);
         drop(self.0.retain(|_, _| false));
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::{
     connection::Connection,
     error::{StoreFailure, in_full},
+    transaction::READ_COMMITTED,
     version,
 };
 
@@ -76,9 +77,10 @@ pub(crate) async fn prepare(
     schema: Option<&str>,
     if_missing: IfMissing,
 ) -> Result<(), SchemaError> {
+    connection.begin(READ_COMMITTED).await?;
     check_encoding(connection).await?;
     match (exists(connection).await, if_missing) {
-        (Ok(true), _) => return Ok(()),
+        (Ok(true), _) => return Ok(connection.commit().await?),
         (Ok(false) | Err(SchemaError::NoSchema), IfMissing::Refuse) => {
             return Err(SchemaError::Missing);
         }
@@ -86,7 +88,7 @@ pub(crate) async fn prepare(
         (Err(error), _) => return Err(error),
     }
     let timeout = LOCK_TIMEOUT.as_millis();
-    connection.batch(&format!("BEGIN; SET LOCAL lock_timeout = {timeout}; {LOCK}")).await?;
+    connection.batch(&format!("SET LOCAL lock_timeout = {timeout}; {LOCK}")).await?;
     if let Some(schema) = schema {
         create_schema(connection, schema).await?;
     }
@@ -112,7 +114,7 @@ async fn check_encoding(connection: &Connection) -> Result<(), SchemaError> {
 
 /// Without asking for the right to create one where it is there already.
 async fn create_schema(connection: &Connection, schema: &str) -> Result<(), SchemaError> {
-    let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
+    let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1::text";
     if connection.rows(exists, &[&schema]).await?.is_empty() {
         let quoted = schema.replace('"', "\"\"");
         connection.batch(&format!("CREATE SCHEMA \"{quoted}\"")).await?;
@@ -130,7 +132,7 @@ async fn exists(connection: &Connection) -> Result<bool, SchemaError> {
     let objects = "SELECT c.relname::text FROM pg_catalog.pg_class c \
          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
          WHERE n.nspname = current_schema() AND c.relname = ANY($1::text[]) ORDER BY 1";
-    let rows = connection.rows(objects, &[&NAMES.as_slice()]).await?;
+    let rows = connection.rows(objects, &[&NAMES.to_vec()]).await?;
     let found = rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<String>, _>>()?;
     if found.is_empty() {
         return Ok(false);

@@ -7,9 +7,10 @@ use tokio::time;
 use tokio_postgres::Row;
 
 use crate::{
-    connection::{Connection, Values},
+    connection::Connection,
     connector::{Connector, Purpose},
     error::StoreFailure,
+    values::Values,
 };
 
 /// Each statement sees what was committed before it.
@@ -34,7 +35,7 @@ impl Transaction {
     ) -> Result<Self, StoreFailure> {
         let connection = connector.connect(purpose).await?;
         let transaction = Self { connection, timeout: purpose.timeout(connector.parameters()) };
-        transaction.batch(begin).await?;
+        transaction.within_timeout(transaction.connection.begin(begin)).await?;
         Ok(transaction)
     }
 

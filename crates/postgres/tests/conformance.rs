@@ -5,39 +5,85 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use petstore_conformance::{Harness, Problem, ScratchStore, Store};
 use petstore_postgres::{PostgresConfig, PostgresStore};
-use petstore_testing::{Database, postgres_or_skip};
+use petstore_testing::{Database, Pooler, Pooling, pooler_or_skip, postgres_or_skip};
 
 /// On a busy machine a few calls that wait for each other take longer than the defaults allow.
 const LONG_TIMEOUTS: &str = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
+/// A pooler lets a call wait for a server that is out of reach, so it ends by its own deadline, which
+/// must be less than the kit allows.
+const SHORTER_TIMEOUTS: &str = "pool_timeout=7s&statement_timeout=7s&call_timeout=8s";
 
-struct Postgres;
-
-#[async_trait]
-impl Harness for Postgres {
-    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
-        let database = postgres_or_skip("conformance").ok_or("no PostgreSQL")?;
-        Ok(Box::new(InDatabase(database)))
-    }
+/// A database, and the URL by which it is reached.
+struct InDatabase {
+    database: Database,
+    url: String,
+    timeouts: &'static str,
 }
-
-struct InDatabase(Database);
 
 #[async_trait]
 impl ScratchStore for InDatabase {
     async fn open(&self) -> Result<Store, Problem> {
-        let url = &self.0.url;
-        let separator = if url.contains('?') { '&' } else { '?' };
-        let config = PostgresConfig::parse(&format!("{url}{separator}{LONG_TIMEOUTS}"))?;
+        let separator = if self.url.contains('?') { '&' } else { '?' };
+        let config = PostgresConfig::parse(&format!("{}{separator}{}", self.url, self.timeouts))?;
         Ok(Store::with_archive(Arc::new(PostgresStore::connect(&config).await?)))
     }
 
     async fn cut_off(&self) -> Result<(), Problem> {
-        Ok(self.0.cut_off()?)
+        Ok(self.database.cut_off()?)
     }
 
     async fn reconnect(&self) -> Result<(), Problem> {
-        Ok(self.0.reconnect()?)
+        Ok(self.database.reconnect()?)
     }
 }
 
-petstore_conformance::conformance_tests!(Postgres);
+fn database() -> Result<Database, Problem> {
+    Ok(postgres_or_skip("conformance").ok_or("no PostgreSQL")?)
+}
+
+/// A session of the server for each connection.
+mod directly {
+    use super::{Harness, InDatabase, LONG_TIMEOUTS, Problem, ScratchStore, async_trait, database};
+
+    struct Postgres;
+
+    #[async_trait]
+    impl Harness for Postgres {
+        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
+            let database = database()?;
+            Ok(Box::new(InDatabase {
+                url: database.url.clone(),
+                timeouts: LONG_TIMEOUTS,
+                database,
+            }))
+        }
+    }
+
+    petstore_conformance::conformance_tests!(Postgres);
+}
+
+/// Four sessions for all connections, each lent for one transaction.
+mod through_pgbouncer {
+    use std::sync::OnceLock;
+
+    use super::{
+        Harness, InDatabase, Pooler, Pooling, Problem, SHORTER_TIMEOUTS, ScratchStore, async_trait,
+        database, pooler_or_skip,
+    };
+
+    struct Pooled;
+
+    #[async_trait]
+    impl Harness for Pooled {
+        async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
+            static SHARED: OnceLock<Option<Pooler>> = OnceLock::new();
+            let database = database()?;
+            let pooler = SHARED
+                .get_or_init(|| pooler_or_skip("conformance", Pooling::Transaction, &database.url));
+            let url = pooler.as_ref().ok_or("no PgBouncer")?.url(&database.url);
+            Ok(Box::new(InDatabase { database, url, timeouts: SHORTER_TIMEOUTS }))
+        }
+    }
+
+    petstore_conformance::conformance_tests!(Pooled);
+}

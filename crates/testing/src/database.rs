@@ -85,7 +85,8 @@ fn with_database(url: &str, name: &str) -> String {
 }
 
 pub(crate) fn sql(url: &str, sql: &str) -> Result<String, Trouble> {
-    let psql = folder().map_or_else(|_| "psql".into(), |folder| folder.join("psql"));
+    let beside = folder().map(|folder| folder.join("psql"));
+    let psql = beside.ok().filter(|path| path.exists()).unwrap_or_else(|| "psql".into());
     let options = ["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-c", sql, url];
     run(Command::new(psql).args(options).env("PGCONNECT_TIMEOUT", "5"))
 }

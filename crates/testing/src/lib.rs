@@ -15,8 +15,10 @@ mod cluster;
 mod database;
 mod disk;
 mod fuzz;
+mod lost_answer;
 mod network;
 mod outage;
+mod pooler;
 mod ports;
 pub mod preload;
 mod processes;
@@ -29,10 +31,12 @@ pub use cluster::{Cluster, Durability};
 pub use database::Database;
 pub use disk::{Disk, DiskFault};
 pub use fuzz::{Mutations, corpus, fuzz};
+pub use lost_answer::LostAnswer;
 pub use network::Network;
+pub use pooler::{Pooler, Pooling};
 pub use ports::free_port;
 pub use skip::{
-    EXTERNAL, cluster_or_skip, disk_or_skip, network_or_skip, or_skip_without, postgres_or_skip,
-    say,
+    EXTERNAL, cluster_or_skip, disk_or_skip, network_or_skip, or_skip_without, pooler_or_skip,
+    postgres_or_skip, say,
 };
 pub use trouble::Trouble;

@@ -11,6 +11,7 @@ use crate::{
     database::Database,
     disk::Disk,
     network::Network,
+    pooler::{Pooler, Pooling},
     trouble::Trouble,
 };
 
@@ -60,6 +61,16 @@ pub fn network_or_skip(test: &str) -> Option<Network> {
 #[must_use]
 pub fn disk_or_skip(test: &str) -> Option<Disk> {
     or_skip_without("a C compiler", test, Disk::new())
+}
+
+/// A pooler for the test `test` in front of the server of `url`; `None` if it is not installed.
+///
+/// # Panics
+/// There is none although `CI=true`.
+#[must_use]
+pub fn pooler_or_skip(test: &str, pooling: Pooling, url: &str) -> Option<Pooler> {
+    let need = if pooling == Pooling::Pgpool { "Pgpool-II" } else { "PgBouncer" };
+    or_skip_without(need, test, Pooler::start(pooling, url))
 }
 
 fn or_skip<T, E: AsRef<str>>(test: &str, found: Result<T, E>) -> Option<T> {

@@ -211,3 +211,19 @@ async fn identifiers_at_the_ends_of_their_range_are_compared_too() {
     assert!(ranges.is_sorted_by_key(|range| range.first));
     assert_eq!(ranges[2].last, PetId(i64::MAX));
 }
+
+#[tokio::test]
+async fn what_the_target_alone_holds_is_a_difference() {
+    let (from, to) = (store(), store());
+    for store in [&from, &to] {
+        add(store, "Rex", Some(once("a", START))).await;
+        key(store, 1, "web").await;
+    }
+    verify(&from, &to).await.unwrap();
+    let (idempotency, at) = once("b", START);
+    let fingerprint = Fingerprint([2; 32]);
+    restore_record(&to, IdempotencyRecord { idempotency, fingerprint, pet: PetId(1), at }).await;
+    assert!(difference(&from, &to).await.contains("nothing in the source"));
+    key(&to, 2, "more").await;
+    assert!(difference(&from, &to).await.contains("API key 2 is nothing in the source"));
+}

@@ -8,7 +8,7 @@ use petstore_domain::{
 };
 use tokio_postgres::{Row, types::FromSql};
 
-use crate::{connection::Values, error::StoreFailure, transaction::Transaction};
+use crate::{error::StoreFailure, transaction::Transaction, values::Values};
 
 /// Selects whole rows; what follows chooses among them.
 macro_rules! select {

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use super::{invalid_url::InvalidUrl, url::decode};
 
 /// Every parameter there is.
-pub(super) const NAMES: [&str; 10] = [
+pub(super) const NAMES: [&str; 11] = [
     "sslmode",
     "sslrootcert",
     "connect_timeout",
@@ -16,6 +16,7 @@ pub(super) const NAMES: [&str; 10] = [
     "pool_size",
     "target_session_attrs",
     "schema",
+    "pgbouncer",
 ];
 
 const DURATION: &str = "it is a time from 1ms to 1h such as 3s or 500ms";
@@ -40,6 +41,8 @@ pub(crate) struct Parameters {
     /// Whether a host that refuses writes is passed over.
     pub(crate) read_write: bool,
     pub(crate) schema: Option<String>,
+    /// Whether a pooler gives the session to others between two transactions; found out if `None`.
+    pub(crate) shared_session: Option<bool>,
 }
 
 impl Default for Parameters {
@@ -55,6 +58,7 @@ impl Default for Parameters {
             pool_size: 16,
             read_write: true,
             schema: None,
+            shared_session: None,
         }
     }
 }
@@ -111,7 +115,8 @@ impl Parameters {
             "tcp_user_timeout" => self.tcp_user_timeout = millis(value)?,
             "pool_size" => self.pool_size = pool_size(value)?,
             "target_session_attrs" => self.read_write = read_write(value)?,
-            _ => self.schema = Some(schema(value)?),
+            "schema" => self.schema = Some(schema(value)?),
+            _ => self.shared_session = Some(pgbouncer(value)?),
         }
         Ok(())
     }
@@ -132,6 +137,10 @@ fn read_write(value: &str) -> Result<bool, &'static str> {
         "any" => Ok(false),
         _ => Err("it is read-write or any"),
     }
+}
+
+fn pgbouncer(value: &str) -> Result<bool, &'static str> {
+    value.parse().map_err(|_| "it is true or false")
 }
 
 fn pool_size(value: &str) -> Result<usize, &'static str> {

@@ -30,7 +30,7 @@ fn every_parameter_arrives() {
     let given = parse(
         "postgres://u@h/d?sslmode=require&sslrootcert=/a%20b.pem&connect_timeout=7&\
          statement_timeout=800&call_timeout=9s&pool_timeout=10ms&tcp_user_timeout=1min&\
-         pool_size=3&target_session_attrs=any&schema=Zoo%22",
+         pool_size=3&target_session_attrs=any&schema=Zoo%22&pgbouncer=true",
     )
     .parameters;
     assert_eq!(given.ssl_mode, SslMode::VerifyFull);
@@ -42,6 +42,7 @@ fn every_parameter_arrives() {
     assert_eq!(given.tcp_user_timeout, Duration::from_mins(1));
     assert_eq!((given.pool_size, given.read_write), (3, false));
     assert_eq!(given.schema.as_deref(), Some("Zoo\""));
+    assert_eq!((plain.shared_session, given.shared_session), (None, Some(true)));
 }
 
 #[test]
@@ -79,6 +80,7 @@ fn anything_else_is_refused_in_one_line() {
         ("postgres://u@h/d?", unknown("")),
         ("postgres://u@h/d?SSLMODE=disable", unknown("SSLMODE")),
         ("postgres://u@h/d?schema=a&schema=b", InvalidUrl::RepeatedParameter("schema")),
+        ("postgres://u@h/d?pgbouncer=yes", value("pgbouncer", "yes", "it is true or false")),
         ("postgres://u@h/d?connect_timeout=", value("connect_timeout", "", time)),
         ("postgres://u@h/d?connect_timeout=0", value("connect_timeout", "0", time)),
         ("postgres://u@h/d?call_timeout=-1s", value("call_timeout", "-1s", time)),
@@ -113,6 +115,6 @@ fn a_refused_parameter_names_those_that_exist() {
         refusal,
         "there is no parameter 'ssl'; there are sslmode, sslrootcert, connect_timeout, \
          statement_timeout, call_timeout, pool_timeout, tcp_user_timeout, pool_size, \
-         target_session_attrs, schema"
+         target_session_attrs, schema, pgbouncer"
     );
 }

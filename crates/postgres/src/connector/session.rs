@@ -31,29 +31,53 @@ impl Purpose {
 const KEEPALIVES: &str = "('tcp_keepalives_idle', '10'), ('tcp_keepalives_interval', '5'), \
      ('tcp_keepalives_count', '4')";
 
-/// A short statement is planned once, perhaps while its table is still small, and must not read all
-/// of the table when it has grown: plans use indexes from the start. What no index serves then has
-/// such a cost on paper that the server would compile it, which takes longer than running it.
-const SHORT_STATEMENTS: &str = ", ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), \
-     ('enable_mergejoin', 'off'), ('jit', 'off')";
+/// A short statement must not read all of a table. It may be planned while its table is still small, or
+/// before the server knows how it has grown: plans use indexes from the start. What no index serves then
+/// has such a cost on paper that the server would compile it, which takes longer than running it.
+const OFF_FOR_SHORT_STATEMENTS: [&str; 4] =
+    ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"];
 
-/// The SQL that sets a session up. A setting that the server does not have is passed over.
-pub(super) fn settings(parameters: &Parameters, purpose: Purpose) -> String {
-    let (statement, idle, plans) = match purpose {
+/// The SQL that sets up a session of our own. A setting that the server does not have is passed over.
+pub(super) fn of_session(parameters: &Parameters, purpose: Purpose) -> String {
+    let off = off(purpose).iter().map(|name| format!(", ('{name}', 'off')"));
+    let plans: String = off.collect();
+    format!(
+        "{}; SELECT set_config(name, v.value, false) FROM (VALUES {KEEPALIVES}{plans}) \
+         AS v (name, value) JOIN pg_catalog.pg_settings USING (name)",
+        for_all(parameters, purpose, "SESSION", false)
+    )
+}
+
+/// The SQL that sets up one transaction in a session that a pooler shares out. How the server looks for
+/// vanished clients is the pooler's setting there.
+pub(super) fn of_transaction(parameters: &Parameters, purpose: Purpose) -> String {
+    let off = off(purpose).iter().map(|name| format!("; SET LOCAL {name} = off"));
+    let plans: String = off.collect();
+    for_all(parameters, purpose, "LOCAL", true) + &plans
+}
+
+fn off(purpose: Purpose) -> &'static [&'static str] {
+    match purpose {
+        Purpose::Calls => &OFF_FOR_SHORT_STATEMENTS,
+        Purpose::Archive => &[],
+    }
+}
+
+fn for_all(parameters: &Parameters, purpose: Purpose, scope: &str, is_local: bool) -> String {
+    let (statement, idle) = match purpose {
         // A client that stalls inside a transaction must not hold up the others.
-        Purpose::Calls => (parameters.statement_timeout, parameters.call_timeout, SHORT_STATEMENTS),
+        Purpose::Calls => (parameters.statement_timeout, parameters.call_timeout),
         // A restore that holds locks limits its own idle time.
-        Purpose::Archive => (ARCHIVE_TIMEOUT, Duration::ZERO, ""),
+        Purpose::Archive => (ARCHIVE_TIMEOUT, Duration::ZERO),
     };
     let schema = parameters.schema.as_ref().map_or_else(String::new, |schema| {
-        format!("SET search_path = \"{}\";", schema.replace('"', "\"\""))
+        format!("SET {scope} search_path = \"{}\";", schema.replace('"', "\"\""))
     });
     format!(
-        "SET statement_timeout = {}; SET idle_in_transaction_session_timeout = {}; {schema} \
-         SELECT set_config('synchronous_commit', 'on', false) \
-         WHERE current_setting('synchronous_commit') = 'off'; \
-         SELECT set_config(name, v.value, false) FROM (VALUES {KEEPALIVES}{plans}) \
-         AS v (name, value) JOIN pg_catalog.pg_settings USING (name)",
+        "SET {scope} statement_timeout = {}; \
+         SET {scope} idle_in_transaction_session_timeout = {}; {schema} \
+         SELECT set_config('synchronous_commit', 'on', {is_local}) \
+         WHERE current_setting('synchronous_commit') = 'off'",
         statement.as_millis(),
         idle.as_millis()
     )

@@ -22,6 +22,8 @@ pub(crate) enum HostFailure {
     Timeout(Duration),
     #[error("{}", in_full(.0))]
     Postgres(#[from] tokio_postgres::Error),
+    #[error("no random bytes: {0}")]
+    Random(getrandom::Error),
     #[error("connecting was canceled")]
     Canceled,
 }
@@ -31,7 +33,7 @@ impl ConnectError {
     pub(crate) fn sql_state(&self) -> Option<&SqlState> {
         self.hosts.iter().find_map(|(_, failure)| match failure {
             HostFailure::Postgres(error) => error.code(),
-            HostFailure::Timeout(_) | HostFailure::Canceled => None,
+            HostFailure::Timeout(_) | HostFailure::Random(_) | HostFailure::Canceled => None,
         })
     }
 }

@@ -11,12 +11,13 @@ use super::{
     plan::{Outcome, Plan, Step},
 };
 use crate::{
-    connection::{Connection, Values},
+    connection::Connection,
     error::StoreFailure,
     pets::{
         idempotency::{self, RecordKey, record_key},
         rows::{self, Columns},
     },
+    values::Values,
     version::{self, StoredVersion},
 };
 
@@ -87,7 +88,7 @@ async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, E
     let new: Values<'_> = &[&callers, &keys, &fingerprints, &times];
     let (begun, purged, reserved) = tokio::join!(
         biased;
-        connection.batch(BEGIN),
+        connection.begin(BEGIN),
         connection.execute(idempotency::PURGE_KEYS, expired),
         connection.rows(idempotency::RESERVE, new),
     );
@@ -121,7 +122,7 @@ async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Fai
     let (records, renewal): (Values<'_>, Values<'_>) = (&[&callers, &keys], &[&version]);
     let (begun, inserted, found, renewed, committed) = tokio::join!(
         biased;
-        async { if plan.first.is_empty() { connection.batch(BEGIN).await } else { Ok(()) } },
+        async { if plan.first.is_empty() { connection.begin(BEGIN).await } else { Ok(()) } },
         rows_unless(ids.is_empty(), connection, rows::INSERT, animals),
         rows_unless(keys.is_empty(), connection, idempotency::FIND, records),
         connection.rows(version::RENEW, renewal),

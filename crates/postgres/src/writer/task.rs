@@ -92,9 +92,7 @@ impl Task {
         let is_clean = match &written {
             Ok(_) => true,
             // After any other failure a new connection is the sure way to a clean session.
-            Err(failed) => {
-                failed.failure.is_conflict() && connection.batch("ROLLBACK").await.is_ok()
-            }
+            Err(failed) => failed.failure.is_conflict() && connection.rollback().await.is_ok(),
         };
         self.connection = is_clean.then_some(connection);
         written

@@ -13,12 +13,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{AddError, PetRepository, StoreError};
+use petstore_domain::{
+    AddError, ApiKeyRepository, KeyName, KeySelector, PetRepository, StoreError,
+};
 use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_testing::{Database, postgres_or_skip};
 use tokio::task::JoinSet;
 
-use crate::support::{add, new_pet, open, query, recovers};
+use crate::support::{NOW, add, new_key, new_pet, open, query, recovers};
 
 const LOCK: &str = "BEGIN; LOCK TABLE pet, idempotency; SELECT pg_sleep(3600)";
 
@@ -58,6 +60,47 @@ async fn a_locked_table_ends_calls_within_their_deadline() {
     assert!(began.elapsed() < Duration::from_millis(1600), "{:?}", began.elapsed());
     unlock(&database, holder);
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_of_keys_waits_for_that_of_another_instance() {
+    let Some(database) = postgres_or_skip("a_change_of_keys_waits") else { return };
+    let url = format!("{}?call_timeout=20s&statement_timeout=19s", database.url);
+    let (one, other) = (open(&url).await, open(&url).await);
+    let name = KeyName::parse("web").unwrap();
+    ApiKeyRepository::add(&one, new_key(1, "web"), 10).await.unwrap();
+    let guard = "BEGIN; SELECT 1 FROM api_key_guard FOR UPDATE; SELECT pg_sleep(3600)";
+    let mut psql = Command::new("psql");
+    psql.args(["-X", "-q", "-c", guard, &database.url]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut holder = psql.spawn().unwrap();
+    let waiting = "SELECT count(*) FROM pg_stat_activity \
+        WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let wait_for = async |expected: &str| {
+        recovers(async || {
+            let waits = database.sql(waiting)?.trim() == expected;
+            waits.then_some(()).ok_or("nobody waits for the guard".to_owned())
+        })
+        .await;
+    };
+    let held = "SELECT count(*) FROM pg_stat_activity \
+        WHERE datname = current_database() AND wait_event = 'PgSleep'";
+    recovers(async || {
+        (database.sql(held)?.trim() == "1").then_some(()).ok_or("no lock".to_owned())
+    })
+    .await;
+    let add =
+        tokio::spawn(
+            async move { ApiKeyRepository::add(&one, new_key(2, "two"), 10).await.map(drop) },
+        );
+    wait_for("1").await;
+    let revoke = tokio::spawn(async move { other.revoke(KeySelector::Name(name), NOW).await });
+    wait_for("2").await;
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+        WHERE datname = current_database() AND wait_event = 'PgSleep'";
+    database.sql(end).unwrap();
+    holder.wait().unwrap();
+    add.await.unwrap().unwrap();
+    assert_eq!(revoke.await.unwrap().unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]

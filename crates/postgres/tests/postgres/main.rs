@@ -4,8 +4,10 @@
 
 mod corruption;
 mod deadlines;
+mod doubtful;
 mod failover;
 mod opening;
+mod poolers;
 mod restarts;
 mod sharing;
 mod support;

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use petstore_domain::{IdempotencyRecord, Resolution, RestoreError};
 
 use crate::{
-    connection::Values,
     error::StoreFailure,
     pets::idempotency::{self, RecordKey, record_key},
     transaction::Transaction,
+    values::Values,
 };
 
 const FIND: &str = "SELECT i.caller, i.key, i.fingerprint, i.pet_id, i.created_at \

@@ -6,9 +6,9 @@ use petstore_domain::{ApiKey, KeyDigest, KeyId, Resolution, RestoreError};
 
 use crate::{
     api_keys::rows::{self, times},
-    connection::Values,
     error::StoreFailure,
     transaction::Transaction,
+    values::Values,
 };
 
 const WRITE: &str = "INSERT INTO api_key (id, name, digest, prefix, created_at, expires_at, \

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use petstore_domain::{NewPet, Pet, PetId, Resolution, RestoreError};
 
 use crate::{
-    connection::Values,
     error::StoreFailure,
     pets::rows::{self, Columns},
     transaction::Transaction,
+    values::Values,
 };
 
 const INSERT: &str = "INSERT INTO pet (id, name, category_id, status) \

@@ -1,0 +1,64 @@
+//! Which rows are an answer, and how the purge finds its own.
+
+use petstore_domain::{CategoryId, NewPet, PageLimit, Pet, PetId, PetName, PetQuery, PetStatus};
+use petstore_testing::postgres_or_skip;
+
+use super::{idempotency, is_page_of};
+use crate::{
+    config::PostgresConfig,
+    connector::{Connector, Purpose},
+    store::PostgresStore,
+};
+
+fn pet(id: i64, status: Option<PetStatus>) -> Pet {
+    let name = PetName::parse("Rex").unwrap();
+    NewPet { name, category_id: CategoryId(1), status }.with_id(PetId(id))
+}
+
+#[test]
+fn rows_that_were_not_asked_for_are_no_page() {
+    let query = |after: i64, status| PetQuery {
+        limit: PageLimit::new(3).unwrap(),
+        status,
+        after: Some(PetId(after)),
+    };
+    let sold = Some(PetStatus::Sold);
+    let (any, of_sold) = (query(4, None), query(4, sold));
+    for (query, pets, is_page) in [
+        (any, vec![], true),
+        (any, vec![pet(5, None), pet(7, sold)], true),
+        (any, vec![pet(4, None)], false),
+        (any, vec![pet(7, None), pet(5, None)], false),
+        (any, vec![pet(5, None), pet(5, None)], false),
+        (of_sold, vec![pet(5, sold)], true),
+        (of_sold, vec![pet(5, sold), pet(6, None)], false),
+        (of_sold, vec![pet(5, Some(PetStatus::Pending))], false),
+    ] {
+        assert_eq!(is_page_of(&query, &pets), is_page, "{query:?} {pets:?}");
+    }
+}
+
+/// The server's plan of the purge, in a session of our own or in one that is shared.
+async fn plan_of_the_purge(url: &str) -> String {
+    let connector = Connector::new(&PostgresConfig::parse(url).unwrap()).unwrap();
+    let connection = connector.connect(Purpose::Calls).await.unwrap();
+    let purge = idempotency::PURGE.replace("$1", "500").replace("$2", "500");
+    let plan = connection.rows_alone(format!("EXPLAIN {purge}").leak(), &[]).await.unwrap();
+    plan.iter().map(|row| row.get::<_, &str>(0).to_owned() + "\n").collect()
+}
+
+#[tokio::test]
+async fn a_purge_reads_the_expired_records_alone() {
+    let Some(database) = postgres_or_skip("a_purge_reads_the_expired_records") else { return };
+    drop(PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await.unwrap());
+    let records = "INSERT INTO idempotency SELECT sha256(n::text::bytea), n::text::bytea, \
+        sha256(''), n, n FROM generate_series(1, 20000) n";
+    for sql in [records, "ANALYZE idempotency"] {
+        database.sql(sql).unwrap();
+        for parameters in ["", "?pgbouncer=true"] {
+            let plan = plan_of_the_purge(&format!("{}{parameters}", database.url)).await;
+            let is_by_age = plan.contains("Index Scan using idempotency_by_age");
+            assert!(is_by_age && !plan.contains("Seq Scan"), "{sql} {parameters}\n{plan}");
+        }
+    }
+}

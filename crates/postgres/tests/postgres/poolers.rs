@@ -1,0 +1,118 @@
+//! A pooler between the store and the server.
+
+use std::sync::Arc;
+
+use petstore_domain::{AddError, Added, ApiKeyRepository, Archive as _, Pet, PetId, PetRepository};
+use petstore_postgres::PostgresStore;
+use petstore_testing::{Database, Pooler, Pooling, pooler_or_skip, postgres_or_skip};
+use tokio::task::JoinSet;
+
+use crate::support::{NOW, all, new_key, new_pet, open, query, refusal, request};
+
+/// Clients of each of two services.
+const CLIENTS: usize = 12;
+/// Rounds of each client, unless the variable says how many.
+const ROUNDS: usize = 10;
+const ROUNDS_VARIABLE: &str = "PETSTORE_TEST_POOLER_ROUNDS";
+
+fn rounds() -> usize {
+    std::env::var(ROUNDS_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(ROUNDS)
+}
+
+/// Adds, repeats and reads; each answer must be the one that was asked for.
+async fn client(store: Arc<PostgresStore>, name: String) -> Result<Vec<Pet>, AddError> {
+    let mut added = Vec::new();
+    for round in 0..rounds() {
+        let pet = new_pet(&format!("{name}-{round}"));
+        let request = (round % 2 == 0).then(|| request(&format!("{name}-{round}"), &pet));
+        let Added::Created(new) = PetRepository::add(&*store, pet.clone(), request.clone()).await?
+        else {
+            panic!("{name}-{round} was there before")
+        };
+        if let Some(request) = request {
+            let again = PetRepository::add(&*store, pet, Some(request)).await?;
+            assert_eq!(again, Added::Replayed(new.clone()));
+        }
+        assert_eq!(store.find(new.id).await?.unwrap().value, new);
+        let page = PetRepository::list(&*store, query(3, Some(PetId(new.id.0 - 1)))).await?.value;
+        assert_eq!(page.pets[0], new);
+        assert!(store.live(NOW).await?.keys.len() == 1);
+        added.push(new);
+    }
+    Ok(added)
+}
+
+/// Two services under load through a pooler: every call succeeds.
+async fn two_services(pooling: Pooling, parameters: &str) {
+    let test = format!("two services through {pooling:?}");
+    let Some(database) = postgres_or_skip(&test) else { return };
+    let Some(pooler) = pooler_or_skip(&test, pooling, &database.url) else { return };
+    let url = format!(
+        "{}?pool_timeout=20s&statement_timeout=20s&call_timeout=25s{parameters}",
+        pooler.url(&database.url)
+    );
+    let stores = [Arc::new(open(&url).await), Arc::new(open(&url).await)];
+    ApiKeyRepository::add(&*stores[0], new_key(1, "a"), 10).await.unwrap();
+    let mut clients = JoinSet::new();
+    for (number, store) in stores.iter().enumerate() {
+        for index in 0..CLIENTS {
+            clients.spawn(client(store.clone(), format!("{number}-{index}")));
+        }
+    }
+    let answers = clients.join_all().await;
+    let mut added: Vec<Pet> = answers.into_iter().flat_map(Result::unwrap).collect();
+    added.sort_by_key(|pet| pet.id);
+    assert_eq!(all(&stores[0]).await, added);
+    assert_eq!(added.len(), 2 * CLIENTS * rounds());
+    let mut snapshot = stores[1].snapshot().await.unwrap();
+    assert_eq!(snapshot.counts().await.unwrap().pets, added.len() as u64);
+    drop(snapshot);
+    nothing_is_left(&pooler, &database);
+}
+
+/// No session has a setting or a statement of ours that another client would meet.
+fn nothing_is_left(pooler: &Pooler, database: &Database) {
+    let left = "SELECT current_setting('statement_timeout'), \
+        current_setting('idle_in_transaction_session_timeout'), current_setting('search_path'), \
+        (SELECT count(*) FROM pg_prepared_statements)";
+    for _ in 0..8 {
+        let found = pooler.sql(&database.url, left).unwrap();
+        assert_eq!(found.trim(), "0|0|\"$user\", public|0");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_services_share_few_sessions_that_are_pooled_for_a_transaction() {
+    two_services(Pooling::Transaction, "").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pooler_that_passes_options_over_is_found_out_too() {
+    two_services(Pooling::TransactionWithoutOptions, "&schema=zoo").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_services_share_a_pooler_of_sessions() {
+    two_services(Pooling::Session, "").await;
+    two_services(Pooling::Session, "&pgbouncer=false").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_services_share_pgpool() {
+    two_services(Pooling::Pgpool, "").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shared_session_can_be_asked_for() {
+    two_services(Pooling::Transaction, "&pgbouncer=true").await;
+}
+
+#[tokio::test]
+async fn pooling_of_statements_is_refused_in_one_line() {
+    let test = "pooling_of_statements_is_refused";
+    let Some(database) = postgres_or_skip(test) else { return };
+    let Some(pooler) = pooler_or_skip(test, Pooling::Statement, &database.url) else { return };
+    let refusal = refusal(&pooler.url(&database.url)).await;
+    assert!(refusal.contains("pool_mode to transaction or session"), "{refusal}");
+    assert!(!refusal.contains('\n'), "{refusal}");
+}

@@ -1,0 +1,110 @@
+//! A way to a server on which the answer to a COMMIT is lost.
+
+use std::{
+    io::{Read, Write as _},
+    net::{Ipv4Addr, Shutdown, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use crate::trouble::Trouble;
+
+/// The simple query `COMMIT` on the wire (PostgreSQL's protocol, "Query").
+const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+/// How long the server is given to commit before the connection is cut. A server that is slower makes
+/// the commit no less doubtful.
+const COMMIT_TIME: Duration = Duration::from_millis(300);
+
+/// Forwards connections to a server. When it is armed, it forwards the next COMMIT, none of the answers
+/// to it, and cuts that connection.
+#[derive(Debug)]
+pub struct LostAnswer {
+    port: u16,
+    armed: Arc<AtomicU32>,
+}
+
+impl LostAnswer {
+    /// A way to the server of `url`, the URL of any database there.
+    ///
+    /// # Errors
+    /// No port is free, or the URL has no address.
+    pub fn new(url: &str) -> Result<Self, Trouble> {
+        let address = url.split_once('@').and_then(|(_, place)| place.split_once('/'));
+        let server = address.ok_or("a URL without an address")?.0.to_owned();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        let listener = listener.map_err(|error| error.to_string())?;
+        let port = listener.local_addr().map_err(|error| error.to_string())?.port();
+        let armed = Arc::new(AtomicU32::new(0));
+        let state = Arc::clone(&armed);
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let Ok(server) = TcpStream::connect(&server) else { continue };
+                let state = Arc::clone(&state);
+                thread::spawn(move || forward(&client, &server, &state));
+            }
+        });
+        Ok(Self { port, armed })
+    }
+
+    /// The same database by this way, in clear.
+    #[must_use]
+    pub fn url(&self, url: &str) -> String {
+        let parts = url.split_once('@').and_then(|(user, place)| {
+            Some(format!(
+                "{user}@127.0.0.1:{}/{}?sslmode=disable",
+                self.port,
+                place.split_once('/')?.1
+            ))
+        });
+        parts.unwrap_or_default()
+    }
+
+    /// Loses the answers to the next `many` commits.
+    pub fn lose(&self, many: u32) {
+        self.armed.store(many, Ordering::SeqCst);
+    }
+
+    /// How many answers are still to be lost.
+    #[must_use]
+    pub fn left(&self) -> u32 {
+        self.armed.load(Ordering::SeqCst)
+    }
+}
+
+/// Forwards until either side ends, or until an answer is lost.
+fn forward(client: &TcpStream, server: &TcpStream, armed: &AtomicU32) {
+    let lost = AtomicU32::new(0);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            pump(server, client, |_| lost.load(Ordering::SeqCst) == 0);
+            let _ = client.shutdown(Shutdown::Both);
+        });
+        pump(client, server, |bytes| {
+            let is_commit = bytes.windows(COMMIT.len()).any(|part| part == COMMIT);
+            let take = |left: u32| left.checked_sub(1);
+            if is_commit && armed.fetch_update(Ordering::SeqCst, Ordering::SeqCst, take).is_ok() {
+                lost.store(1, Ordering::SeqCst);
+            }
+            true
+        });
+        let _ = server.shutdown(Shutdown::Both);
+    });
+}
+
+/// Forwards what `may_pass`; after a COMMIT whose answer is lost, until the server had its time.
+fn pump(mut from: &TcpStream, mut to: &TcpStream, mut may_pass: impl FnMut(&[u8]) -> bool) {
+    let mut buffer = [0; 16384];
+    while let Ok(length @ 1..) = from.read(&mut buffer) {
+        if !may_pass(&buffer[..length]) {
+            thread::sleep(COMMIT_TIME);
+            return;
+        }
+        if to.write_all(&buffer[..length]).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Connection poolers in front of a server.
+
+use std::{
+    fs::{self, File},
+    net::{Ipv4Addr, TcpStream},
+    path::Path,
+    process::{Child, Stdio},
+    thread,
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+use crate::{
+    binaries::{as_server_user, hand_over},
+    database,
+    ports::free_port,
+    trouble::Trouble,
+};
+
+/// Server connections of `PgBouncer` for each database, so few that many clients share them.
+const SERVER_CONNECTIONS: u32 = 4;
+/// Clients of Pgpool-II, each of which has a process there.
+const PGPOOL_CLIENTS: u32 = 80;
+/// Runs the pooler until standard input is closed, which the kernel does for a process that was
+/// killed. The first word is the signal that lets it end at once.
+const SCRIPT: &str = "signal=$1; shift; \"$@\" & cat >/dev/null; kill -s \"$signal\" \"$!\"; wait";
+
+/// Which pooler, and how long it lends a server connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pooling {
+    /// `PgBouncer`, to one client until it leaves.
+    Session,
+    /// `PgBouncer`, for one transaction.
+    Transaction,
+    /// `PgBouncer`, for one transaction; it passes over the options of a client's first message.
+    TransactionWithoutOptions,
+    /// `PgBouncer`, for one statement.
+    Statement,
+    /// Pgpool-II, to one client until it leaves.
+    Pgpool,
+}
+
+/// A pooler on 127.0.0.1. It ends with the value, and with this process at the latest.
+#[derive(Debug)]
+pub struct Pooler {
+    port: u16,
+    process: Child,
+    /// Configuration and log.
+    folder: TempDir,
+}
+
+impl Pooler {
+    /// Starts a pooler in front of the server of `url`, the URL of any database there.
+    ///
+    /// # Errors
+    /// It is not installed, or does not start.
+    pub(crate) fn start(pooling: Pooling, url: &str) -> Result<Self, Trouble> {
+        let server = Server::from_url(url).ok_or("a URL without user or address")?;
+        let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
+        let (port, path) = (free_port()?, folder.path());
+        hand_over(path)?;
+        let process = match pooling {
+            Pooling::Pgpool => {
+                let text = pgpool(&server, port, free_port()?, path);
+                spawn("INT", &["/usr/sbin/pgpool", "-n", "-f"], "pgpool.conf", &text, path)
+            }
+            Pooling::Session
+            | Pooling::Transaction
+            | Pooling::TransactionWithoutOptions
+            | Pooling::Statement => {
+                let text = pgbouncer(&server, port, pooling);
+                spawn("TERM", &["/usr/sbin/pgbouncer"], "pgbouncer.ini", &text, path)
+            }
+        }?;
+        let pooler = Self { port, process, folder };
+        pooler.wait()?;
+        Ok(pooler)
+    }
+
+    /// The same database by way of the pooler.
+    #[must_use]
+    pub fn url(&self, url: &str) -> String {
+        let address = |url: &str| Some(url.split_once('@')?.1.split_once('/')?.0.to_owned());
+        address(url).map_or_else(String::new, |address| {
+            url.replacen(&format!("@{address}/"), &format!("@127.0.0.1:{}/", self.port), 1)
+        })
+    }
+
+    /// Runs SQL in the database of `url` by way of the pooler; the rows as text.
+    ///
+    /// # Errors
+    /// What the server or the pooler says.
+    pub fn sql(&self, url: &str, sql: &str) -> Result<String, Trouble> {
+        database::sql(&self.url(url), sql)
+    }
+
+    fn wait(&self) -> Result<(), Trouble> {
+        for _ in 0..500 {
+            if TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok() {
+                return Ok(());
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
+        Err(format!("the pooler does not accept connections: {log}"))
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        // Nothing is left to do about a shell that cannot be waited for.
+        let _ = self.process.wait();
+    }
+}
+
+/// Where a server is, and who connects to it.
+struct Server<'a> {
+    host: &'a str,
+    port: &'a str,
+    user: &'a str,
+    password: &'a str,
+}
+
+impl<'a> Server<'a> {
+    fn from_url(url: &'a str) -> Option<Self> {
+        let (credential, place) = url.split_once("://")?.1.split_once('@')?;
+        let address = place.split_once('/')?.0;
+        let (user, password) = credential.split_once(':').unwrap_or((credential, ""));
+        let (host, port) = address.split_once(':').unwrap_or((address, "5432"));
+        Some(Self { host, port, user, password })
+    }
+}
+
+fn pgbouncer(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
+    let Server { host, port: server_port, user, password } = server;
+    let (mode, options) = match pooling {
+        Pooling::Statement => ("statement", ""),
+        Pooling::Session | Pooling::Pgpool => ("session", "default_pool_size = 100\n"),
+        Pooling::Transaction => ("transaction", ""),
+        Pooling::TransactionWithoutOptions => {
+            ("transaction", "ignore_startup_parameters = options\n")
+        }
+    };
+    // A server that was out of reach is tried again at once.
+    format!(
+        "[databases]\n* = host={host} port={server_port} user={user} password={password}\n\
+         [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
+         auth_type = any\npool_mode = {mode}\nmax_client_conn = 1000\nserver_login_retry = 0.1\n\
+         default_pool_size = {SERVER_CONNECTIONS}\n{options}"
+    )
+}
+
+fn pgpool(server: &Server<'_>, port: u16, control_port: u16, folder: &Path) -> String {
+    let Server { host, port: server_port, .. } = server;
+    let folder = folder.display();
+    format!(
+        "backend_clustering_mode = 'raw'\nlisten_addresses = '127.0.0.1'\nport = {port}\n\
+         socket_dir = '{folder}'\npcp_listen_addresses = ''\npcp_port = {control_port}\n\
+         pcp_socket_dir = '{folder}'\nwd_ipc_socket_dir = '{folder}'\nlogdir = '{folder}'\n\
+         pid_file_name = '{folder}/pgpool.pid'\npool_passwd = ''\nenable_pool_hba = off\n\
+         num_init_children = {PGPOOL_CLIENTS}\nmax_pool = 2\nbackend_hostname0 = '{host}'\n\
+         backend_port0 = {server_port}\nbackend_weight0 = 1\nbackend_flag0 = 'ALLOW_TO_FAILOVER'\n"
+    )
+}
+
+/// Runs a program with the file `name`, which holds `text`, as its last word.
+fn spawn(
+    signal: &str,
+    words: &[&str],
+    name: &str,
+    text: &str,
+    folder: &Path,
+) -> Result<Child, Trouble> {
+    if !words.first().is_some_and(|program| Path::new(program).exists()) {
+        return Err(format!("{} is not installed", words.concat()));
+    }
+    let path = folder.join(name);
+    fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+    hand_over(&path)?;
+    let log = File::create(folder.join("log")).map_err(|error| error.to_string())?;
+    let mut shell = as_server_user(Path::new("/bin/sh"));
+    shell.args(["-c", SCRIPT, "pooler", signal]).args(words).arg(path).current_dir("/");
+    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
+    shell.spawn().map_err(|error| format!("cannot run a shell: {error}"))
+}
