@@ -3,6 +3,7 @@
 use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
 use crate::{
+    backup, check,
     cli::{self, Command, DeploymentArgs},
     conformance,
     console::{Console, Output as _, stdout_failed},
@@ -76,6 +77,8 @@ fn execute(command: Command, definition: &clap::Command) -> Result<(), Failure> 
         Command::Store { command } => runtime::run(moving::run(command)),
         Command::Export(args) => runtime::run(export::run(args)),
         Command::Import(args) => runtime::run(import::run(args)),
+        Command::Backup(args) => runtime::run(backup::run(args)),
+        Command::Check(args) => runtime::run(check::run(args)),
         Command::Conformance(args) => runtime::run(conformance::run(args)),
         Command::Openapi(args) => openapi(&args),
         Command::Healthcheck(args) => runtime::run(healthcheck::run(args)),

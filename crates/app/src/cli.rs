@@ -1,6 +1,7 @@
 //! The command line.
 
 mod conformance;
+mod examples;
 mod healthcheck;
 mod keys;
 mod listen_address;
@@ -10,6 +11,7 @@ mod openapi;
 mod refusal;
 mod serve;
 mod service_url;
+mod soundness;
 mod store_arg;
 mod values;
 
@@ -23,12 +25,13 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::
 pub(crate) use self::{
     conformance::ConformanceArgs,
     healthcheck::HealthcheckArgs,
-    keys::{KeysCommand, RevokeTarget},
+    keys::{KeysCommand, ListForm, RevokeTarget},
     listen_address::ListenAddress,
     manual::{CompletionsArgs, ManArgs},
     moving::{BothStores, ExportArgs, FileArg, Format, ImportArgs, StoreCommand},
     openapi::DeploymentArgs,
     serve::{LogFormat, ServeArgs, TlsArgs},
+    soundness::{BackupArgs, CheckArgs},
 };
 use crate::{
     console::{Console, Output as _, stdout_failed},
@@ -38,7 +41,7 @@ use crate::{
 
 /// The animal store service: lists animals, adds one, fetches one, as JSON over HTTP.
 #[derive(Debug, Parser)]
-#[command(name = "petstore", version)]
+#[command(name = "petstore", version, after_help = examples::PROGRAM)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -50,28 +53,45 @@ pub(crate) enum Command {
     /// Run the service.
     Serve(Box<ServeArgs>),
     /// Make, list, revoke and roll the API keys of a store.
+    #[command(after_help = examples::KEYS)]
     Keys {
         /// What to do with them.
         #[command(subcommand)]
         command: KeysCommand,
     },
     /// Copy a whole store into another, and compare two.
+    #[command(after_help = examples::STORE)]
     Store {
         /// What to do with them.
         #[command(subcommand)]
         command: StoreCommand,
     },
     /// Write down every animal of a store.
+    #[command(after_help = examples::EXPORT)]
     Export(ExportArgs),
     /// Add animals that are written down, all or none.
+    #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
+    /// Copy a store into a file, while it may be in use.
+    ///
+    /// The copy is the store at one moment. It is read again before it gets its name. No writer of the
+    /// store waits for it.
+    #[command(after_help = examples::BACKUP)]
+    Backup(BackupArgs),
+    /// Examine a store: its rows, its settings, its indexes.
+    ///
+    /// Nothing is written. The store may be in use. What is broken is named, and the exit code is 1.
+    #[command(after_help = examples::CHECK)]
+    Check(CheckArgs),
     /// Check the storage contract on throw-away stores of the same kind as URL.
     ///
     /// The store that URL names is neither read nor written. The throw-away stores have the settings of
     /// URL; for a SQLite file they lie in a new directory beside it, in a PostgreSQL database in new
     /// schemas. They are removed afterwards.
+    #[command(after_help = examples::CONFORMANCE)]
     Conformance(ConformanceArgs),
     /// Print the OpenAPI document of a deployment.
+    #[command(after_help = examples::OPENAPI)]
     Openapi(DeploymentArgs),
     /// Ask the service on this machine whether it is ready: exit code 0 if it is.
     ///

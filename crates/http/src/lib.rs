@@ -49,6 +49,7 @@ mod server;
 mod settings;
 mod state;
 
+pub use deprecation::get_pet_end;
 pub use openapi::openapi_document;
 pub use page::Page;
 pub use ports::Ports;

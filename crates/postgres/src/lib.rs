@@ -35,6 +35,7 @@ mod config;
 mod connection;
 mod connector;
 mod error;
+mod inspection;
 mod open;
 mod pets;
 mod pool;

@@ -11,7 +11,7 @@ use crate::{
 /// Everything that a store consists of. What changes in it needs another [`VERSION`].
 const SCHEMA: &str = include_str!("schema.sql");
 /// The version of the schema. There is no way from one to another.
-const VERSION: i64 = 1;
+pub(crate) const VERSION: i64 = 1;
 
 /// Every name that we use. An object of one of these names that is not ours is not touched.
 const NAMES: [&str; 8] = [
@@ -41,7 +41,9 @@ pub(crate) enum SchemaError {
     Encoding(String),
     #[error("no schema is there to hold the tables; name one with ?schema=NAME")]
     NoSchema,
-    #[error("no petstore store is in it; 'petstore keys create' and 'petstore serve' make one")]
+    #[error(
+        "no petstore store is in it; 'petstore serve', 'petstore keys create' and 'petstore import --create' make one"
+    )]
     Missing,
     #[error(
         "it holds {0} of somebody else; it was left untouched: \
@@ -71,14 +73,15 @@ pub(crate) enum IfMissing {
 
 /// Sees that the tables are there, and creates them in one transaction if need be. Any number of
 /// instances may do so at once. A role that may not create tables can use those that are there.
+/// Answers whether this instance created them.
 pub(crate) async fn prepare(
     connection: &Connection,
     schema: Option<&str>,
     if_missing: IfMissing,
-) -> Result<(), SchemaError> {
+) -> Result<bool, SchemaError> {
     check_encoding(connection).await?;
     match (exists(connection).await, if_missing) {
-        (Ok(true), _) => return Ok(()),
+        (Ok(true), _) => return Ok(false),
         (Ok(false) | Err(SchemaError::NoSchema), IfMissing::Refuse) => {
             return Err(SchemaError::Missing);
         }
@@ -91,13 +94,15 @@ pub(crate) async fn prepare(
         create_schema(connection, schema).await?;
     }
     // Another instance may have created them before this one got the lock.
-    if !exists(connection).await? {
+    let is_missing = !exists(connection).await?;
+    if is_missing {
         connection.batch(SCHEMA).await?;
         let record = "INSERT INTO petstore_schema (version) VALUES ($1)";
         connection.execute(record, &[&VERSION]).await?;
         connection.execute(version::INSERT, &[&version::random()?.as_slice()]).await?;
     }
-    Ok(connection.commit().await?)
+    connection.commit().await?;
+    Ok(is_missing)
 }
 
 async fn check_encoding(connection: &Connection) -> Result<(), SchemaError> {

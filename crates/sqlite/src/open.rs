@@ -127,7 +127,7 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
     let file = DatabaseFile::open_or_create(&path).map_err(|error| explain(error, &path))?;
     schema::check_header(&file.head::<{ schema::HEADER_LEN }>()?)?;
     let mut connection = connection::open_writer(&path, config.synchronous, busy_timeout.writer)?;
-    schema::create_or_check(&mut connection)?;
+    let was_created = schema::create_or_check(&mut connection)?;
     use_write_ahead_log(&connection, busy_timeout.writer)?;
     let renewal = VersionRenewal::new(&mut connection)?;
     let pool = Arc::new(Pool::new(path.clone(), busy_timeout.reader, file.share()));
@@ -148,7 +148,14 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
         watch.write_pauses(),
     )?;
     let readers = Readers::new(pool, watch, presence)?;
-    Ok(SqliteStore { readers, versions, writer, file })
+    Ok(SqliteStore {
+        readers,
+        versions,
+        writer,
+        was_created,
+        synchronous: config.synchronous,
+        file,
+    })
 }
 
 /// Switches to the write-ahead log, which a file keeps from then on. The switch needs the file for

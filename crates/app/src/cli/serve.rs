@@ -12,6 +12,11 @@ use petstore_http::{AccessLog, GetPetSunset, Limits, Settings};
 use super::{listen_address::ListenAddress, openapi::DeploymentArgs, store_arg::StoreArg, values};
 
 const NOTES: &str = "\
+Examples:
+  petstore serve
+  petstore serve --listen 0.0.0.0:8080 --store sqlite:/var/lib/petstore/petstore.db
+  PETSTORE_STORE=postgres://me:secret@db.example/petstore petstore serve
+
 Environment:
   PETSTORE_API_KEY  One more API key, of at least 16 characters; it is never stored or logged
   PETSTORE_LOG      What is logged, as directives like 'info' or 'warn,petstore_http=debug'
