@@ -36,6 +36,7 @@ mod pages;
 mod query;
 mod request_id;
 mod routes;
+mod settings;
 mod size;
 mod startup;
 mod sunset;

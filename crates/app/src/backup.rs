@@ -26,9 +26,9 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
         if stop.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let done = location.back_up(file.temporary(), Box::new(watch)).await;
-    done.map_err(|problem| match signals.stop_asked() {
-        true => Failure::runtime("stopped; no backup was made"),
-        false => Failure::runtime(problem),
+    done.map_err(|problem| {
+        let stopped = signals.stop_asked().then(|| "stopped; no backup was made".into());
+        Failure::runtime(stopped.unwrap_or(problem))
     })?;
     let size = fs::metadata(file.temporary()).map_or(0, |metadata| metadata.len());
     let place = file.finish()?;

@@ -52,9 +52,8 @@ async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>,
 async fn read_archive(archive: &dyn Archive, signals: &Signals) -> Result<StoreCounts, StoreError> {
     let mut snapshot = archive.snapshot().await?;
     let counts = snapshot.counts().await?;
-    let stopped = || match signals.stop_asked() {
-        true => Err(StoreError::unavailable("stopped")),
-        false => Ok(()),
+    let stopped = || {
+        if signals.stop_asked() { Err(StoreError::unavailable("stopped")) } else { Ok(()) }
     };
     let mut progress = Progress::new();
     let (mut last, mut done) = (None, 0);

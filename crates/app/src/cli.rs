@@ -1,5 +1,8 @@
 //! The command line.
 
+mod arguments;
+mod config;
+mod config_file;
 mod conformance;
 mod examples;
 mod healthcheck;
@@ -18,11 +21,15 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-use std::{ffi::OsString, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
+use clap::{
+    ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind,
+};
 
 pub(crate) use self::{
+    arguments::Arguments,
+    config::ConfigCommand,
     conformance::ConformanceArgs,
     healthcheck::HealthcheckArgs,
     keys::{KeysCommand, ListForm, RevokeTarget},
@@ -90,6 +97,13 @@ pub(crate) enum Command {
     /// schemas. They are removed afterwards.
     #[command(after_help = examples::CONFORMANCE)]
     Conformance(ConformanceArgs),
+    /// Show the settings of the service.
+    #[command(after_help = examples::CONFIG)]
+    Config {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
     /// Print the OpenAPI document of a deployment.
     #[command(after_help = examples::OPENAPI)]
     Openapi(DeploymentArgs),
@@ -105,21 +119,42 @@ pub(crate) enum Command {
 
 /// All commands and flags, for these stores.
 pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
-    store_arg::with_stores(Cli::command(), stores)
+    arguments::with_files(store_arg::with_stores(Cli::command(), stores))
 }
 
 /// Reads the arguments and the environment.
-pub(crate) fn parse(definition: &clap::Command, args: &[OsString]) -> Result<Command, clap::Error> {
+pub(crate) fn parse(
+    definition: &clap::Command,
+    arguments: &Arguments,
+) -> Result<Command, clap::Error> {
     let mut definition = definition.clone();
-    let mut matches = definition.try_get_matches_from_mut(args)?;
+    let mut matches = definition.try_get_matches_from_mut(&arguments.words)?;
+    let table = settings_shown(&definition, &matches, arguments);
     let cli = Cli::from_arg_matches_mut(&mut matches);
-    cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))
+    let mut command = cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))?;
+    if let (Command::Config { command: ConfigCommand::Show(show) }, Some(table)) =
+        (&mut command, table)
+    {
+        show.table = table;
+    }
+    Ok(command)
+}
+
+/// What `config show` prints, if that is the command.
+fn settings_shown(
+    definition: &clap::Command,
+    matches: &ArgMatches,
+    arguments: &Arguments,
+) -> Option<String> {
+    let matches = matches.subcommand_matches("config")?.subcommand_matches("show")?;
+    let show = definition.find_subcommand("config")?.find_subcommand("show")?;
+    Some(config::table(show, matches, arguments))
 }
 
 /// Answers with help if that was asked for, or says in one line what is wrong.
 pub(crate) fn explain(
     error: &clap::Error,
-    args: &[OsString],
+    arguments: &Arguments,
     definition: &clap::Command,
 ) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
@@ -131,5 +166,5 @@ pub(crate) fn explain(
         Console.note(text.trim_end());
         return Ok(ExitCode::from(2));
     }
-    Err(Failure::usage(refusal::one_line(error, args, definition)))
+    Err(Failure::usage(refusal::one_line(error, arguments, definition)))
 }

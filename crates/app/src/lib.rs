@@ -1,7 +1,7 @@
 //! The animal store service as a program: configuration, wiring and commands.
 //!
 //! [`App`] runs every command (`serve`, `keys`, `store`, `import`, `export`, `backup`, `check`,
-//! `conformance`, `openapi`) with the stores that are registered in it. The binary `petstore` has SQLite, PostgreSQL
+//! `config`, `conformance`, `openapi`) with the stores that are registered in it. The binary `petstore` has SQLite, PostgreSQL
 //! and memory; a team with a store of its own has a `main` like this one, and no fork:
 //!
 //! ```
@@ -83,6 +83,7 @@ mod backup;
 mod check;
 mod cli;
 mod clock;
+mod columns;
 mod conformance;
 mod console;
 mod driver;

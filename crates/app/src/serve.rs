@@ -53,13 +53,10 @@ impl Config {
         if !args.no_docs {
             settings.pages = pages::all();
         }
-        let directives = std::env::var_os(logging::VARIABLE);
         let log = LogConfig {
             format: args.log_format,
             environment: settings.environment.clone(),
-            filter: logging::filter(
-                directives.map(|text| text.to_string_lossy().into_owned()).as_deref(),
-            )?,
+            filter: logging::filter(args.log.as_deref())?,
         };
         let service_key = service_key::read(
             std::env::var_os(service_key::VARIABLE).as_deref(),

@@ -71,6 +71,11 @@ Examples:
   petstore conformance --store sqlite:/var/lib/petstore/petstore.db
   petstore conformance --store postgres://me@db.example/petstore";
 
+pub(super) const CONFIG: &str = "\
+Examples:
+  petstore config show
+  petstore config show --config /etc/petstore.toml";
+
 pub(super) const OPENAPI: &str = "\
 Examples:
   petstore openapi > openapi.json

@@ -1,9 +1,12 @@
 //! The table of `keys list`.
 
+use std::iter;
+
 use petstore_domain::{ApiKey, KeyId, Timestamp};
 
 use crate::{
     clock::{days_until, rfc3339},
+    columns::columns,
     keys::state,
 };
 
@@ -12,15 +15,9 @@ const HEADINGS: [&str; 7] = ["ID", "NAME", "PREFIX", "STATE", "CREATED", "EXPIRE
 /// One line for each key under one of headings, in columns.
 /// Those of `soon` are marked with the days that are left.
 pub(super) fn of(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
-    let rows: Vec<_> = keys.iter().map(|key| row(key, soon.contains(&key.id), now)).collect();
-    let mut widths = HEADINGS.map(|heading| heading.chars().count());
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
-        }
-    }
-    let head = line(&HEADINGS.map(str::to_owned), &widths);
-    std::iter::once(head).chain(rows.iter().map(|row| line(row, &widths))).collect()
+    let head = HEADINGS.map(str::to_owned);
+    let rows = keys.iter().map(|key| row(key, soon.contains(&key.id), now));
+    columns(&iter::once(head).chain(rows).collect::<Vec<_>>())
 }
 
 fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 7] {
@@ -41,11 +38,6 @@ fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 7] {
         expiry,
         time(last_used_at),
     ]
-}
-
-fn line(cells: &[String; 7], widths: &[usize; 7]) -> String {
-    let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
-    format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
 }
 
 #[cfg(test)]
