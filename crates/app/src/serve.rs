@@ -137,17 +137,20 @@ async fn serve(
 }
 
 fn cannot_listen(address: &ListenAddress, error: &io::Error) -> Failure {
-    let remedy = match error.kind() {
-        io::ErrorKind::AddrInUse => {
-            "; stop the process that listens there ('ss -ltnp' shows it), or choose another port \
-             with --listen"
-        }
-        io::ErrorKind::PermissionDenied => "; choose a port above 1023 with --listen",
-        io::ErrorKind::AddrNotAvailable => {
-            "; this machine has no such address: choose one of its own with --listen, or 0.0.0.0 for all"
-        }
-        _ => "",
-    };
+    let remedies = [
+        (
+            io::ErrorKind::AddrInUse,
+            "; stop the process that listens there ('ss -ltnp' shows it), or choose another port with \
+             --listen",
+        ),
+        (io::ErrorKind::PermissionDenied, "; choose a port above 1023 with --listen"),
+        (
+            io::ErrorKind::AddrNotAvailable,
+            "; this machine has no such address: choose one of its own with --listen, or 0.0.0.0 for all",
+        ),
+    ];
+    let remedy = remedies.into_iter().find(|(kind, _)| *kind == error.kind());
+    let remedy = remedy.map_or("", |(_, remedy)| remedy);
     Failure::runtime(format!("cannot listen on {address}: {error}{remedy}"))
 }
 

@@ -94,15 +94,15 @@ pub(crate) async fn prepare(
         create_schema(connection, schema).await?;
     }
     // Another instance may have created them before this one got the lock.
-    let is_missing = !exists(connection).await?;
-    if is_missing {
+    let create = !exists(connection).await?;
+    if create {
         connection.batch(SCHEMA).await?;
         let record = "INSERT INTO petstore_schema (version) VALUES ($1)";
         connection.execute(record, &[&VERSION]).await?;
         connection.execute(version::INSERT, &[&version::random()?.as_slice()]).await?;
     }
     connection.commit().await?;
-    Ok(is_missing)
+    Ok(create)
 }
 
 async fn check_encoding(connection: &Connection) -> Result<(), SchemaError> {

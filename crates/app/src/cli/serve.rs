@@ -74,7 +74,7 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "PETSTORE_NO_DOCS")]
     pub(crate) no_docs: bool,
 
-    /// What is logged, as directives like 'info' or 'warn,petstore_http=debug' [default: what operators need].
+    /// What is logged, as directives like info or warn,hyper=debug [default: what operators need].
     #[arg(long, value_name = "DIRECTIVES", env = "PETSTORE_LOG")]
     pub(crate) log: Option<String>,
 
