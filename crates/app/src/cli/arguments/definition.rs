@@ -8,7 +8,7 @@ use clap::{Arg, Command, builder::ValueParser};
 pub(super) const CONFIG: &str = "config";
 
 /// Gives each command that has a setting of `serve` the flag `--config`, and each secret its `--NAME-file`.
-pub(in crate::cli) fn with_files(command: Command) -> Command {
+pub(crate) fn with_files(command: Command) -> Command {
     let settings = settings(&command);
     with_files_for(command, &settings)
 }
@@ -37,7 +37,7 @@ pub(super) fn path_arg(name: &str, help: String) -> Arg {
 }
 
 /// The environment variable named after a flag: `--header-timeout`, `PETSTORE_HEADER_TIMEOUT`.
-pub(in crate::cli) fn variable_of(flag: &str) -> String {
+pub(crate) fn variable_of(flag: &str) -> String {
     let words = flag.trim_start_matches('-').replace('-', "_");
     format!("PETSTORE_{}", words.to_ascii_uppercase())
 }
@@ -50,16 +50,13 @@ pub(super) fn settings(root: &Command) -> Vec<String> {
 }
 
 /// The flags whose values may hold a password.
-pub(in crate::cli) fn secrets(command: &Command) -> impl Iterator<Item = &str> {
+pub(crate) fn secrets(command: &Command) -> impl Iterator<Item = &str> {
     let secret = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
     secret.filter_map(Arg::get_long)
 }
 
 /// The command that the words name, and how many words that takes.
-pub(in crate::cli) fn command_of<'a>(
-    words: &[OsString],
-    root: &'a Command,
-) -> (Vec<&'a Command>, usize) {
+pub(crate) fn command_of<'a>(words: &[OsString], root: &'a Command) -> (Vec<&'a Command>, usize) {
     let mut path = vec![root];
     for word in words.iter().skip(1) {
         let found = path.last().and_then(|command| command.find_subcommand(word));
