@@ -110,10 +110,13 @@ pub(crate) enum Command {
     /// Ask the service on this machine whether it is ready: exit code 0 if it is.
     ///
     /// It speaks plain HTTP.
+    #[command(after_help = examples::HEALTHCHECK)]
     Healthcheck(HealthcheckArgs),
     /// Print what a shell needs to complete commands and flags.
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Write the manual pages: one of the program and one of each command.
+    #[command(after_help = examples::MAN)]
     Man(ManArgs),
 }
 

@@ -76,6 +76,19 @@ Examples:
   petstore config show
   petstore config show --config /etc/petstore.toml";
 
+pub(super) const HEALTHCHECK: &str = "\
+Examples:
+  petstore healthcheck
+  petstore healthcheck --listen 0.0.0.0:8080 --timeout 1s";
+
+pub(super) const COMPLETIONS: &str = "\
+Examples:
+  petstore completions bash > /usr/share/bash-completion/completions/petstore";
+
+pub(super) const MAN: &str = "\
+Examples:
+  petstore man --to /usr/local/share/man/man1";
+
 pub(super) const OPENAPI: &str = "\
 Examples:
   petstore openapi > openapi.json
