@@ -3,6 +3,8 @@
 //! Every test runs on each kind of store, or from each kind to each kind, that `kinds.rs` names.
 
 mod animals;
+mod backup;
+mod check;
 mod commands;
 mod copy;
 mod export;

@@ -39,6 +39,7 @@ mod query;
 mod rates;
 mod request_id;
 mod routes;
+mod settings;
 mod size;
 mod startup;
 mod sunset;

@@ -2,12 +2,21 @@
 
 use std::process::Child;
 
-use crate::support::command::{Finished, finish, petstore};
+use crate::support::{
+    command::{Finished, finish, petstore},
+    store::Store,
+};
 
 /// Runs `petstore` with these words.
 #[track_caller]
 pub(crate) fn run(words: &[&str]) -> Finished {
     petstore(words).finish()
+}
+
+/// Makes a store, without animals.
+#[track_caller]
+pub(crate) fn make(store: &Store) {
+    run(&["import", "--create", "--store", &store.url]).succeeds();
 }
 
 /// Copies, which must succeed: what it says.

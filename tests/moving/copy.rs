@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     animals::many,
-    commands::{copy, exported, import, run, verify},
+    commands::{copy, exported, import, make, run, verify},
     kinds,
 };
 use crate::support::{
@@ -96,6 +96,12 @@ fn a_source_that_has_grown_is_caught_up_with() {
     }
 }
 
+fn made() -> Store {
+    let store = Store::sqlite();
+    make(&store);
+    store
+}
+
 #[test]
 fn a_target_with_other_data_is_refused_and_left_as_it_is() {
     let source = [(1, "a"), (2, "b"), (4, "d")];
@@ -123,7 +129,7 @@ fn a_target_with_other_data_is_refused_and_left_as_it_is() {
         pets.iter().map(line).collect::<Vec<_>>().join("\n")
     };
     // One rule of the domain finds the difference, so each pair needs one of them alone.
-    let pairs = kinds::pairs().chain(iter::repeat_with(|| (Store::sqlite(), Store::sqlite())));
+    let pairs = kinds::pairs().chain(iter::repeat_with(|| (made(), made())));
     for ((target, difference), (from, to)) in targets.into_iter().zip(pairs) {
         import(&from.url, "ndjson", &lines(&source)).succeeds();
         from.new_key("web");

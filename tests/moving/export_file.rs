@@ -4,13 +4,14 @@ use std::{fs, io::Read as _, path::Path};
 
 use super::{
     animals::many,
-    commands::{exported, import, run},
+    commands::{exported, import, make, run},
     paused::{end, run_until},
 };
 use crate::support::{command::petstore, store::Store};
 
 fn filled(count: usize) -> Store {
     let store = Store::sqlite();
+    make(&store);
     import(&store.url, "ndjson", &many(count)).succeeds();
     store
 }
@@ -47,7 +48,20 @@ fn what_is_not_a_plain_file_is_not_replaced() {
         refused.fails(1, "is not a plain file; use '-' and redirect standard output");
     }
     let path = "/nowhere/at/all.csv";
-    run(&["export", "--store", &store.url, path]).fails(1, "No such file or directory");
+    let refused = run(&["export", "--store", &store.url, path]);
+    refused.fails(1, "there is no directory /nowhere/at: No such file or directory");
+}
+
+#[test]
+fn a_name_that_promises_another_format_is_refused() {
+    let store = filled(1);
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["pets.xml", "pets.csv.gz"] {
+        let file = folder.path().join(name);
+        let refused = run(&["export", "--store", &store.url, file.to_str().unwrap()]);
+        refused.fails(2, "use .ndjson, .jsonl or .csv, or say which format with --format");
+    }
+    assert_eq!(names(folder.path()), [""; 0]);
 }
 
 #[test]

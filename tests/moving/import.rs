@@ -4,9 +4,10 @@ use serde_json::json;
 
 use super::{
     animals::many,
-    commands::{exported, feed, import, run},
+    commands::{exported, feed, import, make, run},
     kinds,
 };
+use crate::support::{command::petstore, store::Store};
 
 const GOOD: &str = "{\"name\":\"Rex\",\"categoryId\":1}\n";
 
@@ -80,6 +81,70 @@ fn records_with_identifiers_keep_them_and_another_animal_is_a_conflict() {
             assert_eq!(exported(&store.url, "csv"), before);
         }
     }
+}
+
+#[test]
+fn a_conflict_names_the_lines_of_the_animal() {
+    for store in kinds::each() {
+        let pet =
+            |id: i64, name: &str| json!({"id": id, "name": name, "categoryId": 1}).to_string();
+        import(&store.url, "ndjson", &pet(2, "b")).succeeds();
+        let text = [pet(3, "c"), pet(4, "d"), pet(2, "x")].join("\n");
+        let conflict = "the target already holds another animal 2 (line 3)";
+        import(&store.url, "ndjson", &text).fails(1, conflict);
+        let csv = "id,name,categoryId\n5,e,1\n2,x,1\n";
+        import(&store.url, "csv", csv).fails(1, conflict);
+        let text = [pet(7, "g"), pet(3, "c"), pet(7, "h")].join("\n");
+        let conflict = "the target already holds another animal 7 (lines 1, 3)";
+        import(&store.url, "ndjson", &text).fails(1, conflict);
+    }
+}
+
+#[test]
+fn a_store_is_made_only_when_asked_and_the_command_says_where() {
+    let stores = [Some(Store::sqlite()), Store::postgres()];
+    for store in stores.into_iter().flatten() {
+        let refused = import(&store.url, "ndjson", GOOD);
+        let refused = refused.fails(1, "'petstore import --create' make one");
+        assert!(refused.stderr.contains("there is no store at") || !store.file().exists());
+        let words = ["import", "--create", "--store", &store.url];
+        let made = feed(&words, GOOD);
+        let place = if store.url.starts_with("sqlite:") { &store.url } else { "postgres://" };
+        assert!(made.stderr.starts_with(&format!("made a new store: {place}")), "{made:?}");
+        made.succeeds();
+        let again = feed(&words, GOOD);
+        assert_eq!(again.stderr, "");
+        again.succeeds();
+    }
+}
+
+#[test]
+fn lines_that_are_typed_are_asked_for() {
+    let store = Store::sqlite();
+    make(&store);
+    let typed = petstore(&["import", "--store", &store.url]).on_terminal(80, "xterm");
+    let said = typed.typing("\u{4}").succeeds();
+    assert!(said.contains("reading animals from standard input; end it with Ctrl-D"), "{said}");
+    assert!(said.contains("added 0 animals"), "{said}");
+}
+
+#[test]
+fn the_progress_fits_the_terminal() {
+    let shown = |kind: &str| {
+        let store = Store::sqlite();
+        let file = store.folder().join("pets.ndjson");
+        std::fs::write(&file, many(12_000)).unwrap();
+        let words = ["import", "--create", "--store", &store.url, file.to_str().unwrap()];
+        petstore(&words).on_terminal(50, kind).finish().succeeds()
+    };
+    let bars = shown("xterm");
+    let frames = bars.split(['\r', '\n', '\u{1b}']).filter(|frame| frame.contains("importing ["));
+    let lengths: Vec<_> =
+        frames.map(|frame| frame.trim_start_matches("[2K").chars().count()).collect();
+    assert!(!lengths.is_empty() && lengths.iter().all(|length| *length <= 50), "{bars:?}");
+    assert!(bars.contains(" 5000/") && bars.contains("/s "), "{bars:?}");
+    let plain = shown("dumb");
+    assert!(!plain.contains('\u{1b}') && plain.ends_with("skipped 0 bad lines\r\n"), "{plain:?}");
 }
 
 #[test]

@@ -72,7 +72,11 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches() {
             assert_eq!(output.status.code(), Some(1), "{said}");
             let line = "petstore: stopped; what was copied stays, and the same command goes on \
                         from there\n";
-            assert_eq!(said, line);
+            // On a slow machine it also says now and then how far it is.
+            let is_progress = |line: &&str| line.starts_with("copying: ");
+            let rest: String =
+                said.split_inclusive('\n').filter(|line| !is_progress(line)).collect();
+            assert_eq!(rest, line);
             let found = count(&to.url);
             assert!((1..PETS).contains(&found), "{found}");
             copy(&from.url, &to.url);

@@ -114,6 +114,8 @@ fn one_store_is_not_moved_to_itself_or_to_nowhere() {
     run(&["export", "--store", "memory:"]).fails(2, "a store in memory ends with this command");
     run(&["import", "--store", "memory:"]).fails(2, "a store in memory ends with this command");
     run(&["export", "--store", url]).fails(1, "there is no store at");
+    run(&["import", "--store", url]).fails(1, "there is no store at");
+    assert!(!store.file().exists());
 }
 
 #[test]

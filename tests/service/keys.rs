@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::support::{
     KEY,
     client::Client,
@@ -19,6 +21,8 @@ on_lasting_stores! {
     a_rolled_key_overlaps_with_the_new_one,
     a_list_tells_keys_apart_without_giving_them_away,
     what_cannot_be_done_is_said_in_one_line,
+    a_store_that_a_key_makes_is_named_in_full,
+    a_key_that_expires_soon_is_marked_and_logged,
 }
 
 const NOISE: Duration = Duration::from_secs(3);
@@ -143,6 +147,51 @@ fn what_cannot_be_done_is_said_in_one_line(kind: Kind) {
     store.keys(&["create", "7up"]).fails(2, "7up");
     store.keys(&["create", "two words"]).fails(2, "two words");
     store.keys(&["create", "x", "--expires", "soon"]).fails(2, "soon");
+    store.keys(&["create", "x", "--expires", "90"]).fails(2, "write 90d for 90 days");
+}
+
+fn a_store_that_a_key_makes_is_named_in_full(kind: Kind) {
+    let store = Store::new(kind);
+    let made = store.keys(&["create", "web"]);
+    let place = if store.url.starts_with("sqlite:") { &store.url } else { "postgres://" };
+    let line = format!("made a new store: {place}");
+    assert!(made.stderr.starts_with(&line), "{made:?}");
+    assert!(!store.keys(&["create", "other"]).stderr.contains("made a new store"));
+    let log = Launch::on(&Store::new(kind)).start().stop();
+    assert!(log.contains("made a new store"), "{log}");
+}
+
+fn a_key_that_expires_soon_is_marked_and_logged(kind: Kind) {
+    let store = Store::new(kind);
+    for (name, lifetime) in [("soon", "3d"), ("later", "90d"), ("rolled", "3d")] {
+        store.keys(&["create", name, "--expires", lifetime]).succeeds();
+    }
+    store.keys(&["roll", "rolled"]).succeeds();
+    let list = store.keys(&["list"]).succeeds();
+    let marked: Vec<_> = list.lines().filter(|line| line.contains("(in 2 days)")).collect();
+    assert!(marked.len() == 1 && marked[0].contains("soon"), "{list}");
+    let list: Value =
+        serde_json::from_str(&store.keys(&["list", "--output", "json"]).succeeds()).unwrap();
+    let soon = list.as_array().unwrap().iter().map(|key| key["expiresSoon"].as_bool().unwrap());
+    assert_eq!(soon.collect::<Vec<_>>(), [true, false, false, false], "{list}");
+    assert_eq!(list[3]["name"], "rolled");
+
+    let server = Launch::on(&store).start();
+    wait::until("the key is logged", || server.log().contains("an API key expires soon"));
+    let log = server.stop();
+    let lines = log.lines().filter(|line| line.contains("an API key expires soon"));
+    assert_eq!(lines.map(|line| line.contains("\"soon\"")).collect::<Vec<_>>(), [true], "{log}");
+}
+
+#[test]
+fn a_relative_path_is_shown_in_full() {
+    let store = Store::sqlite();
+    let file = store.file();
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    let up = "../".repeat(folder.matches('/').count());
+    let url = format!("sqlite:{up}{}", file.strip_prefix("/").unwrap().display());
+    let made = Store::at(&url).keys(&["create", "web"]);
+    assert!(made.stderr.starts_with(&format!("made a new store: sqlite:{folder}/../")), "{made:?}");
 }
 
 #[test]

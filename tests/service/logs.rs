@@ -36,7 +36,7 @@ fn every_request_has_a_line_with_its_template() {
     let (_store, server) = talkative("all");
     let client = server.client();
     let id = id_of(&add(&client, &pet("logged")));
-    let table: [(Call, &str, &str, &str, &str); 10] = [
+    let table: [(Call, &str, &str, &str, &str); 12] = [
         (client.get("/v1/pets?limit=5"), "GET", "/v1/pets", "200", ""),
         (client.add(&pet("secret-name")), "POST", "/v1/pets", "201", ""),
         (client.get(&format!("/v1/pets/{id}")), "GET", "/v1/pets/{petId}", "200", ""),
@@ -47,6 +47,8 @@ fn every_request_has_a_line_with_its_template() {
         (client.get("/v1/store/orders"), "GET", "/v1/store/orders", "501", "not_implemented"),
         (client.get("/readyz"), "GET", "/readyz", "200", ""),
         (client.get("/secret/3"), "GET", "", "404", "route_not_found"),
+        (client.call("DELETE", "/v1/pets"), "DELETE", "", "405", "method_not_allowed"),
+        (client.call("SECRET", "/v1/pets"), "other", "", "405", "method_not_allowed"),
     ];
     for (n, (call, method, route, status, code)) in table.into_iter().enumerate() {
         let id = format!("request-{n}-of-the-log");

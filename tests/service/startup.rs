@@ -17,7 +17,8 @@ fn an_address_in_use_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let run = petstore(&["serve", "--store", "memory:", "--listen", &address]);
-    run.env("PETSTORE_API_KEY", KEY).finish().fails(1, &address);
+    let refused = run.env("PETSTORE_API_KEY", KEY).finish().fails(1, &address);
+    assert!(refused.stderr.contains("choose another port with --listen"), "{refused:?}");
 }
 
 #[test]

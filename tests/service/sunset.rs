@@ -63,3 +63,18 @@ fn an_end_that_is_still_to_come_or_postponed_changes_nothing() {
         assert!(client.add(&pet("still")).send().is(201).header("location").is_some());
     }
 }
+
+#[test]
+fn the_log_says_at_the_start_when_it_ends() {
+    for (when, words) in [
+        ("date", "\"days_left\":"),
+        ("date", "2030-12-05T00:00:00Z"),
+        ("off", "its end is postponed"),
+        ("now", "getPet has ended"),
+    ] {
+        let store = Store::memory();
+        let log = Launch::on(&store).flag("--get-pet-sunset", when).start().stop();
+        let lines: Vec<_> = log.lines().filter(|line| line.contains("getPet")).collect();
+        assert!(lines.len() == 1 && lines[0].contains(words), "{when}: {log}");
+    }
+}

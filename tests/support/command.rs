@@ -1,7 +1,9 @@
 //! The binary, run until it ends.
 
 use std::{
+    ffi::OsStr,
     io::{Read, Write as _},
+    iter,
     process::{Child, Command, Stdio},
     thread,
 };
@@ -74,6 +76,27 @@ impl Run {
     pub(crate) fn arg(mut self, argument: &str) -> Self {
         self.0.arg(argument);
         self
+    }
+
+    /// On a terminal of its own, so many columns wide. What it writes there, on standard output or
+    /// standard error, is what `finish` calls standard output.
+    pub(crate) fn on_terminal(self, columns: u16, kind: &str) -> Self {
+        let quoted = |word: &OsStr| format!("'{}'", word.to_str().unwrap());
+        let words = iter::once(self.0.get_program()).chain(self.0.get_args()).map(quoted);
+        let line = words.collect::<Vec<_>>().join(" ");
+        let mut script = Command::new("/usr/bin/script");
+        script.env_clear().current_dir(env!("CARGO_TARGET_TMPDIR")).env("TERM", kind);
+        script.envs(self.0.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let line = format!("stty rows 24 columns {columns} -echo; exec {line}");
+        script.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
+        script.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(script)
+    }
+
+    /// Runs the command to its end, with `text` typed.
+    #[track_caller]
+    pub(crate) fn typing(self, text: &str) -> Finished {
+        finish(self.spawn(), text)
     }
 
     /// With a pipe for its standard input.

@@ -3,7 +3,8 @@
 use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
 use crate::{
-    cli::{self, Command, DeploymentArgs},
+    backup, check,
+    cli::{self, Arguments, Command, ConfigCommand, DeploymentArgs},
     conformance,
     console::{Console, Output as _, stdout_failed},
     driver::StoreDriver,
@@ -57,9 +58,10 @@ impl App {
     fn try_run(self, args: &[OsString]) -> Result<ExitCode, Failure> {
         self.stores.check()?;
         let definition = cli::definition(&Arc::new(self.stores));
-        match cli::parse(&definition, args) {
+        let arguments = Arguments::complete(args, &definition)?;
+        match cli::parse(&definition, &arguments) {
             Ok(command) => execute(command, &definition).map(|()| ExitCode::SUCCESS),
-            Err(error) => cli::explain(&error, args, &definition),
+            Err(error) => cli::explain(&error, &arguments, &definition),
         }
     }
 }
@@ -76,7 +78,14 @@ fn execute(command: Command, definition: &clap::Command) -> Result<(), Failure> 
         Command::Store { command } => runtime::run(moving::run(command)),
         Command::Export(args) => runtime::run(export::run(args)),
         Command::Import(args) => runtime::run(import::run(args)),
+        Command::Backup(args) => runtime::run(backup::run(args)),
+        Command::Check(args) => runtime::run(check::run(args)),
         Command::Conformance(args) => runtime::run(conformance::run(args)),
+        Command::Config { command: ConfigCommand::Show(show) } => {
+            // What `serve` would refuse is refused here too.
+            serve::Config::read(show.settings)?;
+            Console.answer(&show.table).map_err(|error| stdout_failed(&error))
+        }
         Command::Openapi(args) => openapi(&args),
         Command::Healthcheck(args) => runtime::run(healthcheck::run(args)),
         Command::Completions(args) => manual::completions(definition, &args),

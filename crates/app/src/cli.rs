@@ -1,6 +1,10 @@
 //! The command line.
 
+mod arguments;
+mod config;
+mod config_file;
 mod conformance;
+mod examples;
 mod healthcheck;
 mod keys;
 mod listen_address;
@@ -10,25 +14,31 @@ mod openapi;
 mod refusal;
 mod serve;
 mod service_url;
+mod soundness;
 mod store_arg;
 mod values;
 
 #[cfg(test)]
 mod tests;
 
-use std::{ffi::OsString, process::ExitCode, sync::Arc};
+use std::{process::ExitCode, sync::Arc};
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
+use clap::{
+    ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind,
+};
 
 pub(crate) use self::{
+    arguments::Arguments,
+    config::ConfigCommand,
     conformance::ConformanceArgs,
     healthcheck::HealthcheckArgs,
-    keys::{KeysCommand, RevokeTarget},
+    keys::{KeysCommand, ListForm, RevokeTarget},
     listen_address::ListenAddress,
     manual::{CompletionsArgs, ManArgs},
     moving::{BothStores, ExportArgs, FileArg, Format, ImportArgs, StoreCommand},
     openapi::DeploymentArgs,
     serve::{LogFormat, ServeArgs, TlsArgs},
+    soundness::{BackupArgs, CheckArgs},
 };
 use crate::{
     console::{Console, Output as _, stdout_failed},
@@ -38,7 +48,7 @@ use crate::{
 
 /// The animal store service: lists animals, adds one, fetches one, as JSON over HTTP.
 #[derive(Debug, Parser)]
-#[command(name = "petstore", version)]
+#[command(name = "petstore", version, after_help = examples::PROGRAM)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -50,56 +60,104 @@ pub(crate) enum Command {
     /// Run the service.
     Serve(Box<ServeArgs>),
     /// Make, list, revoke and roll the API keys of a store.
+    #[command(after_help = examples::KEYS)]
     Keys {
         /// What to do with them.
         #[command(subcommand)]
         command: KeysCommand,
     },
     /// Copy a whole store into another, and compare two.
+    #[command(after_help = examples::STORE)]
     Store {
         /// What to do with them.
         #[command(subcommand)]
         command: StoreCommand,
     },
     /// Write down every animal of a store.
+    #[command(after_help = examples::EXPORT)]
     Export(ExportArgs),
     /// Add animals that are written down, all or none.
+    #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
+    /// Copy a store into a file, while it may be in use.
+    ///
+    /// The copy is the store at one moment. It is read again before it gets its name. No writer of the
+    /// store waits for it.
+    #[command(after_help = examples::BACKUP)]
+    Backup(BackupArgs),
+    /// Examine a store: its rows, its settings, its indexes.
+    ///
+    /// Nothing is written. The store may be in use. What is broken is named, and the exit code is 1.
+    #[command(after_help = examples::CHECK)]
+    Check(CheckArgs),
     /// Check the storage contract on throw-away stores of the same kind as URL.
     ///
     /// The store that URL names is neither read nor written. The throw-away stores have the settings of
     /// URL; for a SQLite file they lie in a new directory beside it, in a PostgreSQL database in new
     /// schemas. They are removed afterwards.
+    #[command(after_help = examples::CONFORMANCE)]
     Conformance(ConformanceArgs),
+    /// Show the settings of the service.
+    #[command(after_help = examples::CONFIG)]
+    Config {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: ConfigCommand,
+    },
     /// Print the OpenAPI document of a deployment.
+    #[command(after_help = examples::OPENAPI)]
     Openapi(DeploymentArgs),
     /// Ask the service on this machine whether it is ready: exit code 0 if it is.
     ///
     /// It speaks plain HTTP.
+    #[command(after_help = examples::HEALTHCHECK)]
     Healthcheck(HealthcheckArgs),
     /// Print what a shell needs to complete commands and flags.
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Write the manual pages: one of the program and one of each command.
+    #[command(after_help = examples::MAN)]
     Man(ManArgs),
 }
 
 /// All commands and flags, for these stores.
 pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
-    store_arg::with_stores(Cli::command(), stores)
+    arguments::with_files(store_arg::with_stores(Cli::command(), stores))
 }
 
 /// Reads the arguments and the environment.
-pub(crate) fn parse(definition: &clap::Command, args: &[OsString]) -> Result<Command, clap::Error> {
+pub(crate) fn parse(
+    definition: &clap::Command,
+    arguments: &Arguments,
+) -> Result<Command, clap::Error> {
     let mut definition = definition.clone();
-    let mut matches = definition.try_get_matches_from_mut(args)?;
+    let mut matches = definition.try_get_matches_from_mut(&arguments.words)?;
+    let table = settings_shown(&definition, &matches, arguments);
     let cli = Cli::from_arg_matches_mut(&mut matches);
-    cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))
+    let mut command = cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))?;
+    if let (Command::Config { command: ConfigCommand::Show(show) }, Some(table)) =
+        (&mut command, table)
+    {
+        show.table = table;
+    }
+    Ok(command)
+}
+
+/// What `config show` prints, if that is the command.
+fn settings_shown(
+    definition: &clap::Command,
+    matches: &ArgMatches,
+    arguments: &Arguments,
+) -> Option<String> {
+    let matches = matches.subcommand_matches("config")?.subcommand_matches("show")?;
+    let show = definition.find_subcommand("config")?.find_subcommand("show")?;
+    Some(config::table(show, matches, arguments))
 }
 
 /// Answers with help if that was asked for, or says in one line what is wrong.
 pub(crate) fn explain(
     error: &clap::Error,
-    args: &[OsString],
+    arguments: &Arguments,
     definition: &clap::Command,
 ) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
@@ -111,5 +169,5 @@ pub(crate) fn explain(
         Console.note(text.trim_end());
         return Ok(ExitCode::from(2));
     }
-    Err(Failure::usage(refusal::one_line(error, args, definition)))
+    Err(Failure::usage(refusal::one_line(error, arguments, definition)))
 }

@@ -1,9 +1,10 @@
 //! What a kind of store says about itself, so that every command works on it.
 
-use std::{error::Error, fmt, pin::Pin, sync::Arc};
+use std::{error::Error, fmt, ops::ControlFlow, path::Path, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use petstore_conformance::Harness;
+use petstore_domain::Finding;
 
 use crate::open_store::OpenStore;
 
@@ -53,7 +54,32 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// # Errors
     /// One line that says why there are none.
     fn throw_away(&self) -> Result<ThrowAwayStores, Problem>;
+
+    /// Examines what only this kind of store knows of itself, for the command `check`: its settings, its
+    /// schema, its indexes. The command itself reads every animal and every API key through the ports. By
+    /// default, nothing else is known.
+    ///
+    /// # Errors
+    /// One line that says why the store cannot be examined.
+    async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
+        Ok(Vec::new())
+    }
+
+    /// Writes a copy of the store, as it is at one moment, for the command `backup`. `to` is an empty file
+    /// beside the one that is asked for; the command makes it durable and gives it its name. The copy must
+    /// hold up no writer of the store, and must have been read again. By default, there is no backup.
+    ///
+    /// # Errors
+    /// One line that says what failed, or how a backup of this kind of store is made instead. When `watch`
+    /// asks for a stop, any error.
+    async fn back_up(&self, _to: &Path, _watch: BackupWatch) -> Result<(), Problem> {
+        Err("this kind of store has no backup; 'petstore export' writes its animals down".into())
+    }
 }
+
+/// What a backup calls from time to time: with how many parts are done, of how many. It answers whether to
+/// go on.
+pub type BackupWatch = Box<dyn FnMut(u64, u64) -> ControlFlow<()> + Send>;
 
 /// What becomes of opening a store that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -21,8 +21,7 @@ const BATCH_PETS: u32 = 5_000;
 /// Writes every animal of the store to a file, as they are at one moment.
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let file = args.file();
-    let format = args.format.for_file(&file);
+    let (file, format) = args.target()?;
     with_archive(&*args.store.store.0, IfMissing::Refuse, async |archive| {
         export(&*archive, Target::open(file, args.force)?, format, &signals).await
     })

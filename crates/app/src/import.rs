@@ -4,15 +4,17 @@ mod faults;
 pub(crate) mod lines;
 mod source;
 
-use petstore_domain::{Archive, NewPet, Pet, Restore, RestoreError};
+use std::io::{self, IsTerminal as _};
+
+use petstore_domain::{Archive, NewPet, Pet, PetId, Restore, RestoreError};
 use petstore_json::Record;
 
 use self::{
     faults::Faults,
-    source::{Batch, Source},
+    source::{Batch, Numbered, Source},
 };
 use crate::{
-    cli::ImportArgs,
+    cli::{FileArg, ImportArgs},
     console::{Console, Output as _, stdout_failed},
     driver::IfMissing,
     failure::Failure,
@@ -21,17 +23,28 @@ use crate::{
     store::with_archive,
 };
 
+/// Lines that are named where several have the identifier that is in the way.
+const MAX_LINES_NAMED: usize = 5;
+
 /// Adds the animals of the file, all in one transaction.
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let file = args.file();
-    let format = args.format.for_file(&file);
+    let (file, format) = args.source();
+    note_if_typed(&file);
     let source = Source::open(file, format)?;
-    let done = with_archive(&*args.store.store.0, IfMissing::Create, async |archive| {
+    let if_missing = if args.create { IfMissing::Create } else { IfMissing::Refuse };
+    let done = with_archive(&*args.store.store.0, if_missing, async |archive| {
         import(&*archive, source, args.skip_bad, signals).await
     });
     let answer = done.await?.to_string();
     Console.answer(&answer).map_err(|error| stdout_failed(&error))
+}
+
+/// Says that the command waits for lines from a terminal: it would look as if it hung.
+fn note_if_typed(file: &FileArg) {
+    if *file == FileArg::Standard && io::stdin().is_terminal() {
+        Console.note("reading animals from standard input; end it with Ctrl-D, or name a FILE");
+    }
 }
 
 /// What was done with the lines of a file.
@@ -85,9 +98,7 @@ impl Import {
         self.faults.report(&faults, &mut self.progress);
         self.imported.skipped = self.faults.count();
         if self.faults.count() == 0 || self.skip_bad {
-            self.add(records)
-                .await
-                .map_err(|error| Failure::runtime(format!("nothing was kept: {error}")))?;
+            self.add(records).await?;
         }
         let Imported { added, passed, skipped } = self.imported;
         self.progress.at("importing", added + passed + skipped, of);
@@ -95,24 +106,28 @@ impl Import {
     }
 
     /// Records with an identifier keep it; the others get new ones.
-    async fn add(&mut self, records: Vec<Record>) -> Result<(), RestoreError> {
+    async fn add(&mut self, records: Vec<Numbered>) -> Result<(), Failure> {
+        let mut lines: Vec<(PetId, u64)> = Vec::new();
         let mut pets: Vec<Pet> = Vec::new();
         let mut new_pets: Vec<NewPet> = Vec::new();
-        for Record { id, pet } in records {
+        for Numbered { line, record: Record { id, pet } } in records {
             match id {
-                Some(id) => pets.push(pet.with_id(id)),
+                Some(id) => {
+                    lines.push((id, line));
+                    pets.push(pet.with_id(id));
+                }
                 None => new_pets.push(pet),
             }
         }
         if !pets.is_empty() {
             let given = pets.len() as u64;
-            let added = self.restore.pets(pets).await?;
+            let added = self.restore.pets(pets).await.map_err(|error| refused(&error, &lines))?;
             self.imported.added += added;
             self.imported.passed += given - added;
         }
         if !new_pets.is_empty() {
             let added = new_pets.len() as u64;
-            self.restore.new_pets(new_pets).await?;
+            self.restore.new_pets(new_pets).await.map_err(|error| refused(&error, &[]))?;
             self.imported.added += added;
         }
         Ok(())
@@ -130,6 +145,24 @@ impl Import {
         self.restore.commit().await.map_err(Failure::runtime)?;
         Ok(self.imported)
     }
+}
+
+/// Why nothing was kept, with the lines of an animal that is in the way. Several lines of the batch may
+/// have its identifier.
+fn refused(error: &RestoreError, lines: &[(PetId, u64)]) -> Failure {
+    let lines: Vec<_> = match error {
+        RestoreError::OtherPet(other) => {
+            let same = lines.iter().filter(|(id, _)| id == other);
+            same.take(MAX_LINES_NAMED).map(|(_, line)| line.to_string()).collect()
+        }
+        RestoreError::Conflict { .. } | RestoreError::Store(_) => Vec::new(),
+    };
+    let place = match lines.as_slice() {
+        [] => String::new(),
+        [line] => format!(" (line {line})"),
+        lines => format!(" (lines {})", lines.join(", ")),
+    };
+    Failure::runtime(format!("nothing was kept: {error}{place}"))
 }
 
 impl std::fmt::Display for Imported {

@@ -1,5 +1,7 @@
 //! The commands `keys create`, `list`, `revoke` and `roll`.
 
+mod json;
+mod state;
 mod table;
 
 #[cfg(test)]
@@ -9,17 +11,17 @@ use std::{io, sync::Arc, time::Duration};
 
 use petstore_domain::{
     AddKeyError, ApiKey, ApiKeySecret, Corruption, KeyAdmin, KeyId, KeyName, KeySelector,
-    RollKeyError, StoredKeys,
+    RollKeyError, StoredKeys, expiring_soon,
 };
 
 use crate::{
-    cli::{KeysCommand, RevokeTarget},
+    cli::{KeysCommand, ListForm, RevokeTarget},
     clock::{SystemClock, rfc3339},
     console::{Console, Output, stdout_failed},
     driver::IfMissing,
     failure::Failure,
     secret, signals,
-    store::with_store,
+    store::{note_if_made, with_store},
 };
 
 /// Corrupt keys that `keys list` names; the rest are counted.
@@ -31,6 +33,7 @@ pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     let location = Arc::clone(&command.store().0);
     with_store(&*location, if_missing(&command), async |store| {
         let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
+        note_if_made(store, &mut Console);
         execute(command, &admin, &mut Console).await
     })
     .await
@@ -53,7 +56,7 @@ async fn execute(
 ) -> Result<(), Failure> {
     match command {
         KeysCommand::Create { name, expires, .. } => create(admin, name, expires, out).await,
-        KeysCommand::List { .. } => list(admin, out).await,
+        KeysCommand::List { output, .. } => list(admin, output, out).await,
         KeysCommand::Revoke { target: RevokeTarget(selector), .. } => {
             revoke(admin, selector, out).await
         }
@@ -81,9 +84,14 @@ async fn create(
     Ok(())
 }
 
-async fn list(admin: &KeyAdmin, out: &mut impl Output) -> Result<(), Failure> {
+async fn list(admin: &KeyAdmin, form: ListForm, out: &mut impl Output) -> Result<(), Failure> {
     let (StoredKeys { keys, corrupt }, now) = admin.list().await.map_err(Failure::runtime)?;
-    out.answer(&table::of(&keys, now)).map_err(|error| stdout_failed(&error))?;
+    let soon: Vec<_> = expiring_soon(&keys, now).map(|key| key.id).collect();
+    let listed = match form {
+        ListForm::Table => table::of(&keys, &soon, now),
+        ListForm::Json => json::array(&keys, &soon, now),
+    };
+    out.answer(&listed).map_err(|error| stdout_failed(&error))?;
     if corrupt.is_empty() { Ok(()) } else { Err(corrupt_keys(&corrupt)) }
 }
 

@@ -1,7 +1,7 @@
 //! The animal store service as a program: configuration, wiring and commands.
 //!
-//! [`App`] runs every command (`serve`, `keys`, `store`, `import`, `export`, `conformance`,
-//! `openapi`) with the stores that are registered in it. The binary `petstore` has SQLite, PostgreSQL
+//! [`App`] runs every command (`serve`, `keys`, `store`, `import`, `export`, `backup`, `check`,
+//! `config`, `conformance`, `openapi`) with the stores that are registered in it. The binary `petstore` has SQLite, PostgreSQL
 //! and memory; a team with a store of its own has a `main` like this one, and no fork:
 //!
 //! ```
@@ -79,8 +79,11 @@
 //! the one crate that knows every adapter; it holds no rule of the domain.
 
 mod app;
+mod backup;
+mod check;
 mod cli;
 mod clock;
+mod columns;
 mod conformance;
 mod console;
 mod driver;
@@ -96,6 +99,7 @@ mod logging;
 mod manual;
 mod moving;
 mod open_store;
+mod partial_file;
 mod progress;
 mod records;
 mod registry;
@@ -107,5 +111,5 @@ mod store;
 mod stores;
 
 pub use app::App;
-pub use driver::{IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores};
+pub use driver::{BackupWatch, IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores};
 pub use open_store::OpenStore;

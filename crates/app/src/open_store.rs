@@ -15,6 +15,8 @@ pub struct OpenStore {
     pub(crate) pets: Arc<dyn PetRepository>,
     pub(crate) keys: Arc<dyn ApiKeyRepository>,
     pub(crate) archive: Option<Arc<dyn Archive>>,
+    /// Where the store is, if opening it has made it.
+    pub(crate) made_at: Option<String>,
     close: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
@@ -22,13 +24,20 @@ impl OpenStore {
     /// A store without an archive, which closes when it is dropped. It can be served and its keys
     /// managed, but it cannot be copied, verified, exported or imported into.
     pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
-        Self { pets: store.clone(), keys: store, archive: None, close: None }
+        Self { pets: store.clone(), keys: store, archive: None, made_at: None, close: None }
     }
 
     /// With an archive of the same store.
     #[must_use]
     pub fn with_archive(self, archive: Arc<dyn Archive>) -> Self {
         Self { archive: Some(archive), ..self }
+    }
+
+    /// Notes that opening has made this store, and where it is in full, for example with its absolute
+    /// path. Commands say so: the URL may be mistyped.
+    #[must_use]
+    pub fn made_at(self, place: impl fmt::Display) -> Self {
+        Self { made_at: Some(place.to_string()), ..self }
     }
 
     /// With work to be waited for before the store is dropped: for what a destructor cannot wait

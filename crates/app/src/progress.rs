@@ -1,18 +1,20 @@
 //! How far a long command has come: a bar on a terminal, a line now and then elsewhere.
 
 use std::{
+    fmt,
     io::{self, Write as _},
     time::{Duration, Instant},
 };
 
-use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
 
 /// How often a line is written where there is no terminal for a bar.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
-/// The line of a terminal fits in 80 columns up to a billion animals.
-const BAR: &str = "{msg} [{bar:24}] {pos}/{len} {per_sec:.0} {eta}";
-/// Where the number of animals is not known.
-const COUNT: &str = "{msg}: {pos} animals, {per_sec:.0}";
+/// The bar takes what the rest of the line leaves of the terminal; without it, the line of a million
+/// animals has 43 columns.
+const BAR: &str = "{msg} [{wide_bar}] {pos}/{len} {rate} {eta}";
+/// Where the number is not known.
+const COUNT: &str = "{msg}: {pos} {prefix}, {rate}";
 
 /// Shows on stderr how far a command has come.
 #[derive(Debug)]
@@ -21,10 +23,12 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     /// What is being done, for example `copying`.
     step: &'static str,
+    /// What is counted, for example `animals`.
+    unit: &'static str,
     last_line: Instant,
 }
 
-/// How many animals there are to be done.
+/// How many there are to be done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of {
     Exactly(u64),
@@ -33,15 +37,21 @@ pub(crate) enum Of {
 }
 
 impl Progress {
+    /// Counts animals.
     pub(crate) fn new() -> Self {
-        Self::with_bar(ProgressBar::no_length())
+        Self::counting("animals")
     }
 
-    fn with_bar(bar: ProgressBar) -> Self {
-        Self { bar, step: "", last_line: Instant::now() }
+    /// Counts what `unit` says.
+    pub(crate) fn counting(unit: &'static str) -> Self {
+        Self::with_bar(ProgressBar::no_length(), unit)
     }
 
-    /// Notes that `done` of `of` animals are done.
+    fn with_bar(bar: ProgressBar, unit: &'static str) -> Self {
+        Self { bar, step: "", unit, last_line: Instant::now() }
+    }
+
+    /// Notes that `done` of `of` are done.
     pub(crate) fn at(&mut self, step: &'static str, done: u64, of: Of) {
         if self.step != step {
             self.begin(step, done, of);
@@ -61,9 +71,10 @@ impl Progress {
     fn begin(&mut self, step: &'static str, done: u64, of: Of) {
         self.step = step;
         let template = if matches!(of, Of::Unknown) { COUNT } else { BAR };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.bar.set_style(style.progress_chars("##·"));
+        if let Some(style) = style(template) {
+            self.bar.set_style(style);
         }
+        self.bar.set_prefix(self.unit);
         self.bar.set_message(step);
         self.bar.set_position(done);
         self.bar.tick();
@@ -81,7 +92,8 @@ impl Progress {
             Duration::ZERO => String::new(),
             left => format!(", {} left", HumanDuration(left)),
         };
-        format!("{step}: {done}{of} animals, {rate:.0}/s{left}")
+        let unit = self.unit;
+        format!("{step}: {done}{of} {unit}, {rate:.0}/s{left}")
     }
 
     /// Writes a line to stderr, above the bar. If that fails there is no other place to report it.
@@ -90,6 +102,16 @@ impl Progress {
             let _ = writeln!(io::stderr().lock(), "{line}");
         });
     }
+}
+
+/// `None` if the template is not well formed.
+fn style(template: &str) -> Option<ProgressStyle> {
+    let rate = |state: &ProgressState, line: &mut dyn fmt::Write| {
+        // The one who draws the line has nowhere to report a failure.
+        let _ = write!(line, "{:.0}/s", state.per_sec());
+    };
+    let style = ProgressStyle::with_template(template).ok()?;
+    Some(style.progress_chars("##·").with_key("rate", rate))
 }
 
 impl Drop for Progress {
@@ -102,12 +124,12 @@ impl Drop for Progress {
 mod tests {
     use std::{thread, time::Duration};
 
-    use indicatif::{ProgressBar, ProgressStyle};
+    use indicatif::ProgressBar;
 
-    use super::{BAR, COUNT, Of, Progress};
+    use super::{BAR, COUNT, Of, Progress, style};
 
     fn progress() -> Progress {
-        Progress::with_bar(ProgressBar::hidden())
+        Progress::with_bar(ProgressBar::hidden(), "animals")
     }
 
     #[test]
@@ -135,7 +157,7 @@ mod tests {
     #[test]
     fn the_forms_of_the_bar_are_well_formed() {
         for template in [BAR, COUNT] {
-            ProgressStyle::with_template(template).unwrap();
+            style(template).unwrap();
         }
     }
 }

@@ -11,7 +11,7 @@ mod tls;
 use std::{io, net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing, KeyState, ServiceKey};
-use petstore_http::{Drained, Ports, Server, Settings};
+use petstore_http::{Drained, GetPetSunset, Ports, Server, Settings, get_pet_end};
 use tokio::net::TcpListener;
 
 use self::{
@@ -20,7 +20,7 @@ use self::{
 };
 use crate::{
     cli::{ListenAddress, ServeArgs, TlsArgs},
-    clock::SystemClock,
+    clock::{SystemClock, days_until, rfc3339},
     console::{Console, Output as _},
     driver::{IfMissing, StoreLocation},
     failure::Failure,
@@ -53,13 +53,10 @@ impl Config {
         if !args.no_docs {
             settings.pages = pages::all();
         }
-        let directives = std::env::var_os(logging::VARIABLE);
         let log = LogConfig {
             format: args.log_format,
             environment: settings.environment.clone(),
-            filter: logging::filter(
-                directives.map(|text| text.to_string_lossy().into_owned()).as_deref(),
-            )?,
+            filter: logging::filter(args.log.as_deref())?,
         };
         let service_key = service_key::read(
             std::env::var_os(service_key::VARIABLE).as_deref(),
@@ -98,6 +95,9 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let drained = with_store(&*location, IfMissing::Create, async |store| {
         prepare_keys(store, config.service_key.is_some(), scheme, address).await?;
         announce(scheme, address, &config);
+        if let Some(store) = &store.made_at {
+            tracing::info!(store, "made a new store");
+        }
         systemd::note_ready();
         serve(store, listener, tls, config, signals).await
     });
@@ -116,7 +116,8 @@ async fn serve(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
-    let housekeeping = Housekeeping::start(key_ring.clone(), catalogue.clone());
+    let admin = KeyAdmin::new(store.keys.clone(), clock.clone());
+    let housekeeping = Housekeeping::start(key_ring.clone(), admin, catalogue.clone());
     let ports = Ports { pets: catalogue, authenticator: key_ring, clock };
     let mut server = Server::new(ports, config.settings);
     if let Some(tls) = &tls {
@@ -138,7 +139,21 @@ async fn serve(
 }
 
 fn cannot_listen(address: &ListenAddress, error: &io::Error) -> Failure {
-    Failure::runtime(format!("cannot listen on {address}: {error}"))
+    let remedies = [
+        (
+            io::ErrorKind::AddrInUse,
+            "; stop the process that listens there ('ss -ltnp' shows it), or choose another port with \
+             --listen",
+        ),
+        (io::ErrorKind::PermissionDenied, "; choose a port above 1023 with --listen"),
+        (
+            io::ErrorKind::AddrNotAvailable,
+            "; this machine has no such address: choose one of its own with --listen, or 0.0.0.0 for all",
+        ),
+    ];
+    let remedy = remedies.into_iter().find(|(kind, _)| *kind == error.kind());
+    let remedy = remedy.map_or("", |(_, remedy)| remedy);
+    Failure::runtime(format!("cannot listen on {address}: {error}{remedy}"))
 }
 
 /// Makes the first key if there is none, or warns that no key is live.
@@ -172,6 +187,21 @@ fn announce(scheme: &str, address: SocketAddr, config: &Config) {
         version = env!("CARGO_PKG_VERSION"),
         "petstore listens"
     );
+    announce_sunset(config.settings.get_pet_sunset);
+}
+
+/// Says how long getPet is still offered.
+fn announce_sunset(sunset: GetPetSunset) {
+    match get_pet_end(sunset) {
+        None => tracing::info!("getPet is deprecated; its end is postponed (--get-pet-sunset)"),
+        Some(end) => match days_until(end, SystemClock.now()) {
+            0 => tracing::info!("getPet has ended, or ends today: it is answered 410 then"),
+            days_left => {
+                let ends_at = rfc3339(end);
+                tracing::info!(days_left, ends_at, "getPet is deprecated, and ends");
+            }
+        },
+    }
 }
 
 fn report(drained: Drained) {

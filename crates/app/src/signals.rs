@@ -13,7 +13,7 @@ use crate::failure::Failure;
 const LAST_LINE: Duration = Duration::from_millis(50);
 
 /// SIGTERM and SIGINT: the first asks for a stop, the second ends the process.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Signals {
     stop: watch::Receiver<bool>,
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use petstore_domain::Archive;
 
 use crate::{
+    console::{Console, Output},
     driver::{IfMissing, StoreLocation},
     failure::Failure,
     open_store::OpenStore,
@@ -25,6 +26,13 @@ pub(crate) async fn with_store<T>(
     done
 }
 
+/// Says that opening has made the store, if it has: the URL may be mistyped.
+pub(crate) fn note_if_made(store: &OpenStore, out: &mut impl Output) {
+    if let Some(place) = &store.made_at {
+        out.note(&format!("made a new store: {place}"));
+    }
+}
+
 /// The same for work on the store as a whole, which needs an archive.
 pub(crate) async fn with_archive<T>(
     location: &dyn StoreLocation,
@@ -38,6 +46,7 @@ pub(crate) async fn with_archive<T>(
                  into"
             ))
         })?;
+        note_if_made(store, &mut Console);
         work(archive).await
     })
     .await

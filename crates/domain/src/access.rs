@@ -3,6 +3,7 @@
 
 pub(crate) mod admission;
 pub(crate) mod authenticator;
+pub(crate) mod expiry;
 pub(crate) mod key;
 pub(crate) mod key_admin;
 pub(crate) mod key_ring;
@@ -15,6 +16,7 @@ pub(crate) mod stored_keys;
 pub use self::{
     admission::LiveKeys,
     authenticator::{AuthenticationError, Authenticator, Caller},
+    expiry::expiring_soon,
     key::{ApiKey, KeyId, KeyState, NewApiKey},
     key_admin::KeyAdmin,
     key_ring::KeyRing,

@@ -4,6 +4,7 @@
 pub(crate) mod archive;
 pub(crate) mod copy;
 pub(crate) mod difference;
+pub(crate) mod finding;
 pub(crate) mod live_records;
 pub(crate) mod progress;
 pub(crate) mod resolution;
@@ -13,6 +14,7 @@ pub use self::{
     archive::{Archive, Restore, RestoreError, Snapshot, StoreCounts},
     copy::{Copied, CopyError, CopyStore},
     difference::Difference,
+    finding::{Finding, Severity},
     progress::{OnProgress, TransferProgress, TransferStep},
     resolution::Resolution,
     verify::{RangeDigest, Verified, VerifyError, VerifyStores},

@@ -39,6 +39,17 @@ pub(crate) static GET_PET: Deprecation = Deprecation {
     message: "fetching one animal is no longer offered; use GET /v1/pets with the status filter",
 };
 
+/// When getPet ends, or ended: the first moment there is if that is rehearsed. `None` if its end is
+/// postponed.
+#[must_use]
+pub fn get_pet_end(sunset: GetPetSunset) -> Option<Timestamp> {
+    match sunset {
+        GetPetSunset::Date => Some(GET_PET.sunset),
+        GetPetSunset::Off => None,
+        GetPetSunset::Now => Some(Timestamp(i64::MIN)),
+    }
+}
+
 impl Deprecation {
     /// Whether the operation has ended.
     pub(crate) fn has_ended(&self, sunset: GetPetSunset, clock: &dyn Clock) -> bool {

@@ -55,6 +55,7 @@ mod settings;
 mod state;
 mod turns;
 
+pub use deprecation::get_pet_end;
 pub use openapi::openapi_document;
 pub use page::Page;
 pub use ports::Ports;

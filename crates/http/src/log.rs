@@ -98,10 +98,20 @@ impl Finished<'_> {
         self.request_id.to_str().unwrap_or_default()
     }
 
-    /// A method that no route knows is the client's own text, so it is not repeated.
+    /// A method that HTTP does not define is the client's own text, so it is not repeated.
     fn method(&self) -> &str {
         let Some(method) = self.method else { return "none" };
-        let known = [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS];
+        let known = [
+            Method::GET,
+            Method::HEAD,
+            Method::POST,
+            Method::OPTIONS,
+            Method::PUT,
+            Method::DELETE,
+            Method::PATCH,
+            Method::TRACE,
+            Method::CONNECT,
+        ];
         if known.contains(method) { method.as_str() } else { "other" }
     }
 

@@ -36,6 +36,7 @@ mod config;
 mod connection;
 mod connector;
 mod error;
+mod inspection;
 mod open;
 mod pets;
 mod pool;

@@ -88,6 +88,8 @@ pub(crate) struct Opened {
     pub(crate) pool: Pool,
     /// Holds the version already, so that the first request has one.
     pub(crate) version: VersionCache,
+    /// Whether the tables are new.
+    pub(crate) was_created: bool,
 }
 
 pub(crate) async fn open(
@@ -101,14 +103,15 @@ pub(crate) async fn open(
 async fn try_open(config: &PostgresConfig, if_missing: IfMissing) -> Result<Opened, Reason> {
     let connector = Arc::new(Connector::new(config)?);
     let connection = connector.connect(Purpose::Archive).await?;
-    schema::prepare(&connection, config.parameters.schema.as_deref(), if_missing).await?;
+    let schema = config.parameters.schema.as_deref();
+    let was_created = schema::prepare(&connection, schema, if_missing).await?;
     let (version, began) = (VersionCache::default(), Instant::now());
     let rows = connection.rows_alone(version::SELECT, &[]).await.map_err(SchemaError::from)?;
     // One that is missing or corrupt is what every read will report.
     if let Ok(stored) = StoredVersion::from_row(rows.first()) {
         version.observe(stored, began);
     }
-    Ok(Opened { pool: Pool::new(Arc::clone(&connector))?, connector, version })
+    Ok(Opened { pool: Pool::new(Arc::clone(&connector))?, connector, version, was_created })
 }
 
 impl PostgresConfig {

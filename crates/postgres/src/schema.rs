@@ -12,7 +12,7 @@ use crate::{
 /// Everything that a store consists of. What changes in it needs another [`VERSION`].
 const SCHEMA: &str = include_str!("schema.sql");
 /// The version of the schema. There is no way from one to another.
-const VERSION: i64 = 1;
+pub(crate) const VERSION: i64 = 1;
 
 /// Every name that we use. An object of one of these names that is not ours is not touched.
 const NAMES: [&str; 8] = [
@@ -42,7 +42,9 @@ pub(crate) enum SchemaError {
     Encoding(String),
     #[error("no schema is there to hold the tables; name one with ?schema=NAME")]
     NoSchema,
-    #[error("no petstore store is in it; 'petstore keys create' and 'petstore serve' make one")]
+    #[error(
+        "no petstore store is in it; 'petstore serve', 'petstore keys create' and 'petstore import --create' make one"
+    )]
     Missing,
     #[error(
         "it holds {0} of somebody else; it was left untouched: \
@@ -72,15 +74,19 @@ pub(crate) enum IfMissing {
 
 /// Sees that the tables are there, and creates them in one transaction if need be. Any number of
 /// instances may do so at once. A role that may not create tables can use those that are there.
+/// Answers whether this instance created them.
 pub(crate) async fn prepare(
     connection: &Connection,
     schema: Option<&str>,
     if_missing: IfMissing,
-) -> Result<(), SchemaError> {
+) -> Result<bool, SchemaError> {
     connection.begin(READ_COMMITTED).await?;
     check_encoding(connection).await?;
     match (exists(connection).await, if_missing) {
-        (Ok(true), _) => return Ok(connection.commit().await?),
+        (Ok(true), _) => {
+            connection.commit().await?;
+            return Ok(false);
+        }
         (Ok(false) | Err(SchemaError::NoSchema), IfMissing::Refuse) => {
             return Err(SchemaError::Missing);
         }
@@ -93,13 +99,15 @@ pub(crate) async fn prepare(
         create_schema(connection, schema).await?;
     }
     // Another instance may have created them before this one got the lock.
-    if !exists(connection).await? {
+    let create = !exists(connection).await?;
+    if create {
         connection.batch(SCHEMA).await?;
         let record = "INSERT INTO petstore_schema (version) VALUES ($1)";
         connection.execute(record, &[&VERSION]).await?;
         connection.execute(version::INSERT, &[&version::random()?.as_slice()]).await?;
     }
-    Ok(connection.commit().await?)
+    connection.commit().await?;
+    Ok(create)
 }
 
 async fn check_encoding(connection: &Connection) -> Result<(), SchemaError> {

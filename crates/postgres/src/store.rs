@@ -32,6 +32,7 @@ pub struct PostgresStore {
     pub(crate) changing_keys: AsyncMutex<()>,
     pub(crate) version: Arc<VersionCache>,
     pub(crate) writer: Writer,
+    was_created: bool,
     writing: Mutex<Option<JoinHandle<()>>>,
     watching: JoinHandle<()>,
 }
@@ -54,12 +55,18 @@ impl PostgresStore {
     }
 
     fn new(opened: Opened) -> Self {
-        let Opened { connector, pool, version } = opened;
+        let Opened { connector, pool, version, was_created } = opened;
         let version = Arc::new(version);
         let (writer, writing) = Writer::start(Arc::clone(&connector), Arc::clone(&version));
         let watching = tokio::spawn(watch::watch(Arc::clone(&version), Arc::clone(&connector)));
         let (changing_keys, writing) = (AsyncMutex::default(), Mutex::new(Some(writing)));
-        Self { connector, pool, changing_keys, version, writer, writing, watching }
+        Self { connector, pool, changing_keys, version, writer, was_created, writing, watching }
+    }
+
+    /// Whether opening it has created its tables.
+    #[must_use]
+    pub fn was_created(&self) -> bool {
+        self.was_created
     }
 
     /// Takes no more additions, and waits a bounded time until those that wait are written.

@@ -20,7 +20,7 @@
 //! - One writer at a time: a process that holds the write lock for seconds makes others answer
 //!   [`StoreError`](petstore_domain::StoreError).
 //! - Unix: the file is created for its owner alone (mode 0600).
-//! - A copy of a *running* store must be made through SQLite (`VACUUM INTO`, backup), never by
+//! - A copy of a *running* store must be made through SQLite ([`SqliteStore::back_up`]), never by
 //!   copying the file: the newest transactions are in the `-wal` file beside it.
 //!
 //! # Where things are
@@ -29,15 +29,18 @@
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`. The first two run their SQL through
 //! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `version_cache.rs`
 //! answers the catalogue's version without a query, and `renewal.rs` changes it; `read_lock.rs` saves the
-//! readers system calls; `watch.rs` reads beside the requests; `presence.rs` notices files that are gone.
+//! readers system calls; `watch.rs` reads beside the requests; `backup.rs` copies a store in use, `inspection.rs` examines one; `presence.rs` notices files that are gone.
 
 mod api_keys;
 mod archive;
+mod backup;
 mod config;
 mod connection;
 mod error;
 mod file;
 mod file_limit;
+mod inspection;
+mod integrity;
 mod open;
 mod pets;
 mod presence;
@@ -53,6 +56,7 @@ mod version_cache;
 mod watch;
 mod writer;
 
+pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
 pub use open::OpenError;
 pub use store::SqliteStore;

@@ -133,7 +133,7 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
         busy_timeout: busy_timeout.writer,
     };
     let mut connection = settings.open()?;
-    schema::create_or_check(&mut connection)?;
+    let was_created = schema::create_or_check(&mut connection)?;
     use_write_ahead_log(&connection, busy_timeout.writer)?;
     let pool = Arc::new(Pool::new(path.clone(), busy_timeout.reader, file.share()));
     let versions = Arc::new(VersionCache::new());
@@ -152,7 +152,14 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
         watch.write_pauses(),
     )?;
     let readers = Readers::new(pool, watch, presence)?;
-    Ok(SqliteStore { readers, versions, writer, file })
+    Ok(SqliteStore {
+        readers,
+        versions,
+        writer,
+        was_created,
+        synchronous: config.synchronous,
+        file,
+    })
 }
 
 /// Switches to the write-ahead log, which a file keeps from then on. The switch needs the file for

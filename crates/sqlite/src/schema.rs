@@ -58,22 +58,35 @@ pub(crate) fn length(header: &[u8]) -> Option<u64> {
 }
 
 /// Creates the schema in one transaction if the database is empty, and checks its version if not.
-/// Several processes may do so at once.
+/// Several processes may do so at once. Answers whether this one created it.
 ///
 /// After an error, `connection` must not be used any more.
-pub(crate) fn create_or_check(connection: &mut Connection) -> Result<(), SchemaError> {
+pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, SchemaError> {
     if !is_empty(connection)? {
-        return Ok(());
+        return Ok(false);
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Asked again under the write lock: another process may have created it meanwhile.
-    if is_empty(&transaction)? {
-        transaction.execute_batch(SCHEMA)?;
-        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-        transaction.commit()?;
+    if !is_empty(&transaction)? {
+        return Ok(false);
     }
-    Ok(())
+    transaction.execute_batch(SCHEMA)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
+    transaction.commit()?;
+    Ok(true)
+}
+
+/// Checks that the database is a store of this version.
+pub(crate) fn check_version(connection: &Connection) -> Result<(), SchemaError> {
+    if is_empty(connection)? { Err(SchemaError::Foreign("an empty database")) } else { Ok(()) }
+}
+
+/// A new store in memory, to compare with.
+pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
+    let connection = Connection::open_in_memory()?;
+    connection.execute_batch(SCHEMA)?;
+    Ok(connection)
 }
 
 /// Whether the database is empty. One statement, so that all of it is from one snapshot.

@@ -2,7 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{file::DatabaseFile, readers::Readers, version_cache::VersionCache, writer::Writer};
+use crate::{
+    config::Synchronous, file::DatabaseFile, readers::Readers, version_cache::VersionCache,
+    writer::Writer,
+};
 
 /// A catalogue and its API keys in a SQLite database.
 ///
@@ -14,7 +17,17 @@ pub struct SqliteStore {
     pub(crate) readers: Readers,
     pub(crate) versions: Arc<VersionCache>,
     pub(crate) writer: Writer,
+    pub(crate) was_created: bool,
+    pub(crate) synchronous: Synchronous,
     pub(crate) file: DatabaseFile,
+}
+
+impl SqliteStore {
+    /// Whether opening it has created it.
+    #[must_use]
+    pub fn was_created(&self) -> bool {
+        self.was_created
+    }
 }
 
 impl fmt::Debug for SqliteStore {

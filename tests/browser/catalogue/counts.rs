@@ -103,7 +103,9 @@ fn counting_pauses_at_five_thousand_says_so_and_goes_on_if_asked() {
     }
     let file = store.folder().join("animals.ndjson");
     std::fs::write(&file, animals).unwrap();
-    petstore(&["import", file.to_str().unwrap(), "--store", &store.url]).finish().succeeds();
+    petstore(&["import", "--create", file.to_str().unwrap(), "--store", &store.url])
+        .finish()
+        .succeeds();
     let Some(zoo) = Zoo::on_or_skip(store) else { return };
     let browser = zoo.enter("/catalogue");
     browser.click("#count");

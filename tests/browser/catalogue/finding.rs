@@ -139,7 +139,9 @@ fn a_search_has_a_bound_and_goes_on_if_asked() {
     }
     let file = store.folder().join("animals.ndjson");
     std::fs::write(&file, animals).unwrap();
-    petstore(&["import", file.to_str().unwrap(), "--store", &store.url]).finish().succeeds();
+    petstore(&["import", "--create", file.to_str().unwrap(), "--store", &store.url])
+        .finish()
+        .succeeds();
     let Some(zoo) = Zoo::on_or_skip(store) else { return };
     let browser = zoo.enter("/catalogue?limit=100");
     find(browser, "5101");

@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use petstore_domain::{KeyId, KeyName, KeySelector};
 
-use super::{store_arg::StoreArg, values};
+use super::{examples, store_arg::StoreArg, values};
 
 /// What to do with API keys. A running service honours a change within one second.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
     /// Make a key and print it, this once, on stdout.
+    #[command(after_help = examples::KEYS_CREATE)]
     Create {
         /// What to call it: a letter, then up to 63 letters, digits, '.', '_' or '-'.
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
@@ -27,11 +28,16 @@ pub(crate) enum KeysCommand {
         store: StoreArgs,
     },
     /// List every key there ever was, without the keys themselves.
+    #[command(after_help = examples::KEYS_LIST)]
     List {
+        /// How the keys are shown.
+        #[arg(long, value_name = "FORM", env = "PETSTORE_OUTPUT", default_value = "table")]
+        output: ListForm,
         #[command(flatten)]
         store: StoreArgs,
     },
     /// Withdraw a key.
+    #[command(after_help = examples::KEYS_REVOKE)]
     Revoke {
         /// The key's identifier, or its name for every key that has it.
         #[arg(value_name = "ID|NAME", value_parser = RevokeTarget::parse)]
@@ -40,6 +46,7 @@ pub(crate) enum KeysCommand {
         store: StoreArgs,
     },
     /// Replace a key: print a new one of the same name, and let the old one expire.
+    #[command(after_help = examples::KEYS_ROLL)]
     Roll {
         /// The name of the key.
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
@@ -62,11 +69,20 @@ impl KeysCommand {
     /// The store that the command works on.
     pub(crate) fn store(&self) -> &StoreArg<true> {
         let (Self::Create { store, .. }
-        | Self::List { store }
+        | Self::List { store, .. }
         | Self::Revoke { store, .. }
         | Self::Roll { store, .. }) = self;
         &store.store
     }
+}
+
+/// How a list is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListForm {
+    /// In columns, for people.
+    Table,
+    /// An array of JSON objects, for programs.
+    Json,
 }
 
 /// The store that a command works on.

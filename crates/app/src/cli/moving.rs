@@ -4,7 +4,8 @@ use std::{ffi::OsString, fmt, path::PathBuf};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{keys::StoreArgs, store_arg::StoreArg};
+use super::{examples, keys::StoreArgs, store_arg::StoreArg};
+use crate::failure::Failure;
 
 /// What to do with a whole store.
 #[derive(Debug, Subcommand)]
@@ -13,8 +14,10 @@ pub(crate) enum StoreCommand {
     ///
     /// Animals keep their identifiers; API keys and the idempotency records that still count are
     /// copied too. A target that holds anything else is refused.
+    #[command(after_help = examples::STORE)]
     Copy(BothStores),
     /// Compare two stores and name the first difference.
+    #[command(after_help = examples::STORE)]
     Verify(BothStores),
 }
 
@@ -59,13 +62,33 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
-    pub(crate) fn for_file(&self, file: &FileArg) -> Format {
-        let csv = |path: &PathBuf| path.extension().is_some_and(|end| end == "csv");
-        let guess = match file {
-            FileArg::Path(path) if csv(path) => Format::Csv,
-            FileArg::Path(_) | FileArg::Standard => Format::Ndjson,
-        };
-        self.format.unwrap_or(guess)
+    /// The format of a file that is read: by its name, unless it was given.
+    pub(crate) fn for_input(&self, file: &FileArg) -> Format {
+        self.format.or_else(|| Format::named_by(file)).unwrap_or(Format::Ndjson)
+    }
+
+    /// The format of a file that is written. A name that promises another one is refused.
+    pub(crate) fn for_output(&self, file: &FileArg) -> Result<Format, Failure> {
+        let given = self.format.or_else(|| Format::named_by(file));
+        match (given, file.extension()) {
+            (Some(format), _) => Ok(format),
+            (None, None) => Ok(Format::Ndjson),
+            (None, Some(end)) => Err(Failure::usage(format!(
+                "no format is known by the end '.{end}'; use .ndjson, .jsonl or .csv, or say which \
+                 format with --format"
+            ))),
+        }
+    }
+}
+
+impl Format {
+    /// The format that the end of a file's name stands for.
+    fn named_by(file: &FileArg) -> Option<Self> {
+        match file.extension()?.to_ascii_lowercase().as_str() {
+            "csv" => Some(Self::Csv),
+            "ndjson" | "jsonl" => Some(Self::Ndjson),
+            _ => None,
+        }
     }
 }
 
@@ -76,7 +99,7 @@ pub(crate) struct ExportArgs {
     #[arg(value_name = "FILE|-", default_value = "-", value_parser = clap::value_parser!(OsString))]
     file: OsString,
     #[command(flatten)]
-    pub(crate) format: FormatArgs,
+    format: FormatArgs,
     /// Replace FILE if it is there.
     #[arg(long, env = "PETSTORE_FORCE")]
     pub(crate) force: bool,
@@ -91,23 +114,32 @@ pub(crate) struct ImportArgs {
     #[arg(value_name = "FILE|-", default_value = "-", value_parser = clap::value_parser!(OsString))]
     file: OsString,
     #[command(flatten)]
-    pub(crate) format: FormatArgs,
+    format: FormatArgs,
     /// Leave bad lines out, instead of refusing the whole file for them.
     #[arg(long, env = "PETSTORE_SKIP_BAD")]
     pub(crate) skip_bad: bool,
+    /// Make the store if there is none.
+    #[arg(long, env = "PETSTORE_CREATE")]
+    pub(crate) create: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }
 
 impl ExportArgs {
-    pub(crate) fn file(&self) -> FileArg {
-        FileArg::new(&self.file)
+    /// Where to write, and in which format.
+    pub(crate) fn target(&self) -> Result<(FileArg, Format), Failure> {
+        let file = FileArg::new(&self.file);
+        let format = self.format.for_output(&file)?;
+        Ok((file, format))
     }
 }
 
 impl ImportArgs {
-    pub(crate) fn file(&self) -> FileArg {
-        FileArg::new(&self.file)
+    /// What to read, and in which format.
+    pub(crate) fn source(&self) -> (FileArg, Format) {
+        let file = FileArg::new(&self.file);
+        let format = self.format.for_input(&file);
+        (file, format)
     }
 }
 
@@ -121,6 +153,13 @@ pub(crate) enum FileArg {
 impl FileArg {
     fn new(word: &OsString) -> Self {
         if word == "-" { Self::Standard } else { Self::Path(PathBuf::from(word)) }
+    }
+
+    fn extension(&self) -> Option<String> {
+        match self {
+            Self::Standard => None,
+            Self::Path(path) => path.extension().map(|end| end.to_string_lossy().into_owned()),
+        }
     }
 }
 

@@ -4,13 +4,14 @@ use std::{env, ffi::OsString};
 
 use clap::error::{ContextKind, ContextValue};
 
+use super::arguments::{Arguments, command_of, variable_of};
 use crate::failure::one_line_of;
 
 /// Condenses clap's several lines: the message, its tips, and where the help is.
-pub(super) fn one_line(error: &clap::Error, args: &[OsString], root: &clap::Command) -> String {
+pub(super) fn one_line(error: &clap::Error, arguments: &Arguments, root: &clap::Command) -> String {
     let message = in_one_line(&with_harmless_quotes(error));
-    let message = naming_the_variable(message, error, args);
-    format!("{message}; try '{} --help'", command_path(args, root))
+    let message = naming_the_source(message, error, arguments);
+    format!("{message}; try '{} --help'", command_path(&arguments.words, root))
 }
 
 /// Keeps the paragraphs before the usage, joined.
@@ -42,17 +43,22 @@ fn without_password(value: &str) -> String {
         .map_or_else(|| value.to_owned(), |(scheme, address)| format!("{scheme}://…@{address}"))
 }
 
-/// A value that came from the environment is reported by its variable, not by a flag that was
-/// not written.
-fn naming_the_variable(message: String, error: &clap::Error, args: &[OsString]) -> String {
+/// A value that came from a file or the environment is reported by that, not by a flag that was not
+/// written.
+fn naming_the_source(message: String, error: &clap::Error, arguments: &Arguments) -> String {
     let Some(flag) = string_of(error, ContextKind::InvalidArg) else { return message };
     let Some(name) = flag.split_whitespace().next().filter(|name| name.starts_with("--")) else {
         return message;
     };
+    let bare = name.trim_start_matches('-');
+    if let Some(file) = arguments.origins.get(bare) {
+        let source = format!("'{bare}' in {}", one_line_of(&file.display().to_string()));
+        return message.replace(&format!("'{flag}'"), &source);
+    }
     let assigned = format!("{name}=");
-    let written = args.iter().map(|arg| arg.to_string_lossy());
+    let mut written = arguments.words.iter().map(|arg| arg.to_string_lossy());
     let variable = variable_of(name);
-    if written.into_iter().any(|arg| arg == name || arg.starts_with(&assigned))
+    if written.any(|arg| arg == name || arg.starts_with(&assigned))
         || env::var_os(&variable).is_none()
     {
         return message;
@@ -60,22 +66,10 @@ fn naming_the_variable(message: String, error: &clap::Error, args: &[OsString]) 
     message.replace(&format!("'{flag}'"), &variable)
 }
 
-/// The environment variable named after a flag: `--header-timeout`, `PETSTORE_HEADER_TIMEOUT`.
-pub(super) fn variable_of(flag: &str) -> String {
-    let words = flag.trim_start_matches('-').replace('-', "_");
-    format!("PETSTORE_{}", words.to_ascii_uppercase())
-}
-
 /// The commands as far as they were written, so that the help fits.
-fn command_path(args: &[OsString], root: &clap::Command) -> String {
-    let mut path = root.get_name().to_owned();
-    let mut command = root;
-    for arg in args.iter().skip(1) {
-        let Some(found) = command.find_subcommand(arg) else { break };
-        path = format!("{path} {}", found.get_name());
-        command = found;
-    }
-    path
+fn command_path(words: &[OsString], root: &clap::Command) -> String {
+    let (path, _) = command_of(words, root);
+    path.iter().map(|command| command.get_name()).collect::<Vec<_>>().join(" ")
 }
 
 fn string_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {

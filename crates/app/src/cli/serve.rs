@@ -11,9 +11,13 @@ use self::limits::LimitArgs;
 use super::{listen_address::ListenAddress, openapi::DeploymentArgs, store_arg::StoreArg, values};
 
 const NOTES: &str = "\
+Examples:
+  petstore serve
+  petstore serve --listen 0.0.0.0:8080 --store sqlite:/var/lib/petstore/petstore.db
+  PETSTORE_STORE=postgres://me:secret@db.example/petstore petstore serve
+
 Environment:
   PETSTORE_API_KEY  One more API key, of at least 16 characters; it is never stored or logged
-  PETSTORE_LOG      What is logged, as directives like 'info' or 'warn,petstore_http=debug'
 
 A store without any API key gets one named 'default', which is printed once, unless \
 PETSTORE_API_KEY or --api-key-file gives one.
@@ -68,6 +72,10 @@ pub(crate) struct ServeArgs {
     /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
     #[arg(long, env = "PETSTORE_NO_DOCS")]
     pub(crate) no_docs: bool,
+
+    /// What is logged, as directives like info or warn,hyper=debug [default: what operators need].
+    #[arg(long, value_name = "DIRECTIVES", env = "PETSTORE_LOG")]
+    pub(crate) log: Option<String>,
 
     /// Form of the log on stderr [default: text on a terminal, else json].
     #[arg(long, value_name = "FORMAT", env = "PETSTORE_LOG_FORMAT")]

@@ -1,11 +1,12 @@
 use std::{ffi::OsString, num::NonZeroU32, sync::Arc, time::Duration};
 
+use clap::error::ErrorKind;
 use petstore_domain::{KeyId, KeyName, KeySelector};
 use petstore_http::{Limits, Settings};
 
 use super::{
-    Command, FileArg, Format, KeysCommand, RevokeTarget, ServeArgs,
-    refusal::{one_line, variable_of},
+    Arguments, Command, FileArg, Format, KeysCommand, RevokeTarget, ServeArgs,
+    arguments::variable_of, refusal::one_line,
 };
 use crate::{registry::Registry, stores};
 
@@ -14,7 +15,7 @@ fn definition() -> clap::Command {
 }
 
 fn parse(args: &[OsString]) -> Result<Command, clap::Error> {
-    super::parse(&definition(), args)
+    super::parse(&definition(), &Arguments::new(args))
 }
 
 fn words(line: &str) -> Vec<OsString> {
@@ -33,7 +34,7 @@ fn keys(line: &str) -> KeysCommand {
 
 fn refusal(line: &str) -> String {
     let args = words(line);
-    one_line(&parse(&args).unwrap_err(), &args, &definition())
+    one_line(&parse(&args).unwrap_err(), &Arguments::new(&args), &definition())
 }
 
 /// Every command, the root too, with its path.
@@ -67,6 +68,27 @@ fn every_flag_has_a_variable_named_after_it_and_a_sentence() {
         }
     }
     assert!(seen >= 32, "{seen}");
+}
+
+#[test]
+fn every_command_has_examples_that_it_understands() {
+    for command in commands() {
+        let help = command.get_after_help().unwrap_or_else(|| panic!("{command}")).to_string();
+        let examples = help.split("\n\n").next().unwrap();
+        assert!(examples.starts_with("Examples:\n"), "{command}: {help}");
+        for line in examples.lines().skip(1) {
+            // Around the command are a shell's pipes and variables, and behind it is its meaning.
+            let line = format!(" {}", line.trim_start()).replace(['(', ')'], " ");
+            let (_, rest) = line.split_once(" petstore ").unwrap_or_else(|| panic!("{line}"));
+            let ends = ["    ", " > ", " | "].map(|end| rest.find(end).unwrap_or(rest.len()));
+            let rest = &rest[..ends.into_iter().min().unwrap()];
+            let line =
+                format!("petstore {}", rest.split_whitespace().collect::<Vec<_>>().join(" "));
+            let parsed = parse(&words(&line)).map(drop);
+            let kind = parsed.as_ref().err().map(clap::Error::kind);
+            assert!(kind.is_none_or(|kind| kind == ErrorKind::DisplayHelp), "{line}: {parsed:?}");
+        }
+    }
 }
 
 #[test]
@@ -142,8 +164,26 @@ fn the_name_of_a_file_says_its_format_unless_the_command_does() {
     ] {
         let line = format!("petstore export{words}");
         let Command::Export(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        let format = args.format.for_file(&args.file());
-        assert_eq!((args.file(), format), expected, "{line}");
+        assert_eq!(args.target().unwrap(), expected, "{line}");
+        let line = format!("petstore import{words}");
+        let Command::Import(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
+        assert_eq!(args.source(), expected, "{line}");
+    }
+}
+
+#[test]
+fn a_file_is_not_written_in_another_format_than_its_name_promises() {
+    for (words, format) in [
+        ("a.xml", None),
+        ("a.csv.gz", None),
+        ("a.json", None),
+        ("--format csv a.xml", Some(Format::Csv)),
+        ("a.CSV", Some(Format::Csv)),
+        ("a", Some(Format::Ndjson)),
+    ] {
+        let line = format!("petstore export {words}");
+        let Command::Export(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
+        assert_eq!(args.target().ok().map(|(_, format)| format), format, "{line}");
     }
 }
 
@@ -245,6 +285,8 @@ fn every_command_with_a_store_lists_those_that_it_takes() {
         ("petstore store verify --help", false),
         ("petstore import --help", false),
         ("petstore export --help", false),
+        ("petstore backup --help", false),
+        ("petstore check --help", false),
     ] {
         let help = parse(&words(line)).unwrap_err().to_string();
         for usage in ["- sqlite:PATH (", "- postgres://USER:PASSWORD@HOST[,HOST]/DATABASE ("] {
@@ -257,6 +299,7 @@ fn every_command_with_a_store_lists_those_that_it_takes() {
 #[test]
 fn without_sqlite_the_store_must_be_named() {
     let none = super::definition(&Arc::new(Registry::default()));
-    let error = super::parse(&none, &words("petstore serve")).unwrap_err().to_string();
+    let error =
+        super::parse(&none, &Arguments::new(&words("petstore serve"))).unwrap_err().to_string();
     assert!(error.contains("required") && error.contains("--store <URL>"), "{error}");
 }

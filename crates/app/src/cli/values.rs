@@ -19,7 +19,17 @@ pub(super) fn grace(text: &str) -> Result<Duration, String> {
 
 /// How long a key is good: 1 s to 100 years.
 pub(super) fn lifetime(text: &str) -> Result<Duration, String> {
+    days(text)?;
     duration(text, Duration::from_secs(1)..=CENTURY, "1s to 100years")
+}
+
+/// Refuses a bare number, which most likely means days.
+fn days(text: &str) -> Result<(), String> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number {
+        return Err(format!("a duration has a unit; write {text}d for {text} days"));
+    }
+    Ok(())
 }
 
 /// How long a key outlives its successor's creation: 0 s to 100 years.
@@ -137,6 +147,9 @@ mod tests {
         assert_eq!(lifetime("90d"), Ok(Duration::from_hours(90 * 24)));
         assert!(lifetime("100y").is_ok());
         assert!(lifetime("0s").is_err());
+        let days = "a duration has a unit; write 90d for 90 days";
+        assert_eq!(lifetime("90"), Err(days.to_owned()));
+        assert!(lifetime("").unwrap_err().contains("like 10s, 500ms or 24h"));
         assert!(lifetime("101y").is_err());
     }
 

@@ -4,13 +4,16 @@
 mod tests;
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs,
     io::{self, Write as _},
-    path::{Path, PathBuf},
-    process,
 };
 
-use crate::{cli::FileArg, console::stdout_failed, failure::Failure};
+use crate::{
+    cli::FileArg,
+    console::stdout_failed,
+    failure::Failure,
+    partial_file::{Access, IfExists, PartialFile},
+};
 
 /// What an export is written to.
 #[derive(Debug)]
@@ -19,21 +22,22 @@ pub(super) enum Target {
     File(PartialFile),
 }
 
-/// A file under a temporary name beside its own. It is removed when this is dropped before the end.
-#[derive(Debug)]
-pub(super) struct PartialFile {
-    file: File,
-    temporary: PathBuf,
-    path: PathBuf,
-    force: bool,
-}
-
 impl Target {
     /// Begins to write. A file that is there is refused unless `force` is given.
     pub(super) fn open(file: FileArg, force: bool) -> Result<Self, Failure> {
+        let if_exists =
+            if force { IfExists::Replace } else { IfExists::Refuse("--force replaces it") };
         match file {
             FileArg::Standard => Ok(Self::Standard),
-            FileArg::Path(path) => PartialFile::open(&path, force).map(Self::File),
+            FileArg::Path(path) if fs::metadata(&path).is_ok_and(|found| !found.is_file()) => {
+                Err(Failure::runtime(format!(
+                    "{} is not a plain file; use '-' and redirect standard output",
+                    path.display()
+                )))
+            }
+            FileArg::Path(path) => {
+                PartialFile::begin(&path, if_exists, Access::Everybody).map(Self::File)
+            }
         }
     }
 
@@ -44,9 +48,7 @@ impl Target {
                 let written = stdout.write_all(text).and_then(|()| stdout.flush());
                 written.map_err(|error| stdout_failed(&error))
             }
-            Self::File(PartialFile { file, temporary, .. }) => {
-                file.write_all(text).map_err(failed(temporary))
-            }
+            Self::File(file) => file.write(text),
         }
     }
 
@@ -57,58 +59,4 @@ impl Target {
             Self::File(file) => file.finish(),
         }
     }
-}
-
-impl PartialFile {
-    fn open(path: &Path, force: bool) -> Result<Self, Failure> {
-        refuse_existing(path, force)?;
-        // What a link leads to is replaced, not the link.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        let name = path.file_name().ok_or_else(|| {
-            Failure::runtime(format!("{} is not the name of a file", path.display()))
-        })?;
-        let hidden = format!(".{}.{}.partial", name.to_string_lossy(), process::id());
-        let temporary = path.with_file_name(hidden);
-        let mut options = OpenOptions::new();
-        let file =
-            options.write(true).create_new(true).open(&temporary).map_err(failed(&temporary))?;
-        Ok(Self { file, temporary, path, force })
-    }
-
-    fn finish(self) -> Result<String, Failure> {
-        self.file.sync_all().map_err(failed(&self.temporary))?;
-        // Another process may have made it meanwhile.
-        refuse_existing(&self.path, self.force)?;
-        fs::rename(&self.temporary, &self.path).map_err(failed(&self.path))?;
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(folder))?;
-        Ok(self.path.display().to_string())
-    }
-}
-
-impl Drop for PartialFile {
-    fn drop(&mut self) {
-        // After a rename there is nothing to remove.
-        let _ = fs::remove_file(&self.temporary);
-    }
-}
-
-fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
-    let shown = path.display();
-    match fs::metadata(path) {
-        Ok(metadata) if !metadata.is_file() => Err(Failure::runtime(format!(
-            "{shown} is not a plain file; use '-' and redirect standard output"
-        ))),
-        Ok(_) if !force => {
-            Err(Failure::runtime(format!("{shown} is there already; --force replaces it")))
-        }
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(failed(path)(error)),
-    }
-}
-
-fn failed(path: &Path) -> impl Fn(io::Error) -> Failure {
-    move |error| Failure::runtime(format!("cannot write {}: {error}", path.display()))
 }

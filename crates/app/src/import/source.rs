@@ -30,10 +30,17 @@ pub(super) struct Source(mpsc::Receiver<Result<Batch, Failure>>);
 /// Some lines of the file.
 #[derive(Debug)]
 pub(super) struct Batch {
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<Numbered>,
     pub(super) faults: Vec<Fault>,
     /// How many lines the file may have, going by its size.
     pub(super) of: Of,
+}
+
+/// A record, and the line that it was read from, counted from 1.
+#[derive(Debug)]
+pub(super) struct Numbered {
+    pub(super) line: u64,
+    pub(super) record: Record,
 }
 
 impl Source {
@@ -124,7 +131,7 @@ impl<R: BufRead> FileReader<R> {
             let Some(line) = self.lines.next()? else { break };
             let record = line.and_then(|line| reader.read(line));
             match record.and_then(|record| self.check_id(record)) {
-                Ok(record) => records.push(record),
+                Ok(record) => records.push(Numbered { line: self.lines.number, record }),
                 Err(reason) => faults.push(Fault { line: self.lines.number, reason }),
             }
         }

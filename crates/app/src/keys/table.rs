@@ -1,46 +1,43 @@
 //! The table of `keys list`.
 
-use petstore_domain::{ApiKey, KeyId, KeyState, Timestamp};
+use std::iter;
 
-use crate::clock::rfc3339;
+use petstore_domain::{ApiKey, KeyId, Timestamp};
+
+use crate::{
+    clock::{days_until, rfc3339},
+    columns::columns,
+    keys::state,
+};
 
 const HEADINGS: [&str; 7] = ["ID", "NAME", "PREFIX", "STATE", "CREATED", "EXPIRES", "LAST USED"];
 
 /// One line for each key under one of headings, in columns.
-pub(super) fn of(keys: &[ApiKey], now: Timestamp) -> String {
-    let rows: Vec<_> = keys.iter().map(|key| row(key, now)).collect();
-    let mut widths = HEADINGS.map(|heading| heading.chars().count());
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.chars().count().max(*width);
-        }
-    }
-    let head = line(&HEADINGS.map(str::to_owned), &widths);
-    std::iter::once(head).chain(rows.iter().map(|row| line(row, &widths))).collect()
+/// Those of `soon` are marked with the days that are left.
+pub(super) fn of(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
+    let head = HEADINGS.map(str::to_owned);
+    let rows = keys.iter().map(|key| row(key, soon.contains(&key.id), now));
+    columns(&iter::once(head).chain(rows).collect::<Vec<_>>())
 }
 
-fn row(key: &ApiKey, now: Timestamp) -> [String; 7] {
-    let state = match key.state(now) {
-        KeyState::Live => "live",
-        KeyState::Expired => "expired",
-        KeyState::Revoked => "revoked",
-    };
+fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 7] {
     let ApiKey { id: KeyId(id), name, prefix, created_at, expires_at, last_used_at, .. } = key;
     let time = |at: &Option<Timestamp>| at.map_or("-".to_owned(), rfc3339);
+    let expiry = match expires_at {
+        Some(end) if expires_soon => {
+            format!("{} (in {} days)", rfc3339(*end), days_until(*end, now))
+        }
+        other => time(other),
+    };
     [
         id.to_string(),
         name.to_string(),
         format!("{prefix}…"),
-        state.to_owned(),
+        state::word(key, now).to_owned(),
         rfc3339(*created_at),
-        time(expires_at),
+        expiry,
         time(last_used_at),
     ]
-}
-
-fn line(cells: &[String; 7], widths: &[usize; 7]) -> String {
-    let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
-    format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
 }
 
 #[cfg(test)]
@@ -66,22 +63,24 @@ mod tests {
             key(9, "web", None),
             key(10, "warehouse", Some(Timestamp(86_400_000))),
             key(11, "x", None),
+            key(12, "soon", Some(Timestamp(3 * 86_400_000 + 5_000))),
         ];
         keys[0].last_used_at = Some(Timestamp(5_000));
         keys[2].revoked_at = Some(Timestamp(1));
         assert_eq!(
-            of(&keys, Timestamp(86_400_000)),
+            of(&keys, &[KeyId(12)], Timestamp(86_400_000)),
             "\
-ID  NAME       PREFIX     STATE    CREATED               EXPIRES               LAST USED
-9   web        pst_0000…  live     1970-01-01T00:00:00Z  -                     1970-01-01T00:00:05Z
-10  warehouse  pst_0000…  expired  1970-01-01T00:00:00Z  1970-01-02T00:00:00Z  -
-11  x          pst_0000…  revoked  1970-01-01T00:00:00Z  -                     -
+ID  NAME       PREFIX     STATE    CREATED               EXPIRES                           LAST USED
+9   web        pst_0000…  live     1970-01-01T00:00:00Z  -                                 1970-01-01T00:00:05Z
+10  warehouse  pst_0000…  expired  1970-01-01T00:00:00Z  1970-01-02T00:00:00Z              -
+11  x          pst_0000…  revoked  1970-01-01T00:00:00Z  -                                 -
+12  soon       pst_0000…  live     1970-01-01T00:00:00Z  1970-01-04T00:00:05Z (in 2 days)  -
 "
         );
     }
 
     #[test]
     fn a_store_without_keys_lists_its_headings() {
-        assert_eq!(of(&[], Timestamp(0)).lines().count(), 1);
+        assert_eq!(of(&[], &[], Timestamp(0)).lines().count(), 1);
     }
 }

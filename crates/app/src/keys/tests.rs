@@ -7,7 +7,7 @@ use petstore_domain::{
 use petstore_memory::MemoryStore;
 
 use super::{create, list, revoke, roll};
-use crate::{console::recorded::Recorded, failure::Failure};
+use crate::{cli::ListForm, console::recorded::Recorded, failure::Failure};
 
 /// 20 November 2026, 00:00 UTC.
 const NOW: Timestamp = Timestamp(1_795_132_800_000);
@@ -136,7 +136,10 @@ async fn a_revocation_says_what_it_revoked_and_fails_if_that_is_nothing() {
 async fn a_list_that_cannot_be_written_is_a_failure() {
     let (admin, _) = admin();
     let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
-    assert!(runtime(list(&admin, &mut breaking).await).starts_with("cannot write to stdout: "));
+    assert!(
+        runtime(list(&admin, ListForm::Table, &mut breaking).await)
+            .starts_with("cannot write to stdout: ")
+    );
 }
 
 #[tokio::test]
@@ -156,7 +159,7 @@ async fn corrupt_keys_are_named_beside_the_table_and_are_a_failure() {
     });
     let admin = KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(NOW)));
     let mut out = Recorded::default();
-    let line = runtime(list(&admin, &mut out).await);
+    let line = runtime(list(&admin, ListForm::Table, &mut out).await);
     let named =
         "the service refuses what is corrupt among the keys: API key 0 (a rule), API key 1 (";
     assert!(line.starts_with(named), "{line}");

@@ -1,6 +1,7 @@
 //! What the service does beside answering.
 
 mod corrupt_keys;
+mod expiring_keys;
 mod purge;
 
 #[cfg(test)]
@@ -8,7 +9,7 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
-use petstore_domain::{Catalogue, KeyRing};
+use petstore_domain::{Catalogue, KeyAdmin, KeyRing};
 use tokio::{
     sync::oneshot,
     task::JoinHandle,
@@ -34,7 +35,8 @@ pub(super) struct Housekeeping {
 
 impl Housekeeping {
     /// Begins; the first rounds come one interval from now.
-    pub(super) fn start(keys: Arc<KeyRing>, catalogue: Arc<Catalogue>) -> Self {
+    /// Keys that expire soon are logged at once.
+    pub(super) fn start(keys: Arc<KeyRing>, admin: KeyAdmin, catalogue: Arc<Catalogue>) -> Self {
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(async move {
             let mut corrupt = CorruptKeys::default();
@@ -42,6 +44,7 @@ impl Housekeeping {
                 _ = stopped => {}
                 () = look_after(&keys, &mut corrupt) => {}
                 () = purge_again_and_again(&catalogue) => {}
+                () = expiring_keys::warn_again_and_again(&admin) => {}
             }
             corrupt.log_new(keys.corruptions());
             write_back(&keys).await;

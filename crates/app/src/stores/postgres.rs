@@ -2,14 +2,15 @@
 
 mod schemas;
 
-use std::{fmt, sync::Arc};
+use std::{fmt, path::Path, sync::Arc};
 
 use async_trait::async_trait;
+use petstore_domain::Finding;
 use petstore_postgres::{PostgresConfig, PostgresStore};
 
 use self::schemas::Schemas;
 use crate::{
-    driver::{IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
+    driver::{BackupWatch, IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
     open_store::OpenStore,
 };
 
@@ -50,7 +51,10 @@ impl StoreLocation for Database {
             IfMissing::Refuse => PostgresStore::connect_existing(&self.0).await?,
         };
         let store = Arc::new(store);
-        let opened = OpenStore::new(store.clone()).with_archive(store.clone());
+        let mut opened = OpenStore::new(store.clone()).with_archive(store.clone());
+        if store.was_created() {
+            opened = opened.made_at(&self.0);
+        }
         // Additions whose callers have gone away are still written.
         Ok(opened.with_close(async move {
             store.close().await;
@@ -61,6 +65,17 @@ impl StoreLocation for Database {
         let schemas = Schemas::new(self.0.clone());
         Ok(ThrowAwayStores::new(schemas.clone())
             .with_clean_up(async move { schemas.drop_all().await }))
+    }
+
+    async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
+        let store = PostgresStore::connect_existing(&self.0).await?;
+        Ok(store.inspect().await?)
+    }
+
+    async fn back_up(&self, _: &Path, _: BackupWatch) -> Result<(), Problem> {
+        let message = "PostgreSQL makes its own backups: use 'pg_dump --format=custom --file=FILE \
+                       --dbname=URL', and 'pg_restore --dbname=URL FILE' into an empty database";
+        Err(message.into())
     }
 }
 

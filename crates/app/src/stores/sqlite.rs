@@ -3,14 +3,20 @@
 mod scratch;
 mod url;
 
-use std::{fmt, path::Path, sync::Arc};
+use std::{
+    fmt,
+    path::{self, Path},
+    sync::Arc,
+};
 
 use async_trait::async_trait;
-use petstore_sqlite::{SqliteConfig, SqliteStore, Synchronous};
+use petstore_domain::Finding;
+use petstore_sqlite::{BackupProgress, SqliteConfig, SqliteStore, Synchronous};
+use tokio::task;
 
 use self::scratch::ScratchDirectory;
 use crate::{
-    driver::{IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
+    driver::{BackupWatch, IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
     open_store::OpenStore,
 };
 
@@ -57,11 +63,32 @@ impl StoreLocation for DatabaseFile {
             require_file(&self.0.path)?;
         }
         let store = Arc::new(SqliteStore::open(&self.0)?);
-        Ok(OpenStore::new(store.clone()).with_archive(store))
+        let opened = OpenStore::new(store.clone()).with_archive(store.clone());
+        if !store.was_created() {
+            return Ok(opened);
+        }
+        let path = path::absolute(&self.0.path)?;
+        Ok(opened.made_at(format_args!("sqlite:{}", path.display())))
     }
 
     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
         Ok(ThrowAwayStores::new(ScratchDirectory::beside(&self.0)?))
+    }
+
+    async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
+        require_file(&self.0.path)?;
+        let config = self.0.clone();
+        task::spawn_blocking(move || Ok(SqliteStore::open(&config)?.inspect()?)).await?
+    }
+
+    async fn back_up(&self, to: &Path, mut watch: BackupWatch) -> Result<(), Problem> {
+        require_file(&self.0.path)?;
+        let (config, to) = (self.0.clone(), to.to_owned());
+        task::spawn_blocking(move || {
+            let store = SqliteStore::open(&config)?;
+            Ok(store.back_up(&to, &mut |BackupProgress { done, total }| watch(done, total))?)
+        })
+        .await?
     }
 }
 
@@ -70,7 +97,7 @@ fn require_file(path: &Path) -> Result<(), String> {
     match path.try_exists() {
         Ok(true) => Ok(()),
         Ok(false) => Err(format!(
-            "there is no store at {shown}; 'petstore keys create' and 'petstore serve' make one"
+            "there is no store at {shown}; 'petstore serve', 'petstore keys create' and 'petstore import --create' make one"
         )),
         Err(error) => Err(format!("cannot look for {shown}: {error}")),
     }

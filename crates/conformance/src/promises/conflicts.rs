@@ -31,6 +31,7 @@ async fn begin(store: &Store) -> Result<Box<dyn Restore>, Broken> {
 /// Ends the promise unless it is a conflict that says in some words what is in the way.
 fn require_conflict<T: std::fmt::Debug>(about: &str, end: &Result<T, RestoreError>) -> Checked {
     let named = match end {
+        Err(RestoreError::OtherPet(_)) => true,
         Err(RestoreError::Conflict { what }) => !what.is_empty(),
         Ok(_) | Err(RestoreError::Store(_)) => false,
     };

@@ -133,10 +133,13 @@ pub struct StoreCounts {
 /// Something could not be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
+    /// The store holds another animal under this identifier.
+    #[error("the target already holds another animal {0}")]
+    OtherPet(PetId),
     /// The store holds something else in its place.
     #[error("the target already holds another {what}")]
     Conflict {
-        /// Which, for example `animal 7`.
+        /// Which, for example `API key 7`.
         what: String,
     },
     /// The store failed.
@@ -145,7 +148,7 @@ pub enum RestoreError {
 }
 
 impl RestoreError {
-    /// The store holds another `what`, for example `animal 7`.
+    /// The store holds another `what`, for example `API key 7`.
     pub fn conflict(what: impl fmt::Display) -> Self {
         Self::Conflict { what: what.to_string() }
     }

@@ -21,12 +21,12 @@ impl Resolution {
     /// An animal, where `stored` has its identifier.
     ///
     /// # Errors
-    /// [`RestoreError::Conflict`] if `stored` is another animal.
+    /// [`RestoreError::OtherPet`] if `stored` is another animal.
     pub fn of_pet(stored: Option<&Pet>, pet: &Pet) -> Result<Self, RestoreError> {
         match stored {
             None => Ok(Self::Write),
             Some(stored) if stored == pet => Ok(Self::Keep),
-            Some(_) => Err(RestoreError::conflict(format_args!("animal {}", pet.id))),
+            Some(_) => Err(RestoreError::OtherPet(pet.id)),
         }
     }
 
@@ -88,6 +88,7 @@ mod tests {
 
     fn conflict<T: std::fmt::Debug>(result: Result<T, RestoreError>) -> String {
         match result.unwrap_err() {
+            RestoreError::OtherPet(id) => format!("animal {id}"),
             RestoreError::Conflict { what } => what,
             RestoreError::Store(error) => panic!("{error}"),
         }

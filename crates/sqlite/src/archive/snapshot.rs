@@ -5,19 +5,18 @@ use petstore_domain::{
     ApiKey, Corruption, Idempotency, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts,
     StoreError,
 };
-use rusqlite::{Connection, ErrorCode, Row};
+use rusqlite::{Connection, Row};
 
 use crate::{
     api_keys::rows as keys,
     error::Failure,
     file::DatabaseFile,
+    integrity,
     pets::{idempotency, rows as pets},
 };
 
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)";
-
-const CHECK: &str = "PRAGMA integrity_check(1)";
 
 /// An open read transaction. Dropping it closes the connection, which ends it.
 pub(super) struct ReadTransaction {
@@ -46,19 +45,8 @@ impl ReadTransaction {
 
 /// Runs SQLite's check of every page, row and index. What it finds first is the error.
 fn check(connection: &Connection) -> Result<(), Failure<StoreError>> {
-    // What the schema's own rules forbid is left to the domain, which names the row.
-    connection.pragma_update(None, "ignore_check_constraints", true)?;
-    let finding: String = match connection.query_row(CHECK, [], |row| row.get(0)) {
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
-            error.to_string()
-        }
-        found => found?,
-    };
-    if finding == "ok" {
-        return Ok(());
-    }
-    let finding = finding.lines().collect::<Vec<_>>().join(" ");
-    Err(Corruption::new("damaged data", format_args!("SQLite's check finds no fault ({finding})"))
+    let Some(fault) = integrity::first_fault(connection)? else { return Ok(()) };
+    Err(Corruption::new("damaged data", format_args!("SQLite's check finds no fault ({fault})"))
         .into())
 }
 

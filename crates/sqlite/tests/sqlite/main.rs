@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
+mod backup;
 mod corruption;
 mod identifiers;
 mod opening;

@@ -7,8 +7,8 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKeySecret, Authenticator as _, Catalogue, KeyId, KeyName, KeyRing, ManualClock,
-    MockApiKeyRepository, MockPetRepository, NewApiKey, StoreError, Timestamp,
+    ApiKeySecret, Authenticator as _, Catalogue, KeyAdmin, KeyId, KeyName, KeyRing, ManualClock,
+    MockApiKeyRepository, MockPetRepository, NewApiKey, StoreError, StoredKeys, Timestamp,
 };
 use tokio::time::{self, Instant};
 
@@ -18,13 +18,16 @@ use super::Housekeeping;
 struct House {
     noted: Arc<AtomicUsize>,
     purged: Arc<AtomicUsize>,
+    /// How often the keys were looked through for those that expire soon.
+    looked: Arc<AtomicUsize>,
     ring: Arc<KeyRing>,
     keeping: Housekeeping,
 }
 
 /// A store whose calls fail, or whose purges delete what `batches` allows.
 fn house(fails: bool, batches: usize) -> House {
-    let [noted, purged] = [0, 0].map(|zero| Arc::new(AtomicUsize::new(zero)));
+    let [noted, purged, looked] = [0; 3].map(|zero| Arc::new(AtomicUsize::new(zero)));
+    let listed = looked.clone();
     let (note, purge) = (noted.clone(), purged.clone());
     let mut keys = MockApiKeyRepository::new();
     keys.expect_live().returning(|_| {
@@ -52,10 +55,26 @@ fn house(fails: bool, batches: usize) -> House {
         }
     });
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
-    let ring = Arc::new(KeyRing::new(Arc::new(keys), clock.clone(), None));
+    keys.expect_list().returning(move || {
+        listed.fetch_add(1, Ordering::Relaxed);
+        Ok(StoredKeys::default())
+    });
+    let keys = Arc::new(keys);
+    let ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), None));
+    let admin = KeyAdmin::new(keys, clock.clone());
     let catalogue = Arc::new(Catalogue::new(Arc::new(pets), clock));
-    let keeping = Housekeeping::start(ring.clone(), catalogue);
-    House { noted, purged, ring, keeping }
+    let keeping = Housekeeping::start(ring.clone(), admin, catalogue);
+    House { noted, purged, looked, ring, keeping }
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_that_expire_soon_are_looked_for_at_the_start_and_once_a_day() {
+    let house = house(false, 0);
+    time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(house.looked.load(Ordering::Relaxed), 1);
+    time::sleep(Duration::from_hours(24 * 3)).await;
+    assert_eq!(house.looked.load(Ordering::Relaxed), 4);
+    house.keeping.stop().await;
 }
 
 async fn use_key(ring: &KeyRing) {

@@ -46,7 +46,7 @@ fn a_catalogue_moves_from_sqlite_and_back() {
     let folder = Folder::new(PROGRAM);
     let animals = "{\"name\":\"Rex\",\"categoryId\":7}\n{\"name\":\"Ada\",\"categoryId\":8}\n";
     folder.write("pets.ndjson", animals);
-    folder.run(&["import", "pets.ndjson", "--store", "sqlite:a.db"]).succeeds();
+    folder.run(&["import", "--create", "pets.ndjson", "--store", "sqlite:a.db"]).succeeds();
     folder.run(&["keys", "create", "web", "--store", "sqlite:a.db"]).succeeds();
     for (from, to) in [("sqlite:a.db", "file:b.ndjson"), ("file:b.ndjson", "sqlite:c.db")] {
         let copied = folder.run(&["store", "copy", "--from", from, "--to", to]).succeeds();

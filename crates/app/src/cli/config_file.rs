@@ -1,0 +1,116 @@
+//! The one optional file of settings.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use toml::{Table, Value};
+
+use crate::failure::Failure;
+
+/// The largest file that is read, in bytes: whatever is larger is no file of settings, or no secret.
+const MAX_BYTES: u64 = 64 * 1024;
+/// From this similarity on, a name is suggested.
+const SIMILAR: f64 = 0.8;
+
+/// Reads a TOML file whose keys are among `known`: a value for each of them.
+pub(super) fn read(path: &Path, known: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let shown = path.display();
+    let text = text(path)
+        .map_err(|error| Failure::runtime(format!("cannot read the settings {shown}: {error}")))?;
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+        Failure::usage(format!("{shown}, line {line}: {}", error.message()))
+    })?;
+    let values = table.into_iter().map(|(key, value)| {
+        if !known.contains(&key) {
+            return Err(Failure::usage(format!("{shown}: {}", unknown(&key, known))));
+        }
+        match value {
+            Value::String(text) => Ok((key, text)),
+            Value::Integer(number) => Ok((key, number.to_string())),
+            Value::Boolean(value) => Ok((key, value.to_string())),
+            Value::Float(_) | Value::Datetime(_) | Value::Array(_) | Value::Table(_) => {
+                Err(Failure::usage(format!(
+                    "{shown}: '{key}' must be text in quotes, a whole number, true or false"
+                )))
+            }
+        }
+    });
+    values.collect()
+}
+
+fn unknown(key: &str, known: &[String]) -> String {
+    let similar = |name: &&String| strsim::jaro_winkler(key, name);
+    let nearest = known.iter().max_by(|one, other| similar(one).total_cmp(&similar(other)));
+    match nearest.filter(|name| similar(name) >= SIMILAR) {
+        Some(nearest) => format!("there is no setting '{key}'; did you mean '{nearest}'?"),
+        None => {
+            format!("there is no setting '{key}'; 'petstore config show' lists all that there are")
+        }
+    }
+}
+
+/// The text of a small file.
+pub(super) fn text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::read;
+    use crate::failure::Failure;
+
+    fn read_text(text: &str) -> Result<Vec<(String, String)>, String> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        let known = ["header-timeout", "max-connections", "no-docs"].map(str::to_owned);
+        let shown = file.path().display().to_string();
+        read(file.path(), &known).map(|values| values.into_iter().collect()).map_err(|failure| {
+            assert!(matches!(failure, Failure::Usage(_)), "{failure}");
+            failure.to_string().replace(&shown, "FILE")
+        })
+    }
+
+    #[test]
+    fn a_value_is_text_a_whole_number_or_a_boolean() {
+        let text = "header-timeout = \"5s\"\nmax-connections = 7\nno-docs = true # why\n";
+        let expected = [("header-timeout", "5s"), ("max-connections", "7"), ("no-docs", "true")];
+        let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        assert_eq!(read_text(text), Ok(expected.into()));
+        assert_eq!(read_text(""), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_cannot_be_a_setting_is_refused_in_one_line() {
+        for (text, refusal) in [
+            (
+                "header_timeout = \"5s\"",
+                "FILE: there is no setting 'header_timeout'; did you mean 'header-timeout'?",
+            ),
+            (
+                "colour = 1",
+                "FILE: there is no setting 'colour'; 'petstore config show' lists all that there are",
+            ),
+            (
+                "max-connections = [1]",
+                "FILE: 'max-connections' must be text in quotes, a whole number, true or false",
+            ),
+            ("[no-docs]", "FILE: 'no-docs' must be text in quotes, a whole number, true or false"),
+        ] {
+            assert_eq!(read_text(text), Err(refusal.to_owned()), "{text}");
+        }
+        let refusal = read_text("no-docs = true\nheader-timeout = 5s\n").unwrap_err();
+        assert!(refusal.starts_with("FILE, line 2: "), "{refusal}");
+    }
+}

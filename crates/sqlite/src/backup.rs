@@ -1,0 +1,162 @@
+//! A backup of a store that may be in use.
+//!
+//! **What.** SQLite's backup interface copies the file page by page, within one read transaction. So the
+//! copy is the store at one moment, whatever is written meanwhile, and no writer waits for it: in a
+//! write-ahead log, readers and writers do not block each other.
+//!
+//! **Its pace.** A step copies 1 MiB; then it rests for as long as the step took. So a backup takes at most
+//! half of the disk's time. Each 8 MiB are brought to the disk before the next: a commit of the service,
+//! which waits for the same disk, never waits for more.
+//!
+//! **What it costs.** The write-ahead log cannot start anew until the backup ends. `VACUUM INTO` would also
+//! write one snapshot, and a smaller file, but as one statement: without a pace, and without progress.
+
+use std::{
+    fs::File,
+    io,
+    ops::ControlFlow,
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rusqlite::{
+    Connection, OpenFlags,
+    backup::{Backup, StepResult},
+};
+
+use crate::{integrity, schema, store::SqliteStore};
+
+/// Pages that one step copies: 1 MiB of pages of 4 KiB.
+const STEP_PAGES: i32 = 256;
+/// Steps after which the copy is brought to the disk.
+const STEPS_PER_SYNC: u32 = 8;
+/// How long a step may wait for a lock before the backup fails: nobody else uses the copy, and a reader
+/// waits only while the write-ahead log is recovered.
+const MAX_WAIT: Duration = Duration::from_secs(3);
+const WAIT_INTERVAL: Duration = Duration::from_millis(5);
+
+/// What both files must have as many of.
+const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
+     (SELECT count(*) FROM idempotency)";
+
+type Counts = (i64, i64, i64);
+
+/// How far a backup has come, in pages.
+#[derive(Clone, Copy, Debug)]
+pub struct BackupProgress {
+    /// Pages that were copied.
+    pub done: u64,
+    /// All pages.
+    pub total: u64,
+}
+
+/// A backup was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The caller asked for that.
+    #[error("canceled")]
+    Canceled,
+    /// The store could not be read, or the copy not be written.
+    #[error("cannot copy the store: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// The copy could not be written.
+    #[error("cannot write the copy: {0}")]
+    Io(#[from] io::Error),
+    /// The copy was read again, and it is not what the store is.
+    #[error("the copy is not sound ({0}); 'petstore check' examines the store")]
+    Unsound(String),
+}
+
+impl SqliteStore {
+    /// Writes the store, as it is now, to `to`: an empty file that nobody else uses. Reads it again, and
+    /// brings it to the disk. Blocks the thread, for minutes if the store is large.
+    ///
+    /// `watch` is called after each step. It may cancel the backup; what the file then holds is of no use.
+    ///
+    /// # Errors
+    /// [`BackupError`].
+    pub fn back_up(
+        &self,
+        to: &Path,
+        watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    ) -> Result<(), BackupError> {
+        let source = self.readers.pool.open()?;
+        // The transaction sees the store as it is at its first read, not at its `BEGIN`.
+        source.execute_batch("BEGIN")?;
+        let counts = counts(&source)?;
+        copy(&source, to, watch)?;
+        drop(source);
+        verify(to, counts)?;
+        Ok(File::open(to)?.sync_all()?)
+    }
+}
+
+fn copy(
+    source: &Connection,
+    to: &Path,
+    watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+) -> Result<(), BackupError> {
+    let file = File::open(to)?;
+    let mut target = open(to)?;
+    // Until it is complete, the copy is of no use to anybody.
+    target.pragma_update(None, "journal_mode", "OFF")?;
+    target.pragma_update(None, "synchronous", "OFF")?;
+    let backup = Backup::new(source, &mut target)?;
+    let mut steps = 0;
+    loop {
+        let began = Instant::now();
+        let result = step(&backup, began)?;
+        steps += 1;
+        if steps % STEPS_PER_SYNC == 0 {
+            file.sync_data()?;
+        }
+        let progress = backup.progress();
+        let [total, left] =
+            [progress.pagecount, progress.remaining].map(|n| n.unsigned_abs().into());
+        if watch(BackupProgress { done: total - left, total }).is_break() {
+            return Err(BackupError::Canceled);
+        }
+        if result == StepResult::Done {
+            return Ok(());
+        }
+        thread::sleep(began.elapsed());
+    }
+}
+
+/// Copies the next pages.
+fn step(backup: &Backup<'_, '_>, began: Instant) -> rusqlite::Result<StepResult> {
+    loop {
+        let result = backup.step(STEP_PAGES)?;
+        let waits = matches!(result, StepResult::Busy | StepResult::Locked);
+        if !waits || began.elapsed() >= MAX_WAIT {
+            return Ok(result);
+        }
+        thread::sleep(WAIT_INTERVAL);
+    }
+}
+
+/// Reads the copy again, all of it. It is then one file, without a write-ahead log beside it.
+fn verify(to: &Path, expected: Counts) -> Result<(), BackupError> {
+    let copy = open(to)?;
+    copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
+    if let Some(fault) = integrity::first_fault(&copy)? {
+        return Err(BackupError::Unsound(fault));
+    }
+    schema::check_version(&copy).map_err(|error| BackupError::Unsound(error.to_string()))?;
+    let found = counts(&copy)?;
+    if found == expected {
+        Ok(())
+    } else {
+        Err(BackupError::Unsound(format!("it has {found:?} rows and not {expected:?}")))
+    }
+}
+
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    Connection::open_with_flags(path, flags)
+}
+
+fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
+    connection.query_row(COUNTS, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+}

@@ -1,0 +1,144 @@
+//! What can be said of a store besides its rows.
+
+use std::collections::BTreeSet;
+
+use petstore_domain::{Finding, PetStatus};
+use rusqlite::{Connection, params_from_iter};
+
+use crate::{
+    api_keys::rows as keys,
+    config::{BusyTimeout, Synchronous},
+    connection, integrity,
+    pets::{idempotency, rows as pets},
+    schema,
+    store::SqliteStore,
+};
+
+impl SqliteStore {
+    /// Examines the file: SQLite's check of all its pages, its schema, what a commit waits for, and whether
+    /// queries use the indexes. Blocks the thread; it reads the whole file. Nothing is written.
+    ///
+    /// # Errors
+    /// SQLite's, if the file cannot be read at all.
+    pub fn inspect(&self) -> rusqlite::Result<Vec<Finding>> {
+        let reader = self.readers.pool.open()?;
+        Ok(vec![
+            inspect_integrity(&reader)?,
+            inspect_schema(&reader)?,
+            self.inspect_durability()?,
+            inspect_indexes(&reader)?,
+        ])
+    }
+
+    /// Reads the settings back from a connection as the writer has one.
+    fn inspect_durability(&self) -> rusqlite::Result<Finding> {
+        let path = self.readers.pool.path();
+        let timeout = BusyTimeout::default().writer;
+        let writer = connection::open_writer(path, self.synchronous, timeout)?;
+        let mode: String = writer.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+        let synchronous: i64 = writer.pragma_query_value(None, "synchronous", |row| row.get(0))?;
+        let subject = "durability";
+        if mode != "wal" {
+            return Ok(Finding::fault(subject, format!("the journal is {mode} and not wal")));
+        }
+        let word = self.synchronous.as_str().to_lowercase();
+        let settings = format!("journal_mode is wal, synchronous is {synchronous} ({word})");
+        Ok(match (self.synchronous, synchronous) {
+            (Synchronous::Full, 2) | (Synchronous::Extra, 3) => Finding::good(
+                subject,
+                format!("{settings}: what was acknowledged outlasts a power failure"),
+            ),
+            (Synchronous::Normal, 1) => Finding::warning(
+                subject,
+                format!("{settings}: a power failure may take back the last acknowledged animals"),
+            ),
+            _ => Finding::fault(subject, format!("{settings}: SQLite has not taken the setting")),
+        })
+    }
+}
+
+fn inspect_integrity(connection: &Connection) -> rusqlite::Result<Finding> {
+    Ok(match integrity::first_fault(connection)? {
+        None => Finding::good("integrity", "SQLite's check of every page and index finds no fault"),
+        Some(fault) => Finding::fault("integrity", format!("{fault}; restore a backup")),
+    })
+}
+
+/// Compares the tables, indexes and triggers with those of a new store.
+fn inspect_schema(connection: &Connection) -> rusqlite::Result<Finding> {
+    let subject = "schema";
+    let expected = objects(&schema::in_memory()?)?;
+    let found = objects(connection)?;
+    let names = |of: Vec<&(String, String)>| {
+        of.into_iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let missing: Vec<_> = expected.difference(&found).collect();
+    let foreign: Vec<_> = found.difference(&expected).collect();
+    let version = schema::VERSION;
+    Ok(if !missing.is_empty() {
+        let missing = names(missing);
+        Finding::fault(subject, format!("version {version}, but missing or changed: {missing}"))
+    } else if !foreign.is_empty() {
+        let foreign = names(foreign);
+        Finding::warning(subject, format!("version {version}, and not petstore's: {foreign}"))
+    } else {
+        Finding::good(
+            subject,
+            format!("version {version}, with all its tables, indexes and triggers"),
+        )
+    })
+}
+
+/// Name and definition of each object that is not SQLite's own.
+fn objects(connection: &Connection) -> rusqlite::Result<BTreeSet<(String, String)>> {
+    let sql = "SELECT name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'";
+    let mut statement = connection.prepare(sql)?;
+    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+}
+
+/// Names the queries that would read a whole table.
+fn inspect_indexes(connection: &Connection) -> rusqlite::Result<Finding> {
+    let [available, pending, sold] = PetStatus::ALL.map(pets::page_with);
+    let queries = [
+        ("a page", pets::PAGE),
+        ("a page of the available", available),
+        ("a page of the pending", pending),
+        ("a page of the sold", sold),
+        ("one animal", pets::FIND),
+        ("an idempotency record", idempotency::FIND),
+        ("the purge", idempotency::PURGE),
+        ("an API key by its digest", keys::DIGEST_OWNER),
+        ("an API key by its name", keys::NAME_IS_LIVE),
+    ];
+    let mut slow = Vec::new();
+    for (query, sql) in queries {
+        if reads_a_whole_table(connection, sql)? {
+            slow.push(query);
+        }
+    }
+    Ok(if slow.is_empty() {
+        Finding::good("indexes", format!("all {} queries of the service use them", queries.len()))
+    } else {
+        let slow = slow.join(", ");
+        Finding::fault("indexes", format!("no index is used for: {slow}; restore a backup"))
+    })
+}
+
+fn reads_a_whole_table(connection: &Connection, sql: &str) -> rusqlite::Result<bool> {
+    // Some queries name their index, and cannot be prepared without it.
+    let Ok(mut statement) = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")) else {
+        return Ok(true);
+    };
+    let nulls = vec![rusqlite::types::Null; statement.parameter_count()];
+    let lines =
+        statement.query_map(params_from_iter(nulls), |row| row.get::<_, String>("detail"))?;
+    for line in lines {
+        let line = line?;
+        // `SCAN CONSTANT ROW` reads no table, and the table of the version has one row.
+        let harmless = ["SCAN CONSTANT ROW", "SCAN catalogue"].contains(&line.as_str());
+        if line.starts_with("SCAN ") && !harmless || line.contains("TEMP B-TREE") {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,106 @@
+//! What `check` finds in a store.
+
+use super::{
+    animals::many,
+    commands::{import, run},
+    kinds,
+};
+use crate::support::{command::Finished, store::Store};
+
+fn check(store: &Store) -> Finished {
+    run(&["check", "--store", &store.url])
+}
+
+/// Lets an index of a SQLite file miss an animal.
+pub(super) fn damage_index(store: &Store) {
+    let rewrite = |from: &str, to: &str| {
+        store.vandalise(&format!(
+            "PRAGMA writable_schema = ON; \
+             UPDATE sqlite_schema SET sql = replace(sql, '{from}', '{to}') WHERE name = 'pet_sold'"
+        ));
+    };
+    rewrite("''sold''", "''none''");
+    store.vandalise("INSERT INTO pet (name, category_id, status) VALUES ('Rex', 1, 'sold')");
+    rewrite("''none''", "''sold''");
+}
+
+/// Holds that the check fails, and that a line with the fault has these words.
+#[track_caller]
+fn names(store: &Store, words: &[&str]) {
+    let Finished { code, stdout, stderr } = check(store);
+    assert_eq!(code, Some(1), "{stdout}{stderr}");
+    let fault =
+        |line: &&str| line.starts_with("FAULT ") && words.iter().all(|word| line.contains(word));
+    assert!(stdout.lines().any(|line| fault(&line)), "{words:?}: {stdout}");
+    assert!(stderr.contains(" faults were found in "), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+}
+
+#[test]
+fn a_sound_store_is_called_sound() {
+    for store in kinds::each() {
+        import(&store.url, "ndjson", &many(7_000)).succeeds();
+        store.new_key("web");
+        let said = check(&store).succeeds();
+        assert!(said.contains("\nthe store is sound"), "{said}");
+        for (subject, detail) in [
+            ("schema", "version "),
+            ("indexes", ""),
+            ("API keys", "1 read"),
+            ("animals", "7000 read"),
+        ] {
+            let good = format!("ok       {subject:<11} {detail}");
+            assert!(said.lines().any(|line| line.starts_with(&good)), "{good:?}: {said}");
+        }
+        // The servers of the tests do not wait for their disk.
+        let lasting = if store.url.starts_with("sqlite:") { "ok     " } else { "warning" };
+        assert!(said.contains(&format!("\n{lasting}  durability  ")), "{said}");
+    }
+}
+
+#[test]
+fn damaged_rows_are_named() {
+    for store in kinds::each() {
+        import(&store.url, "ndjson", &many(6_000)).succeeds();
+        store.new_key("good");
+        store.new_key("bad");
+        store.vandalise("UPDATE api_key SET digest = substr(digest, 1, 31) WHERE name = 'bad'");
+        names(&store, &["API keys", "API key 2", "a digest has 32 bytes"]);
+        store.vandalise("UPDATE pet SET name = '' WHERE id = 5500");
+        names(&store, &["animals", "animal 5500"]);
+    }
+}
+
+#[test]
+fn an_index_that_is_gone_is_named() {
+    for store in kinds::each() {
+        store.vandalise("DROP INDEX pet_sold");
+        names(&store, &["indexes", "sold"]);
+    }
+}
+
+#[test]
+fn a_damaged_index_of_a_file_is_found() {
+    let store = Store::sqlite();
+    super::commands::make(&store);
+    damage_index(&store);
+    names(&store, &["integrity", "pet_sold"]);
+}
+
+#[test]
+fn a_store_that_may_lose_the_last_animals_is_warned_of() {
+    let store = Store::sqlite();
+    super::commands::make(&store);
+    let said = run(&["check", "--store", &format!("{}?synchronous=normal", store.url)]).succeeds();
+    assert!(said.contains("warning  durability  ") && said.contains("with 1 warnings"), "{said}");
+    store.vandalise("CREATE TABLE mine (a)");
+    let said = check(&store).succeeds();
+    assert!(said.contains("warning  schema      version 5, and not petstore's: mine"), "{said}");
+}
+
+#[test]
+fn a_store_that_is_not_there_is_not_made() {
+    let store = Store::sqlite();
+    check(&store).fails(1, "there is no store at");
+    assert!(!store.file().exists());
+}

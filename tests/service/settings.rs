@@ -1,0 +1,132 @@
+//! Where settings come from: flags, variables, a file, and files that hold a secret.
+
+use std::{fs, path::PathBuf};
+
+use crate::support::{
+    KEY,
+    catalogue::pet,
+    command::{Finished, petstore},
+    server::Launch,
+    store::Store,
+};
+
+/// A file in the folder of `store`.
+fn write(store: &Store, name: &str, text: &str) -> String {
+    let path: PathBuf = store.folder().join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn show(words: &[&str]) -> Finished {
+    petstore(&[&["config", "show"], words].concat()).finish()
+}
+
+/// The value and the source of a setting, as `config show` prints them.
+#[track_caller]
+fn shown<'a>(table: &'a str, setting: &str) -> Vec<&'a str> {
+    let mut lines = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    lines.find(|line| line[0] == setting).unwrap()[1..].to_vec()
+}
+
+#[test]
+fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
+    let store = Store::memory();
+    let config = write(&store, "petstore.toml", "max-body = 10\nno-docs = true\n");
+    let large = |launch: Launch| {
+        let server = launch.start();
+        let docs = server.client().get("/docs").anonymous().send().status;
+        (server.client().add(&pet("Rex")).send().status, docs)
+    };
+    let launch = || Launch::on(&store).flag("--config", &config);
+    assert_eq!(large(launch()), (413, 404));
+    assert_eq!(large(launch().env("PETSTORE_MAX_BODY", "64KiB")), (201, 404));
+    let all = launch().env("PETSTORE_MAX_BODY", "64KiB").flag("--max-body", "11");
+    assert_eq!(large(all), (413, 404));
+    assert_eq!(large(Launch::on(&store).env("PETSTORE_CONFIG", &config)), (413, 404));
+}
+
+#[test]
+fn what_is_in_force_is_shown_with_its_source_and_without_secrets() {
+    let store = Store::memory();
+    let text =
+        "store = \"postgres://me:hush@db.example/zoo\"\nbody-timeout = \"5s\"\nmax-body = 9\n";
+    let config = write(&store, "petstore.toml", text);
+    let words = ["config", "show", "--config", &config, "--header-timeout", "3s"];
+    let run = petstore(&words).env("PETSTORE_API_KEY", KEY).env("PETSTORE_MAX_BODY", "8");
+    let table = run.finish().succeeds();
+    for (setting, value, source) in [
+        ("store", "postgres://me:…@db.example:5432/zoo", config.as_str()),
+        ("body-timeout", "5s", &config),
+        ("max-body", "8", "PETSTORE_MAX_BODY"),
+        ("header-timeout", "3s", "--header-timeout"),
+        ("listen", "127.0.0.1:8080", "default"),
+        ("no-docs", "false", "default"),
+        ("public-url", "-", "default"),
+        ("api-key", "(hidden)", "PETSTORE_API_KEY"),
+    ] {
+        assert_eq!(shown(&table, setting), [value, source], "{table}");
+    }
+    assert!(!table.contains("hush") && !table.contains(KEY), "{table}");
+}
+
+#[test]
+fn a_file_that_cannot_be_right_is_refused_in_one_line() {
+    let store = Store::memory();
+    for (text, code, says) in [
+        ("hedaer-timeout = \"3s\"", 2, "did you mean 'header-timeout'?"),
+        ("header-timeout = \"3 parsecs\"", 2, "for 'header-timeout' in /"),
+        ("no-docs = \"perhaps\"", 2, "'no-docs' must be true or false"),
+        ("max-body = ", 2, "petstore.toml, line 1: "),
+        ("store = \"memory:\"\nstore-file = \"x\"", 2, "both store and store-file are given"),
+        ("max-body = \"64KiB\"\nmax-buffered-bodies = 9", 2, "must be at least --max-body"),
+        ("store-file = \"/nowhere/url\"", 1, "cannot read /nowhere/url: No such file"),
+    ] {
+        let config = write(&store, "petstore.toml", text);
+        show(&["--config", &config]).fails(code, says);
+        petstore(&["serve", "--config", &config]).finish().fails(code, says);
+    }
+    show(&["--config", "/nowhere/petstore.toml"]).fails(1, "cannot read the settings /nowhere");
+}
+
+#[test]
+fn the_url_of_a_store_may_come_from_a_file() {
+    let store = Store::sqlite();
+    let folder = Store::memory();
+    let file = write(&folder, "url", &format!("{}\n", store.url));
+    let config = write(&folder, "petstore.toml", &format!("store-file = \"{file}\"\n"));
+    petstore(&["keys", "create", "flag", "--store-file", &file]).finish().succeeds();
+    let variable = petstore(&["keys", "create", "variable"]).env("PETSTORE_STORE_FILE", &file);
+    variable.finish().succeeds();
+    petstore(&["keys", "create", "setting", "--config", &config]).finish().succeeds();
+    let list = store.keys(&["list"]).succeeds();
+    assert!(["flag", "variable", "setting"].iter().all(|name| list.contains(name)), "{list}");
+
+    // A flag outweighs a variable, in either form; two forms at once are refused.
+    let flag =
+        petstore(&["keys", "list", "--store-file", &file]).env("PETSTORE_STORE", "sqlite:no");
+    assert_eq!(flag.finish().succeeds(), list);
+    let both = petstore(&["keys", "list", "--store-file", &file, "--store", &store.url]).finish();
+    both.fails(2, "both --store and --store-file are given; give one of them");
+    let both = petstore(&["keys", "list"]).env("PETSTORE_STORE", "sqlite:no");
+    let both = both.env("PETSTORE_STORE_FILE", &file).finish();
+    both.fails(2, "both PETSTORE_STORE and PETSTORE_STORE_FILE are given");
+    let copy = Store::sqlite();
+    let to = write(&folder, "to", &copy.url);
+    petstore(&["store", "copy", "--from-file", &file, "--to-file", &to]).finish().succeeds();
+
+    let secret = write(&folder, "secret", "postgres://me:hush@/");
+    let refused = petstore(&["keys", "list", "--store-file", &secret]).finish();
+    assert!(!refused.stderr.contains("hush"), "{refused:?}");
+    refused.fails(2, "for 'store' in /");
+}
+
+#[test]
+fn a_key_in_the_environment_outweighs_the_file_of_one() {
+    let store = Store::memory();
+    let key = write(&store, "key", "a-key-from-a-file-0123");
+    let config = write(&store, "petstore.toml", &format!("api-key-file = \"{key}\"\n"));
+    let server = Launch::on(&store).flag("--config", &config).start();
+    server.client().get("/v1/pets").send().is(200);
+    let server = Launch::without_key(&store).flag("--config", &config).start();
+    server.client().get("/v1/pets").key("a-key-from-a-file-0123").send().is(200);
+}
