@@ -19,7 +19,7 @@ fn each_shell_completes_commands_and_flags() {
 fn there_is_a_manual_page_of_the_program_and_of_each_command() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    assert_eq!(petstore(&["man", "--to", path]).finish().succeeds(), "");
+    assert_eq!(petstore(&["man", path]).finish().succeeds(), "");
     for (page, word) in [
         ("petstore.1", "serve"),
         ("petstore-serve.1", "PETSTORE_LISTEN"),
@@ -29,5 +29,5 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
         assert!(text.starts_with(".ie") && text.contains(word), "{page}: {text}");
     }
     let missing = folder.path().join("missing");
-    petstore(&["man", "--to", missing.to_str().unwrap()]).finish().fails(1, "missing");
+    petstore(&["man", missing.to_str().unwrap()]).finish().fails(1, "missing");
 }

@@ -12,7 +12,7 @@ const NAME: &str = "petstore";
 /// Prints the completions of a shell.
 pub(crate) fn completions(
     definition: &clap::Command,
-    args: &CompletionsArgs,
+    args: CompletionsArgs,
 ) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition.clone(), NAME, &mut script);
@@ -23,7 +23,10 @@ pub(crate) fn completions(
 /// Writes the manual pages into a folder that exists.
 pub(crate) fn pages(definition: &clap::Command, args: &ManArgs) -> Result<(), Failure> {
     let failed = |error| {
-        Failure::runtime(format!("cannot write manual pages into {}: {error}", args.to.display()))
+        Failure::runtime(format!(
+            "cannot write manual pages into {}: {error}",
+            args.folder.display()
+        ))
     };
-    clap_mangen::generate_to(definition.clone(), &args.to).map_err(failed)
+    clap_mangen::generate_to(definition.clone(), &args.folder).map_err(failed)
 }

@@ -45,7 +45,7 @@ impl PostgresStore {
     pub async fn inspect(&self) -> Result<Vec<Finding>, StoreError> {
         let transaction = Transaction::begin(&self.connector, Purpose::Archive, SNAPSHOT).await?;
         let settings = transaction.rows(SETTINGS, &[]).await?;
-        let unusable = transaction.rows(UNUSABLE, &[&INDEXES.as_slice()]).await?;
+        let unusable = transaction.rows(UNUSABLE, &[&INDEXES.to_vec()]).await?;
         let texts = |rows: &[Row], column| {
             let texts = rows.iter().map(|row| row.try_get(column).map_err(StoreFailure::from));
             texts.collect::<Result<Vec<String>, _>>()

@@ -87,7 +87,7 @@ Examples:
 
 pub(super) const MAN: &str = "\
 Examples:
-  petstore man --to /usr/local/share/man/man1";
+  petstore man /usr/local/share/man/man1";
 
 pub(super) const OPENAPI: &str = "\
 Examples:

@@ -15,7 +15,7 @@ pub(crate) struct CompletionsArgs {
 /// The flags of `man`.
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
-    /// The folder for the pages: petstore.1, petstore-serve.1 and so on.
-    #[arg(long, value_name = "FOLDER")]
-    pub(crate) to: PathBuf,
+    /// The folder for the pages, which exists: petstore.1, petstore-serve.1 and so on.
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
 }
