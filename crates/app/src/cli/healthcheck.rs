@@ -14,6 +14,12 @@ pub(crate) struct HealthcheckArgs {
     pub(crate) listen: ListenAddress,
 
     /// Until there is an answer.
-    #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = values::timeout)]
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_TIMEOUT",
+        default_value = "3s",
+        value_parser = values::timeout
+    )]
     pub(crate) timeout: Duration,
 }

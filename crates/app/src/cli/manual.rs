@@ -16,6 +16,6 @@ pub(crate) struct CompletionsArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ManArgs {
     /// The folder for the pages: petstore.1, petstore-serve.1 and so on.
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", env = "PETSTORE_TO")]
     pub(crate) to: PathBuf,
 }
