@@ -88,7 +88,7 @@ fn execute(command: Command, definition: &clap::Command) -> Result<(), Failure> 
         }
         Command::Openapi(args) => openapi(&args),
         Command::Healthcheck(args) => runtime::run(healthcheck::run(args)),
-        Command::Completions(args) => manual::completions(definition, &args),
+        Command::Completions(args) => manual::completions(definition, args),
         Command::Man(args) => manual::pages(definition, &args),
     }
 }

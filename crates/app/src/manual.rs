@@ -12,7 +12,7 @@ const NAME: &str = "petstore";
 /// Prints the completions of a shell.
 pub(crate) fn completions(
     definition: &clap::Command,
-    args: &CompletionsArgs,
+    args: CompletionsArgs,
 ) -> Result<(), Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition.clone(), NAME, &mut script);
