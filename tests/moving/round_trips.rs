@@ -131,6 +131,7 @@ fn a_key_that_is_looked_for_makes_no_store() {
 fn an_answer_that_cannot_be_written_is_a_failure() {
     let (store, other) = (Store::sqlite(), Store::sqlite());
     store.new_key("web");
+    petstore(&["import", "--create", "/dev/null", "--store", &other.url]).finish().succeeds();
     let pair = ["--from", store.url.as_str(), "--to", &other.url];
     for words in [
         &[&["store", "copy"][..], &pair].concat(),

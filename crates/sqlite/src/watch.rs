@@ -136,8 +136,12 @@ impl Shared {
 
     fn look(&self) {
         let moment = self.versions.moment();
-        let version = self.lock.renew();
+        // SQLite removes the log of a file that is empty when a connection opens it.
+        let version = self.presence.check().is_ok().then(|| self.lock.renew()).flatten();
         let present = self.presence.check().is_ok();
+        if !present {
+            self.lock.close();
+        }
         self.versions.confirm(moment, version.filter(|_| present));
     }
 
@@ -145,7 +149,7 @@ impl Shared {
     fn wait(&self) {
         let until = Instant::now() + INTERVAL;
         while !self.is_closed() {
-            if self.resume.swap(false, Ordering::SeqCst) {
+            if self.resume.swap(false, Ordering::SeqCst) && self.presence.require().is_ok() {
                 self.lock.resume();
             }
             let left = until.saturating_duration_since(Instant::now());

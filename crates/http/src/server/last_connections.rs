@@ -17,8 +17,9 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-/// How long a handshake may take that has begun.
-pub(super) const HANDSHAKE: Duration = Duration::from_millis(50);
+/// How long a handshake may take that has begun: on one network it takes less. Who connects meanwhile
+/// waits, so this is short.
+pub(super) const HANDSHAKE: Duration = Duration::from_millis(5);
 
 /// Lets no further handshake with `listener` begin.
 #[cfg(target_os = "linux")]
