@@ -65,7 +65,7 @@ fn all_that_needs_no_read_goes_on_while_reads_hang() {
 #[test]
 fn a_read_that_hangs_is_given_up_in_time_and_reads_work_when_the_disk_does() {
     let Some(disk) = disk_or_skip("a disk that hangs") else { return };
-    let (_store, server) = server(&disk, &[("--request-timeout", "1s")]);
+    let (_store, server) = server(&disk, &[("--request-timeout", "3s")]);
     for mut raw in hang(&disk, &server) {
         raw.answer("GET", "").refuses(503, "unavailable");
     }
