@@ -113,3 +113,4 @@ mod stores;
 pub use app::App;
 pub use driver::{BackupWatch, IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores};
 pub use open_store::OpenStore;
+pub use petstore_http::{Figure, FigureKind};

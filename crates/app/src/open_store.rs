@@ -3,6 +3,7 @@
 use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
 use petstore_domain::{ApiKeyRepository, Archive, PetRepository};
+use petstore_http::{Figure, Figures};
 use tokio::{task, time};
 
 /// How long closing may take. All that was acknowledged is durable before, so nothing is lost.
@@ -17,6 +18,8 @@ pub struct OpenStore {
     pub(crate) archive: Option<Arc<dyn Archive>>,
     /// Where the store is, if opening it has made it.
     pub(crate) made_at: Option<String>,
+    /// What it says of itself among the metrics.
+    pub(crate) figures: Figures,
     close: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
@@ -24,7 +27,9 @@ impl OpenStore {
     /// A store without an archive, which closes when it is dropped. It can be served and its keys
     /// managed, but it cannot be copied, verified, exported or imported into.
     pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
-        Self { pets: store.clone(), keys: store, archive: None, made_at: None, close: None }
+        let pets = store.clone();
+        let (archive, made_at, figures, close) = (None, None, Arc::new(Vec::new), None);
+        Self { pets, keys: store, archive, made_at, figures, close }
     }
 
     /// With an archive of the same store.
@@ -38,6 +43,14 @@ impl OpenStore {
     #[must_use]
     pub fn made_at(self, place: impl fmt::Display) -> Self {
         Self { made_at: Some(place.to_string()), ..self }
+    }
+
+    /// With values that are served among the metrics, for example how many writes wait. They are read
+    /// each time that the metrics are, so that must not wait. What is passed must not keep the store
+    /// open: it holds a [`Weak`](std::sync::Weak).
+    #[must_use]
+    pub fn with_figures(self, figures: impl Fn() -> Vec<Figure> + Send + Sync + 'static) -> Self {
+        Self { figures: Arc::new(figures), ..self }
     }
 
     /// With work to be waited for before the store is dropped: for what a destructor cannot wait

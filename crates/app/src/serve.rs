@@ -35,6 +35,8 @@ use crate::{
 pub(crate) struct Config {
     listen: ListenAddress,
     listen_backlog: Option<NonZeroU32>,
+    /// `None` for no metrics.
+    metrics_listen: Option<ListenAddress>,
     /// `None` for plain HTTP.
     tls: Option<PairFiles>,
     store: Arc<dyn StoreLocation>,
@@ -65,6 +67,7 @@ impl Config {
         let config = Self {
             listen: args.listen,
             listen_backlog: args.listen_backlog,
+            metrics_listen: args.metrics_listen,
             tls: pair_files(args.tls),
             store: args.store.0,
             service_key,
@@ -72,6 +75,13 @@ impl Config {
         };
         Ok((config, log))
     }
+}
+
+/// The sockets that are served.
+struct Listeners {
+    clients: TcpListener,
+    /// `None` for no metrics.
+    metrics: Option<TcpListener>,
 }
 
 fn pair_files(TlsArgs { tls_cert, tls_key }: TlsArgs) -> Option<PairFiles> {
@@ -87,9 +97,10 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let scheme = if tls.is_some() { "https" } else { "http" };
     let listening = listener::listen(config.listen.as_str(), config.listen_backlog).await;
     let name = config.listen.clone();
-    let failed = |error: &io::Error| cannot_listen(&name, error);
+    let failed = |error: &io::Error| cannot_listen(&name, "--listen", error);
     let (listener, shared) = listening.map_err(|error| failed(&error))?;
     config.settings.shared_listener = shared;
+    let metrics = listen_for_metrics(config.metrics_listen.as_ref()).await?;
     let address = listener.local_addr().map_err(|error| failed(&error))?;
     let location = Arc::clone(&config.store);
     let drained = with_store(&*location, IfMissing::Create, async |store| {
@@ -99,7 +110,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
             tracing::info!(store, "made a new store");
         }
         systemd::note_ready();
-        serve(store, listener, tls, config, signals).await
+        serve(store, Listeners { clients: listener, metrics }, tls, config, signals).await
     });
     report(drained.await?);
     Ok(())
@@ -108,7 +119,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
 /// Answers requests, and does what the service does besides, until the first signal.
 async fn serve(
     store: &OpenStore,
-    listener: TcpListener,
+    listeners: Listeners,
     tls: Option<Tls>,
     config: Config,
     signals: Signals,
@@ -119,7 +130,14 @@ async fn serve(
     let admin = KeyAdmin::new(store.keys.clone(), clock.clone());
     let housekeeping = Housekeeping::start(key_ring.clone(), admin, catalogue.clone());
     let ports = Ports { pets: catalogue, authenticator: key_ring, clock };
-    let mut server = Server::new(ports, config.settings);
+    let Listeners { clients, metrics } = listeners;
+    let mut server = match metrics {
+        None => Server::new(ports, config.settings),
+        Some(metrics) => {
+            Server::with_metrics(ports, config.settings, metrics, Arc::clone(&store.figures))
+                .map_err(Failure::runtime)?
+        }
+    };
     if let Some(tls) = &tls {
         server = server.with_tls(tls.config()?);
     }
@@ -129,7 +147,7 @@ async fn serve(
         signals.stop().await;
         systemd::note_stopping();
     };
-    let drained = server.run(listener, stop).await;
+    let drained = server.run(clients, stop).await;
 
     for task in [following, watchdog].into_iter().flatten() {
         task.abort();
@@ -138,21 +156,38 @@ async fn serve(
     Ok(drained)
 }
 
-fn cannot_listen(address: &ListenAddress, error: &io::Error) -> Failure {
+/// The socket for the metrics, if they are wanted; the log says where it is.
+async fn listen_for_metrics(name: Option<&ListenAddress>) -> Result<Option<TcpListener>, Failure> {
+    let Some(name) = name else { return Ok(None) };
+    let listening = async {
+        let listener = listener::listen_for_metrics(name.as_str()).await?;
+        let address = listener.local_addr()?;
+        tracing::info!(%address, "metrics are served");
+        Ok(Some(listener))
+    };
+    listening.await.map_err(|error| cannot_listen(name, "--metrics-listen", &error))
+}
+
+fn cannot_listen(address: &ListenAddress, flag: &str, error: &io::Error) -> Failure {
     let remedies = [
         (
             io::ErrorKind::AddrInUse,
-            "; stop the process that listens there ('ss -ltnp' shows it), or choose another port with \
-             --listen",
+            format!(
+                "; stop the process that listens there ('ss -ltnp' shows it), or choose another port \
+                 with {flag}"
+            ),
         ),
-        (io::ErrorKind::PermissionDenied, "; choose a port above 1023 with --listen"),
+        (io::ErrorKind::PermissionDenied, format!("; choose a port above 1023 with {flag}")),
         (
             io::ErrorKind::AddrNotAvailable,
-            "; this machine has no such address: choose one of its own with --listen, or 0.0.0.0 for all",
+            format!(
+                "; this machine has no such address: choose one of its own with {flag}, or 0.0.0.0 for \
+                 all"
+            ),
         ),
     ];
     let remedy = remedies.into_iter().find(|(kind, _)| *kind == error.kind());
-    let remedy = remedy.map_or("", |(_, remedy)| remedy);
+    let remedy = remedy.map(|(_, remedy)| remedy).unwrap_or_default();
     Failure::runtime(format!("cannot listen on {address}: {error}{remedy}"))
 }
 

@@ -45,6 +45,7 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     let began = Instant::now();
+    let _in_flight = state.metrics.as_ref().map(|metrics| metrics.begin_request());
     let target = route::find(head.uri.path(), &state.settings.pages);
     let limits = &state.settings.limits;
     let outcome = {
@@ -79,6 +80,23 @@ pub(crate) fn late_head(state: &State) -> Response {
     set_length(&mut response);
     response.headers_mut().insert(CONNECTION, CLOSE);
     response
+}
+
+/// Shows the observer a head that hyper could not read and has answered by itself: 431 if it was too
+/// large, else 400.
+pub(crate) fn note_unreadable_head(state: &State, too_large: bool) {
+    let status = if too_large {
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+    } else {
+        StatusCode::BAD_REQUEST
+    };
+    state.observer.finished(&Finished {
+        request_id: &state.request_ids.choose(&HeaderMap::new()),
+        method: None,
+        route: None,
+        began: Instant::now(),
+        outcome: Ok(status),
+    });
 }
 
 /// What is known of a request, whole or not.

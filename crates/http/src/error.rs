@@ -22,6 +22,8 @@ pub(crate) struct ApiError {
     extra: ExtraHeader,
     /// For the log alone: what went wrong inside.
     pub(crate) cause: Option<String>,
+    /// For the metrics alone: the store failed.
+    pub(crate) by_store: bool,
 }
 
 /// The header that an error has besides the common ones.
@@ -69,7 +71,8 @@ const INVALID_TOKEN: HeaderValue =
 impl ApiError {
     /// An error without an extra header.
     pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), extra: ExtraHeader::None, cause: None }
+        let (extra, cause) = (ExtraHeader::None, None);
+        Self { code, message: message.into(), extra, cause, by_store: false }
     }
 
     /// 401; a credential was sent but is not good, or none was sent.
@@ -166,10 +169,11 @@ impl From<ReadError> for ApiError {
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
-        match error {
+        let error = match error {
             StoreError::Unavailable(_) => Self::unavailable(error),
             StoreError::Corrupt(cause) => Self::internal(cause),
-        }
+        };
+        Self { by_store: true, ..error }
     }
 }
 

@@ -14,7 +14,7 @@
 //! 7. `error` says what each failure is to a client, `response` builds what is sent.
 //!
 //! Around them: `settings` is what an operator chooses, `state` what every request can see, `log`
-//! observes each finished request. `failed_auth` and `rate_limit` bound how many requests come, `turns`
+//! observes each finished request, `metrics` counts what happens, and `server/metrics_listener` serves that. `failed_auth` and `rate_limit` bound how many requests come, `turns`
 //! is fair to API keys at the store's writer. The other files read or write one part of a message each.
 //!
 //! A new operation is a row in `route`, a file with its handler, and its codes in `error/code`.
@@ -37,6 +37,7 @@ pub mod fuzz;
 mod idempotency_key;
 mod log;
 mod media_type;
+mod metrics;
 mod open;
 mod openapi;
 mod orders;
@@ -56,6 +57,7 @@ mod state;
 mod turns;
 
 pub use deprecation::get_pet_end;
+pub use metrics::figure::{Figure, FigureKind, Figures};
 pub use openapi::openapi_document;
 pub use page::Page;
 pub use ports::Ports;

@@ -1,17 +1,17 @@
-//! The observer of finished requests. What it does with them is write the log: one line for a
-//! request, at most, with its cause if the service itself failed.
+//! The observer of finished requests. It counts them for the metrics if there are any, and writes the log:
+//! one line for a request, at most, with its cause if the service itself failed.
 //!
 //! A line names the route's template, never the path, the query or a header but the request id: an
 //! API key cannot get into it.
 
 mod budget;
 
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 use hyper::{Method, StatusCode, header::HeaderValue};
 
 use self::budget::LineBudget;
-use crate::{error::ApiError, settings::AccessLog};
+use crate::{error::ApiError, metrics::Metrics, settings::AccessLog};
 
 /// A request whose answer is known.
 #[derive(Debug)]
@@ -29,20 +29,32 @@ pub(crate) struct Finished<'r> {
 #[derive(Debug)]
 pub(crate) struct Observer {
     access_log: AccessLog,
+    metrics: Option<Arc<Metrics>>,
     refusals: LineBudget,
     failures: LineBudget,
 }
 
 impl Observer {
-    /// An observer that writes the lines that `access_log` asks for.
-    pub(crate) fn new(access_log: AccessLog) -> Self {
-        Self { access_log, refusals: LineBudget::default(), failures: LineBudget::default() }
+    /// An observer that writes the lines that `access_log` asks for, and counts in `metrics`.
+    pub(crate) fn new(access_log: AccessLog, metrics: Option<Arc<Metrics>>) -> Self {
+        let (refusals, failures) = (LineBudget::default(), LineBudget::default());
+        Self { access_log, metrics, refusals, failures }
     }
 
     /// Takes note of a request.
     pub(crate) fn finished(&self, request: &Finished<'_>) {
+        if let Some(metrics) = &self.metrics {
+            request.count(metrics);
+        }
         match request.outcome {
             Ok(status) if self.access_log == AccessLog::All => request.info(status, ""),
+            // Refused by hyper, which has no code.
+            Ok(status) if status.is_client_error() => {
+                if self.access_log == AccessLog::Errors && has_line(&self.refusals, false, request)
+                {
+                    request.info(status, "");
+                }
+            }
             Ok(_) => (),
             Err(error) => self.refused(request, error),
         }
@@ -55,9 +67,8 @@ impl Observer {
         }
         if self.access_log != AccessLog::All {
             let budget = if failed { &self.failures } else { &self.refusals };
-            let Some(unwritten) = budget.take(request.began) else { return };
-            if unwritten > 0 {
-                tracing::warn!(unwritten, failed, "requests were not logged one by one");
+            if !has_line(budget, failed, request) {
+                return;
             }
         }
         if failed {
@@ -68,12 +79,29 @@ impl Observer {
     }
 }
 
+/// Whether `budget` has a line for the request; says how many had none before.
+fn has_line(budget: &LineBudget, failed: bool, request: &Finished<'_>) -> bool {
+    let Some(unwritten) = budget.take(request.began) else { return false };
+    if unwritten > 0 {
+        tracing::warn!(unwritten, failed, "requests were not logged one by one");
+    }
+    true
+}
+
 impl Finished<'_> {
+    fn count(&self, metrics: &Metrics) {
+        let status = self.outcome.unwrap_or_else(|error| error.code.status());
+        metrics.finished(self.route(), self.method(), status, self.began.elapsed());
+        if let Err(error) = self.outcome {
+            metrics.rejected(error.code.as_str(), error.by_store);
+        }
+    }
+
     fn error(&self, error: &ApiError) {
         tracing::error!(
             request_id = self.request_id(),
             method = self.method(),
-            route = self.route.unwrap_or("none"),
+            route = self.route(),
             status = error.code.status().as_u16(),
             code = error.code.as_str(),
             micros = self.micros(),
@@ -86,7 +114,7 @@ impl Finished<'_> {
         tracing::info!(
             request_id = self.request_id(),
             method = self.method(),
-            route = self.route.unwrap_or("none"),
+            route = self.route(),
             status = status.as_u16(),
             code,
             micros = self.micros(),
@@ -98,21 +126,25 @@ impl Finished<'_> {
         self.request_id.to_str().unwrap_or_default()
     }
 
+    fn route(&self) -> &'static str {
+        self.route.unwrap_or("none")
+    }
+
     /// A method that HTTP does not define is the client's own text, so it is not repeated.
-    fn method(&self) -> &str {
-        let Some(method) = self.method else { return "none" };
-        let known = [
-            Method::GET,
-            Method::HEAD,
-            Method::POST,
-            Method::OPTIONS,
-            Method::PUT,
-            Method::DELETE,
-            Method::PATCH,
-            Method::TRACE,
-            Method::CONNECT,
-        ];
-        if known.contains(method) { method.as_str() } else { "other" }
+    fn method(&self) -> &'static str {
+        match self.method.map(Method::as_str) {
+            None => "none",
+            Some("GET") => "GET",
+            Some("HEAD") => "HEAD",
+            Some("POST") => "POST",
+            Some("OPTIONS") => "OPTIONS",
+            Some("PUT") => "PUT",
+            Some("DELETE") => "DELETE",
+            Some("PATCH") => "PATCH",
+            Some("TRACE") => "TRACE",
+            Some("CONNECT") => "CONNECT",
+            Some(_) => "other",
+        }
     }
 
     fn micros(&self) -> u64 {

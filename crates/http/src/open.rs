@@ -9,6 +9,7 @@ use crate::{
     error::ApiError,
     page,
     response::{self, Response},
+    state::State,
 };
 
 /// The OpenAPI document of this deployment.
@@ -22,12 +23,12 @@ pub(crate) fn livez() -> Response {
 }
 
 /// Ready means: not draining, and the store answers a real read.
-pub(crate) async fn readyz(call: Call<'_>) -> Result<Response, ApiError> {
-    if call.state.is_draining() {
+pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
+    if state.is_draining() {
         return Err(ApiError::unavailable("the service is shutting down"));
     }
     let one = PetQuery { limit: PageLimit::MIN, ..PetQuery::default() };
-    call.state.ports.pets.list(one).await?;
+    state.ports.pets.list(one).await?;
     Ok(response::json(StatusCode::OK, r#"{"status":"ready"}"#))
 }
 

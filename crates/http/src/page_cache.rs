@@ -89,6 +89,16 @@ impl PageCache {
         self.0.get(query).filter(|entry| entry.version == version).map(|entry| entry.page)
     }
 
+    /// How many pages it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The memory that they take, in bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.weight()
+    }
+
     /// Puts `page` in the place of the one of `query` in another version.
     pub(crate) fn insert(
         &self,

@@ -11,7 +11,7 @@ use hyper::{
     header::{ALLOW, HeaderValue},
     http::request::Parts,
 };
-use petstore_domain::Caller;
+use petstore_domain::{Caller, KeyName};
 
 use crate::{
     address::is_under_base,
@@ -26,6 +26,10 @@ use crate::{
     route::{Content, Query, Route, Target},
     state::State,
 };
+
+/// The name, for metrics, of a key that has none: that of `PETSTORE_API_KEY`. No key is called so, as a
+/// name has no space.
+const NAMELESS_KEY: &str = "service key";
 
 /// The answer to a request, or why there is none.
 ///
@@ -53,6 +57,7 @@ where
         return Err(ApiError::method_not_allowed(&route.allow()));
     };
     if let Some(deprecation) = operation.deprecation {
+        note_deprecated_call(state, caller.as_ref());
         deprecation.require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
     }
 
@@ -69,6 +74,13 @@ where
         query::require_none(head.uri.query())?;
     }
     (operation.handler)(Call { state, head, parameter, caller, body: content }).await
+}
+
+/// Counts a call of an operation that is deprecated, by the name of the caller's key.
+fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
+    let Some(metrics) = &state.metrics else { return };
+    let name = caller.and_then(|caller| state.ports.authenticator.key_name(caller));
+    metrics.deprecated_call(name.as_ref().map_or(NAMELESS_KEY, KeyName::as_str));
 }
 
 /// The caller, unless it is unknown or sends too much.

@@ -92,7 +92,7 @@ pub(crate) static ROUTES: [Route; 6] = [
         operations: &[read(|call| Box::pin(ready(Ok(open::openapi(&call)))))],
     },
     Route { template: "/livez", operations: &[read(|_| Box::pin(ready(Ok(open::livez()))))] },
-    Route { template: "/readyz", operations: &[read(|call| Box::pin(open::readyz(call)))] },
+    Route { template: "/readyz", operations: &[read(|call| Box::pin(open::readyz(call.state)))] },
 ];
 
 /// Leads to the first page; there if there is one.

@@ -1,29 +1,32 @@
 //! The accept loop and the drain.
 
+mod accept;
 mod last_connections;
+mod metrics_listener;
 
-use std::{convert::Infallible, fmt, io, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, sync::Arc};
 
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     task::{JoinError, JoinSet},
-    time::{Instant, sleep, timeout, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
-use self::last_connections::{HANDSHAKE, refuse_handshakes};
+use self::{
+    accept::next,
+    last_connections::{HANDSHAKE, refuse_handshakes},
+    metrics_listener::serve_metrics,
+};
 use crate::{
     connection::{self, drain::DrainSignal},
     failed_auth::Source,
+    metrics::{Metrics, figure::Figures},
     ports::Ports,
     settings::Settings,
     state::State,
 };
-
-/// The pause after a connection could not be accepted, for example because the process has no file
-/// descriptor left: without it the loop would spin.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// The HTTP server.
 pub struct Server {
@@ -33,6 +36,8 @@ pub struct Server {
     places: Arc<Semaphore>,
     connections: JoinSet<()>,
     drain: DrainSignal,
+    /// Serves the metrics, if they have a listener. It ends with the server.
+    metrics: JoinSet<Infallible>,
 }
 
 /// How a drain ended.
@@ -51,11 +56,33 @@ impl Server {
     /// A server over `ports`.
     #[must_use]
     pub fn new(ports: Ports, settings: Settings) -> Self {
-        let state = Arc::new(State::new(ports, settings));
+        Self::with_state(State::new(ports, settings, None))
+    }
+
+    /// The same with metrics, which are served on `listener` and nowhere else. `figures` of the store are
+    /// among them. It must be called in a runtime.
+    ///
+    /// # Errors
+    /// Two metrics have one name.
+    pub fn with_metrics(
+        ports: Ports,
+        settings: Settings,
+        listener: TcpListener,
+        figures: Figures,
+    ) -> Result<Self, impl fmt::Display + use<>> {
+        let metrics = Arc::new(Metrics::new()?);
+        let mut server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
+        let state = Arc::clone(&server.state);
+        server.metrics.spawn(serve_metrics(listener, state, metrics, figures));
+        Ok::<_, prometheus::Error>(server)
+    }
+
+    fn with_state(state: State) -> Self {
+        let state = Arc::new(state);
         let limit = state.settings.limits.max_connections.get().min(Semaphore::MAX_PERMITS);
         let places = Arc::new(Semaphore::new(limit));
         let (connections, drain) = (JoinSet::new(), DrainSignal::new());
-        Self { state, tls: None, places, connections, drain }
+        Self { state, tls: None, places, connections, drain, metrics: JoinSet::new() }
     }
 
     /// The same over TLS. `config` says the certificate and, in this order, the protocols that are
@@ -130,7 +157,9 @@ impl Server {
         let _ = stream.set_nodelay(true);
         let (tls, state, drain) =
             (self.tls.clone(), Arc::clone(&self.state), self.drain.subscribe());
+        let counted = self.state.metrics.as_ref().map(|metrics| metrics.begin_connection());
         self.connections.spawn(async move {
+            let _counted = counted;
             connection::serve(stream, source, tls, state, drain).await;
             drop(place);
         });
@@ -146,34 +175,6 @@ async fn accept(
     let place = places.acquire_owned().await.ok();
     let (stream, source) = next(listener).await;
     (stream, source, place)
-}
-
-/// The next connection, and where it comes from.
-async fn next(listener: &TcpListener) -> (TcpStream, Source) {
-    let mut failing = false;
-    loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => return (stream, peer.ip().into()),
-            Err(error) if is_of_one_connection(&error) => (),
-            Err(error) => {
-                if !failing {
-                    tracing::error!(%error, "connections cannot be accepted for now");
-                }
-                failing = true;
-                sleep(ACCEPT_PAUSE).await;
-            }
-        }
-    }
-}
-
-fn is_of_one_connection(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionRefused
-            | io::ErrorKind::Interrupted
-    )
 }
 
 impl fmt::Debug for Server {

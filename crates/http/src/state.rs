@@ -9,8 +9,9 @@ use petstore_domain::KeyDigest;
 use tokio::sync::Semaphore;
 
 use crate::{
-    failed_auth::FailedAuthLimit, log::Observer, openapi::Document, page_cache::PageCache,
-    ports::Ports, rate_limit::RateLimit, request_id::RequestIds, settings::Settings, turns::Turns,
+    failed_auth::FailedAuthLimit, log::Observer, metrics::Metrics, openapi::Document,
+    page_cache::PageCache, ports::Ports, rate_limit::RateLimit, request_id::RequestIds,
+    settings::Settings, turns::Turns,
 };
 
 /// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
@@ -36,18 +37,20 @@ pub(crate) struct State {
     pub(crate) turns: Turns,
     /// Sees each finished request.
     pub(crate) observer: Observer,
+    /// `None` if nothing is counted.
+    pub(crate) metrics: Option<Arc<Metrics>>,
     /// The OpenAPI document of this deployment.
     pub(crate) openapi: Document,
     draining: AtomicBool,
 }
 
 impl State {
-    /// The state at the start.
-    pub(crate) fn new(ports: Ports, settings: Settings) -> Self {
+    /// The state at the start. What happens is counted in `metrics`.
+    pub(crate) fn new(ports: Ports, settings: Settings, metrics: Option<Arc<Metrics>>) -> Self {
         let openapi = Document::new(&settings);
         let page_cache = PageCache::new(settings.limits.page_cache);
         let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
-        let observer = Observer::new(settings.access_log);
+        let observer = Observer::new(settings.access_log, metrics.clone());
         Self {
             ports,
             request_ids: RequestIds::new(),
@@ -58,6 +61,7 @@ impl State {
             key_rate: settings.limits.rate_limit.map(RateLimit::new),
             turns: Turns::new(),
             observer,
+            metrics,
             openapi,
             draining: AtomicBool::new(false),
             settings,

@@ -29,8 +29,9 @@
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`. The first two run their SQL through
 //! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `version_cache.rs`
 //! answers the catalogue's version without a query, and `renewal.rs` changes it; `read_lock.rs` saves the
-//! readers system calls; `watch.rs` reads beside the requests; `backup.rs` copies a store in use, `inspection.rs` examines one; `presence.rs` notices files that are gone.
+//! readers system calls; `watch.rs` reads beside the requests; `backup.rs` copies a store in use, `inspection.rs` examines one; `activity.rs` says how busy it is; `presence.rs` notices files that are gone.
 
+mod activity;
 mod api_keys;
 mod archive;
 mod backup;
@@ -56,6 +57,7 @@ mod version_cache;
 mod watch;
 mod writer;
 
+pub use activity::Activity;
 pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
 pub use open::OpenError;

@@ -44,4 +44,9 @@ impl Readers {
         let pool = Arc::clone(&self.pool);
         self.tasks.run(move || pool.read(read)).await?
     }
+
+    /// How many reads that found no worker wait or run.
+    pub(crate) fn queue_length(&self) -> usize {
+        self.tasks.queue_length()
+    }
 }

@@ -4,6 +4,7 @@ mod commit_delay;
 pub(crate) mod connection;
 mod group;
 mod job;
+pub(crate) mod tally;
 
 use std::{
     io,
@@ -23,6 +24,7 @@ use self::{
     connection::WriterConnection,
     group::Committer,
     job::{Job, Task},
+    tally::Tally,
 };
 use crate::{
     error::{Failure, WriteFailure},
@@ -43,6 +45,7 @@ pub(crate) struct Writer {
     // In the order in which they are dropped: the thread ends when the queue is closed and empty.
     queue: mpsc::Sender<Box<dyn Job>>,
     notify: Arc<Notify>,
+    tally: Arc<Tally>,
     _thread: JoinOnDrop,
 }
 
@@ -59,11 +62,12 @@ impl Writer {
         let delay = CommitDelay::new(MAX_GROUP);
         let notify = Arc::clone(delay.notify());
         let runtime = Handle::try_current().ok();
-        let mut committer = Committer { connection, versions, presence };
+        let tally = Arc::<Tally>::default();
+        let mut committer = Committer { connection, versions, presence, tally: Arc::clone(&tally) };
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
             run(&mut committer, &write_pauses, jobs, delay, runtime.as_ref());
         })?;
-        Ok(Self { queue, notify, _thread: JoinOnDrop(Some(thread)) })
+        Ok(Self { queue, notify, tally, _thread: JoinOnDrop(Some(thread)) })
     }
 
     /// Runs `work` in a transaction and returns what it returned, once that is committed.
@@ -85,8 +89,18 @@ impl Writer {
                 mpsc::error::TrySendError::Closed(_) => WriteFailure::Stopped,
             })
         })?;
-        self.notify.queued(self.queue.max_capacity() - self.queue.capacity());
+        self.notify.queued(self.queue_length());
         answer.await.unwrap_or_else(|_| Err(StoreError::from(WriteFailure::Stopped).into()))
+    }
+
+    /// What has been committed since the start.
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// How many writes wait.
+    pub(crate) fn queue_length(&self) -> usize {
+        self.queue.max_capacity() - self.queue.capacity()
     }
 }
 

@@ -42,6 +42,11 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) listen_backlog: Option<NonZeroU32>,
 
+    /// Serve metrics for Prometheus on this address, as plain HTTP at /metrics, with /livez and /readyz;
+    /// port 0 picks one and logs it [default: none].
+    #[arg(long, value_name = "ADDRESS", env = "PETSTORE_METRICS_LISTEN")]
+    pub(crate) metrics_listen: Option<ListenAddress>,
+
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
 

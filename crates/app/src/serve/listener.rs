@@ -7,6 +7,8 @@ use tokio::net::{TcpListener, TcpSocket, lookup_host};
 
 /// The system shortens a longer accept queue to its own limit.
 const SYSTEM_LIMIT: u32 = i32::MAX.unsigned_abs();
+/// Connections that may wait to be accepted by the listener of the metrics.
+const METRICS_BACKLOG: u32 = 64;
 
 /// The socket that the service manager has opened for this process, as `LISTEN_FDS` says; else one that
 /// listens on the first address of `name` that can be had. So many connections may wait to be accepted
@@ -20,10 +22,19 @@ pub(super) async fn listen(
         return Ok((TcpListener::from_std(listener)?, true));
     }
     let backlog = backlog.map_or(SYSTEM_LIMIT, NonZeroU32::get);
+    Ok((bind_any(name, backlog).await?, false))
+}
+
+/// A socket that listens on the first address of `name` that can be had, for the metrics.
+pub(super) async fn listen_for_metrics(name: &str) -> io::Result<TcpListener> {
+    bind_any(name, METRICS_BACKLOG).await
+}
+
+async fn bind_any(name: &str, backlog: u32) -> io::Result<TcpListener> {
     let mut refusal = io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
     for address in lookup_host(name).await? {
         match bind(address, backlog) {
-            Ok(listener) => return Ok((listener, false)),
+            Ok(listener) => return Ok(listener),
             Err(error) => refusal = error,
         }
     }

@@ -1,5 +1,6 @@
 //! `sqlite:PATH`, a SQLite file.
 
+mod figures;
 mod scratch;
 mod url;
 
@@ -64,6 +65,8 @@ impl StoreLocation for DatabaseFile {
         }
         let store = Arc::new(SqliteStore::open(&self.0)?);
         let opened = OpenStore::new(store.clone()).with_archive(store.clone());
+        let open = Arc::downgrade(&store);
+        let opened = opened.with_figures(move || figures::read(&open));
         if !store.was_created() {
             return Ok(opened);
         }

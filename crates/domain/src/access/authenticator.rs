@@ -3,7 +3,10 @@
 use async_trait::async_trait;
 
 use crate::{
-    access::secret::{ApiKeySecret, KeyDigest},
+    access::{
+        name::KeyName,
+        secret::{ApiKeySecret, KeyDigest},
+    },
     error::StoreError,
 };
 
@@ -21,6 +24,15 @@ pub trait Authenticator: Send + Sync {
     /// # Errors
     /// [`AuthenticationError`].
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError>;
+
+    /// The name of the caller's key; `None` if it has none, or is live no more.
+    fn key_name(&self, caller: &Caller) -> Option<KeyName>;
+
+    /// How many stored keys are live.
+    ///
+    /// # Errors
+    /// The keys could not be read.
+    async fn live_keys(&self) -> Result<usize, StoreError>;
 }
 
 /// A client with a live API key.

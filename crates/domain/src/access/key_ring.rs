@@ -21,6 +21,7 @@ use self::{
 use crate::{
     access::{
         authenticator::{AuthenticationError, Authenticator, Caller},
+        name::KeyName,
         repository::ApiKeyRepository,
         secret::{ApiKeySecret, KeyDigest},
         service_key::ServiceKey,
@@ -208,6 +209,15 @@ impl Authenticator for KeyRing {
             Admission::Granted => Ok(Caller { digest }),
             Admission::Expired | Admission::Unknown => Err(AuthenticationError::Refused),
         }
+    }
+
+    fn key_name(&self, caller: &Caller) -> Option<KeyName> {
+        self.snapshot().name(&caller.digest).cloned()
+    }
+
+    async fn live_keys(&self) -> Result<usize, StoreError> {
+        let now = self.clock.now();
+        Ok(self.trusted(now).await?.live_at(now))
     }
 }
 

@@ -72,7 +72,7 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
         clock: Arc::new(ManualClock::new(Timestamp(0))),
     };
     let pages = vec![PAGE];
-    State::new(ports, Settings { get_pet_sunset: sunset, pages, ..Settings::default() })
+    State::new(ports, Settings { get_pet_sunset: sunset, pages, ..Settings::default() }, None)
 }
 
 async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {

@@ -18,7 +18,7 @@ use super::{
     stream::Stream,
 };
 use crate::{
-    answer::{answer, late_head},
+    answer::{answer, late_head, note_unreadable_head},
     body::RequestBody,
     failed_auth::Source,
     response::Response,
@@ -70,7 +70,12 @@ pub(super) async fn serve<S>(
             }
             begun
         }
-        Err(error) => error.is_parse(),
+        Err(error) => {
+            if error.is_parse() {
+                note_unreadable_head(state, error.is_parse_too_large());
+            }
+            error.is_parse()
+        }
     };
     if still_sending {
         linger(&mut stream).await;

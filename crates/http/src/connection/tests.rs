@@ -49,7 +49,8 @@ fn connect_with(
     };
     let pages = vec![Page { path: "/large", content: &[b' '; LARGE], ..Page::default() }];
     let limits = Limits { header_timeout, write_timeout: WRITE, ..Limits::default() };
-    let state = Arc::new(State::new(ports, Settings { limits, pages, ..Settings::default() }));
+    let state =
+        Arc::new(State::new(ports, Settings { limits, pages, ..Settings::default() }, None));
     let (client, server) = duplex(buffer);
     let task = tokio::spawn(async move {
         let signal = DrainSignal::new();

@@ -57,7 +57,7 @@ fn refusals_and_failures_have_a_hundred_lines_a_second_each() {
     let lines = Lines::default();
     let began = Instant::now();
     with_default(lines.clone(), || {
-        let observer = Observer::new(AccessLog::Errors);
+        let observer = Observer::new(AccessLog::Errors, None);
         for (error, level) in [(&refusal, Level::INFO), (&failure, Level::ERROR)] {
             for _ in 0..130 {
                 finish(&observer, began, Err(error));
@@ -86,7 +86,7 @@ fn the_choice_of_the_operator_says_which_requests_have_a_line() {
         let lines = Lines::default();
         let began = Instant::now();
         with_default(lines.clone(), || {
-            let observer = Observer::new(choice);
+            let observer = Observer::new(choice, None);
             for (outcome, expected) in outcomes.into_iter().zip(expected) {
                 for _ in 0..200 {
                     finish(&observer, began, outcome);

@@ -24,7 +24,11 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
     let query = query::list_pets(head.uri.query())?;
     let condition = IfNoneMatch::of(&head.headers);
     let version = state.ports.pets.version();
-    if let Some(page) = version.and_then(|version| state.page_cache.get(&query, version)) {
+    let cached = version.and_then(|version| state.page_cache.get(&query, version));
+    if let Some(metrics) = &state.metrics {
+        metrics.page_looked_up(cached.is_some());
+    }
+    if let Some(page) = cached {
         return Ok(page.answer(condition));
     }
     if let Some(unchanged) = unchanged(version, condition, query) {

@@ -91,6 +91,11 @@ impl ReadTasks {
         };
         task.await.map_err(StoreError::unavailable)
     }
+
+    /// How many reads that found no worker wait or run.
+    pub(super) fn queue_length(&self) -> usize {
+        self.0.as_ref().map_or(0, |runtime| MAX_QUEUE - runtime.queue.available_permits())
+    }
 }
 
 /// The workers that are in a read. A count, as a semaphore takes a lock for each permit that comes back.

@@ -8,7 +8,7 @@ use crate::{
     error::WriteFailure,
     presence::Presence,
     version_cache::VersionCache,
-    writer::{connection::WriterConnection, job::Job},
+    writer::{connection::WriterConnection, job::Job, tally::Tally},
 };
 
 /// A group whose transaction has ended. Its callers are answered when this is dropped, so they are
@@ -23,6 +23,7 @@ pub(super) struct Committer {
     pub(super) connection: WriterConnection,
     pub(super) versions: Arc<VersionCache>,
     pub(super) presence: Arc<Presence>,
+    pub(super) tally: Arc<Tally>,
 }
 
 impl Committer {
@@ -30,6 +31,9 @@ impl Committer {
     /// happened.
     pub(super) fn commit(&mut self, jobs: &mut Vec<Box<dyn Job>>) -> Group {
         let outcome = self.run(jobs);
+        if outcome.is_ok() {
+            self.tally.note_commit(jobs.len());
+        }
         Group { jobs: mem::take(jobs), outcome }
     }
 

@@ -12,6 +12,7 @@ use std::{
 use crate::{
     access::{
         key::{ApiKey, KeyId},
+        name::KeyName,
         secret::{ApiKeySecret, KeyDigest},
         stored_keys::StoredKeys,
     },
@@ -48,6 +49,7 @@ pub(super) enum Admission {
 
 struct LiveKey {
     id: KeyId,
+    name: KeyName,
     expires_at: Option<Timestamp>,
     /// Whether it was found to have the form of a key. A digest belongs to one text, so that is checked
     /// once.
@@ -89,8 +91,9 @@ impl Snapshot {
                     Some(known) => Arc::clone(&known.uses),
                     None => Arc::new(Uses::written_at(key.last_used_at)),
                 };
-                let ApiKey { id, expires_at, digest, .. } = key;
-                (digest, LiveKey { id, expires_at, well_formed: AtomicBool::new(false), uses })
+                let ApiKey { id, name, expires_at, digest, .. } = key;
+                let well_formed = AtomicBool::new(false);
+                (digest, LiveKey { id, name, expires_at, well_formed, uses })
             })
             .collect();
         let ended = previous.live.iter().filter(|(digest, _)| !live.contains_key(digest));
@@ -108,6 +111,16 @@ impl Snapshot {
     /// The rows that could not be read.
     pub(super) fn corrupt(&self) -> &[Corruption] {
         &self.corrupt
+    }
+
+    /// What the key is called.
+    pub(super) fn name(&self, digest: &KeyDigest) -> Option<&KeyName> {
+        self.live.get(digest).map(|key| &key.name)
+    }
+
+    /// How many keys are live at `now`.
+    pub(super) fn live_at(&self, now: Timestamp) -> usize {
+        self.live.values().filter(|key| !key.has_expired(now)).count()
     }
 
     /// Whether a request that was received at `at` may be answered by this snapshot, which was read
@@ -133,7 +146,7 @@ impl Snapshot {
         if !key.has_form_of(secret) {
             return Admission::Unknown;
         }
-        if key.expires_at.is_some_and(|expiry| expiry <= now) {
+        if key.has_expired(now) {
             return Admission::Expired;
         }
         key.uses.note(now);
@@ -161,6 +174,10 @@ impl Snapshot {
 }
 
 impl LiveKey {
+    fn has_expired(&self, now: Timestamp) -> bool {
+        self.expires_at.is_some_and(|expiry| expiry <= now)
+    }
+
     /// Whether `secret`, which is this key, has the form of one.
     fn has_form_of(&self, secret: &ApiKeySecret) -> bool {
         let known = self.well_formed.load(Ordering::Relaxed);

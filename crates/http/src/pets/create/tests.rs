@@ -66,7 +66,7 @@ async fn thousands_of_additions_of_one_key_do_not_hold_up_another_key() {
         authenticator: Arc::new(authenticator),
         clock: Arc::new(ManualClock::new(Timestamp(0))),
     };
-    let state = Arc::new(State::new(ports, Settings::default()));
+    let state = Arc::new(State::new(ports, Settings::default(), None));
     let greedy: Vec<_> =
         (0..7000).map(|_| tokio::spawn(create(Arc::clone(&state), "greedy"))).collect();
     tokio::time::sleep(Duration::from_millis(1)).await;
