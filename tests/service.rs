@@ -27,6 +27,7 @@ mod logs;
 mod lost_file;
 mod manual;
 mod media_type;
+mod metrics;
 mod mutated;
 mod open_files;
 mod open_pages;

@@ -1,0 +1,285 @@
+//! The listener of the metrics, and how each metric moves.
+
+mod exposition;
+
+use std::{
+    fs,
+    io::Write as _,
+    net::{SocketAddr, TcpListener},
+    process::{Command, Stdio},
+};
+
+use serde_json::Value;
+
+use self::exposition::Exposition;
+use crate::support::{
+    KEY,
+    catalogue::{add, id_of, pet},
+    raw,
+    server::{Launch, Server},
+    store::{Kind, Store},
+    wait,
+};
+
+/// A server with a listener for metrics, and its address.
+struct Watched {
+    server: Server,
+    address: SocketAddr,
+    store: Store,
+}
+
+impl Watched {
+    fn start(kind: Kind) -> Self {
+        let store = Store::new(kind);
+        let server = Launch::on(&store).flag("--metrics-listen", "127.0.0.1:0").start();
+        Self::of(server, store)
+    }
+
+    fn of(server: Server, store: Store) -> Self {
+        let mut address = None;
+        wait::until("the log says where the metrics are", || {
+            address = server.log().lines().find_map(|line| {
+                let line: Value = serde_json::from_str(line).ok()?;
+                let is_it = line["fields"]["message"] == "metrics are served"
+                    || line["message"] == "metrics are served";
+                let text = [&line["fields"]["address"], &line["address"]];
+                text.into_iter().find_map(Value::as_str).filter(|_| is_it)?.parse().ok()
+            });
+            address.is_some()
+        });
+        Self { server, address: address.unwrap(), store }
+    }
+
+    /// Status, media type and body of what this listener answers.
+    fn ask(&self, method: &str, path: &str) -> (u16, String, String) {
+        let client = reqwest::blocking::Client::builder().no_proxy().timeout(wait::LIMIT);
+        let method = method.parse().unwrap();
+        let request =
+            client.build().unwrap().request(method, format!("http://{}{path}", self.address));
+        let answer = request.send().unwrap();
+        let media_type = answer.headers()["content-type"].to_str().unwrap().to_owned();
+        (answer.status().as_u16(), media_type, answer.text().unwrap())
+    }
+
+    #[track_caller]
+    fn scrape(&self) -> Exposition {
+        let (status, media_type, text) = self.ask("GET", "/metrics");
+        assert_eq!((status, media_type.as_str()), (200, "text/plain; version=0.0.4"));
+        Exposition::parse(&text)
+    }
+
+    /// Waits until a series has this value.
+    #[track_caller]
+    fn until(&self, series: &str, value: f64) {
+        wait::until(series, || (self.scrape().value(series) - value).abs() < 0.5);
+    }
+}
+
+/// How much a series has grown.
+#[track_caller]
+fn assert_grown(series: &str, by: f64, before: &Exposition, after: &Exposition) {
+    let grown = after.value(series) - before.value(series);
+    assert!((grown - by).abs() < 1e-9, "{series} has grown by {grown}, not {by}");
+}
+
+#[test]
+fn the_listener_serves_metrics_and_health_and_nothing_else() {
+    let watched = Watched::start(Kind::Memory);
+    assert_eq!(watched.ask("GET", "/livez").0, 200);
+    assert_eq!(watched.ask("GET", "/readyz").0, 200);
+    assert_eq!(watched.ask("HEAD", "/metrics").0, 200);
+    for path in ["/", "/v1/pets", "/openapi.json", "/docs", "/metrics/", "/Metrics"] {
+        let (status, _, body) = watched.ask("GET", path);
+        assert_eq!(status, 404, "{path}");
+        assert!(body.contains("route_not_found"), "{body}");
+    }
+    assert_eq!(watched.ask("POST", "/metrics").0, 405);
+    assert_eq!(watched.server.client().get("/metrics").send().status, 404);
+}
+
+#[test]
+fn there_is_no_such_listener_unless_it_is_asked_for() {
+    let (_store, server) = Server::in_memory();
+    assert_eq!(server.client().get("/metrics").send().status, 404);
+    assert!(!server.stop().contains("metrics are served"));
+}
+
+#[test]
+fn an_address_in_use_names_the_flag() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let launch = Launch::on(&Store::new(Kind::Memory)).flag("--metrics-listen", &address);
+    launch.finish().fails(1, "or choose another port with --metrics-listen");
+}
+
+#[test]
+fn requests_are_counted_by_route_method_and_status() {
+    let watched = Watched::start(Kind::Memory);
+    let client = watched.server.client();
+    let before = watched.scrape();
+    let id = id_of(&add(&client, &pet("counted")));
+    for _ in 0..3 {
+        client.get("/v1/pets?limit=7").send();
+    }
+    client.get(&format!("/v1/pets/{id}")).send();
+    client.get("/v1/pets?limit=none").send();
+    client.get("/nowhere/secret").send();
+    client.call("SECRET", "/v1/pets").send();
+    client.get("/docs").send();
+    let after = watched.scrape();
+    let table = [
+        ("/v1/pets", "POST", "201", 1.0),
+        ("/v1/pets", "GET", "200", 3.0),
+        ("/v1/pets", "GET", "400", 1.0),
+        ("/v1/pets/{petId}", "GET", "200", 1.0),
+        ("none", "GET", "404", 1.0),
+        ("/v1/pets", "other", "405", 1.0),
+        ("{page}", "GET", "200", 1.0),
+    ];
+    for (route, method, status, count) in table {
+        let labels = format!("method=\"{method}\",route=\"{route}\",status=\"{status}\"");
+        let series = format!("petstore_http_requests_total{{{labels}}}");
+        assert_grown(&series, count, &before, &after);
+    }
+    let durations = |part: &str| format!("petstore_http_request_duration_seconds{part}");
+    assert_grown(&durations("_count{route=\"/v1/pets\"}"), 6.0, &before, &after);
+    let all = "_bucket{route=\"/v1/pets\",le=\"+Inf\"}";
+    assert_grown(&durations(all), 6.0, &before, &after);
+    assert!(after.value(&durations("_sum{route=\"/v1/pets\"}")) > 0.0);
+    // Twice from the cache, or the catalogue's version was not known yet.
+    assert_grown("petstore_page_cache_hits_total", 2.0, &before, &after);
+    assert_grown("petstore_page_cache_misses_total", 1.0, &before, &after);
+    assert!(after.value("petstore_page_cache_pages") >= 1.0);
+    assert!(after.value("petstore_page_cache_bytes") >= 1.0);
+}
+
+#[test]
+fn rejected_requests_are_counted_by_their_code() {
+    let store = Store::new(Kind::Memory);
+    let launch = Launch::on(&store).flag("--header-timeout", "500ms").flag("--max-body", "1KiB");
+    let launch = launch.flag("--max-buffered-bodies", "1KiB");
+    let server = launch.flag("--metrics-listen", "127.0.0.1:0").start();
+    let watched = Watched::of(server, store);
+    let client = watched.server.client();
+    let before = watched.scrape();
+    client.get("/v1/pets").anonymous().send();
+    client.get("/v1/pets").key("a-key-that-nobody-made").send();
+    client.post("/v1/pets", vec![b' '; 2000]).send();
+    let rejected = |code: &str| format!("petstore_rejected_requests_total{{code=\"{code}\"}}");
+    let after = watched.scrape();
+    assert_grown(&rejected("unauthorized"), 2.0, &before, &after);
+    assert_grown(&rejected("body_too_large"), 1.0, &before, &after);
+
+    let mut late = watched.server.raw();
+    late.send("GET /v1/pets HTTP/1.1\r\n");
+    watched.until(&rejected("request_timeout"), 1.0);
+    watched.server.raw().send("no HTTP\r\n\r\n");
+    let unread = |status| {
+        let labels = format!("method=\"none\",route=\"none\",status=\"{status}\"");
+        format!("petstore_http_requests_total{{{labels}}}")
+    };
+    watched.until(&unread(400), 1.0);
+    let long = "x".repeat(100_000);
+    // The server may close before it has taken all of it.
+    watched
+        .server
+        .raw()
+        .try_send(raw::head("GET", "/livez", &format!("x: {long}\r\n")), wait::LIMIT);
+    watched.until(&unread(431), 1.0);
+}
+
+#[test]
+fn connections_and_requests_under_way_are_counted() {
+    let watched = Watched::start(Kind::Memory);
+    watched.until("petstore_connections_open", 0.0);
+    let accepted = watched.scrape().value("petstore_connections_accepted_total");
+    let mut open = watched.server.raw();
+    open.send(
+        "POST /v1/pets HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n\
+         content-length: 10\r\nauthorization: Bearer "
+            .to_owned()
+            + KEY
+            + "\r\n\r\n",
+    );
+    watched.until("petstore_connections_open", 1.0);
+    watched.until("petstore_http_requests_in_flight", 1.0);
+    watched.until("petstore_connections_accepted_total", accepted + 1.0);
+    drop(open);
+    watched.until("petstore_connections_open", 0.0);
+    watched.until("petstore_http_requests_in_flight", 0.0);
+}
+
+#[test]
+fn the_deprecated_operation_is_counted_by_the_name_of_the_key() {
+    let watched = Watched::start(Kind::Sqlite);
+    let store = &watched.store;
+    let key = store.new_key("old-client");
+    let client = watched.server.client();
+    let id = id_of(&add(&client, &pet("old")));
+    let address = format!("/v1/pets/{id}");
+    for _ in 0..2 {
+        client.get(&address).key(&key).send();
+    }
+    client.get(&address).send();
+    let after = watched.scrape();
+    let calls = |key: &str| format!("petstore_deprecated_requests_total{{key=\"{key}\"}}");
+    assert!((after.value(&calls("old-client")) - 2.0).abs() < 0.5);
+    assert!((after.value(&calls("service key")) - 1.0).abs() < 0.5);
+    watched.until("petstore_live_keys", 1.0);
+}
+
+#[test]
+fn the_sqlite_store_says_what_its_writer_does() {
+    let watched = Watched::start(Kind::Sqlite);
+    let before = watched.scrape();
+    for _ in 0..3 {
+        add(&watched.server.client(), &pet("written"));
+    }
+    let after = watched.scrape();
+    assert_grown("petstore_sqlite_writes_total", 3.0, &before, &after);
+    assert_grown("petstore_sqlite_commits_total", 3.0, &before, &after);
+    assert!(after.has("petstore_sqlite_write_queue_length"));
+    assert!(after.has("petstore_sqlite_read_queue_length"));
+    assert!(!Watched::start(Kind::Memory).scrape().has("petstore_sqlite_commits_total"));
+}
+
+#[test]
+fn a_store_that_fails_is_counted_and_its_keys_are_left_out() {
+    let watched = Watched::start(Kind::Sqlite);
+    watched.until("petstore_live_keys", 0.0);
+    assert!(watched.scrape().has("petstore_live_keys"));
+    fs::remove_file(watched.store.file()).unwrap();
+    wait::until("a request fails", || {
+        watched.server.client().get("/v1/pets?limit=3").send().status == 503
+    });
+    let after = watched.scrape();
+    assert!(after.value("petstore_store_errors_total") >= 1.0);
+    assert!(after.value("petstore_rejected_requests_total{code=\"unavailable\"}") >= 1.0);
+    assert_eq!(watched.ask("GET", "/readyz").0, 503);
+    wait::until("the keys are left out", || !watched.scrape().has("petstore_live_keys"));
+}
+
+#[test]
+fn every_metric_is_documented_and_promtool_has_nothing_to_say() {
+    let watched = Watched::start(Kind::Sqlite);
+    let client = watched.server.client();
+    let id = id_of(&add(&client, &pet("checked")));
+    client.get(&format!("/v1/pets/{id}")).send();
+    client.get("/v1/pets").anonymous().send();
+    let (_, _, text) = watched.ask("GET", "/metrics");
+    let documented = include_str!("../../docs/OPERATING.md");
+    for family in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let name = family.split(' ').next().unwrap();
+        assert!(documented.contains(&format!("`{name}`")), "{name} is not in docs/OPERATING.md");
+    }
+    let promtool =
+        Command::new("promtool").args(["check", "metrics"]).stdin(Stdio::piped()).spawn();
+    let Ok(mut promtool) = promtool else {
+        eprintln!(
+            "NOT CHECKED: promtool is not installed (Debian: prometheus); the format was read by this suite alone"
+        );
+        return;
+    };
+    promtool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    assert!(promtool.wait().unwrap().success(), "{text}");
+}
