@@ -2,7 +2,7 @@
 //!
 //! **What it buys.** An operator sees load, latency and refusals without reading the log.
 //!
-//! **What it costs.** About 1 % of the instructions of a cached list, and nothing if the metrics have no
+//! **What it costs.** 290 of the 22,000 instructions of a cached list (callgrind), and nothing if the metrics have no
 //! listener: then there is no [`Metrics`]. Each series is looked up once and kept, as a lookup by label
 //! values hashes them and takes a lock.
 
