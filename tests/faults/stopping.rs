@@ -5,7 +5,7 @@
 
 use std::{
     io,
-    net::SocketAddr,
+    net::{SocketAddr, TcpStream},
     sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
@@ -148,6 +148,33 @@ fn what_waits_in_the_accept_queue_is_answered() {
         raw.answer("GET", "/livez").is(200);
     }
     assert_eq!(server.exit(), Some(0), "{}", server.log());
+}
+
+/// The socket stays open while the only place is taken, and a handshake that began meanwhile would end in a
+/// reset.
+#[test]
+fn no_handshake_begins_during_a_stop() {
+    let store = Store::memory();
+    let launch = Launch::on(&store).flag("--max-connections", "1").flag("--header-timeout", "10m");
+    let mut server = launch.flag("--shutdown-grace", "30s").start();
+    let mut first = server.raw();
+    first.send("GET /livez HTTP/1.1\r\nhost: petstore\r\n");
+    server.signal("TERM");
+    let mut waiting = Vec::new();
+    let refused = loop {
+        match TcpStream::connect_timeout(&server.address, Duration::from_millis(200)) {
+            Ok(connection) => waiting.push(connection),
+            Err(refused) => break refused,
+        }
+        thread::sleep(Duration::from_millis(100));
+    };
+    // Not ConnectionRefused: that comes when the socket is closed.
+    assert_eq!(refused.kind(), io::ErrorKind::TimedOut);
+    drop(waiting);
+    first.send("\r\n");
+    first.answer("GET", "/livez").is(200);
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+    assert!(server.log().contains("every request was answered"), "{}", server.log());
 }
 
 /// Clients that do nothing more, each of another kind.

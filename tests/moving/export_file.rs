@@ -41,6 +41,24 @@ fn a_file_appears_whole_and_replaces_another_only_when_forced() {
 }
 
 #[test]
+fn what_a_link_leads_to_is_replaced_and_not_the_link() {
+    let store = filled(3);
+    let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (link, file) = (folder.path().join("pets.csv"), other.path().join("pets.csv"));
+    fs::write(&file, "mine").unwrap();
+    std::os::unix::fs::symlink(&file, &link).unwrap();
+    let words = ["export", "--store", &store.url, link.to_str().unwrap()];
+    run(&words).fails(1, "is there already; --force replaces it");
+    run(&[&words[..], &["--force"]].concat()).succeeds();
+    assert!(link.is_symlink());
+    assert_eq!(fs::read_to_string(&file).unwrap(), exported(&store.url, "csv"));
+    assert_eq!(
+        (names(folder.path()), names(other.path())),
+        (vec!["pets.csv".to_owned()], vec!["pets.csv".to_owned()])
+    );
+}
+
+#[test]
 fn what_is_not_a_plain_file_is_not_replaced() {
     let store = filled(1);
     for path in ["/dev/null", "/tmp"] {

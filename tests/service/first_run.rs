@@ -94,3 +94,16 @@ fn a_short_key_is_refused_and_not_shown() {
     let store = Store::sqlite();
     Launch::without_key(&store).env("PETSTORE_API_KEY", "just-16-in-total").start().stop();
 }
+
+#[test]
+fn a_store_without_a_live_key_is_served_with_a_warning() {
+    let store = Store::sqlite();
+    let warning = "no API key is live: make one with 'petstore keys create NAME'";
+    store.new_key("web");
+    let server = Launch::without_key(&store).start();
+    assert!(!server.log().contains(warning), "{}", server.log());
+    server.stop();
+    store.keys(&["revoke", "web"]).succeeds();
+    let server = Launch::without_key(&store).start();
+    assert!(server.log().contains(warning), "{}", server.log());
+}

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::support::{
     KEY,
     client::Client,
+    command::petstore,
     server::{Launch, Server},
     store::{Kind, Store, on_lasting_stores},
     wait,
@@ -208,4 +209,13 @@ fn a_key_of_one_deployment_is_unknown_to_another() {
     assert_eq!(status(&staging.client(), &staging_key), 200);
     assert_eq!(status(&production.client(), &staging_key), 401);
     assert_eq!(status(&staging.client(), &production_key), 401);
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_is_said_and_kills_nothing() {
+    let store = Store::sqlite();
+    store.new_key("web");
+    let create = petstore(&["keys", "create", "more", "--store", &store.url]);
+    create.with_no_larger_files_than(1).finish().fails(1, "disk I/O error");
+    assert!(!store.keys(&["list"]).succeeds().contains("more"));
 }

@@ -40,6 +40,7 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
     let launch = || Launch::on(&store).flag("--config", &config);
     assert_eq!(large(launch()), (413, 404));
     assert_eq!(large(launch().env("PETSTORE_MAX_BODY", "64KiB")), (201, 404));
+    assert_eq!(large(launch().flag("--max-body", "64KiB")), (201, 404));
     let all = launch().env("PETSTORE_MAX_BODY", "64KiB").flag("--max-body", "11");
     assert_eq!(large(all), (413, 404));
     assert_eq!(large(Launch::on(&store).env("PETSTORE_CONFIG", &config)), (413, 404));
@@ -101,12 +102,18 @@ fn the_url_of_a_store_may_come_from_a_file() {
     let list = store.keys(&["list"]).succeeds();
     assert!(["flag", "variable", "setting"].iter().all(|name| list.contains(name)), "{list}");
 
-    // A flag outweighs a variable, in either form; two forms at once are refused.
+    // A flag outweighs a variable, in either form, and both outweigh the file of settings. Two forms at
+    // once are refused.
     let flag =
         petstore(&["keys", "list", "--store-file", &file]).env("PETSTORE_STORE", "sqlite:no");
     assert_eq!(flag.finish().succeeds(), list);
     let both = petstore(&["keys", "list", "--store-file", &file, "--store", &store.url]).finish();
     both.fails(2, "both --store and --store-file are given; give one of them");
+    let variable =
+        petstore(&["keys", "list", "--config", &config]).env("PETSTORE_STORE", "sqlite:no");
+    variable.finish().fails(1, "there is no store at");
+    let flag = petstore(&["keys", "list", "--config", &config, "--store", "sqlite:no"]);
+    flag.finish().fails(1, "there is no store at");
     let both = petstore(&["keys", "list"]).env("PETSTORE_STORE", "sqlite:no");
     let both = both.env("PETSTORE_STORE_FILE", &file).finish();
     both.fails(2, "both PETSTORE_STORE and PETSTORE_STORE_FILE are given");

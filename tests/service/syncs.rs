@@ -68,15 +68,19 @@ fn an_import_and_a_copy_end_when_the_disk_has_them() {
 }
 
 #[test]
-fn an_export_ends_when_the_disk_has_the_file() {
+fn an_export_and_a_backup_end_when_the_disk_has_the_file_and_its_name() {
     let Some(disk) = disk_or_skip("counting syncs") else { return };
     let store = Store::sqlite();
     store.new_key("web");
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("pets.ndjson");
-    let file_name = file.to_str().unwrap();
-    let export = petstore(&["export", file_name, "--store", &store.url]).disk(&disk);
-    assert_eq!(export.finish().code, Some(0));
-    let synced = disk.syncs();
-    assert!(synced.iter().any(|path| path.parent() == Some(folder.path())), "{synced:?}");
+    for words in [&["export"][..], &["backup", "--to"]] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("pets.ndjson");
+        let file_name = file.to_str().unwrap();
+        let words = [words, &[file_name, "--store", &store.url]].concat();
+        assert_eq!(petstore(&words).disk(&disk).finish().code, Some(0));
+        let synced = disk.syncs();
+        // The file has another name until it is complete.
+        assert!(synced.iter().any(|path| path.parent() == Some(folder.path())), "{synced:?}");
+        assert!(synced.iter().any(|path| path == folder.path()), "{synced:?}");
+    }
 }

@@ -54,6 +54,11 @@ impl Run {
         self.with_limit(&format!("-n {hard}"))
     }
 
+    /// The same where no file may become larger than so many blocks of 512 bytes.
+    pub(crate) fn with_no_larger_files_than(self, blocks: u32) -> Self {
+        self.with_limit(&format!("-f {blocks}"))
+    }
+
     /// With a standard output that takes nothing.
     pub(crate) fn with_full_stdout(self) -> Self {
         self.in_shell("exec \"$0\" \"$@\" >/dev/full")

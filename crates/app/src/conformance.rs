@@ -18,11 +18,20 @@ use crate::{
 /// Runs the command.
 pub(crate) async fn run(ConformanceArgs { store }: ConformanceArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let ThrowAwayStores { harness, clean_up } = store.0.throw_away().map_err(Failure::runtime)?;
-    let mut out = Console;
+    let stores = store.0.throw_away().map_err(Failure::runtime)?;
+    check_until(signals.stop(), stores, &mut Console).await
+}
+
+/// Checks every promise unless `stop` comes first, and removes the stores in any case.
+async fn check_until(
+    stop: impl Future<Output = ()>,
+    ThrowAwayStores { harness, clean_up }: ThrowAwayStores,
+    out: &mut (impl Output + Send),
+) -> Result<(), Failure> {
     let done = tokio::select! {
-        done = check(&harness, &mut out) => done,
-        () = signals.stop() => Err(Failure::runtime("stopped before every promise was checked")),
+        biased;
+        () = stop => Err(Failure::runtime("stopped before every promise was checked")),
+        done = check(&harness, out) => done,
     };
     done.and(clean_up.await.map_err(Failure::runtime))
 }

@@ -1,6 +1,8 @@
 //! [`ApiKeyRepository`] on PostgreSQL.
 
 pub(crate) mod rows;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

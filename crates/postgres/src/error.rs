@@ -3,6 +3,9 @@
 mod connect;
 mod in_full;
 
+#[cfg(test)]
+mod tests;
+
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{AddError, AddKeyError, RestoreError, RollKeyError, StoreError};

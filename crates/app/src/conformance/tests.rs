@@ -1,7 +1,9 @@
+use std::future::{pending, ready};
+
 use petstore_conformance::{PROMISES, Summary};
 
-use super::{check, conclude};
-use crate::{console::recorded::Recorded, stores};
+use super::{check, check_until, conclude};
+use crate::{console::recorded::Recorded, driver::ThrowAwayStores, stores};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_store_in_memory_keeps_the_contract_and_says_what_was_not_checked() {
@@ -31,4 +33,21 @@ fn broken_promises_and_no_promises_fail() {
     assert_eq!(end(2, 0, 1), (Ok(()), "3 promises: 2 kept, 0 broken, 1 not checked\n".to_owned()));
     assert_eq!(end(2, 1, 0).0, Err("the store breaks the contract".to_owned()));
     assert_eq!(end(0, 0, 3).0, Err("no promise was checked".to_owned()));
+}
+
+fn throw_away() -> ThrowAwayStores {
+    stores::built_in().parse("memory:", false).unwrap().throw_away().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stores_that_are_left_behind_are_a_failure() {
+    let stores = throw_away().with_clean_up(async { Err("a schema is left".into()) });
+    let end = check_until(pending(), stores, &mut Recorded::default()).await;
+    assert_eq!(end.unwrap_err().to_string(), "a schema is left");
+}
+
+#[tokio::test]
+async fn a_stop_before_every_promise_was_checked_is_a_failure() {
+    let end = check_until(ready(()), throw_away(), &mut Recorded::default()).await;
+    assert_eq!(end.unwrap_err().to_string(), "stopped before every promise was checked");
 }

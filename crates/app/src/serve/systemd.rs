@@ -2,6 +2,8 @@
 //!
 //! What cannot be said is logged and not tried again: a service works without its manager.
 
+use std::time::Duration;
+
 use sd_notify::NotifyState;
 use tokio::{
     task::JoinHandle,
@@ -21,18 +23,39 @@ pub(super) fn note_stopping() {
 /// Pings the watchdog twice in each of its intervals; `None` if there is none. A runtime whose threads all
 /// hang does not ping.
 pub(super) fn ping_watchdog() -> Option<JoinHandle<()>> {
-    let mut tick = interval(sd_notify::watchdog_enabled()? / 2);
+    let limit = sd_notify::watchdog_enabled()?;
+    Some(tokio::spawn(ping_again_and_again(limit, || notify(NotifyState::Watchdog))))
+}
+
+/// Pings twice in each `limit`.
+async fn ping_again_and_again(limit: Duration, mut ping: impl FnMut()) {
+    let mut tick = interval(limit / 2);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    Some(tokio::spawn(async move {
-        loop {
-            tick.tick().await;
-            notify(NotifyState::Watchdog);
-        }
-    }))
+    loop {
+        tick.tick().await;
+        ping();
+    }
 }
 
 fn notify(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::warn!(%error, "the service manager cannot be notified");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
+    use super::ping_again_and_again;
+
+    #[tokio::test(start_paused = true)]
+    async fn the_watchdog_is_pinged_twice_in_each_of_its_intervals() {
+        let (limit, mut pings) = (Duration::from_secs(30), 0);
+        let almost_ten = Duration::from_secs(10 * 30 - 1);
+        let _ = timeout(almost_ten, ping_again_and_again(limit, || pings += 1)).await;
+        assert_eq!(pings, 20);
     }
 }

@@ -1,7 +1,7 @@
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use petstore_domain::KeyDigest;
-use tokio::{sync::mpsc, task::JoinHandle};
+use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
 
 use super::Turns;
 use crate::error::ErrorCode;
@@ -81,7 +81,8 @@ async fn when_too_many_wait_the_key_with_most_of_them_is_refused() {
     }
 }
 
-#[tokio::test]
+// The clock moves when nothing else can happen: a turn that is lost fails the test at once.
+#[tokio::test(start_paused = true)]
 async fn a_turn_is_not_lost_with_one_who_waits_no_more() {
     let turns = Turns::with_limits(1, 10);
     let (had, mut order) = mpsc::unbounded_channel();
@@ -91,7 +92,8 @@ async fn a_turn_is_not_lost_with_one_who_waits_no_more() {
     gone.abort();
     assert!(gone.await.is_err());
     drop(first);
-    stays.await.unwrap().unwrap();
+    let had_turn = timeout(Duration::from_secs(1), stays).await;
+    had_turn.expect("the turn is lost").unwrap().unwrap();
     assert_eq!(order.recv().await, Some('c'));
     assert_eq!(turns.lock().free, 1);
 }

@@ -22,13 +22,13 @@ async fn a_promoted_standby_is_found_with_all_that_was_acknowledged() {
     let test = "a_promoted_standby_is_found_with_all_that_was_acknowledged";
     let Some(primary) = cluster_or_skip(test, Durability::Fast) else { return };
     let standby = primary.standby().unwrap();
-    let both = format!(
-        "postgres://petstore:secret@127.0.0.1:{},127.0.0.1:{}/postgres",
-        primary.port(),
-        standby.port()
-    );
-    let store = Arc::new(open(&both).await);
-    add(&store, "0-0").await;
+    let both = |first: &Cluster, second: &Cluster| {
+        let (first, second) = (first.port(), second.port());
+        format!("postgres://petstore:secret@127.0.0.1:{first},127.0.0.1:{second}/postgres")
+    };
+    // A standby that is named first is passed over.
+    add(&open(&both(&standby, &primary)).await, "0-0").await;
+    let store = Arc::new(open(&both(&primary, &standby)).await);
     let stop = Arc::new(AtomicBool::new(false));
     let workers = start_load(&store, &stop);
     grows_by(&store, 200).await;

@@ -6,7 +6,7 @@ use petstore_domain::{Added, PetRepository};
 use petstore_testing::postgres_or_skip;
 use tokio::task::JoinSet;
 
-use crate::support::{all, new_pet, open, request};
+use crate::support::{add, all, new_pet, open, query, recovers, request};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_keys_in_opposite_orders_all_go_through() {
@@ -27,4 +27,19 @@ async fn many_keys_in_opposite_orders_all_go_through() {
     let answers = tasks.join_all().await;
     let new = answers.iter().filter(|answer| matches!(answer, Added::Created(_))).count();
     assert_eq!((new, all(&stores[0]).await.len()), (400, 400));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_version_is_at_once_that_of_what_was_read() {
+    let Some(database) = postgres_or_skip("the_version_is_at_once_that_of_what_was_read") else {
+        return;
+    };
+    let (ours, other) = (open(&database.url).await, open(&database.url).await);
+    for _ in 0..20 {
+        recovers(|| async { ours.version().ok_or("it is not known") }).await;
+        add(&other, "Rex").await;
+        let read = PetRepository::list(&ours, query(1, None)).await.unwrap();
+        // On a slow machine it is not known for a moment.
+        assert!(ours.version().is_none_or(|known| Some(known) == read.version));
+    }
 }

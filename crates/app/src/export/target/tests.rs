@@ -24,3 +24,12 @@ fn a_file_that_appears_during_the_export_is_replaced_only_when_forced() {
         }
     }
 }
+
+#[test]
+fn a_file_that_is_there_is_refused_before_anything_is_read() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let path = || FileArg::Path(file.path().to_owned());
+    let refusal = Target::open(path(), false).unwrap_err();
+    assert!(refusal.to_string().ends_with("is there already; --force replaces it"), "{refusal}");
+    Target::open(path(), true).unwrap();
+}

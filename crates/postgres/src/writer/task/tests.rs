@@ -1,18 +1,26 @@
 //! What is tried again after a group has failed.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
     CategoryId, Idempotency, IdempotencyKey, IdempotencyRequest, KeyDigest, NewPet, PetName,
     Timestamp,
 };
-use tokio::{sync::oneshot, time::Instant};
+use petstore_testing::postgres_or_skip;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
 
-use super::retry;
+use super::{Task, answer, retry};
 use crate::{
+    config::PostgresConfig,
+    connector::Connector,
     error::StoreFailure,
     pool::MAX_TRIES,
-    writer::{group::Failed, job::Job},
+    store::PostgresStore,
+    version::VersionCache,
+    writer::{group::Failed, job::Job, plan::Outcome},
 };
 
 fn job(with_key: bool, tries: u32, in_doubt: bool) -> Job {
@@ -57,4 +65,29 @@ fn what_was_not_committed_is_tried_again_a_bounded_number_of_times() {
         assert!(!is_tried_again(job(with_key, MAX_TRIES - 1, false), &passes, false));
         assert!(!is_tried_again(job(with_key, 0, false), &StoreFailure::Contention, false));
     }
+}
+
+#[test]
+fn a_record_that_is_gone_is_looked_for_a_bounded_number_of_times() {
+    for with_key in [false, true] {
+        let left = answer(vec![job(with_key, MAX_TRIES - 1, false)], vec![Outcome::Retry]);
+        assert!(left.len() == 1 && left[0].tries == MAX_TRIES);
+        assert!(answer(left, vec![Outcome::Retry]).is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_addition_whose_caller_has_given_up_is_not_begun() {
+    let Some(database) = postgres_or_skip("an_addition_whose_caller_has_given_up") else { return };
+    let config = PostgresConfig::parse(&database.url).unwrap();
+    drop(PostgresStore::connect(&config).await.unwrap());
+    let (queue, waiting) = mpsc::channel(2);
+    let now = Instant::now();
+    for deadline in [now, now + Duration::from_mins(1)] {
+        queue.send(Job { deadline, ..job(false, 0, false) }).await.unwrap();
+    }
+    drop(queue);
+    let connector = Arc::new(Connector::new(&config).unwrap());
+    Task::new(connector, Arc::new(VersionCache::default())).run(waiting).await;
+    assert_eq!(database.sql("SELECT count(*) FROM pet").unwrap().trim(), "1");
 }

@@ -1,0 +1,39 @@
+//! What is noted of a key while it is changed.
+
+use petstore_domain::{ApiKeyRepository as _, ApiKeySecret, KeyName, NewApiKey, Timestamp};
+use petstore_testing::postgres_or_skip;
+
+use super::rows;
+use crate::{
+    config::PostgresConfig,
+    connector::Purpose,
+    store::PostgresStore,
+    transaction::{READ_COMMITTED, Transaction},
+};
+
+#[tokio::test]
+async fn a_use_that_is_noted_during_a_revocation_is_kept() {
+    let Some(database) = postgres_or_skip("a_use_that_is_noted_during_a_revocation") else {
+        return;
+    };
+    let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
+    let store = store.unwrap();
+    let secret = ApiKeySecret::from_entropy(&[1; 32]);
+    let new = NewApiKey {
+        name: KeyName::parse("web").unwrap(),
+        digest: secret.digest(),
+        prefix: secret.prefix().to_owned(),
+        created_at: Timestamp(0),
+        expires_at: None,
+    };
+    let mut key = store.add(new, 1).await.unwrap();
+
+    let begin = Transaction::begin(&store.connector, Purpose::Calls, READ_COMMITTED);
+    let revocation = begin.await.unwrap();
+    store.note_use(vec![(key.id, Timestamp(5))]).await.unwrap();
+    key.revoked_at = Some(Timestamp(7));
+    rows::update(&revocation, &[key.clone()]).await.unwrap();
+    revocation.commit().await.unwrap();
+    key.last_used_at = Some(Timestamp(5));
+    assert_eq!(store.list().await.unwrap().keys, [key]);
+}

@@ -1,0 +1,39 @@
+//! Which refusals of the server end the use of a connection.
+
+use petstore_testing::postgres_or_skip;
+
+use super::StoreFailure;
+use crate::{
+    config::PostgresConfig,
+    connector::{Connector, Purpose},
+};
+
+#[tokio::test]
+async fn a_connection_is_given_up_when_its_server_or_what_was_prepared_is_of_no_more_use() {
+    let Some(database) = postgres_or_skip("a_connection_is_given_up") else { return };
+    let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
+    let connection = connector.connect(Purpose::Calls).await.unwrap();
+    for (state, breaks, is_conflict) in [
+        // A broken connection, a server that stops, one that starts.
+        ("08006", true, false),
+        ("57P01", true, false),
+        ("57P03", true, false),
+        // A primary that has become a standby.
+        ("25006", true, false),
+        // A session that was idle within a transaction.
+        ("25P03", true, false),
+        // A prepared statement that is not valid any more, or is gone, or is about other tables.
+        ("0A000", true, false),
+        ("26000", true, false),
+        ("42P01", true, false),
+        ("40001", false, true),
+        ("40P01", false, true),
+        ("23505", false, false),
+        ("53300", false, false),
+    ] {
+        let raise = format!("DO $$ BEGIN RAISE 'as asked' USING ERRCODE = '{state}'; END $$");
+        let failure = StoreFailure::from(connection.batch(&raise).await.unwrap_err());
+        assert_eq!(failure.breaks_connection(), breaks, "{state}");
+        assert_eq!(failure.is_conflict(), is_conflict, "{state}");
+    }
+}
