@@ -12,9 +12,9 @@ use tokio::sync::Semaphore;
 
 use super::KeyRing;
 use crate::{
-    AddKeyError, ApiKey, ApiKeyRepository, ApiKeySecret, AuthenticationError, Authenticator, Clock,
-    Corruption, KeyId, KeyName, KeySelector, ManualClock, MockApiKeyRepository, NewApiKey,
-    RollKeyError, ServiceKey, StoreError, StoredKeys, Timestamp,
+    AddKeyError, ApiKey, ApiKeyRepository, ApiKeySecret, AuthenticationError, Authenticator,
+    Caller, Clock, Corruption, KeyId, KeyName, KeySelector, ManualClock, MockApiKeyRepository,
+    NewApiKey, RollKeyError, ServiceKey, StoreError, StoredKeys, Timestamp,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -428,4 +428,26 @@ async fn the_last_use_of_a_key_is_written_after_its_end() {
     clock.advance(Duration::from_millis(600));
     assert!(!admits(&ring, 1).await);
     ring.write_back_uses().await.unwrap(); // It is not written twice.
+}
+
+#[tokio::test]
+async fn live_keys_are_counted_without_those_that_have_expired_since_they_were_read() {
+    let brief = ApiKey { expires_at: Some(START.plus(Duration::from_millis(100))), ..stored(2) };
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().once().returning(move |_| Ok(vec![stored(1), brief.clone()].into()));
+    let (ring, clock) = ring(keys);
+    assert_eq!(ring.live_keys().await.unwrap(), 2);
+    clock.advance(Duration::from_millis(100));
+    assert_eq!(ring.live_keys().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn the_name_of_a_caller_is_that_of_its_key() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_live().returning(|_| Ok(vec![stored(1)].into()));
+    let (ring, _clock) = ring(keys);
+    let caller = ring.authenticate(&secret(1)).await.unwrap();
+    assert_eq!(ring.key_name(&caller), KeyName::parse("web").ok());
+    let unknown = Caller { digest: secret(2).digest() };
+    assert_eq!(ring.key_name(&unknown), None);
 }
