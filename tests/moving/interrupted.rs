@@ -1,6 +1,12 @@
 //! Copies that are cut off, and go on.
 
-use std::{io::Write as _, process::Child, thread, time::Duration};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    process::Child,
+    thread,
+    time::Duration,
+};
 
 use super::{
     animals::many,
@@ -102,6 +108,30 @@ fn an_import_that_is_killed_or_stopped_leaves_nothing() {
             assert_eq!(said, expected);
             assert_eq!(count(&store.url), 1);
             drop(input);
+        }
+    }
+}
+
+#[test]
+fn a_conformance_run_that_is_stopped_leaves_no_store() {
+    for store in kinds::each() {
+        let mut running = petstore(&["conformance", "--store", &store.url]).spawn();
+        let mut lines = BufReader::new(running.stdout.take().unwrap()).lines();
+        for _ in 0..5 {
+            assert!(lines.next().unwrap().unwrap().ends_with(": kept"));
+        }
+        let output = end(running, "TERM");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(said, "petstore: stopped before every promise was checked\n");
+        assert_eq!(output.status.code(), Some(1));
+        if store.url.starts_with("sqlite:") {
+            // The store itself, which the command does not use.
+            assert_eq!(fs::read_dir(store.folder()).unwrap().count(), 1);
+        } else {
+            store.vandalise(
+                "DO $$ BEGIN IF EXISTS (SELECT FROM pg_namespace WHERE nspname LIKE \
+                 'petstore\\_conformance%') THEN RAISE 'a schema is left'; END IF; END $$",
+            );
         }
     }
 }

@@ -71,3 +71,25 @@ impl Transaction {
         done.map_err(|_| StoreFailure::Deadline(self.timeout))?.map_err(Into::into)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use petstore_testing::postgres_or_skip;
+
+    use super::{READ_COMMITTED, Transaction};
+    use crate::{
+        config::PostgresConfig,
+        connector::{Connector, Purpose},
+        error::StoreFailure,
+    };
+
+    #[tokio::test]
+    async fn a_statement_that_is_not_answered_ends_within_the_timeout() {
+        let Some(database) = postgres_or_skip("a_statement_that_is_not_answered") else { return };
+        let url = format!("{}?statement_timeout=20s&call_timeout=2s", database.url);
+        let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
+        let begin = Transaction::begin(&connector, Purpose::Calls, READ_COMMITTED).await;
+        let waited = begin.unwrap().rows("SELECT pg_sleep(60)", &[]).await;
+        assert!(matches!(waited, Err(StoreFailure::Deadline(_))), "{waited:?}");
+    }
+}
