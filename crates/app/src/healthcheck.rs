@@ -20,7 +20,7 @@ const MAX_ANSWER: u64 = 16 * 1024;
 
 /// Succeeds if the service answers that it is ready.
 pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
-    let address = &args.listen;
+    let address = &args.listen.listen;
     let failed = |why: &dyn std::fmt::Display| {
         Failure::runtime(format!("the service at {address} is not ready: {why}"))
     };

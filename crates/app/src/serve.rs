@@ -1,5 +1,6 @@
 //! The command `serve`: from the configuration to the last answer.
 
+mod announcement;
 mod first_key;
 mod housekeeping;
 mod listener;
@@ -8,20 +9,21 @@ mod service_key;
 mod systemd;
 mod tls;
 
-use std::{io, net::SocketAddr, num::NonZeroU32, sync::Arc};
+use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing, KeyState, ServiceKey};
-use petstore_http::{Drained, GetPetSunset, Ports, Server, Settings, get_pet_end};
+use petstore_http::{Drained, Ports, Server, Settings};
 use tokio::net::TcpListener;
 
 use self::{
     housekeeping::Housekeeping,
+    listener::Socket,
     tls::{Tls, pair::PairFiles},
 };
 use crate::{
     cli::{ListenAddress, ServeArgs, TlsArgs},
-    clock::{SystemClock, days_until, rfc3339},
-    console::{Console, Output as _},
+    clock::SystemClock,
+    console::Console,
     driver::{IfMissing, StoreLocation},
     failure::Failure,
     file_limit,
@@ -65,7 +67,7 @@ impl Config {
             args.api_key_file.as_deref(),
         )?;
         let config = Self {
-            listen: args.listen,
+            listen: args.listen.listen,
             listen_backlog: args.listen_backlog,
             metrics_listen: args.metrics_listen,
             tls: pair_files(args.tls),
@@ -95,17 +97,14 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     *max_connections = file_limit::raise_for(*max_connections)?;
     let tls = config.tls.take().map(Tls::new).transpose()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let listening = listener::listen(config.listen.as_str(), config.listen_backlog).await;
-    let name = config.listen.clone();
-    let failed = |error: &io::Error| cannot_listen(&name, "--listen", error);
-    let (listener, shared) = listening.map_err(|error| failed(&error))?;
+    let Socket { listener, address, shared } =
+        listener::listen(&config.listen, config.listen_backlog).await?;
     config.settings.shared_listener = shared;
-    let metrics = listen_for_metrics(config.metrics_listen.as_ref()).await?;
-    let address = listener.local_addr().map_err(|error| failed(&error))?;
+    let metrics = listener::listen_for_metrics(config.metrics_listen.as_ref()).await?;
     let location = Arc::clone(&config.store);
     let drained = with_store(&*location, IfMissing::Create, async |store| {
         prepare_keys(store, config.service_key.is_some(), scheme, address).await?;
-        announce(scheme, address, &config);
+        announcement::listening(scheme, address, &*config.store, &config.settings);
         if let Some(store) = &store.made_at {
             tracing::info!(store, "made a new store");
         }
@@ -128,8 +127,7 @@ async fn serve(
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
     let admin = KeyAdmin::new(store.keys.clone(), clock.clone());
-    let housekeeping = Housekeeping::start(key_ring.clone(), admin, catalogue.clone());
-    let ports = Ports { pets: catalogue, authenticator: key_ring, clock };
+    let ports = Ports { pets: catalogue.clone(), authenticator: key_ring.clone(), clock };
     let Listeners { clients, metrics } = listeners;
     let mut server = match metrics {
         None => Server::new(ports, config.settings),
@@ -141,6 +139,8 @@ async fn serve(
     if let Some(tls) = &tls {
         server = server.with_tls(tls.config()?);
     }
+    // From here on nothing fails, so each task is ended below.
+    let housekeeping = Housekeeping::start(key_ring, admin, catalogue);
     let following = tls.map(Tls::follow);
     let watchdog = systemd::ping_watchdog();
     let stop = async {
@@ -154,41 +154,6 @@ async fn serve(
     }
     housekeeping.stop().await;
     Ok(drained)
-}
-
-/// The socket for the metrics, if they are wanted; the log says where it is.
-async fn listen_for_metrics(name: Option<&ListenAddress>) -> Result<Option<TcpListener>, Failure> {
-    let Some(name) = name else { return Ok(None) };
-    let listening = async {
-        let listener = listener::listen_for_metrics(name.as_str()).await?;
-        let address = listener.local_addr()?;
-        tracing::info!(%address, "metrics are served");
-        Ok(Some(listener))
-    };
-    listening.await.map_err(|error| cannot_listen(name, "--metrics-listen", &error))
-}
-
-fn cannot_listen(address: &ListenAddress, flag: &str, error: &io::Error) -> Failure {
-    let remedies = [
-        (
-            io::ErrorKind::AddrInUse,
-            format!(
-                "; stop the process that listens there ('ss -ltnp' shows it), or choose another port \
-                 with {flag}"
-            ),
-        ),
-        (io::ErrorKind::PermissionDenied, format!("; choose a port above 1023 with {flag}")),
-        (
-            io::ErrorKind::AddrNotAvailable,
-            format!(
-                "; this machine has no such address: choose one of its own with {flag}, or 0.0.0.0 for \
-                 all"
-            ),
-        ),
-    ];
-    let remedy = remedies.into_iter().find(|(kind, _)| *kind == error.kind());
-    let remedy = remedy.map(|(_, remedy)| remedy).unwrap_or_default();
-    Failure::runtime(format!("cannot listen on {address}: {error}{remedy}"))
 }
 
 /// Makes the first key if there is none, or warns that no key is live.
@@ -208,35 +173,6 @@ async fn prepare_keys(
         tracing::warn!("no API key is live: make one with 'petstore keys create NAME'");
     }
     Ok(())
-}
-
-/// Says on stdout and in the log where the service is.
-fn announce(scheme: &str, address: SocketAddr, config: &Config) {
-    if let Err(error) = Console.answer(&format!("petstore listens on {scheme}://{address}\n")) {
-        tracing::warn!(%error, "cannot write to stdout");
-    }
-    tracing::info!(
-        %address,
-        store = %config.store,
-        environment = config.settings.environment,
-        version = env!("CARGO_PKG_VERSION"),
-        "petstore listens"
-    );
-    announce_sunset(config.settings.get_pet_sunset);
-}
-
-/// Says how long getPet is still offered.
-fn announce_sunset(sunset: GetPetSunset) {
-    match get_pet_end(sunset) {
-        None => tracing::info!("getPet is deprecated; its end is postponed (--get-pet-sunset)"),
-        Some(end) => match days_until(end, SystemClock.now()) {
-            0 => tracing::info!("getPet has ended, or ends today: it is answered 410 then"),
-            days_left => {
-                let ends_at = rfc3339(end);
-                tracing::info!(days_left, ends_at, "getPet is deprecated, and ends");
-            }
-        },
-    }
 }
 
 fn report(drained: Drained) {

@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{listen_address::ListenAddress, values};
+use super::{listen_address::ListenArg, values};
 
 /// The flags of `healthcheck`.
 #[derive(Debug, Args)]
 pub(crate) struct HealthcheckArgs {
-    /// Where the service listens; an address for all interfaces is asked on this machine.
-    #[arg(long, value_name = "ADDRESS", env = "PETSTORE_LISTEN", default_value = "127.0.0.1:8080")]
-    pub(crate) listen: ListenAddress,
+    #[command(flatten)]
+    pub(crate) listen: ListenArg,
 
     /// Until there is an answer.
     #[arg(

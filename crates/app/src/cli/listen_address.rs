@@ -2,6 +2,16 @@
 
 use std::{fmt, net::SocketAddr, str::FromStr};
 
+use clap::Args;
+
+/// The flag of `serve`, and of what asks a service.
+#[derive(Debug, Args)]
+pub(crate) struct ListenArg {
+    /// Address and port where the service listens; with port 0, serve picks one and prints it.
+    #[arg(long, value_name = "ADDRESS", env = "PETSTORE_LISTEN", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: ListenAddress,
+}
+
 /// A host (`127.0.0.1`, `[::1]`, `localhost`) and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ListenAddress(String);

@@ -8,7 +8,12 @@ use clap::{Args, ValueEnum};
 use petstore_http::{AccessLog, GetPetSunset, Settings};
 
 use self::limits::LimitArgs;
-use super::{listen_address::ListenAddress, openapi::DeploymentArgs, store_arg::StoreArg, values};
+use super::{
+    listen_address::{ListenAddress, ListenArg},
+    openapi::DeploymentArgs,
+    store_arg::StoreArg,
+    values,
+};
 
 const NOTES: &str = "\
 Examples:
@@ -29,9 +34,8 @@ and the exit code is 0. A second signal ends it at once, with exit code 1.";
 #[derive(Debug, Args)]
 #[command(after_help = NOTES)]
 pub(crate) struct ServeArgs {
-    /// Address and port to listen on; port 0 picks one and prints it.
-    #[arg(long, value_name = "ADDRESS", env = "PETSTORE_LISTEN", default_value = "127.0.0.1:8080")]
-    pub(crate) listen: ListenAddress,
+    #[command(flatten)]
+    pub(crate) listen: ListenArg,
 
     /// Connections that may wait to be accepted [default: the system's limit].
     #[arg(

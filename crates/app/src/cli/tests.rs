@@ -95,7 +95,7 @@ fn every_command_has_examples_that_it_understands() {
 fn the_defaults_of_the_flags_are_those_of_the_server() {
     let args = serve("petstore serve");
     assert_eq!(format!("{:?}", args.settings()), format!("{:?}", Settings::default()));
-    assert_eq!(args.listen.as_str(), "127.0.0.1:8080");
+    assert_eq!(args.listen.listen.as_str(), "127.0.0.1:8080");
     assert_eq!(args.store.0.to_string(), "sqlite:petstore.db");
 }
 

@@ -1,0 +1,90 @@
+//! Entity tags, and answers to clients that have what they name.
+
+use hyper::{Method, StatusCode};
+use petstore_domain::{MockPetService, PetId, PetPage, Versioned};
+
+use super::{PAGE, VERSION, ask, request, rex, state, untouched};
+use crate::{settings::GetPetSunset, state::State};
+
+#[tokio::test]
+async fn a_tag_of_the_present_version_costs_a_list_no_query() {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| Some(VERSION));
+    pets.expect_list()
+        .once()
+        .returning(|_| Ok(Versioned { value: PetPage::default(), version: Some(VERSION) }));
+    let state = state(pets, GetPetSunset::Off);
+    let first = ask(&state, request(&Method::GET, "/v1/pets?limit=3", &[], "")).await;
+    assert_eq!(first.status, StatusCode::OK);
+    unchanged(&state, "/v1/pets?limit=3", first.header("etag").unwrap()).await;
+}
+
+async fn unchanged(state: &State, path: &str, tag: &str) {
+    for method in [Method::GET, Method::HEAD] {
+        let again = ask(state, request(&method, path, &[("if-none-match", tag)], "")).await;
+        assert_eq!(again.status, StatusCode::NOT_MODIFIED);
+        assert_eq!(again.header("etag"), Some(tag));
+        assert!(again.body.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_forged_tag_matches_no_animal_that_does_not_exist() {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| Some(VERSION));
+    pets.expect_get().returning(|id| {
+        Ok((id == PetId(7)).then(|| Versioned { value: rex(), version: Some(VERSION) }))
+    });
+    let state = state(pets, GetPetSunset::Off);
+    let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
+    let tag = first.header("etag").unwrap();
+    unchanged(&state, "/v1/pets/7", tag).await;
+
+    let forged = tag.replace(".7\"", ".8\"");
+    assert_ne!(forged, tag);
+    for condition in [&forged, "*"] {
+        let headers = [("if-none-match", condition)];
+        let answer = ask(&state, request(&Method::GET, "/v1/pets/8", &headers, "")).await;
+        assert_eq!((answer.status, answer.code()), (StatusCode::NOT_FOUND, "pet_not_found".into()));
+    }
+}
+
+#[tokio::test]
+async fn a_store_without_a_version_gets_tags_of_the_content() {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| None);
+    pets.expect_get().returning(|_| Ok(Some(Versioned { value: rex(), version: None })));
+    let state = state(pets, GetPetSunset::Off);
+    let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
+    for condition in [first.header("etag").unwrap(), "*"] {
+        let headers = [("if-none-match", condition)];
+        let again = ask(&state, request(&Method::GET, "/v1/pets/7", &headers, "")).await;
+        assert_eq!(again.status, StatusCode::NOT_MODIFIED);
+    }
+}
+
+#[tokio::test]
+async fn a_page_has_two_forms_with_a_tag_each() {
+    let state = state(untouched(), GetPetSunset::Off);
+    let forms =
+        [("br", "as it is", "\"tag\"", None), ("gzip", "compressed", "\"tag-gzip\"", Some("gzip"))];
+    for (accepted, body, tag, coding) in forms {
+        let accept = ("accept-encoding", accepted);
+        let answer = ask(&state, request(&Method::GET, "/docs", &[accept], "")).await;
+        assert_eq!((answer.status, answer.body.as_ref()), (StatusCode::OK, body.as_bytes()));
+        assert_eq!(answer.header("etag"), Some(tag));
+        assert_eq!(answer.header("content-encoding"), coding);
+        assert_eq!(answer.header("content-type"), Some(PAGE.media_type));
+        for (condition, status) in [
+            (tag, StatusCode::NOT_MODIFIED),
+            ("*", StatusCode::NOT_MODIFIED),
+            ("\"another\"", StatusCode::OK),
+        ] {
+            let headers = [accept, ("if-none-match", condition)];
+            let again = ask(&state, request(&Method::GET, "/docs", &headers, "")).await;
+            assert_eq!((again.status, again.header("etag")), (status, Some(tag)));
+            assert_eq!(again.header("vary"), Some("accept-encoding"));
+            assert_eq!(again.body.is_empty(), status == StatusCode::NOT_MODIFIED);
+        }
+    }
+}
