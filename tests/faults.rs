@@ -4,6 +4,7 @@ mod damaged_file;
 mod floods;
 mod framing;
 mod load;
+mod memory;
 mod proxies;
 mod sick_disk;
 mod slow_clients;

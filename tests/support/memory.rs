@@ -7,6 +7,11 @@ use super::server::Server;
 /// Lets the kernel count the peak anew: the memory that the server has now, in KiB.
 pub(crate) fn reset_peak_memory(server: &Server) -> u64 {
     fs::write(format!("/proc/{}/clear_refs", server.pid()), "5").unwrap();
+    memory(server)
+}
+
+/// The memory that the server has now, in KiB.
+pub(crate) fn memory(server: &Server) -> u64 {
     field(server, "VmRSS:")
 }
 
