@@ -5,7 +5,7 @@
 //!
 //! **What it buys.** h2 keeps an unfinished head twice, in its read buffer and decoded, and up to 96 KiB
 //! of a single field. 10,000 connections with an unfinished head of 16 KiB each held 472 MiB without
-//! this file, and hold 372 MiB with it.
+//! this file, and 372 MiB with it, both with the allocator of glibc.
 //!
 //! **What it costs.** The frames of a connection are walked through once more, from head to head.
 
