@@ -9,6 +9,7 @@ mod auth_matrix;
 mod body;
 mod conditional;
 mod corrupt_key;
+mod cors;
 mod create;
 mod drain;
 mod durability;

@@ -27,8 +27,13 @@ pub(crate) const CODES: [(u16, &str); 18] = [
 ];
 
 /// Every header that an answer may carry.
-const HEADERS: [&str; 21] = [
+const HEADERS: [&str; 26] = [
     "accept-post",
+    "access-control-allow-headers",
+    "access-control-allow-methods",
+    "access-control-allow-origin",
+    "access-control-expose-headers",
+    "access-control-max-age",
     "allow",
     "cache-control",
     "connection",
@@ -157,11 +162,17 @@ fn status_headers(sent: &Sent, answer: &Answer) -> Outcome {
     iff(status == 401, "www-authenticate")?;
     iff(status == 415, "accept-post")?;
     iff([429, 503].contains(&status), "retry-after")?;
-    iff(status == 405 || (status == 204 && sent.method == "OPTIONS"), "allow")?;
+    let preflight = answer.header("access-control-max-age").is_some();
+    let options = status == 204 && sent.method == "OPTIONS";
+    hold(options || !preflight, "only OPTIONS is a preflight")?;
+    iff(status == 405 || options && !preflight, "allow")?;
     let page = sent.is_a_page() && sent.reads() && [200, 304].contains(&status);
-    for header in ["content-security-policy", "referrer-policy", "vary"] {
+    for header in ["content-security-policy", "referrer-policy"] {
         iff(page, header)?;
     }
+    let vary: Vec<_> = answer.header("vary").unwrap_or_default().split(", ").collect();
+    let coded = vary.contains(&"accept-encoding");
+    hold(coded == page, "Vary: accept-encoding where there are several forms, and nowhere else")?;
     if let Some(kinds) = answer.header("accept-post") {
         hold(kinds == "application/json", "Accept-Post: application/json")?;
     }

@@ -59,6 +59,9 @@ where
     let request = Request { headers: &head.headers, method: Some(&head.method), target, began };
     let mut response = finish(state, &request, outcome);
     add_common_headers(&mut response, head, target);
+    if let Some(cors) = &state.cors {
+        cors.add_headers(&head.headers, response.headers_mut());
+    }
     // An HTTP/2 stream ends alone; over HTTP/1 the next request begins where this one ends.
     if head.version < Version::HTTP_2 {
         let reusable = body.skip_arrived(&head.headers, limits.max_body).await && !misread;

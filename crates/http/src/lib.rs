@@ -26,6 +26,7 @@ mod body;
 mod call;
 mod conditional;
 mod connection;
+mod cors;
 mod cursor;
 mod date;
 mod deprecation;

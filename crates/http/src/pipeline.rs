@@ -1,4 +1,4 @@
-//! The checklist of every request, in the documented order: framing, credential, rate, route, method,
+//! The checklist of every request, in the documented order: framing, preflight, credential, rate, route, method,
 //! retired operation, media type, size, body, query, and only then the resource. What an operation
 //! needs is read from its row of the route table.
 
@@ -46,6 +46,9 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     framing::require_unambiguous(head)?;
+    if let Some(permission) = state.cors.as_ref().and_then(|cors| cors.preflight(head, target)) {
+        return permission;
+    }
     let under_base = is_under_base(head.uri.path());
     let caller = if under_base { Some(admit(state, source, head).await?) } else { None };
 

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{
     HeaderMap, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, X_CONTENT_TYPE_OPTIONS},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS},
 };
 
 /// As many headers as an answer has, extra ones included: their table is made once.
@@ -52,4 +52,12 @@ pub(crate) fn not_modified(tag: HeaderValue) -> Response {
     let mut response = empty(StatusCode::NOT_MODIFIED);
     response.headers_mut().insert(ETAG, tag);
     response
+}
+
+/// Notes that the answer depends on this header of the request too.
+pub(crate) fn vary_by(headers: &mut HeaderMap, name: &'static str) {
+    let before = headers.get(VARY).and_then(|names| names.to_str().ok());
+    let joined = before.map(|before| format!("{before}, {name}"));
+    let joined = joined.and_then(|names| HeaderValue::try_from(names).ok());
+    headers.insert(VARY, joined.unwrap_or(HeaderValue::from_static(name)));
 }

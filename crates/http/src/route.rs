@@ -139,6 +139,11 @@ impl Route {
         self.operations.iter().find(|operation| operation.method == wanted)
     }
 
+    /// Whether one of its operations takes a body.
+    pub(crate) fn takes_a_body(&self) -> bool {
+        self.operations.iter().any(|operation| operation.content == Content::Json)
+    }
+
     /// The methods that this address knows, as the `Allow` header lists them.
     pub(crate) fn allow(&self) -> String {
         let mut methods = Vec::new();

@@ -9,7 +9,7 @@ use petstore_domain::KeyDigest;
 use tokio::sync::Semaphore;
 
 use crate::{
-    failed_auth::FailedAuthLimit, log::Observer, metrics::Metrics, openapi::Document,
+    cors::Cors, failed_auth::FailedAuthLimit, log::Observer, metrics::Metrics, openapi::Document,
     page_cache::PageCache, ports::Ports, rate_limit::RateLimit, request_id::RequestIds,
     settings::Settings, turns::Turns,
 };
@@ -39,6 +39,8 @@ pub(crate) struct State {
     pub(crate) observer: Observer,
     /// `None` if nothing is counted.
     pub(crate) metrics: Option<Arc<Metrics>>,
+    /// `None` if no page of another origin may call.
+    pub(crate) cors: Option<Cors>,
     /// The OpenAPI document of this deployment.
     pub(crate) openapi: Document,
     draining: AtomicBool,
@@ -62,6 +64,7 @@ impl State {
             turns: Turns::new(),
             observer,
             metrics,
+            cors: Cors::new(&settings.cors_origins),
             openapi,
             draining: AtomicBool::new(false),
             settings,
