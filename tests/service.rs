@@ -7,6 +7,7 @@
 mod auth;
 mod auth_matrix;
 mod body;
+mod compression;
 mod conditional;
 mod corrupt_key;
 mod cors;

@@ -172,7 +172,10 @@ fn status_headers(sent: &Sent, answer: &Answer) -> Outcome {
     }
     let vary: Vec<_> = answer.header("vary").unwrap_or_default().split(", ").collect();
     let coded = vary.contains(&"accept-encoding");
-    hold(coded == page, "Vary: accept-encoding where there are several forms, and nowhere else")?;
+    let forms = answer.header("etag").is_some();
+    hold(coded == forms, "Vary: accept-encoding where there are several forms, and nowhere else")?;
+    let encoded = answer.header("content-encoding").is_some();
+    hold(forms || !encoded, "Content-Encoding where there are several forms")?;
     if let Some(kinds) = answer.header("accept-post") {
         hold(kinds == "application/json", "Accept-Post: application/json")?;
     }

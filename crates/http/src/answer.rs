@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use crate::{
     address::is_under_base,
     body::RequestBody,
+    compression,
     date::http_date,
     error::{ApiError, ErrorCode},
     failed_auth::Source,
@@ -58,6 +59,7 @@ where
 
     let request = Request { headers: &head.headers, method: Some(&head.method), target, began };
     let mut response = finish(state, &request, outcome);
+    compression::apply(&state.page_cache, &head.headers, &mut response).await;
     add_common_headers(&mut response, head, target);
     if let Some(cors) = &state.cors {
         cors.add_headers(&head.headers, response.headers_mut());

@@ -19,11 +19,13 @@
 //!
 //! A new operation is a row in `route`, a file with its handler, and its codes in `error/code`.
 
+mod accept_encoding;
 mod address;
 mod answer;
 mod auth;
 mod body;
 mod call;
+mod compression;
 mod conditional;
 mod connection;
 mod cors;

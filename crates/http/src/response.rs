@@ -16,6 +16,10 @@ const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 /// Every response of the service: its body is known whole before it is sent.
 pub(crate) type Response = hyper::Response<Full<Bytes>>;
 
+/// The compressed form of a body that has it ready; an extension of the answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Gzipped(pub(crate) Bytes);
+
 /// The media type of every body under `/v1`.
 pub(crate) const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
 
