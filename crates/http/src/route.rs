@@ -34,6 +34,13 @@ pub(crate) struct Operation {
     pub(crate) handler: Handler,
 }
 
+impl Operation {
+    /// Whether a key that may only read is refused.
+    pub(crate) fn writes(&self) -> bool {
+        self.method != Method::GET
+    }
+}
+
 /// The body that an operation takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {

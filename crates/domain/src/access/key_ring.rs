@@ -23,6 +23,7 @@ use crate::{
         authenticator::{AuthenticationError, Authenticator, Caller},
         name::KeyName,
         repository::ApiKeyRepository,
+        rights::KeyRights,
         secret::{ApiKeySecret, KeyDigest},
         service_key::ServiceKey,
     },
@@ -196,7 +197,7 @@ impl Authenticator for KeyRing {
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
         let digest = secret.digest();
         if self.service_key.as_ref().is_some_and(|key| key.is(&digest)) {
-            return Ok(Caller { digest });
+            return Ok(Caller { digest, rights: KeyRights::Full });
         }
         let key = Presented { secret, digest, at: self.clock.now() };
         let admission = match self.known(&key) {
@@ -206,7 +207,7 @@ impl Authenticator for KeyRing {
             None => self.look_up(&key).await?,
         };
         match admission {
-            Admission::Granted => Ok(Caller { digest }),
+            Admission::Granted => Ok(Caller { digest, rights: secret.rights() }),
             Admission::Expired | Admission::Unknown => Err(AuthenticationError::Refused),
         }
     }
