@@ -15,6 +15,7 @@ use crate::support::{
 const APP: &str = "https://app.example";
 const LOCAL: &str = "http://localhost:3000";
 const STRANGER: &str = "https://stranger.example";
+const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 /// What a page may read of an answer without leave (Fetch standard, section 2.2.2).
 const SAFE: [&str; 4] = ["cache-control", "content-length", "content-type", "connection"];
 
@@ -50,7 +51,7 @@ fn calls(client: &Client) -> Vec<(Call, u16)> {
         (client.get(&one), 200),
         (client.get(&one).header("if-none-match", &tag), 304),
         (client.get("/v1/pets/0"), 404),
-        (client.get("/v1/nothing"), 404),
+        (client.get("/v1/nothing").header("traceparent", TRACEPARENT), 404),
         (client.call("DELETE", "/v1/pets"), 405),
         (client.options("/v1/pets"), 204),
         (client.post("/v1/pets", "{"), 400),
@@ -128,8 +129,16 @@ fn a_page_may_read_every_header_that_speaks_to_a_client() {
             seen.insert(name.clone());
         }
     }
-    for name in ["etag", "link", "location", "retry-after", "deprecation", "sunset", "x-request-id"]
-    {
+    for name in [
+        "etag",
+        "link",
+        "location",
+        "retry-after",
+        "deprecation",
+        "sunset",
+        "x-request-id",
+        "traceresponse",
+    ] {
         assert!(seen.contains(name), "no answer had {name}");
     }
 }
@@ -151,7 +160,7 @@ fn a_preflight_needs_no_credential_and_is_answered_from_the_row_of_its_address()
             assert_eq!(answer.header("access-control-allow-methods"), methods, "{target}");
             let allowed = answer.must("access-control-allow-headers");
             let allowed: Vec<_> = allowed.split(", ").collect();
-            for name in ["authorization", "if-none-match", "x-request-id"] {
+            for name in ["authorization", "if-none-match", "x-request-id", "traceparent"] {
                 assert!(allowed.contains(&name), "{target}: {allowed:?}");
             }
             for name in ["content-type", "idempotency-key"] {

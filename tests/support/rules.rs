@@ -28,7 +28,7 @@ pub(crate) const CODES: [(u16, &str); 19] = [
 ];
 
 /// Every header that an answer may carry.
-const HEADERS: [&str; 26] = [
+const HEADERS: [&str; 27] = [
     "accept-post",
     "access-control-allow-headers",
     "access-control-allow-methods",
@@ -51,6 +51,7 @@ const HEADERS: [&str; 26] = [
     "referrer-policy",
     "retry-after",
     "sunset",
+    "traceresponse",
     "vary",
     "www-authenticate",
     "x-content-type-options",

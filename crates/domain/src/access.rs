@@ -20,7 +20,7 @@ pub use self::{
     expiry::expiring_soon,
     key::{ApiKey, KeyId, KeyState, NewApiKey},
     key_admin::KeyAdmin,
-    key_ring::KeyRing,
+    key_ring::{KeyRing, RevokedUse},
     name::{InvalidKeyName, KeyName},
     repository::{AddKeyError, ApiKeyRepository, KeySelector, RollKeyError},
     rights::KeyRights,

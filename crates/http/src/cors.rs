@@ -25,15 +25,16 @@ const ANY: &str = "*";
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 /// What a page may send to an operation that takes no body.
 const READ_HEADERS: HeaderValue =
-    HeaderValue::from_static("authorization, if-none-match, x-request-id");
+    HeaderValue::from_static("authorization, if-none-match, x-request-id, traceparent, tracestate");
 /// The same for an operation that takes one.
 const WRITE_HEADERS: HeaderValue = HeaderValue::from_static(
-    "authorization, if-none-match, x-request-id, content-type, idempotency-key",
+    "authorization, if-none-match, x-request-id, traceparent, tracestate, content-type, \
+     idempotency-key",
 );
 /// What a page may read besides what every page may: whatever an answer says to its client.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "accept-post, allow, date, deprecation, etag, idempotency-replayed, link, location, retry-after, \
-     sunset, www-authenticate, x-request-id",
+     sunset, traceresponse, www-authenticate, x-request-id",
 );
 
 /// Which origins may call.

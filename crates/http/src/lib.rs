@@ -57,6 +57,7 @@ mod route;
 mod server;
 mod settings;
 mod state;
+mod trace;
 mod turns;
 
 pub use deprecation::get_pet_end;

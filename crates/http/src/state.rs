@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 use crate::{
     cors::Cors, failed_auth::FailedAuthLimit, log::Observer, metrics::Metrics, openapi::Document,
     page_cache::PageCache, ports::Ports, rate_limit::RateLimit, request_id::RequestIds,
-    settings::Settings, turns::Turns,
+    settings::Settings, trace::Traces, turns::Turns,
 };
 
 /// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
@@ -24,6 +24,7 @@ pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
     pub(crate) request_ids: RequestIds,
+    pub(crate) traces: Traces,
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
@@ -56,6 +57,7 @@ impl State {
         Self {
             ports,
             request_ids: RequestIds::new(),
+            traces: Traces::new(),
             page_cache,
             body_memory: Semaphore::new(max_bytes),
             oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),
