@@ -4,6 +4,7 @@
 //! test that fails leaves a screenshot behind.
 
 mod catalogue;
+mod cross_origin;
 mod docs;
 mod every_page;
 mod screenshots;

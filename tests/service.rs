@@ -7,8 +7,10 @@
 mod auth;
 mod auth_matrix;
 mod body;
+mod compression;
 mod conditional;
 mod corrupt_key;
+mod cors;
 mod create;
 mod drain;
 mod durability;

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::support::{
     KEY,
+    catalogue::pet,
     client::Client,
     command::petstore,
     server::{Launch, Server},
@@ -24,6 +25,7 @@ on_lasting_stores! {
     what_cannot_be_done_is_said_in_one_line,
     a_store_that_a_key_makes_is_named_in_full,
     a_key_that_expires_soon_is_marked_and_logged,
+    a_key_that_may_only_read_adds_nothing,
 }
 
 const NOISE: Duration = Duration::from_secs(3);
@@ -218,4 +220,48 @@ fn a_limit_on_the_size_of_files_is_said_and_kills_nothing() {
     let create = petstore(&["keys", "create", "more", "--store", &store.url]);
     create.with_no_larger_files_than(1).finish().fails(1, "disk I/O error");
     assert!(!store.keys(&["list"]).succeeds().contains("more"));
+}
+
+fn a_key_that_may_only_read_adds_nothing(kind: Kind) {
+    let (store, server) = Server::start(kind);
+    let made = store.keys(&["create", "report", "--read-only"]);
+    assert!(made.stderr.contains("It may only read."), "{made:?}");
+    let first = made.succeeds().trim_end().to_owned();
+    assert!(first.starts_with("psr_"), "{first}");
+    let full = store.new_key("web");
+    let rolled = store.keys(&["roll", "report"]).succeeds().trim_end().to_owned();
+    for client in [server.client(), server.http2()] {
+        for key in [&first, &rolled] {
+            soon(&client, key, 200);
+            client.head("/v1/pets").key(key).send().is(200);
+            client.options("/v1/pets").key(key).send().is(204);
+            client.get("/v1/pets/0").key(key).send().refuses(404, "pet_not_found");
+            client.call("DELETE", "/v1/pets").key(key).send().refuses(405, "method_not_allowed");
+            client.add(&pet("Rex")).key(key).send().refuses(403, "forbidden");
+            // Before anything is said about the body.
+            let text = client.post("/v1/pets", "{").content_type("text/plain");
+            text.key(key).send().refuses(403, "forbidden");
+        }
+        let raised = first.replacen("psr_", "pst_", 1);
+        client.add(&pet("Rex")).key(&raised).send().refuses(401, "unauthorized");
+        client.get("/v1/pets").key(&full).send().is(200);
+    }
+    assert_eq!(server.client().get("/v1/pets").send().json(), serde_json::json!([]));
+    server.client().add(&pet("Rex")).key(&full).send().is(201);
+
+    let rights = |store: &Store| -> Vec<String> {
+        let list = store.keys(&["list", "--output", "json"]).succeeds();
+        let list: Value = serde_json::from_str(&list).unwrap();
+        let keys = list.as_array().unwrap().iter();
+        keys.map(|key| key["rights"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(rights(&store), ["read-only", "full", "read-only"]);
+    let table = store.keys(&["list"]).succeeds();
+    assert_eq!(table.lines().filter(|line| line.ends_with("  read-only")).count(), 2, "{table}");
+    let copy = Store::sqlite();
+    petstore(&["store", "copy", "--from", &store.url, "--to", &copy.url]).finish().succeeds();
+    assert_eq!(rights(&copy), rights(&store));
+    let copied = Launch::on(&copy).start();
+    copied.client().add(&pet("Rex")).key(&first).send().refuses(403, "forbidden");
+    copied.client().get("/v1/pets").key(&first).send().is(200);
 }

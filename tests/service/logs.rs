@@ -186,3 +186,33 @@ fn a_stalled_reader_of_the_log_stalls_no_request() {
     });
     client.get("/readyz").send().is(200);
 }
+
+#[test]
+fn a_request_of_a_trace_is_logged_and_answered_with_it() {
+    const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+    let (_store, server) = talkative("all");
+    let traceparent = format!("00-{TRACE}-b7ad6b7169203331-01");
+    for client in [server.client(), server.http2()] {
+        for (call, status) in [
+            (client.get("/v1/pets"), 200),
+            (client.get("/v1/pets").anonymous(), 401),
+            (client.get("/v1/nothing"), 404),
+            (client.get("/livez"), 200),
+        ] {
+            let id = format!("traced-{status}");
+            let call = call.header("x-request-id", &id);
+            let answer = call.clone().header("traceparent", &traceparent).send().is(status);
+            let span = answer.must("traceresponse").strip_prefix(&format!("00-{TRACE}-")).unwrap();
+            let span = span.strip_suffix("-01").unwrap();
+            assert!(span.len() == 16 && span != "b7ad6b7169203331", "{answer:?}");
+            assert_eq!(field(&server.log_line(&id), "trace_id"), TRACE);
+
+            let id = format!("untraced-{status}");
+            let bad = traceparent.replace("b7ad", "B7AD");
+            let call = call.without("x-request-id").header("x-request-id", &id);
+            let untraced = call.header("traceparent", &bad).send().is(status);
+            assert_eq!(untraced.header("traceresponse"), None);
+            assert_eq!(field(&server.log_line(&id), "trace_id"), "");
+        }
+    }
+}

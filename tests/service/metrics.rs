@@ -283,3 +283,32 @@ fn every_metric_is_documented_and_promtool_has_nothing_to_say() {
     promtool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     assert!(promtool.wait().unwrap().success(), "{text}");
 }
+
+#[test]
+fn a_revoked_key_that_is_still_presented_is_counted_and_logged() {
+    let watched = Watched::start(Kind::Sqlite);
+    let (client, store) = (watched.server.client(), &watched.store);
+    let [revoked, expired] = ["web", "brief"].map(|name| store.new_key(name));
+    let status = |key: &str| client.get("/v1/pets").key(key).send().status;
+    for key in [&revoked, &expired] {
+        wait::until("the key is live", || status(key) == 200);
+    }
+    store.keys(&["revoke", "web"]).succeeds();
+    store.keys(&["roll", "brief", "--overlap", "0s"]).succeeds();
+    for key in [&revoked, &expired] {
+        wait::until("the key is refused", || status(key) == 401);
+    }
+    for key in
+        [&revoked, &revoked, &expired, "malformed", "pst_000000000000000000000000000000000l12D9"]
+    {
+        assert_eq!(status(key), 401);
+    }
+    watched.until("petstore_revoked_key_requests_total{key=\"web\"}", 3.0);
+    let scraped = watched.scrape();
+    let named = scraped.series_of("petstore_revoked_key_requests_total");
+    assert_eq!(named, 1, "only the revoked one");
+    let says = "a revoked API key is still presented";
+    let log = watched.server.log();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains(says)).collect();
+    assert!(lines.len() == 1 && lines[0].contains("\"web\""), "{log}");
+}

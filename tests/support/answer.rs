@@ -85,9 +85,9 @@ impl Answer {
             .next()
     }
 
-    /// What two answers to the same question share: all headers but the date and the identifier.
+    /// What two answers to the same question share: all headers but the date and the identifiers.
     pub(crate) fn lasting_headers(&self) -> Vec<(String, String)> {
-        let passing = ["date", "x-request-id"];
+        let passing = ["date", "x-request-id", "traceresponse"];
         let mut headers = self.headers.clone();
         headers.retain(|(name, _)| !passing.contains(&name.as_str()));
         headers.sort();

@@ -5,13 +5,14 @@ use serde_json::Value;
 use super::answer::Answer;
 
 /// Every error code there is, under its status.
-pub(crate) const CODES: [(u16, &str); 18] = [
+pub(crate) const CODES: [(u16, &str); 19] = [
     (400, "invalid_request"),
     (400, "invalid_json"),
     (400, "invalid_pet"),
     (400, "invalid_query"),
     (400, "invalid_idempotency_key"),
     (401, "unauthorized"),
+    (403, "forbidden"),
     (404, "pet_not_found"),
     (404, "route_not_found"),
     (405, "method_not_allowed"),
@@ -27,8 +28,13 @@ pub(crate) const CODES: [(u16, &str); 18] = [
 ];
 
 /// Every header that an answer may carry.
-const HEADERS: [&str; 21] = [
+const HEADERS: [&str; 27] = [
     "accept-post",
+    "access-control-allow-headers",
+    "access-control-allow-methods",
+    "access-control-allow-origin",
+    "access-control-expose-headers",
+    "access-control-max-age",
     "allow",
     "cache-control",
     "connection",
@@ -45,6 +51,7 @@ const HEADERS: [&str; 21] = [
     "referrer-policy",
     "retry-after",
     "sunset",
+    "traceresponse",
     "vary",
     "www-authenticate",
     "x-content-type-options",
@@ -154,19 +161,28 @@ fn status_headers(sent: &Sent, answer: &Answer) -> Outcome {
         hold(answer.header(name).is_some() == belongs, &rule)
     };
     let status = answer.status;
-    iff(status == 401, "www-authenticate")?;
+    iff([401, 403].contains(&status), "www-authenticate")?;
     iff(status == 415, "accept-post")?;
     iff([429, 503].contains(&status), "retry-after")?;
-    iff(status == 405 || (status == 204 && sent.method == "OPTIONS"), "allow")?;
+    let preflight = answer.header("access-control-max-age").is_some();
+    let options = status == 204 && sent.method == "OPTIONS";
+    hold(options || !preflight, "only OPTIONS is a preflight")?;
+    iff(status == 405 || options && !preflight, "allow")?;
     let page = sent.is_a_page() && sent.reads() && [200, 304].contains(&status);
-    for header in ["content-security-policy", "referrer-policy", "vary"] {
+    for header in ["content-security-policy", "referrer-policy"] {
         iff(page, header)?;
     }
+    let vary: Vec<_> = answer.header("vary").unwrap_or_default().split(", ").collect();
+    let coded = vary.contains(&"accept-encoding");
+    let forms = answer.header("etag").is_some();
+    hold(coded == forms, "Vary: accept-encoding where there are several forms, and nowhere else")?;
+    let encoded = answer.header("content-encoding").is_some();
+    hold(forms || !encoded, "Content-Encoding where there are several forms")?;
     if let Some(kinds) = answer.header("accept-post") {
         hold(kinds == "application/json", "Accept-Post: application/json")?;
     }
     if let Some(challenge) = answer.header("www-authenticate") {
-        challenge_fits(sent, challenge)?;
+        challenge_fits(sent, status, challenge)?;
     }
     let resource = sent.target.starts_with("/v1/pets") && sent.reads();
     if resource && [200, 304].contains(&status) {
@@ -177,8 +193,12 @@ fn status_headers(sent: &Sent, answer: &Answer) -> Outcome {
     Ok(())
 }
 
-fn challenge_fits(sent: &Sent, challenge: &str) -> Outcome {
+fn challenge_fits(sent: &Sent, status: u16, challenge: &str) -> Outcome {
     let bare = "Bearer realm=\"petstore\"";
+    if status == 403 {
+        let scope = challenge == format!("{bare}, error=\"insufficient_scope\"");
+        return hold(scope, "WWW-Authenticate of a key without the right");
+    }
     let refused = challenge == format!("{bare}, error=\"invalid_token\"");
     hold(refused || challenge == bare, "WWW-Authenticate as decided")?;
     let fits = sent.credential.is_none_or(|sent| sent == refused);

@@ -1,6 +1,7 @@
 //! The commands `keys create`, `list`, `revoke` and `roll`.
 
 mod json;
+mod rights;
 mod state;
 mod table;
 
@@ -10,8 +11,8 @@ mod tests;
 use std::{io, sync::Arc, time::Duration};
 
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeySecret, Corruption, KeyAdmin, KeyId, KeyName, KeySelector,
-    RollKeyError, StoredKeys, expiring_soon,
+    AddKeyError, ApiKey, ApiKeySecret, Corruption, KeyAdmin, KeyId, KeyName, KeyRights,
+    KeySelector, RollKeyError, StoredKeys, expiring_soon,
 };
 
 use crate::{
@@ -55,7 +56,10 @@ async fn execute(
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     match command {
-        KeysCommand::Create { name, expires, .. } => create(admin, name, expires, out).await,
+        KeysCommand::Create { name, read_only, expires, .. } => {
+            let rights = if read_only { KeyRights::ReadOnly } else { KeyRights::Full };
+            create(admin, name, rights, expires, out).await
+        }
         KeysCommand::List { output, .. } => list(admin, output, out).await,
         KeysCommand::Revoke { target: RevokeTarget(selector), .. } => {
             revoke(admin, selector, out).await
@@ -67,10 +71,11 @@ async fn execute(
 async fn create(
     admin: &KeyAdmin,
     name: KeyName,
+    rights: KeyRights,
     lifetime: Option<Duration>,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
-    let secret = showable_secret(out)?;
+    let secret = showable_secret(rights, out)?;
     let key = admin.create(name.clone(), &secret, lifetime).await.map_err(|error| match error {
         AddKeyError::NameTaken => Failure::runtime(format!(
             "a live key already has the name '{name}'; \
@@ -80,7 +85,8 @@ async fn create(
     })?;
     show(admin, &key, &secret, out).await?;
     let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
-    out.note(&format!("The key '{name}' is shown this once. It is good until {until}."));
+    let reads = if rights == KeyRights::ReadOnly { " It may only read." } else { "" };
+    out.note(&format!("The key '{name}' is shown this once. It is good until {until}.{reads}"));
     Ok(())
 }
 
@@ -136,7 +142,8 @@ async fn roll(
     overlap: Duration,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
-    let secret = showable_secret(out)?;
+    let rights = admin.rights_of(&name).await.map_err(Failure::runtime)?;
+    let secret = showable_secret(rights, out)?;
     let key = admin.roll(name.clone(), &secret, overlap).await.map_err(|error| match error {
         RollKeyError::NoSuchKey => Failure::runtime(format!(
             "no live key has the name '{name}'; 'petstore keys list' shows all"
@@ -156,11 +163,11 @@ async fn roll(
 }
 
 /// A new key, unless it could not be read.
-fn showable_secret(out: &impl Output) -> Result<ApiKeySecret, Failure> {
+fn showable_secret(rights: KeyRights, out: &impl Output) -> Result<ApiKeySecret, Failure> {
     out.has_reader().map_err(|error| {
         Failure::runtime(format!("no key was made, because stdout would lose it: {error}"))
     })?;
-    secret::new()
+    secret::new(rights)
 }
 
 /// Shows a key that was just stored. A key that could not be shown is revoked.

@@ -140,7 +140,8 @@ async fn serve(
         server = server.with_tls(tls.config()?);
     }
     // From here on nothing fails, so each task is ended below.
-    let housekeeping = Housekeeping::start(key_ring, admin, catalogue);
+    let housekeeping =
+        Housekeeping::start(key_ring, admin, catalogue, server.revoked_key_counter());
     let following = tls.map(Tls::follow);
     let watchdog = systemd::ping_watchdog();
     let stop = async {

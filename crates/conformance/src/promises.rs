@@ -133,6 +133,8 @@ macro_rules! __for_each_promise {
 
         keys::a_key_comes_back_as_it_was_given []
             "values come back exactly as they were given";
+        keys::a_key_that_may_only_read_stays_one []
+            "values come back exactly as they were given: the prefix too, which says a key's rights";
         keys::every_key_there_ever_was_is_listed_in_order []
             "every key there ever was, ascending by identifier";
         keys::a_name_is_taken_by_a_live_key_alone []

@@ -4,8 +4,8 @@
 
 use petstore_domain::{
     ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRequest,
-    KeyDigest, KeyName, KeySelector, NewApiKey, NewPet, PageLimit, PetId, PetName, PetQuery,
-    PetStatus, Timestamp,
+    KeyDigest, KeyName, KeyRights, KeySelector, NewApiKey, NewPet, PageLimit, PetId, PetName,
+    PetQuery, PetStatus, Timestamp,
 };
 
 /// A limit of live keys that is never reached.
@@ -77,9 +77,24 @@ pub(crate) fn by_name(name: &str) -> KeySelector {
 
 /// The key made from `seed`, called `name`, made at `created`, expiring at `expires`.
 pub(crate) fn key(seed: u16, name: &str, created: i64, expires: Option<i64>) -> NewApiKey {
+    key_with(KeyRights::Full, seed, name, created, expires)
+}
+
+/// The same for a key that may only read.
+pub(crate) fn read_only_key(seed: u16, name: &str, created: i64) -> NewApiKey {
+    key_with(KeyRights::ReadOnly, seed, name, created, None)
+}
+
+fn key_with(
+    rights: KeyRights,
+    seed: u16,
+    name: &str,
+    created: i64,
+    expires: Option<i64>,
+) -> NewApiKey {
     let mut entropy = [0; 32];
     entropy[..2].copy_from_slice(&seed.to_be_bytes());
-    let secret = ApiKeySecret::from_entropy(&entropy);
+    let secret = ApiKeySecret::with_rights(&entropy, rights);
     NewApiKey {
         name: key_name(name),
         digest: secret.digest(),

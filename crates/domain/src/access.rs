@@ -9,6 +9,7 @@ pub(crate) mod key_admin;
 pub(crate) mod key_ring;
 pub(crate) mod name;
 pub(crate) mod repository;
+pub(crate) mod rights;
 pub(crate) mod secret;
 pub(crate) mod service_key;
 pub(crate) mod stored_keys;
@@ -19,9 +20,10 @@ pub use self::{
     expiry::expiring_soon,
     key::{ApiKey, KeyId, KeyState, NewApiKey},
     key_admin::KeyAdmin,
-    key_ring::KeyRing,
+    key_ring::{KeyRing, RevokedUse},
     name::{InvalidKeyName, KeyName},
     repository::{AddKeyError, ApiKeyRepository, KeySelector, RollKeyError},
+    rights::KeyRights,
     secret::{ApiKeySecret, KeyDigest},
     service_key::{InvalidServiceKey, ServiceKey},
     stored_keys::StoredKeys,

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use crate::{
     address::is_under_base,
     body::RequestBody,
+    compression,
     date::http_date,
     error::{ApiError, ErrorCode},
     failed_auth::Source,
@@ -28,6 +29,7 @@ use crate::{
     response::Response,
     route::{self, Target},
     state::State,
+    trace::{TRACERESPONSE, Trace},
 };
 
 /// The `Cache-Control` of what needs no credential.
@@ -56,9 +58,15 @@ where
     let outcome = outcome.unwrap_or_else(|_| Err(too_slow(limits.request_timeout)));
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
 
-    let request = Request { headers: &head.headers, method: Some(&head.method), target, began };
+    let trace = state.traces.span(&head.headers);
+    let (headers, method) = (&head.headers, Some(&head.method));
+    let request = Request { headers, method, target, trace, began };
     let mut response = finish(state, &request, outcome);
+    compression::apply(&state.page_cache, &head.headers, &mut response).await;
     add_common_headers(&mut response, head, target);
+    if let Some(cors) = &state.cors {
+        cors.add_headers(&head.headers, response.headers_mut());
+    }
     // An HTTP/2 stream ends alone; over HTTP/1 the next request begins where this one ends.
     if head.version < Version::HTTP_2 {
         let reusable = body.skip_arrived(&head.headers, limits.max_body).await && !misread;
@@ -75,7 +83,8 @@ pub(crate) fn late_head(state: &State) -> Response {
     let message = format!("the head did not arrive whole within {time:?}");
     let error = ApiError::new(ErrorCode::RequestTimeout, message);
     let headers = &HeaderMap::new();
-    let request = Request { headers, method: None, target: None, began: Instant::now() };
+    let request =
+        Request { headers, method: None, target: None, trace: None, began: Instant::now() };
     let mut response = finish(state, &request, Err(error));
     set_length(&mut response);
     response.headers_mut().insert(CONNECTION, CLOSE);
@@ -94,6 +103,7 @@ pub(crate) fn note_unreadable_head(state: &State, too_large: bool) {
         request_id: &state.request_ids.choose(&HeaderMap::new()),
         method: None,
         route: None,
+        trace: None,
         began: Instant::now(),
         outcome: Ok(status),
     });
@@ -104,6 +114,7 @@ struct Request<'r> {
     headers: &'r HeaderMap,
     method: Option<&'r Method>,
     target: Target<'r>,
+    trace: Option<Trace>,
     began: Instant,
 }
 
@@ -115,12 +126,16 @@ fn finish(state: &State, request: &Request<'_>, outcome: Result<Response, ApiErr
         request_id: &request_id,
         method: request.method,
         route: request.target.map(|(route, _)| route.template),
+        trace: request.trace,
         began: request.began,
         outcome: outcome.as_ref().map(Response::status),
     });
     let mut response = outcome.unwrap_or_else(ApiError::into_response);
     let headers = response.headers_mut();
     headers.insert(X_REQUEST_ID, request_id);
+    if let Some(response) = request.trace.and_then(|trace| trace.response()) {
+        headers.insert(TRACERESPONSE, response);
+    }
     if let Some(date) = http_date(state.ports.clock.now()) {
         headers.insert(DATE, date);
     }

@@ -31,9 +31,7 @@ pub(crate) struct ApiError {
 enum ExtraHeader {
     None,
     /// A challenge (RFC 6750, section 3).
-    Challenge {
-        credential_sent: bool,
-    },
+    Challenge(HeaderValue),
     Allow(HeaderValue),
     AcceptPost,
     RetryAfter,
@@ -43,8 +41,7 @@ impl ExtraHeader {
     fn into_header(self) -> Option<(HeaderName, HeaderValue)> {
         match self {
             Self::None => None,
-            Self::Challenge { credential_sent: true } => Some((WWW_AUTHENTICATE, INVALID_TOKEN)),
-            Self::Challenge { credential_sent: false } => Some((WWW_AUTHENTICATE, NO_TOKEN)),
+            Self::Challenge(challenge) => Some((WWW_AUTHENTICATE, challenge)),
             Self::Allow(methods) => Some((ALLOW, methods)),
             Self::AcceptPost => Some((ACCEPT_POST, APPLICATION_JSON)),
             Self::RetryAfter => Some((RETRY_AFTER, RETRY_SECONDS)),
@@ -67,6 +64,8 @@ const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 const NO_TOKEN: HeaderValue = HeaderValue::from_static(r#"Bearer realm="petstore""#);
 const INVALID_TOKEN: HeaderValue =
     HeaderValue::from_static(r#"Bearer realm="petstore", error="invalid_token""#);
+const INSUFFICIENT_SCOPE: HeaderValue =
+    HeaderValue::from_static(r#"Bearer realm="petstore", error="insufficient_scope""#);
 
 impl ApiError {
     /// An error without an extra header.
@@ -84,9 +83,16 @@ impl ApiError {
             "an API key is required, as the header 'Authorization: Bearer <API key>'"
         };
         Self {
-            extra: ExtraHeader::Challenge { credential_sent },
+            extra: ExtraHeader::Challenge(if credential_sent { INVALID_TOKEN } else { NO_TOKEN }),
             ..Self::new(ErrorCode::Unauthorized, message)
         }
+    }
+
+    /// 403: the key is good, but may only read.
+    pub(crate) fn forbidden() -> Self {
+        let message = "this API key may only read; adding an animal needs one that may write";
+        let extra = ExtraHeader::Challenge(INSUFFICIENT_SCOPE);
+        Self { extra, ..Self::new(ErrorCode::Forbidden, message) }
     }
 
     /// 405 at an address that knows `methods`, a list as `Allow` has it.

@@ -19,13 +19,16 @@
 //!
 //! A new operation is a row in `route`, a file with its handler, and its codes in `error/code`.
 
+mod accept_encoding;
 mod address;
 mod answer;
 mod auth;
 mod body;
 mod call;
+mod compression;
 mod conditional;
 mod connection;
+mod cors;
 mod cursor;
 mod date;
 mod deprecation;
@@ -54,6 +57,7 @@ mod route;
 mod server;
 mod settings;
 mod state;
+mod trace;
 mod turns;
 
 pub use deprecation::get_pet_end;

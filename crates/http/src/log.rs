@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Instant};
 use hyper::{Method, StatusCode, header::HeaderValue};
 
 use self::budget::LineBudget;
-use crate::{error::ApiError, metrics::Metrics, settings::AccessLog};
+use crate::{error::ApiError, metrics::Metrics, settings::AccessLog, trace::Trace};
 
 /// A request whose answer is known.
 #[derive(Debug)]
@@ -21,6 +21,8 @@ pub(crate) struct Finished<'r> {
     pub(crate) method: Option<&'r Method>,
     /// The template of its route; `None` if it has none, or the target did not arrive.
     pub(crate) route: Option<&'static str>,
+    /// `None` if it belongs to none.
+    pub(crate) trace: Option<Trace>,
     pub(crate) began: Instant,
     pub(crate) outcome: Result<StatusCode, &'r ApiError>,
 }
@@ -100,6 +102,7 @@ impl Finished<'_> {
     fn error(&self, error: &ApiError) {
         tracing::error!(
             request_id = self.request_id(),
+            trace_id = self.trace.map(|trace| trace.id()),
             method = self.method(),
             route = self.route(),
             status = error.code.status().as_u16(),
@@ -113,6 +116,7 @@ impl Finished<'_> {
     fn info(&self, status: StatusCode, code: &str) {
         tracing::info!(
             request_id = self.request_id(),
+            trace_id = self.trace.map(|trace| trace.id()),
             method = self.method(),
             route = self.route(),
             status = status.as_u16(),

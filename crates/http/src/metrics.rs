@@ -38,6 +38,7 @@ pub(crate) struct Metrics {
     page_hits: IntCounter,
     page_misses: IntCounter,
     deprecated: ByKey,
+    revoked: ByKey,
 }
 
 /// One more of something, until this is dropped.
@@ -108,6 +109,11 @@ impl Metrics {
                 "Requests for the deprecated operation getPet, by the name of the API key.",
                 &["key"],
             )?),
+            revoked: ByKey::new(by(
+                "petstore_revoked_key_requests_total",
+                "Requests with a revoked API key, by its name.",
+                &["key"],
+            )?),
             registry,
         })
     }
@@ -149,7 +155,12 @@ impl Metrics {
 
     /// The deprecated operation was called by the key of this name.
     pub(crate) fn deprecated_call(&self, key: &str) {
-        self.deprecated.inc(key);
+        self.deprecated.inc_by(key, 1);
+    }
+
+    /// So many requests had the revoked key of this name.
+    pub(crate) fn revoked_key_used(&self, key: &str, uses: u64) {
+        self.revoked.inc_by(key, uses);
     }
 
     /// All of it, and `figures`, as Prometheus reads it.

@@ -52,7 +52,6 @@ fn redirect(status: StatusCode, location: &str) -> Result<Response, ApiError> {
 /// A file for browsers.
 pub(crate) fn page(call: &Call<'_>) -> Result<Response, ApiError> {
     let found = call.state.settings.pages.iter().find(|page| page.path == call.parameter);
-    let headers = &call.head.headers;
     let page = found.ok_or_else(ApiError::route_not_found)?;
-    page.answer(page::takes_gzip(headers), IfNoneMatch::of(headers))
+    page.answer(IfNoneMatch::of(&call.head.headers))
 }

@@ -1,5 +1,7 @@
 //! The OpenAPI document of this deployment: `docs/openapi.json`, with its servers filled in.
 
+use std::sync::OnceLock;
+
 use bytes::Bytes;
 use hyper::{
     HeaderMap, StatusCode,
@@ -8,9 +10,11 @@ use hyper::{
 use serde_json::json;
 
 use crate::{
+    accept_encoding::takes_gzip,
     address::BASE_PATH,
+    compression::gzip,
     conditional::{IfNoneMatch, tag_of_content},
-    response::{self, Response},
+    response::{self, Gzipped, Response},
     settings::Settings,
 };
 
@@ -46,12 +50,15 @@ fn server(url: &str, name: &str) -> String {
 pub(crate) struct Document {
     text: Bytes,
     tag: HeaderValue,
+    /// Its compressed form, once somebody has asked for that. It is outside the page cache, as everybody may
+    /// ask for it again and again.
+    gzip: OnceLock<Option<Bytes>>,
 }
 
 impl Document {
     pub(crate) fn new(settings: &Settings) -> Self {
         let text = Bytes::from(openapi_document(settings));
-        Self { tag: tag_of_content(&text), text }
+        Self { tag: tag_of_content(&text), text, gzip: OnceLock::new() }
     }
 
     /// The document, or 304 if the client has just that.
@@ -62,6 +69,10 @@ impl Document {
         } else {
             response::json(StatusCode::OK, self.text.clone())
         };
+        if takes_gzip(headers) {
+            let gzip = self.gzip.get_or_init(|| gzip(&self.text)).clone();
+            gzip.and_then(|gzip| response.extensions_mut().insert(Gzipped(gzip)));
+        }
         response.headers_mut().insert(ETAG, self.tag.clone());
         response
     }

@@ -1,7 +1,8 @@
-//! Encoded pages, good as long as the catalogue has the version that they were read in.
+//! Encoded pages, good as long as the catalogue has the version that they were read in, and compressed
+//! forms of answers.
 //!
-//! It buys most of a list: a page that is found costs neither a query nor its encoding. It costs up to
-//! [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
+//! It buys most of a list: a page that is found costs neither a query nor its encoding, nor its compression.
+//! It costs up to [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
 
 use std::{fmt, sync::Arc};
 
@@ -57,20 +58,31 @@ impl EncodedPage {
 
 /// Pages by query, each with the version that it was read in. A page counts while that is the version
 /// of the catalogue, so no write needs to know what is cached.
-pub(crate) struct PageCache(Cache<PetQuery, Entry, Weight>);
+pub(crate) struct PageCache(Cache<Key, Entry, Weight>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Page(PetQuery),
+    /// The tag of the form that was compressed: it changes when the bytes do.
+    Gzip(HeaderValue),
+}
 
 #[derive(Clone)]
-struct Entry {
-    version: CatalogueVersion,
-    page: Arc<EncodedPage>,
+enum Entry {
+    Page(CatalogueVersion, Arc<EncodedPage>),
+    Gzip(Bytes),
 }
 
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<PetQuery, Entry> for Weight {
-    fn weight(&self, _query: &PetQuery, Entry { page, .. }: &Entry) -> u64 {
-        (page.len() + OVERHEAD) as u64
+impl Weighter<Key, Entry> for Weight {
+    fn weight(&self, _: &Key, entry: &Entry) -> u64 {
+        let bytes = match entry {
+            Entry::Page(_, page) => page.len(),
+            Entry::Gzip(bytes) => bytes.len(),
+        };
+        (bytes + OVERHEAD) as u64
     }
 }
 
@@ -86,10 +98,21 @@ impl PageCache {
         query: &PetQuery,
         version: CatalogueVersion,
     ) -> Option<Arc<EncodedPage>> {
-        self.0.get(query).filter(|entry| entry.version == version).map(|entry| entry.page)
+        match self.0.get(&Key::Page(*query))? {
+            Entry::Page(read_in, page) if read_in == version => Some(page),
+            Entry::Page(..) | Entry::Gzip(_) => None,
+        }
     }
 
-    /// How many pages it holds.
+    /// The compressed form of what has this tag, if it is there.
+    pub(crate) fn get_gzip(&self, tag: &HeaderValue) -> Option<Bytes> {
+        match self.0.get(&Key::Gzip(tag.clone()))? {
+            Entry::Gzip(bytes) => Some(bytes),
+            Entry::Page(..) => None,
+        }
+    }
+
+    /// How many pages and compressed forms it holds.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -106,7 +129,12 @@ impl PageCache {
         version: CatalogueVersion,
         page: Arc<EncodedPage>,
     ) {
-        self.0.insert(query, Entry { version, page });
+        self.0.insert(Key::Page(query), Entry::Page(version, page));
+    }
+
+    /// Keeps the compressed form of what has this tag. It goes when others are asked for more often.
+    pub(crate) fn insert_gzip(&self, tag: HeaderValue, bytes: Bytes) {
+        self.0.insert(Key::Gzip(tag), Entry::Gzip(bytes));
     }
 }
 

@@ -1,5 +1,5 @@
-//! The checklist of every request, in the documented order: framing, credential, rate, route, method,
-//! retired operation, media type, size, body, query, and only then the resource. What an operation
+//! The checklist of every request, in the documented order: framing, preflight, credential, rate, route, method,
+//! retired operation, rights, media type, size, body, query, and only then the resource. What an operation
 //! needs is read from its row of the route table.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use hyper::{
     header::{ALLOW, HeaderValue},
     http::request::Parts,
 };
-use petstore_domain::{Caller, KeyName};
+use petstore_domain::{Caller, KeyName, KeyRights};
 
 use crate::{
     address::is_under_base,
@@ -46,6 +46,9 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     framing::require_unambiguous(head)?;
+    if let Some(permission) = state.cors.as_ref().and_then(|cors| cors.preflight(head, target)) {
+        return permission;
+    }
     let under_base = is_under_base(head.uri.path());
     let caller = if under_base { Some(admit(state, source, head).await?) } else { None };
 
@@ -59,6 +62,10 @@ where
     if let Some(deprecation) = operation.deprecation {
         note_deprecated_call(state, caller.as_ref());
         deprecation.require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
+    }
+    let may_only_read = |caller: &Caller| caller.rights == KeyRights::ReadOnly;
+    if operation.writes() && caller.as_ref().is_some_and(may_only_read) {
+        return Err(ApiError::forbidden());
     }
 
     if operation.content == Content::Json {

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{
     HeaderMap, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, X_CONTENT_TYPE_OPTIONS},
+    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS},
 };
 
 /// As many headers as an answer has, extra ones included: their table is made once.
@@ -15,6 +15,10 @@ const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 
 /// Every response of the service: its body is known whole before it is sent.
 pub(crate) type Response = hyper::Response<Full<Bytes>>;
+
+/// The compressed form of a body that has it ready; an extension of the answer.
+#[derive(Clone, Debug)]
+pub(crate) struct Gzipped(pub(crate) Bytes);
 
 /// The media type of every body under `/v1`.
 pub(crate) const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -52,4 +56,12 @@ pub(crate) fn not_modified(tag: HeaderValue) -> Response {
     let mut response = empty(StatusCode::NOT_MODIFIED);
     response.headers_mut().insert(ETAG, tag);
     response
+}
+
+/// Notes that the answer depends on this header of the request too.
+pub(crate) fn vary_by(headers: &mut HeaderMap, name: &'static str) {
+    let before = headers.get(VARY).and_then(|names| names.to_str().ok());
+    let joined = before.map(|before| format!("{before}, {name}"));
+    let joined = joined.and_then(|names| HeaderValue::try_from(names).ok());
+    headers.insert(VARY, joined.unwrap_or(HeaderValue::from_static(name)));
 }

@@ -34,6 +34,13 @@ pub(crate) struct Operation {
     pub(crate) handler: Handler,
 }
 
+impl Operation {
+    /// Whether a key that may only read is refused.
+    pub(crate) fn writes(&self) -> bool {
+        self.method != Method::GET
+    }
+}
+
 /// The body that an operation takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
@@ -137,6 +144,11 @@ impl Route {
     pub(crate) fn operation(&self, method: &Method) -> Option<&'static Operation> {
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         self.operations.iter().find(|operation| operation.method == wanted)
+    }
+
+    /// Whether one of its operations takes a body.
+    pub(crate) fn takes_a_body(&self) -> bool {
+        self.operations.iter().any(|operation| operation.content == Content::Json)
     }
 
     /// The methods that this address knows, as the `Allow` header lists them.

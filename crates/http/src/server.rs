@@ -6,6 +6,7 @@ mod metrics_listener;
 
 use std::{convert::Infallible, fmt, sync::Arc};
 
+use petstore_domain::KeyName;
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -83,6 +84,18 @@ impl Server {
         let places = Arc::new(Semaphore::new(limit));
         let (connections, drain) = (JoinSet::new(), DrainSignal::new());
         Self { state, tls: None, places, connections, drain, metrics: JoinSet::new() }
+    }
+
+    /// What counts requests with revoked keys: called with the name of a key, and how many there were. Without
+    /// metrics it does nothing.
+    #[must_use]
+    pub fn revoked_key_counter(&self) -> Arc<dyn Fn(&KeyName, u64) + Send + Sync> {
+        let metrics = self.state.metrics.clone();
+        Arc::new(move |name, uses| {
+            if let Some(metrics) = &metrics {
+                metrics.revoked_key_used(name.as_str(), uses);
+            }
+        })
     }
 
     /// The same over TLS. `config` says the certificate and, in this order, the protocols that are

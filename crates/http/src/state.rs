@@ -9,9 +9,9 @@ use petstore_domain::KeyDigest;
 use tokio::sync::Semaphore;
 
 use crate::{
-    failed_auth::FailedAuthLimit, log::Observer, metrics::Metrics, openapi::Document,
+    cors::Cors, failed_auth::FailedAuthLimit, log::Observer, metrics::Metrics, openapi::Document,
     page_cache::PageCache, ports::Ports, rate_limit::RateLimit, request_id::RequestIds,
-    settings::Settings, turns::Turns,
+    settings::Settings, trace::Traces, turns::Turns,
 };
 
 /// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
@@ -24,6 +24,7 @@ pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
     pub(crate) request_ids: RequestIds,
+    pub(crate) traces: Traces,
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
@@ -39,6 +40,8 @@ pub(crate) struct State {
     pub(crate) observer: Observer,
     /// `None` if nothing is counted.
     pub(crate) metrics: Option<Arc<Metrics>>,
+    /// `None` if no page of another origin may call.
+    pub(crate) cors: Option<Cors>,
     /// The OpenAPI document of this deployment.
     pub(crate) openapi: Document,
     draining: AtomicBool,
@@ -54,6 +57,7 @@ impl State {
         Self {
             ports,
             request_ids: RequestIds::new(),
+            traces: Traces::new(),
             page_cache,
             body_memory: Semaphore::new(max_bytes),
             oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),
@@ -62,6 +66,7 @@ impl State {
             turns: Turns::new(),
             observer,
             metrics,
+            cors: Cors::new(&settings.cors_origins),
             openapi,
             draining: AtomicBool::new(false),
             settings,

@@ -44,6 +44,11 @@ impl Exposition {
         self.0.get(series).copied().unwrap_or_default()
     }
 
+    /// How many series a family has.
+    pub(super) fn series_of(&self, family: &str) -> usize {
+        self.0.keys().filter(|series| series.split('{').next() == Some(family)).count()
+    }
+
     /// The names of all families, without the parts of histograms.
     pub(super) fn has(&self, name: &str) -> bool {
         let histogram = format!("{name}_count");

@@ -104,7 +104,7 @@ fn list() -> [Scenario; 8] {
     ]
 }
 
-fn create() -> [Scenario; 9] {
+fn create() -> [Scenario; 10] {
     let add = |client: &Client| client.add(&pet("Max"));
     let create = |status, example, call| plain("createPet", status, example, call);
     [
@@ -115,6 +115,7 @@ fn create() -> [Scenario; 9] {
             again.header("idempotency-key", format!("{USED_KEY}-with-status")).send()
         }),
         scenario("createPet", 201, None, move |stage| add(&stage.late.client()).send()),
+        scenario("createPet", 403, "ReadOnlyKey", move |stage| stage.reading(add)),
         create(400, "NoParameters", |client| client.post("/v1/pets?color=red", "{}")),
         create(400, "BadIdempotencyKey", |client| {
             client.add(&pet("Max")).header("idempotency-key", "a b")

@@ -34,13 +34,18 @@ pub(super) struct Stage {
     pub(super) corrupt: Vandalised,
     /// Answers one request a second for each key.
     pub(super) limited: Server,
-    _stores: [Store; 4],
+    /// It has a key that may only read.
+    reading: (Server, String),
+    _stores: [Store; 5],
 }
 
 impl Stage {
     #[track_caller]
     pub(super) fn set() -> Self {
-        let stores = [(); 4].map(|()| Store::memory());
+        let [a, b, c, d] = [(); 4].map(|()| Store::memory());
+        let stores = [a, b, c, d, Store::sqlite()];
+        let key = stores[4].keys(&["create", "report", "--read-only"]).succeeds();
+        let reading = (Launch::on(&stores[4]).start(), key.trim_end().to_owned());
         let calm = Launch::on(&stores[0]).start();
         let hasty = Launch::on(&stores[1]).flag("--header-timeout", TIMEOUT);
         let late = Launch::on(&stores[2]).flag("--get-pet-sunset", "now");
@@ -63,6 +68,7 @@ impl Stage {
             corrupt: Vandalised::by(
                 "UPDATE pet SET name = '' WHERE id = 1; DELETE FROM pet WHERE id = 2",
             ),
+            reading,
             _stores: stores,
         }
     }
@@ -77,6 +83,13 @@ impl Stage {
             answer.is_some()
         });
         answer.unwrap()
+    }
+
+    /// The answer to a call with a key that may only read.
+    #[track_caller]
+    pub(super) fn reading(&self, call: impl Fn(&Client) -> Call) -> Answer {
+        let (server, key) = &self.reading;
+        call(&server.client()).key(key).send()
     }
 
     pub(super) fn client(&self) -> Client {

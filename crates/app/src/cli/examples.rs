@@ -18,6 +18,7 @@ Examples:
 pub(super) const KEYS_CREATE: &str = "\
 Examples:
   petstore keys create web --expires 90d
+  petstore keys create report --read-only
   petstore keys create web --store sqlite:/var/lib/petstore/petstore.db
   KEY=$(petstore keys create web)";
 

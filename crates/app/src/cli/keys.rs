@@ -16,6 +16,9 @@ pub(crate) enum KeysCommand {
         /// What to call it: a letter, then up to 63 letters, digits, '.', '_' or '-'.
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
+        /// The key may list and fetch animals, and add none.
+        #[arg(long, env = "PETSTORE_READ_ONLY")]
+        read_only: bool,
         /// How long it is good, for example 90d [default: until it is revoked].
         #[arg(
             long,

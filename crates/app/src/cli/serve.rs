@@ -1,5 +1,6 @@
 //! The flags of `serve`.
 
+mod cors;
 mod limits;
 
 use std::{num::NonZeroU32, path::PathBuf};
@@ -7,7 +8,7 @@ use std::{num::NonZeroU32, path::PathBuf};
 use clap::{Args, ValueEnum};
 use petstore_http::{AccessLog, GetPetSunset, Settings};
 
-use self::limits::LimitArgs;
+use self::{cors::CorsArgs, limits::LimitArgs};
 use super::{
     listen_address::{ListenAddress, ListenArg},
     openapi::DeploymentArgs,
@@ -19,6 +20,7 @@ const NOTES: &str = "\
 Examples:
   petstore serve
   petstore serve --listen 0.0.0.0:8080 --store sqlite:/var/lib/petstore/petstore.db
+  petstore serve --cors-origin https://app.example --cors-origin http://localhost:3000
   PETSTORE_STORE=postgres://me:secret@db.example/petstore petstore serve
 
 Environment:
@@ -77,6 +79,9 @@ pub(crate) struct ServeArgs {
 
     #[command(flatten)]
     deployment: DeploymentArgs,
+
+    #[command(flatten)]
+    cors: CorsArgs,
 
     /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
     #[arg(long, env = "PETSTORE_NO_DOCS")]
@@ -145,6 +150,7 @@ impl ServeArgs {
                 Access::Off => AccessLog::Off,
             },
             limits: self.limits.limits(),
+            cors_origins: self.cors.origins(),
             pages: Vec::new(), // They are not chosen by flags alone: see `serve::pages`.
             ..self.deployment.settings()
         }

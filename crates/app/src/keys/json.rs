@@ -4,7 +4,10 @@
 use petstore_domain::{ApiKey, KeyId, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{clock::rfc3339, keys::state};
+use crate::{
+    clock::rfc3339,
+    keys::{rights, state},
+};
 
 /// An array with an object for each key. Times are in UTC, `null` where there is none.
 pub(super) fn array(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
@@ -20,6 +23,7 @@ fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
         "name": name.as_str(),
         "prefix": prefix,
         "state": state::word(key, now),
+        "rights": rights::word(key),
         "expiresSoon": expires_soon,
         "createdAt": rfc3339(*created_at),
         "expiresAt": expires_at.map(rfc3339),
@@ -51,6 +55,7 @@ mod tests {
             "name": "web",
             "prefix": "pst_0000",
             "state": "live",
+            "rights": "full",
             "expiresSoon": true,
             "createdAt": "1970-01-01T00:00:00Z",
             "expiresAt": "1970-01-02T00:00:00Z",

@@ -7,10 +7,11 @@ use petstore_domain::{ApiKey, KeyId, Timestamp};
 use crate::{
     clock::{days_until, rfc3339},
     columns::columns,
-    keys::state,
+    keys::{rights, state},
 };
 
-const HEADINGS: [&str; 7] = ["ID", "NAME", "PREFIX", "STATE", "CREATED", "EXPIRES", "LAST USED"];
+const HEADINGS: [&str; 8] =
+    ["ID", "NAME", "PREFIX", "STATE", "CREATED", "EXPIRES", "LAST USED", "RIGHTS"];
 
 /// One line for each key under one of headings, in columns.
 /// Those of `soon` are marked with the days that are left.
@@ -20,7 +21,7 @@ pub(super) fn of(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
     columns(&iter::once(head).chain(rows).collect::<Vec<_>>())
 }
 
-fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 7] {
+fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 8] {
     let ApiKey { id: KeyId(id), name, prefix, created_at, expires_at, last_used_at, .. } = key;
     let time = |at: &Option<Timestamp>| at.map_or("-".to_owned(), rfc3339);
     let expiry = match expires_at {
@@ -37,19 +38,21 @@ fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 7] {
         rfc3339(*created_at),
         expiry,
         time(last_used_at),
+        rights::word(key).to_owned(),
     ]
 }
 
 #[cfg(test)]
 mod tests {
-    use petstore_domain::{ApiKeySecret, KeyId, KeyName, NewApiKey, Timestamp};
+    use petstore_domain::{ApiKeySecret, KeyId, KeyName, KeyRights, NewApiKey, Timestamp};
 
     use super::of;
 
     #[test]
     fn keys_are_listed_in_columns() {
         let key = |id, name, expires_at| {
-            let secret = ApiKeySecret::from_entropy(&[0; 32]);
+            let rights = if name == "x" { KeyRights::ReadOnly } else { KeyRights::Full };
+            let secret = ApiKeySecret::with_rights(&[0; 32], rights);
             NewApiKey {
                 name: KeyName::parse(name).unwrap(),
                 digest: secret.digest(),
@@ -70,11 +73,11 @@ mod tests {
         assert_eq!(
             of(&keys, &[KeyId(12)], Timestamp(86_400_000)),
             "\
-ID  NAME       PREFIX     STATE    CREATED               EXPIRES                           LAST USED
-9   web        pst_0000…  live     1970-01-01T00:00:00Z  -                                 1970-01-01T00:00:05Z
-10  warehouse  pst_0000…  expired  1970-01-01T00:00:00Z  1970-01-02T00:00:00Z              -
-11  x          pst_0000…  revoked  1970-01-01T00:00:00Z  -                                 -
-12  soon       pst_0000…  live     1970-01-01T00:00:00Z  1970-01-04T00:00:05Z (in 2 days)  -
+ID  NAME       PREFIX     STATE    CREATED               EXPIRES                           LAST USED             RIGHTS
+9   web        pst_0000…  live     1970-01-01T00:00:00Z  -                                 1970-01-01T00:00:05Z  full
+10  warehouse  pst_0000…  expired  1970-01-01T00:00:00Z  1970-01-02T00:00:00Z              -                     full
+11  x          psr_0000…  revoked  1970-01-01T00:00:00Z  -                                 -                     read-only
+12  soon       pst_0000…  live     1970-01-01T00:00:00Z  1970-01-04T00:00:05Z (in 2 days)  -                     full
 "
         );
     }

@@ -1,8 +1,8 @@
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
-    ApiKeySecret, Corruption, KeyAdmin, KeyId, KeyName, KeySelector, KeyState, ManualClock,
-    MockApiKeyRepository, NewApiKey, StoredKeys, Timestamp,
+    ApiKeySecret, Corruption, KeyAdmin, KeyId, KeyName, KeyRights, KeySelector, KeyState,
+    ManualClock, MockApiKeyRepository, NewApiKey, StoredKeys, Timestamp,
 };
 use petstore_memory::MemoryStore;
 
@@ -38,7 +38,7 @@ fn runtime(failure: Result<(), Failure>) -> String {
 async fn a_new_key_is_alone_on_stdout() {
     let (admin, _) = admin();
     let mut out = Recorded::default();
-    create(&admin, web(), Some(A_DAY), &mut out).await.unwrap();
+    create(&admin, web(), KeyRights::Full, Some(A_DAY), &mut out).await.unwrap();
     assert_eq!(
         out.notes,
         "The key 'web' is shown this once. It is good until 2026-11-21T00:00:00Z.\n"
@@ -52,9 +52,9 @@ async fn a_new_key_is_alone_on_stdout() {
 #[tokio::test]
 async fn a_taken_name_is_said_with_the_way_out() {
     let (admin, _) = admin();
-    create(&admin, web(), None, &mut Recorded::default()).await.unwrap();
+    create(&admin, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
     let mut out = Recorded::default();
-    let line = runtime(create(&admin, web(), None, &mut out).await);
+    let line = runtime(create(&admin, web(), KeyRights::Full, None, &mut out).await);
     assert!(line.ends_with("or replace it by 'petstore keys roll web'"), "{line}");
     assert_eq!(out.answers, "");
 }
@@ -63,7 +63,7 @@ async fn a_taken_name_is_said_with_the_way_out() {
 async fn a_key_that_nobody_can_read_is_not_made() {
     let (admin, _) = admin();
     let mut closed = Recorded { closed: true, ..Recorded::default() };
-    runtime(create(&admin, web(), None, &mut closed).await);
+    runtime(create(&admin, web(), KeyRights::Full, None, &mut closed).await);
     assert_eq!(states(&admin).await, []);
 }
 
@@ -71,7 +71,7 @@ async fn a_key_that_nobody_can_read_is_not_made() {
 async fn a_key_that_was_lost_on_its_way_is_revoked() {
     let (admin, _) = admin();
     let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
-    let line = runtime(create(&admin, web(), None, &mut breaking).await);
+    let line = runtime(create(&admin, web(), KeyRights::Full, None, &mut breaking).await);
     assert!(line.contains("the new key 1 was revoked"), "{line}");
     assert_eq!(states(&admin).await, [KeyState::Revoked]);
 }
@@ -79,7 +79,7 @@ async fn a_key_that_was_lost_on_its_way_is_revoked() {
 #[tokio::test]
 async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
     let (admin, clock) = admin();
-    create(&admin, web(), None, &mut Recorded::default()).await.unwrap();
+    create(&admin, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
     let mut out = Recorded::default();
     roll(&admin, web(), A_DAY, &mut out).await.unwrap();
     assert_eq!(
@@ -96,11 +96,31 @@ async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
 #[tokio::test]
 async fn without_an_overlap_the_old_key_is_refused_at_once() {
     let (admin, _) = admin();
-    create(&admin, web(), None, &mut Recorded::default()).await.unwrap();
+    create(&admin, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
     let mut out = Recorded::default();
     roll(&admin, web(), Duration::ZERO, &mut out).await.unwrap();
     assert!(out.notes.ends_with("The old one is refused from now on.\n"), "{}", out.notes);
     assert_eq!(states(&admin).await, [KeyState::Expired, KeyState::Live]);
+}
+
+#[tokio::test]
+async fn a_key_that_may_only_read_is_replaced_by_one_that_may_only_read() {
+    let (admin, clock) = admin();
+    let mut out = Recorded::default();
+    create(&admin, web(), KeyRights::ReadOnly, None, &mut out).await.unwrap();
+    assert!(out.notes.ends_with("until it is revoked. It may only read.\n"), "{}", out.notes);
+    for _ in 0..2 {
+        let mut out = Recorded::default();
+        roll(&admin, web(), A_DAY, &mut out).await.unwrap();
+        assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::ReadOnly);
+        clock.advance(Duration::from_secs(1));
+    }
+    // The name is free for a key of another kind once the others have ended.
+    revoke(&admin, KeySelector::Name(web()), &mut Recorded::default()).await.unwrap();
+    create(&admin, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
+    let mut out = Recorded::default();
+    roll(&admin, web(), A_DAY, &mut out).await.unwrap();
+    assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::Full);
 }
 
 #[tokio::test]
@@ -113,7 +133,7 @@ async fn only_a_live_key_can_be_rolled() {
 #[tokio::test]
 async fn a_revocation_says_what_it_revoked_and_fails_if_that_is_nothing() {
     let (admin, _) = admin();
-    create(&admin, web(), None, &mut Recorded::default()).await.unwrap();
+    create(&admin, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
     roll(&admin, web(), A_DAY, &mut Recorded::default()).await.unwrap();
 
     let mut out = Recorded::default();

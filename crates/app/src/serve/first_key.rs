@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use petstore_domain::{KeyAdmin, KeyName};
+use petstore_domain::{KeyAdmin, KeyName, KeyRights};
 
 use crate::{
     console::{Output, stdout_failed},
@@ -34,7 +34,7 @@ pub(super) async fn ensure(
         return Ok(());
     }
     out.answer(BEGINNING).map_err(|error| stdout_failed(&error))?;
-    let secret = secret::new()?;
+    let secret = secret::new(KeyRights::Full)?;
     let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
     let made = admin.create_first(name, &secret).await.map_err(Failure::runtime)?;
     let Some(key) = made else {

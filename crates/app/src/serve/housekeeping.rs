@@ -3,6 +3,7 @@
 mod corrupt_keys;
 mod expiring_keys;
 mod purge;
+pub(super) mod revoked_keys;
 
 #[cfg(test)]
 mod tests;
@@ -16,10 +17,13 @@ use tokio::{
     time::{self, Instant, MissedTickBehavior},
 };
 
-use self::corrupt_keys::CorruptKeys;
+use self::{
+    corrupt_keys::CorruptKeys,
+    revoked_keys::{Count, RevokedKeys},
+};
 
-/// How often uses of keys are written back, each key's own at most once a minute, and corrupt keys are
-/// logged.
+/// How often uses of keys are written back, each key's own at most once a minute, and keys that are corrupt
+/// or revoked and still presented are logged.
 const KEYS_EVERY: Duration = Duration::from_secs(5);
 /// How long after one purge of the expired idempotency records the next begins.
 const PURGE_EVERY: Duration = Duration::from_mins(1);
@@ -36,13 +40,20 @@ pub(super) struct Housekeeping {
 impl Housekeeping {
     /// Begins; the first rounds come one interval from now.
     /// Keys that expire soon are logged at once.
-    pub(super) fn start(keys: Arc<KeyRing>, admin: KeyAdmin, catalogue: Arc<Catalogue>) -> Self {
+    /// Uses of revoked keys are counted by `count`.
+    pub(super) fn start(
+        keys: Arc<KeyRing>,
+        admin: KeyAdmin,
+        catalogue: Arc<Catalogue>,
+        count: Count,
+    ) -> Self {
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(async move {
             let mut corrupt = CorruptKeys::default();
+            let mut revoked = RevokedKeys::new(count);
             tokio::select! {
                 _ = stopped => {}
-                () = look_after(&keys, &mut corrupt) => {}
+                () = look_after(&keys, &mut corrupt, &mut revoked) => {}
                 () = purge_again_and_again(&catalogue) => {}
                 () = expiring_keys::warn_again_and_again(&admin) => {}
             }
@@ -64,12 +75,13 @@ impl Housekeeping {
 }
 
 /// Never ends.
-async fn look_after(keys: &KeyRing, corrupt: &mut CorruptKeys) {
+async fn look_after(keys: &KeyRing, corrupt: &mut CorruptKeys, revoked: &mut RevokedKeys) {
     let mut tick = time::interval_at(Instant::now() + KEYS_EVERY, KEYS_EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
         corrupt.log_new(keys.corruptions());
+        revoked.note_uses(keys).await;
         write_back(keys).await;
     }
 }

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{AddKeyError, ApiKey, KeyId, NewApiKey, RollKeyError, StoreError, Timestamp};
+use petstore_domain::{
+    AddKeyError, ApiKey, KeyId, KeyRights, NewApiKey, RollKeyError, StoreError, Timestamp,
+};
 use tokio::{sync::Barrier, task::JoinSet};
 
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, join},
     harness::{Harness, Store},
-    samples::{MANY, at, by_name, key},
+    samples::{MANY, at, by_name, key, read_only_key},
 };
 
 /// Adds `key`, without a limit that matters.
@@ -46,6 +48,22 @@ pub(super) async fn a_key_comes_back_as_it_was_given(harness: &dyn Harness) -> C
         expected.push(added);
     }
     same("what listing returns", &listed(&store).await?, &expected)
+}
+
+pub(super) async fn a_key_that_may_only_read_stays_one(harness: &dyn Harness) -> Checked {
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+    add(&store, key(1, "web", 0, None)).await?;
+    let added = add(&store, read_only_key(2, "report", 0)).await?;
+    let rolled = store.keys.roll(read_only_key(3, "report", 1), at(9), MANY).await?;
+    same("what adding returns", &added.rights(), &KeyRights::ReadOnly)?;
+    same("what rolling returns", &rolled.rights(), &KeyRights::ReadOnly)?;
+    let expected = [KeyRights::Full, KeyRights::ReadOnly, KeyRights::ReadOnly];
+    let live = store.keys.live(at(5)).await?.into_all()?;
+    for (what, keys) in [("the keys listed", listed(&store).await?), ("the keys live", live)] {
+        let rights: Vec<_> = keys.iter().map(ApiKey::rights).collect();
+        same(what, &rights.as_slice(), &expected.as_slice())?;
+    }
+    Ok(())
 }
 
 pub(super) async fn every_key_there_ever_was_is_listed_in_order(harness: &dyn Harness) -> Checked {

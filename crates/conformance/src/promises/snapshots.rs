@@ -6,7 +6,7 @@ use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, add_many, all, archive, created, version},
     harness::{Harness, Store},
-    samples::{self, MANY, at, by_name, key, request_by, rex},
+    samples::{self, MANY, at, by_name, key, read_only_key, request_by, rex},
 };
 
 /// All that a store holds.
@@ -78,6 +78,7 @@ pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
         store.keys.add(key(seed, name, 0, expires), MANY).await?;
     }
     store.keys.roll(key(4, "shop", 1, None), at(20), MANY).await?;
+    store.keys.add(read_only_key(5, "report", 0), MANY).await?;
     store.keys.revoke(by_name("gone"), at(2)).await?;
     let used =
         store.keys.list().await?.into_all()?.iter().map(|key| (key.id, at(3))).take(1).collect();

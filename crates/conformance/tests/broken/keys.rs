@@ -59,6 +59,17 @@ fn add_despite(refusal: fn(&AddKeyError) -> bool) -> Faults {
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
+        "every key is listed as one that may do everything",
+        &["a_key_that_may_only_read_stays_one"],
+        |_| {
+            change_list(|keys| {
+                for key in keys {
+                    key.prefix = key.prefix.replacen("psr_", "pst_", 1);
+                }
+            })
+        },
+    ),
+    Flaw::new(
         "a revocation is acknowledged and not stored",
         &[
             "a_key_lives_until_exactly_its_expiry",

@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use crate::{
     access::{
         name::KeyName,
+        rights::KeyRights,
         secret::{ApiKeySecret, KeyDigest},
     },
     error::StoreError,
@@ -40,6 +41,8 @@ pub trait Authenticator: Send + Sync {
 pub struct Caller {
     /// Identifies this caller, on every instance of the service.
     pub digest: KeyDigest,
+    /// What it may do.
+    pub rights: KeyRights,
 }
 
 /// A caller could not be authenticated.

@@ -1,7 +1,7 @@
 //! An API key as a store keeps it, and its state: live, expired or revoked.
 
 use crate::{
-    access::{name::KeyName, secret::KeyDigest},
+    access::{name::KeyName, rights::KeyRights, secret::KeyDigest},
     timestamp::Timestamp,
 };
 
@@ -18,7 +18,8 @@ pub struct ApiKey {
     pub name: KeyName,
     /// Of the whole key.
     pub digest: KeyDigest,
-    /// The key's first characters, so that people can recognise it.
+    /// The key's first characters, so that people can recognise it. They also say its
+    /// [rights](Self::rights).
     pub prefix: String,
     /// When it was made.
     pub created_at: Timestamp,
@@ -52,6 +53,12 @@ impl ApiKey {
         } else {
             KeyState::Live
         }
+    }
+
+    /// What the key may do.
+    #[must_use]
+    pub fn rights(&self) -> KeyRights {
+        KeyRights::of_text(&self.prefix)
     }
 
     /// The key with its life ended at `at`, unless it ends before: what becomes of a key that is

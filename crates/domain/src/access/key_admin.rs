@@ -7,6 +7,7 @@ use crate::{
         key::{ApiKey, NewApiKey},
         name::KeyName,
         repository::{AddKeyError, ApiKeyRepository, KeySelector, RollKeyError},
+        rights::KeyRights,
         secret::ApiKeySecret,
         stored_keys::StoredKeys,
     },
@@ -65,7 +66,19 @@ impl KeyAdmin {
         }
     }
 
-    /// Stores `secret` under a name that a live key has; that key stays live for `overlap`.
+    /// The rights of the live key that is called `name`, for the key that takes its place; all of them if
+    /// there is none.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn rights_of(&self, name: &KeyName) -> Result<KeyRights, StoreError> {
+        let live = self.keys.live(self.clock.now()).await?.keys;
+        let newest = live.iter().rfind(|key| key.name == *name);
+        Ok(newest.map_or(KeyRights::Full, ApiKey::rights))
+    }
+
+    /// Stores `secret` under a name that a live key has; that key stays live for `overlap`. The new key
+    /// should have the [rights](Self::rights_of) of that one.
     ///
     /// # Errors
     /// [`RollKeyError`].

@@ -1,6 +1,7 @@
 //! The use case of authentication: [`Authenticator`] over [`ApiKeyRepository`] and [`Clock`].
 
 mod refresh;
+mod refused;
 mod snapshot;
 
 #[cfg(test)]
@@ -16,13 +17,16 @@ use async_trait::async_trait;
 
 use self::{
     refresh::Refresh,
+    refused::RefusedKeys,
     snapshot::{Admission, Snapshot},
 };
 use crate::{
     access::{
         authenticator::{AuthenticationError, Authenticator, Caller},
+        key::{ApiKey, KeyId},
         name::KeyName,
         repository::ApiKeyRepository,
+        rights::KeyRights,
         secret::{ApiKeySecret, KeyDigest},
         service_key::ServiceKey,
     },
@@ -47,6 +51,18 @@ pub struct KeyRing {
     /// Shared with the read in flight.
     snapshot: Arc<RwLock<Arc<Snapshot>>>,
     refresh: Refresh<Arc<Snapshot>>,
+    refused: RefusedKeys,
+}
+
+/// A revoked key that clients still present.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevokedUse {
+    /// Its identifier.
+    pub id: KeyId,
+    /// What it was called.
+    pub name: KeyName,
+    /// How often it was presented since the look before.
+    pub uses: u64,
 }
 
 /// From this age on, one request reads the keys again.
@@ -70,7 +86,8 @@ impl KeyRing {
         service_key: Option<ServiceKey>,
     ) -> Self {
         let snapshot = Arc::new(RwLock::new(Arc::new(Snapshot::never())));
-        Self { keys, clock, service_key, snapshot, refresh: Refresh::default() }
+        let (refresh, refused) = (Refresh::default(), RefusedKeys::default());
+        Self { keys, clock, service_key, snapshot, refresh, refused }
     }
 
     /// Writes back when keys were last used, each at most once a minute.
@@ -85,6 +102,30 @@ impl KeyRing {
             snapshot.uses_written(&due);
         }
         Ok(())
+    }
+
+    /// The revoked keys that were presented since the last call. The store is read only if a well-formed key
+    /// was refused meanwhile.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the next call tries again.
+    pub async fn take_revoked_uses(&self) -> Result<Vec<RevokedUse>, StoreError> {
+        let refused = self.refused.take();
+        if refused.is_empty() {
+            return Ok(Vec::new());
+        }
+        let stored = match self.keys.list().await {
+            Ok(stored) => stored,
+            Err(error) => {
+                self.refused.put_back(refused);
+                return Err(error);
+            }
+        };
+        let revoked = stored.keys.into_iter().filter(|key| key.revoked_at.is_some());
+        let used = revoked.filter_map(|ApiKey { id, name, digest, .. }| {
+            refused.get(&digest).map(|uses| RevokedUse { id, name, uses: *uses })
+        });
+        Ok(used.collect())
     }
 
     /// The rows among the live keys that could not be read, as of the last read.
@@ -196,7 +237,7 @@ impl Authenticator for KeyRing {
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
         let digest = secret.digest();
         if self.service_key.as_ref().is_some_and(|key| key.is(&digest)) {
-            return Ok(Caller { digest });
+            return Ok(Caller { digest, rights: KeyRights::Full });
         }
         let key = Presented { secret, digest, at: self.clock.now() };
         let admission = match self.known(&key) {
@@ -206,8 +247,13 @@ impl Authenticator for KeyRing {
             None => self.look_up(&key).await?,
         };
         match admission {
-            Admission::Granted => Ok(Caller { digest }),
-            Admission::Expired | Admission::Unknown => Err(AuthenticationError::Refused),
+            Admission::Granted => Ok(Caller { digest, rights: secret.rights() }),
+            Admission::Expired | Admission::Unknown => {
+                if secret.is_well_formed() {
+                    self.refused.note(digest);
+                }
+                Err(AuthenticationError::Refused)
+            }
         }
     }
 

@@ -4,14 +4,15 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 
-const PREFIX: &str = "pst_";
+use crate::access::rights::KeyRights;
+
 const RANDOM_CHARS: usize = 32;
 const CHECK_CHARS: usize = 6;
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// An API key in clear. Shown once, at creation; its `Debug` form hides it.
 ///
-/// A key that the service makes is `pst_`, 32 random base62 characters (190 bits), and 6 base62
+/// A key that the service makes is `pst_`, or `psr_` if it may only read, 32 random base62 characters (190 bits), and 6 base62
 /// characters of CRC-32 over all that precedes, so that a typo is found without asking the store.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKeySecret(String);
@@ -20,11 +21,17 @@ impl ApiKeySecret {
     /// How many characters of a key may be shown, so that people recognise it.
     pub const DISPLAY_CHARS: usize = 8;
 
-    /// Makes a key from 256 bits of the system's random source.
+    /// Makes a key with all rights from 256 bits of the system's random source.
     #[must_use]
     pub fn from_entropy(entropy: &[u8; 32]) -> Self {
+        Self::with_rights(entropy, KeyRights::Full)
+    }
+
+    /// The same with these rights.
+    #[must_use]
+    pub fn with_rights(entropy: &[u8; 32], rights: KeyRights) -> Self {
         let mut number = *entropy;
-        let mut text = String::from(PREFIX);
+        let mut text = String::from(rights.prefix());
         // 62^32 goes 2^65 times into 2^256: no character is likelier than another by more than 2^-65.
         text.extend((0..RANDOM_CHARS).map(|_| char::from(base62(divide_by_62(&mut number)))));
         let check = check_sum(text.as_bytes());
@@ -56,10 +63,18 @@ impl ApiKeySecret {
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         let Some((checked, check)) = self.0.as_bytes().split_last_chunk() else { return false };
-        let Some(random) = checked.strip_prefix(PREFIX.as_bytes()) else { return false };
+        let prefixes = KeyRights::ALL.map(|rights| rights.prefix().as_bytes());
+        let random = prefixes.into_iter().find_map(|prefix| checked.strip_prefix(prefix));
+        let Some(random) = random else { return false };
         random.len() == RANDOM_CHARS
             && random.iter().all(u8::is_ascii_alphanumeric)
             && *check == check_sum(checked)
+    }
+
+    /// What the key may do, as its own text says. That cannot be altered: another text has another digest.
+    #[must_use]
+    pub fn rights(&self) -> KeyRights {
+        KeyRights::of_text(&self.0)
     }
 
     /// What a store keeps instead of the key. The key has 190 random bits and cannot be guessed, so a
@@ -111,6 +126,21 @@ mod tests {
     use proptest::prelude::*;
 
     use super::ApiKeySecret;
+    use crate::KeyRights;
+
+    #[test]
+    fn a_key_says_what_it_may_do() {
+        for (rights, prefix) in [(KeyRights::Full, "pst_"), (KeyRights::ReadOnly, "psr_")] {
+            let key = ApiKeySecret::with_rights(&[7; 32], rights);
+            assert!(key.expose().starts_with(prefix) && key.is_well_formed());
+            assert_eq!(key.rights(), rights);
+        }
+        // A key of an operator's own form may do everything.
+        assert_eq!(ApiKeySecret::new("0123456789abcdef").rights(), KeyRights::Full);
+        let text = ApiKeySecret::with_rights(&[7; 32], KeyRights::ReadOnly);
+        let raised = ApiKeySecret::new(text.expose().replacen("psr_", "pst_", 1));
+        assert!(!raised.is_well_formed() && raised.digest() != text.digest());
+    }
 
     #[test]
     fn a_key_has_the_documented_form() {

@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use petstore_domain::{AddKeyError, KeyAdmin, KeyId, KeySelector, KeyState, RollKeyError};
+use petstore_domain::{
+    AddKeyError, ApiKeySecret, KeyAdmin, KeyId, KeyRights, KeySelector, KeyState, RollKeyError,
+};
 
 use crate::support::{START, TestClock, name, parts, secret};
 
@@ -71,4 +73,17 @@ async fn revoking_a_name_revokes_both_keys_of_a_roll() {
     assert!(revoked.iter().all(|key| key.revoked_at == Some(START)));
     assert_eq!(states(&admin).await, [KeyState::Revoked, KeyState::Revoked]);
     assert!(admin.revoke(KeySelector::Name(name("web"))).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_key_that_takes_the_place_of_one_that_may_only_read_may_only_read() {
+    let (admin, _clock) = admin();
+    assert_eq!(admin.rights_of(&name("web")).await.unwrap(), KeyRights::Full);
+    let reads = ApiKeySecret::with_rights(&[9; 32], KeyRights::ReadOnly);
+    admin.create(name("web"), &reads, None).await.unwrap();
+    admin.create(name("app"), &secret(1), None).await.unwrap();
+    assert_eq!(admin.rights_of(&name("web")).await.unwrap(), KeyRights::ReadOnly);
+    assert_eq!(admin.rights_of(&name("app")).await.unwrap(), KeyRights::Full);
+    admin.revoke(KeySelector::Name(name("web"))).await.unwrap();
+    assert_eq!(admin.rights_of(&name("web")).await.unwrap(), KeyRights::Full);
 }

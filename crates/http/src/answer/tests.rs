@@ -11,8 +11,8 @@ use http_body_util::{BodyExt, Full};
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use petstore_domain::{
     AddError, Added, ApiKeySecret, AuthenticationError, Caller, CatalogueVersion, CategoryId,
-    Corruption, Idempotency, ManualClock, MockAuthenticator, MockPetService, NewPet, Pet, PetId,
-    PetName, PetPage, PetQuery, StoreError, Timestamp, Versioned,
+    Corruption, Idempotency, KeyRights, ManualClock, MockAuthenticator, MockPetService, NewPet,
+    Pet, PetId, PetName, PetPage, PetQuery, StoreError, Timestamp, Versioned,
 };
 
 use tokio::time::{Instant, timeout};
@@ -63,7 +63,7 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
     let mut authenticator = MockAuthenticator::new();
     authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| {
         if secret.expose() == KEY {
-            Ok(Caller { digest: secret.digest() })
+            Ok(Caller { digest: secret.digest(), rights: KeyRights::Full })
         } else {
             Err(AuthenticationError::Refused)
         }

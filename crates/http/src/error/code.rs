@@ -12,6 +12,7 @@ pub(crate) enum ErrorCode {
     InvalidQuery,
     InvalidIdempotencyKey,
     Unauthorized,
+    Forbidden,
     PetNotFound,
     RouteNotFound,
     MethodNotAllowed,
@@ -28,13 +29,14 @@ pub(crate) enum ErrorCode {
 
 impl ErrorCode {
     #[cfg(test)]
-    pub(crate) const ALL: [Self; 18] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::InvalidRequest,
         Self::InvalidJson,
         Self::InvalidPet,
         Self::InvalidQuery,
         Self::InvalidIdempotencyKey,
         Self::Unauthorized,
+        Self::Forbidden,
         Self::PetNotFound,
         Self::RouteNotFound,
         Self::MethodNotAllowed,
@@ -58,6 +60,7 @@ impl ErrorCode {
             Self::InvalidQuery => (StatusCode::BAD_REQUEST, "invalid_query"),
             Self::InvalidIdempotencyKey => (StatusCode::BAD_REQUEST, "invalid_idempotency_key"),
             Self::Unauthorized => (StatusCode::UNAUTHORIZED, "unauthorized"),
+            Self::Forbidden => (StatusCode::FORBIDDEN, "forbidden"),
             Self::PetNotFound => (StatusCode::NOT_FOUND, "pet_not_found"),
             Self::RouteNotFound => (StatusCode::NOT_FOUND, "route_not_found"),
             Self::MethodNotAllowed => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),

@@ -47,7 +47,7 @@ impl Subscriber for Lines {
 fn finish(observer: &Observer, began: Instant, outcome: Result<StatusCode, &ApiError>) {
     let request_id = &HeaderValue::from_static("id");
     let method = Some(&Method::GET);
-    observer.finished(&Finished { request_id, method, route: None, began, outcome });
+    observer.finished(&Finished { request_id, method, route: None, trace: None, began, outcome });
 }
 
 #[test]

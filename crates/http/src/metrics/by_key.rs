@@ -24,11 +24,11 @@ impl ByKey {
         Self { counts, names: Mutex::default() }
     }
 
-    /// One more request with the key that is called `name`.
-    pub(super) fn inc(&self, name: &str) {
+    /// So many more requests with the key that is called `name`.
+    pub(super) fn inc_by(&self, name: &str, requests: u64) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());
-        self.counts.with_label_values(&[if own { name } else { OTHERS }]).inc();
+        self.counts.with_label_values(&[if own { name } else { OTHERS }]).inc_by(requests);
     }
 }
 
@@ -44,7 +44,7 @@ mod tests {
         let calls = ByKey::new(counts.clone());
         for _ in 0..2 {
             for key in 0..MAX_NAMES + 3 {
-                calls.inc(&format!("key-{key}"));
+                calls.inc_by(&format!("key-{key}"), 1);
             }
         }
         assert_eq!(counts.with_label_values(&["key-0"]).get(), 2);

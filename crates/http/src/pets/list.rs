@@ -56,7 +56,7 @@ fn unchanged(
 ) -> Option<Response> {
     let condition = condition?;
     let tag = tag_of_state(version?, Subject::Page(query));
-    condition.names(&tag).then(|| response::not_modified(tag))
+    condition.names_a_form(&tag).then(|| response::not_modified(tag))
 }
 
 /// The next page (RFC 8288), relative, with the limit and the filter of this one.

@@ -63,7 +63,7 @@ fn house(fails: bool, batches: usize) -> House {
     let ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), None));
     let admin = KeyAdmin::new(keys, clock.clone());
     let catalogue = Arc::new(Catalogue::new(Arc::new(pets), clock));
-    let keeping = Housekeeping::start(ring.clone(), admin, catalogue);
+    let keeping = Housekeeping::start(ring.clone(), admin, catalogue, Arc::new(|_, _| ()));
     House { noted, purged, looked, ring, keeping }
 }
 

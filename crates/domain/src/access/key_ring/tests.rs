@@ -7,8 +7,8 @@ use mockall::predicate::eq;
 use super::KeyRing;
 use crate::{
     ApiKey, ApiKeySecret, AuthenticationError, Authenticator, Caller, Clock, Corruption, KeyId,
-    KeyName, ManualClock, MockApiKeyRepository, NewApiKey, ServiceKey, StoreError, StoredKeys,
-    Timestamp,
+    KeyName, KeyRights, ManualClock, MockApiKeyRepository, NewApiKey, ServiceKey, StoreError,
+    StoredKeys, Timestamp,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -290,6 +290,6 @@ async fn the_name_of_a_caller_is_that_of_its_key() {
     let (ring, _clock) = ring(keys);
     let caller = ring.authenticate(&secret(1)).await.unwrap();
     assert_eq!(ring.key_name(&caller), KeyName::parse("web").ok());
-    let unknown = Caller { digest: secret(2).digest() };
+    let unknown = Caller { digest: secret(2).digest(), rights: KeyRights::Full };
     assert_eq!(ring.key_name(&unknown), None);
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::Request;
 use petstore_domain::{
-    AddError, Added, ApiKeySecret, Caller, CatalogueVersion, Idempotency, ManualClock,
+    AddError, Added, ApiKeySecret, Caller, CatalogueVersion, Idempotency, KeyRights, ManualClock,
     MockAuthenticator, NewPet, Pet, PetId, PetPage, PetQuery, PetService, StoreError, Timestamp,
     Versioned,
 };
@@ -58,9 +58,9 @@ async fn create(state: Arc<State>, key: &str) -> u16 {
 async fn thousands_of_additions_of_one_key_do_not_hold_up_another_key() {
     let slow = Arc::new(Slow(Semaphore::new(0)));
     let mut authenticator = MockAuthenticator::new();
-    authenticator
-        .expect_authenticate()
-        .returning(|secret: &ApiKeySecret| Ok(Caller { digest: secret.digest() }));
+    authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| {
+        Ok(Caller { digest: secret.digest(), rights: KeyRights::Full })
+    });
     let ports = Ports {
         pets: slow.clone(),
         authenticator: Arc::new(authenticator),
