@@ -54,6 +54,7 @@ mod route;
 mod server;
 mod settings;
 mod state;
+mod sync;
 mod turns;
 
 pub use deprecation::get_pet_end;

@@ -4,11 +4,15 @@ mod refresh;
 mod snapshot;
 
 #[cfg(test)]
+#[cfg(feature = "schedules")]
+mod schedules;
+#[cfg(test)]
+#[cfg(not(feature = "schedules"))]
 mod tests;
 
 use std::{
     fmt,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 
@@ -28,6 +32,7 @@ use crate::{
     },
     clock::Clock,
     error::{Corruption, StoreError},
+    sync::RwLock,
     timestamp::Timestamp,
 };
 
