@@ -25,7 +25,8 @@ impl Crate {
         let mut module: Segments =
             file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
         module.retain(|segment| segment != "lib" && segment != "main");
-        if !module.iter().any(|segment| segment == "tests") {
+        let tests = ["tests", "schedules"];
+        if !module.iter().any(|segment| tests.contains(&segment.as_str())) {
             self.files.entry(module).or_default().extend(source.parse::<TokenStream>().unwrap());
         }
     }

@@ -16,6 +16,7 @@ mod catalogue;
 mod clock;
 mod error;
 mod plain_integer;
+mod sync;
 mod timestamp;
 mod transfer;
 

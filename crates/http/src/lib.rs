@@ -57,6 +57,7 @@ mod route;
 mod server;
 mod settings;
 mod state;
+mod sync;
 mod trace;
 mod turns;
 

@@ -39,7 +39,7 @@ pub(crate) struct Observer {
 impl Observer {
     /// An observer that writes the lines that `access_log` asks for, and counts in `metrics`.
     pub(crate) fn new(access_log: AccessLog, metrics: Option<Arc<Metrics>>) -> Self {
-        let (refusals, failures) = (LineBudget::default(), LineBudget::default());
+        let (refusals, failures) = (LineBudget::new(), LineBudget::new());
         Self { access_log, metrics, refusals, failures }
     }
 
@@ -52,42 +52,42 @@ impl Observer {
             Ok(status) if self.access_log == AccessLog::All => request.info(status, ""),
             // Refused by hyper, which has no code.
             Ok(status) if status.is_client_error() => {
-                if self.access_log == AccessLog::Errors && has_line(&self.refusals, false, request)
-                {
-                    request.info(status, "");
+                if self.access_log == AccessLog::Errors {
+                    self.refused(request, status, "");
                 }
             }
             Ok(_) => (),
-            Err(error) => self.refused(request, error),
+            Err(error) => match &error.cause {
+                Some(cause) => self.failed(request, error, cause),
+                None if self.access_log == AccessLog::Off => (),
+                None => self.refused(request, error.code.status(), error.code.as_str()),
+            },
         }
     }
 
-    fn refused(&self, request: &Finished<'_>, error: &ApiError) {
-        let failed = error.cause.is_some();
-        if self.access_log == AccessLog::Off && !failed {
-            return;
+    fn refused(&self, request: &Finished<'_>, status: StatusCode, code: &str) {
+        let Some(unwritten) = self.take_line(&self.refusals, request, None) else { return };
+        if unwritten > 0 {
+            tracing::warn!(unwritten, failed = false, "requests were not logged one by one");
         }
-        if self.access_log != AccessLog::All {
-            let budget = if failed { &self.failures } else { &self.refusals };
-            if !has_line(budget, failed, request) {
-                return;
-            }
-        }
-        if failed {
-            request.error(error);
-        } else {
-            request.info(error.code.status(), error.code.as_str());
-        }
+        request.info(status, code);
     }
-}
 
-/// Whether `budget` has a line for the request; says how many had none before.
-fn has_line(budget: &LineBudget, failed: bool, request: &Finished<'_>) -> bool {
-    let Some(unwritten) = budget.take(request.began) else { return false };
-    if unwritten > 0 {
-        tracing::warn!(unwritten, failed, "requests were not logged one by one");
+    fn failed(&self, request: &Finished<'_>, error: &ApiError, cause: &str) {
+        if let Some(unwritten) = self.take_line(&self.failures, request, Some(cause)) {
+            request.error(error, cause, unwritten);
+        }
     }
-    true
+
+    /// Takes a line of `budget`: how many requests had none since the last one. `None` if this one has none.
+    fn take_line(
+        &self,
+        budget: &LineBudget,
+        request: &Finished<'_>,
+        cause: Option<&str>,
+    ) -> Option<u64> {
+        if self.access_log == AccessLog::All { Some(0) } else { budget.take(request.began, cause) }
+    }
 }
 
 impl Finished<'_> {
@@ -99,7 +99,8 @@ impl Finished<'_> {
         }
     }
 
-    fn error(&self, error: &ApiError) {
+    /// `unwritten` failures before this one had no line.
+    fn error(&self, error: &ApiError, cause: &str, unwritten: u64) {
         tracing::error!(
             request_id = self.request_id(),
             trace_id = self.trace.map(|trace| trace.id()),
@@ -108,7 +109,8 @@ impl Finished<'_> {
             status = error.code.status().as_u16(),
             code = error.code.as_str(),
             micros = self.micros(),
-            cause = error.cause.as_deref().unwrap_or_default(),
+            cause,
+            unwritten = (unwritten > 0).then_some(unwritten),
             "request failed"
         );
     }

@@ -31,8 +31,12 @@ pub(crate) struct RateLimit<K> {
 impl<K: Copy + Eq + Hash> RateLimit<K> {
     /// `per_second` requests a second, and as many at once after a second of rest.
     pub(crate) fn new(per_second: NonZeroU32) -> Self {
-        let interval = BURST / per_second.get();
-        Self { interval, tolerance: BURST.saturating_sub(interval), next: Mutex::default() }
+        Self::with_burst(BURST / per_second.get(), BURST)
+    }
+
+    /// A request each `interval`, and those of the time `burst` at once after as much rest.
+    pub(crate) fn with_burst(interval: Duration, burst: Duration) -> Self {
+        Self { interval, tolerance: burst.saturating_sub(interval), next: Mutex::default() }
     }
 
     /// Takes the next turn of `key`: how long to wait for it. `None`, and no turn is taken, if that

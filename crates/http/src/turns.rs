@@ -11,13 +11,16 @@
 
 use std::{
     collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, PoisonError},
 };
 
 use petstore_domain::KeyDigest;
 use tokio::sync::oneshot;
 
-use crate::error::ApiError;
+use crate::{
+    error::ApiError,
+    sync::{Mutex, MutexGuard},
+};
 
 /// Additions that are with the store at a time: two of its groups, so that one waits while the other
 /// is committed, and half of its queue.
@@ -131,4 +134,8 @@ impl Drop for Turn {
 }
 
 #[cfg(test)]
+#[cfg(feature = "schedules")]
+mod schedules;
+#[cfg(test)]
+#[cfg(not(feature = "schedules"))]
 mod tests;

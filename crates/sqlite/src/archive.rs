@@ -13,6 +13,7 @@
 mod restore;
 mod snapshot;
 #[cfg(test)]
+#[cfg(not(feature = "schedules"))]
 mod tests;
 
 use std::sync::Arc;

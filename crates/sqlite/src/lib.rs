@@ -48,9 +48,14 @@ mod presence;
 mod read_lock;
 mod readers;
 mod renewal;
+#[cfg(test)]
+#[cfg(feature = "schedules")]
+mod schedules;
 mod schema;
 mod store;
+mod sync;
 #[cfg(test)]
+#[cfg(not(feature = "schedules"))]
 mod tests;
 mod version;
 mod version_cache;

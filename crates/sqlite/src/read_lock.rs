@@ -21,17 +21,19 @@
 
 mod transaction;
 
-use std::sync::{
-    Mutex, MutexGuard, PoisonError, TryLockError,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{PoisonError, TryLockError};
 
 use petstore_domain::CatalogueVersion;
 use rusqlite::Connection;
 
 #[cfg(test)]
+#[cfg(not(feature = "schedules"))]
 pub(crate) use self::transaction::LONG_LOG;
 use self::transaction::ReadTransaction;
+use crate::sync::{
+    Mutex, MutexGuard,
+    atomic::{AtomicBool, Ordering},
+};
 
 /// The transaction that holds the lock, and whether it may.
 pub(crate) struct ReadLock {

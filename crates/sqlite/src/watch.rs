@@ -3,17 +3,18 @@
 //! Every [`INTERVAL`] it takes the read lock anew, looks whether another process has changed the version,
 //! and whether the files of the store are still there. When there are no requests, it sleeps.
 
-use std::{
-    fmt, io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    thread::{self, JoinHandle, Thread},
-    time::{Duration, Instant},
-};
+use std::{fmt, io, sync::Arc, time::Duration};
 
-use crate::{presence::Presence, read_lock::ReadLock, version_cache::VersionCache};
+use crate::{
+    presence::Presence,
+    read_lock::ReadLock,
+    sync::{
+        Instant,
+        atomic::{AtomicBool, Ordering},
+        thread::{self, JoinHandle, Thread},
+    },
+    version_cache::VersionCache,
+};
 
 /// Half of what the version cache allows: the rest is for the reading.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
@@ -102,6 +103,7 @@ impl WritePauses {
     }
 
     #[cfg(test)]
+    #[cfg(not(feature = "schedules"))]
     pub(crate) fn is_held(&self) -> bool {
         self.shared.lock.is_held()
     }

@@ -6,11 +6,7 @@ mod group;
 mod job;
 pub(crate) mod tally;
 
-use std::{
-    io,
-    sync::Arc,
-    thread::{self, JoinHandle},
-};
+use std::{io, sync::Arc};
 
 use petstore_domain::StoreError;
 use rusqlite::Connection;
@@ -29,6 +25,10 @@ use self::{
 use crate::{
     error::{Failure, WriteFailure},
     presence::Presence,
+    sync::{
+        recv_many,
+        thread::{self, JoinHandle},
+    },
     version_cache::VersionCache,
     watch::WritePauses,
 };
@@ -113,7 +113,7 @@ fn run(
     runtime: Option<&Handle>,
 ) {
     let mut next = Vec::new();
-    while jobs.blocking_recv_many(&mut next, MAX_GROUP) > 0 {
+    while recv_many(&mut jobs, &mut next, MAX_GROUP) > 0 {
         delay.wait(&mut next, &mut jobs);
         let pause = write_pauses.begin();
         let group = committer.commit(&mut next);

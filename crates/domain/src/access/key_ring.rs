@@ -5,11 +5,15 @@ mod refused;
 mod snapshot;
 
 #[cfg(test)]
+#[cfg(feature = "schedules")]
+mod schedules;
+#[cfg(test)]
+#[cfg(not(feature = "schedules"))]
 mod tests;
 
 use std::{
     fmt,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 
@@ -32,6 +36,7 @@ use crate::{
     },
     clock::Clock,
     error::{Corruption, StoreError},
+    sync::RwLock,
     timestamp::Timestamp,
 };
 

@@ -67,3 +67,7 @@ fn next_link(limit: PageLimit, position: CursorPosition) -> Result<HeaderValue, 
     let link = format!("<{BASE_PATH}/pets?limit={limit}{status}&cursor={cursor}>; rel=\"next\"");
     HeaderValue::try_from(link).map_err(ApiError::internal)
 }
+
+#[cfg(test)]
+#[cfg(feature = "schedules")]
+mod schedules;

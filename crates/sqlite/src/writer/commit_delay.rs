@@ -16,15 +16,17 @@
 //! [`FREE`] in all, 2 % of the time, in which the next group grows.
 
 use std::{
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread::{self, Thread},
-    time::{Duration, Instant},
+    sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use tokio::sync::mpsc;
+
+use crate::sync::{
+    Instant,
+    atomic::{AtomicUsize, Ordering},
+    thread::{self, Thread},
+};
 
 /// How long after the last answers the writer waits for more writes at most.
 ///
@@ -167,4 +169,8 @@ impl Notify {
 }
 
 #[cfg(test)]
+#[cfg(feature = "schedules")]
+mod schedules;
+#[cfg(test)]
+#[cfg(not(feature = "schedules"))]
 mod tests;

@@ -3,12 +3,15 @@
 use std::{
     error::Error,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, PoisonError},
 };
 
 use futures_util::future::{FutureExt as _, Shared, WeakShared};
 
-use crate::error::{Corruption, StoreError};
+use crate::{
+    error::{Corruption, StoreError},
+    sync::{Mutex, MutexGuard},
+};
 
 /// A read that is run once for all who wait for it. It makes progress while at least one of them
 /// does, and is dropped with the last one.

@@ -2,10 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
-    },
+    sync::Arc,
     time::Duration,
 };
 
@@ -17,6 +14,7 @@ use crate::{
         stored_keys::StoredKeys,
     },
     error::Corruption,
+    sync::atomic::{AtomicBool, AtomicI64, Ordering},
     timestamp::Timestamp,
 };
 

@@ -9,7 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::timeout};
 
 use super::{START, secret, stored, unavailable};
 use crate::{
@@ -17,6 +17,9 @@ use crate::{
     ManualClock, NewApiKey, RollKeyError, StoreError, StoredKeys, Timestamp,
     access::key_ring::KeyRing,
 };
+
+/// Long enough for the slowest machine.
+const LIMIT: Duration = Duration::from_secs(30);
 
 /// A store whose reads of the live keys wait until the test lets them go on.
 struct SlowStore {
@@ -51,7 +54,9 @@ impl ApiKeyRepository for SlowStore {
     }
     async fn live(&self, _: Timestamp) -> Result<StoredKeys, StoreError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
-        self.go_on.acquire().await.unwrap().forget();
+        // A read that nobody lets go on is a fault of the ring: more of them than the test expects.
+        let go_on = timeout(LIMIT, self.go_on.acquire()).await.expect("the test expects the read");
+        go_on.unwrap().forget();
         if self.fails { Err(unavailable()) } else { Ok(vec![stored(1)].into()) }
     }
     async fn note_use(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
