@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use rustls::CipherSuite;
 use tempfile::TempDir;
 
 use crate::support::{
@@ -62,6 +63,14 @@ fn http_1_is_served_inside_tls() {
     for _ in 0..2 {
         assert_eq!(client.ask("GET", "/v1/pets"), (OK.to_owned(), "[]".to_owned()));
     }
+    service.server.stop();
+}
+
+#[test]
+fn the_server_chooses_the_cipher_suite() {
+    let service = Service::start(Pair::new());
+    let suite = service.connect().cipher_suite();
+    assert_eq!(suite, Some(CipherSuite::TLS13_AES_256_GCM_SHA384));
     service.server.stop();
 }
 

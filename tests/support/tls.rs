@@ -10,7 +10,7 @@ use std::{
 
 use rcgen::{CertificateParams, KeyPair, date_time_ymd};
 use rustls::{
-    ClientConfig, ClientConnection, RootCertStore, StreamOwned,
+    CipherSuite, ClientConfig, ClientConnection, RootCertStore, StreamOwned,
     crypto::ring,
     pki_types::{CertificateDer, ServerName},
 };
@@ -67,7 +67,10 @@ impl Tls {
     ) -> io::Result<Self> {
         let mut roots = RootCertStore::empty();
         roots.add(pair.der.clone()).unwrap();
-        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        // It prefers what a server should choose last.
+        let mut provider = ring::default_provider();
+        provider.cipher_suites.reverse();
+        let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_root_certificates(roots)
@@ -85,6 +88,11 @@ impl Tls {
     /// The protocol that the server has chosen.
     pub(crate) fn protocol(&self) -> String {
         String::from_utf8(self.0.conn.alpn_protocol().unwrap_or_default().to_vec()).unwrap()
+    }
+
+    /// The cipher suite that the server has chosen.
+    pub(crate) fn cipher_suite(&self) -> Option<CipherSuite> {
+        self.0.conn.negotiated_cipher_suite().map(|suite| suite.suite())
     }
 
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {

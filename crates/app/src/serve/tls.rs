@@ -83,7 +83,7 @@ impl Tls {
         Ok(Self { files, stamp, provider, current, hangup })
     }
 
-    /// For the server: TLS 1.2 and 1.3.
+    /// For the server: TLS 1.2 and 1.3, with the server's order of cipher suites.
     ///
     /// # Errors
     /// The cryptography has none of these versions.
@@ -93,6 +93,8 @@ impl Tls {
             .map_err(|error| Failure::runtime(format!("TLS: {error}")))?
             .with_no_client_auth()
             .with_cert_resolver(Arc::clone(&self.current) as Arc<dyn ResolvesServerCert>);
+        // Not the client, which may be old.
+        config.ignore_client_order = true;
         config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
         Ok(Arc::new(config))
     }
