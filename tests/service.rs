@@ -51,4 +51,5 @@ mod systemd;
 mod timeouts;
 mod tls;
 mod unavailable;
+mod unix_socket;
 mod walk;

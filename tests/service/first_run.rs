@@ -5,6 +5,7 @@ use std::{fs, process::Command};
 use crate::support::{
     server::{Launch, Server},
     store::{Kind, Store, on_lasting_stores},
+    wait,
 };
 
 on_lasting_stores! {
@@ -105,5 +106,5 @@ fn a_store_without_a_live_key_is_served_with_a_warning() {
     server.stop();
     store.keys(&["revoke", "web"]).succeeds();
     let server = Launch::without_key(&store).start();
-    assert!(server.log().contains(warning), "{}", server.log());
+    wait::until("the warning is logged", || server.log().contains(warning));
 }

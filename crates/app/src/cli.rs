@@ -33,7 +33,7 @@ pub(crate) use self::{
     conformance::ConformanceArgs,
     healthcheck::HealthcheckArgs,
     keys::{KeysCommand, ListForm, RevokeTarget},
-    listen_address::ListenAddress,
+    listen_address::{ListenAddress, ListenPlace},
     manual::{CompletionsArgs, ManArgs},
     moving::{BothStores, ExportArgs, FileArg, Format, ImportArgs, StoreCommand},
     openapi::DeploymentArgs,

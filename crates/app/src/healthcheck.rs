@@ -3,13 +3,13 @@
 use std::io;
 
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpStream, UnixStream},
     time::timeout,
 };
 
 use crate::{
-    cli::{HealthcheckArgs, ListenAddress},
+    cli::{HealthcheckArgs, ListenPlace},
     failure::Failure,
 };
 
@@ -18,9 +18,10 @@ const READY: &[u8] = b"HTTP/1.1 200 ";
 /// In bytes: more than an answer has.
 const MAX_ANSWER: u64 = 16 * 1024;
 
-/// Succeeds if the service answers that it is ready.
+/// Succeeds if the service answers that it is ready. If it listens at several places, the first is asked.
 pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
-    let address = &args.listen.listen;
+    let none = || Failure::usage("--listen names no address".to_owned());
+    let address = args.listen.listen.first().ok_or_else(none)?;
     let failed = |why: &dyn std::fmt::Display| {
         Failure::runtime(format!("the service at {address} is not ready: {why}"))
     };
@@ -35,8 +36,14 @@ pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
     }
 }
 
-async fn ask(address: &ListenAddress) -> io::Result<Vec<u8>> {
-    let mut stream = TcpStream::connect(address.as_str()).await?;
+async fn ask(place: &ListenPlace) -> io::Result<Vec<u8>> {
+    match place {
+        ListenPlace::Tcp(address) => exchange(TcpStream::connect(address.as_str()).await?).await,
+        ListenPlace::Unix(path) => exchange(UnixStream::connect(path).await?).await,
+    }
+}
+
+async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<Vec<u8>> {
     stream.write_all(REQUEST).await?;
     let mut answer = Vec::new();
     stream.take(MAX_ANSWER).read_to_end(&mut answer).await?;

@@ -5,23 +5,25 @@ mod first_key;
 mod housekeeping;
 mod listener;
 mod pages;
+mod place;
 mod service_key;
 mod systemd;
 mod tls;
+mod unix_socket;
 
-use std::{net::SocketAddr, num::NonZeroU32, sync::Arc};
+use std::{num::NonZeroU32, sync::Arc};
 
 use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing, KeyState, ServiceKey};
-use petstore_http::{Drained, Ports, Server, Settings};
+use petstore_http::{Drained, Listeners as Sockets, Ports, Server, Settings};
 use tokio::net::TcpListener;
 
 use self::{
     housekeeping::Housekeeping,
-    listener::Socket,
+    place::Place,
     tls::{Tls, pair::PairFiles},
 };
 use crate::{
-    cli::{ListenAddress, ServeArgs, TlsArgs},
+    cli::{ListenAddress, ListenPlace, ServeArgs, TlsArgs},
     clock::SystemClock,
     console::Console,
     driver::{IfMissing, StoreLocation},
@@ -35,7 +37,7 @@ use crate::{
 
 /// What `serve` works with, all of it checked.
 pub(crate) struct Config {
-    listen: ListenAddress,
+    listen: Vec<ListenPlace>,
     listen_backlog: Option<NonZeroU32>,
     /// `None` for no metrics.
     metrics_listen: Option<ListenAddress>,
@@ -81,7 +83,7 @@ impl Config {
 
 /// The sockets that are served.
 struct Listeners {
-    clients: TcpListener,
+    clients: Sockets,
     /// `None` for no metrics.
     metrics: Option<TcpListener>,
 }
@@ -97,19 +99,20 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     *max_connections = file_limit::raise_for(*max_connections)?;
     let tls = config.tls.take().map(Tls::new).transpose()?;
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let Socket { listener, address, shared } =
-        listener::listen(&config.listen, config.listen_backlog).await?;
-    config.settings.shared_listener = shared;
+    let sockets = listener::listen(&config.listen, config.listen_backlog, scheme).await?;
+    let (clients, places): (Vec<_>, Vec<_>) =
+        sockets.into_iter().map(|socket| (socket.listener, socket.place)).unzip();
     let metrics = listener::listen_for_metrics(config.metrics_listen.as_ref()).await?;
     let location = Arc::clone(&config.store);
     let drained = with_store(&*location, IfMissing::Create, async |store| {
-        prepare_keys(store, config.service_key.is_some(), scheme, address).await?;
-        announcement::listening(scheme, address, &*config.store, &config.settings);
+        prepare_keys(store, config.service_key.is_some(), &places).await?;
+        announcement::listening(&places, &*config.store, &config.settings);
         if let Some(store) = &store.made_at {
             tracing::info!(store, "made a new store");
         }
         systemd::note_ready();
-        serve(store, Listeners { clients: listener, metrics }, tls, config, signals).await
+        let listeners = Listeners { clients: Sockets::from_iter(clients), metrics };
+        serve(store, listeners, tls, config, signals).await
     });
     report(drained.await?);
     Ok(())
@@ -161,14 +164,15 @@ async fn serve(
 async fn prepare_keys(
     store: &OpenStore,
     has_service_key: bool,
-    scheme: &str,
-    address: SocketAddr,
+    places: &[Place],
 ) -> Result<(), Failure> {
     if has_service_key {
         return Ok(());
     }
     let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
-    first_key::ensure(&admin, scheme, address, &mut Console).await?;
+    if let Some(place) = places.first() {
+        first_key::ensure(&admin, place, &mut Console).await?;
+    }
     let (stored, now) = admin.list().await.map_err(Failure::runtime)?;
     if !stored.keys.iter().any(|key| key.state(now) == KeyState::Live) {
         tracing::warn!("no API key is live: make one with 'petstore keys create NAME'");

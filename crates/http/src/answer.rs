@@ -29,7 +29,7 @@ use crate::{
     response::Response,
     route::{self, Target},
     state::State,
-    trace::{TRACERESPONSE, Trace},
+    trace::{TRACERESPONSE, TraceContext},
 };
 
 /// The `Cache-Control` of what needs no credential.
@@ -114,7 +114,7 @@ struct Request<'r> {
     headers: &'r HeaderMap,
     method: Option<&'r Method>,
     target: Target<'r>,
-    trace: Option<Trace>,
+    trace: Option<TraceContext>,
     began: Instant,
 }
 

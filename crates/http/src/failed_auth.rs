@@ -1,6 +1,6 @@
 //! The limit on requests without a good key.
 //!
-//! **What.** Each address that requests come from may fail so often a second. A failure over that waits
+//! **What.** Each address that requests come from, and each user of a Unix socket, may fail so often a second. A failure over that waits
 //! for its turn, [`MAX_DELAY`] at most; one that would wait longer is answered 429 after that time. This
 //! holds while requests with a good key are served: they are what the limit protects. No request
 //! with a good key is ever limited here.
@@ -31,14 +31,18 @@ const MAX_DELAYED: usize = 4096;
 /// So long after a request with a good key, such requests count as being served.
 const SERVING: Duration = Duration::from_secs(1);
 
-/// Where a request comes from, as far as one client cannot choose it: an IPv4 address, or the first 64
-/// bits of an IPv6 address.
+/// Where a request comes from, as far as one client cannot choose it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Source(IpAddr);
+pub(crate) enum Source {
+    /// An IPv4 address, or the first 64 bits of an IPv6 address.
+    Address(IpAddr),
+    /// The user of this machine who has connected to a Unix socket; `None` if the system does not say.
+    User(Option<u32>),
+}
 
 impl From<IpAddr> for Source {
     fn from(address: IpAddr) -> Self {
-        Self(match address.to_canonical() {
+        Self::Address(match address.to_canonical() {
             IpAddr::V6(address) => {
                 let [a, b, c, d, ..] = address.segments();
                 Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()

@@ -66,5 +66,8 @@ pub use metrics::figure::{Figure, FigureKind, Figures};
 pub use openapi::openapi_document;
 pub use page::Page;
 pub use ports::Ports;
-pub use server::{Drained, Server};
+pub use server::{
+    Drained, RevokedKeyCounter, Server,
+    listener::{Listener, Listeners},
+};
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings};

@@ -11,7 +11,7 @@ use std::{sync::Arc, time::Instant};
 use hyper::{Method, StatusCode, header::HeaderValue};
 
 use self::budget::LineBudget;
-use crate::{error::ApiError, metrics::Metrics, settings::AccessLog, trace::Trace};
+use crate::{error::ApiError, metrics::Metrics, settings::AccessLog, trace::TraceContext};
 
 /// A request whose answer is known.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Finished<'r> {
     /// The template of its route; `None` if it has none, or the target did not arrive.
     pub(crate) route: Option<&'static str>,
     /// `None` if it belongs to none.
-    pub(crate) trace: Option<Trace>,
+    pub(crate) trace: Option<TraceContext>,
     pub(crate) began: Instant,
     pub(crate) outcome: Result<StatusCode, &'r ApiError>,
 }

@@ -2,13 +2,14 @@
 
 mod accept;
 mod last_connections;
+pub(crate) mod listener;
 mod metrics_listener;
 
 use std::{convert::Infallible, fmt, sync::Arc};
 
 use petstore_domain::KeyName;
 use tokio::{
-    net::{TcpListener, TcpStream},
+    net::TcpListener,
     sync::{OwnedSemaphorePermit, Semaphore},
     task::{JoinError, JoinSet},
     time::{Instant, timeout, timeout_at},
@@ -17,12 +18,12 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use self::{
     accept::next,
-    last_connections::{HANDSHAKE, refuse_handshakes},
+    last_connections::HANDSHAKE,
+    listener::{Accepted, Listeners},
     metrics_listener::serve_metrics,
 };
 use crate::{
     connection::{self, drain::DrainSignal},
-    failed_auth::Source,
     metrics::{Metrics, figure::Figures},
     ports::Ports,
     settings::Settings,
@@ -40,6 +41,9 @@ pub struct Server {
     /// Serves the metrics, if they have a listener. It ends with the server.
     metrics: JoinSet<Infallible>,
 }
+
+/// Counts requests with a revoked key, by the name of the key.
+pub type RevokedKeyCounter = Arc<dyn Fn(&KeyName, u64) + Send + Sync>;
 
 /// How a drain ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +93,7 @@ impl Server {
     /// What counts requests with revoked keys: called with the name of a key, and how many there were. Without
     /// metrics it does nothing.
     #[must_use]
-    pub fn revoked_key_counter(&self) -> Arc<dyn Fn(&KeyName, u64) + Send + Sync> {
+    pub fn revoked_key_counter(&self) -> RevokedKeyCounter {
         let metrics = self.state.metrics.clone();
         Arc::new(move |name, uses| {
             if let Some(metrics) = &metrics {
@@ -105,27 +109,27 @@ impl Server {
         Self { tls: Some(config.into()), ..self }
     }
 
-    /// Serves `listener` until `shutdown` resolves, then drains: readiness turns 503, no connection is
+    /// Serves `listeners` until `shutdown` resolves, then drains: readiness turns 503, no connection is
     /// taken but those that were made before, every request already received gets its answer within
     /// [`Limits::shutdown_grace`](crate::Limits::shutdown_grace).
     pub async fn run(
         mut self,
-        listener: TcpListener,
+        listeners: impl Into<Listeners>,
         shutdown: impl Future<Output = ()>,
     ) -> Drained {
+        let mut listeners = listeners.into();
         tokio::select! {
-            never = self.accept_all(&listener) => match never {},
+            never = self.accept_all(&listeners) => match never {},
             () = shutdown => (),
         }
         self.state.begin_drain();
         self.drain.begin();
         let grace = self.state.settings.limits.shutdown_grace;
         let all_ended = async {
-            if self.state.settings.shared_listener {
-                drop(listener);
-            } else {
-                self.accept_last(listener).await;
+            if listeners.begin_drain() {
+                self.accept_last(&listeners).await;
             }
+            drop(listeners);
             while let Some(ended) = self.connections.join_next().await {
                 note_end(ended);
             }
@@ -140,54 +144,60 @@ impl Server {
 
     /// Accepts connections, no more at a time than the limit; the rest waits in the accept queue. One
     /// that ends is taken note of at once.
-    async fn accept_all(&mut self, listener: &TcpListener) -> Infallible {
-        let mut accepted = Box::pin(accept(listener, Arc::clone(&self.places)));
+    async fn accept_all(&mut self, listeners: &Listeners) -> Infallible {
+        let mut accepted = Box::pin(accept(listeners, Arc::clone(&self.places)));
         loop {
             tokio::select! {
-                (stream, source, place) = &mut accepted => {
-                    self.spawn(stream, source, place);
-                    accepted.set(accept(listener, Arc::clone(&self.places)));
+                (connection, place) = &mut accepted => {
+                    self.spawn(connection, place);
+                    accepted.set(accept(listeners, Arc::clone(&self.places)));
                 }
                 Some(ended) = self.connections.join_next() => note_end(ended),
             }
         }
     }
 
-    /// Accepts the connections that clients have made, and closes the listener.
-    async fn accept_last(&mut self, listener: TcpListener) {
-        refuse_handshakes(&listener);
+    /// Accepts the connections that clients have made.
+    async fn accept_last(&mut self, listeners: &Listeners) {
         let deadline = Instant::now() + HANDSHAKE;
         loop {
             // A place may come late. What is in the accept queue then is accepted all the same.
             let place = Arc::clone(&self.places).acquire_owned().await.ok();
-            let Ok((stream, source)) = timeout_at(deadline, next(&listener)).await else { return };
-            self.spawn(stream, source, place);
+            let next = next(|| listeners.accept());
+            let Ok(connection) = timeout_at(deadline, next).await else { return };
+            self.spawn(connection, place);
         }
     }
 
-    fn spawn(&mut self, stream: TcpStream, source: Source, place: Option<OwnedSemaphorePermit>) {
-        // Without this a small answer may wait for the acknowledgement of the one before.
-        let _ = stream.set_nodelay(true);
+    /// Serves a connection. TLS is for those from other machines.
+    fn spawn(&mut self, connection: Accepted, place: Option<OwnedSemaphorePermit>) {
         let (tls, state, drain) =
             (self.tls.clone(), Arc::clone(&self.state), self.drain.subscribe());
         let counted = self.state.metrics.as_ref().map(|metrics| metrics.begin_connection());
         self.connections.spawn(async move {
             let _counted = counted;
-            connection::serve(stream, source, tls, state, drain).await;
+            match connection {
+                Accepted::Tcp(stream, source) => {
+                    connection::serve(stream, source, tls, state, drain).await;
+                }
+                // In a box of its own size: there are few of these.
+                Accepted::Unix(stream, source) => {
+                    Box::pin(connection::serve(stream, source, None, state, drain)).await;
+                }
+            }
             drop(place);
         });
     }
 }
 
-/// The next connection, where it comes from, and its place among those that are served at once.
+/// The next connection, and its place among those that are served at once.
 async fn accept(
-    listener: &TcpListener,
+    listeners: &Listeners,
     places: Arc<Semaphore>,
-) -> (TcpStream, Source, Option<OwnedSemaphorePermit>) {
+) -> (Accepted, Option<OwnedSemaphorePermit>) {
     // The semaphore is never closed, so a place always comes.
     let place = places.acquire_owned().await.ok();
-    let (stream, source) = next(listener).await;
-    (stream, source, place)
+    (next(|| listeners.accept()).await, place)
 }
 
 impl fmt::Debug for Server {

@@ -26,9 +26,6 @@ pub struct Settings {
     pub pages: Vec<Page>,
     /// Origins whose pages may call the service, as browsers send them (`https://app.example`); `*` is any.
     pub cors_origins: Vec<String>,
-    /// The listener belongs to another process too, such as the service manager, which keeps the
-    /// connections that wait to be accepted when this one stops.
-    pub shared_listener: bool,
 }
 
 /// When the deprecated operation getPet ends.

@@ -25,7 +25,7 @@ const SAMPLED: u8 = 1;
 
 /// The span of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Trace {
+pub(crate) struct TraceContext {
     trace_id: u128,
     /// The span of the client.
     parent_id: u64,
@@ -35,7 +35,7 @@ pub(crate) struct Trace {
     sampled: bool,
 }
 
-impl Trace {
+impl TraceContext {
     /// The trace as a log names it: 32 hexadecimal digits.
     pub(crate) fn id(&self) -> String {
         format!("{:032x}", self.trace_id)
@@ -63,9 +63,9 @@ impl Traces {
     }
 
     /// The span of a request with these headers, if it belongs to a trace.
-    pub(crate) fn span(&self, headers: &HeaderMap) -> Option<Trace> {
+    pub(crate) fn span(&self, headers: &HeaderMap) -> Option<TraceContext> {
         let (trace_id, parent_id, sampled) = parse(headers)?;
-        Some(Trace { trace_id, parent_id, span_id: self.new_id(), sampled })
+        Some(TraceContext { trace_id, parent_id, span_id: self.new_id(), sampled })
     }
 
     /// Zero is no id.

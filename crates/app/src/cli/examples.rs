@@ -80,7 +80,8 @@ Examples:
 pub(super) const HEALTHCHECK: &str = "\
 Examples:
   petstore healthcheck
-  petstore healthcheck --listen 0.0.0.0:8080 --timeout 1s";
+  petstore healthcheck --listen 0.0.0.0:8080 --timeout 1s
+  petstore healthcheck --listen unix:/run/petstore/http.sock";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

@@ -1,15 +1,51 @@
 //! Where the service listens.
 
-use std::{fmt, net::SocketAddr, str::FromStr};
+use std::{convert::Infallible, fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::Args;
 
 /// The flag of `serve`, and of what asks a service.
 #[derive(Debug, Args)]
 pub(crate) struct ListenArg {
-    /// Address and port where the service listens; with port 0, serve picks one and prints it.
-    #[arg(long, value_name = "ADDRESS", env = "PETSTORE_LISTEN", default_value = "127.0.0.1:8080")]
-    pub(crate) listen: ListenAddress,
+    /// Address and port where the service listens; with port 0, serve picks one and prints it. Or
+    /// unix:PATH, a Unix socket. Given again, or with commas, for several.
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "PETSTORE_LISTEN",
+        default_value = "127.0.0.1:8080",
+        value_delimiter = ','
+    )]
+    pub(crate) listen: Vec<ListenPlace>,
+}
+
+/// Where a service listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ListenPlace {
+    Tcp(ListenAddress),
+    /// The file of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl FromStr for ListenPlace {
+    type Err = InvalidListenAddress;
+
+    fn from_str(text: &str) -> Result<Self, InvalidListenAddress> {
+        match text.strip_prefix("unix:") {
+            Some("") => Err(InvalidListenAddress),
+            Some(path) => path.parse().map(Self::Unix).map_err(|never: Infallible| match never {}),
+            None => text.parse().map(Self::Tcp),
+        }
+    }
+}
+
+impl fmt::Display for ListenPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
 }
 
 /// A host (`127.0.0.1`, `[::1]`, `localhost`) and a port.
@@ -56,7 +92,17 @@ pub(crate) struct InvalidListenAddress;
 
 #[cfg(test)]
 mod tests {
-    use super::ListenAddress;
+    use super::{ListenAddress, ListenPlace};
+
+    #[test]
+    fn a_place_is_an_address_or_the_file_of_a_socket() {
+        for text in ["127.0.0.1:8080", "unix:/run/petstore/http.sock", "unix:petstore.sock"] {
+            assert_eq!(text.parse::<ListenPlace>().unwrap().to_string(), text);
+        }
+        for text in ["unix:", "", "UNIX:/run/x", "/run/x"] {
+            assert!(text.parse::<ListenPlace>().is_err(), "{text:?}");
+        }
+    }
 
     #[test]
     fn an_address_has_a_host_and_a_port() {

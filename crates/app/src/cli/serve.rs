@@ -20,6 +20,7 @@ const NOTES: &str = "\
 Examples:
   petstore serve
   petstore serve --listen 0.0.0.0:8080 --store sqlite:/var/lib/petstore/petstore.db
+  petstore serve --listen 127.0.0.1:8080 --listen unix:/run/petstore/http.sock
   petstore serve --cors-origin https://app.example --cors-origin http://localhost:3000
   PETSTORE_STORE=postgres://me:secret@db.example/petstore petstore serve
 

@@ -95,7 +95,11 @@ fn every_command_has_examples_that_it_understands() {
 fn the_defaults_of_the_flags_are_those_of_the_server() {
     let args = serve("petstore serve");
     assert_eq!(format!("{:?}", args.settings()), format!("{:?}", Settings::default()));
-    assert_eq!(args.listen.listen.as_str(), "127.0.0.1:8080");
+    let listen: Vec<_> = args.listen.listen.iter().map(ToString::to_string).collect();
+    assert_eq!(listen, ["127.0.0.1:8080"]);
+    let several = serve("petstore serve --listen a:1 --listen unix:/run/x,[::1]:2");
+    let listen: Vec<_> = several.listen.listen.iter().map(ToString::to_string).collect();
+    assert_eq!(listen, ["a:1", "unix:/run/x", "[::1]:2"]);
     assert_eq!(args.store.0.to_string(), "sqlite:petstore.db");
 }
 
@@ -211,8 +215,8 @@ fn a_refusal_is_one_line_that_says_what_would_be_right() {
              try 'petstore serve --help'",
         ),
         (
-            "petstore serve --listen a:1 --listen b:1",
-            "the argument '--listen <ADDRESS>' cannot be used multiple times; \
+            "petstore serve --max-body 1KiB --max-body 2KiB",
+            "the argument '--max-body <SIZE>' cannot be used multiple times; \
              try 'petstore serve --help'",
         ),
         (

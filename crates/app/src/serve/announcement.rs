@@ -1,7 +1,5 @@
 //! What the service says when it starts.
 
-use std::net::SocketAddr;
-
 use petstore_domain::Clock as _;
 use petstore_http::{GetPetSunset, Settings, get_pet_end};
 
@@ -9,25 +7,24 @@ use crate::{
     clock::{SystemClock, days_until, rfc3339},
     console::{Console, Output as _},
     driver::StoreLocation,
+    serve::place::Place,
 };
 
 /// Says on stdout and in the log where the service is.
-pub(super) fn listening(
-    scheme: &str,
-    address: SocketAddr,
-    store: &dyn StoreLocation,
-    settings: &Settings,
-) {
-    if let Err(error) = Console.answer(&format!("petstore listens on {scheme}://{address}\n")) {
+pub(super) fn listening(places: &[Place], store: &dyn StoreLocation, settings: &Settings) {
+    let lines = places.iter().map(|place| format!("petstore listens on {place}\n"));
+    if let Err(error) = Console.answer(&lines.collect::<String>()) {
         tracing::warn!(%error, "cannot write to stdout");
     }
-    tracing::info!(
-        %address,
-        %store,
-        environment = settings.environment,
-        version = env!("CARGO_PKG_VERSION"),
-        "petstore listens"
-    );
+    for place in places {
+        tracing::info!(
+            address = place.address(),
+            %store,
+            environment = settings.environment,
+            version = env!("CARGO_PKG_VERSION"),
+            "petstore listens"
+        );
+    }
     sunset_ahead(settings.get_pet_sunset);
 }
 

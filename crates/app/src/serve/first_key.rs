@@ -1,13 +1,12 @@
 //! The first key of a store that has none.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-
 use petstore_domain::{KeyAdmin, KeyName, KeyRights};
 
 use crate::{
     console::{Output, stdout_failed},
     failure::Failure,
     keys, secret,
+    serve::place::Place,
 };
 
 const NAME: &str = "default";
@@ -21,8 +20,7 @@ const MADE_ELSEWHERE: &str = "Another process has just made it, and has shown it
 /// time as if it had never been started.
 pub(super) async fn ensure(
     admin: &KeyAdmin,
-    scheme: &str,
-    address: SocketAddr,
+    place: &Place,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     let (present, _) = admin.list().await.map_err(Failure::runtime)?;
@@ -41,25 +39,15 @@ pub(super) async fn ensure(
         return out.answer(MADE_ELSEWHERE).map_err(|error| stdout_failed(&error));
     };
     let secret = secret.expose();
-    let address = reachable(address);
+    let target = place.curl("/v1/pets");
     let shown = out.answer(&format!(
         "It is shown this once:\n{secret}\nTry it:\n\
-         curl -H 'Authorization: Bearer {secret}' {scheme}://{address}/v1/pets\n"
+         curl -H 'Authorization: Bearer {secret}' {target}\n"
     ));
     match shown {
         Ok(()) => Ok(()),
         Err(lost) => Err(keys::take_back(admin, &key, &lost).await),
     }
-}
-
-/// Where a client on this machine reaches a service that listens on `address`.
-fn reachable(mut address: SocketAddr) -> SocketAddr {
-    if address.ip().is_unspecified() {
-        let loopback: IpAddr =
-            if address.is_ipv4() { Ipv4Addr::LOCALHOST.into() } else { Ipv6Addr::LOCALHOST.into() };
-        address.set_ip(loopback);
-    }
-    address
 }
 
 #[cfg(test)]
@@ -72,8 +60,8 @@ mod tests {
     };
     use petstore_memory::MemoryStore;
 
-    use super::{ensure, reachable};
-    use crate::{console::recorded::Recorded, failure::Failure};
+    use super::ensure;
+    use crate::{console::recorded::Recorded, failure::Failure, serve::place::Place};
 
     const ADDRESS: &str = "0.0.0.0:4321";
 
@@ -82,7 +70,7 @@ mod tests {
     }
 
     async fn first(admin: &KeyAdmin, out: &mut Recorded) -> Result<(), Failure> {
-        ensure(admin, "http", ADDRESS.parse().unwrap(), out).await
+        ensure(admin, &Place::Tcp { scheme: "http", address: ADDRESS.parse().unwrap() }, out).await
     }
 
     #[tokio::test]
@@ -150,17 +138,5 @@ mod tests {
         let mut out = Recorded::default();
         first(&admin, &mut out).await.unwrap();
         assert!(!out.answers.contains("pst_"), "{}", out.answers);
-    }
-
-    #[test]
-    fn an_unspecified_address_is_reached_through_the_loopback() {
-        for (address, shown) in [
-            ("0.0.0.0:80", "127.0.0.1:80"),
-            ("[::]:80", "[::1]:80"),
-            ("192.0.2.1:80", "192.0.2.1:80"),
-            ("[::1]:80", "[::1]:80"),
-        ] {
-            assert_eq!(reachable(address.parse().unwrap()).to_string(), shown);
-        }
     }
 }

@@ -3,7 +3,7 @@
 mod corrupt_keys;
 mod expiring_keys;
 mod purge;
-pub(super) mod revoked_keys;
+mod revoked_keys;
 
 #[cfg(test)]
 mod tests;
@@ -11,16 +11,14 @@ mod tests;
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{Catalogue, KeyAdmin, KeyRing};
+use petstore_http::RevokedKeyCounter;
 use tokio::{
     sync::oneshot,
     task::JoinHandle,
     time::{self, Instant, MissedTickBehavior},
 };
 
-use self::{
-    corrupt_keys::CorruptKeys,
-    revoked_keys::{Count, RevokedKeys},
-};
+use self::{corrupt_keys::CorruptKeys, revoked_keys::RevokedKeys};
 
 /// How often uses of keys are written back, each key's own at most once a minute, and keys that are corrupt
 /// or revoked and still presented are logged.
@@ -45,7 +43,7 @@ impl Housekeeping {
         keys: Arc<KeyRing>,
         admin: KeyAdmin,
         catalogue: Arc<Catalogue>,
-        count: Count,
+        count: RevokedKeyCounter,
     ) -> Self {
         let (stop, stopped) = oneshot::channel();
         let task = tokio::spawn(async move {

@@ -1,44 +1,95 @@
 //! The sockets of the service: that of its clients, and that of the metrics.
 
-use std::{io, net::SocketAddr, num::NonZeroU32};
+use std::{io, net::SocketAddr, num::NonZeroU32, path::Path};
 
 use listenfd::ListenFd;
-use tokio::net::{TcpListener, TcpSocket, lookup_host};
+use petstore_http::Listener;
+use tokio::net::{TcpListener, TcpSocket, UnixListener, lookup_host};
 
-use crate::{cli::ListenAddress, failure::Failure};
+use crate::{
+    cli::{ListenAddress, ListenPlace},
+    failure::Failure,
+    serve::{place::Place, unix_socket},
+};
 
 /// The system shortens a longer accept queue to its own limit.
 const SYSTEM_LIMIT: u32 = i32::MAX.unsigned_abs();
 /// Connections that may wait to be accepted by the listener of the metrics.
 const METRICS_BACKLOG: u32 = 64;
+/// Sockets of a service.
+const MAX_SOCKETS: usize = 16;
 
 /// A socket that clients connect to.
 pub(super) struct Socket {
-    pub(super) listener: TcpListener,
-    pub(super) address: SocketAddr,
-    /// Whether the service manager has it too.
-    pub(super) shared: bool,
+    pub(super) listener: Listener,
+    pub(super) place: Place,
 }
 
-/// The socket that the service manager has opened for this process, as `LISTEN_FDS` says; else one that
-/// listens on the first address of `name` that can be had. So many connections may wait to be accepted
-/// there, by default as many as the system allows.
+/// The sockets that the service manager has opened for this process, as `LISTEN_FDS` says; else those of
+/// `places`: for a name, the first of its addresses that can be had. So many connections may wait to be
+/// accepted at each, by default as many as the system allows. Over TCP, clients speak `scheme`.
 pub(super) async fn listen(
-    name: &ListenAddress,
+    places: &[ListenPlace],
     backlog: Option<NonZeroU32>,
-) -> Result<Socket, Failure> {
-    let listening = async {
-        let inherited = ListenFd::from_env().take_tcp_listener(0)?;
-        let shared = inherited.is_some();
-        let listener = if let Some(listener) = inherited {
+    scheme: &'static str,
+) -> Result<Vec<Socket>, Failure> {
+    let inherited = inherited(scheme)
+        .map_err(|error| Failure::runtime(format!("cannot use a socket of LISTEN_FDS: {error}")))?;
+    if !inherited.is_empty() {
+        return Ok(inherited);
+    }
+    if places.len() > MAX_SOCKETS {
+        return Err(Failure::usage(format!("--listen may be given {MAX_SOCKETS} times at most")));
+    }
+    let backlog = backlog.map_or(SYSTEM_LIMIT, NonZeroU32::get);
+    let mut sockets = Vec::new();
+    for place in places {
+        sockets.push(match place {
+            ListenPlace::Tcp(name) => bind_any(name, backlog)
+                .await
+                .and_then(|listener| over_tcp(listener, scheme))
+                .map_err(|error| cannot_listen(name, "--listen", &error))?,
+            ListenPlace::Unix(path) => over_unix(path, backlog).await?,
+        });
+    }
+    Ok(sockets)
+}
+
+fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
+    let mut manager = ListenFd::from_env();
+    let mut sockets = Vec::new();
+    for index in 0..manager.len() {
+        // A socket of the other kind is refused, and stays.
+        let mut socket = if let Ok(Some(listener)) = manager.take_tcp_listener(index) {
             listener.set_nonblocking(true)?;
-            TcpListener::from_std(listener)?
+            over_tcp(TcpListener::from_std(listener)?, scheme)?
+        } else if let Some(listener) = manager.take_unix_listener(index)? {
+            listener.set_nonblocking(true)?;
+            let address = listener.local_addr()?;
+            let path = address.as_pathname().unwrap_or(Path::new("(unnamed)")).to_owned();
+            let listener = UnixListener::from_std(listener)?.into();
+            Socket { listener, place: Place::Unix(path) }
         } else {
-            bind_any(name, backlog.map_or(SYSTEM_LIMIT, NonZeroU32::get)).await?
+            continue;
         };
-        Ok(Socket { address: listener.local_addr()?, listener, shared })
-    };
-    listening.await.map_err(|error| cannot_listen(name, "--listen", &error))
+        socket.listener = socket.listener.shared();
+        sockets.push(socket);
+    }
+    Ok(sockets)
+}
+
+fn over_tcp(listener: TcpListener, scheme: &'static str) -> io::Result<Socket> {
+    let place = Place::Tcp { scheme, address: listener.local_addr()? };
+    Ok(Socket { listener: listener.into(), place })
+}
+
+async fn over_unix(path: &Path, backlog: u32) -> Result<Socket, Failure> {
+    let (listener, file) = unix_socket::bind(path, backlog).await.map_err(|error| {
+        let shown = path.display();
+        Failure::runtime(format!("cannot listen on unix:{shown}: {error}"))
+    })?;
+    let place = Place::Unix(file.path().to_owned());
+    Ok(Socket { listener: Listener::from(listener).at_drain(move || drop(file)), place })
 }
 
 /// The socket for the metrics, if they are wanted; the log says where it is.

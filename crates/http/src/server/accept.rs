@@ -1,24 +1,22 @@
-//! The next connection of a listener.
+//! The next connection, whatever accepts it.
 
 use std::{io, time::Duration};
 
-use tokio::{
-    net::{TcpListener, TcpStream},
-    time::sleep,
-};
-
-use crate::failed_auth::Source;
+use tokio::time::sleep;
 
 /// The pause after a connection could not be accepted, for example because the process has no file
 /// descriptor left: without it the loop would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// The next connection, and where it comes from.
-pub(super) async fn next(listener: &TcpListener) -> (TcpStream, Source) {
+/// What `accept` gives, called again until it does.
+pub(super) async fn next<T, F>(accept: impl Fn() -> F) -> T
+where
+    F: Future<Output = io::Result<T>>,
+{
     let mut failing = false;
     loop {
-        match listener.accept().await {
-            Ok((stream, peer)) => return (stream, peer.ip().into()),
+        match accept().await {
+            Ok(accepted) => return accepted,
             Err(error) if is_of_one_connection(&error) => (),
             Err(error) => {
                 if !failing {

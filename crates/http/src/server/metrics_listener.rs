@@ -54,7 +54,7 @@ pub(super) async fn serve_metrics(
     loop {
         // The semaphore is never closed, so a place always comes.
         let place = Arc::clone(&places).acquire_owned().await.ok();
-        let (stream, _) = next(&listener).await;
+        let (stream, _) = next(|| listener.accept()).await;
         while connections.try_join_next().is_some() {}
         let (state, metrics) = (Arc::clone(&state), Arc::clone(&metrics));
         let figures = Arc::clone(&figures);

@@ -1,25 +1,23 @@
 //! The revoked API keys that clients still present, for the log and the metrics.
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
-use petstore_domain::{KeyId, KeyName, KeyRing, RevokedUse};
+use petstore_domain::{KeyId, KeyRing, RevokedUse};
+use petstore_http::RevokedKeyCounter;
 use tokio::time::Instant;
 
 /// How often a key is logged, however often it is presented.
 const LOG_EVERY: Duration = Duration::from_mins(1);
 
-/// Counts requests with the revoked key of a name.
-pub(in crate::serve) type Count = Arc<dyn Fn(&KeyName, u64) + Send + Sync>;
-
 /// The keys that were logged within [`LOG_EVERY`].
 pub(super) struct RevokedKeys {
     logged: BTreeMap<KeyId, Instant>,
-    count: Count,
+    count: RevokedKeyCounter,
 }
 
 impl RevokedKeys {
     /// None was logged yet; all are counted by `count`.
-    pub(super) fn new(count: Count) -> Self {
+    pub(super) fn new(count: RevokedKeyCounter) -> Self {
         Self { logged: BTreeMap::new(), count }
     }
 

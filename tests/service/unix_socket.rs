@@ -1,0 +1,212 @@
+//! Unix sockets, and several sockets beside each other.
+
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    net::TcpListener,
+    os::{
+        fd::OwnedFd,
+        unix::{
+            fs::{FileTypeExt as _, PermissionsExt as _},
+            net::{UnixListener, UnixStream},
+        },
+    },
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use tempfile::TempDir;
+
+use crate::support::{
+    KEY,
+    command::{self, petstore},
+    raw::Raw,
+    server::{Launch, Server},
+    store::Store,
+    tls::Pair,
+    wait,
+};
+
+const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: petstore\r\nconnection: close\r\n\r\n";
+const OK: &str = "HTTP/1.1 200 OK";
+
+/// A server on a TCP socket and on a Unix socket.
+struct Both {
+    server: Server,
+    path: PathBuf,
+    folder: TempDir,
+    _store: Store,
+}
+
+fn launch(store: &Store, path: &Path) -> Launch {
+    Launch::on(store).flag("--listen", &format!("unix:{}", path.display()))
+}
+
+impl Both {
+    fn start() -> Self {
+        let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
+        let path = folder.path().join("http.sock");
+        let server = launch(&store, &path).start();
+        Self { server, path, folder, _store: store }
+    }
+}
+
+fn connect(path: &Path) -> UnixStream {
+    let stream = UnixStream::connect(path).unwrap();
+    stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
+    stream
+}
+
+/// The answer to a request that closes its connection.
+fn ask(path: &Path, request: &str) -> String {
+    let mut stream = connect(path);
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+/// The status of the answer to a list with this key.
+fn status(path: &Path, key: &str) -> u16 {
+    let head = format!("authorization: Bearer {key}\r\nconnection: close\r\n\r\n");
+    let answer = ask(path, &format!("GET /v1/pets HTTP/1.1\r\nhost: a\r\n{head}"));
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+#[test]
+fn tcp_and_a_unix_socket_are_served_beside_each_other() {
+    let Both { mut server, path, folder, _store } = Both::start();
+    let socket = format!("unix:{}", path.display());
+    wait::until("both are announced", || server.out().contains(&socket));
+    let tcp = format!("petstore listens on http://{}", server.address);
+    assert_eq!(server.out(), format!("{tcp}\npetstore listens on {socket}\n"));
+    for _ in 0..3 {
+        assert!(ask(&path, LIVE).starts_with(OK));
+        server.client().get("/livez").send().is(200);
+    }
+    assert_eq!((status(&path, KEY), status(&path, "unknown-key-0123")), (200, 401));
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
+    petstore(&["healthcheck", "--listen", &socket]).finish().succeeds();
+    let log = server.log();
+    assert!(log.contains(&socket) && log.contains(&server.address.to_string()), "{log}");
+
+    // What was received is answered, and nobody connects any more.
+    let mut open = connect(&path);
+    open.write_all(b"GET /livez HTTP/1.1\r\n").unwrap();
+    let mut heard = connect(&path);
+    heard.write_all(LIVE.as_bytes()).unwrap();
+    server.signal("TERM");
+    wait::until("the file is removed", || !path.exists());
+    open.write_all(b"host: a\r\n\r\n").unwrap();
+    for mut client in [open, heard] {
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with(OK), "{answer}");
+    }
+    assert_eq!(server.exit(), Some(0));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left");
+    petstore(&["healthcheck", "--listen", &socket]).finish().fails(1, &socket);
+}
+
+#[test]
+fn a_socket_alone_needs_no_port() {
+    let (store, folder) = (Store::sqlite(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("http.sock");
+    let listen = format!("unix:{}", path.display());
+    let mut child = petstore(&["serve", "--store", &store.url, "--listen", &listen]).spawn();
+    wait::until("it listens", || UnixStream::connect(&path).is_ok());
+    wait::until("it is ready", || ask(&path, LIVE).starts_with(OK));
+    command::signal(&child, "TERM");
+    assert_eq!(command::exit(&mut child), Some(0));
+    let mut said = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
+    assert!(said.ends_with(&format!("petstore listens on {listen}\n")), "{said}");
+    let curl = format!("--unix-socket '{}' http://localhost/v1/pets", path.display());
+    assert!(said.contains(&curl), "{said}");
+}
+
+#[test]
+fn what_a_killed_process_has_left_is_replaced_and_nothing_else() {
+    let Both { mut server, path, folder, _store } = Both::start();
+    // One that is listened on.
+    let second = launch(&Store::memory(), &path).finish();
+    assert_eq!((second.code, second.stdout.as_str()), (Some(1), ""));
+    assert!(second.stderr.contains("a process listens there; stop it"), "{second:?}");
+    assert!(ask(&path, LIVE).starts_with(OK));
+    server.kill();
+    assert!(fs::metadata(&path).unwrap().file_type().is_socket());
+
+    let store = Store::memory();
+    let server = launch(&store, &path).start();
+    assert!(ask(&path, LIVE).starts_with(OK));
+    // A file that was put there meanwhile is not the server's.
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, "mine").unwrap();
+    server.stop();
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    let refused = launch(&store, &path).finish();
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(refused.stderr.contains("a file that is no socket; it was left untouched"));
+    assert_eq!(fs::read_to_string(&path).unwrap(), "mine");
+    let nowhere = launch(&store, &folder.path().join("no/http.sock")).finish();
+    assert_eq!(nowhere.code, Some(1), "{nowhere:?}");
+}
+
+#[test]
+fn tls_is_for_tcp_alone() {
+    let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
+    let files = Pair::new().write(folder.path());
+    let path = folder.path().join("http.sock");
+    let server = launch(&store, &path)
+        .flag("--tls-cert", files.certificate.to_str().unwrap())
+        .flag("--tls-key", files.key.to_str().unwrap())
+        .start();
+    assert!(server.out().starts_with("petstore listens on https://"));
+    assert!(ask(&path, LIVE).starts_with(OK));
+}
+
+#[test]
+fn failures_of_a_user_count_apart_from_those_of_an_address() {
+    let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("http.sock");
+    let server = launch(&store, &path).flag("--failed-auth-rate", "1").start();
+    let bad = "unknown-key-0123";
+    wait::until("the user is over the rate", || {
+        assert_eq!(status(&path, KEY), 200, "a good key is never limited");
+        status(&path, bad) == 429
+    });
+    let tcp = server.client().get("/v1/pets").key(bad).send();
+    assert_eq!(tcp.status, 401, "it is the first failure of this address");
+}
+
+#[test]
+fn the_service_manager_may_open_several_sockets() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("http.sock");
+    let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+    let unix = UnixListener::bind(&path).unwrap();
+    let address = tcp.local_addr().unwrap();
+    for _ in 0..2 {
+        let inherited = OwnedFd::from(tcp.try_clone().unwrap());
+        let mut service = Command::new("/bin/sh")
+            .args([
+                "-c",
+                "LISTEN_PID=$$ LISTEN_FDS=2 exec \"$0\" \"$@\" 3<&0 4<&1 >/dev/null",
+                env!("CARGO_BIN_EXE_petstore"),
+            ])
+            .args(["serve", "--store", "memory:", "--listen", "192.0.2.1:1"])
+            .env("PETSTORE_API_KEY", KEY)
+            .stdin(Stdio::from(inherited))
+            .stdout(Stdio::from(OwnedFd::from(unix.try_clone().unwrap())))
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut raw = Raw::to(address);
+        raw.send(LIVE);
+        assert!(ask(&path, LIVE).starts_with(OK));
+        assert!(raw.rest().starts_with(OK.as_bytes()));
+        command::signal(&service, "TERM");
+        assert_eq!(command::exit(&mut service), Some(0));
+        assert!(path.exists(), "the file is the service manager's");
+    }
+}
