@@ -46,3 +46,34 @@ impl FromIterator<Result<ApiKey, Corruption>> for StoredKeys {
         stored
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::StoredKeys;
+    use crate::{
+        access::{
+            key::{KeyId, NewApiKey},
+            name::KeyName,
+            secret::KeyDigest,
+        },
+        error::Corruption,
+        timestamp::Timestamp,
+    };
+
+    #[test]
+    fn all_keys_are_given_unless_a_row_is_corrupt() {
+        let key = NewApiKey {
+            name: KeyName::parse("web").unwrap(),
+            digest: KeyDigest([1; 32]),
+            prefix: "pst_1234".to_owned(),
+            created_at: Timestamp(0),
+            expires_at: None,
+        }
+        .with_id(KeyId(1));
+        let mut stored = StoredKeys::from(vec![key.clone()]);
+        assert_eq!(stored.clone().into_all(), Ok(vec![key]));
+        let corruption = Corruption::new("API key 2", "its digest has 32 bytes");
+        stored.corrupt.push(corruption.clone());
+        assert_eq!(stored.into_all(), Err(corruption));
+    }
+}
