@@ -7,6 +7,8 @@ use std::{
     io::Write as _,
     net::{SocketAddr, TcpListener},
     process::{Command, Stdio},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
 };
 
 use serde_json::Value;
@@ -226,6 +228,69 @@ fn the_deprecated_operation_is_counted_by_the_name_of_the_key() {
     assert!((after.value(&calls("old-client")) - 2.0).abs() < 0.5);
     assert!((after.value(&calls("service key")) - 1.0).abs() < 0.5);
     watched.until("petstore_live_keys", 1.0);
+}
+
+/// Waits until the pool has so many connections, of which so many are idle, and so many calls wait.
+#[track_caller]
+fn pool_has(watched: &Watched, expected: [f64; 3]) {
+    wait::until(&format!("the pool has {expected:?}"), || {
+        let scrape = watched.scrape();
+        let figures = ["connections", "idle_connections", "waiting_calls"];
+        figures.into_iter().zip(expected).all(|(what, expected)| {
+            (scrape.value(&format!("petstore_postgres_pool_{what}")) - expected).abs() < 0.5
+        })
+    });
+}
+
+/// Sets a flag to false when it is dropped.
+struct Stop<'f>(&'f AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Locks the animals until there is a table `let_go`.
+const LOCK: &str = "DO $$ BEGIN LOCK TABLE pet IN ACCESS EXCLUSIVE MODE; \
+    FOR turn IN 1..2400 LOOP \
+        EXIT WHEN EXISTS (SELECT 1 FROM pg_class WHERE relname = 'let_go'); PERFORM pg_sleep(0.05); \
+    END LOOP; END $$";
+
+#[test]
+fn the_postgres_store_says_how_busy_its_pool_is() {
+    let Some(store) = Store::postgres() else { return };
+    let more = if store.url.contains('?') { '&' } else { '?' };
+    let times = "pool_timeout=60000&call_timeout=60000&statement_timeout=60000";
+    let patient = format!("{}{more}pool_size=2&{times}", store.url);
+    let patient = Store::at(&patient);
+    let launch = Launch::on(&patient).flag("--metrics-listen", "127.0.0.1:0");
+    let watched = Watched::of(launch.flag("--page-cache", "0").start(), patient);
+    let client = watched.server.client();
+    let reading = AtomicBool::new(true);
+    thread::scope(|scope| {
+        scope.spawn(|| store.vandalise(LOCK));
+        // Also if this thread panics, or the test would hang.
+        let stop = Stop(&reading);
+        // Reads hang once the table is locked: two have a connection, one waits.
+        let reads: Vec<_> = (0..3)
+            .map(|_| {
+                scope.spawn(|| {
+                    while reading.load(Ordering::Relaxed) {
+                        client.get("/v1/pets").send().is(200);
+                    }
+                })
+            })
+            .collect();
+        pool_has(&watched, [2.0, 0.0, 1.0]);
+        drop(stop);
+        store.vandalise("CREATE TABLE let_go ()");
+        for read in reads {
+            read.join().unwrap();
+        }
+    });
+    pool_has(&watched, [2.0, 2.0, 0.0]);
+    assert!(!Watched::start(Kind::Memory).scrape().has("petstore_postgres_pool_connections"));
 }
 
 #[test]

@@ -4,6 +4,8 @@ mod announcement;
 mod first_key;
 mod housekeeping;
 mod listener;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod pages;
 mod place;
 mod service_key;
@@ -45,6 +47,9 @@ pub(crate) struct Config {
     tls: Option<PairFiles>,
     store: Arc<dyn StoreLocation>,
     service_key: Option<ServiceKey>,
+    /// Where spans go; `None` for no spans.
+    #[cfg(feature = "otlp")]
+    otlp_endpoint: Option<String>,
     settings: Settings,
 }
 
@@ -75,6 +80,8 @@ impl Config {
             tls: pair_files(args.tls),
             store: args.store.0,
             service_key,
+            #[cfg(feature = "otlp")]
+            otlp_endpoint: args.otlp.otlp_endpoint,
             settings,
         };
         Ok((config, log))
@@ -126,6 +133,12 @@ async fn serve(
     config: Config,
     signals: Signals,
 ) -> Result<Drained, Failure> {
+    #[cfg(feature = "otlp")]
+    let exporter = config
+        .otlp_endpoint
+        .as_deref()
+        .map(|endpoint| otlp::Exporter::new(endpoint, config.settings.environment.as_deref()))
+        .transpose()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
@@ -142,6 +155,10 @@ async fn serve(
     if let Some(tls) = &tls {
         server = server.with_tls(tls.config()?);
     }
+    #[cfg(feature = "otlp")]
+    if let Some(exporter) = &exporter {
+        server = server.with_spans(exporter.spans());
+    }
     // From here on nothing fails, so each task is ended below.
     let housekeeping =
         Housekeeping::start(key_ring, admin, catalogue, server.revoked_key_counter());
@@ -157,6 +174,10 @@ async fn serve(
         task.abort();
     }
     housekeeping.stop().await;
+    #[cfg(feature = "otlp")]
+    if let Some(exporter) = exporter {
+        exporter.stop().await;
+    }
     Ok(drained)
 }
 

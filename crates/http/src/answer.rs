@@ -58,7 +58,7 @@ where
     let outcome = outcome.unwrap_or_else(|_| Err(too_slow(limits.request_timeout)));
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
 
-    let trace = state.traces.span(&head.headers);
+    let trace = state.traces.span(&head.headers, state.observer.exports_spans());
     let (headers, method) = (&head.headers, Some(&head.method));
     let request = Request { headers, method, target, trace, began };
     let mut response = finish(state, &request, outcome);

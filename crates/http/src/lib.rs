@@ -56,6 +56,7 @@ mod response;
 mod route;
 mod server;
 mod settings;
+mod spans;
 mod state;
 mod sync;
 mod trace;
@@ -71,3 +72,4 @@ pub use server::{
     listener::{Listener, Listeners},
 };
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings};
+pub use spans::{RequestSpan, Spans};

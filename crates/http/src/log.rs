@@ -6,12 +6,22 @@
 
 mod budget;
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 
 use hyper::{Method, StatusCode, header::HeaderValue};
 
 use self::budget::LineBudget;
-use crate::{error::ApiError, metrics::Metrics, settings::AccessLog, trace::TraceContext};
+use crate::{
+    error::ApiError,
+    metrics::Metrics,
+    settings::AccessLog,
+    spans::{RequestSpan, Spans},
+    trace::TraceContext,
+};
 
 /// A request whose answer is known.
 #[derive(Debug)]
@@ -32,6 +42,7 @@ pub(crate) struct Finished<'r> {
 pub(crate) struct Observer {
     access_log: AccessLog,
     metrics: Option<Arc<Metrics>>,
+    spans: ExportedSpans,
     refusals: LineBudget,
     failures: LineBudget,
 }
@@ -40,13 +51,29 @@ impl Observer {
     /// An observer that writes the lines that `access_log` asks for, and counts in `metrics`.
     pub(crate) fn new(access_log: AccessLog, metrics: Option<Arc<Metrics>>) -> Self {
         let (refusals, failures) = (LineBudget::new(), LineBudget::new());
-        Self { access_log, metrics, refusals, failures }
+        Self { access_log, metrics, spans: ExportedSpans::default(), refusals, failures }
+    }
+
+    /// From now on `spans` takes each request that is part of a recorded trace.
+    pub(crate) fn export_to(&self, spans: Spans) {
+        // There is one exporter: a second is not taken.
+        let _ = self.spans.0.set(spans);
+    }
+
+    /// Whether requests are exported.
+    pub(crate) fn exports_spans(&self) -> bool {
+        self.spans.0.get().is_some()
     }
 
     /// Takes note of a request.
     pub(crate) fn finished(&self, request: &Finished<'_>) {
         if let Some(metrics) = &self.metrics {
             request.count(metrics);
+        }
+        if let (Some(spans), Some(trace)) = (self.spans.0.get(), request.trace)
+            && trace.sampled
+        {
+            spans(&request.span(trace));
         }
         match request.outcome {
             Ok(status) if self.access_log == AccessLog::All => request.info(status, ""),
@@ -90,12 +117,37 @@ impl Observer {
     }
 }
 
+/// Who takes requests as spans, if anybody does.
+#[derive(Default)]
+struct ExportedSpans(OnceLock<Spans>);
+
+impl fmt::Debug for ExportedSpans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExportedSpans").finish_non_exhaustive()
+    }
+}
+
 impl Finished<'_> {
     fn count(&self, metrics: &Metrics) {
         let status = self.outcome.unwrap_or_else(|error| error.code.status());
         metrics.finished(self.route(), self.method(), status, self.began.elapsed());
         if let Err(error) = self.outcome {
             metrics.rejected(error.code.as_str(), error.by_store);
+        }
+    }
+
+    fn span(&self, trace: TraceContext) -> RequestSpan<'_> {
+        let TraceContext { trace_id, parent_id, span_id, sampled: _ } = trace;
+        RequestSpan {
+            trace_id,
+            span_id,
+            parent_id,
+            request_id: self.request_id(),
+            method: self.method(),
+            route: self.route(),
+            status: self.outcome.unwrap_or_else(|error| error.code.status()).as_u16(),
+            code: self.outcome.err().map(|error| error.code.as_str()),
+            took: self.began.elapsed(),
         }
     }
 

@@ -4,7 +4,7 @@
 //! the answer has `traceresponse` with the id of that span: level 1 gives `traceparent` to requests alone,
 //! and `traceresponse` is what the next level gives to answers. `tracestate` is for those who pass a request
 //! on, and is not read. A request without a valid `traceparent` belongs to no trace: one is begun for
-//! requests that are passed on, and this service sends none.
+//! requests that are passed on, and this service sends none; and for spans that are exported.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -26,13 +26,13 @@ const SAMPLED: u8 = 1;
 /// The span of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TraceContext {
-    trace_id: u128,
-    /// The span of the client.
-    parent_id: u64,
+    pub(crate) trace_id: u128,
+    /// The span of the client; `None` if the trace begins here.
+    pub(crate) parent_id: Option<u64>,
     /// This request.
-    span_id: u64,
-    /// The client records the trace.
-    sampled: bool,
+    pub(crate) span_id: u64,
+    /// The trace is recorded.
+    pub(crate) sampled: bool,
 }
 
 impl TraceContext {
@@ -62,10 +62,25 @@ impl Traces {
         Self { ids: RandomState::new(), next: AtomicU64::new(0) }
     }
 
-    /// The span of a request with these headers, if it belongs to a trace.
-    pub(crate) fn span(&self, headers: &HeaderMap) -> Option<TraceContext> {
-        let (trace_id, parent_id, sampled) = parse(headers)?;
-        Some(TraceContext { trace_id, parent_id, span_id: self.new_id(), sampled })
+    /// The span of a request with these headers, if it belongs to a trace; else one of a new trace if one is
+    /// to `begin`.
+    pub(crate) fn span(&self, headers: &HeaderMap, begin: bool) -> Option<TraceContext> {
+        let span_id = || self.new_id();
+        if let Some((trace_id, parent_id, sampled)) = parse(headers) {
+            return Some(TraceContext {
+                trace_id,
+                parent_id: Some(parent_id),
+                span_id: span_id(),
+                sampled,
+            });
+        }
+        let trace_id = || u128::from(self.new_id()) << 64 | u128::from(self.new_id());
+        begin.then(|| TraceContext {
+            trace_id: trace_id(),
+            parent_id: None,
+            span_id: span_id(),
+            sampled: true,
+        })
     }
 
     /// Zero is no id.
@@ -114,9 +129,9 @@ mod tests {
         for value in sent {
             headers.append(TRACEPARENT, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
-        let trace = Traces::new().span(&headers)?;
+        let trace = Traces::new().span(&headers, false)?;
         assert_eq!(trace.id(), TRACE);
-        assert_eq!(format!("{:016x}", trace.parent_id), PARENT);
+        assert_eq!(format!("{:016x}", trace.parent_id.unwrap()), PARENT);
         Some(trace.response().unwrap().to_str().unwrap().to_owned())
     }
 
@@ -168,5 +183,17 @@ mod tests {
         let good = format!("00-{TRACE}-{PARENT}-01");
         assert_eq!(response(&[&good, &good]), None, "two are none");
         assert_eq!(response(&[]), None);
+    }
+
+    #[test]
+    fn a_trace_begins_here_if_it_is_asked_for_and_there_is_none() {
+        let (traces, none) = (Traces::new(), HeaderMap::new());
+        assert_eq!(traces.span(&none, false), None);
+        let [one, other] = [(); 2].map(|()| traces.span(&none, true).unwrap());
+        assert!(one.sampled && one.parent_id.is_none());
+        assert!(one.trace_id != other.trace_id && one.span_id != other.span_id);
+        let theirs = HeaderValue::from_str(&format!("00-{TRACE}-{PARENT}-00")).unwrap();
+        let theirs = traces.span(&HeaderMap::from_iter([(TRACEPARENT, theirs)]), true).unwrap();
+        assert_eq!((theirs.id().as_str(), theirs.sampled), (TRACE, false));
     }
 }

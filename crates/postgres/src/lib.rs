@@ -28,8 +28,9 @@
 //! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs` and
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`. Reads and changes of keys run through
 //! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `version.rs`
-//! gives the catalogue's version without a query.
+//! gives the catalogue's version without a query; `activity.rs` says how busy the pool is.
 
+mod activity;
 mod api_keys;
 mod archive;
 mod config;
@@ -48,6 +49,7 @@ mod values;
 mod version;
 mod writer;
 
+pub use activity::Activity;
 pub use config::{InvalidUrl, PostgresConfig, SslMode};
 pub use open::OpenError;
 pub use store::PostgresStore;

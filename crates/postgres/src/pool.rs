@@ -14,7 +14,7 @@ use std::sync::{
 };
 
 use deadpool::{
-    Runtime,
+    Runtime, Status,
     managed::{
         self, BuildError, Metrics, Object, PoolError, QueueMode, RecycleError, RecycleResult,
         Timeouts,
@@ -162,6 +162,11 @@ impl Pool {
     pub(crate) fn drop_all(&self) {
         self.0.manager().generation.fetch_add(1, Ordering::AcqRel);
         drop(self.0.retain(|_, _| false));
+    }
+
+    /// How many connections there are, idle ones among them, and calls that wait.
+    pub(crate) fn status(&self) -> Status {
+        self.0.status()
     }
 
     fn parameters(&self) -> &Parameters {

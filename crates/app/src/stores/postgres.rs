@@ -1,5 +1,6 @@
 //! `postgres://…`, a PostgreSQL database.
 
+mod figures;
 mod schemas;
 
 use std::{fmt, path::Path, sync::Arc};
@@ -51,7 +52,10 @@ impl StoreLocation for Database {
             IfMissing::Refuse => PostgresStore::connect_existing(&self.0).await?,
         };
         let store = Arc::new(store);
-        let mut opened = OpenStore::new(store.clone()).with_archive(store.clone());
+        let open = Arc::downgrade(&store);
+        let mut opened = OpenStore::new(store.clone())
+            .with_archive(store.clone())
+            .with_figures(move || figures::read(&open));
         if store.was_created() {
             opened = opened.made_at(&self.0);
         }
