@@ -51,13 +51,18 @@ impl PostgresConfig {
     /// [`InvalidUrl`]; no message repeats the password.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
         let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
-        let address = Address::parse(address)?;
-        let parameters = query.map_or_else(|| Ok(Parameters::default()), Parameters::parse);
-        // An @ in them may end a password that was not encoded, and a message would repeat it.
+        // An @ behind the ? may end a password that was not encoded, and a message would repeat it.
         let has_password = query.is_some_and(|query| query.contains('@'));
-        let parameters = parameters
-            .map_err(|fault| if has_password { InvalidUrl::Encoding("password") } else { fault })?;
-        Ok(Self { address, parameters })
+        let hide = |fault: InvalidUrl| {
+            if has_password && fault.repeats_input() {
+                InvalidUrl::Encoding("password")
+            } else {
+                fault
+            }
+        };
+        let address = Address::parse(address).map_err(hide)?;
+        let parameters = query.map_or_else(|| Ok(Parameters::default()), Parameters::parse);
+        Ok(Self { address, parameters: parameters.map_err(hide)? })
     }
 
     /// The same database and settings, in the schema `name`, which is created when the store is

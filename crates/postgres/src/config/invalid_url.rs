@@ -44,3 +44,10 @@ pub enum InvalidUrl {
         allowed: &'static str,
     },
 }
+
+impl InvalidUrl {
+    /// Whether the message repeats a part of the URL.
+    pub(super) fn repeats_input(&self) -> bool {
+        matches!(self, Self::Port(_) | Self::UnknownParameter { .. } | Self::Value { .. })
+    }
+}

@@ -73,6 +73,7 @@ fn anything_else_is_refused_in_one_line() {
         ("postgres://u@h:65536/d", InvalidUrl::Port("h".into())),
         ("postgres://u:hush%zz@h/d", InvalidUrl::Encoding("password")),
         ("postgres://u:hush%@h/d", InvalidUrl::Encoding("password")),
+        ("postgres://u:a@hush:b/c?d@h/d", InvalidUrl::Encoding("password")),
         ("postgres://u:a@b/c?hush@h/d", InvalidUrl::Encoding("password")),
         ("postgres://u:a@b/c?sslmode=hush@h/d", InvalidUrl::Encoding("password")),
         ("postgres://u%ff@h/d", InvalidUrl::Encoding("user")),
