@@ -36,6 +36,7 @@ mod order_of_checks;
 mod orders;
 mod page_cache;
 mod pages;
+mod pooler;
 mod query;
 mod rates;
 mod request_id;
