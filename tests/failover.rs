@@ -4,13 +4,16 @@
 //! themselves are printed.
 
 mod account;
+mod cluster;
 mod journal;
 mod load;
 mod outage;
 mod partition;
+mod patroni;
 mod primary;
 mod restart;
 mod starting;
+mod stray;
 mod times;
 mod worker;
 

@@ -40,6 +40,7 @@ mod orders;
 mod otlp;
 mod page_cache;
 mod pages;
+mod pooler;
 mod query;
 mod rates;
 mod request_id;

@@ -15,7 +15,7 @@ use super::{
 use crate::support::{additions::Addition, client::Client};
 
 /// As many with an idempotency key as without, with the suite's API key as with one of the store.
-const WRITERS: usize = 8;
+pub(crate) const WRITERS: usize = 8;
 const READERS: usize = 2;
 
 /// The load on one service.
@@ -29,14 +29,26 @@ pub(crate) struct Load {
 impl Load {
     /// Begins; `stored` is an API key out of the store.
     pub(crate) fn start(client: &Client, stored: &str) -> Self {
+        Self::start_from(0, client, stored, false)
+    }
+
+    /// The same beside another load: its writers are numbered from `first` on. `may_be_behind`: an
+    /// animal that was acknowledged may not be found, which the journal then has as 404.
+    pub(crate) fn start_from(
+        first: usize,
+        client: &Client,
+        stored: &str,
+        may_be_behind: bool,
+    ) -> Self {
         let journal = Arc::<Journal>::default();
         let stopping = Arc::<AtomicBool>::default();
         let worker = || Worker {
             client: client.clone(),
             journal: Arc::clone(&journal),
             stopping: Arc::clone(&stopping),
+            may_be_behind,
         };
-        let writers = (0..WRITERS).map(|number| {
+        let writers = (first..first + WRITERS).map(|number| {
             let (worker, stored) = (worker(), (number % 4 >= 2).then(|| stored.to_owned()));
             thread::spawn(move || worker.write(number, stored.as_deref()))
         });

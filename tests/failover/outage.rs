@@ -10,7 +10,7 @@ use super::{
     journal::{Entry, Journal, Kind, NEED_THE_STORE},
     load::Load,
     serve,
-    times::{CALL, KNOWN, RECOVERY, SHORT_SLACK, SLACK, hold},
+    times::{CALL, KNOWN, RECOVERY, SHORT_SLACK, SLACK, deadline, hold},
 };
 
 /// What happens to the database of a service.
@@ -93,14 +93,5 @@ impl Outage<'_> {
             "failover: {}: {found} additions were in doubt, and found by their keys",
             self.what
         ));
-    }
-}
-
-fn deadline(kind: Kind) -> Duration {
-    match kind {
-        Kind::Add | Kind::Read | Kind::Ready => CALL,
-        // Reading the keys is a call of its own.
-        Kind::AddWithStoredKey | Kind::ReadWithStoredKey => 2 * CALL,
-        Kind::Live => Duration::from_secs(1),
     }
 }

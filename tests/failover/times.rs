@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::journal::Kind;
+
 /// A call as a whole (`call_timeout` of the store's URL). A key that is kept in the store may need
 /// one such call more, before.
 pub(crate) const CALL: Duration = Duration::from_secs(5);
@@ -20,4 +22,14 @@ pub(crate) const SHORT_SLACK: Duration = Duration::from_secs(3);
 pub(crate) fn hold(what: &str, took: Duration, bound: Duration, slack: Duration) {
     petstore_testing::say(&format!("failover: {what}: {took:.2?} (the aim is {bound:?})"));
     assert!(took <= bound + slack, "{what}: {took:?}, although {bound:?} is the aim");
+}
+
+/// How long a request may take, whatever happens to the store.
+pub(crate) fn deadline(kind: Kind) -> Duration {
+    match kind {
+        Kind::Add | Kind::Read | Kind::Ready => CALL,
+        // Reading the keys is a call of its own.
+        Kind::AddWithStoredKey | Kind::ReadWithStoredKey => 2 * CALL,
+        Kind::Live => Duration::from_secs(1),
+    }
 }

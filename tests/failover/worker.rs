@@ -29,6 +29,8 @@ pub(crate) struct Worker {
     pub(crate) client: Client,
     pub(crate) journal: Arc<Journal>,
     pub(crate) stopping: Arc<AtomicBool>,
+    /// Whether the store may be behind for a while, which whoever reads the journal checks.
+    pub(crate) may_be_behind: bool,
 }
 
 impl Worker {
@@ -100,7 +102,9 @@ impl Worker {
         if answer.status == 200 {
             return Some(answer.json());
         }
-        answer.refuses(503, "unavailable");
+        if !(self.may_be_behind && answer.status == 404) {
+            answer.refuses(503, "unavailable");
+        }
         thread::sleep(PAUSE);
         None
     }

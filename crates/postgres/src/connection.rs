@@ -9,6 +9,7 @@ mod tests;
 
 use std::{
     fmt,
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -19,7 +20,9 @@ use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::Notify,
 };
-use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
+use tokio_postgres::{
+    Client, Error, Row, SimpleQueryMessage, Statement, binary_copy::BinaryCopyInWriter,
+};
 
 use self::{
     driver::{drive, until_closed},
@@ -28,7 +31,7 @@ use self::{
 };
 use crate::{
     error::StoreFailure,
-    values::{Values, typed, untyped},
+    values::{Value, Values, typed, untyped},
 };
 
 /// A connection. Dropping it closes it; the server rolls back what was not committed.
@@ -116,6 +119,25 @@ impl Connection {
             }
         })
         .await
+    }
+
+    /// Writes rows by `sql`, a binary `COPY`, and answers how many they were. `None`, and nothing has
+    /// happened, in a shared session: the driver copies by a prepared statement alone.
+    pub(crate) async fn copy<'a, const N: usize>(
+        &self,
+        sql: &'static str,
+        rows: impl Iterator<Item = [&'a dyn Value; N]>,
+    ) -> Result<Option<u64>, Error> {
+        let Some(statement) = self.prepare(sql).await? else { return Ok(None) };
+        let mut rows = rows.peekable();
+        let Some(first) = rows.peek() else { return Ok(Some(0)) };
+        let types = first.map(Value::sql_type);
+        let writer = BinaryCopyInWriter::new(self.client.copy_in(&statement).await?, &types);
+        let mut writer = pin!(writer);
+        for row in rows {
+            writer.as_mut().write_raw(row.map(Value::as_sql)).await?;
+        }
+        writer.finish().await.map(Some)
     }
 
     /// Runs a statement that is a transaction by itself.

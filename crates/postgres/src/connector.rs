@@ -1,8 +1,9 @@
 //! From the list of hosts to a connection.
 //!
 //! The hosts are tried in their order, beginning with the one that answered last. A host that does
-//! not answer for [`HEAD_START`] is not waited for alone: the next one is tried beside it. So a
-//! failover is found by the next call that connects.
+//! not answer for [`HEAD_START`] is not waited for alone: the next one is tried beside it, and those that
+//! have refused are tried again. So a failover is found by the next call that connects, and by one that
+//! is connecting already.
 
 mod handshake;
 mod session;
@@ -11,6 +12,7 @@ mod session;
 mod tests;
 
 use std::{
+    collections::{BTreeMap, VecDeque},
     fmt,
     sync::{
         Arc,
@@ -72,19 +74,23 @@ impl Connector {
     /// A connection to the first host that answers and takes writes (unless `any` may be taken).
     pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, Arc<ConnectError>> {
         let preferred = self.preferred.load(Ordering::Relaxed);
-        let mut untried = (0..self.hosts.len()).map(|step| (preferred + step) % self.hosts.len());
+        let count = self.hosts.len();
+        let mut untried: VecDeque<_> = (0..count).map(|step| (preferred + step) % count).collect();
+        // What is wrong with each host that has failed; those that have answered may be asked again.
+        let (mut failures, mut refused) = (BTreeMap::new(), VecDeque::new());
         // Dropping the set cancels whatever is still under way.
         let mut attempts = JoinSet::new();
-        let mut hosts = Vec::new();
         loop {
-            match untried.next() {
+            match untried.pop_front() {
                 Some(index) => drop(attempts.spawn(self.attempt(index, purpose))),
-                None if attempts.is_empty() => return Err(Arc::new(ConnectError { hosts })),
+                None if attempts.is_empty() => return Err(Arc::new(self.error(failures))),
                 None => {}
             }
-            let is_last = untried.len() == 0;
-            let head_start = if is_last { Duration::MAX } else { HEAD_START };
+            let nobody_else = untried.is_empty() && refused.is_empty();
+            let head_start = if nobody_else { Duration::MAX } else { HEAD_START };
             let Ok(Some(finished)) = time::timeout(head_start, attempts.join_next()).await else {
+                // A host is silent. Meanwhile, one that has refused may have become the primary.
+                untried.append(&mut refused);
                 continue;
             };
             match finished {
@@ -92,10 +98,21 @@ impl Connector {
                     self.preferred.store(index, Ordering::Relaxed);
                     return Ok(connection);
                 }
-                Ok((index, Err(failure))) => hosts.push((self.hosts[index].0.clone(), failure)),
-                Err(_) => hosts.push((self.hosts[preferred].0.clone(), HostFailure::Canceled)),
+                Ok((index, Err(failure))) => {
+                    if !matches!(failure, HostFailure::Timeout(_)) {
+                        refused.push_back(index);
+                    }
+                    failures.insert(index, failure);
+                }
+                Err(_) => drop(failures.insert(preferred, HostFailure::Canceled)),
             }
         }
+    }
+
+    fn error(&self, failures: BTreeMap<usize, HostFailure>) -> ConnectError {
+        let host = |index: usize| self.hosts[index].0.clone();
+        let hosts = failures.into_iter().map(|(index, failure)| (host(index), failure));
+        ConnectError { hosts: hosts.collect() }
     }
 
     /// Connects to one host. The timeout is for all of it: the driver's own ends with the

@@ -10,7 +10,7 @@ use crate::{
     connection::Connection,
     connector::{Connector, Purpose},
     error::StoreFailure,
-    values::Values,
+    values::{Value, Values},
 };
 
 /// Each statement sees what was committed before it.
@@ -53,6 +53,15 @@ impl Transaction {
         values: Values<'_>,
     ) -> Result<u64, StoreFailure> {
         self.within_timeout(self.connection.execute(sql, values)).await
+    }
+
+    /// See [`Connection::copy`].
+    pub(crate) async fn copy<'a, const N: usize>(
+        &self,
+        sql: &'static str,
+        rows: impl Iterator<Item = [&'a dyn Value; N]>,
+    ) -> Result<Option<u64>, StoreFailure> {
+        self.within_timeout(self.connection.copy(sql, rows)).await
     }
 
     pub(crate) async fn batch(&self, sql: &str) -> Result<(), StoreFailure> {

@@ -1,10 +1,11 @@
 //! [`Archive`] on SQLite.
 //!
-//! Both of its parts run their SQL on the calling thread, on a connection of their own, so a batch
-//! should be read or written in well under a second. Both may outlive the store.
+//! Both of its parts have a connection of their own, and may outlive the store. A restore runs its SQL on
+//! the calling thread, so a batch should be written in well under a second.
 //!
-//! A snapshot is an open read transaction. When it is taken, SQLite checks all of the store for damage. It holds up no writer, but as long as it is open, the
-//! write-ahead log cannot start anew and grows with all that is written.
+//! A snapshot is an open read transaction. When it is taken, SQLite checks all of the store for damage,
+//! on the calling thread. It holds up no writer, but as long as it is open, the write-ahead log cannot
+//! start anew and grows with all that is written.
 //!
 //! A restore holds SQLite's one write lock from its first moment until it is committed or dropped.
 //! Meanwhile, the creates of a running service wait, and fail as [`StoreError`] after three seconds:

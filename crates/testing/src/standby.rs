@@ -1,9 +1,9 @@
 //! A second server that follows the first.
 
-use std::{thread, time::Duration};
+use std::{fs, path::Path, thread, time::Duration};
 
 use crate::{
-    binaries::{program, run},
+    binaries::{as_server_user, run},
     cluster::{Cluster, ROLE},
     trouble::Trouble,
 };
@@ -12,20 +12,23 @@ use crate::{
 const NAME: &str = "standby";
 
 impl Cluster {
-    /// Makes a synchronous standby: from then on, what this server has acknowledged is on both.
+    /// Makes a synchronous standby: from then on, what this server has acknowledged is on both. It is
+    /// restarted for that, as binaries that are not Debian's may be without `pg_basebackup`.
     ///
     /// # Errors
     /// It does not start, or does not follow.
     pub fn standby(&self) -> Result<Self, Trouble> {
         let standby = Self::prepare()?;
-        let source = format!(
-            "host=127.0.0.1 port={} user={ROLE} application_name={NAME} connect_timeout=3",
+        self.stop()?;
+        run(as_server_user(Path::new("cp")).arg("-a").arg(self.data()).arg(standby.data()))?;
+        self.resume()?;
+        let signal = standby.data().join("standby.signal");
+        fs::write(&signal, "").map_err(|error| format!("no {}: {error}", signal.display()))?;
+        standby.configure(&format!(
+            "hot_standby = on\nprimary_conninfo = 'host=127.0.0.1 port={} user={ROLE} \
+             application_name={NAME} connect_timeout=3'",
             self.port()
-        );
-        run(program("pg_basebackup")?
-            .args(["-c", "fast", "-X", "stream", "-R", "--no-sync", "-d", &source, "-D"])
-            .arg(standby.data()))?;
-        standby.configure("hot_standby = on")?;
+        ))?;
         standby.resume()?;
         self.sql(&format!("ALTER SYSTEM SET synchronous_standby_names = '{NAME}'"))?;
         self.sql("SELECT pg_reload_conf()")?;

@@ -7,12 +7,14 @@ mod tests;
 
 use std::{fmt, mem, sync::Arc};
 
+use futures_util::future;
+
 use self::check::Prefix;
 pub use self::error::CopyError;
 use crate::{
     catalogue::{
         idempotency::{IdempotencyKey, IdempotencyRecord},
-        pet::PetId,
+        pet::Pet,
     },
     clock::Clock,
     timestamp::Timestamp,
@@ -90,19 +92,26 @@ impl CopyStore {
         total: u64,
         on_progress: OnProgress<'_>,
     ) -> Result<u64, CopyError> {
-        let mut last: Option<PetId> = present.last;
+        let mut batch = from.pets(present.last, BATCH).await.map_err(CopyError::From)?;
         let mut done = present.pets;
         loop {
             let step = TransferStep::CopyPets;
             report(on_progress, TransferProgress { step, done, total })?;
-            let batch = from.pets(last, BATCH).await.map_err(CopyError::From)?;
             let Some(end) = batch.last() else { return Ok(done - present.pets) };
-            last = Some(end.id);
+            let last = Some(end.id);
             done += batch.len() as u64;
-            let mut restore = self.to.restore().await.map_err(CopyError::target)?;
-            restore.pets(batch).await.map_err(CopyError::To)?;
-            restore.commit().await.map_err(CopyError::target)?;
+            // The source reads while the target writes.
+            let (written, next) =
+                future::join(self.restore_pets(batch), from.pets(last, BATCH)).await;
+            written?;
+            batch = next.map_err(CopyError::From)?;
         }
+    }
+
+    async fn restore_pets(&self, batch: Vec<Pet>) -> Result<(), CopyError> {
+        let mut restore = self.to.restore().await.map_err(CopyError::target)?;
+        restore.pets(batch).await.map_err(CopyError::To)?;
+        restore.commit().await.map_err(CopyError::target)
     }
 
     async fn copy_keys(&self, from: &mut dyn Snapshot) -> Result<u64, CopyError> {

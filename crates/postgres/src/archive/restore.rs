@@ -24,12 +24,10 @@ use crate::{
 const LOCK: &str = "SET LOCAL idle_in_transaction_session_timeout = '5min'; \
      LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
 /// Lets the next identifiers be above the highest of the table.
-const RAISE: [&str; 2] = [
-    "SELECT setval('pet_id', m.id) FROM (SELECT max(id) AS id FROM pet) m, pet_id s \
-     WHERE m.id >= 1 AND (s.last_value < m.id OR NOT s.is_called)",
-    "SELECT setval('api_key_id', m.id) FROM (SELECT max(id) AS id FROM api_key) m, api_key_id s \
-     WHERE m.id >= 1 AND (s.last_value < m.id OR NOT s.is_called)",
-];
+const RAISE: &str = "SELECT setval('pet_id', m.id) FROM (SELECT max(id) AS id FROM pet) m, pet_id s \
+     WHERE m.id >= 1 AND (s.last_value < m.id OR NOT s.is_called); \
+     SELECT setval('api_key_id', m.id) FROM (SELECT max(id) AS id FROM api_key) m, api_key_id s \
+     WHERE m.id >= 1 AND (s.last_value < m.id OR NOT s.is_called)";
 
 /// A transaction that is still open.
 #[derive(Debug)]
@@ -86,9 +84,7 @@ impl Restore for Restoring {
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         if self.locked {
-            for sql in RAISE {
-                self.transaction.rows(sql, &[]).await?;
-            }
+            self.transaction.batch(RAISE).await?;
         }
         if !self.changed {
             return Ok(self.transaction.commit().await?);

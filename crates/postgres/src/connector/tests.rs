@@ -1,6 +1,13 @@
-//! The settings that a real server has for our sessions.
+//! Which host is found, and the settings that a real server has for our sessions.
 
-use petstore_testing::postgres_or_skip;
+use std::time::{Duration, Instant};
+
+use petstore_testing::{free_port, postgres_or_skip};
+use tokio::{
+    io,
+    net::{TcpListener, TcpStream},
+    time,
+};
 
 use super::{Connector, Purpose};
 use crate::config::PostgresConfig;
@@ -46,4 +53,29 @@ async fn a_role_that_does_not_wait_for_the_disk_does_for_us() {
         let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
         assert_eq!(shown(&connector, Purpose::Calls, "synchronous_commit").await, expected);
     }
+}
+
+#[tokio::test]
+async fn a_host_that_comes_back_is_found_while_another_is_silent() {
+    let Some(database) = postgres_or_skip("a_host_that_comes_back_is_found") else { return };
+    let (credential, place) = database.url.split_once('@').unwrap();
+    let (server, name) = place.split_once('/').unwrap();
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let late = format!("127.0.0.1:{}", free_port().unwrap());
+    let silent_address = silent.local_addr().unwrap();
+    let url = format!("{credential}@{silent_address},{late}/{name}?connect_timeout=60s");
+    let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
+    let server = server.to_owned();
+    let comes_back = tokio::spawn(async move {
+        // By now it has refused.
+        time::sleep(Duration::from_secs(1)).await;
+        let listener = TcpListener::bind(&late).await.unwrap();
+        let (mut client, _) = listener.accept().await.unwrap();
+        let mut server = TcpStream::connect(&server).await.unwrap();
+        let _ = io::copy_bidirectional(&mut client, &mut server).await;
+    });
+    let start = Instant::now();
+    connector.connect(Purpose::Calls).await.unwrap();
+    assert!(start.elapsed() < Duration::from_secs(50), "only when the other had timed out");
+    comes_back.abort();
 }

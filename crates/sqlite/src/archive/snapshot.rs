@@ -6,6 +6,7 @@ use petstore_domain::{
     StoreError,
 };
 use rusqlite::{Connection, Row};
+use tokio::task;
 
 use crate::{
     api_keys::rows as keys,
@@ -18,8 +19,15 @@ use crate::{
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)";
 
-/// An open read transaction. Dropping it closes the connection, which ends it.
+/// An open read transaction. Each read runs on a thread for blocking work: a copy reads its next batch
+/// while the last one is written.
 pub(super) struct ReadTransaction {
+    /// Taken out for as long as a read runs. A read that nobody waits for any more does not put it back.
+    open: Option<Open>,
+}
+
+/// Dropping it closes the connection, which ends the transaction.
+struct Open {
     // In the order in which they are dropped: the file is closed when SQLite's locks are gone.
     connection: Connection,
     _file: DatabaseFile,
@@ -32,14 +40,19 @@ impl ReadTransaction {
         // The transaction sees the store as it is at its first read, not at its `BEGIN`.
         connection.execute_batch("BEGIN").map_err(StoreError::unavailable)?;
         check(&connection).map_err(Failure::<StoreError>::into_error)?;
-        Ok(Self { connection, _file: file })
+        Ok(Self { open: Some(Open { connection, _file: file }) })
     }
 
-    fn read<T>(
-        &self,
-        read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>>,
+    async fn read<T: Send + 'static>(
+        &mut self,
+        read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        read(&self.connection).map_err(Failure::into_error)
+        let open = self.open.take();
+        let open = open.ok_or_else(|| StoreError::unavailable("an earlier read was canceled"))?;
+        let reading = task::spawn_blocking(move || (read(&open.connection), open));
+        let (result, open) = reading.await.map_err(StoreError::unavailable)?;
+        self.open = Some(open);
+        result.map_err(Failure::into_error)
     }
 }
 
@@ -53,15 +66,15 @@ fn check(connection: &Connection) -> Result<(), Failure<StoreError>> {
 #[async_trait]
 impl Snapshot for ReadTransaction {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        self.read(|connection| Ok(connection.query_row(COUNTS, [], counts)?))
+        self.read(|connection| Ok(connection.query_row(COUNTS, [], counts)?)).await
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
-        self.read(|connection| pets::after(connection, after, limit))
+        self.read(move |connection| pets::after(connection, after, limit)).await
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        self.read(|connection| Ok(keys::all(connection)?.into_all()?))
+        self.read(|connection| Ok(keys::all(connection)?.into_all()?)).await
     }
 
     async fn idempotency_records(
@@ -69,7 +82,7 @@ impl Snapshot for ReadTransaction {
         after: Option<Idempotency>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        self.read(|connection| idempotency::after(connection, after.as_ref(), limit))
+        self.read(move |connection| idempotency::after(connection, after.as_ref(), limit)).await
     }
 }
 

@@ -1,0 +1,191 @@
+//! A cluster of three nodes under Patroni, in synchronous mode: its leader is lost under load, or
+//! gives way as planned. One service finds the leader by the nodes' addresses, another by `HAProxy`.
+//!
+//! This is the short form, one kill. `PETSTORE_TEST_CLUSTER=long` makes it everything that
+//! `docs/CLUSTER.md` has.
+
+use std::{
+    env,
+    time::{Duration, Instant},
+};
+
+use super::{
+    account,
+    journal::{Entry, Journal, Kind, NEED_THE_STORE},
+    load::{Load, WRITERS},
+    patroni::{Nodes, Patroni},
+    stray::Stray,
+    times::{SHORT_SLACK, SLACK, deadline, hold},
+};
+use crate::support::{
+    additions::Addition,
+    client::Client,
+    server::{Launch, Server},
+    store::Store,
+};
+
+/// Within this of a new leader, the service writes again.
+const AFTER_LEADER: Duration = Duration::from_secs(2);
+/// Requests of each kind that succeed before and after an event.
+const ENOUGH: usize = 20;
+
+fn is_long() -> bool {
+    match env::var("PETSTORE_TEST_CLUSTER").as_deref() {
+        Err(_) => false,
+        Ok("long") => true,
+        Ok(other) => panic!("PETSTORE_TEST_CLUSTER can be 'long', not '{other}'"),
+    }
+}
+
+/// A service under load.
+struct Service {
+    /// How it finds the leader.
+    by: &'static str,
+    server: Server,
+    load: Load,
+}
+
+/// A cluster, and two services on its one database.
+struct Trial {
+    patroni: Patroni,
+    services: Vec<Service>,
+    /// What was tried by services that know one node alone.
+    strays: Vec<Addition>,
+    /// When a node that had been frozen as the leader went on, and when it knew that it is not.
+    thawed: Option<(Instant, Instant)>,
+}
+
+impl Trial {
+    fn start(patroni: Patroni) -> Self {
+        let key = Store::at(&patroni.run("url", "")).new_key("kept-in-the-store");
+        let ways = [("addresses", "url"), ("HAProxy", "haproxy-url")];
+        let services = ways.into_iter().enumerate().map(|(number, (by, url))| {
+            let server = Launch::on(&Store::at(&patroni.run(url, ""))).start();
+            let load = Load::start_from(number * WRITERS, &server.client(), &key, true);
+            Service { by, server, load }
+        });
+        let services = services.collect();
+        let trial = Self { patroni, services, strays: Vec::new(), thawed: None };
+        trial.works(Instant::now());
+        trial
+    }
+
+    /// Waits until requests of every kind have succeeded that began after `start`.
+    fn works(&self, start: Instant) {
+        for service in &self.services {
+            service.load.journal.wait_for(start, &NEED_THE_STORE, ENOUGH);
+        }
+    }
+
+    /// Something happens; then `gone`, if it names a node, is not the leader any more. Holds that
+    /// both services write as soon as there is a leader. When there was one.
+    fn happens(&self, what: &str, event: impl FnOnce(&Patroni), gone: &str) -> Instant {
+        let start = Instant::now();
+        event(&self.patroni);
+        self.patroni.run("wait-leader", gone);
+        let leader = Instant::now();
+        petstore_testing::say(&format!("cluster: {what}: a leader after {:.1?}", leader - start));
+        self.works(leader);
+        for Service { by, load, .. } in &self.services {
+            for kind in [Kind::Add, Kind::Read] {
+                let first = load.journal.first_success(leader, kind);
+                let what = format!("{what}: first {kind:?} by {by} after there is a leader");
+                hold(&what, first, AFTER_LEADER, SLACK);
+            }
+        }
+        leader
+    }
+
+    /// The leader is lost by `lose`, and comes back by `back`: as a replica, which takes no write.
+    fn loses_its_leader(&mut self, lose: &str, back: &str) {
+        let leader = self.patroni.run("leader", "");
+        let stray = Stray::start(self.strays.len(), &self.patroni.run("node-url", &leader));
+        let what = format!("{lose} the leader");
+        let deposed = self.happens(&what, |patroni| drop(patroni.run(lose, &leader)), &leader);
+        let back_at = Instant::now();
+        self.patroni.run(back, &leader);
+        self.patroni.run("wait-whole", "");
+        if back == "thaw" {
+            self.thawed = Some((back_at, Instant::now()));
+        }
+        let status = self.patroni.run("status", "");
+        assert!(!status.contains(&format!("{leader} leader")), "{status}");
+        self.strays.extend(stray.stop(deposed));
+        self.works(Instant::now());
+    }
+
+    fn switches_over(&self) {
+        let leader = self.patroni.run("leader", "");
+        let status = self.patroni.run("status", "");
+        let candidate = status.lines().find_map(|line| line.split_once(" sync_standby"));
+        let candidate = candidate.unwrap_or_else(|| panic!("{status}")).0.to_owned();
+        let event = |patroni: &Patroni| drop(patroni.run("switchover", &candidate));
+        self.happens("switchover", event, &leader);
+        self.patroni.run("wait-whole", "");
+    }
+
+    /// The replicas first, then the leader, as one would do it.
+    fn restarts_all(&self) {
+        let leader = self.patroni.run("leader", "");
+        let replicas = ["n1", "n2", "n3"].into_iter().filter(|node| *node != leader);
+        for node in replicas.chain([leader.as_str()]) {
+            let what =
+                if node == leader { "restart of the leader" } else { "restart of a replica" };
+            self.happens(what, |patroni| drop(patroni.run("restart", node)), "");
+            self.patroni.run("wait-whole", "");
+        }
+    }
+
+    /// Nothing that was acknowledged is lost, nothing is there twice, and no call took too long.
+    fn ends(self) {
+        let Self { patroni, services, mut strays, thawed } = self;
+        let mut servers = Vec::new();
+        for Service { by, server, load } in services {
+            let journal = load.journal.clone();
+            strays.extend(load.stop());
+            is_behind_only(by, &journal, thawed);
+            for (kind, longest) in journal.longest() {
+                hold(&format!("longest {kind:?} by {by}"), longest, deadline(kind), SHORT_SLACK);
+            }
+            servers.push(server);
+        }
+        let client: Client = servers[0].client();
+        account::balances("cluster", &client, &strays);
+        drop(patroni);
+    }
+}
+
+/// Without a watchdog, which would reset it, a node that was frozen answers reads by what it held then,
+/// until its Patroni has looked. Holds that no other read missed what was acknowledged.
+#[track_caller]
+fn is_behind_only(by: &str, journal: &Journal, thawed: Option<(Instant, Instant)>) {
+    let entries = journal.entries();
+    let missed: Vec<_> = entries.iter().filter(|entry| entry.status == 404).collect();
+    let is_excused = |entry: &&&Entry| {
+        thawed.is_some_and(|(from, until)| entry.ended >= from && entry.began <= until)
+    };
+    assert!(missed.iter().all(|entry| is_excused(&entry)), "{missed:?}");
+    if let (Some(first), Some(last)) = (missed.first(), missed.last()) {
+        let lasted = last.ended - first.began;
+        petstore_testing::say(&format!(
+            "cluster: freeze the leader: {} reads by {by} missed an animal within {lasted:.1?}",
+            missed.len()
+        ));
+    }
+}
+
+#[test]
+fn what_a_cluster_acknowledged_outlasts_the_loss_of_its_leader() {
+    let test = "the loss of a cluster's leader";
+    let nodes = if is_long() { Nodes::Namespaces } else { Nodes::Processes };
+    let Some(patroni) = Patroni::or_skip(test, nodes) else { return };
+    let mut trial = Trial::start(patroni);
+    trial.loses_its_leader("kill", "revive");
+    if is_long() {
+        trial.loses_its_leader("freeze", "thaw");
+        trial.loses_its_leader("cut", "heal");
+        trial.switches_over();
+        trial.restarts_all();
+    }
+    trial.ends();
+}

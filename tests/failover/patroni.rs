@@ -1,0 +1,89 @@
+//! A cluster of Patroni, made by `tests/cluster/cluster`.
+
+use std::{
+    env, fs,
+    io::{BufRead as _, BufReader, Read as _},
+    path::{Path, PathBuf},
+    process::{self, Child, Command, Stdio},
+};
+
+use petstore_testing::or_skip_without;
+
+/// Three nodes and `HAProxy`. They end with the value, and with this process at the latest.
+pub(crate) struct Patroni {
+    folder: PathBuf,
+    process: Child,
+}
+
+/// What a node is to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nodes {
+    /// Processes on 127.0.0.1.
+    Processes,
+    /// The same, each in a network namespace of its own, which needs root.
+    Namespaces,
+}
+
+impl Patroni {
+    /// A cluster for the test `test`, with an empty database; `None` if what it needs is not installed.
+    pub(crate) fn or_skip(test: &str, nodes: Nodes) -> Option<Self> {
+        let need = match nodes {
+            Nodes::Processes => "Patroni, etcd, PostgreSQL and HAProxy",
+            Nodes::Namespaces => "Patroni, etcd, PostgreSQL, HAProxy and root",
+        };
+        or_skip_without(need, test, Self::start(nodes))
+    }
+
+    fn start(nodes: Nodes) -> Result<Self, String> {
+        let folder = env::temp_dir().join(format!("petstore-cluster-{}", process::id()));
+        let mut command = script();
+        command.arg("up").arg(&folder);
+        if nodes == Nodes::Namespaces {
+            command.arg("--namespaces");
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = command.spawn().map_err(|error| error.to_string())?;
+        let mut said = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        let cluster = Self { folder, process };
+        if said.is_empty() { Err(cluster.complaint()) } else { Ok(cluster) }
+    }
+
+    fn complaint(mut self) -> String {
+        drop(self.process.stdin.take());
+        let mut complaint = String::new();
+        self.process.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+        complaint
+    }
+
+    /// Runs one of the script's commands on this cluster; what it says.
+    #[track_caller]
+    pub(crate) fn run(&self, command: &str, node: &str) -> String {
+        let output = script().arg(command).arg(&self.folder).arg(node).output().unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command} {node}: {complaint}\n{}", self.logs());
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    }
+
+    /// The end of what each node's Patroni has logged.
+    fn logs(&self) -> String {
+        let log = |node| {
+            let log = fs::read_to_string(self.folder.join(node).join("patroni.log"));
+            let log = log.unwrap_or_default();
+            let lines: Vec<_> = log.lines().rev().take(15).collect();
+            format!("{node}:\n{}\n", lines.into_iter().rev().collect::<Vec<_>>().join("\n"))
+        };
+        ["n1", "n2", "n3"].map(log).concat()
+    }
+}
+
+impl Drop for Patroni {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+fn script() -> Command {
+    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cluster/cluster"))
+}
