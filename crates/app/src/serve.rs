@@ -1,6 +1,7 @@
 //! The command `serve`: from the configuration to the last answer.
 
 mod announcement;
+mod config;
 mod first_key;
 mod housekeeping;
 mod listener;
@@ -13,90 +14,24 @@ mod systemd;
 mod tls;
 mod unix_socket;
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::sync::Arc;
 
-use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing, KeyState, ServiceKey};
-use petstore_http::{Drained, Listeners as Sockets, Ports, Server, Settings};
+use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing, KeyState};
+use petstore_http::{Drained, Listeners as Sockets, Ports, Server};
 use tokio::net::TcpListener;
 
-use self::{
-    housekeeping::Housekeeping,
-    place::Place,
-    tls::{Tls, pair::PairFiles},
-};
+pub(crate) use self::config::Config;
+use self::{housekeeping::Housekeeping, place::Place, tls::Tls};
 use crate::{
-    cli::{ListenAddress, ListenPlace, ServeArgs, TlsArgs},
-    clock::SystemClock,
-    console::Console,
-    driver::{IfMissing, StoreLocation},
-    failure::Failure,
-    file_limit,
-    logging::{self, LogConfig},
-    open_store::OpenStore,
-    signals::Signals,
-    store::with_store,
+    clock::SystemClock, console::Console, driver::IfMissing, failure::Failure, file_limit,
+    open_store::OpenStore, signals::Signals, store::with_store,
 };
-
-/// What `serve` works with, all of it checked.
-pub(crate) struct Config {
-    listen: Vec<ListenPlace>,
-    listen_backlog: Option<NonZeroU32>,
-    /// `None` for no metrics.
-    metrics_listen: Option<ListenAddress>,
-    /// `None` for plain HTTP.
-    tls: Option<PairFiles>,
-    store: Arc<dyn StoreLocation>,
-    service_key: Option<ServiceKey>,
-    /// Where spans go; `None` for no spans.
-    #[cfg(feature = "otlp")]
-    otlp_endpoint: Option<String>,
-    settings: Settings,
-}
-
-impl Config {
-    /// Completes the flags by what only the environment and the key file can say.
-    pub(crate) fn read(args: ServeArgs) -> Result<(Self, LogConfig), Failure> {
-        let mut settings = args.settings();
-        if settings.limits.max_buffered_bodies < settings.limits.max_body {
-            let message = "--max-buffered-bodies must be at least --max-body";
-            return Err(Failure::usage(message.to_owned()));
-        }
-        if !args.no_docs {
-            settings.pages = pages::all();
-        }
-        let log = LogConfig {
-            format: args.log_format,
-            environment: settings.environment.clone(),
-            filter: logging::filter(args.log.as_deref())?,
-        };
-        let service_key = service_key::read(
-            std::env::var_os(service_key::VARIABLE).as_deref(),
-            args.api_key_file.as_deref(),
-        )?;
-        let config = Self {
-            listen: args.listen.listen,
-            listen_backlog: args.listen_backlog,
-            metrics_listen: args.metrics_listen,
-            tls: pair_files(args.tls),
-            store: args.store.0,
-            service_key,
-            #[cfg(feature = "otlp")]
-            otlp_endpoint: args.otlp.otlp_endpoint,
-            settings,
-        };
-        Ok((config, log))
-    }
-}
 
 /// The sockets that are served.
 struct Listeners {
     clients: Sockets,
     /// `None` for no metrics.
     metrics: Option<TcpListener>,
-}
-
-fn pair_files(TlsArgs { tls_cert, tls_key }: TlsArgs) -> Option<PairFiles> {
-    Some(PairFiles { certificate: tls_cert?, key: tls_key? })
 }
 
 /// Serves until a signal asks for a stop.

@@ -16,7 +16,6 @@ use hyper::{
 use crate::{
     error::ApiError,
     response::{self, Response, vary_by},
-    route::Target,
 };
 
 /// Stands for every origin.
@@ -54,17 +53,12 @@ impl Cors {
         (!origins.is_empty()).then(|| Self::These(origins.to_vec()))
     }
 
-    /// The answer to a preflight, by which a browser asks whether a page may send a request; `None` if the
-    /// request is none, or its origin may not. It carries no credential.
-    pub(crate) fn preflight(
-        &self,
-        head: &Parts,
-        target: Target<'_>,
-    ) -> Option<Result<Response, ApiError>> {
-        let asks = head.method == Method::OPTIONS
-            && head.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-        self.allowed(&head.headers).filter(|_| asks)?;
-        Some(permission(target))
+    /// Whether a request is a preflight, by which a browser asks whether a page may send another one, and its
+    /// origin may. It carries no credential.
+    pub(crate) fn is_preflight(&self, head: &Parts) -> bool {
+        head.method == Method::OPTIONS
+            && head.headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+            && self.allowed(&head.headers).is_some()
     }
 
     /// Adds to an answer who may read it. It is the last thing that an answer gets.
@@ -90,18 +84,20 @@ impl Cors {
     }
 }
 
-/// What may be sent to an address. At one that does not exist a page may send anything, or it could not
-/// read the refusal.
-fn permission(target: Target<'_>) -> Result<Response, ApiError> {
+/// The answer to a preflight: what may be sent to an address that knows `methods`, some of which may take a
+/// body. To one that knows none a page may send anything, or it could not read the refusal.
+pub(crate) fn permission(
+    methods: Option<String>,
+    takes_a_body: bool,
+) -> Result<Response, ApiError> {
     let mut response = response::empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
-    if let Some((route, _)) = target {
-        let methods = HeaderValue::try_from(route.allow()).map_err(ApiError::internal)?;
+    let sent = if takes_a_body || methods.is_none() { WRITE_HEADERS } else { READ_HEADERS };
+    if let Some(methods) = methods {
+        let methods = HeaderValue::try_from(methods).map_err(ApiError::internal)?;
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
     }
-    let writes = target.is_none_or(|(route, _)| route.takes_a_body());
-    let allowed = if writes { WRITE_HEADERS } else { READ_HEADERS };
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, allowed);
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, sent);
     headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
     Ok(response)
 }

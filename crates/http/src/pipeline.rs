@@ -18,6 +18,7 @@ use crate::{
     auth,
     body::RequestBody,
     call::Call,
+    cors,
     error::{ApiError, ErrorCode},
     failed_auth::Source,
     framing, media_type, query,
@@ -46,8 +47,10 @@ where
     B: Body<Data = Bytes> + Unpin,
 {
     framing::require_unambiguous(head)?;
-    if let Some(permission) = state.cors.as_ref().and_then(|cors| cors.preflight(head, target)) {
-        return permission;
+    if state.cors.as_ref().is_some_and(|cors| cors.is_preflight(head)) {
+        let route = target.map(|(route, _)| route);
+        let takes_a_body = route.is_some_and(Route::takes_a_body);
+        return cors::permission(route.map(Route::allow), takes_a_body);
     }
     let under_base = is_under_base(head.uri.path());
     let caller = if under_base { Some(admit(state, source, head).await?) } else { None };

@@ -44,7 +44,10 @@ fn the_errors_of_an_operation_are_folded_and_have_code_reason_and_body() {
     let folded = format!("document.querySelectorAll('{CREATE} details.error:not([open])')");
     let statuses =
         browser.value(&format!("[...{folded}].map(e => e.querySelector('.status').innerText)"));
-    assert_eq!(statuses, json!(["400", "401", "408", "413", "415", "422", "429", "500", "503"]));
+    assert_eq!(
+        statuses,
+        json!(["400", "401", "403", "408", "413", "415", "422", "429", "500", "503"])
+    );
     let error = format!("{CREATE} details.error");
     assert!(!browser.text(&error).contains("not a new animal"));
     browser.click(&format!("{error} > summary"));

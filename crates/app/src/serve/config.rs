@@ -1,0 +1,69 @@
+//! What `serve` is configured with.
+
+use std::{num::NonZeroU32, sync::Arc};
+
+use petstore_domain::ServiceKey;
+use petstore_http::Settings;
+
+use crate::{
+    cli::{ListenAddress, ListenPlace, ServeArgs, TlsArgs},
+    driver::StoreLocation,
+    failure::Failure,
+    logging::{self, LogConfig},
+    serve::{pages, service_key, tls::pair::PairFiles},
+};
+
+/// What `serve` works with, all of it checked.
+pub(crate) struct Config {
+    pub(super) listen: Vec<ListenPlace>,
+    pub(super) listen_backlog: Option<NonZeroU32>,
+    /// `None` for no metrics.
+    pub(super) metrics_listen: Option<ListenAddress>,
+    /// `None` for plain HTTP.
+    pub(super) tls: Option<PairFiles>,
+    pub(super) store: Arc<dyn StoreLocation>,
+    pub(super) service_key: Option<ServiceKey>,
+    /// Where spans go; `None` for no spans.
+    #[cfg(feature = "otlp")]
+    pub(super) otlp_endpoint: Option<String>,
+    pub(super) settings: Settings,
+}
+
+impl Config {
+    /// Completes the flags by what only the environment and the key file can say.
+    pub(crate) fn read(args: ServeArgs) -> Result<(Self, LogConfig), Failure> {
+        let mut settings = args.settings();
+        if settings.limits.max_buffered_bodies < settings.limits.max_body {
+            let message = "--max-buffered-bodies must be at least --max-body";
+            return Err(Failure::usage(message.to_owned()));
+        }
+        if !args.no_docs {
+            settings.pages = pages::all();
+        }
+        let log = LogConfig {
+            format: args.log_format,
+            environment: settings.environment.clone(),
+            filter: logging::filter(args.log.as_deref())?,
+        };
+        let service_key = service_key::read(
+            std::env::var_os(service_key::VARIABLE).as_deref(),
+            args.api_key_file.as_deref(),
+        )?;
+        let config = Self {
+            listen: args.listen.listen,
+            listen_backlog: args.listen_backlog,
+            metrics_listen: args.metrics_listen,
+            tls: pair_files(args.tls),
+            store: args.store.0,
+            service_key,
+            #[cfg(feature = "otlp")]
+            otlp_endpoint: args.otlp.otlp_endpoint,
+            settings,
+        };
+        Ok((config, log))
+    }
+}
+
+fn pair_files(TlsArgs { tls_cert, tls_key }: TlsArgs) -> Option<PairFiles> {
+    Some(PairFiles { certificate: tls_cert?, key: tls_key? })
+}
