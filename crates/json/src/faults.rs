@@ -51,3 +51,20 @@ fn shortened(name: &str) -> String {
     }
     shown
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Faults, MAX_FAULTS};
+
+    #[test]
+    fn so_many_faults_are_named_and_only_further_ones_are_counted() {
+        let mut faults = Faults::default();
+        for _ in 0..MAX_FAULTS {
+            faults.add("age", "it does not exist");
+        }
+        assert_eq!(faults.to_string().matches("`age`").count(), MAX_FAULTS);
+        assert!(faults.to_string().ends_with("it does not exist"));
+        faults.add("age", "it does not exist");
+        assert!(faults.to_string().ends_with("; and 1 more"));
+    }
+}

@@ -42,3 +42,16 @@ impl fmt::Display for Field {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Field;
+
+    #[test]
+    fn a_field_is_shown_and_found_by_its_name() {
+        for field in Field::ALL {
+            assert_eq!(field.to_string(), field.as_str());
+            assert_eq!(Field::from_name(field.as_str()), Some(field));
+        }
+    }
+}

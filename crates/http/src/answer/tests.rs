@@ -1,3 +1,4 @@
+mod admission;
 mod conditional;
 
 use std::{

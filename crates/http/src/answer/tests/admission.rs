@@ -1,0 +1,59 @@
+//! Who is let in, and who is slowed down.
+
+use std::{num::NonZeroU32, sync::Arc};
+
+use hyper::{Method, Request, StatusCode};
+use petstore_domain::{
+    ApiKeySecret, AuthenticationError, Caller, ManualClock, MockAuthenticator, StoreError,
+    Timestamp,
+};
+
+use super::{KEY, ask, untouched};
+use crate::{
+    ports::Ports,
+    settings::{Limits, Settings},
+    state::State,
+};
+
+/// A key that the store cannot look up.
+const UNREADABLE: &str = "the-store-is-gone-for-this-one";
+
+/// A service that takes one failure a second.
+fn state() -> State {
+    let mut authenticator = MockAuthenticator::new();
+    authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| match secret.expose() {
+        KEY => Ok(Caller { digest: secret.digest() }),
+        UNREADABLE => Err(StoreError::unavailable("gone").into()),
+        _ => Err(AuthenticationError::Refused),
+    });
+    let ports = Ports {
+        pets: Arc::new(untouched()),
+        authenticator: Arc::new(authenticator),
+        clock: Arc::new(ManualClock::new(Timestamp(0))),
+    };
+    let limits = Limits { failed_auth_rate: NonZeroU32::new(1), ..Limits::default() };
+    State::new(ports, Settings { limits, ..Settings::default() }, None)
+}
+
+/// The statuses of three requests with `key`.
+async fn statuses(state: &State, key: &str) -> [StatusCode; 3] {
+    let mut statuses = [StatusCode::IM_A_TEAPOT; 3];
+    for status in &mut statuses {
+        let request = Request::builder().method(Method::OPTIONS).uri("/v1/pets");
+        let request =
+            request.header("host", "test").header("authorization", format!("Bearer {key}"));
+        *status = ask(state, request.body(http_body_util::Full::default()).unwrap()).await.status;
+    }
+    statuses
+}
+
+#[tokio::test(start_paused = true)]
+async fn bad_keys_are_slowed_down_and_neither_good_ones_nor_those_that_nobody_can_look_up() {
+    let state = state();
+    assert_eq!(statuses(&state, KEY).await, [StatusCode::NO_CONTENT; 3]);
+    assert_eq!(statuses(&state, UNREADABLE).await, [StatusCode::SERVICE_UNAVAILABLE; 3]);
+    let limited = StatusCode::TOO_MANY_REQUESTS;
+    assert_eq!(statuses(&state, "made-up").await, [StatusCode::UNAUTHORIZED, limited, limited]);
+    assert_eq!(statuses(&state, UNREADABLE).await, [StatusCode::SERVICE_UNAVAILABLE; 3]);
+    assert_eq!(statuses(&state, KEY).await, [StatusCode::NO_CONTENT; 3]);
+}
