@@ -129,11 +129,13 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
     let Some(database) = postgres_or_skip("a_database_that_cannot_hold_every_name") else { return };
     let name = format!("latin_{}", std::process::id());
     database
-        .sql(&format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'"))
+        .sql(&format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C'"))
         .unwrap();
     let server = database.url.rsplit_once('/').unwrap().0;
     let refusal = refusal(&format!("{server}/{name}")).await;
-    database.sql(&format!("DROP DATABASE {name} WITH (FORCE)")).unwrap();
+    let open = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
+    database.sql(&format!("{open} = '{name}'")).unwrap();
+    database.sql(&format!("DROP DATABASE {name}")).unwrap();
     assert!(refusal.contains("its encoding is LATIN1"), "{refusal}");
 }
 
