@@ -59,6 +59,7 @@ fn in_flight<T: Clone>(slot: Option<&WeakShared<Read<T>>>) -> Option<Shared<Read
 #[derive(Clone)]
 enum SharedError {
     Unavailable(Arc<dyn Error + Send + Sync>),
+    Fenced(String),
     Corrupt(Corruption),
 }
 
@@ -67,6 +68,7 @@ impl From<StoreError> for SharedError {
         match error {
             StoreError::Corrupt(corruption) => Self::Corrupt(corruption),
             StoreError::Unavailable(cause) => Self::Unavailable(cause.into()),
+            StoreError::Fenced(reason) => Self::Fenced(reason),
         }
     }
 }
@@ -76,6 +78,7 @@ impl From<SharedError> for StoreError {
         match error {
             SharedError::Corrupt(corruption) => corruption.into(),
             SharedError::Unavailable(cause) => Self::Unavailable(Box::new(cause)),
+            SharedError::Fenced(reason) => Self::Fenced(reason),
         }
     }
 }
