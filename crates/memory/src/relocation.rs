@@ -58,7 +58,8 @@ impl Relocatable for MemoryStore {
         limit: u32,
     ) -> Result<Changes, StoreError> {
         let state = self.state();
-        let following = state.pets.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
+        let following =
+            state.pets.range((after.map_or(Bound::Unbounded, Bound::Excluded), Bound::Unbounded));
         let pets: Vec<Pet> = following
             .map(|(_, pet)| pet.clone())
             .take_while(|pet| pet.id <= up_to)

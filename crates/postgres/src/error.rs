@@ -8,7 +8,9 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
-use petstore_domain::{AddError, AddKeyError, RestoreError, Role, RollKeyError, StoreError, Writer};
+use petstore_domain::{
+    AddError, AddKeyError, RestoreError, Role, RollKeyError, StoreError, Writer,
+};
 use tokio_postgres::error::SqlState;
 
 pub(crate) use self::{

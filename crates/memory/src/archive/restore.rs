@@ -7,8 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError,
-    Writer,
+    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError, Writer,
 };
 
 use crate::state::{State, record_key};

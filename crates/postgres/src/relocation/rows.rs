@@ -61,7 +61,10 @@ pub(super) fn relocation(rows: &[Row]) -> Result<Option<Relocation>, StoreError>
 }
 
 /// Writes the row of a move that begins.
-pub(super) async fn insert(transaction: &Transaction, row: &Relocation) -> Result<(), StoreFailure> {
+pub(super) async fn insert(
+    transaction: &Transaction,
+    row: &Relocation,
+) -> Result<(), StoreFailure> {
     let Relocation { role, revision, peer, differences: Differences { count, last } } = row;
     let values: Values<'_> = &[&role.as_str(), revision, peer, count, last];
     transaction.execute(INSERT, values).await.map(drop)

@@ -4,8 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError,
-    Writer,
+    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError, Writer,
 };
 use rusqlite::Connection;
 
@@ -55,10 +54,7 @@ impl WriteTransaction {
     }
 }
 
-fn begin(
-    path: &Path,
-    writer: Writer,
-) -> Result<(Connection, VersionRenewal), Failure<StoreError>> {
+fn begin(path: &Path, writer: Writer) -> Result<(Connection, VersionRenewal), Failure<StoreError>> {
     let timeout = BusyTimeout::default().writer;
     let mut connection = connection::open_writer(path, Synchronous::Full, timeout)?;
     connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;

@@ -18,7 +18,8 @@ const SELECT: &str =
     "SELECT role, revision, peer, differences, last_difference FROM relocation WHERE only = 1";
 const INSERT: &str = "INSERT INTO relocation \
      (only, role, revision, peer, differences, last_difference) VALUES (1, ?1, ?2, ?3, ?4, ?5)";
-const CHANGE: &str = "UPDATE relocation SET role = ?2, revision = ?3, peer = ?4 WHERE revision = ?1";
+const CHANGE: &str =
+    "UPDATE relocation SET role = ?2, revision = ?3, peer = ?4 WHERE revision = ?1";
 const NOTE: &str =
     "UPDATE relocation SET differences = differences + ?1, last_difference = ?2 WHERE only = 1";
 const HORIZON: &str = "SELECT max(id) FROM pet";
