@@ -4,6 +4,7 @@ mod announcement;
 mod first_key;
 mod housekeeping;
 mod listener;
+mod movable_store;
 mod pages;
 mod service_key;
 mod systemd;
@@ -18,6 +19,7 @@ use tokio::net::TcpListener;
 use self::{
     housekeeping::Housekeeping,
     listener::Socket,
+    movable_store::MovableStore,
     tls::{Tls, pair::PairFiles},
 };
 use crate::{
@@ -28,7 +30,7 @@ use crate::{
     failure::Failure,
     file_limit,
     logging::{self, LogConfig},
-    open_store::OpenStore,
+    registry::Registry,
     signals::Signals,
     store::with_store,
 };
@@ -42,6 +44,8 @@ pub(crate) struct Config {
     /// `None` for plain HTTP.
     tls: Option<PairFiles>,
     store: Arc<dyn StoreLocation>,
+    /// The stores that are known: the other store of a move may be of another kind.
+    stores: Arc<Registry>,
     service_key: Option<ServiceKey>,
     settings: Settings,
 }
@@ -72,6 +76,7 @@ impl Config {
             metrics_listen: args.metrics_listen,
             tls: pair_files(args.tls),
             store: args.store.0,
+            stores: args.store.1,
             service_key,
             settings,
         };
@@ -102,14 +107,18 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     config.settings.shared_listener = shared;
     let metrics = listener::listen_for_metrics(config.metrics_listen.as_ref()).await?;
     let location = Arc::clone(&config.store);
-    let drained = with_store(&*location, IfMissing::Create, async |store| {
-        prepare_keys(store, config.service_key.is_some(), scheme, address).await?;
+    let drained = with_store(&*location, IfMissing::Create, async |opened| {
+        let store = MovableStore::new(opened, &config.stores).await?;
+        prepare_keys(&store, config.service_key.is_some(), scheme, address).await?;
         announcement::listening(scheme, address, &*config.store, &config.settings);
-        if let Some(store) = &store.made_at {
+        if let Some(store) = &opened.made_at {
             tracing::info!(store, "made a new store");
         }
         systemd::note_ready();
-        serve(store, Listeners { clients: listener, metrics }, tls, config, signals).await
+        let listeners = Listeners { clients: listener, metrics };
+        let drained = serve(&store, listeners, tls, config, signals).await;
+        store.close().await;
+        drained
     });
     report(drained.await?);
     Ok(())
@@ -117,7 +126,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
 
 /// Answers requests, and does what the service does besides, until the first signal.
 async fn serve(
-    store: &OpenStore,
+    store: &MovableStore,
     listeners: Listeners,
     tls: Option<Tls>,
     config: Config,
@@ -158,7 +167,7 @@ async fn serve(
 
 /// Makes the first key if there is none, or warns that no key is live.
 async fn prepare_keys(
-    store: &OpenStore,
+    store: &MovableStore,
     has_service_key: bool,
     scheme: &str,
     address: SocketAddr,

@@ -49,6 +49,15 @@ async fn write_differences(store: &RelocatingStore) {
     }
 }
 
+impl Watch {
+    /// Ends it, and waits until it has let go of the stores.
+    pub async fn stop(mut self) {
+        self.0.abort();
+        // It ends by having been aborted.
+        let _ = (&mut self.0).await;
+    }
+}
+
 impl Drop for Watch {
     fn drop(&mut self) {
         self.0.abort();
