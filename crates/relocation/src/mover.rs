@@ -147,14 +147,21 @@ impl Mover {
     /// # Errors
     /// [`MoveError`].
     pub async fn follow(&mut self, on_progress: OnProgress<'_>) -> Result<(), MoveError> {
-        let mut failures = 0;
+        let (mut failures, mut last) = (0, None);
         loop {
-            match self.follow_once(on_progress).await {
+            let mut noting = |progress| {
+                last = Some(progress);
+                on_progress(progress)
+            };
+            match self.follow_once(&mut noting).await {
                 Ok(()) => failures = 0,
                 Err(MoveError::Canceled | MoveError::Finished) => return Ok(()),
                 Err(error) if is_passing(&error) && failures < MAX_FAILURES => {
                     tracing::debug!(%error, "the follower tries again");
                     failures += 1;
+                    if last.is_some_and(|last| on_progress(last).is_break()) {
+                        return Ok(());
+                    }
                 }
                 Err(error) => return Err(error),
             }
