@@ -12,5 +12,6 @@ mod export_file;
 mod import;
 mod interrupted;
 mod kinds;
+mod live;
 mod paused;
 mod round_trips;

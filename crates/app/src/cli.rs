@@ -35,7 +35,9 @@ pub(crate) use self::{
     keys::{KeysCommand, ListForm, RevokeTarget},
     listen_address::{ListenAddress, ListenPlace},
     manual::{CompletionsArgs, ManArgs},
-    moving::{BothStores, ExportArgs, FileArg, Format, ImportArgs, StoreCommand},
+    moving::{
+        BothStores, ExportArgs, FileArg, Format, ImportArgs, MoveArgs, MoveStep, StoreCommand,
+    },
     openapi::DeploymentArgs,
     serve::{LogFormat, ServeArgs, TlsArgs},
     soundness::{BackupArgs, CheckArgs},
@@ -66,7 +68,7 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: KeysCommand,
     },
-    /// Copy a whole store into another, and compare two.
+    /// Copy a whole store into another, compare two, and move one while it is in use.
     #[command(after_help = examples::STORE)]
     Store {
         /// What to do with them.

@@ -48,6 +48,12 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// One line that says what is wrong and how to correct it, without a password.
     async fn open(&self, if_missing: IfMissing) -> Result<OpenStore, Problem>;
 
+    /// The URL that opens this store from any folder, with its password: a service opens the other store of
+    /// a move by it. By default there is none, and the store takes part in no move.
+    fn full_url(&self) -> Option<String> {
+        None
+    }
+
     /// Throw-away stores of this kind, with the settings of the URL, for the command `conformance`.
     /// The store at this location is neither read nor written.
     ///

@@ -1,4 +1,8 @@
-//! The commands `store copy` and `store verify`.
+//! The commands `store copy`, `store verify` and `store move`.
+
+mod relocation;
+mod same_store;
+mod status;
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -7,6 +11,7 @@ use petstore_domain::{
     VerifyError, VerifyStores,
 };
 
+use self::same_store::SAME_STORE;
 use crate::{
     cli::{BothStores, StoreCommand},
     clock::SystemClock,
@@ -20,20 +25,33 @@ use crate::{
 
 /// Runs the command on the stores that it names.
 pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
-    let signals = Signals::take_over()?;
-    let (StoreCommand::Copy(BothStores { from, to })
-    | StoreCommand::Verify(BothStores { from, to })) = &command;
-    if from.0.to_string() == to.0.to_string() {
-        return Err(Failure::usage("--from and --to name the same store; name two"));
+    match command {
+        StoreCommand::Copy(stores) => transfer(Work::Copy, stores).await,
+        StoreCommand::Verify(stores) => transfer(Work::Verify, stores).await,
+        StoreCommand::Move(args) => relocation::run(args).await,
     }
-    let if_missing = match command {
-        StoreCommand::Copy(_) => IfMissing::Create,
-        StoreCommand::Verify(_) => IfMissing::Refuse,
+}
+
+/// What is done with two stores as a whole.
+#[derive(Clone, Copy)]
+enum Work {
+    Copy,
+    Verify,
+}
+
+async fn transfer(work: Work, BothStores { from, to }: BothStores) -> Result<(), Failure> {
+    let signals = Signals::take_over()?;
+    if from.0.to_string() == to.0.to_string() {
+        return Err(Failure::usage(SAME_STORE));
+    }
+    let if_missing = match work {
+        Work::Copy => IfMissing::Create,
+        Work::Verify => IfMissing::Refuse,
     };
     with_archive(&*from.0, IfMissing::Refuse, async |source| {
-        with_archive(&*to.0, if_missing, async |target| match command {
-            StoreCommand::Copy(_) => copy((source, target), &signals, &mut Console).await,
-            StoreCommand::Verify(_) => verify((source, target), &signals, &mut Console).await,
+        with_archive(&*to.0, if_missing, async |target| match work {
+            Work::Copy => copy((source, target), &signals, &mut Console).await,
+            Work::Verify => verify((source, target), &signals, &mut Console).await,
         })
         .await
     })

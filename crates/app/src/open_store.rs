@@ -2,8 +2,9 @@
 
 use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
-use petstore_domain::{ApiKeyRepository, Archive, PetRepository};
+use petstore_domain::{ApiKeyRepository, Archive, PetRepository, Relocatable};
 use petstore_http::{Figure, Figures};
+use petstore_relocation::Side;
 use tokio::{task, time};
 
 /// How long closing may take. All that was acknowledged is durable before, so nothing is lost.
@@ -16,6 +17,8 @@ pub struct OpenStore {
     pub(crate) pets: Arc<dyn PetRepository>,
     pub(crate) keys: Arc<dyn ApiKeyRepository>,
     pub(crate) archive: Option<Arc<dyn Archive>>,
+    /// What a move to another store needs.
+    pub(crate) relocation: Option<Arc<dyn Relocatable>>,
     /// Where the store is, if opening it has made it.
     pub(crate) made_at: Option<String>,
     /// What it says of itself among the metrics.
@@ -28,14 +31,28 @@ impl OpenStore {
     /// managed, but it cannot be copied, verified, exported or imported into.
     pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
         let pets = store.clone();
-        let (archive, made_at, figures, close) = (None, None, Arc::new(Vec::new), None);
-        Self { pets, keys: store, archive, made_at, figures, close }
+        let (archive, relocation, made_at, close) = (None, None, None, None);
+        let figures = Arc::new(Vec::new);
+        Self { pets, keys: store, archive, relocation, made_at, figures, close }
     }
 
     /// With an archive of the same store.
     #[must_use]
     pub fn with_archive(self, archive: Arc<dyn Archive>) -> Self {
         Self { archive: Some(archive), ..self }
+    }
+
+    /// With what a move of the same store needs. Without it, the store can be copied while nothing writes, but
+    /// it takes no part in `store move`.
+    #[must_use]
+    pub fn with_relocation(self, relocation: Arc<dyn Relocatable>) -> Self {
+        Self { relocation: Some(relocation), ..self }
+    }
+
+    /// The store as one side of a move, if it can be moved.
+    pub(crate) fn side(&self) -> Option<Side> {
+        let relocation = self.relocation.clone()?;
+        Some(Side { pets: self.pets.clone(), keys: self.keys.clone(), relocation })
     }
 
     /// Notes that opening has made this store, and where it is in full, for example with its absolute
@@ -63,7 +80,8 @@ impl OpenStore {
     /// How many handles of the store there are, its own included.
     pub(crate) fn handles(&self) -> usize {
         let archive = self.archive.as_ref().map_or(0, Arc::strong_count);
-        Arc::strong_count(&self.pets) + Arc::strong_count(&self.keys) + archive
+        let relocation = self.relocation.as_ref().map_or(0, Arc::strong_count);
+        Arc::strong_count(&self.pets) + Arc::strong_count(&self.keys) + archive + relocation
     }
 
     /// Closes the store once it has no more than `own` handles: those that it had when it was opened.

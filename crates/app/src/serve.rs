@@ -5,6 +5,7 @@ mod config;
 mod first_key;
 mod housekeeping;
 mod listener;
+mod movable_store;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod pages;
@@ -21,10 +22,10 @@ use petstore_http::{Drained, Listeners as Sockets, Ports, Server};
 use tokio::net::TcpListener;
 
 pub(crate) use self::config::Config;
-use self::{housekeeping::Housekeeping, place::Place, tls::Tls};
+use self::{housekeeping::Housekeeping, movable_store::MovableStore, place::Place, tls::Tls};
 use crate::{
     clock::SystemClock, console::Console, driver::IfMissing, failure::Failure, file_limit,
-    open_store::OpenStore, signals::Signals, store::with_store,
+    signals::Signals, store::with_store,
 };
 
 /// The sockets that are served.
@@ -46,15 +47,21 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         sockets.into_iter().map(|socket| (socket.listener, socket.place)).unzip();
     let metrics = listener::listen_for_metrics(config.metrics_listen.as_ref()).await?;
     let location = Arc::clone(&config.store);
-    let drained = with_store(&*location, IfMissing::Create, async |store| {
-        prepare_keys(store, config.service_key.is_some(), &places).await?;
-        announcement::listening(&places, &*config.store, &config.settings);
-        if let Some(store) = &store.made_at {
-            tracing::info!(store, "made a new store");
-        }
-        systemd::note_ready();
-        let listeners = Listeners { clients: Sockets::from_iter(clients), metrics };
-        serve(store, listeners, tls, config, signals).await
+    let drained = with_store(&*location, IfMissing::Create, async |opened| {
+        let store = MovableStore::new(opened, &config.stores).await?;
+        let drained = async {
+            prepare_keys(&store, config.service_key.is_some(), &places).await?;
+            announcement::listening(&places, &*config.store, &config.settings);
+            if let Some(store) = &opened.made_at {
+                tracing::info!(store, "made a new store");
+            }
+            systemd::note_ready();
+            let listeners = Listeners { clients: Sockets::from_iter(clients), metrics };
+            serve(&store, listeners, tls, config, signals).await
+        };
+        let drained = drained.await;
+        store.close().await;
+        drained
     });
     report(drained.await?);
     Ok(())
@@ -62,7 +69,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
 
 /// Answers requests, and does what the service does besides, until the first signal.
 async fn serve(
-    store: &OpenStore,
+    store: &MovableStore,
     listeners: Listeners,
     tls: Option<Tls>,
     config: Config,
@@ -118,7 +125,7 @@ async fn serve(
 
 /// Makes the first key if there is none, or warns that no key is live.
 async fn prepare_keys(
-    store: &OpenStore,
+    store: &MovableStore,
     has_service_key: bool,
     places: &[Place],
 ) -> Result<(), Failure> {

@@ -13,6 +13,10 @@ pub enum StoreError {
     /// tried again. The cause is for the log, never for a client.
     #[error("the store cannot answer: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
+    /// The store takes no such write, because it is being moved or was moved. Nothing has happened, and
+    /// the same write may be tried on the other store.
+    #[error("the store takes no writes: {0}")]
+    Fenced(String),
     /// See [`Corruption`].
     #[error(transparent)]
     Corrupt(#[from] Corruption),
@@ -22,6 +26,11 @@ impl StoreError {
     /// The store cannot answer now, because of `cause`.
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Unavailable(cause.into())
+    }
+
+    /// The store takes no such write, because of `reason`.
+    pub fn fenced(reason: impl fmt::Display) -> Self {
+        Self::Fenced(reason.to_string())
     }
 
     /// The store holds `what` (for example `animal 7`), which breaks `rule`.

@@ -1,5 +1,5 @@
-//! Moving a whole store: the port [`Archive`], the rules of what a restore may write, and the use
-//! cases [`CopyStore`] and [`VerifyStores`].
+//! Moving a whole store: the ports [`Archive`] and [`Relocatable`], the rules of what a restore may write,
+//! and the use cases [`CopyStore`] and [`VerifyStores`].
 
 pub(crate) mod archive;
 pub(crate) mod copy;
@@ -7,6 +7,7 @@ pub(crate) mod difference;
 pub(crate) mod finding;
 pub(crate) mod live_records;
 pub(crate) mod progress;
+pub(crate) mod relocation;
 pub(crate) mod resolution;
 pub(crate) mod verify;
 
@@ -16,9 +17,13 @@ pub use self::{
     difference::Difference,
     finding::{Finding, Severity},
     progress::{OnProgress, TransferProgress, TransferStep},
+    relocation::{Changes, Differences, Relocatable, Relocation, Role, Writer},
     resolution::Resolution,
     verify::{RangeDigest, Verified, VerifyError, VerifyStores},
 };
 
 #[cfg(any(test, feature = "mocks"))]
-pub use self::archive::{MockArchive, MockRestore, MockSnapshot};
+pub use self::{
+    archive::{MockArchive, MockRestore, MockSnapshot},
+    relocation::MockRelocatable,
+};

@@ -176,7 +176,7 @@ impl From<ReadError> for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         let error = match error {
-            StoreError::Unavailable(_) => Self::unavailable(error),
+            StoreError::Unavailable(_) | StoreError::Fenced(_) => Self::unavailable(error),
             StoreError::Corrupt(cause) => Self::internal(cause),
         };
         Self { by_store: true, ..error }

@@ -14,7 +14,7 @@ use crate::{
 #[async_trait]
 impl ApiKeyRepository for MemoryStore {
     async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        let mut state = self.state();
+        let mut state = self.writable()?;
         live_keys(&state, &key).permit_add(max)?;
         Ok(insert(&mut state, key)?)
     }
@@ -25,7 +25,7 @@ impl ApiKeyRepository for MemoryStore {
         retire_at: Timestamp,
         max: u32,
     ) -> Result<ApiKey, RollKeyError> {
-        let mut state = self.state();
+        let mut state = self.writable()?;
         live_keys(&state, &key).permit_roll(max)?;
         let new = insert(&mut state, key)?;
         for old in &mut state.keys {
@@ -44,7 +44,7 @@ impl ApiKeyRepository for MemoryStore {
         selector: KeySelector,
         at: Timestamp,
     ) -> Result<Vec<ApiKey>, StoreError> {
-        let mut state = self.state();
+        let mut state = self.writable()?;
         let selected = |key: &ApiKey| match &selector {
             KeySelector::Id(id) => key.id == *id,
             KeySelector::Name(name) => key.name == *name,
@@ -67,7 +67,7 @@ impl ApiKeyRepository for MemoryStore {
     }
 
     async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        let mut state = self.state();
+        let mut state = self.writable()?;
         for (id, at) in uses {
             if let Ok(index) = state.keys.binary_search_by_key(&id, |key| key.id) {
                 let key = &mut state.keys[index];

@@ -1,13 +1,13 @@
 //! [`Archive`] in memory.
 
-mod restore;
+pub(crate) mod restore;
 
 use std::ops::Bound;
 
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, Archive, Idempotency, IdempotencyRecord, Pet, PetId, Restore, Snapshot, StoreCounts,
-    StoreError,
+    StoreError, Writer,
 };
 
 use self::restore::Transaction;
@@ -23,7 +23,10 @@ impl Archive for MemoryStore {
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        Ok(Box::new(Transaction::new(self.state.clone())))
+        if self.state().relocation.is_some() {
+            return Err(StoreError::fenced("it is being moved; finish the move first"));
+        }
+        Ok(Box::new(Transaction::new(self.state.clone(), Writer::Service)))
     }
 }
 

@@ -10,6 +10,7 @@
 mod api_keys;
 mod archive;
 mod pets;
+mod relocation;
 mod state;
 mod store;
 

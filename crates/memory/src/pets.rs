@@ -20,7 +20,7 @@ impl PetRepository for MemoryStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        let mut state = self.state();
+        let mut state = self.writable()?;
         let Some(request) = request else { return Ok(Added::Created(state.insert(pet)?)) };
         let key = record_key(&request.idempotency);
         let stored = state.records.get(&key).map(|it| (it.fingerprint, it.pet, it.at));
@@ -52,7 +52,7 @@ impl PetRepository for MemoryStore {
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
         let mut purged = 0;
-        self.state().records.retain(|_, record| {
+        self.writable()?.records.retain(|_, record| {
             let keep = record.at > cutoff || purged == limit;
             purged += u32::from(!keep);
             keep

@@ -7,7 +7,7 @@ use std::{
 
 use petstore_domain::{
     ApiKey, CatalogueVersion, Idempotency, IdempotencyRecord, KeyState, NewPet, Pet, PetId,
-    StoreError, Timestamp,
+    Relocation, StoreError, Timestamp, Writer,
 };
 
 /// Caller and key of an idempotency record, in the order of the port.
@@ -20,6 +20,8 @@ pub(crate) struct State {
     pub(crate) records: BTreeMap<RecordKey, IdempotencyRecord>,
     /// Ascending by identifier; the next one follows the highest.
     pub(crate) keys: Vec<ApiKey>,
+    /// While the store is being moved.
+    pub(crate) relocation: Option<Relocation>,
     /// Random, so that a version of this store is not one of another store or another run.
     epoch: u64,
 }
@@ -30,6 +32,7 @@ impl Default for State {
             pets: BTreeMap::new(),
             records: BTreeMap::new(),
             keys: Vec::new(),
+            relocation: None,
             epoch: RandomState::new().hash_one(()),
         }
     }
@@ -39,6 +42,15 @@ impl State {
     /// Animals are only ever added, so their number tells one state from another.
     pub(crate) fn version(&self) -> CatalogueVersion {
         CatalogueVersion(u128::from(self.epoch) << 64 | self.pets.len() as u128)
+    }
+
+    /// Refuses what `writer` may not write while the store is being moved.
+    pub(crate) fn permit(&self, writer: Writer) -> Result<(), StoreError> {
+        match (&self.relocation, writer) {
+            (Some(row), _) => row.role.permit(writer),
+            (None, Writer::Service) => Ok(()),
+            (None, Writer::Follower) => Err(StoreError::fenced("it is in no move")),
+        }
     }
 
     /// Adds an animal under the next identifier.

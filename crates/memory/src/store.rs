@@ -5,6 +5,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use petstore_domain::{StoreError, Writer};
+
 use crate::state::State;
 
 /// A catalogue and its API keys, for as long as this value lives.
@@ -19,6 +21,13 @@ impl MemoryStore {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The state, unless a move keeps services from writing.
+    pub(crate) fn writable(&self) -> Result<MutexGuard<'_, State>, StoreError> {
+        let state = self.state();
+        state.permit(Writer::Service)?;
+        Ok(state)
     }
 
     /// A panic elsewhere leaves the state whole: every method changes it only where it can no

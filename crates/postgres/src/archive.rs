@@ -1,6 +1,6 @@
 //! [`Archive`] on PostgreSQL: the whole store, on a connection of its own.
 
-mod restore;
+pub(crate) mod restore;
 mod snapshot;
 
 use async_trait::async_trait;
@@ -9,6 +9,7 @@ use petstore_domain::{Archive, Restore, Snapshot, StoreError};
 use self::{restore::Restoring, snapshot::View};
 use crate::{
     connector::Purpose,
+    relocation::rows,
     store::PostgresStore,
     transaction::{READ_COMMITTED, SNAPSHOT, Transaction},
 };
@@ -22,6 +23,10 @@ impl Archive for PostgresStore {
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
         let begin = Transaction::begin(&self.connector, Purpose::Archive, READ_COMMITTED);
-        Ok(Box::new(Restoring::new(begin.await?, self.version.clone())))
+        let transaction = begin.await?;
+        if rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
+            return Err(StoreError::fenced("it is being moved; finish the move first"));
+        }
+        Ok(Box::new(Restoring::new(transaction, self.version.clone())))
     }
 }

@@ -8,7 +8,9 @@ mod tests;
 
 use std::{sync::Arc, time::Duration};
 
-use petstore_domain::{AddError, AddKeyError, RestoreError, RollKeyError, StoreError};
+use petstore_domain::{
+    AddError, AddKeyError, RestoreError, Role, RollKeyError, StoreError, Writer,
+};
 use tokio_postgres::error::SqlState;
 
 pub(crate) use self::{
@@ -82,6 +84,16 @@ impl StoreFailure {
         }
     }
 
+    /// Whether the server has answered by this state.
+    pub(crate) fn has_state(&self, state: &SqlState) -> bool {
+        self.sql_state() == Some(state)
+    }
+
+    /// Whether the fence of a move has refused the transaction, so that it has had no effect.
+    pub(crate) fn is_fenced(&self) -> bool {
+        self.sql_state().is_some_and(|state| state.code() == FENCED)
+    }
+
     fn sql_state(&self) -> Option<&SqlState> {
         if let Self::Postgres(error) = self { error.code() } else { None }
     }
@@ -109,8 +121,22 @@ impl From<tokio_postgres::Error> for StoreFailure {
     }
 }
 
+/// What the fence of a move raises, with the role of the store as its message.
+const FENCED: &str = "PSMOV";
+
+/// The refusal of the fence, if the failure is one.
+fn fenced(failure: &StoreFailure) -> Option<StoreError> {
+    let StoreFailure::Postgres(error) = failure else { return None };
+    let error = error.as_db_error().filter(|error| error.code().code() == FENCED)?;
+    let role = Role::parse(error.message()).unwrap_or(Role::Standby);
+    role.permit(Writer::Service).err().or_else(|| role.permit(Writer::Follower).err())
+}
+
 impl From<StoreFailure> for StoreError {
     fn from(failure: StoreFailure) -> Self {
+        if let Some(fenced) = fenced(&failure) {
+            return fenced;
+        }
         Self::unavailable(failure)
     }
 }

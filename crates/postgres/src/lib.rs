@@ -26,7 +26,8 @@
 //! # Where things are
 //! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
 //! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs` and
-//! [`Archive`](petstore_domain::Archive) in `archive.rs`. Reads and changes of keys run through
+//! [`Archive`](petstore_domain::Archive) in `archive.rs`,
+//! [`Relocatable`](petstore_domain::Relocatable) in `relocation.rs`. Reads and changes of keys run through
 //! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `version.rs`
 //! gives the catalogue's version without a query; `activity.rs` says how busy the pool is.
 
@@ -41,6 +42,7 @@ mod inspection;
 mod open;
 mod pets;
 mod pool;
+mod relocation;
 mod schema;
 mod store;
 mod tls;

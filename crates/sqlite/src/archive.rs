@@ -11,7 +11,7 @@
 //! Meanwhile, the creates of a running service wait, and fail as [`StoreError`] after three seconds:
 //! who copies into a store that is in use takes a new restore for every batch.
 
-mod restore;
+pub(crate) mod restore;
 mod snapshot;
 #[cfg(test)]
 #[cfg(not(feature = "schedules"))]
@@ -20,7 +20,7 @@ mod tests;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Restore, Snapshot, StoreError};
+use petstore_domain::{Archive, Restore, Snapshot, StoreError, Writer};
 
 use self::{restore::WriteTransaction, snapshot::ReadTransaction};
 use crate::{error::Failure, store::SqliteStore};
@@ -38,7 +38,7 @@ impl Archive for SqliteStore {
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
         let (path, versions) = (self.readers.pool.path(), Arc::clone(&self.versions));
-        let transaction = WriteTransaction::begin(path, versions, self.file.share());
-        Ok(Box::new(transaction.map_err(StoreError::unavailable)?))
+        let file = self.file.share();
+        Ok(Box::new(WriteTransaction::begin(path, versions, file, Writer::Service)?))
     }
 }

@@ -61,6 +61,12 @@ pub(crate) enum WriteFailure {
         #[source]
         error: Arc<rusqlite::Error>,
     },
+    /// The store is being moved, or was. Nothing was written.
+    #[error("{0}")]
+    Fenced(String),
+    /// What the store says of a move cannot be read.
+    #[error(transparent)]
+    Unreadable(Arc<StoreError>),
     /// A transaction had failed, and no new connection could be opened for this one.
     #[error("the store cannot be opened again: {0}")]
     NotReopened(#[source] Arc<rusqlite::Error>),
@@ -86,6 +92,9 @@ impl From<rusqlite::Error> for WriteFailure {
 
 impl From<WriteFailure> for StoreError {
     fn from(failure: WriteFailure) -> Self {
+        if let WriteFailure::Fenced(reason) = failure {
+            return Self::Fenced(reason);
+        }
         Self::unavailable(failure)
     }
 }

@@ -26,7 +26,8 @@
 //! # Where things are
 //! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
 //! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs`,
-//! [`Archive`](petstore_domain::Archive) in `archive.rs`. The first two run their SQL through
+//! [`Archive`](petstore_domain::Archive) in `archive.rs`,
+//! [`Relocatable`](petstore_domain::Relocatable) in `relocation.rs`. The first two run their SQL through
 //! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `version_cache.rs`
 //! answers the catalogue's version without a query, and `renewal.rs` changes it; `read_lock.rs` saves the
 //! readers system calls; `watch.rs` reads beside the requests; `backup.rs` copies a store in use, `inspection.rs` examines one; `activity.rs` says how busy it is; `presence.rs` notices files that are gone.
@@ -47,6 +48,7 @@ mod pets;
 mod presence;
 mod read_lock;
 mod readers;
+mod relocation;
 mod renewal;
 #[cfg(test)]
 #[cfg(feature = "schedules")]

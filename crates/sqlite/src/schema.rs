@@ -2,6 +2,8 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use crate::relocation::rows;
+
 /// Marks a SQLite file as a petstore store (`PRAGMA application_id`): `pst0` in ASCII.
 pub(crate) const APPLICATION_ID: i32 = 0x7073_7430;
 
@@ -86,6 +88,13 @@ pub(crate) fn check_version(connection: &Connection) -> Result<(), SchemaError> 
 pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     connection.execute_batch(SCHEMA)?;
+    Ok(connection)
+}
+
+/// The same while it is being moved.
+pub(crate) fn in_a_move() -> rusqlite::Result<Connection> {
+    let connection = in_memory()?;
+    connection.execute_batch(rows::CREATE)?;
     Ok(connection)
 }
 

@@ -43,6 +43,15 @@ Examples:
   petstore store copy   --from sqlite:petstore.db --to postgres://me@db.example/petstore
   petstore store verify --from sqlite:petstore.db --to postgres://me@db.example/petstore";
 
+pub(super) const STORE_MOVE: &str = "\
+Examples:
+  petstore store move --from sqlite:petstore.db --to postgres://me@db.example/petstore --step follow
+  petstore store move --from sqlite:petstore.db --to postgres://me@db.example/petstore --status
+  petstore store move --from sqlite:petstore.db --to postgres://me@db.example/petstore --step flip
+  petstore store move --from sqlite:petstore.db --to postgres://me@db.example/petstore --step finish
+
+--step back lets the source decide again, with all that was added meanwhile, until --step finish.";
+
 pub(super) const EXPORT: &str = "\
 Examples:
   petstore export pets.csv

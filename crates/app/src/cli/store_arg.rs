@@ -15,7 +15,11 @@ const DEFAULT: &str = "sqlite:petstore.db";
 
 /// A store that was named; where `LASTING`, one that outlasts the command.
 #[derive(Clone)]
-pub(crate) struct StoreArg<const LASTING: bool>(pub(crate) Arc<dyn StoreLocation>);
+pub(crate) struct StoreArg<const LASTING: bool>(
+    pub(crate) Arc<dyn StoreLocation>,
+    /// The stores that are known: the other store of a move may be of another kind.
+    pub(crate) Arc<Registry>,
+);
 
 impl<const LASTING: bool> fmt::Debug for StoreArg<LASTING> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -42,7 +46,10 @@ fn with_parser<const LASTING: bool>(arg: Arg, stores: &Arc<Registry>) -> Arg {
         return arg;
     }
     let registry = Arc::clone(stores);
-    let parse = move |url: &str| registry.parse(url, LASTING).map(StoreArg::<LASTING>);
+    let parse = move |url: &str| {
+        let location = registry.parse(url, LASTING)?;
+        Ok::<_, Problem>(StoreArg::<LASTING>(location, Arc::clone(&registry)))
+    };
     let lines = stores.help(LASTING);
     let help = arg.get_help().map_or(lines.clone(), |help| format!("{help}:\n{lines}"));
     let has_default = arg.get_long() == Some("store") && stores.parse(DEFAULT, LASTING).is_ok();

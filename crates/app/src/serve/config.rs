@@ -10,6 +10,7 @@ use crate::{
     driver::StoreLocation,
     failure::Failure,
     logging::{self, LogConfig},
+    registry::Registry,
     serve::{pages, service_key, tls::pair::PairFiles},
 };
 
@@ -22,6 +23,8 @@ pub(crate) struct Config {
     /// `None` for plain HTTP.
     pub(super) tls: Option<PairFiles>,
     pub(super) store: Arc<dyn StoreLocation>,
+    /// The stores that are known: the other store of a move may be of another kind.
+    pub(super) stores: Arc<Registry>,
     pub(super) service_key: Option<ServiceKey>,
     /// Where spans go; `None` for no spans.
     #[cfg(feature = "otlp")]
@@ -55,6 +58,7 @@ impl Config {
             metrics_listen: args.metrics_listen,
             tls: pair_files(args.tls),
             store: args.store.0,
+            stores: args.store.1,
             service_key,
             #[cfg(feature = "otlp")]
             otlp_endpoint: args.otlp.otlp_endpoint,

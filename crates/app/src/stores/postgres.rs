@@ -32,15 +32,19 @@ impl StoreDriver for PostgresDriver {
     }
 
     fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
-        Ok(Arc::new(Database(PostgresConfig::parse(url)?)))
+        Ok(Arc::new(Database { config: PostgresConfig::parse(url)?, url: url.to_owned() }))
     }
 }
 
-struct Database(PostgresConfig);
+struct Database {
+    config: PostgresConfig,
+    /// As it was given.
+    url: String,
+}
 
 impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.config.fmt(f)
     }
 }
 
@@ -48,16 +52,17 @@ impl fmt::Display for Database {
 impl StoreLocation for Database {
     async fn open(&self, if_missing: IfMissing) -> Result<OpenStore, Problem> {
         let store = match if_missing {
-            IfMissing::Create => PostgresStore::connect(&self.0).await?,
-            IfMissing::Refuse => PostgresStore::connect_existing(&self.0).await?,
+            IfMissing::Create => PostgresStore::connect(&self.config).await?,
+            IfMissing::Refuse => PostgresStore::connect_existing(&self.config).await?,
         };
         let store = Arc::new(store);
         let open = Arc::downgrade(&store);
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
+            .with_relocation(store.clone())
             .with_figures(move || figures::read(&open));
         if store.was_created() {
-            opened = opened.made_at(&self.0);
+            opened = opened.made_at(&self.config);
         }
         // Additions whose callers have gone away are still written.
         Ok(opened.with_close(async move {
@@ -65,14 +70,18 @@ impl StoreLocation for Database {
         }))
     }
 
+    fn full_url(&self) -> Option<String> {
+        Some(self.url.clone())
+    }
+
     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
-        let schemas = Schemas::new(self.0.clone());
+        let schemas = Schemas::new(self.config.clone());
         Ok(ThrowAwayStores::new(schemas.clone())
             .with_clean_up(async move { schemas.drop_all().await }))
     }
 
     async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
-        let store = PostgresStore::connect_existing(&self.0).await?;
+        let store = PostgresStore::connect_existing(&self.config).await?;
         Ok(store.inspect().await?)
     }
 

@@ -64,7 +64,9 @@ impl StoreLocation for DatabaseFile {
             require_file(&self.0.path)?;
         }
         let store = Arc::new(SqliteStore::open(&self.0)?);
-        let opened = OpenStore::new(store.clone()).with_archive(store.clone());
+        let opened = OpenStore::new(store.clone())
+            .with_archive(store.clone())
+            .with_relocation(store.clone());
         let open = Arc::downgrade(&store);
         let opened = opened.with_figures(move || figures::read(&open));
         if !store.was_created() {
@@ -72,6 +74,11 @@ impl StoreLocation for DatabaseFile {
         }
         let path = path::absolute(&self.0.path)?;
         Ok(opened.made_at(format_args!("sqlite:{}", path.display())))
+    }
+
+    fn full_url(&self) -> Option<String> {
+        let path = path::absolute(&self.0.path).ok()?;
+        Some(Self(SqliteConfig { path, ..self.0.clone() }).to_string())
     }
 
     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {

@@ -7,14 +7,15 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError,
+    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError, Writer,
 };
 
 use crate::state::{State, record_key};
 
 /// A list of changes. Each is tried on a draft when it comes, so that a conflict shows at once, and
 /// all are made to the state of that moment by `commit`.
-pub(super) struct Transaction {
+pub(crate) struct Transaction {
+    writer: Writer,
     store: Arc<Mutex<State>>,
     draft: State,
     changes: Vec<Change>,
@@ -28,9 +29,9 @@ enum Change {
 }
 
 impl Transaction {
-    pub(super) fn new(store: Arc<Mutex<State>>) -> Self {
+    pub(crate) fn new(store: Arc<Mutex<State>>, writer: Writer) -> Self {
         let draft = store.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Self { store, draft, changes: Vec::new() }
+        Self { writer, store, draft, changes: Vec::new() }
     }
 
     fn add(&mut self, change: Change) -> Result<(), RestoreError> {
@@ -65,6 +66,7 @@ impl Restore for Transaction {
 
     async fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
         let mut state = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        state.permit(self.writer)?;
         let mut restored = state.clone();
         for change in mem::take(&mut self.changes) {
             // What had no conflict when it came has one now: another writer came in between.

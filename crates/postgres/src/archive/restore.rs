@@ -31,7 +31,7 @@ const RAISE: &str = "SELECT setval('pet_id', m.id) FROM (SELECT max(id) AS id FR
 
 /// A transaction that is still open.
 #[derive(Debug)]
-pub(super) struct Restoring {
+pub(crate) struct Restoring {
     transaction: Transaction,
     version: Arc<VersionCache>,
     began: Instant,
@@ -42,7 +42,7 @@ pub(super) struct Restoring {
 }
 
 impl Restoring {
-    pub(super) fn new(transaction: Transaction, version: Arc<VersionCache>) -> Self {
+    pub(crate) fn new(transaction: Transaction, version: Arc<VersionCache>) -> Self {
         Self { transaction, version, began: Instant::now(), locked: false, changed: false }
     }
 

@@ -4,7 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError,
+    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError, Writer,
 };
 use rusqlite::Connection;
 
@@ -15,6 +15,7 @@ use crate::{
     error::Failure,
     file::DatabaseFile,
     pets::{idempotency, rows as pets},
+    relocation::fence,
     renewal::VersionRenewal,
     version_cache::VersionCache,
 };
@@ -23,7 +24,7 @@ use crate::{
 const PAGE_CACHE: i64 = 64 * 1024;
 
 /// An open write transaction. Dropping it closes the connection, which rolls it back.
-pub(super) struct WriteTransaction {
+pub(crate) struct WriteTransaction {
     // In the order in which they are dropped: the file is closed when SQLite's locks are gone.
     connection: Connection,
     renewal: VersionRenewal,
@@ -34,16 +35,14 @@ pub(super) struct WriteTransaction {
 impl WriteTransaction {
     /// Begins one on the file at `path`, on a connection that writes with full synchronisation,
     /// whatever the store was opened with: a restore commits rarely, so it costs next to nothing.
-    pub(super) fn begin(
+    /// `writer` must be permitted to write now.
+    pub(crate) fn begin(
         path: &Path,
         versions: Arc<VersionCache>,
         file: DatabaseFile,
-    ) -> rusqlite::Result<Self> {
-        let timeout = BusyTimeout::default().writer;
-        let mut connection = connection::open_writer(path, Synchronous::Full, timeout)?;
-        connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
-        let renewal = VersionRenewal::new(&mut connection)?;
-        connection.execute_batch("BEGIN IMMEDIATE")?;
+        writer: Writer,
+    ) -> Result<Self, StoreError> {
+        let (connection, renewal) = begin(path, writer).map_err(Failure::into_error)?;
         Ok(Self { connection, renewal, versions, _file: file })
     }
 
@@ -53,6 +52,16 @@ impl WriteTransaction {
     ) -> Result<T, RestoreError> {
         work(&self.connection).map_err(Failure::into_error)
     }
+}
+
+fn begin(path: &Path, writer: Writer) -> Result<(Connection, VersionRenewal), Failure<StoreError>> {
+    let timeout = BusyTimeout::default().writer;
+    let mut connection = connection::open_writer(path, Synchronous::Full, timeout)?;
+    connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
+    let renewal = VersionRenewal::new(&mut connection)?;
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    fence::permit_restore(&connection, writer)?;
+    Ok((connection, renewal))
 }
 
 #[async_trait]

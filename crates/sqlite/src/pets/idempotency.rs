@@ -67,7 +67,7 @@ pub(crate) fn purge(
 }
 
 /// The record of a row, through the domain's constructors.
-fn record(row: &Row<'_>) -> Result<IdempotencyRecord, Corruption> {
+pub(crate) fn record(row: &Row<'_>) -> Result<IdempotencyRecord, Corruption> {
     let key: String = column(row, 1)?;
     let key = IdempotencyKey::parse(key).map_err(|rule| broken(format_args!("its key {rule}")))?;
     Ok(IdempotencyRecord {

@@ -14,6 +14,7 @@ use crate::{
     config::Synchronous,
     connection,
     error::{Failure, WriteFailure},
+    relocation::fence::Fence,
     renewal::VersionRenewal,
     version,
     version_cache::VersionCache,
@@ -40,6 +41,7 @@ pub(crate) struct WriterConnection {
     settings: WriterSettings,
     connection: Connection,
     renewal: VersionRenewal,
+    fence: Fence,
     in_doubt: bool,
 }
 
@@ -50,7 +52,7 @@ impl WriterConnection {
         mut connection: Connection,
     ) -> rusqlite::Result<Self> {
         let renewal = VersionRenewal::new(&mut connection)?;
-        Ok(Self { settings, connection, renewal, in_doubt: false })
+        Ok(Self { settings, connection, renewal, fence: Fence::default(), in_doubt: false })
     }
 
     /// Runs `work` in a transaction, and publishes the version that it makes in `versions`.
@@ -64,19 +66,24 @@ impl WriterConnection {
             reopened.map_err(|error| WriteFailure::NotReopened(Arc::new(error)))?;
         }
         let done = self.run(versions, work);
-        self.in_doubt = done.as_ref().is_err_and(is_in_doubt);
-        Ok(done?)
+        self.in_doubt = matches!(&done, Err(Failure::Sqlite(error)) if is_in_doubt(error));
+        done.map_err(|failure| match failure {
+            Failure::Sqlite(error) => error.into(),
+            Failure::Answer(StoreError::Fenced(reason)) => WriteFailure::Fenced(reason),
+            Failure::Answer(error) => WriteFailure::Unreadable(Arc::new(error)),
+        })
     }
 
     fn run(
-        &self,
+        &mut self,
         versions: &VersionCache,
         work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
-    ) -> rusqlite::Result<()> {
+    ) -> Result<(), Failure<StoreError>> {
         let behavior = TransactionBehavior::Immediate;
         let transaction = Transaction::new_unchecked(&self.connection, behavior)?;
+        self.fence.check(&transaction)?;
         work(&transaction)?;
-        self.renewal.commit(&transaction, versions)
+        Ok(self.renewal.commit(&transaction, versions)?)
     }
 
     /// The old connection is closed when the new one has read: the last connection that is closed

@@ -10,7 +10,7 @@ use crate::support::{NOW, Place, add, all, new_key, query, request, rex};
 fn corrupt<T: std::fmt::Debug>(result: Result<T, StoreError>) -> (String, String) {
     match result.unwrap_err() {
         StoreError::Corrupt(Corruption { what, rule }) => (what, rule),
-        StoreError::Unavailable(error) => panic!("{error}"),
+        error @ (StoreError::Unavailable(_) | StoreError::Fenced(_)) => panic!("{error}"),
     }
 }
 
@@ -109,7 +109,8 @@ async fn a_record_whose_animal_is_gone_is_named_and_harms_no_other_write() {
         AddError::Store(StoreError::Corrupt(corruption)) => {
             assert_eq!(corruption.what, "an idempotency record of animal 1");
         }
-        AddError::IdempotencyKeyReused | AddError::Store(StoreError::Unavailable(_)) => {
+        AddError::IdempotencyKeyReused
+        | AddError::Store(StoreError::Unavailable(_) | StoreError::Fenced(_)) => {
             panic!("not corrupt")
         }
     }

@@ -62,6 +62,7 @@ fn in_flight<T: Clone>(slot: Option<&WeakShared<Read<T>>>) -> Option<Shared<Read
 #[derive(Clone)]
 enum SharedError {
     Unavailable(Arc<dyn Error + Send + Sync>),
+    Fenced(String),
     Corrupt(Corruption),
 }
 
@@ -70,6 +71,7 @@ impl From<StoreError> for SharedError {
         match error {
             StoreError::Corrupt(corruption) => Self::Corrupt(corruption),
             StoreError::Unavailable(cause) => Self::Unavailable(cause.into()),
+            StoreError::Fenced(reason) => Self::Fenced(reason),
         }
     }
 }
@@ -79,6 +81,7 @@ impl From<SharedError> for StoreError {
         match error {
             SharedError::Corrupt(corruption) => corruption.into(),
             SharedError::Unavailable(cause) => Self::Unavailable(Box::new(cause)),
+            SharedError::Fenced(reason) => Self::Fenced(reason),
         }
     }
 }

@@ -1,0 +1,96 @@
+//! The store of the service, which may be moved to another one meanwhile.
+
+use std::{
+    mem,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use petstore_domain::{ApiKeyRepository, PetRepository, StoreError};
+use petstore_http::Figures;
+use petstore_relocation::{OpenSide, RelocatingStore, Side, Watch};
+
+use crate::{driver::IfMissing, failure::Failure, open_store::OpenStore, registry::Registry};
+
+/// The ports of the service. Reads and writes go to whichever store decides.
+pub(super) struct MovableStore {
+    pub(super) pets: Arc<dyn PetRepository>,
+    pub(super) keys: Arc<dyn ApiKeyRepository>,
+    pub(super) figures: Figures,
+    /// `None` if the store takes part in no move.
+    watch: Option<Watch>,
+    others: Arc<OtherStores>,
+}
+
+impl MovableStore {
+    /// Over `store`, which must not have been moved to another one.
+    pub(super) async fn new(store: &OpenStore, stores: &Arc<Registry>) -> Result<Self, Failure> {
+        let others = Arc::new(OtherStores { stores: Arc::clone(stores), open: Mutex::default() });
+        let figures = Arc::clone(&store.figures);
+        let Some(side) = store.side() else {
+            let (pets, keys) = (store.pets.clone(), store.keys.clone());
+            return Ok(Self { pets, keys, figures, watch: None, others });
+        };
+        let relocating = match RelocatingStore::start(side, others.clone()).await {
+            Ok(relocating) => relocating,
+            Err(error) => {
+                others.close().await;
+                return Err(match error {
+                    StoreError::Fenced(reason) => Failure::runtime(reason),
+                    error @ (StoreError::Unavailable(_) | StoreError::Corrupt(_)) => {
+                        Failure::runtime(error)
+                    }
+                });
+            }
+        };
+        let watch = Some(Watch::start(&relocating));
+        Ok(Self { pets: relocating.clone(), keys: relocating, figures, watch, others })
+    }
+
+    /// Closes the other store, if one was opened. The service's own is closed by whoever opened it.
+    pub(super) async fn close(self) {
+        let Self { pets, keys, figures, watch, others } = self;
+        if let Some(watch) = watch {
+            watch.stop().await;
+        }
+        drop((pets, keys, figures));
+        others.close().await;
+    }
+}
+
+/// The stores that were opened because a row of a move names them.
+struct OtherStores {
+    stores: Arc<Registry>,
+    /// With the handles that each had when it was opened.
+    open: Mutex<Vec<(OpenStore, usize)>>,
+}
+
+impl OtherStores {
+    async fn close(&self) {
+        let open = mem::take(&mut *self.open.lock().unwrap_or_else(PoisonError::into_inner));
+        for (store, handles) in open {
+            if !store.close(handles).await {
+                tracing::warn!("the store took too long to close; nothing acknowledged is lost");
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl OpenSide for OtherStores {
+    async fn open(&self, url: &str) -> Result<Side, StoreError> {
+        let location = self.stores.parse(url, true).map_err(StoreError::Unavailable)?;
+        let opened = location.open(IfMissing::Refuse).await.map_err(StoreError::Unavailable)?;
+        let handles = opened.handles();
+        let side = opened
+            .side()
+            .ok_or_else(|| StoreError::unavailable("this kind of store takes part in no move"))?;
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).push((opened, handles));
+        Ok(side)
+    }
+
+    fn shown(&self, url: &str) -> String {
+        let location = self.stores.parse(url, true);
+        location.map_or_else(|_| "another store".to_owned(), |location| location.to_string())
+    }
+}

@@ -1,0 +1,137 @@
+//! [`Relocatable`] on PostgreSQL.
+
+pub(crate) mod rows;
+
+use async_trait::async_trait;
+use petstore_domain::{
+    Changes, Differences, PetId, Relocatable, Relocation, Restore as _, RestoreError, StoreError,
+};
+use tokio_postgres::error::SqlState;
+
+use crate::{
+    archive::restore::Restoring,
+    connector::Purpose,
+    error::StoreFailure,
+    store::PostgresStore,
+    transaction::{READ_COMMITTED, Transaction},
+};
+
+#[async_trait]
+impl Relocatable for PostgresStore {
+    async fn relocation(&self) -> Result<Option<Relocation>, StoreError> {
+        let read = async {
+            if !rows::is_true(&self.pool.read(rows::EXISTS, &[]).await?)? {
+                return Ok(None);
+            }
+            match self.pool.read(rows::SELECT, &[]).await {
+                Ok(found) => rows::relocation(&found),
+                // The move has ended between the two.
+                Err(failure) if failure.has_state(&SqlState::UNDEFINED_TABLE) => Ok(None),
+                Err(failure) => Err(failure.into()),
+            }
+        };
+        self.pool.within_deadline(read).await
+    }
+
+    async fn begin(&self, row: Relocation) -> Result<bool, StoreError> {
+        let transaction = self.locked(Purpose::Archive).await?;
+        if rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
+            return Ok(false);
+        }
+        transaction.batch(rows::CREATE).await?;
+        rows::insert(&transaction, &row).await?;
+        transaction.commit().await?;
+        Ok(true)
+    }
+
+    async fn change(&self, expected: i64, row: Relocation) -> Result<bool, StoreError> {
+        let transaction = self.locked(Purpose::Calls).await?;
+        if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
+            return Ok(false);
+        }
+        let Relocation { role, revision, peer, differences: _ } = row;
+        let changed = transaction
+            .execute(rows::CHANGE, &[&expected, &role.as_str(), &revision, &peer])
+            .await?;
+        transaction.commit().await?;
+        Ok(changed == 1)
+    }
+
+    async fn end(&self, expected: i64) -> Result<bool, StoreError> {
+        let transaction = self.locked(Purpose::Calls).await?;
+        if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
+            return Ok(false);
+        }
+        let stored = rows::relocation(&transaction.rows(rows::SELECT, &[]).await?)?;
+        let ends = stored.is_some_and(|row| row.revision == expected);
+        if ends {
+            transaction.batch(rows::DROP).await?;
+        }
+        transaction.commit().await?;
+        Ok(ends)
+    }
+
+    async fn note_differences(
+        &self,
+        Differences { count, last }: Differences,
+    ) -> Result<(), StoreError> {
+        let note = async {
+            match self.pool.change(rows::NOTE, &[&count, &last]).await {
+                Err(failure) if failure.has_state(&SqlState::UNDEFINED_TABLE) => Ok(()),
+                noted => Ok(noted.map(drop)?),
+            }
+        };
+        self.pool.within_deadline(note).await
+    }
+
+    async fn horizon(&self) -> Result<Option<PetId>, StoreError> {
+        let begin = Transaction::begin(&self.connector, Purpose::Calls, READ_COMMITTED);
+        let transaction = begin.await?;
+        transaction.batch(rows::LOCK_ADDITIONS).await?;
+        let highest = rows::highest(&transaction.rows(rows::HORIZON, &[]).await?)?;
+        transaction.commit().await?;
+        Ok(highest)
+    }
+
+    async fn changes(
+        &self,
+        after: Option<PetId>,
+        up_to: PetId,
+        limit: u32,
+    ) -> Result<Changes, StoreError> {
+        let Some(first) = after.map_or(Some(i64::MIN), |id| id.0.checked_add(1)) else {
+            return Ok(Changes::default());
+        };
+        let read = async {
+            let pets = self.pool.read(rows::PETS, &[&first, &up_to.0, &i64::from(limit)]).await?;
+            let Some(last) = pets.last() else { return Ok(Changes::default()) };
+            let last: i64 = last.try_get(0).map_err(StoreFailure::from)?;
+            let records = self.pool.read(rows::RECORDS, &[&first, &last]).await?;
+            rows::changes(&pets, &records)
+        };
+        self.pool.within_deadline(read).await
+    }
+
+    async fn apply(&self, Changes { pets, records, keys }: Changes) -> Result<(), RestoreError> {
+        let begin = Transaction::begin(&self.connector, Purpose::Archive, READ_COMMITTED);
+        let transaction = begin.await?;
+        if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
+            return Err(StoreError::fenced("it is in no move").into());
+        }
+        transaction.batch(rows::AS_FOLLOWER).await?;
+        let mut restoring = Box::new(Restoring::new(transaction, self.version.clone()));
+        restoring.pets(pets).await?;
+        restoring.idempotency_records(records).await?;
+        restoring.keys(keys).await?;
+        Ok(restoring.commit().await?)
+    }
+}
+
+impl PostgresStore {
+    /// A transaction that no write is under way beside.
+    async fn locked(&self, purpose: Purpose) -> Result<Transaction, StoreFailure> {
+        let transaction = Transaction::begin(&self.connector, purpose, READ_COMMITTED).await?;
+        transaction.batch(rows::LOCK).await?;
+        Ok(transaction)
+    }
+}

@@ -1,0 +1,99 @@
+//! The flip: the other store decides.
+
+use std::{ops::ControlFlow, time::Duration};
+
+use petstore_domain::{Relocation, Role};
+use tokio::time;
+
+use crate::{
+    decision::Place,
+    error::MoveError,
+    follower::{OnProgress, Pace},
+    mover::{Mover, is_passing},
+};
+
+/// How long writes may wait for the rest to be copied. After that the flip is undone.
+const DRAIN_LIMIT: Duration = Duration::from_secs(1);
+/// A pass that has copied no more animals than this has caught up: the rest is copied well within
+/// [`DRAIN_LIMIT`].
+const CAUGHT_UP: u64 = 200;
+/// The pause before a flip that was undone is tried again. Writes go on meanwhile.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
+/// How often a flip is tried.
+const MAX_TRIES: u32 = 20;
+
+impl Mover {
+    /// Lets the store at `place` decide, unless it does. Catches up before.
+    ///
+    /// # Errors
+    /// [`MoveError`]; then, as long as it was not decided, the store that decided still does.
+    pub async fn flip(
+        &mut self,
+        place: Place,
+        on_progress: OnProgress<'_>,
+    ) -> Result<(), MoveError> {
+        let mut tries = 0;
+        loop {
+            match self.try_to_flip(place, on_progress).await {
+                Err(error) if is_passing(&error) && tries < MAX_TRIES => {
+                    tracing::debug!(%error, "the flip is tried again");
+                    tries += 1;
+                    time::sleep(RETRY_PAUSE).await;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    async fn try_to_flip(
+        &mut self,
+        to: Place,
+        on_progress: OnProgress<'_>,
+    ) -> Result<(), MoveError> {
+        loop {
+            let (_, decides) = self.settled().await?;
+            if decides == to {
+                return Ok(());
+            }
+            if self.pass(decides, Pace::Gentle, on_progress).await? <= CAUGHT_UP {
+                break;
+            }
+        }
+        let (rows, decides) = self.settled().await?;
+        let differences = [&rows.own, &rows.other].into_iter().flatten();
+        let differences = differences.map(|row| &row.differences).find(|found| found.count > 0);
+        if let Some(found) = differences {
+            let (count, last) = (found.count, found.last.clone().unwrap_or_default());
+            return Err(MoveError::Different { count, last });
+        }
+        let row = rows.of(decides).ok_or(MoveError::NoMove)?;
+        let draining = row.with_role(Role::Draining);
+        self.change(decides, row, &draining).await?;
+        // The observer may not cancel it from here on: writes wait.
+        let mut uncancelled = |progress| {
+            let _ = on_progress(progress);
+            ControlFlow::Continue(())
+        };
+        let drained =
+            time::timeout(DRAIN_LIMIT, self.pass(decides, Pace::Full, &mut uncancelled)).await;
+        let drained = drained.map_err(|_| MoveError::Interrupted).and_then(|drained| drained);
+        if let Err(error) = drained {
+            // If this fails, whoever looks next does it.
+            self.change(decides, &draining, &draining.with_role(Role::Deciding)).await?;
+            return Err(error);
+        }
+        self.change(decides, &draining, &draining.with_role(Role::Standby)).await?;
+        // The other store is opened by the first who looks.
+        self.settled().await.map(drop)
+    }
+
+    async fn change(
+        &self,
+        place: Place,
+        from: &Relocation,
+        to: &Relocation,
+    ) -> Result<(), MoveError> {
+        let changed = self.side(place).relocation.change(from.revision, to.clone()).await?;
+        if changed { Ok(()) } else { Err(MoveError::Interrupted) }
+    }
+}

@@ -1,0 +1,19 @@
+//! Moves while services answer: under load, with kills, in every direction.
+//!
+//! This is the short form. `PETSTORE_TEST_MOVES=long` moves a million animals.
+
+mod commands;
+mod kills;
+mod load;
+mod whole;
+
+use std::env;
+
+/// Animals that are there before a move begins.
+pub(crate) fn animals() -> usize {
+    match env::var("PETSTORE_TEST_MOVES").as_deref() {
+        Ok("long") => 1_000_000,
+        Ok(other) => panic!("PETSTORE_TEST_MOVES can be 'long', not '{other}'"),
+        Err(_) => 3_000,
+    }
+}

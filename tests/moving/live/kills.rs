@@ -1,0 +1,92 @@
+//! Kills of the mover and of the service, at whatever moment.
+
+use std::{thread, time::Duration};
+
+use super::{
+    commands::{follow, step, until_caught_up},
+    load::Load,
+};
+use crate::{
+    moving::{animals::many, commands::feed},
+    support::{
+        additions::everything_is_there,
+        catalogue::everything,
+        command::petstore,
+        server::{Launch, Server},
+        store::Store,
+        wait,
+    },
+};
+
+/// The moments, counted from the start of the command, in milliseconds. A flip takes some tens of them.
+const MOMENTS: [u64; 12] = [5, 15, 25, 35, 45, 60, 80, 100, 130, 160, 200, 300];
+
+#[test]
+fn a_mover_that_is_killed_at_any_moment_refuses_nothing() {
+    let Some(to) = Store::postgres() else { return };
+    let from = Store::sqlite();
+    feed(&["import", "--create", "--store", &from.url], &many(2_000)).succeeds();
+    let server = Launch::on(&from).start();
+    let there = everything(&server.client());
+    let load = Load::start("k", &[server.client()]);
+    for moment in MOMENTS {
+        let mut mover = follow(&from, &to);
+        thread::sleep(Duration::from_millis(moment * 3));
+        mover.0.kill().unwrap();
+    }
+    let mut mover = follow(&from, &to);
+    until_caught_up(&from, &to);
+    mover.0.kill().unwrap();
+    for (number, moment) in MOMENTS.into_iter().enumerate() {
+        let name = if number % 2 == 0 { "flip" } else { "back" };
+        let words = ["store", "move", "--from", &from.url, "--to", &to.url, "--step", name];
+        let mut mover = petstore(&words).spawn();
+        thread::sleep(Duration::from_millis(moment));
+        mover.kill().unwrap();
+        mover.wait().unwrap();
+        let before = load.acknowledged();
+        wait::until("additions go on", || load.acknowledged() > before + 20);
+    }
+    step(&from, &to, "flip").succeeds();
+    step(&from, &to, "finish").succeeds();
+    let mut all = load.end();
+    all.extend(there.into_iter().map(|pet| {
+        let mut sent = pet.clone();
+        sent.as_object_mut().unwrap().remove("id");
+        let (key, api_key, acknowledged) = (None, None, Some(pet));
+        crate::support::additions::Addition { pet: sent, key, api_key, acknowledged }
+    }));
+    everything_is_there(&server.client(), &all);
+}
+
+#[test]
+fn a_service_that_is_killed_at_each_step_goes_on_with_either_url() {
+    let Some(to) = Store::postgres() else { return };
+    let from = Store::sqlite();
+    feed(&["import", "--create", "--store", &from.url], &many(500)).succeeds();
+    let mut count = 500;
+    let mut add = |server: &Server| {
+        let load = Load::start("s", &[server.client()]);
+        wait::until("additions are there", || load.acknowledged() > 20);
+        count += load.end().len();
+        count
+    };
+    let mut server = Launch::on(&from).start();
+    add(&server);
+    let _follower = follow(&from, &to);
+    until_caught_up(&from, &to);
+    for name in ["follow", "flip", "back", "flip"] {
+        if name != "follow" {
+            step(&from, &to, name).succeeds();
+        }
+        server.kill();
+        for url in [&to, &from] {
+            server = Launch::on(url).start();
+            let count = add(&server);
+            assert_eq!(everything(&server.client()).len(), count);
+        }
+    }
+    step(&from, &to, "finish").succeeds();
+    server.kill();
+    Launch::on(&from).finish().fails(1, "this store was moved to ");
+}
