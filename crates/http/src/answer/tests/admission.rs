@@ -4,8 +4,8 @@ use std::{num::NonZeroU32, sync::Arc};
 
 use hyper::{Method, Request, StatusCode};
 use petstore_domain::{
-    ApiKeySecret, AuthenticationError, Caller, ManualClock, MockAuthenticator, StoreError,
-    Timestamp,
+    ApiKeySecret, AuthenticationError, Caller, KeyRights, ManualClock, MockAuthenticator,
+    StoreError, Timestamp,
 };
 
 use super::{KEY, ask, untouched};
@@ -22,7 +22,7 @@ const UNREADABLE: &str = "the-store-is-gone-for-this-one";
 fn state() -> State {
     let mut authenticator = MockAuthenticator::new();
     authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| match secret.expose() {
-        KEY => Ok(Caller { digest: secret.digest() }),
+        KEY => Ok(Caller { digest: secret.digest(), rights: KeyRights::Full }),
         UNREADABLE => Err(StoreError::unavailable("gone").into()),
         _ => Err(AuthenticationError::Refused),
     });
