@@ -13,9 +13,14 @@
 //! 6. `pets/list`, `pets/create`, `pets/get`, `orders` and `open` are the handlers.
 //! 7. `error` says what each failure is to a client, `response` builds what is sent.
 //!
-//! Around them: `settings` is what an operator chooses, `state` what every request can see, `log`
-//! observes each finished request, `metrics` counts what happens, and `server/metrics_listener` serves that. `failed_auth` and `rate_limit` bound how many requests come, `turns`
-//! is fair to API keys at the store's writer. The other files read or write one part of a message each.
+//! On its way out every answer passes `compression`, which chooses its form, and `cors`, which says whose
+//! pages may read it.
+//!
+//! Around them: `settings` is what an operator chooses, `state` what every request can see. `log` observes
+//! each finished request; `trace` is the trace that it belongs to, `spans` what is exported of it. `metrics`
+//! counts what happens, and `server/metrics_listener` serves that. `failed_auth` and `rate_limit` bound how
+//! many requests come, `turns` is fair to API keys at the store's writer. The other files read or write one
+//! part of a message each.
 //!
 //! A new operation is a row in `route`, a file with its handler, and its codes in `error/code`.
 
