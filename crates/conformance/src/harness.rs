@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKeyRepository, Archive, PetRepository};
+use petstore_domain::{ApiKeyRepository, Archive, PetRepository, Relocatable};
 
 /// Why a harness could not do its part. It counts as a broken promise.
 pub type Problem = Box<dyn Error + Send + Sync>;
@@ -77,12 +77,14 @@ pub struct Store {
     pub keys: Arc<dyn ApiKeyRepository>,
     /// The store as a whole ([`Capability::Archive`]).
     pub archive: Option<Arc<dyn Archive>>,
+    /// What a move of the store needs ([`Capability::Relocation`]).
+    pub relocation: Option<Arc<dyn Relocatable>>,
 }
 
 impl Store {
     /// The ports of a store without an archive.
     pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
-        Self { pets: store.clone(), keys: store, archive: None }
+        Self { pets: store.clone(), keys: store, archive: None, relocation: None }
     }
 
     /// All three ports of a store.
@@ -91,6 +93,12 @@ impl Store {
         S: PetRepository + ApiKeyRepository + Archive + 'static,
     {
         Self { archive: Some(store.clone()), ..Self::new(store) }
+    }
+
+    /// With what a move of the same store needs.
+    #[must_use]
+    pub fn with_relocation(self, relocation: Arc<dyn Relocatable>) -> Self {
+        Self { relocation: Some(relocation), ..self }
     }
 }
 
@@ -113,12 +121,20 @@ pub enum Capability {
     Version,
     /// The adapter implements [`Archive`].
     Archive,
+    /// The adapter implements [`Relocatable`].
+    Relocation,
 }
 
 impl Capability {
     /// Every capability.
-    pub const ALL: [Self; 5] =
-        [Self::Reopen, Self::SecondHandle, Self::Outage, Self::Version, Self::Archive];
+    pub const ALL: [Self; 6] = [
+        Self::Reopen,
+        Self::SecondHandle,
+        Self::Outage,
+        Self::Version,
+        Self::Archive,
+        Self::Relocation,
+    ];
 }
 
 impl fmt::Display for Capability {
@@ -129,6 +145,7 @@ impl fmt::Display for Capability {
             Self::Outage => "an outage",
             Self::Version => "a version",
             Self::Archive => "an archive",
+            Self::Relocation => "a move while in use",
         })
     }
 }

@@ -13,6 +13,7 @@ mod model;
 mod outage;
 mod pages;
 mod races;
+mod relocation;
 mod restores;
 mod round_trips;
 mod snapshots;
@@ -196,6 +197,17 @@ macro_rules! __for_each_promise {
             "afterwards the store assigns identifiers above every one restored";
         restores::new_pets_get_identifiers_in_their_order [Archive]
             "writes animals under new identifiers, in their order";
+
+        relocation::a_fenced_store_refuses_every_write [Relocation]
+            "in the role of its row, a store refuses every write that the role does not permit";
+        relocation::a_row_changes_by_its_revision_alone [Relocation]
+            "replaces the row if the revision that is stored is `expected`";
+        relocation::changes_up_to_the_horizon_are_complete [Relocation, SecondHandle]
+            "below the horizon no animal can appear any more";
+        relocation::what_is_applied_is_there [Relocation]
+            "writes what another store held, in one transaction, on a standby alone";
+        relocation::a_store_whose_move_has_ended_is_an_ordinary_one [Relocation]
+            "without a row, the store takes every write but the follower's";
     } };
 }
 

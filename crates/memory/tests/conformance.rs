@@ -18,7 +18,7 @@ impl Harness for Memory {
         match capability {
             Capability::Reopen | Capability::SecondHandle => Some("a store in memory is one value"),
             Capability::Outage => Some("a store in memory cannot be out of reach"),
-            Capability::Version | Capability::Archive => None,
+            Capability::Version | Capability::Archive | Capability::Relocation => None,
         }
     }
 }
@@ -26,7 +26,8 @@ impl Harness for Memory {
 #[async_trait]
 impl ScratchStore for Memory {
     async fn open(&self) -> Result<Store, Problem> {
-        Ok(Store::with_archive(Arc::new(MemoryStore::new())))
+        let store = Arc::new(MemoryStore::new());
+        Ok(Store::with_archive(store.clone()).with_relocation(store))
     }
 }
 

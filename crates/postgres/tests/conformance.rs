@@ -25,7 +25,8 @@ impl ScratchStore for InDatabase {
     async fn open(&self) -> Result<Store, Problem> {
         let separator = if self.url.contains('?') { '&' } else { '?' };
         let config = PostgresConfig::parse(&format!("{}{separator}{}", self.url, self.timeouts))?;
-        Ok(Store::with_archive(Arc::new(PostgresStore::connect(&config).await?)))
+        let store = Arc::new(PostgresStore::connect(&config).await?);
+        Ok(Store::with_archive(store.clone()).with_relocation(store))
     }
 
     async fn cut_off(&self) -> Result<(), Problem> {

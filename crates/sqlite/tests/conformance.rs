@@ -42,7 +42,8 @@ impl ScratchStore for Directory {
     async fn open(&self) -> Result<Store, Problem> {
         let path = self.directory.path().join("petstore.db");
         let config = SqliteConfig { path, synchronous: Synchronous::Normal };
-        Ok(Store::with_archive(Arc::new(SqliteStore::open(&config)?)))
+        let store = Arc::new(SqliteStore::open(&config)?);
+        Ok(Store::with_archive(store.clone()).with_relocation(store))
     }
 
     async fn cut_off(&self) -> Result<(), Problem> {

@@ -71,6 +71,7 @@ impl Harness for Memory {
                 Some("a store in memory ends with its only handle")
             }
             Capability::Outage => Some("this command takes no store out of reach"),
+            Capability::Relocation => Some("a store in memory has no address for a service"),
             Capability::Version | Capability::Archive => None,
         }
     }

@@ -6,12 +6,13 @@ use crate::{
     harness::{Capability, Harness},
 };
 
-/// Only what can be seen from outside: a version and an archive.
+/// Only what can be seen from outside: a version, an archive, and a part in moves.
 pub(super) async fn what_is_declared_unsupported_is_not_there(harness: &dyn Harness) -> Checked {
     let fresh = Fresh::new(harness).await?;
     for (capability, there) in [
         (Capability::Version, fresh.store.pets.version().is_some()),
         (Capability::Archive, fresh.store.archive.is_some()),
+        (Capability::Relocation, fresh.store.relocation.is_some()),
     ] {
         let declared = harness.unsupported(capability).is_some();
         ensure!(!(declared && there), "{capability} is declared unsupported, but it is there");

@@ -9,6 +9,8 @@ use petstore_domain::{
 };
 use petstore_memory::MemoryStore;
 
+use crate::relocations::MoveFault;
+
 type Reply<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Fault<In, Out> = Arc<dyn Fn(Arc<MemoryStore>, In) -> Reply<Out> + Send + Sync>;
 
@@ -21,6 +23,8 @@ macro_rules! faults {
         #[derive(Clone, Default)]
         pub(crate) struct Faults {
             $(pub(crate) $call: Option<Fault<$in, $out>>,)*
+            /// What is wrong in a move.
+            pub(crate) moves: Option<MoveFault>,
             /// Changes every version, of reads too.
             pub(crate) versions: Option<Arc<dyn Fn(u128) -> u128 + Send + Sync>>,
             /// Changes the answer of `version` alone.

@@ -23,7 +23,7 @@ pub(crate) struct Faulty {
 
 impl Faulty {
     /// The store, unless it cannot be reached.
-    async fn reach(&self) -> Result<Arc<MemoryStore>, StoreError> {
+    pub(crate) async fn reach(&self) -> Result<Arc<MemoryStore>, StoreError> {
         let store = Arc::clone(&self.store);
         if self.cut_off.load(Ordering::SeqCst) {
             match &self.faults.unreachable {

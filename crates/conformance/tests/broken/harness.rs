@@ -73,7 +73,8 @@ impl ScratchStore for Disk {
             *self.content.lock().unwrap() = Arc::clone(&store);
         }
         let cut_off = Arc::clone(&self.cut_off);
-        Ok(Store::with_archive(Arc::new(Faulty { faults, store, cut_off })))
+        let store = Arc::new(Faulty { faults, store, cut_off });
+        Ok(Store::with_archive(store.clone()).with_relocation(store))
     }
 
     async fn cut_off(&self) -> Result<(), Problem> {

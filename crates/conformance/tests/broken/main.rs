@@ -14,6 +14,7 @@ mod lists;
 mod outages;
 mod pets;
 mod records;
+mod relocations;
 mod reopening;
 mod versions;
 
@@ -28,7 +29,7 @@ use crate::{
 };
 
 /// Every table of flaws.
-const TABLES: [&[Flaw]; 9] = [
+const TABLES: [&[Flaw]; 10] = [
     archives::FLAWS,
     declarations::FLAWS,
     keys::FLAWS,
@@ -36,6 +37,7 @@ const TABLES: [&[Flaw]; 9] = [
     outages::FLAWS,
     pets::FLAWS,
     records::FLAWS,
+    relocations::FLAWS,
     reopening::FLAWS,
     versions::FLAWS,
 ];
@@ -94,6 +96,7 @@ caught! {
     flaws_of_reopening_are_caught: reopening;
     flaws_during_an_outage_are_caught: outages;
     flaws_of_snapshots_and_restores_are_caught: archives;
+    flaws_of_moves_are_caught: relocations;
     false_declarations_are_caught: declarations;
 }
 

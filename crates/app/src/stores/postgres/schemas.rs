@@ -57,6 +57,7 @@ struct Schema(PostgresConfig);
 #[async_trait]
 impl ScratchStore for Schema {
     async fn open(&self) -> Result<Store, Problem> {
-        Ok(Store::with_archive(Arc::new(PostgresStore::connect(&self.0).await?)))
+        let store = Arc::new(PostgresStore::connect(&self.0).await?);
+        Ok(Store::with_archive(store.clone()).with_relocation(store))
     }
 }

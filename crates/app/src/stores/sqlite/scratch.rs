@@ -73,7 +73,8 @@ struct ScratchFile {
 #[async_trait]
 impl ScratchStore for ScratchFile {
     async fn open(&self) -> Result<Store, Problem> {
-        Ok(Store::with_archive(Arc::new(SqliteStore::open(&self.config)?)))
+        let store = Arc::new(SqliteStore::open(&self.config)?);
+        Ok(Store::with_archive(store.clone()).with_relocation(store))
     }
 }
 
