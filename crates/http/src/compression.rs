@@ -8,8 +8,9 @@
 //! **What it buys.** A list of 100 animals shrinks from 6.6 KiB to 1.0 KiB, the document from 50 KiB to 8.
 //!
 //! **What it costs.** A million instructions for a list of 100 animals that is not in the cache yet: ten
-//! times a query. The largest page there can be takes 29 million. A client that does not ask pays for one
-//! header.
+//! times a query. The largest page there can be takes 29 million. One that is in the cache costs 5,000 of
+//! 27,600. A client that does not ask pays for one more header: less than 1,000 of the 22,500 instructions of
+//! a cached list.
 //!
 //! zstd is not offered: the encoder in pure Rust (ruzstd 0.9) has one level, whose lists are half as large
 //! again as those of gzip, for more instructions.
