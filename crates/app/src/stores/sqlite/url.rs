@@ -12,7 +12,7 @@ pub(super) fn parse(url: &str) -> Result<SqliteConfig, InvalidUrl> {
         None => (rest, None),
     };
     let path = match path.strip_prefix("//") {
-        Some(absolute) if absolute.starts_with('/') => absolute,
+        Some(absolute) if absolute.starts_with('/') => one_slash(absolute),
         Some(name) if !name.is_empty() => return Err(InvalidUrl::Slashes(name.to_owned())),
         Some(_) => return Err(InvalidUrl::NoPath),
         None => path,
@@ -25,6 +25,12 @@ pub(super) fn parse(url: &str) -> Result<SqliteConfig, InvalidUrl> {
             Ok(SqliteConfig { path: PathBuf::from(path), synchronous })
         }
     }
+}
+
+/// An absolute path without further slashes in front: shown as a URL, two would be those of a host.
+fn one_slash(path: &str) -> &str {
+    let slashes = path.len() - path.trim_start_matches('/').len();
+    &path[slashes.saturating_sub(1)..]
 }
 
 fn synchronous(query: &str) -> Result<Synchronous, InvalidUrl> {
@@ -81,6 +87,7 @@ mod tests {
             ("sqlite:petstore.db", "petstore.db", Synchronous::Full),
             ("sqlite:/var/lib/a.db", "/var/lib/a.db", Synchronous::Full),
             ("sqlite:///abs/x", "/abs/x", Synchronous::Full),
+            ("sqlite:////abs//x", "/abs//x", Synchronous::Full),
             ("sqlite:../a b%20é#1.db", "../a b%20é#1.db", Synchronous::Full),
             ("sqlite:a?synchronous=full", "a", Synchronous::Full),
             ("sqlite:a?synchronous=normal", "a", Synchronous::Normal),
