@@ -41,6 +41,7 @@ pub(crate) use self::{
     openapi::DeploymentArgs,
     serve::{LogFormat, ServeArgs, TlsArgs},
     soundness::{BackupArgs, CheckArgs},
+    store_arg::StoreArg,
 };
 use crate::{
     console::{Console, Output as _, stdout_failed},

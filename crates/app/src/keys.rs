@@ -16,11 +16,13 @@ use petstore_domain::{
 };
 
 use crate::{
-    cli::{KeysCommand, ListForm, RevokeTarget},
+    cli::{KeysCommand, ListForm, RevokeTarget, StoreArg},
     clock::{SystemClock, rfc3339},
     console::{Console, Output, stdout_failed},
     driver::IfMissing,
     failure::Failure,
+    open_store::OpenStore,
+    registry::Registry,
     secret, signals,
     store::{note_if_made, with_store},
 };
@@ -31,13 +33,25 @@ const MAX_CORRUPT_NAMED: usize = 10;
 /// Runs the command on the store that it names.
 pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     signals::survive_file_size_limit()?;
-    let location = Arc::clone(&command.store().0);
+    let StoreArg(location, stores) = command.store().clone();
     with_store(&*location, if_missing(&command), async |store| {
+        if !matches!(command, KeysCommand::List { .. }) {
+            require_deciding(store, &stores).await?;
+        }
         let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
         note_if_made(store, &mut Console);
         execute(command, &admin, &mut Console).await
     })
     .await
+}
+
+/// Refuses a store whose move has let another one decide, and names that.
+async fn require_deciding(store: &OpenStore, stores: &Registry) -> Result<(), Failure> {
+    let Some(relocation) = &store.relocation else { return Ok(()) };
+    let row = relocation.relocation().await.map_err(Failure::runtime)?;
+    let Some(row) = row.filter(|row| !row.role.is_read()) else { return Ok(()) };
+    let peer = stores.parse(&row.peer, true).map_err(Failure::runtime)?;
+    Err(Failure::runtime(format!("this store does not decide in its move; use --store {peer}")))
 }
 
 /// Only `create` makes a store where there is none.

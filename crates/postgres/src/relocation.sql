@@ -19,7 +19,7 @@ DECLARE
     stored text := (SELECT role FROM petstore_relocation);
     follower boolean := coalesce(current_setting('petstore.follower', true), '') = 'on';
 BEGIN
-    IF stored = CASE WHEN follower THEN 'standby' ELSE 'deciding' END THEN
+    IF stored = (CASE WHEN follower THEN 'standby' ELSE 'deciding' END) THEN
         RETURN NULL;
     END IF;
     RAISE EXCEPTION USING ERRCODE = 'PSMOV', MESSAGE = stored;

@@ -2,8 +2,6 @@
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::relocation::rows;
-
 /// Marks a SQLite file as a petstore store (`PRAGMA application_id`): `pst0` in ASCII.
 pub(crate) const APPLICATION_ID: i32 = 0x7073_7430;
 
@@ -11,6 +9,8 @@ pub(crate) const APPLICATION_ID: i32 = 0x7073_7430;
 pub(crate) const VERSION: i32 = 5;
 
 const SCHEMA: &str = include_str!("schema.sql");
+/// What a move needs besides.
+pub(crate) const OF_A_MOVE: &str = include_str!("relocation.sql");
 
 /// The length of the header of a SQLite file, in bytes (<https://sqlite.org/fileformat2.html>).
 pub(crate) const HEADER_LEN: usize = 100;
@@ -94,7 +94,7 @@ pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
 /// The same while it is being moved.
 pub(crate) fn in_a_move() -> rusqlite::Result<Connection> {
     let connection = in_memory()?;
-    connection.execute_batch(rows::CREATE)?;
+    connection.execute_batch(OF_A_MOVE)?;
     Ok(connection)
 }
 

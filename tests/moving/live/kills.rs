@@ -66,7 +66,8 @@ fn a_service_that_is_killed_at_each_step_goes_on_with_either_url() {
     feed(&["import", "--create", "--store", &from.url], &many(500)).succeeds();
     let mut count = 500;
     let mut add = |server: &Server| {
-        let load = Load::start("s", &[server.client()]);
+        // Other names each time: their idempotency keys must be new.
+        let load = Load::start(&format!("s{count}"), &[server.client()]);
         wait::until("additions are there", || load.acknowledged() > 20);
         count += load.end().len();
         count

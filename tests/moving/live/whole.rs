@@ -62,7 +62,8 @@ fn moves(from: &Store, to: &Store, services: usize) {
         more(&load);
         clients[0].get("/v1/pets?limit=1").key(&key).send().is(200);
     }
-    from.keys(&["revoke", "before"]).fails(1, "the other store of its move decides");
+    from.keys(&["revoke", "before"])
+        .fails(1, "this store does not decide in its move; use --store ");
     to.keys(&["revoke", "before"]).succeeds();
     wait::until("the revoked key is refused", || {
         clients.iter().all(|client| client.get("/v1/pets?limit=1").key(&key).send().status == 401)

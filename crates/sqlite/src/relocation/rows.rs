@@ -1,15 +1,14 @@
 //! The row of the table `relocation`, which is there only while the store is being moved.
 
-use petstore_domain::{Corruption, Differences, PetId, Relocation, Role, StoreError};
+use petstore_domain::{Changes, Corruption, Differences, PetId, Relocation, Role, StoreError};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::{
     error::Failure,
     pets::{idempotency, rows as pets},
+    schema::OF_A_MOVE,
 };
 
-/// What a move needs besides the schema.
-pub(crate) const CREATE: &str = include_str!("../relocation.sql");
 const DROP: &str = "DROP INDEX idempotency_by_pet; DROP TABLE relocation";
 pub(crate) const EXISTS: &str =
     "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'relocation')";
@@ -66,7 +65,7 @@ pub(super) fn begin(connection: &Connection, row: &Relocation) -> rusqlite::Resu
     if exists(connection)? {
         return Ok(false);
     }
-    connection.execute_batch(CREATE)?;
+    connection.execute_batch(OF_A_MOVE)?;
     let Relocation { role, revision, peer, differences: Differences { count, last } } = row;
     connection.execute(INSERT, params![role.as_str(), revision, peer, count, last])?;
     Ok(true)
@@ -116,11 +115,11 @@ pub(super) fn changes(
     after: Option<PetId>,
     up_to: PetId,
     limit: u32,
-) -> Result<petstore_domain::Changes, Failure<StoreError>> {
+) -> Result<Changes, Failure<StoreError>> {
     let mut pets = pets::after(connection, after, limit)?;
     pets.retain(|pet| pet.id <= up_to);
     let (Some(first), Some(last)) = (pets.first(), pets.last()) else {
-        return Ok(petstore_domain::Changes::default());
+        return Ok(Changes::default());
     };
     let mut statement = connection.prepare_cached(RECORDS)?;
     let mut rows = statement.query([first.id.0, last.id.0])?;
@@ -128,5 +127,5 @@ pub(super) fn changes(
     while let Some(row) = rows.next()? {
         records.push(idempotency::record(row)?);
     }
-    Ok(petstore_domain::Changes { pets, records, keys: Vec::new() })
+    Ok(Changes { pets, records, keys: Vec::new() })
 }
