@@ -34,7 +34,7 @@ use crate::{
 const LIMIT: Duration = Duration::from_secs(10);
 /// The limit of a client that reads nothing begins when the buffers of its connection are full: the server
 /// fills those of all readers, some megabytes each.
-const FILLING: Duration = Duration::from_secs(2);
+const FILLING: Duration = Duration::from_secs(10);
 /// Of a client that reads nothing, in bytes: as on Ethernet. With the segments of the loopback device the
 /// kernel holds megabytes for each, comes to its limit for all, and then takes more whenever one is closed.
 const SEGMENT: u32 = 1448;
