@@ -46,6 +46,6 @@ pub enum MoveError {
     #[error("another mover, or a service, was at work at the same time; run the command again")]
     Interrupted,
     /// The observer canceled it.
-    #[error("canceled")]
+    #[error("stopped; what was copied stays, and the same command goes on from there")]
     Canceled,
 }

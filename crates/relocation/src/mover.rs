@@ -108,12 +108,12 @@ impl Mover {
             let rows = Rows::read(&self.from, &self.to).await?;
             self.require_partners(&rows)?;
             match rows.decision {
-                Some(Decision::NoMove) => return Err(MoveError::NoMove),
                 Some(Decision::Over(_)) => return Err(MoveError::Finished),
                 Some(Decision::Decides(place)) if rows.of(place).is_some() => {
                     return Ok((rows, place));
                 }
-                Some(Decision::Decides(_)) => return Err(MoveError::NoMove),
+                // Or it has not wholly begun.
+                Some(Decision::NoMove | Decision::Decides(_)) => return Err(MoveError::NoMove),
                 Some(Decision::Drains(place) | Decision::Opens(place)) => {
                     let side = self.side(place).clone();
                     if !self.steps.help(&rows, &side).await? {

@@ -15,8 +15,9 @@ use petstore_testing::{Database, postgres_or_skip};
 use tempfile::TempDir;
 use tokio::{task::JoinHandle, time};
 
-/// How long each store decides.
-const ERA: Duration = Duration::from_millis(700);
+/// How long each store decides, in turn, in milliseconds: mostly so short that each promise sees flips, and
+/// once long enough for a version.
+const ERAS: [u64; 4] = [0, 5, 20, 500];
 
 /// Where the two stores are.
 #[derive(Clone)]
@@ -74,8 +75,8 @@ impl Pair {
         mover.begin().await?;
         let flipping = tokio::spawn(async move {
             let mut place = Place::Other;
-            loop {
-                time::sleep(ERA).await;
+            for era in ERAS.into_iter().cycle() {
+                time::sleep(Duration::from_millis(era)).await;
                 let flipped = mover.flip(place, &mut |_| ControlFlow::Continue(())).await;
                 if flipped.is_ok() {
                     place = place.opposite();

@@ -68,8 +68,8 @@ impl Relocatable for SqliteStore {
         let (pool, versions) = (Arc::clone(&self.readers.pool), Arc::clone(&self.versions));
         let file = self.file.share();
         let begin = move || WriteTransaction::begin(pool.path(), versions, file, Writer::Follower);
-        let begun = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
-        let mut transaction = Box::new(begun?);
+        let joined = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
+        let mut transaction = Box::new(joined?);
         transaction.pets(pets).await?;
         transaction.idempotency_records(records).await?;
         transaction.keys(keys).await?;

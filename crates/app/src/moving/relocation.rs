@@ -68,12 +68,7 @@ impl Work {
         let done = self.try_step(step).await;
         let Self { progress, .. } = self;
         drop(progress);
-        let line = done.map_err(|error| match error {
-            MoveError::Canceled => Failure::runtime(
-                "stopped; what was copied stays, and the same command goes on from there",
-            ),
-            error => Failure::runtime(error),
-        })?;
+        let line = done.map_err(Failure::runtime)?;
         Console.answer(&line).map_err(|error| stdout_failed(&error))
     }
 
