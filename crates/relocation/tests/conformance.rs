@@ -6,7 +6,7 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_conformance::{Capability, Harness, Problem, ScratchStore, Store};
-use petstore_domain::StoreError;
+use petstore_domain::{Added, CategoryId, NewPet, PetName, PetRepository, StoreError};
 use petstore_memory::MemoryStore;
 use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_relocation::{Mover, OpenSide, Place, RelocatingStore, Side, Watch};
@@ -158,4 +158,30 @@ mod sqlite_and_postgres {
     }
 
     petstore_conformance::conformance_tests!(Stores);
+}
+
+/// Without a watch, a service notices a flip by the stores alone.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_after_a_flip_that_was_not_noticed_sees_what_was_added_since() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("petstore.db");
+    let file = SqliteConfig { path, synchronous: Synchronous::Normal };
+    let memory = Some(Arc::new(MemoryStore::new()));
+    let places = Places { memory, file, database: None };
+    let [own, other] = ["own", "other"].map(|url| (places.clone(), url.to_owned()));
+    let sides = (own.0.open("own").await.unwrap(), other.0.open("other").await.unwrap());
+    let mut mover = Mover::new((sides.0.clone(), own.1), (sides.1, other.1), str::to_owned);
+    mover.begin().await.unwrap();
+    let opener = Arc::new(places);
+    let one = RelocatingStore::start(sides.0.clone(), opener.clone()).await.unwrap();
+    let another = RelocatingStore::start(sides.0, opener).await.unwrap();
+    for place in [Place::Other, Place::Own, Place::Other] {
+        mover.flip(place, &mut |_| ControlFlow::Continue(())).await.unwrap();
+        let name = PetName::parse("Rex").unwrap();
+        let rex = NewPet { name, category_id: CategoryId(1), status: None };
+        let added = PetRepository::add(&*one, rex, None).await.unwrap();
+        let Added::Created(pet) = added else { return };
+        let found = another.find(pet.id).await.unwrap().map(|found| found.value);
+        assert_eq!(found, Some(pet));
+    }
 }
