@@ -14,8 +14,8 @@ use shuttle::{
 use super::{HARD_AGE, KeyRing, SOFT_AGE};
 use crate::{
     AddKeyError, ApiKey, ApiKeyRepository, ApiKeySecret, AuthenticationError, Authenticator,
-    Caller, Clock, KeyId, KeyName, KeySelector, ManualClock, NewApiKey, RollKeyError, StoreError,
-    StoredKeys, Timestamp, sync::schedules::explore,
+    Caller, Clock, KeyId, KeyName, KeyRights, KeySelector, ManualClock, NewApiKey, RollKeyError,
+    StoreError, StoredKeys, Timestamp, sync::schedules::explore,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -138,7 +138,7 @@ impl Service {
 
     /// The number of the read that the ring answers by.
     fn generation(&self) -> u64 {
-        let caller = Caller { digest: secret(3).digest() };
+        let caller = Caller { digest: secret(3).digest(), rights: KeyRights::Full };
         let name = self.ring.key_name(&caller);
         name.map_or(0, |name| name.as_str()["read-".len()..].parse().unwrap())
     }
