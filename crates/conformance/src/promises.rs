@@ -206,6 +206,8 @@ macro_rules! __for_each_promise {
             "below the horizon no animal can appear any more";
         relocation::what_is_applied_is_there [Relocation]
             "writes what another store held, in one transaction, on a standby alone";
+        relocation::what_was_purged_is_purged_from_the_standby [Relocation]
+            "deletes the records that the other store has purged, and no others";
         relocation::a_store_whose_move_has_ended_is_an_ordinary_one [Relocation]
             "without a row, the store takes every write but the follower's";
     } };

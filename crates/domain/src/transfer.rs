@@ -17,7 +17,7 @@ pub use self::{
     difference::Difference,
     finding::{Finding, Severity},
     progress::{OnProgress, TransferProgress, TransferStep},
-    relocation::{Changes, Differences, Relocatable, Relocation, Role, Writer},
+    relocation::{Changes, Differences, Purged, Relocatable, Relocation, Role, Writer},
     resolution::Resolution,
     verify::{RangeDigest, Verified, VerifyError, VerifyStores},
 };

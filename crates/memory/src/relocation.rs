@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Changes, Differences, Pet, PetId, Relocatable, Relocation, Restore as _, RestoreError,
+    Changes, Differences, Pet, PetId, Purged, Relocatable, Relocation, Restore as _, RestoreError,
     StoreError, Writer,
 };
 
@@ -68,15 +68,23 @@ impl Relocatable for MemoryStore {
         let (first, last) = (pets.first().map(|pet| pet.id), pets.last().map(|pet| pet.id));
         let theirs = |id| Some(id) >= first && Some(id) <= last;
         let records = state.records.values().filter(|record| theirs(record.pet)).cloned().collect();
-        Ok(Changes { pets, records, keys: Vec::new() })
+        let oldest = state.records.values().map(|record| record.at).min();
+        let purged = Some(Purged::new(oldest, up_to));
+        Ok(Changes { pets, records, keys: Vec::new(), purged })
     }
 
-    async fn apply(&self, Changes { pets, records, keys }: Changes) -> Result<(), RestoreError> {
+    async fn apply(
+        &self,
+        Changes { pets, records, keys, purged }: Changes,
+    ) -> Result<(), RestoreError> {
         self.state().permit(Writer::Follower)?;
         let mut transaction = Box::new(Transaction::new(self.state.clone(), Writer::Follower));
         transaction.pets(pets).await?;
         transaction.idempotency_records(records).await?;
         transaction.keys(keys).await?;
+        if let Some(purged) = purged {
+            transaction.purge(purged)?;
+        }
         Ok(transaction.commit().await?)
     }
 }

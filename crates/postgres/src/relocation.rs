@@ -4,7 +4,8 @@ pub(crate) mod rows;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Changes, Differences, PetId, Relocatable, Relocation, Restore as _, RestoreError, StoreError,
+    Changes, Differences, PetId, Purged, Relocatable, Relocation, Restore as _, RestoreError,
+    StoreError, Timestamp,
 };
 use tokio_postgres::error::SqlState;
 
@@ -88,9 +89,9 @@ impl Relocatable for PostgresStore {
         let begin = Transaction::begin(&self.connector, Purpose::Calls, READ_COMMITTED);
         let transaction = begin.await?;
         transaction.batch(rows::LOCK_ADDITIONS).await?;
-        let highest = rows::highest(&transaction.rows(rows::HORIZON, &[]).await?)?;
+        let highest = rows::number(&transaction.rows(rows::HORIZON, &[]).await?)?;
         transaction.commit().await?;
-        Ok(highest)
+        Ok(highest.map(PetId))
     }
 
     async fn changes(
@@ -99,20 +100,27 @@ impl Relocatable for PostgresStore {
         up_to: PetId,
         limit: u32,
     ) -> Result<Changes, StoreError> {
-        let Some(first) = after.map_or(Some(i64::MIN), |id| id.0.checked_add(1)) else {
-            return Ok(Changes::default());
-        };
+        let first = after.map_or(i64::MIN, |id| id.0.saturating_add(1));
         let read = async {
-            let pets = self.pool.read(rows::PETS, &[&first, &up_to.0, &i64::from(limit)]).await?;
-            let Some(last) = pets.last() else { return Ok(Changes::default()) };
-            let last: i64 = last.try_get(0).map_err(StoreFailure::from)?;
-            let records = self.pool.read(rows::RECORDS, &[&first, &last]).await?;
-            rows::changes(&pets, &records)
+            let found = self.pool.read(rows::PETS, &[&first, &up_to.0, &i64::from(limit)]).await?;
+            let pets = rows::pets(&found)?;
+            let records = match pets.last() {
+                Some(last) => self.pool.read(rows::RECORDS, &[&first, &last.id.0]).await?,
+                None => Vec::new(),
+            };
+            let records = rows::records(&records)?;
+            // Looked up last: what is purged after the records were read is purged from them too.
+            let oldest = rows::number(&self.pool.read(rows::OLDEST_RECORD, &[]).await?)?;
+            let purged = Some(Purged::new(oldest.map(Timestamp), up_to));
+            Ok(Changes { pets, records, keys: Vec::new(), purged })
         };
         self.pool.within_deadline(read).await
     }
 
-    async fn apply(&self, Changes { pets, records, keys }: Changes) -> Result<(), RestoreError> {
+    async fn apply(
+        &self,
+        Changes { pets, records, keys, purged }: Changes,
+    ) -> Result<(), RestoreError> {
         let begin = Transaction::begin(&self.connector, Purpose::Archive, READ_COMMITTED);
         let transaction = begin.await?;
         if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
@@ -123,6 +131,9 @@ impl Relocatable for PostgresStore {
         restoring.pets(pets).await?;
         restoring.idempotency_records(records).await?;
         restoring.keys(keys).await?;
+        if let Some(purged) = purged {
+            restoring.purge(&purged).await?;
+        }
         Ok(restoring.commit().await?)
     }
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{ApiKey, Changes, PetId};
+use petstore_domain::{ApiKey, Changes, PetId, Purged};
 use tokio::time;
 
 use crate::{decision::Place, error::MoveError, side::Side};
@@ -45,6 +45,8 @@ pub(crate) enum Pace {
 pub(crate) struct Follower {
     /// The keys as they were written to the standby last, and when.
     keys: Option<(Vec<ApiKey>, Instant)>,
+    /// What was purged from the standby last.
+    purged: Option<Purged>,
 }
 
 impl Follower {
@@ -59,14 +61,22 @@ impl Follower {
         let mut last = to.relocation.horizon().await?;
         let horizon = from.relocation.horizon().await?;
         let mut count = 0;
-        while let Some(up_to) = horizon.filter(|horizon| last.is_none_or(|last| last < *horizon)) {
+        while let Some(up_to) = horizon {
             let began = Instant::now();
             let changes = from.relocation.changes(last, up_to, BATCH).await?;
-            let Some(end) = changes.pets.last() else { break };
-            last = Some(end.id);
+            if changes.pets.is_empty() && changes.purged == self.purged {
+                break;
+            }
+            let caught_up = changes.pets.last().is_none_or(|pet| pet.id >= up_to);
+            last = changes.pets.last().map(|pet| pet.id).or(last);
             count += changes.pets.len() as u64;
+            let purged = changes.purged;
             to.relocation.apply(changes).await?;
+            self.purged = purged;
             report(on_progress, decides, last, horizon)?;
+            if caught_up {
+                break;
+            }
             if pace == Pace::Gentle {
                 time::sleep(began.elapsed().max(MIN_REST)).await;
             }

@@ -64,7 +64,10 @@ impl Relocatable for SqliteStore {
         self.readers.read(move |connection| rows::changes(connection, after, up_to, limit)).await
     }
 
-    async fn apply(&self, Changes { pets, records, keys }: Changes) -> Result<(), RestoreError> {
+    async fn apply(
+        &self,
+        Changes { pets, records, keys, purged }: Changes,
+    ) -> Result<(), RestoreError> {
         let (pool, versions) = (Arc::clone(&self.readers.pool), Arc::clone(&self.versions));
         let file = self.file.share();
         let begin = move || WriteTransaction::begin(pool.path(), versions, file, Writer::Follower);
@@ -73,6 +76,9 @@ impl Relocatable for SqliteStore {
         transaction.pets(pets).await?;
         transaction.idempotency_records(records).await?;
         transaction.keys(keys).await?;
+        if let Some(purged) = purged {
+            transaction.purge(&purged)?;
+        }
         Ok(transaction.commit().await?)
     }
 }

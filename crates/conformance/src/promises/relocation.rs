@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use petstore_domain::{Changes, Pet, Relocatable, Relocation, Role, StoreError};
+use petstore_domain::{Changes, Pet, Purged, Relocatable, Relocation, Role, StoreError};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -171,6 +171,44 @@ pub(super) async fn what_is_applied_is_there(harness: &dyn Harness) -> Checked {
     ensure!(next.id > horizon, "{} is not above all that was applied", next.id);
     let ids: BTreeSet<_> = all(to).await?.into_iter().map(|pet| pet.id).collect();
     same("how many animals", &ids.len(), &5)
+}
+
+pub(super) async fn what_was_purged_is_purged_from_the_standby(harness: &dyn Harness) -> Checked {
+    let (source, target) = (Fresh::new(harness).await?, Fresh::new(harness).await?);
+    let (from, to) = (&source.store, &target.store);
+    let mut ids = Vec::new();
+    for (key, time) in [("old", 5), ("kept", 6), ("new", 7)] {
+        let request = request(key, &rex(), time);
+        ids.push(created(from.pets.add(rex(), Some(request)).await?)?.id);
+    }
+    let begun = relocation(from)?.begin(Relocation::new(Role::Deciding, 1, "to")).await?;
+    let row = Relocation::new(Role::Standby, 0, "from");
+    ensure!(begun && relocation(to)?.begin(row.clone()).await?, "a move cannot begin");
+    let all_three = relocation(from)?.changes(None, ids[2], 100).await?;
+    relocation(to)?.apply(all_three.clone()).await?;
+    same("purged", &from.pets.purge_expired(at(5), MANY).await?, &1)?;
+    let changes = relocation(from)?.changes(Some(ids[2]), ids[2], 100).await?;
+    same("what is behind the last animal", &changes.pets, &vec![])?;
+    let purged = Some(Purged { before: at(6), up_to: ids[2] });
+    same("what the source has purged", &changes.purged, &purged)?;
+    relocation(to)?.apply(changes).await?;
+    // Of two followers one may be late: what it says of purges is no news of later animals.
+    let late = Purged { before: at(7), up_to: ids[0] };
+    let late = Changes { purged: Some(late), ..Changes::default() };
+    relocation(to)?.apply(late).await?;
+    let to_row = change(to, &row, Role::Deciding).await?;
+    replayed(to.pets.add(rex(), Some(request("kept", &rex(), 6))).await?)?;
+    same("the records up to the cutoff", &to.pets.purge_expired(at(6), MANY).await?, &1)?;
+    same("the other records", &to.pets.purge_expired(at(7), MANY).await?, &1)?;
+    change(to, &to_row, Role::Standby).await?;
+    from.pets.purge_expired(at(7), MANY).await?;
+    let changes = relocation(from)?.changes(Some(ids[2]), ids[2], 100).await?;
+    let everything = Purged::new(None, ids[2]);
+    same("what a source without records has purged", &changes.purged, &Some(everything))?;
+    relocation(to)?.apply(Changes { purged: None, ..all_three }).await?;
+    relocation(to)?.apply(changes).await?;
+    change(to, &to_row.with_role(Role::Standby), Role::Deciding).await?;
+    same("the records at last", &to.pets.purge_expired(at(7), MANY).await?, &0)
 }
 
 pub(super) async fn a_store_whose_move_has_ended_is_an_ordinary_one(

@@ -18,6 +18,10 @@ pub(crate) enum MoveFault {
     LosesOne,
     /// The records of the animals are left out.
     NoRecords,
+    /// What was purged is not passed on.
+    NoPurge,
+    /// What was purged is deleted from records of later animals too.
+    PurgesLater,
     /// The end of a move leaves its row.
     Stays,
 }
@@ -73,7 +77,12 @@ impl Relocatable for Faulty {
         Ok(changes)
     }
 
-    async fn apply(&self, changes: Changes) -> Result<(), RestoreError> {
+    async fn apply(&self, mut changes: Changes) -> Result<(), RestoreError> {
+        match (self.faults.moves, &mut changes.purged) {
+            (Some(MoveFault::NoPurge), purged) => *purged = None,
+            (Some(MoveFault::PurgesLater), Some(purged)) => purged.up_to = PetId(i64::MAX),
+            _ => {}
+        }
         self.reach().await?.apply(changes).await
     }
 }
@@ -100,6 +109,16 @@ pub(crate) const FLAWS: &[Flaw] = &[
         "the follower misses the records",
         &["changes_up_to_the_horizon_are_complete", "what_is_applied_is_there"],
         |_| moves(MoveFault::NoRecords),
+    ),
+    Flaw::new(
+        "what was purged stays in the standby",
+        &["what_was_purged_is_purged_from_the_standby"],
+        |_| moves(MoveFault::NoPurge),
+    ),
+    Flaw::new(
+        "records of later animals are purged from the standby",
+        &["what_was_purged_is_purged_from_the_standby"],
+        |_| moves(MoveFault::PurgesLater),
     ),
     Flaw::new(
         "the end of a move leaves its row",

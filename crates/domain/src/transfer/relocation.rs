@@ -10,6 +10,7 @@ use crate::{
         pet::{Pet, PetId},
     },
     error::StoreError,
+    timestamp::Timestamp,
     transfer::archive::RestoreError,
 };
 
@@ -130,6 +131,34 @@ pub struct Changes {
     pub records: Vec<IdempotencyRecord>,
     /// API keys, which are merged with those that are there.
     pub keys: Vec<ApiKey>,
+    /// Which older records are to be deleted, because the other store has purged them.
+    pub purged: Option<Purged>,
+}
+
+/// Idempotency records that a store does not hold any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Purged {
+    /// They are older than the oldest record that is left.
+    pub before: Timestamp,
+    /// Their animals. Records of later animals may have come since.
+    pub up_to: PetId,
+}
+
+impl Purged {
+    /// How many records are deleted at once, the oldest first.
+    pub const LIMIT: u32 = 10_000;
+
+    /// What a store has purged whose oldest record is from `oldest`: everything, if it has none.
+    #[must_use]
+    pub fn new(oldest: Option<Timestamp>, up_to: PetId) -> Self {
+        Self { before: oldest.unwrap_or(Timestamp(i64::MAX)), up_to }
+    }
+
+    /// Whether it is the store's record of `pet` from `at`.
+    #[must_use]
+    pub fn contains(&self, pet: PetId, at: Timestamp) -> bool {
+        at < self.before && pet <= self.up_to
+    }
 }
 
 /// What a store offers so that it can be moved while it is in use. Optional: a store without it is
@@ -183,7 +212,8 @@ pub trait Relocatable: Send + Sync {
     async fn horizon(&self) -> Result<Option<PetId>, StoreError>;
 
     /// The first `limit` animals above `after` and up to `up_to`, which is no higher than the
-    /// [horizon](Self::horizon), and their idempotency records.
+    /// [horizon](Self::horizon), and their idempotency records. Without keys, and, also where there is no
+    /// such animal, with the records up to `up_to` that were purged before the call.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -195,7 +225,8 @@ pub trait Relocatable: Send + Sync {
     ) -> Result<Changes, StoreError>;
 
     /// Writes what another store held, in one transaction, by the rules of a
-    /// [restore](crate::Restore). Only a [standby](Role::Standby) takes it.
+    /// [restore](crate::Restore), and deletes the records that the other store has purged. Only a
+    /// [standby](Role::Standby) takes it.
     ///
     /// # Errors
     /// [`RestoreError`].

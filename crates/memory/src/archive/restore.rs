@@ -7,7 +7,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError, Writer,
+    ApiKey, IdempotencyRecord, NewPet, Pet, Purged, Resolution, Restore, RestoreError, StoreError,
+    Writer,
 };
 
 use crate::state::{State, record_key};
@@ -26,12 +27,18 @@ enum Change {
     NewPets(Vec<NewPet>),
     Keys(Vec<ApiKey>),
     Records(Vec<IdempotencyRecord>),
+    Purge(Purged),
 }
 
 impl Transaction {
     pub(crate) fn new(store: Arc<Mutex<State>>, writer: Writer) -> Self {
         let draft = store.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Self { writer, store, draft, changes: Vec::new() }
+    }
+
+    /// Deletes records that the other store of a move has purged.
+    pub(crate) fn purge(&mut self, purged: Purged) -> Result<(), RestoreError> {
+        self.add(Change::Purge(purged))
     }
 
     fn add(&mut self, change: Change) -> Result<(), RestoreError> {
@@ -90,6 +97,10 @@ impl Change {
             Self::Keys(keys) => keys.iter().try_for_each(|key| restore_key(state, key)),
             Self::Records(records) => {
                 records.iter().try_for_each(|record| restore_record(state, record))
+            }
+            Self::Purge(purged) => {
+                state.records.retain(|_, record| !purged.contains(record.pet, record.at));
+                Ok(())
             }
         }
     }

@@ -10,11 +10,15 @@ mod tests;
 use std::{sync::Arc, time::Instant};
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKey, IdempotencyRecord, NewPet, Pet, Restore, RestoreError, StoreError};
+use petstore_domain::{
+    ApiKey, IdempotencyRecord, NewPet, Pet, Purged, Restore, RestoreError, StoreError,
+};
 
 use crate::{
     error::StoreFailure,
+    relocation::rows as relocation,
     transaction::Transaction,
+    values::Values,
     version::{self, StoredVersion, VersionCache},
 };
 
@@ -44,6 +48,12 @@ pub(crate) struct Restoring {
 impl Restoring {
     pub(crate) fn new(transaction: Transaction, version: Arc<VersionCache>) -> Self {
         Self { transaction, version, began: Instant::now(), locked: false, changed: false }
+    }
+
+    /// Deletes records that the other store of a move has purged.
+    pub(crate) async fn purge(&self, purged: &Purged) -> Result<(), StoreFailure> {
+        let values: Values<'_> = &[&purged.before.0, &purged.up_to.0, &i64::from(Purged::LIMIT)];
+        self.transaction.execute(relocation::PURGE, values).await.map(drop)
     }
 
     async fn lock(&mut self) -> Result<(), StoreFailure> {

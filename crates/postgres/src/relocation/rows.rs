@@ -1,7 +1,7 @@
 //! The row of the table `petstore_relocation`, which is there only while the store is being moved.
 
 use petstore_domain::{
-    Changes, Corruption, Differences, IdempotencyRecord, PetId, Relocation, Role, StoreError,
+    Corruption, Differences, IdempotencyRecord, Pet, Relocation, Role, StoreError,
 };
 use tokio_postgres::Row;
 
@@ -40,6 +40,9 @@ pub(super) const PETS: &str = "SELECT id, name, category_id, status FROM pet \
      WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
 pub(super) const RECORDS: &str = "SELECT caller, key, fingerprint, pet_id, created_at \
      FROM idempotency WHERE pet_id BETWEEN $1 AND $2";
+pub(super) const OLDEST_RECORD: &str = "SELECT min(created_at) FROM idempotency";
+pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE (caller, key) IN (SELECT caller, key \
+     FROM idempotency WHERE created_at < $1 AND pet_id <= $2 ORDER BY created_at LIMIT $3)";
 
 /// Whether the only column of the only row is true.
 pub(crate) fn is_true(rows: &[Row]) -> Result<bool, StoreFailure> {
@@ -70,16 +73,17 @@ pub(super) async fn insert(
     transaction.execute(INSERT, values).await.map(drop)
 }
 
-/// The highest identifier.
-pub(super) fn highest(rows: &[Row]) -> Result<Option<PetId>, StoreFailure> {
-    let highest: Option<i64> = rows.first().map_or(Ok(None), |row| row.try_get(0))?;
-    Ok(highest.map(PetId))
+/// The number of [`HORIZON`] or [`OLDEST_RECORD`]; `None` if the table is empty.
+pub(super) fn number(rows: &[Row]) -> Result<Option<i64>, StoreFailure> {
+    Ok(rows.first().map_or(Ok(None), |row| row.try_get(0))?)
 }
 
-/// Rows of [`PETS`] and [`RECORDS`].
-pub(super) fn changes(pets: &[Row], records: &[Row]) -> Result<Changes, StoreError> {
-    let pets = pets.iter().map(|row| rows::pet(row, 0)).collect::<Result<_, _>>()?;
-    let records: Result<Vec<IdempotencyRecord>, _> =
-        records.iter().map(idempotency::record).collect();
-    Ok(Changes { pets, records: records?, keys: Vec::new() })
+/// Rows of [`PETS`].
+pub(super) fn pets(rows: &[Row]) -> Result<Vec<Pet>, StoreError> {
+    rows.iter().map(|row| rows::pet(row, 0)).collect()
+}
+
+/// Rows of [`RECORDS`].
+pub(super) fn records(rows: &[Row]) -> Result<Vec<IdempotencyRecord>, StoreError> {
+    rows.iter().map(idempotency::record).collect()
 }

@@ -4,7 +4,8 @@ use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError, Writer,
+    ApiKey, IdempotencyRecord, NewPet, Pet, Purged, Resolution, Restore, RestoreError, StoreError,
+    Writer,
 };
 use rusqlite::Connection;
 
@@ -15,7 +16,7 @@ use crate::{
     error::Failure,
     file::DatabaseFile,
     pets::{idempotency, rows as pets},
-    relocation::fence,
+    relocation::{fence, rows as relocation},
     renewal::VersionRenewal,
     version_cache::VersionCache,
 };
@@ -44,6 +45,11 @@ impl WriteTransaction {
     ) -> Result<Self, StoreError> {
         let (connection, renewal) = begin(path, writer).map_err(Failure::into_error)?;
         Ok(Self { connection, renewal, versions, _file: file })
+    }
+
+    /// Deletes records that the other store of a move has purged.
+    pub(crate) fn purge(&self, purged: &Purged) -> Result<(), RestoreError> {
+        self.write(|connection| Ok(relocation::purge(connection, purged)?))
     }
 
     fn write<T>(

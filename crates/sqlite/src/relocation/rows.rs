@@ -1,6 +1,9 @@
 //! The row of the table `relocation`, which is there only while the store is being moved.
 
-use petstore_domain::{Changes, Corruption, Differences, PetId, Relocation, Role, StoreError};
+use petstore_domain::{
+    Changes, Corruption, Differences, IdempotencyRecord, PetId, Purged, Relocation, Role,
+    StoreError, Timestamp,
+};
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::{
@@ -24,6 +27,9 @@ const NOTE: &str =
 const HORIZON: &str = "SELECT max(id) FROM pet";
 const RECORDS: &str = "SELECT caller, key, fingerprint, pet_id, created_at \
      FROM idempotency WHERE pet_id BETWEEN ?1 AND ?2";
+const OLDEST_RECORD: &str = "SELECT min(created_at) FROM idempotency";
+const PURGE: &str = "DELETE FROM idempotency WHERE (caller, key) IN (SELECT caller, key \
+     FROM idempotency WHERE created_at < ?1 AND pet_id <= ?2 ORDER BY created_at LIMIT ?3)";
 
 /// Whether the store is being moved.
 pub(crate) fn exists(connection: &Connection) -> rusqlite::Result<bool> {
@@ -118,14 +124,33 @@ pub(super) fn changes(
 ) -> Result<Changes, Failure<StoreError>> {
     let mut pets = pets::after(connection, after, limit)?;
     pets.retain(|pet| pet.id <= up_to);
-    let (Some(first), Some(last)) = (pets.first(), pets.last()) else {
-        return Ok(Changes::default());
+    let records = match (pets.first(), pets.last()) {
+        (Some(first), Some(last)) => records(connection, first.id, last.id)?,
+        _ => Vec::new(),
     };
+    // Looked up last: what is purged after the records were read is purged from them too.
+    let oldest: Option<i64> =
+        connection.prepare_cached(OLDEST_RECORD)?.query_row([], |row| row.get(0))?;
+    let purged = Purged::new(oldest.map(Timestamp), up_to);
+    Ok(Changes { pets, records, keys: Vec::new(), purged: Some(purged) })
+}
+
+fn records(
+    connection: &Connection,
+    first: PetId,
+    last: PetId,
+) -> Result<Vec<IdempotencyRecord>, Failure<StoreError>> {
     let mut statement = connection.prepare_cached(RECORDS)?;
-    let mut rows = statement.query([first.id.0, last.id.0])?;
+    let mut rows = statement.query([first.0, last.0])?;
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
         records.push(idempotency::record(row)?);
     }
-    Ok(Changes { pets, records, keys: Vec::new() })
+    Ok(records)
+}
+
+/// Deletes records that the other store has purged.
+pub(crate) fn purge(connection: &Connection, purged: &Purged) -> rusqlite::Result<()> {
+    let values = params![purged.before.0, purged.up_to.0, Purged::LIMIT];
+    connection.prepare_cached(PURGE)?.execute(values).map(drop)
 }
