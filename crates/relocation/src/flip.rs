@@ -9,7 +9,7 @@ use crate::{
     decision::Place,
     error::MoveError,
     follower::{OnProgress, Pace},
-    mover::{Mover, is_passing},
+    mover::Mover,
 };
 
 /// How long writes may wait for the rest to be copied. After that the flip is undone.
@@ -35,7 +35,7 @@ impl Mover {
         let mut tries = 0;
         loop {
             match self.try_to_flip(place, on_progress).await {
-                Err(error) if is_passing(&error) && tries < MAX_TRIES => {
+                Err(error) if error.is_passing() && tries < MAX_TRIES => {
                     tracing::debug!(%error, "the flip is tried again");
                     tries += 1;
                     time::sleep(RETRY_PAUSE).await;

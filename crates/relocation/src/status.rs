@@ -6,7 +6,7 @@ use crate::{
     decision::{Decision, Place},
     error::MoveError,
     mover::Mover,
-    steps::Rows,
+    rows::Rows,
 };
 
 /// Where a move stands.
