@@ -22,14 +22,19 @@ pub(crate) fn step(from: &Store, to: &Store, name: &str) -> Finished {
 }
 
 /// Begins or resumes a move, and follows until it is ended.
-pub(crate) fn follow(from: &Store, to: &Store) -> Follower {
-    Follower(command(from, to, &["--step", "follow"]).spawn())
+pub(crate) fn follow(from: &Store, to: &Store) -> Running {
+    spawn(from, to, "follow")
+}
+
+/// Begins one step.
+pub(crate) fn spawn(from: &Store, to: &Store, name: &str) -> Running {
+    Running(command(from, to, &["--step", name]).spawn())
 }
 
 /// A command that is killed when it is dropped.
-pub(crate) struct Follower(pub(crate) Child);
+pub(crate) struct Running(pub(crate) Child);
 
-impl Drop for Follower {
+impl Drop for Running {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.0.kill();
