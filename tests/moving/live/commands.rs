@@ -49,14 +49,30 @@ pub(crate) fn status(from: &Store, to: &Store) -> Value {
     serde_json::from_str(&said).unwrap()
 }
 
+/// Waits until the target holds animals.
+#[track_caller]
+pub(crate) fn until_begun(from: &Store, to: &Store) {
+    until(from, to, "the backfill has begun", |status| id(status, "to") > 0);
+}
+
 /// Waits until the standby is nearly where the other store is.
 #[track_caller]
 pub(crate) fn until_caught_up(from: &Store, to: &Store) {
-    wait::within(wait::LIMIT * 5, "the standby has caught up", || {
+    until(from, to, "the standby has caught up", |status| {
+        let holds = id(status, "from").min(id(status, "to")) > 0;
+        status["step"] == "following" && holds && status["lag"].as_i64() < Some(500)
+    });
+}
+
+fn id(status: &Value, side: &str) -> i64 {
+    status[side]["highestId"].as_i64().unwrap()
+}
+
+#[track_caller]
+fn until(from: &Store, to: &Store, what: &str, is_so: impl Fn(&Value) -> bool) {
+    wait::within(wait::LIMIT * 5, what, || {
         let finished = command(from, to, &["--status", "--output", "json"]).finish();
         // The target may not be there yet.
-        let Ok(status) = serde_json::from_str::<Value>(&finished.stdout) else { return false };
-        let [here, there] = ["from", "to"].map(|side| status[side]["highestId"].as_i64().unwrap());
-        status["step"] == "following" && here.min(there) > 0 && status["lag"].as_i64() < Some(500)
+        serde_json::from_str(&finished.stdout).is_ok_and(|status| is_so(&status))
     });
 }

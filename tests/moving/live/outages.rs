@@ -3,7 +3,7 @@
 use petstore_testing::{Cluster, Durability, cluster_or_skip};
 
 use super::{
-    commands::{follow, spawn, step, until_caught_up},
+    commands::{follow, spawn, step, until_begun, until_caught_up},
     load::Load,
     populated::populate,
 };
@@ -12,7 +12,6 @@ use crate::support::{
     command::{exit, petstore},
     server::Launch,
     store::Store,
-    wait,
 };
 
 /// So many that the server is killed in the middle of the backfill.
@@ -64,11 +63,9 @@ impl Move<'_> {
 
     fn run(&self) {
         let Self { from, to, .. } = *self;
+        self.load.goes_on();
         let mut follower = follow(from, to);
-        wait::until("the backfill has begun", || {
-            let there = self.there.url == to.url;
-            !there || self.cluster.sql("SELECT id FROM pet LIMIT 1").is_ok_and(|id| id != "")
-        });
+        until_begun(from, to);
         self.outage(from, || ());
         until_caught_up(from, to);
         assert!(follower.0.try_wait().unwrap().is_none(), "the mover has given up");
