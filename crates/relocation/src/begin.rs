@@ -2,7 +2,7 @@
 
 use petstore_domain::{PetPage, PetQuery, Relocation, Role};
 
-use crate::{error::MoveError, mover::Mover, rows::Rows};
+use crate::{error::MoveError, mover::Mover, steps::Rows};
 
 impl Mover {
     /// Begins the move, unless it has begun already.

@@ -6,7 +6,7 @@ use crate::{
     decision::{Decision, Place},
     error::MoveError,
     mover::Mover,
-    rows::Rows,
+    steps::Rows,
 };
 
 impl Mover {

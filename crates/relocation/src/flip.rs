@@ -1,5 +1,8 @@
 //! The flip: the other store decides.
 
+#[cfg(test)]
+mod tests;
+
 use std::{ops::ControlFlow, time::Duration};
 
 use petstore_domain::{Relocation, Role};

@@ -5,8 +5,8 @@
 //! other store decide. Both know stores by their ports alone.
 //!
 //! # Where things are
-//! `decision.rs` says what the rows of both stores (`rows.rs`) mean together; `recovery.rs` completes or undoes a
-//! flip that was left half done. The service's part is `store.rs`: which store decides (`route.rs`,
+//! `decision.rs` says what the rows of both stores mean together; `steps.rs` completes or undoes a flip that was
+//! left half done. The service's part is `store.rs`: which store decides (`route.rs`,
 //! `current_route.rs`, `peer.rs`, `watch.rs`), calls to it (`calls.rs`, `pets.rs`, `api_keys.rs`), and shadow reads
 //! (`shadow.rs`). The mover's part is `mover.rs`, with a file for each step (`begin.rs`, `follower.rs`, `flip.rs`,
 //! `finish.rs`) and `status.rs`.
@@ -24,12 +24,11 @@ mod follower;
 mod mover;
 mod peer;
 mod pets;
-mod recovery;
 mod route;
-mod rows;
 mod shadow;
 mod side;
 mod status;
+mod steps;
 mod store;
 mod watch;
 

@@ -8,9 +8,8 @@ use crate::{
     decision::{Decision, Place},
     error::MoveError,
     follower::{Follower, OnProgress, Pace},
-    recovery::Recovery,
-    rows::Rows,
     side::Side,
+    steps::{Rows, Steps},
 };
 
 /// The pause between two passes of the follower.
@@ -32,7 +31,7 @@ pub struct Mover {
     /// By these a service opens them.
     pub(crate) urls: [String; 2],
     pub(crate) shown: ShowUrl,
-    recovery: Recovery,
+    steps: Steps,
     followers: [Follower; 2],
 }
 
@@ -44,8 +43,8 @@ impl Mover {
         (to, to_url): (Side, String),
         shown: impl Fn(&str) -> String + Send + Sync + 'static,
     ) -> Self {
-        let (recovery, followers) = (Recovery::default(), Default::default());
-        Self { from, to, urls: [from_url, to_url], shown: Box::new(shown), recovery, followers }
+        let (steps, followers) = (Steps::default(), Default::default());
+        Self { from, to, urls: [from_url, to_url], shown: Box::new(shown), steps, followers }
     }
 
     /// Each row names the other store.
@@ -82,7 +81,7 @@ impl Mover {
                 Some(Decision::NoMove | Decision::Decides(_)) => return Err(MoveError::NoMove),
                 Some(Decision::Drains(place) | Decision::Opens(place)) => {
                     let side = self.side(place).clone();
-                    if !self.recovery.recover(&rows, &side).await? {
+                    if !self.steps.help(&rows, &side).await? {
                         time::sleep(ROWS_POLL).await;
                     }
                 }

@@ -16,11 +16,10 @@ use crate::{
     current_route::CurrentRoute,
     decision::{Decision, Place},
     peer::Peer,
-    recovery::Recovery,
     route::{Route, State},
-    rows::Rows,
     shadow::Shadow,
     side::{OpenSide, Side},
+    steps::{Rows, Steps},
 };
 
 /// How long a call waits for the decision which store takes it.
@@ -47,7 +46,7 @@ pub struct RelocatingStore {
 
 struct MoveState {
     peer: Peer,
-    recovery: Recovery,
+    steps: Steps,
 }
 
 impl RelocatingStore {
@@ -66,7 +65,7 @@ impl RelocatingStore {
             )));
         }
         let current = CurrentRoute::new(Route::alone(own.clone()));
-        let state = MoveState { peer: Peer::new(opener), recovery: Recovery::default() };
+        let state = MoveState { peer: Peer::new(opener), steps: Steps::default() };
         let store = Self { own, current, shadow: Shadow::default(), move_state: Mutex::new(state) };
         store.refresh().await?;
         Ok(Arc::new(store))
@@ -88,7 +87,7 @@ impl RelocatingStore {
         }
     }
 
-    /// Reads the rows, recovers a flip that was left half done, and takes the route that they say.
+    /// Reads the rows, completes or undoes a flip that was left half done, and takes the route that they say.
     ///
     /// # Errors
     /// A store that is needed does not answer, or the two do not agree. The route stays.
@@ -119,7 +118,7 @@ impl RelocatingStore {
             Role::Draining => {
                 let decision = Some(Decision::Drains(Place::Own));
                 let rows = Rows { own: Some(row), other: None, decision };
-                let is_undone = state.recovery.recover(&rows, &self.own).await?;
+                let is_undone = state.steps.help(&rows, &self.own).await?;
                 Ok((!is_undone).then(|| Route::moving(own(), Place::Own, state.peer.get())))
             }
             Role::Standby => self.find_route_as_standby(state, &row).await,
@@ -135,7 +134,7 @@ impl RelocatingStore {
 
     async fn find_route_as_standby(
         &self,
-        MoveState { peer, recovery }: &mut MoveState,
+        MoveState { peer, steps }: &mut MoveState,
         row: &Relocation,
     ) -> Result<Option<Route>, StoreError> {
         let other = peer.open(&row.peer).await?;
@@ -143,13 +142,13 @@ impl RelocatingStore {
         let Some(decision) = rows.decision else { return Ok(None) };
         match decision {
             Decision::Decides(Place::Other) | Decision::Drains(Place::Other) => {
-                let is_undone = recovery.recover(&rows, &other).await?;
+                let is_undone = steps.help(&rows, &other).await?;
                 let standby = Some(self.own.clone());
                 Ok((!is_undone).then(|| Route::moving(other, Place::Other, standby)))
             }
             Decision::Opens(place) => {
                 let side = if place == Place::Own { &self.own } else { &other };
-                recovery.recover(&rows, side).await?;
+                steps.help(&rows, side).await?;
                 Ok(None)
             }
             Decision::Over(Place::Own) => Ok(Some(Route::alone(self.own.clone()))),

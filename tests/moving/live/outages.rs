@@ -14,8 +14,8 @@ use crate::support::{
     store::Store,
 };
 
-/// So many that the server is killed in the middle of the backfill.
-const ANIMALS: usize = 20_000;
+/// Some batches of a backfill.
+const ANIMALS: usize = 8_000;
 
 /// A move with a server that is killed.
 struct Move<'a> {
@@ -30,20 +30,17 @@ struct Move<'a> {
 impl Move<'_> {
     /// Kills the server and starts it again; `meanwhile` it is down.
     fn outage(&self, decides: &Store, meanwhile: impl FnOnce()) {
-        let restart = |up_again: &dyn Fn()| {
+        let is_needed = decides.url == self.there.url;
+        let outage = || {
             self.cluster.kill9().unwrap();
+            if !is_needed {
+                self.load.goes_on();
+            }
             meanwhile();
             self.cluster.resume().unwrap();
-            up_again();
+            self.load.goes_on();
         };
-        if decides.url == self.there.url {
-            self.load.during(|| restart(&|| self.load.goes_on()));
-        } else {
-            // Nothing needs the server.
-            self.load.goes_on();
-            restart(&|| ());
-            self.load.goes_on();
-        }
+        if is_needed { self.load.during(outage) } else { outage() }
     }
 
     /// A command fails in one line while the server is down.
