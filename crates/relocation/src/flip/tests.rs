@@ -14,7 +14,7 @@ use petstore_domain::{
 };
 use petstore_memory::MemoryStore;
 
-use crate::{decision::Place, mover::Mover, side::Side};
+use crate::{decision::Place, error::MoveError, mover::Mover, side::Side};
 
 type Done = Pin<Box<dyn Future<Output = ()> + Send>>;
 type Event = fn(Arc<MemoryStore>) -> Done;
@@ -84,19 +84,29 @@ fn key() -> NewApiKey {
     }
 }
 
-/// Flips from a store with an animal and a key to another one, which is returned. `event` happens to the first
-/// one before it changes to `role`.
-async fn flipped(role: Role, event: Event) -> Arc<MemoryStore> {
+/// A move that has begun, from a store with an animal and a key to the one that is returned. `event` happens to
+/// the first one before it changes to its role.
+async fn begun(event: Option<(Role, Event)>) -> (Mover, Arc<MemoryStore>) {
     let [store, other] = [(); 2].map(|()| Arc::new(MemoryStore::new()));
     PetRepository::add(&*store, pet("Rex"), None).await.unwrap();
     ApiKeyRepository::add(&*store, key(), 10).await.unwrap();
-    let event = Mutex::new(Some((role, event)));
+    let event = Mutex::new(event);
     let relocation = Arc::new(Eventful { store: Arc::clone(&store), event });
     let own = Side { relocation, ..Side::new(store) };
     let there = Side::new(Arc::clone(&other));
     let mut mover = Mover::new((own, "own".to_owned()), (there, "other".to_owned()), str::to_owned);
     mover.begin().await.unwrap();
-    mover.flip(Place::Other, &mut |_| ControlFlow::Continue(())).await.unwrap();
+    (mover, other)
+}
+
+async fn flip(mover: &mut Mover) -> Result<(), MoveError> {
+    mover.flip(Place::Other, &mut |_| ControlFlow::Continue(())).await
+}
+
+/// Where the flip goes to, while `event` happens.
+async fn flipped(role: Role, event: Event) -> Arc<MemoryStore> {
+    let (mut mover, other) = begun(Some((role, event))).await;
+    flip(&mut mover).await.unwrap();
     assert_eq!(mover.status().await.unwrap().decides, Place::Other);
     other
 }
@@ -132,4 +142,14 @@ async fn a_flip_that_another_party_has_undone_begins_again() {
     };
     let other = flipped(Role::Standby, undo).await;
     assert_eq!(animals(&other).await, 2);
+}
+
+#[tokio::test]
+async fn stores_that_differ_do_not_flip() {
+    let (mut mover, other) = begun(None).await;
+    let found = Differences { count: 2, last: Some("animal 7".to_owned()) };
+    other.note_differences(found).await.unwrap();
+    let refused = flip(&mut mover).await.unwrap_err();
+    assert!(matches!(refused, MoveError::Different { count: 2, .. }), "{refused}");
+    assert_eq!(mover.status().await.unwrap().decides, Place::Own);
 }
