@@ -18,8 +18,8 @@ use crate::{
 /// How long writes may wait for the rest to be copied. After that the flip is undone.
 const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 /// A pass that has copied no more animals than this has caught up: the rest is copied well within
-/// [`DRAIN_LIMIT`].
-const CAUGHT_UP: u64 = 200;
+/// [`DRAIN_LIMIT`]. While thousands are added in a second, no pass finds much fewer.
+const CAUGHT_UP: u64 = 500;
 /// The pause before a flip that was undone is tried again. Writes go on meanwhile.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// How often a flip is tried.
