@@ -6,7 +6,11 @@ use super::{
     populated::populate,
 };
 use crate::support::{
-    additions::everything_is_there, client::Client, server::Launch, store::Store, wait,
+    additions::everything_is_there,
+    client::Client,
+    server::{Launch, Server},
+    store::Store,
+    wait,
 };
 
 #[derive(Default)]
@@ -26,7 +30,9 @@ impl Keys {
             let name = format!("{name}-{number}");
             self.good.push((name.clone(), decides.new_key(&name)));
         };
-        ["made", "rolled", "revoked"].iter().for_each(|name| make(name));
+        for name in ["made", "rolled", "revoked"] {
+            make(name);
+        }
         let rolled = format!("rolled-{number}");
         let new = decides.keys(&["roll", &rolled, "--overlap", "24h"]).succeeds();
         self.good.push((rolled, new.trim_end().to_owned()));
@@ -71,7 +77,7 @@ fn keys_that_change_during_a_move_mean_the_same_on_both_stores() {
     let _follower = follow(&from, &to);
     until_caught_up(&from, &to);
     let servers = [&from, &to].map(|store| Launch::on(store).start());
-    let clients = servers.each_ref().map(|server| server.client());
+    let clients = servers.each_ref().map(Server::client);
     let load = Load::start("y", &clients);
     let flips = [("flip", &from), ("back", &to), ("flip", &from)];
     for (number, (name, decides)) in flips.into_iter().enumerate() {
