@@ -1,5 +1,7 @@
 //! A server of PostgreSQL is killed at each step of a move. Only what needs it is refused.
 
+use std::{thread, time::Duration};
+
 use petstore_testing::{Cluster, Durability, cluster_or_skip};
 
 use super::{
@@ -16,6 +18,8 @@ use crate::support::{
 
 /// Some batches of a backfill.
 const ANIMALS: usize = 8_000;
+/// From the start of a flip until the server is killed: about half way.
+const MOMENT: Duration = Duration::from_millis(120);
 
 /// A move with a server that is killed.
 struct Move<'a> {
@@ -30,17 +34,21 @@ struct Move<'a> {
 impl Move<'_> {
     /// Kills the server and starts it again; `meanwhile` it is down.
     fn outage(&self, decides: &Store, meanwhile: impl FnOnce()) {
-        let is_needed = decides.url == self.there.url;
-        let outage = || {
-            self.cluster.kill9().unwrap();
-            if !is_needed {
-                self.load.goes_on();
-            }
+        let kill = || self.cluster.kill9().unwrap();
+        let resume = || {
             meanwhile();
             self.cluster.resume().unwrap();
             self.load.goes_on();
         };
-        if is_needed { self.load.during(outage) } else { outage() }
+        self.load.goes_on();
+        if decides.url == self.there.url {
+            self.load.during(|| (kill(), resume()));
+        } else {
+            // What is under way may be of a time when it was needed. Nothing that is sent now is.
+            self.load.during(kill);
+            self.load.goes_on();
+            resume();
+        }
     }
 
     /// A command fails in one line while the server is down.
@@ -52,7 +60,12 @@ impl Move<'_> {
     /// The server is killed during a flip, which is resumed by the same command.
     fn flip(&self, name: &str) {
         let mut flip = spawn(self.from, self.to, name);
-        self.outage(self.there, || ());
+        thread::sleep(MOMENT);
+        self.load.during(|| {
+            self.cluster.kill9().unwrap();
+            self.cluster.resume().unwrap();
+            self.load.goes_on();
+        });
         // It may have failed, or it has gone on by itself.
         exit(&mut flip.0);
         step(self.from, self.to, name).succeeds();
