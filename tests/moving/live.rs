@@ -11,6 +11,7 @@ mod outages;
 mod pooled;
 mod populated;
 mod whole;
+mod worker;
 
 use std::env;
 
