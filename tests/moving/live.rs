@@ -3,9 +3,15 @@
 //! This is the short form. `PETSTORE_TEST_MOVES=long` moves a million animals.
 
 mod commands;
+mod differences;
+mod keys;
 mod kills;
 mod load;
+mod outages;
+mod pooled;
+mod populated;
 mod whole;
+mod worker;
 
 use std::env;
 

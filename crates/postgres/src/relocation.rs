@@ -1,6 +1,9 @@
 //! [`Relocatable`] on PostgreSQL.
 
+mod horizon;
 pub(crate) mod rows;
+#[cfg(test)]
+mod tests;
 
 use async_trait::async_trait;
 use petstore_domain::{
@@ -86,12 +89,7 @@ impl Relocatable for PostgresStore {
     }
 
     async fn horizon(&self) -> Result<Option<PetId>, StoreError> {
-        let begin = Transaction::begin(&self.connector, Purpose::Calls, READ_COMMITTED);
-        let transaction = begin.await?;
-        transaction.batch(rows::LOCK_ADDITIONS).await?;
-        let highest = rows::number(&transaction.rows(rows::HORIZON, &[]).await?)?;
-        transaction.commit().await?;
-        Ok(highest.map(PetId))
+        Ok(self.pool.within_deadline(horizon::find(&self.pool)).await?)
     }
 
     async fn changes(

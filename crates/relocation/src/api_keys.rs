@@ -1,23 +1,17 @@
 //! [`ApiKeyRepository`] over the store that decides.
 
-use std::time::Instant;
-
 use async_trait::async_trait;
 use petstore_domain::{
     AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, NewApiKey, RollKeyError, StoreError,
     StoredKeys, Timestamp,
 };
 
-use crate::{
-    fenced::MayBeFenced,
-    pets::{read, write},
-    store::RelocatingStore,
-};
+use crate::store::RelocatingStore;
 
 #[async_trait]
 impl ApiKeyRepository for RelocatingStore {
     async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        write!(self, side => side.keys.add(key.clone(), max))
+        self.write(|side| side.keys.add(key.clone(), max)).await
     }
 
     async fn roll(
@@ -26,7 +20,7 @@ impl ApiKeyRepository for RelocatingStore {
         retire_at: Timestamp,
         max: u32,
     ) -> Result<ApiKey, RollKeyError> {
-        write!(self, side => side.keys.roll(key.clone(), retire_at, max))
+        self.write(|side| side.keys.roll(key.clone(), retire_at, max)).await
     }
 
     async fn revoke(
@@ -34,18 +28,18 @@ impl ApiKeyRepository for RelocatingStore {
         selector: KeySelector,
         at: Timestamp,
     ) -> Result<Vec<ApiKey>, StoreError> {
-        write!(self, side => side.keys.revoke(selector.clone(), at))
+        self.write(|side| side.keys.revoke(selector.clone(), at)).await
     }
 
     async fn list(&self) -> Result<StoredKeys, StoreError> {
-        read!(self, side => side.keys.list(), |_, _| ())
+        self.read(|side| side.keys.list()).await.map(|(keys, _)| keys)
     }
 
     async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
-        read!(self, side => side.keys.live(now), |_, _| ())
+        self.read(|side| side.keys.live(now)).await.map(|(keys, _)| keys)
     }
 
     async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        write!(self, side => side.keys.note_use(uses.clone()))
+        self.write(|side| side.keys.note_use(uses.clone())).await
     }
 }

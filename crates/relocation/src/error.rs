@@ -28,10 +28,13 @@ pub enum MoveError {
     /// The move is finished.
     #[error("the move is finished")]
     Finished,
+    /// A move to the target was given up, which has left it half copied.
+    #[error("a move to the target was given up; name an empty store, or one that does not exist")]
+    GivenUp,
     /// Shadow reads have found differences.
     #[error(
-        "{count} reads were answered differently by the two stores, the last one by {last}; compare them \
-         with 'petstore store verify', or give the move up with --step back and --step finish"
+        "{count} reads were answered differently by the two stores, the last one: {last}; compare them \
+         with 'petstore store verify'; docs/MOVING.md says what to do then"
     )]
     Different {
         /// How many.
@@ -48,4 +51,24 @@ pub enum MoveError {
     /// The observer canceled it.
     #[error("stopped; what was copied stays, and the same command goes on from there")]
     Canceled,
+}
+
+impl MoveError {
+    /// Whether the same may go well in a moment.
+    pub(crate) fn is_passing(&self) -> bool {
+        match self {
+            Self::Store(error) | Self::Apply(RestoreError::Store(error)) => {
+                matches!(error, StoreError::Unavailable(_) | StoreError::Fenced(_))
+            }
+            Self::Contradiction | Self::Interrupted => true,
+            Self::Apply(RestoreError::OtherPet(_) | RestoreError::Conflict { .. })
+            | Self::NotEmpty
+            | Self::OtherMove { .. }
+            | Self::NoMove
+            | Self::Finished
+            | Self::GivenUp
+            | Self::Different { .. }
+            | Self::Canceled => false,
+        }
+    }
 }

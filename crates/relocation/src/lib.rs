@@ -5,17 +5,24 @@
 //! other store decide. Both know stores by their ports alone.
 //!
 //! # Where things are
-//! `decision.rs` says what the rows of both stores mean together; `steps.rs` does what a party that was
-//! killed has left undone. The service's part is `store.rs`, `route.rs`, `pets.rs`, `api_keys.rs`, `watch.rs` and `shadow.rs`,
-//! the mover's `mover.rs`, `follower.rs`, `flip.rs` and `status.rs`.
+//! `decision.rs` says what the rows of both stores mean together; `steps.rs` completes or undoes a flip that was
+//! left half done. The service's part is `store.rs`: which store decides (`route.rs`,
+//! `current_route.rs`, `peer.rs`, `watch.rs`), calls to it (`calls.rs`, `pets.rs`, `api_keys.rs`), and shadow reads
+//! (`shadow.rs`). The mover's part is `mover.rs`, with a file for each step (`begin.rs`, `follower.rs`, `flip.rs`,
+//! `finish.rs`) and `status.rs`.
 
 mod api_keys;
+mod begin;
+mod calls;
+mod current_route;
 mod decision;
 mod error;
 mod fenced;
+mod finish;
 mod flip;
 mod follower;
 mod mover;
+mod peer;
 mod pets;
 mod route;
 mod shadow;

@@ -1,8 +1,7 @@
-//! The use case of moving a store: beginning, following, and ending.
+//! The use case of moving a store: what every step needs, and following.
 
 use std::{fmt, time::Duration};
 
-use petstore_domain::{PetPage, PetQuery, Relocation, Role};
 use tokio::time;
 
 use crate::{
@@ -23,17 +22,17 @@ const MAX_LOOKS: u32 = 250;
 const MAX_FAILURES: u32 = 240;
 
 /// Shows a URL without its password. Two URLs that show alike are one store.
-type ShowUrl = Box<dyn Fn(&str) -> String + Send + Sync>;
+pub(crate) type ShowUrl = Box<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Moves the store `from` to the store `to`.
 pub struct Mover {
     pub(crate) from: Side,
     pub(crate) to: Side,
     /// By these a service opens them.
-    urls: [String; 2],
-    shown: ShowUrl,
+    pub(crate) urls: [String; 2],
+    pub(crate) shown: ShowUrl,
     steps: Steps,
-    pub(crate) followers: [Follower; 2],
+    followers: [Follower; 2],
 }
 
 impl Mover {
@@ -48,42 +47,8 @@ impl Mover {
         Self { from, to, urls: [from_url, to_url], shown: Box::new(shown), steps, followers }
     }
 
-    /// Begins the move, unless it has begun already.
-    ///
-    /// # Errors
-    /// [`MoveError`].
-    pub async fn begin(&mut self) -> Result<(), MoveError> {
-        let rows = Rows::read(&self.from, &self.to).await?;
-        self.require_partners(&rows)?;
-        match (&rows.own, &rows.other) {
-            (Some(_), Some(_)) => return Ok(()),
-            (None, None) => {
-                self.require_empty_target().await?;
-                let row = Relocation::new(Role::Standby, 0, &self.urls[0]);
-                self.to.relocation.begin(row).await?;
-                if let Err(error) = self.require_empty_target().await {
-                    self.to.relocation.end(0).await?;
-                    return Err(error);
-                }
-            }
-            // It was cut off here.
-            (None, Some(row)) if row.role == Role::Standby => {}
-            (Some(row), None) if row.role == Role::Moved => return Err(MoveError::Finished),
-            (None, Some(_)) | (Some(_), None) => return Err(MoveError::Contradiction),
-        }
-        let row = Relocation::new(Role::Deciding, rows.next_revision(), &self.urls[1]);
-        self.from.relocation.begin(row).await?;
-        Ok(())
-    }
-
-    async fn require_empty_target(&self) -> Result<(), MoveError> {
-        let PetPage { pets, .. } = self.to.pets.list(PetQuery::default()).await?.value;
-        let is_empty = pets.is_empty() && self.to.keys.list().await?.is_empty();
-        if is_empty { Ok(()) } else { Err(MoveError::NotEmpty) }
-    }
-
     /// Each row names the other store.
-    fn require_partners(&self, rows: &Rows) -> Result<(), MoveError> {
+    pub(crate) fn require_partners(&self, rows: &Rows) -> Result<(), MoveError> {
         let table = [("source", &rows.own, &self.urls[1]), ("target", &rows.other, &self.urls[0])];
         for (store, row, url) in table {
             let Some(row) = row else { continue };
@@ -156,7 +121,7 @@ impl Mover {
             match self.follow_once(&mut noting).await {
                 Ok(()) => failures = 0,
                 Err(MoveError::Canceled | MoveError::Finished) => return Ok(()),
-                Err(error) if is_passing(&error) && failures < MAX_FAILURES => {
+                Err(error) if error.is_passing() && failures < MAX_FAILURES => {
                     tracing::debug!(%error, "the follower tries again");
                     failures += 1;
                     if last.is_some_and(|last| on_progress(last).is_break()) {
@@ -173,55 +138,6 @@ impl Mover {
         let (_, decides) = self.settled().await?;
         self.pass(decides, Pace::Gentle, on_progress).await.map(drop)
     }
-
-    /// Ends the move: the store that decides goes on as an ordinary one, and the other one takes no more
-    /// writes. Which one decides.
-    ///
-    /// # Errors
-    /// [`MoveError`].
-    pub async fn finish(&mut self) -> Result<Place, MoveError> {
-        let place = match self.settled().await {
-            Ok((rows, place)) => {
-                let other = place.opposite();
-                let row = rows.of(other).ok_or(MoveError::Contradiction)?;
-                let peer = (self.shown)(&row.peer);
-                let moved = Relocation { peer, ..row.with_role(Role::Moved) };
-                if !self.side(other).relocation.change(row.revision, moved).await? {
-                    return Err(MoveError::Interrupted);
-                }
-                place
-            }
-            Err(MoveError::Finished) => self.finished().await?,
-            Err(error) => return Err(error),
-        };
-        let relocation = &self.side(place).relocation;
-        if let Some(row) = relocation.relocation().await? {
-            relocation.end(row.revision).await?;
-        }
-        Ok(place)
-    }
-
-    /// The store that decides for good.
-    async fn finished(&self) -> Result<Place, MoveError> {
-        match Rows::read(&self.from, &self.to).await?.decision {
-            Some(Decision::Over(place)) => Ok(place),
-            _ => Err(MoveError::Contradiction),
-        }
-    }
-}
-
-/// Whether the same may go well in a moment.
-pub(crate) fn is_passing(error: &MoveError) -> bool {
-    use petstore_domain::{RestoreError, StoreError};
-    matches!(
-        error,
-        MoveError::Store(StoreError::Unavailable(_) | StoreError::Fenced(_))
-            | MoveError::Apply(RestoreError::Store(
-                StoreError::Unavailable(_) | StoreError::Fenced(_)
-            ))
-            | MoveError::Contradiction
-            | MoveError::Interrupted
-    )
 }
 
 impl fmt::Debug for Mover {

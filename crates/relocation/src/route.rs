@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use petstore_domain::{CatalogueVersion, PetId};
+use petstore_domain::{CatalogueVersion, PetId, StoreError};
 
 use crate::{decision::Place, side::Side};
 
@@ -16,9 +16,9 @@ pub(crate) struct Route {
     /// The store that decides.
     pub(crate) side: Side,
     pub(crate) place: Place,
-    /// The other one, if it is open.
-    pub(crate) other: Option<Side>,
     pub(crate) state: State,
+    /// The standby, if it is open.
+    pub(crate) standby: Option<Side>,
     /// When this store was found to decide; `None` if it has since the start.
     pub(crate) since: Option<Instant>,
     /// The standby holds every animal up to this one.
@@ -37,10 +37,36 @@ pub(crate) enum State {
 }
 
 impl Route {
-    /// To a store that is in no move.
-    pub(crate) fn alone(side: Side) -> Self {
-        let (place, state) = (Place::Own, State::Alone);
-        Self { side, place, other: None, state, since: None, horizon: None }
+    /// To the service's own store, which is in no move.
+    pub(crate) fn alone(own: Side) -> Self {
+        Self {
+            side: own,
+            place: Place::Own,
+            state: State::Alone,
+            standby: None,
+            since: None,
+            horizon: None,
+        }
+    }
+
+    /// To the store at `place`, which decides in a move.
+    pub(crate) fn moving(side: Side, place: Place, standby: Option<Side>) -> Self {
+        Self { place, state: State::Moving, standby, ..Self::alone(side) }
+    }
+
+    /// To the other store, which decides for good.
+    pub(crate) fn over(other: Side) -> Self {
+        Self { place: Place::Other, state: State::Over, ..Self::alone(other) }
+    }
+
+    /// Whether this store still decides. Asked after a read: then the read has missed nothing that was
+    /// acknowledged before it.
+    pub(crate) async fn still_decides(&self) -> Result<bool, StoreError> {
+        if self.state != State::Moving {
+            return Ok(true);
+        }
+        let row = self.side.relocation.relocation().await?;
+        Ok(row.is_none_or(|row| row.role.is_read()))
     }
 
     /// The version of the store that decides.

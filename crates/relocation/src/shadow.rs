@@ -44,7 +44,7 @@ impl Default for Shadow {
 impl Shadow {
     /// Repeats a read of `route` on its standby, if its turn has come.
     pub(crate) fn note(&self, route: &Route, read: impl FnOnce() -> Read) {
-        let (Some(standby), Some(horizon)) = (&route.other, route.horizon) else { return };
+        let (Some(standby), Some(horizon)) = (&route.standby, route.horizon) else { return };
         if !self.reads.fetch_add(1, Ordering::Relaxed).is_multiple_of(SHARE) {
             return;
         }

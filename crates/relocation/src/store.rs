@@ -1,11 +1,11 @@
 //! The store of a service, over the one or two stores of a move.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     fmt,
-    sync::{
-        Arc, PoisonError, RwLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -13,52 +13,50 @@ use petstore_domain::{Relocation, Role, StoreError};
 use tokio::{sync::Mutex, time};
 
 use crate::{
+    current_route::CurrentRoute,
     decision::{Decision, Place},
+    peer::Peer,
     route::{Route, State},
     shadow::Shadow,
     side::{OpenSide, Side},
     steps::{Rows, Steps},
 };
 
-/// How long a write waits for the decision which store takes it.
-pub(crate) const WRITE_WAIT: Duration = Duration::from_secs(8);
+/// How long a call waits for the decision which store takes it.
+const DECISION_TIMEOUT: Duration = Duration::from_secs(8);
 /// How often it asks.
-const WRITE_POLL: Duration = Duration::from_millis(10);
-/// How often opening the other store is tried while nothing needs it.
-const OPEN_INTERVAL: Duration = Duration::from_secs(1);
+const DECISION_POLL: Duration = Duration::from_millis(10);
+/// How often the rows are read in one [`RelocatingStore::refresh`]. Rows that another party changes meanwhile need
+/// a second round, and more only where something is wrong.
+const MAX_ROUNDS: u32 = 8;
 
 /// The storage ports over the store that a service was started with and, while that is being moved, the
 /// other one.
 ///
-/// **What it costs** where no move is on: one load of a flag and one allocation for each call.
+/// **What it costs** where no move is on. A read of animals: the load of a flag, and the boxed future of one more
+/// call. Every other call: a read lock, a boxed future, and a clone of what is passed, as the call may have to be
+/// repeated.
 pub struct RelocatingStore {
     pub(crate) own: Side,
-    opener: Arc<dyn OpenSide>,
-    /// Whether the route is the own store alone, as it nearly always is.
-    alone: AtomicBool,
-    route: RwLock<Arc<Route>>,
-    looking: Mutex<Looking>,
+    pub(crate) current: CurrentRoute,
     pub(crate) shadow: Shadow,
+    /// Locked by whoever finds out about the route.
+    move_state: Mutex<MoveState>,
 }
 
-#[derive(Default)]
-struct Looking {
+struct MoveState {
+    peer: Peer,
     steps: Steps,
-    other: Option<Side>,
-    tried_to_open: Option<Instant>,
 }
 
 impl RelocatingStore {
     /// Over the store `own`, which may be in a move.
     ///
     /// # Errors
-    /// It was moved to another store, or the store that decides in its place cannot be opened.
+    /// It was moved to another store, or the store that decides in its place cannot be opened, or the two do not
+    /// agree which of them decides.
     pub async fn start(own: Side, opener: Arc<dyn OpenSide>) -> Result<Arc<Self>, StoreError> {
-        let route = RwLock::new(Arc::new(Route::alone(own.clone())));
-        let looking = Mutex::default();
-        let (alone, shadow) = (AtomicBool::new(true), Shadow::default());
-        let store = Self { own, opener, alone, route, looking, shadow };
-        if let Some(row) = store.own.relocation.relocation().await?
+        if let Some(row) = own.relocation.relocation().await?
             && row.role == Role::Moved
         {
             let peer = row.peer;
@@ -66,159 +64,110 @@ impl RelocatingStore {
                 "this store was moved to {peer}; use --store {peer}"
             )));
         }
-        store.look().await?;
+        let current = CurrentRoute::new(Route::alone(own.clone()));
+        let state = MoveState { peer: Peer::new(opener), steps: Steps::default() };
+        let store = Self { own, current, shadow: Shadow::default(), move_state: Mutex::new(state) };
+        store.refresh().await?;
         Ok(Arc::new(store))
     }
 
-    /// The store that decides, as far as is known.
-    pub(crate) fn route(&self) -> Arc<Route> {
-        Arc::clone(&self.route.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) fn is_alone(&self) -> bool {
-        self.alone.load(Ordering::Acquire)
-    }
-
-    /// After a write on `route` was refused: finds out which store takes it. `false` if that took too long.
-    pub(crate) async fn find_decision(&self, route: &Arc<Route>, since: Instant) -> bool {
-        if let Err(error) = self.look().await {
-            tracing::debug!(%error, "the stores of a move do not both answer");
+    /// After a call on `route` was refused: finds out which store takes it. `false` if that took too long.
+    pub(crate) async fn find_decision(&self, route: &Route, since: Instant) -> bool {
+        self.try_refresh().await;
+        if route.place == self.current.get().place {
+            time::sleep(DECISION_POLL).await;
         }
-        if route.place == self.route().place {
-            time::sleep(WRITE_POLL).await;
-        }
-        since.elapsed() < WRITE_WAIT
+        since.elapsed() < DECISION_TIMEOUT
     }
 
-    /// Whether the store of `route` still decided after a read from it, so that the read has missed nothing
-    /// that was acknowledged before it.
-    pub(crate) async fn still_decides(&self, route: &Route) -> Result<bool, StoreError> {
-        if route.state != State::Moving {
-            return Ok(true);
+    /// The same as [`Self::refresh`] for a caller that tries again later.
+    pub(crate) async fn try_refresh(&self) {
+        if let Err(error) = self.refresh().await {
+            tracing::debug!(%error, "the route of a move is not known");
         }
-        let row = route.side.relocation.relocation().await?;
-        Ok(row.is_none_or(|row| row.role.is_read()))
     }
 
-    /// Reads the rows, helps on what was left half done, and takes the route that they say.
-    pub(crate) async fn look(&self) -> Result<(), StoreError> {
-        let mut looking = self.looking.lock().await;
-        loop {
-            let Some(row) = self.own.relocation.relocation().await? else {
-                looking.other = None;
-                self.take(Route::alone(self.own.clone()));
+    /// Reads the rows, completes or undoes a flip that was left half done, and takes the route that they say.
+    ///
+    /// # Errors
+    /// A store that is needed does not answer, or the two do not agree. The route stays.
+    async fn refresh(&self) -> Result<(), StoreError> {
+        let mut state = self.move_state.lock().await;
+        for _ in 0..MAX_ROUNDS {
+            if let Some(route) = self.find_route(&mut state).await? {
+                self.current.set(route);
                 return Ok(());
-            };
-            match row.role {
-                Role::Moved => {
-                    if let Some(other) = looking.other.clone() {
-                        self.go(Place::Other, &other, State::Over);
-                    }
-                    return Ok(());
-                }
-                Role::Deciding => {
-                    let other = self.try_to_open(&mut looking, &row).await;
-                    self.go_own(other, State::Moving);
-                    return Ok(());
-                }
-                Role::Draining | Role::Standby => {
-                    if self.decide(&mut looking, &row).await? {
-                        return Ok(());
-                    }
-                }
+            }
+        }
+        Err(StoreError::unavailable("the two stores do not agree which of them decides"))
+    }
+
+    /// The route that the rows say; `None` if they have changed meanwhile, or the two do not agree.
+    async fn find_route(&self, state: &mut MoveState) -> Result<Option<Route>, StoreError> {
+        let own = || self.own.clone();
+        let Some(row) = self.own.relocation.relocation().await? else {
+            state.peer.forget();
+            return Ok(Some(Route::alone(own())));
+        };
+        match row.role {
+            Role::Deciding => {
+                let standby = state.peer.try_open(&row.peer).await;
+                Ok(Some(Route::moving(own(), Place::Own, standby)))
+            }
+            // The other store may be out of reach. It is not needed to undo this.
+            Role::Draining => {
+                let decision = Some(Decision::Drains(Place::Own));
+                let rows = Rows { own: Some(row), other: None, decision };
+                let is_undone = state.steps.help(&rows, &self.own).await?;
+                Ok((!is_undone).then(|| Route::moving(own(), Place::Own, state.peer.get())))
+            }
+            Role::Standby => self.find_route_as_standby(state, &row).await,
+            // Its row names the other store without a password.
+            Role::Moved => {
+                let other = state.peer.get().ok_or_else(|| {
+                    StoreError::unavailable("this store was moved while the other one was not open")
+                })?;
+                Ok(Some(Route::over(other)))
             }
         }
     }
 
-    /// Takes the route that both rows say; `false` if they have changed.
-    async fn decide(&self, looking: &mut Looking, row: &Relocation) -> Result<bool, StoreError> {
-        if row.role == Role::Draining {
-            // The other store may be out of reach: then it is only undone.
-            self.go_own(looking.other.clone(), State::Moving);
-            let decision = Some(Decision::Drains(Place::Own));
-            let rows = Rows { own: Some(row.clone()), other: None, decision };
-            return Ok(!looking.steps.help(&rows, &self.own).await?);
-        }
-        let other = self.open(looking, row).await?;
+    async fn find_route_as_standby(
+        &self,
+        MoveState { peer, steps }: &mut MoveState,
+        row: &Relocation,
+    ) -> Result<Option<Route>, StoreError> {
+        let other = peer.open(&row.peer).await?;
         let rows = Rows::read(&self.own, &other).await?;
-        let Some(decision) = rows.decision else { return Ok(false) };
+        let Some(decision) = rows.decision else { return Ok(None) };
         match decision {
             Decision::Decides(Place::Other) | Decision::Drains(Place::Other) => {
-                self.go(Place::Other, &other, State::Moving);
-                Ok(!looking.steps.help(&rows, &other).await?)
+                let is_undone = steps.help(&rows, &other).await?;
+                let standby = Some(self.own.clone());
+                Ok((!is_undone).then(|| Route::moving(other, Place::Other, standby)))
             }
             Decision::Opens(place) => {
                 let side = if place == Place::Own { &self.own } else { &other };
-                looking.steps.help(&rows, side).await?;
-                Ok(false)
+                steps.help(&rows, side).await?;
+                Ok(None)
             }
-            Decision::Over(Place::Own) => {
-                self.take(Route::alone(self.own.clone()));
-                Ok(true)
-            }
+            Decision::Over(Place::Own) => Ok(Some(Route::alone(self.own.clone()))),
             // The own row has changed between the readings.
             Decision::NoMove
             | Decision::Over(Place::Other)
             | Decision::Decides(Place::Own)
-            | Decision::Drains(Place::Own) => Ok(false),
+            | Decision::Drains(Place::Own) => Ok(None),
         }
-    }
-
-    async fn open(&self, looking: &mut Looking, row: &Relocation) -> Result<Side, StoreError> {
-        if let Some(other) = &looking.other {
-            return Ok(other.clone());
-        }
-        looking.tried_to_open = Some(Instant::now());
-        let other = self.opener.open(&row.peer).await?;
-        let peer = self.opener.shown(&row.peer);
-        tracing::info!(store = peer, "this store is being moved; the other one is open");
-        looking.other = Some(other.clone());
-        Ok(other)
-    }
-
-    /// The other store while nothing needs it.
-    async fn try_to_open(&self, looking: &mut Looking, row: &Relocation) -> Option<Side> {
-        let is_early = looking.tried_to_open.is_some_and(|tried| tried.elapsed() < OPEN_INTERVAL);
-        if looking.other.is_none() && is_early {
-            return None;
-        }
-        self.open(looking, row).await.ok()
-    }
-
-    fn go_own(&self, other: Option<Side>, state: State) {
-        let horizon = self.route().horizon.filter(|_| self.route().place == Place::Own);
-        let route = Route { other, state, horizon, ..Route::alone(self.own.clone()) };
-        self.take(Route { place: Place::Own, ..route });
-    }
-
-    fn go(&self, place: Place, other: &Side, state: State) {
-        let horizon = self.route().horizon.filter(|_| self.route().place == place);
-        let (side, own) = (other.clone(), Some(self.own.clone()));
-        self.take(Route { side, place, other: own, state, since: None, horizon });
-    }
-
-    fn take(&self, mut route: Route) {
-        let mut current = self.route.write().unwrap_or_else(PoisonError::into_inner);
-        if current.place == route.place {
-            route.since = current.since;
-        } else {
-            route.since = Some(Instant::now());
-            tracing::info!(own = route.place == Place::Own, "another store decides now");
-        }
-        self.alone.store(route.state == State::Alone, Ordering::Release);
-        *current = Arc::new(route);
     }
 
     /// Notes up to which animal the standby is complete.
     pub(crate) async fn note_horizon(&self) {
-        let route = self.route();
-        let Some(other) = route.other.as_ref().filter(|_| route.state == State::Moving) else {
-            return;
-        };
-        let Ok(horizon) = other.relocation.horizon().await else { return };
-        let mut current = self.route.write().unwrap_or_else(PoisonError::into_inner);
-        if current.place == route.place {
-            *current = Arc::new(Route { horizon, ..Route::clone(&current) });
+        let route = self.current.get();
+        if route.state == State::Moving
+            && let Some(standby) = &route.standby
+            && let Ok(horizon) = standby.relocation.horizon().await
+        {
+            self.current.set_horizon(route.place, horizon);
         }
     }
 }

@@ -26,11 +26,10 @@ impl Watch {
         Self(tokio::spawn(async move {
             let mut slow = Instant::now();
             loop {
-                time::sleep(if store.is_alone() { INTERVAL } else { INTERVAL_IN_A_MOVE }).await;
-                if let Err(error) = store.look().await {
-                    tracing::debug!(%error, "the stores of a move do not both answer");
-                }
-                if !store.is_alone() && slow.elapsed() >= INTERVAL {
+                time::sleep(if store.current.is_alone() { INTERVAL } else { INTERVAL_IN_A_MOVE })
+                    .await;
+                store.try_refresh().await;
+                if !store.current.is_alone() && slow.elapsed() >= INTERVAL {
                     slow = Instant::now();
                     store.note_horizon().await;
                     write_differences(&store).await;

@@ -22,14 +22,19 @@ pub(crate) fn step(from: &Store, to: &Store, name: &str) -> Finished {
 }
 
 /// Begins or resumes a move, and follows until it is ended.
-pub(crate) fn follow(from: &Store, to: &Store) -> Follower {
-    Follower(command(from, to, &["--step", "follow"]).spawn())
+pub(crate) fn follow(from: &Store, to: &Store) -> Running {
+    spawn(from, to, "follow")
+}
+
+/// Begins one step.
+pub(crate) fn spawn(from: &Store, to: &Store, name: &str) -> Running {
+    Running(command(from, to, &["--step", name]).spawn())
 }
 
 /// A command that is killed when it is dropped.
-pub(crate) struct Follower(pub(crate) Child);
+pub(crate) struct Running(pub(crate) Child);
 
-impl Drop for Follower {
+impl Drop for Running {
     fn drop(&mut self) {
         // It may have ended already.
         let _ = self.0.kill();
@@ -44,14 +49,30 @@ pub(crate) fn status(from: &Store, to: &Store) -> Value {
     serde_json::from_str(&said).unwrap()
 }
 
+/// Waits until the target holds animals.
+#[track_caller]
+pub(crate) fn until_begun(from: &Store, to: &Store) {
+    until(from, to, "the backfill has begun", |status| id(status, "to") > 0);
+}
+
 /// Waits until the standby is nearly where the other store is.
 #[track_caller]
 pub(crate) fn until_caught_up(from: &Store, to: &Store) {
-    wait::within(wait::LIMIT * 5, "the standby has caught up", || {
+    until(from, to, "the standby has caught up", |status| {
+        let holds = id(status, "from").min(id(status, "to")) > 0;
+        status["step"] == "following" && holds && status["lag"].as_i64() < Some(500)
+    });
+}
+
+fn id(status: &Value, side: &str) -> i64 {
+    status[side]["highestId"].as_i64().unwrap()
+}
+
+#[track_caller]
+fn until(from: &Store, to: &Store, what: &str, is_so: impl Fn(&Value) -> bool) {
+    wait::within(wait::LIMIT * 5, what, || {
         let finished = command(from, to, &["--status", "--output", "json"]).finish();
         // The target may not be there yet.
-        let Ok(status) = serde_json::from_str::<Value>(&finished.stdout) else { return false };
-        let [here, there] = ["from", "to"].map(|side| status[side]["highestId"].as_i64().unwrap());
-        status["step"] == "following" && here.min(there) > 0 && status["lag"].as_i64() < Some(500)
+        serde_json::from_str(&finished.stdout).is_ok_and(|status| is_so(&status))
     });
 }

@@ -3,15 +3,15 @@
 use std::{thread, time::Duration};
 
 use super::{
-    commands::{follow, step, until_caught_up},
+    commands::{follow, spawn, step, until_caught_up},
     load::Load,
+    populated::populate,
 };
 use crate::{
     moving::{animals::many, commands::feed},
     support::{
         additions::everything_is_there,
         catalogue::everything,
-        command::petstore,
         server::{Launch, Server},
         store::Store,
         wait,
@@ -25,9 +25,8 @@ const MOMENTS: [u64; 12] = [5, 15, 25, 35, 45, 60, 80, 100, 130, 160, 200, 300];
 fn a_mover_that_is_killed_at_any_moment_refuses_nothing() {
     let Some(to) = Store::postgres() else { return };
     let from = Store::sqlite();
-    feed(&["import", "--create", "--store", &from.url], &many(2_000)).succeeds();
+    let mut all = populate(&from, 2_000);
     let server = Launch::on(&from).start();
-    let there = everything(&server.client());
     let load = Load::start("k", &[server.client()]);
     for moment in MOMENTS {
         let mut mover = follow(&from, &to);
@@ -39,23 +38,14 @@ fn a_mover_that_is_killed_at_any_moment_refuses_nothing() {
     mover.0.kill().unwrap();
     for (number, moment) in MOMENTS.into_iter().enumerate() {
         let name = if number % 2 == 0 { "flip" } else { "back" };
-        let words = ["store", "move", "--from", &from.url, "--to", &to.url, "--step", name];
-        let mut mover = petstore(&words).spawn();
+        let mut mover = spawn(&from, &to, name);
         thread::sleep(Duration::from_millis(moment));
-        mover.kill().unwrap();
-        mover.wait().unwrap();
-        let before = load.acknowledged();
-        wait::until("additions go on", || load.acknowledged() > before + 20);
+        mover.0.kill().unwrap();
+        load.goes_on();
     }
     step(&from, &to, "flip").succeeds();
     step(&from, &to, "finish").succeeds();
-    let mut all = load.end();
-    all.extend(there.into_iter().map(|pet| {
-        let mut sent = pet.clone();
-        sent.as_object_mut().unwrap().remove("id");
-        let (key, api_key, acknowledged) = (None, None, Some(pet));
-        crate::support::additions::Addition { pet: sent, key, api_key, acknowledged }
-    }));
+    all.extend(load.end());
     everything_is_there(&server.client(), &all);
 }
 

@@ -4,12 +4,12 @@ use super::{
     animals,
     commands::{follow, status, step, until_caught_up},
     load::Load,
+    populated::populate,
 };
 use crate::{
     moving::{animals::many, commands::import},
     support::{
         additions::{Addition, everything_is_there},
-        catalogue::everything,
         client::Client,
         command::petstore,
         server::{Launch, Server},
@@ -17,24 +17,6 @@ use crate::{
         wait,
     },
 };
-
-/// What is there before the move, as additions that were acknowledged.
-fn populate(from: &Store) -> Vec<Addition> {
-    let made = ["import", "--create", "--store", &from.url];
-    crate::moving::commands::feed(&made, &many(animals())).succeeds();
-    let server = Launch::on(from).start();
-    let there = everything(&server.client()).into_iter().map(|pet| {
-        let mut sent = pet.clone();
-        sent.as_object_mut().unwrap().remove("id");
-        Addition { pet: sent, key: None, api_key: None, acknowledged: Some(pet) }
-    });
-    there.collect()
-}
-
-fn more(load: &Load) {
-    let before = load.acknowledged();
-    wait::until("additions go on", || load.acknowledged() > before + 40);
-}
 
 fn replays(client: &Client, additions: &[Addition]) {
     for addition in additions.iter().filter(|addition| addition.key.is_some()).take(50) {
@@ -46,20 +28,20 @@ fn replays(client: &Client, additions: &[Addition]) {
 
 /// Moves there, back, there again and finishes, while `services` of them take requests.
 fn moves(from: &Store, to: &Store, services: usize) {
-    let mut additions = populate(from);
+    let mut additions = populate(from, animals());
     let key = from.new_key("before");
     let servers: Vec<Server> = (0..services).map(|_| Launch::on(from).start()).collect();
     let clients: Vec<Client> = servers.iter().map(Server::client).collect();
     let load = Load::start("m", &clients);
-    more(&load);
+    load.goes_on();
     let follower = follow(from, to);
     until_caught_up(from, to);
-    more(&load);
+    load.goes_on();
     for name in ["flip", "back", "flip"] {
         let said = step(from, to, name).succeeds();
         let decides = if name == "flip" { to } else { from };
         assert_eq!(said.contains("postgres:"), decides.url.contains("postgres:"), "{said}");
-        more(&load);
+        load.goes_on();
         clients[0].get("/v1/pets?limit=1").key(&key).send().is(200);
     }
     from.keys(&["revoke", "before"])
@@ -70,7 +52,7 @@ fn moves(from: &Store, to: &Store, services: usize) {
     });
     assert_eq!(status(from, to)["differences"], 0);
     step(from, to, "finish").succeeds();
-    more(&load);
+    load.goes_on();
     drop(follower);
     additions.extend(load.end());
     for client in &clients {

@@ -18,12 +18,10 @@ pub(super) const CREATE: &str = include_str!("../relocation.sql");
 pub(super) const DROP: &str = "DROP FUNCTION petstore_fence() CASCADE; DROP INDEX idempotency_by_pet; \
      DROP TABLE petstore_relocation";
 /// Waits for the writers that are under way, and keeps others out until the transaction ends. They wait
-/// behind it, so it gives up soon.
-pub(super) const LOCK: &str = "SET LOCAL lock_timeout = '500ms'; \
+/// behind it, so it gives up soon, but not before the server has ended an automatic vacuum that is in its way,
+/// which it does after `deadlock_timeout`: 1 s.
+pub(super) const LOCK: &str = "SET LOCAL lock_timeout = '1500ms'; \
      LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
-/// The same for those who add animals, and no longer than a statement takes.
-pub(super) const LOCK_ADDITIONS: &str =
-    "SET LOCAL lock_timeout = '200ms'; LOCK TABLE idempotency, pet IN SHARE MODE";
 /// Says to the fence who writes.
 pub(super) const AS_FOLLOWER: &str = "SET LOCAL petstore.follower = 'on'";
 pub(crate) const EXISTS: &str = "SELECT to_regclass('petstore_relocation') IS NOT NULL";
@@ -35,7 +33,6 @@ pub(super) const CHANGE: &str = "UPDATE petstore_relocation \
      SET role = $2::text, revision = $3, peer = $4::text WHERE revision = $1";
 pub(super) const NOTE: &str = "UPDATE petstore_relocation \
      SET differences = differences + $1, last_difference = $2::text";
-pub(super) const HORIZON: &str = "SELECT max(id) FROM pet";
 pub(super) const PETS: &str = "SELECT id, name, category_id, status FROM pet \
      WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
 pub(super) const RECORDS: &str = "SELECT caller, key, fingerprint, pet_id, created_at \
@@ -73,7 +70,7 @@ pub(super) async fn insert(
     transaction.execute(INSERT, values).await.map(drop)
 }
 
-/// The number of [`HORIZON`] or [`OLDEST_RECORD`]; `None` if the table is empty.
+/// The number of [`OLDEST_RECORD`] or of the highest identifier; `None` if the table is empty.
 pub(super) fn number(rows: &[Row]) -> Result<Option<i64>, StoreFailure> {
     Ok(rows.first().map_or(Ok(None), |row| row.try_get(0))?)
 }

@@ -1,0 +1,58 @@
+use std::time::Duration;
+
+use petstore_domain::{PetId, Relocatable as _};
+use petstore_testing::{Database, postgres_or_skip};
+use tokio::{task, time};
+
+use crate::{
+    config::PostgresConfig,
+    connector::Purpose,
+    store::PostgresStore,
+    transaction::{READ_COMMITTED, Transaction},
+};
+
+const ADD: &str = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
+
+/// An empty store, and a transaction that is open.
+async fn open(test: &str) -> Option<(Database, PostgresStore, Transaction)> {
+    let database = postgres_or_skip(test)?;
+    let config = PostgresConfig::parse(&database.url).unwrap();
+    let store = PostgresStore::connect(&config).await.unwrap();
+    let begin = Transaction::begin(&store.connector, Purpose::Calls, READ_COMMITTED);
+    let transaction = begin.await.unwrap();
+    Some((database, store, transaction))
+}
+
+#[tokio::test]
+async fn the_horizon_waits_for_a_lower_identifier_that_is_not_committed() {
+    let test = "the_horizon_waits_for_a_lower_identifier";
+    let Some((database, store, transaction)) = open(test).await else { return };
+    transaction.batch(ADD).await.unwrap();
+    database.sql(ADD).unwrap();
+    let horizon = task::spawn(async move { store.horizon().await });
+    time::sleep(Duration::from_millis(50)).await;
+    assert!(!horizon.is_finished());
+    transaction.commit().await.unwrap();
+    assert_eq!(horizon.await.unwrap().unwrap(), Some(PetId(2)));
+}
+
+#[tokio::test]
+async fn a_writer_that_does_not_end_is_not_waited_for_without_end() {
+    let test = "a_writer_that_does_not_end";
+    let Some((_database, store, transaction)) = open(test).await else { return };
+    transaction.batch(ADD).await.unwrap();
+    store.horizon().await.unwrap_err();
+    drop(transaction);
+}
+
+/// As it does for minutes in a table of millions.
+#[tokio::test]
+async fn a_vacuum_does_not_hold_up_the_horizon() {
+    let test = "a_vacuum_does_not_hold_up_the_horizon";
+    let Some((database, store, transaction)) = open(test).await else { return };
+    database.sql(ADD).unwrap();
+    let vacuum = "LOCK TABLE pet, idempotency IN SHARE UPDATE EXCLUSIVE MODE";
+    transaction.batch(vacuum).await.unwrap();
+    assert_eq!(store.horizon().await.unwrap(), Some(PetId(1)));
+    transaction.commit().await.unwrap();
+}

@@ -1,0 +1,76 @@
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use petstore_domain::{
+    MockApiKeyRepository, MockPetRepository, MockRelocatable, Relocation, Role, StoreError,
+};
+
+use super::{MAX_ROUNDS, RelocatingStore};
+use crate::{
+    decision::Place,
+    side::{OpenSide, Side},
+};
+
+/// A store with the row that it has each time that it is asked; the last one counts from then on. Another party
+/// is always faster to change it.
+fn side(rows: &[(Role, i64)], max_asked: u32) -> Side {
+    let mut relocation = MockRelocatable::new();
+    let left = Mutex::new(rows.to_vec());
+    relocation.expect_relocation().times(..=max_asked as usize).returning(move || {
+        let mut left = left.lock().unwrap();
+        let (role, revision) = if left.len() > 1 { left.remove(0) } else { left[0] };
+        Ok(Some(Relocation::new(role, revision, "other")))
+    });
+    relocation.expect_change().returning(|_, _| Ok(false));
+    Side {
+        pets: Arc::new(MockPetRepository::new()),
+        keys: Arc::new(MockApiKeyRepository::new()),
+        relocation: Arc::new(relocation),
+    }
+}
+
+struct Opener(Side);
+
+#[async_trait]
+impl OpenSide for Opener {
+    async fn open(&self, _: &str) -> Result<Side, StoreError> {
+        Ok(self.0.clone())
+    }
+
+    fn shown(&self, url: &str) -> String {
+        url.to_owned()
+    }
+}
+
+/// Has left later than the other one, so that is to be opened.
+const LEFT: (Role, i64) = (Role::Standby, 3);
+const STANDBY: (Role, i64) = (Role::Standby, 0);
+const DECIDING: (Role, i64) = (Role::Deciding, 4);
+
+/// The mocks fail the test if they are asked more often.
+#[tokio::test]
+async fn stores_that_never_agree_are_asked_a_limited_number_of_times() {
+    let (own, other) = (side(&[LEFT], 2 * MAX_ROUNDS + 1), side(&[STANDBY], MAX_ROUNDS));
+    let refused = RelocatingStore::start(own, Arc::new(Opener(other))).await.map(drop);
+    let refused = refused.unwrap_err().to_string();
+    assert!(refused.ends_with("the two stores do not agree which of them decides"), "{refused}");
+}
+
+#[tokio::test]
+async fn rows_that_have_changed_meanwhile_are_read_again() {
+    let (own, other) = (side(&[LEFT], 5), side(&[STANDBY, DECIDING], 2));
+    let store = RelocatingStore::start(own, Arc::new(Opener(other))).await.unwrap();
+    assert_eq!(store.current.get().place, Place::Other);
+}
+
+#[tokio::test]
+async fn the_route_stays_until_the_stores_agree() {
+    let own = side(&[DECIDING, DECIDING, LEFT], 2 + 2 * MAX_ROUNDS + 2);
+    let rows = [vec![STANDBY; MAX_ROUNDS as usize], vec![DECIDING]].concat();
+    let other = side(&rows, MAX_ROUNDS + 1);
+    let store = RelocatingStore::start(own, Arc::new(Opener(other))).await.unwrap();
+    store.refresh().await.unwrap_err();
+    assert_eq!(store.current.get().place, Place::Own);
+    store.refresh().await.unwrap();
+    assert_eq!(store.current.get().place, Place::Other);
+}
