@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, Copied, CopyError, CopyStore, KeyId, KeySelector, Restore, RestoreError, Snapshot,
-    StoreError, TransferProgress, TransferStep,
+    Archive, Copied, CopyError, CopyStore, Fingerprint, IdempotencyRecord, KeyId, KeySelector,
+    Restore, RestoreError, Snapshot, StoreError, TransferProgress, TransferStep,
 };
 use petstore_memory::MemoryStore;
 
@@ -42,6 +42,33 @@ async fn a_copy_holds_all_but_expired_records_and_assigns_identifiers_above() {
     assert_eq!(names, ["new"], "{old:?} has expired");
     assert_eq!(add(&to, "Next", None).await.id.0, 42_003);
     assert_eq!((web.id, key(&to, 2, "next").await.id), (KeyId(1), KeyId(2)));
+}
+
+#[tokio::test]
+async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
+    const BATCH: u64 = 20_000;
+    let (from, to) = (store(), store());
+    let rex = add(&from, "Rex", None).await;
+    let records = (0..=BATCH).map(|number| {
+        let (idempotency, at) = once(&number.to_string(), START);
+        IdempotencyRecord { idempotency, fingerprint: Fingerprint([7; 32]), pet: rex.id, at }
+    });
+    let mut restore = from.restore().await.unwrap();
+    restore.idempotency_records(records.collect()).await.unwrap();
+    restore.commit().await.unwrap();
+
+    let mut seen = Vec::new();
+    let copy = CopyStore::new(from.clone(), to.clone(), Arc::new(TestClock::new(START)));
+    let mut note = |TransferProgress { step, done, total }| {
+        if step == TransferStep::CopyRecords {
+            seen.push((done, total));
+        }
+        ControlFlow::Continue(())
+    };
+    let copied = copy.run(&mut note).await.unwrap();
+    assert_eq!(copied.idempotency_records, BATCH + 1);
+    assert_eq!(held(&*from).await.2, held(&*to).await.2);
+    assert_eq!(seen, [(BATCH, BATCH + 1)]);
 }
 
 #[tokio::test]
