@@ -1,6 +1,6 @@
 //! What the log says, and what it must not.
 
-use std::thread;
+use std::{fs, thread};
 
 use serde_json::Value;
 
@@ -171,6 +171,15 @@ fn a_key_is_in_no_log_line_no_refusal_and_no_store() {
         assert!(!holds(&bytes, key));
         assert!(!holds(&store.bytes(), key));
     }
+}
+
+#[test]
+fn a_key_is_in_no_core_dump() {
+    let store = Store::memory();
+    let server = Launch::on(&store).with_core_dumps().start();
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+    let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
+    assert_eq!(core.split_whitespace().next(), Some("0"), "{limits}");
 }
 
 #[test]
