@@ -197,6 +197,18 @@ fn a_stalled_reader_of_the_log_stalls_no_request() {
 }
 
 #[test]
+fn the_operator_says_how_much_is_logged() {
+    for (level, is_there) in [("info", true), ("error", false)] {
+        let store = Store::memory();
+        let launch = Launch::on(&store).flag("--access-log", "all").flag("--log", level);
+        let server = launch.start();
+        server.client().get("/livez").header("x-request-id", "the-only-request").send().is(200);
+        let log = server.stop();
+        assert_eq!(log.contains("the-only-request"), is_there, "{level}: {log}");
+    }
+}
+
+#[test]
 fn a_request_of_a_trace_is_logged_and_answered_with_it() {
     const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
     let (_store, server) = talkative("all");

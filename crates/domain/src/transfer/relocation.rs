@@ -247,12 +247,13 @@ mod tests {
 
     #[test]
     fn one_writer_is_permitted_in_each_role_at_most() {
-        for (role, service, follower) in [
-            (Role::Deciding, true, false),
-            (Role::Draining, false, false),
-            (Role::Standby, false, true),
-            (Role::Moved, false, false),
+        for (role, service, follower, is_read) in [
+            (Role::Deciding, true, false, true),
+            (Role::Draining, false, false, true),
+            (Role::Standby, false, true, false),
+            (Role::Moved, false, false, false),
         ] {
+            assert_eq!(role.is_read(), is_read, "{role:?}");
             assert_eq!(role.permit(Writer::Service).is_ok(), service, "{role:?}");
             assert_eq!(role.permit(Writer::Follower).is_ok(), follower, "{role:?}");
             assert_eq!(Role::parse(role.as_str()), Some(role));
