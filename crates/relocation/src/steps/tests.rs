@@ -71,7 +71,7 @@ async fn a_store_that_drains_for_too_long_is_put_back() {
     let (own, other) = (store(Role::Draining, 2).await, store(Role::Standby, 0).await);
     let mut steps = Steps::default();
     assert!(!help(&mut steps, [&own, &other], &own).await, "the mover may still be there");
-    advance(UNDO_AFTER - Duration::from_millis(1)).await;
+    advance(UNDO_AFTER.checked_sub(Duration::from_millis(1)).unwrap()).await;
     assert!(!help(&mut steps, [&own, &other], &own).await);
     advance(Duration::from_millis(1)).await;
     assert!(help(&mut steps, [&own, &other], &own).await);
