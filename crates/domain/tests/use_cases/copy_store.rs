@@ -112,6 +112,27 @@ async fn an_idempotency_key_that_was_used_again_stands_for_the_later_animal() {
 }
 
 #[tokio::test]
+async fn a_new_record_in_front_of_those_that_were_copied_is_copied() {
+    let (from, to) = (store(), store());
+    add(&from, "First", Some(once("b", START))).await;
+    copy(&from, to.clone()).await.unwrap();
+    add(&from, "Second", Some(once("a", START))).await;
+    copy(&from, to.clone()).await.unwrap();
+    assert_eq!(held(&*from).await, held(&*to).await);
+}
+
+#[tokio::test]
+async fn a_target_whose_record_is_of_the_same_time_and_another_animal_is_left_as_it_is() {
+    let (from, to) = (store(), store());
+    for (store, first) in [(&from, true), (&to, false)] {
+        add(store, "Rex", first.then(|| once("k", START))).await;
+        add(store, "Tom", (!first).then(|| once("k", START))).await;
+    }
+    let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
+    assert!(refusal.contains("idempotency record 'k' is of animal 1"), "{refusal}");
+}
+
+#[tokio::test]
 async fn a_target_that_holds_anything_else_is_left_as_it_is() {
     let source = store();
     restore(&source, vec![pet(1, "a"), pet(2, "b"), pet(4, "d")]).await;
