@@ -15,6 +15,7 @@ pub(crate) mod proxy;
 pub(crate) mod raw;
 pub(crate) mod rules;
 pub(crate) mod server;
+pub(crate) mod set_on_drop;
 pub(crate) mod shared;
 pub(crate) mod store;
 pub(crate) mod tls;

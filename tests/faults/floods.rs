@@ -15,6 +15,7 @@ use crate::support::{
     },
     memory::{peak_memory, reset_peak_memory},
     server::{Launch, Server},
+    set_on_drop::SetOnDrop,
     store::Store,
     wait,
 };
@@ -43,7 +44,7 @@ fn is_survived(start: &[u8], next: impl Fn(u32) -> Vec<u8> + Sync) {
         let closed = AtomicBool::new(false);
         thread::scope(|scope| {
             let flood = scope.spawn(|| {
-                let _closed = OnDrop(&closed);
+                let _closed = SetOnDrop(&closed);
                 flood(&server, start, &next, reads);
             });
             let mut answered = 0;
@@ -57,14 +58,6 @@ fn is_survived(start: &[u8], next: impl Fn(u32) -> Vec<u8> + Sync) {
         let grown = peak_memory(&server).saturating_sub(before);
         assert!(grown < MAX_GROWTH, "the process grew by {grown} KiB");
         add(&server.client(), &pet("after"));
-    }
-}
-
-struct OnDrop<'b>(&'b AtomicBool);
-
-impl Drop for OnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
     }
 }
 

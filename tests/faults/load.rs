@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{additions::Addition, client::Client, wait};
+use crate::support::{additions::Addition, client::Client, set_on_drop::SetOnDrop, wait};
 
 const WRITERS: usize = 4;
 const READERS: usize = 2;
@@ -40,7 +40,7 @@ impl Load {
                 scope.spawn(|| load.read(client));
             }
             // Whatever fails, the clients end, and so does the test.
-            let _stop = Stop(&load.stopped);
+            let _stop = SetOnDrop(&load.stopped);
             script(&load);
         });
         load.additions.into_inner().unwrap()
@@ -96,14 +96,5 @@ impl Load {
             self.reads.fetch_add(1, Ordering::SeqCst);
             thread::sleep(PAUSE);
         }
-    }
-}
-
-/// Stops the clients when it is dropped.
-struct Stop<'l>(&'l AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
     }
 }

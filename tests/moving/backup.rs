@@ -14,6 +14,7 @@ use super::{
 use crate::support::{
     catalogue::{self, id_of, pet},
     server::Launch,
+    set_on_drop::SetOnDrop,
     store::Store,
 };
 
@@ -38,8 +39,8 @@ fn a_backup_of_a_running_service_is_restored_with_its_keys_and_retries() {
                 }
             });
         }
+        let _over = SetOnDrop(&over);
         let said = run(&["backup", "--store", &store.url, "--to", copy.to_str().unwrap()]);
-        over.store(true, Ordering::Relaxed);
         let said = said.succeeds();
         assert!(said.starts_with("backed up sqlite:") && said.contains("found sound"), "{said}");
     });

@@ -12,6 +12,7 @@ use super::{
 use crate::support::{
     catalogue::{self, pet},
     server::Launch,
+    set_on_drop::SetOnDrop,
 };
 
 #[test]
@@ -28,6 +29,7 @@ fn an_export_from_a_running_service_is_a_prefix_of_what_was_added() {
                     }
                 });
             }
+            let over = SetOnDrop(&over);
             let mut counts = Vec::new();
             for _ in 0..5 {
                 let text = exported(&store.url, "ndjson");
@@ -39,7 +41,7 @@ fn an_export_from_a_running_service_is_a_prefix_of_what_was_added() {
                 assert!(ids.iter().copied().eq(1..=ids.len() as u64), "a gap");
                 counts.push(ids.len());
             }
-            over.store(true, Ordering::Relaxed);
+            drop(over);
             assert!(counts.is_sorted() && counts[0] >= 12_000, "{counts:?}");
             assert!(counts[0] < counts[4], "nobody wrote: {counts:?}");
         });

@@ -1,6 +1,6 @@
 //! What the log says, and what it must not.
 
-use std::thread;
+use std::{fs, thread};
 
 use serde_json::Value;
 
@@ -174,6 +174,15 @@ fn a_key_is_in_no_log_line_no_refusal_and_no_store() {
 }
 
 #[test]
+fn a_key_is_in_no_core_dump() {
+    let store = Store::memory();
+    let server = Launch::on(&store).with_core_dumps().start();
+    let limits = fs::read_to_string(format!("/proc/{}/limits", server.pid())).unwrap();
+    let core = limits.lines().find_map(|line| line.strip_prefix("Max core file size")).unwrap();
+    assert_eq!(core.split_whitespace().next(), Some("0"), "{limits}");
+}
+
+#[test]
 fn a_stalled_reader_of_the_log_stalls_no_request() {
     let store = Store::memory();
     let server = Launch::on(&store).flag("--access-log", "all").start_unread();
@@ -185,6 +194,18 @@ fn a_stalled_reader_of_the_log_stalls_no_request() {
         }
     });
     client.get("/readyz").send().is(200);
+}
+
+#[test]
+fn the_operator_says_how_much_is_logged() {
+    for (level, is_there) in [("info", true), ("error", false)] {
+        let store = Store::memory();
+        let launch = Launch::on(&store).flag("--access-log", "all").flag("--log", level);
+        let server = launch.start();
+        server.client().get("/livez").header("x-request-id", "the-only-request").send().is(200);
+        let log = server.stop();
+        assert_eq!(log.contains("the-only-request"), is_there, "{level}: {log}");
+    }
 }
 
 #[test]

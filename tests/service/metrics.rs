@@ -156,6 +156,25 @@ fn requests_are_counted_by_route_method_and_status() {
 }
 
 #[test]
+fn the_page_cache_stays_within_its_memory() {
+    const MEMORY: f64 = 64.0 * 1024.0;
+    let store = Store::new(Kind::Memory);
+    let launch = Launch::on(&store).flag("--page-cache", "64KiB");
+    let server = launch.flag("--metrics-listen", "127.0.0.1:0").start();
+    let watched = Watched::of(server, store);
+    let client = watched.server.client();
+    for _ in 0..100 {
+        add(&client, &pet("Rex"));
+    }
+    // 300 KiB and more.
+    for limit in 1..=100 {
+        client.get(&format!("/v1/pets?limit={limit}")).send().is(200);
+    }
+    let bytes = watched.scrape().value("petstore_page_cache_bytes");
+    assert!((1.0..=MEMORY).contains(&bytes), "{bytes}");
+}
+
+#[test]
 fn rejected_requests_are_counted_by_their_code() {
     let store = Store::new(Kind::Memory);
     let launch = Launch::on(&store).flag("--header-timeout", "500ms").flag("--max-body", "1KiB");

@@ -11,6 +11,7 @@ use crate::support::{
     catalogue::{add, everything, pet},
     client::Client,
     server::{Launch, Server},
+    set_on_drop::SetOnDrop,
     store::Store,
     wait,
 };
@@ -91,12 +92,13 @@ fn strangers(server: &Server, clients: usize, count: usize) -> BTreeMap<u16, usi
                 assert_eq!(status(&client, KEY), 200);
             }
         });
+        let done = SetOnDrop(&done);
         for thread in threads {
             for status in thread.join().unwrap() {
                 *statuses.entry(status).or_default() += 1;
             }
         }
-        done.store(true, Ordering::Relaxed);
+        drop(done);
         honest.join().unwrap();
     });
     statuses

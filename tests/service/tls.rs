@@ -4,7 +4,6 @@ use std::{
     fs,
     io::Read as _,
     net::{Shutdown, TcpStream},
-    time::Duration,
 };
 
 use rustls::CipherSuite;
@@ -37,8 +36,12 @@ fn launch(store: &Store, files: &Files) -> Launch {
 
 impl Service {
     fn start(pair: Pair) -> Self {
+        Self::with(pair, |launch| launch)
+    }
+
+    fn with(pair: Pair, flags: impl FnOnce(Launch) -> Launch) -> Self {
         let (folder, store) = (tempfile::tempdir().unwrap(), Store::new(Kind::Memory));
-        let server = launch(&store, &pair.write(folder.path())).start();
+        let server = flags(launch(&store, &pair.write(folder.path()))).start();
         Self { server, pair, folder, _store: store }
     }
 
@@ -107,12 +110,14 @@ fn a_handshake_that_does_not_end_is_closed_after_the_time_for_a_head() {
 
 #[test]
 fn a_stop_does_not_wait_for_a_handshake() {
-    let service = Service::start(Pair::new());
-    let silent = TcpStream::connect(service.server.address).unwrap();
+    let slow = ["--header-timeout", "--shutdown-grace"];
+    let service = Service::with(Pair::new(), |launch| {
+        slow.iter().fold(launch, |launch, flag| launch.flag(flag, "1h"))
+    });
+    let mut silent = TcpStream::connect(service.server.address).unwrap();
     assert_eq!(service.connect().ask("GET", "/livez").0, OK);
     service.server.signal("TERM");
-    let mut silent = silent;
-    silent.set_read_timeout(Some(Duration::from_secs(8))).unwrap(); // Less than a head may take.
+    silent.set_read_timeout(Some(wait::LIMIT)).unwrap();
     assert_eq!(silent.read(&mut [0]).unwrap(), 0);
     let _ = silent.shutdown(Shutdown::Both);
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::support::{
     catalogue::{STATUSES, add, pet, pet_with_status, pets, walk},
     server::{Launch, Server},
+    set_on_drop::SetOnDrop,
     store::{Kind, Store, on_every_store, on_lasting_stores},
 };
 
@@ -51,22 +52,13 @@ fn a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile(kind: Kin
                 }
             });
         }
-        let _done = Done(&done);
+        let _done = SetOnDrop(&done);
         for limit in [1, 7, 100] {
             for status in [None, Some("available"), Some("pending"), Some("sold")] {
                 walk_is_whole(&server, limit, status, &began);
             }
         }
     });
-}
-
-/// Tells the other threads to stop, also when this one fails.
-struct Done<'a>(&'a AtomicBool);
-
-impl Drop for Done<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// Follows the links until everything that existed at the beginning has been passed.

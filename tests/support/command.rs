@@ -59,6 +59,11 @@ impl Run {
         self.with_limit(&format!("-f {blocks}"))
     }
 
+    /// Where core dumps may have any size, as far as this process may permit that.
+    pub(crate) fn with_core_dumps(self) -> Self {
+        self.with_limit("-Sc \"$(ulimit -Hc)\"")
+    }
+
     /// With a standard output that takes nothing.
     pub(crate) fn with_full_stdout(self) -> Self {
         self.in_shell("exec \"$0\" \"$@\" >/dev/full")

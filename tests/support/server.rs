@@ -47,6 +47,10 @@ impl Launch {
         Self(self.0.arg(name).arg(value))
     }
 
+    pub(crate) fn with_core_dumps(self) -> Self {
+        Self(self.0.with_core_dumps())
+    }
+
     pub(crate) fn with_open_files(self, soft: u32) -> Self {
         Self(self.0.with_open_files(soft))
     }

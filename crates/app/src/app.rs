@@ -7,6 +7,7 @@ use crate::{
     cli::{self, Arguments, Command, ConfigCommand, DeploymentArgs},
     conformance,
     console::{Console, Output as _, stdout_failed},
+    core_dumps,
     driver::StoreDriver,
     export,
     failure::Failure,
@@ -48,6 +49,7 @@ impl App {
 
     /// Runs the command that these arguments name; the program's own name comes first.
     pub fn run(self, args: impl IntoIterator<Item = OsString>) -> ExitCode {
+        core_dumps::disable();
         let args: Vec<OsString> = args.into_iter().collect();
         self.try_run(&args).unwrap_or_else(|failure| {
             Console.note(&format!("petstore: {failure}"));

@@ -86,6 +86,7 @@ mod clock;
 mod columns;
 mod conformance;
 mod console;
+mod core_dumps;
 mod driver;
 mod export;
 mod failure;

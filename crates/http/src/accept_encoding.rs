@@ -67,6 +67,8 @@ mod tests {
             ("gzip;q=x", false),
             ("gzip;q=1.001", false),
             ("gzip;q=0.1234", false),
+            ("gzip;q=0.0123", false),
+            ("gzip;q=0.+5", false),
             ("gzip;q=1e0", false),
             ("gzip;q=", false),
             ("gzip;level=9", false),

@@ -149,6 +149,7 @@ mod tests {
             ("\"a.b", false),
             ("w/\"a.b\"", false),
             ("\"x\" a.b", false),
+            ("\"x\"a.b\"", false),
             ("", false),
         ];
         for (sent, expected) in table {

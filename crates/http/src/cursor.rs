@@ -52,7 +52,7 @@ mod tests {
     use petstore_domain::{CursorPosition, PetId, PetStatus};
     use proptest::prelude::*;
 
-    use super::{decode, encode};
+    use super::{Engine as _, LAYOUT, URL_SAFE_NO_PAD, decode, encode};
 
     #[test]
     fn a_cursor_comes_back_as_it_went() {
@@ -71,6 +71,19 @@ mod tests {
     fn the_layout_stays_readable_across_versions() {
         let position = CursorPosition { after: PetId(20), status: Some(PetStatus::Sold) };
         assert_eq!(decode("AQMAAAAAAAAAFC8f6_A"), Some(position));
+    }
+
+    #[test]
+    fn another_layout_and_another_status_are_unreadable_though_the_check_sum_fits() {
+        for (layout, status, is_readable) in
+            [(LAYOUT, 3, true), (LAYOUT + 1, 3, false), (LAYOUT, 4, false)]
+        {
+            let mut bytes = vec![layout, status];
+            bytes.extend(20_i64.to_be_bytes());
+            bytes.extend(crc32fast::hash(&bytes).to_be_bytes());
+            let text = URL_SAFE_NO_PAD.encode(bytes);
+            assert_eq!(decode(&text).is_some(), is_readable, "{layout} {status}");
+        }
     }
 
     proptest! {

@@ -193,6 +193,8 @@ mod tests {
         for query in [format!("cursor={of_sold}"), format!("cursor={of_sold}&status=pending")] {
             assert!(message(&query).contains("`cursor`: belongs to a list with another status"));
         }
+        let unknown_status = message(&format!("cursor={of_sold}&status=lost"));
+        assert!(!unknown_status.contains("`cursor`"), "{unknown_status}");
     }
 
     #[test]
@@ -201,6 +203,7 @@ mod tests {
         for name in ["`limit`", "`status`", "`cursor`", "`z`"] {
             assert!(all.contains(name), "{all}");
         }
+        assert!(!all.contains("and 0 more"), "{all}");
         let many = "x=1&".repeat(1000);
         assert!(message(&many).contains("and 992 more"));
         assert!(message(&format!("{}=1", "y".repeat(5000))).len() < 300);

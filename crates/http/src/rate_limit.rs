@@ -112,10 +112,11 @@ mod tests {
             limit.take(key, Duration::ZERO);
             assert!(limit.next.lock().unwrap().len() <= MAX_REMEMBERED);
         }
-        let mut others = 2..;
-        while limit.next.lock().unwrap().len() < MAX_REMEMBERED {
-            limit.take(others.next().unwrap(), Duration::ZERO);
+        // None is at rest, so all are forgotten for the first of these.
+        for key in (1..).take(MAX_REMEMBERED) {
+            limit.take(key, Duration::ZERO);
         }
+        assert_eq!(limit.next.lock().unwrap().len(), MAX_REMEMBERED);
         advance(Duration::from_secs(2)).await;
         at_once(&limit);
         limit.take(u32::MAX, Duration::ZERO);

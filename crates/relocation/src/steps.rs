@@ -1,8 +1,9 @@
 //! The steps of a flip that any party may do, when the one that began it was killed.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use petstore_domain::{Relocation, Role, StoreError};
+use tokio::time::Instant;
 
 use crate::{
     decision::{Decision, Place},
@@ -82,3 +83,6 @@ impl Steps {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

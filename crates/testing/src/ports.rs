@@ -2,8 +2,13 @@
 
 use std::{
     net::{Ipv4Addr, TcpListener},
+    ops::Range,
+    os::{
+        linux::net::SocketAddrExt as _,
+        unix::net::{SocketAddr, UnixListener},
+    },
     process,
-    sync::atomic::{AtomicU16, Ordering},
+    sync::{Mutex, PoisonError},
 };
 
 use crate::trouble::Trouble;
@@ -12,46 +17,82 @@ use crate::trouble::Trouble;
 /// connection (`ip_local_port_range` of ip(7)). Below it a port stays free until it is used, and
 /// while its server is down.
 const FIRST: u16 = 10_000;
-const COUNT: u16 = 22_000;
+/// A process claims so many at a time.
+const BLOCK: u16 = 100;
+const BLOCKS: u16 = 220;
 
-/// A port of 127.0.0.1 without a listener, another one at each call.
+/// A port of 127.0.0.1 without a listener, another one at each call, and in each process that runs.
 ///
 /// # Errors
-/// A hundred in a row are taken.
+/// All are taken.
 pub fn free_port() -> Result<u16, Trouble> {
-    static CALLS: AtomicU16 = AtomicU16::new(0);
-    // Processes that run at the same time begin far from each other.
-    let start = process::id() % u32::from(COUNT / 100) * 100;
-    for _ in 0..100 {
-        let step = u32::from(CALLS.fetch_add(1, Ordering::Relaxed));
-        let offset = u16::try_from((start + step) % u32::from(COUNT));
-        let port = FIRST + offset.map_err(|error| error.to_string())?;
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return Ok(port);
+    static PORTS: Mutex<Ports> = Mutex::new(Ports::new());
+    PORTS.lock().unwrap_or_else(PoisonError::into_inner).next()
+}
+
+/// The ports of a process.
+struct Ports {
+    /// Each is a Unix socket with the name of a block. Two processes cannot have one name, and the kernel
+    /// takes it back when its process ends.
+    claims: Vec<UnixListener>,
+    /// What is left of the block that was claimed last.
+    rest: Range<u16>,
+}
+
+impl Ports {
+    const fn new() -> Self {
+        Self { claims: Vec::new(), rest: 0..0 }
+    }
+
+    fn next(&mut self) -> Result<u16, Trouble> {
+        loop {
+            // Other programs may listen there.
+            let free = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok();
+            if let Some(port) = self.rest.by_ref().find(free) {
+                return Ok(port);
+            }
+            self.claim()?;
         }
     }
-    Err("no free port: a hundred in a row are taken".to_owned())
+
+    /// Claims one more block: the first that is free, from a place on that depends on the process.
+    fn claim(&mut self) -> Result<(), Trouble> {
+        let start = u16::try_from(process::id() % u32::from(BLOCKS)).unwrap_or(0);
+        for block in (start..BLOCKS).chain(0..start) {
+            let name = SocketAddr::from_abstract_name(format!("petstore-test-ports-{block}"));
+            let name = name.map_err(|error| error.to_string())?;
+            if let Ok(claim) = UnixListener::bind_addr(&name) {
+                let first = FIRST + block * BLOCK;
+                self.claims.push(claim);
+                self.rest = first..first + BLOCK;
+                return Ok(());
+            }
+        }
+        Err("no free port: all are taken".to_owned())
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::{collections::HashSet, net::TcpListener};
 
-    use super::{COUNT, FIRST, free_port};
+    use super::{BLOCK, BLOCKS, FIRST, Ports};
 
     #[test]
-    fn a_port_is_free_given_once_and_none_of_the_kernels() {
-        let first = free_port().unwrap();
+    fn a_port_is_free_and_given_once_among_all_processes() {
+        let (mut one, mut other) = (Ports::new(), Ports::new());
+        let first = one.next().unwrap();
         let taken: Vec<_> =
             (first + 1..first + 6).map(|port| TcpListener::bind(("127.0.0.1", port))).collect();
-        let mut ports: Vec<u16> = (0..50).map(|_| free_port().unwrap()).collect();
-        for port in &ports {
-            assert!((FIRST..FIRST + COUNT).contains(port), "{port}");
-            assert!(!(first..first + 6).contains(port), "{port} was given before or is taken");
+        let mut given = HashSet::from([first]);
+        for _ in 0..150 {
+            for process in [&mut one, &mut other] {
+                let port = process.next().unwrap();
+                assert!((FIRST..FIRST + BLOCKS * BLOCK).contains(&port), "{port}");
+                assert!(!(first..first + 6).contains(&port), "{port} is taken");
+                assert!(given.insert(port), "{port} was given before");
+            }
         }
         drop(taken);
-        ports.sort_unstable();
-        ports.dedup();
-        assert_eq!(ports.len(), 50, "some were given twice: {ports:?}");
     }
 }

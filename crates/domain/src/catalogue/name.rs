@@ -116,6 +116,7 @@ mod tests {
         let control = |index, found| PetNameFault::Control { index, found };
         let table = [
             (String::new(), vec![PetNameFault::Empty]),
+            (" ".into(), vec![PetNameFault::Blank]),
             (" \u{2003}".into(), vec![PetNameFault::Blank]),
             ("a".repeat(256), vec![PetNameFault::TooLong { chars: 256 }]),
             ("a\0".into(), vec![control(1, '\0')]),

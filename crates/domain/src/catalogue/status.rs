@@ -55,6 +55,7 @@ mod tests {
     fn a_status_is_exactly_one_of_three_words() {
         for status in PetStatus::ALL {
             assert_eq!(PetStatus::parse(status.as_str()), Ok(status));
+            assert_eq!(status.to_string(), status.as_str());
         }
         for text in ["", "Available", "SOLD", "sold ", "gone", "available,sold", "null"] {
             assert!(PetStatus::parse(text).is_err(), "{text:?}");

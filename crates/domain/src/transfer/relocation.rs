@@ -235,16 +235,25 @@ pub trait Relocatable: Send + Sync {
 
 #[cfg(test)]
 mod tests {
-    use super::{Role, Writer};
+    use super::{Differences, Relocation, Role, Writer};
+
+    #[test]
+    fn a_change_of_role_is_the_next_revision_of_the_same_move() {
+        let differences = Differences { count: 2, last: Some("animal 7".to_owned()) };
+        let row = Relocation { differences, ..Relocation::new(Role::Deciding, 3, "the peer") };
+        let expected = Relocation { role: Role::Draining, revision: 4, ..row.clone() };
+        assert_eq!(row.with_role(Role::Draining), expected);
+    }
 
     #[test]
     fn one_writer_is_permitted_in_each_role_at_most() {
-        for (role, service, follower) in [
-            (Role::Deciding, true, false),
-            (Role::Draining, false, false),
-            (Role::Standby, false, true),
-            (Role::Moved, false, false),
+        for (role, service, follower, is_read) in [
+            (Role::Deciding, true, false, true),
+            (Role::Draining, false, false, true),
+            (Role::Standby, false, true, false),
+            (Role::Moved, false, false, false),
         ] {
+            assert_eq!(role.is_read(), is_read, "{role:?}");
             assert_eq!(role.permit(Writer::Service).is_ok(), service, "{role:?}");
             assert_eq!(role.permit(Writer::Follower).is_ok(), follower, "{role:?}");
             assert_eq!(Role::parse(role.as_str()), Some(role));

@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, Copied, CopyError, CopyStore, KeyId, KeySelector, Restore, RestoreError, Snapshot,
-    StoreError, TransferProgress, TransferStep,
+    Archive, Copied, CopyError, CopyStore, Fingerprint, IdempotencyRecord, KeyId, KeySelector,
+    Restore, RestoreError, Snapshot, StoreError, TransferProgress, TransferStep,
 };
 use petstore_memory::MemoryStore;
 
@@ -42,6 +42,33 @@ async fn a_copy_holds_all_but_expired_records_and_assigns_identifiers_above() {
     assert_eq!(names, ["new"], "{old:?} has expired");
     assert_eq!(add(&to, "Next", None).await.id.0, 42_003);
     assert_eq!((web.id, key(&to, 2, "next").await.id), (KeyId(1), KeyId(2)));
+}
+
+#[tokio::test]
+async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
+    const BATCH: u64 = 20_000;
+    let (from, to) = (store(), store());
+    let rex = add(&from, "Rex", None).await;
+    let records = (0..=BATCH).map(|number| {
+        let (idempotency, at) = once(&number.to_string(), START);
+        IdempotencyRecord { idempotency, fingerprint: Fingerprint([7; 32]), pet: rex.id, at }
+    });
+    let mut restore = from.restore().await.unwrap();
+    restore.idempotency_records(records.collect()).await.unwrap();
+    restore.commit().await.unwrap();
+
+    let mut seen = Vec::new();
+    let copy = CopyStore::new(from.clone(), to.clone(), Arc::new(TestClock::new(START)));
+    let mut note = |TransferProgress { step, done, total }| {
+        if step == TransferStep::CopyRecords {
+            seen.push((done, total));
+        }
+        ControlFlow::Continue(())
+    };
+    let copied = copy.run(&mut note).await.unwrap();
+    assert_eq!(copied.idempotency_records, BATCH + 1);
+    assert_eq!(held(&*from).await.2, held(&*to).await.2);
+    assert_eq!(seen, [(BATCH, BATCH + 1)]);
 }
 
 #[tokio::test]
@@ -82,6 +109,27 @@ async fn an_idempotency_key_that_was_used_again_stands_for_the_later_animal() {
     let later = add(&from, "Second", Some(once("k", earlier.plus(Duration::from_hours(25))))).await;
     copy(&from, to.clone()).await.unwrap();
     assert_eq!(held(&*to).await.2[0].pet, later.id);
+}
+
+#[tokio::test]
+async fn a_new_record_in_front_of_those_that_were_copied_is_copied() {
+    let (from, to) = (store(), store());
+    add(&from, "First", Some(once("b", START))).await;
+    copy(&from, to.clone()).await.unwrap();
+    add(&from, "Second", Some(once("a", START))).await;
+    copy(&from, to.clone()).await.unwrap();
+    assert_eq!(held(&*from).await, held(&*to).await);
+}
+
+#[tokio::test]
+async fn a_target_whose_record_is_of_the_same_time_and_another_animal_is_left_as_it_is() {
+    let (from, to) = (store(), store());
+    for (store, first) in [(&from, true), (&to, false)] {
+        add(store, "Rex", first.then(|| once("k", START))).await;
+        add(store, "Tom", (!first).then(|| once("k", START))).await;
+    }
+    let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
+    assert!(refusal.contains("idempotency record 'k' is of animal 1"), "{refusal}");
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use petstore_domain::{
     ApiKey, ApiKeyRepository as _, CategoryId, Fingerprint, IdempotencyKey, IdempotencyRecord,
-    KeyDigest, KeyId, Pet, PetId, PetName, PetStatus, StoreCounts, Timestamp, Verified,
-    VerifyError, VerifyStores,
+    KeyDigest, KeyId, Pet, PetId, PetName, PetStatus, RangeDigest, StoreCounts, Timestamp,
+    Verified, VerifyError, VerifyStores,
 };
 use petstore_memory::MemoryStore;
 
@@ -35,11 +35,14 @@ async fn equal_stores_have_a_digest_for_each_range() {
         restore(store, vec![pet(100_000, "last"), pet(100_001, "first"), pet(900_000, "far")])
             .await;
         key(store, 1, "web").await;
+        add(store, "Rex", Some(once("one", START))).await;
+        add(store, "Rex", Some(once("two", START))).await;
     }
     let Verified { counts, ranges } = verify(&from, &to).await.unwrap();
-    assert_eq!(counts, StoreCounts { pets: 6_003, keys: 1, idempotency_records: 0 });
+    assert_eq!(counts, StoreCounts { pets: 6_005, keys: 1, idempotency_records: 2 });
     let shape: Vec<_> = ranges.iter().map(|r| (r.first.0, r.last.0, r.pets)).collect();
-    assert_eq!(shape, [(1, 100_000, 6_001), (100_001, 200_000, 1), (800_001, 900_000, 1)]);
+    assert_eq!(shape[..2], [(1, 100_000, 6_001), (100_001, 200_000, 1)]);
+    assert_eq!(shape[2..], [(800_001, 900_000, 1), (900_001, 1_000_000, 2)]);
     assert_eq!(verify(&to, &from).await.unwrap().ranges, ranges);
 }
 
@@ -63,6 +66,10 @@ async fn a_digest_is_over_every_field() {
     }
     // The bytes: 1 and 1 as 8 bytes, no status, a zero byte, "a", a zero byte.
     assert_eq!(&digests[0][..4], [0xa1, 0x01, 0x43, 0x6b]);
+    let (first, last) = (PetId(1), PetId(100_000));
+    let shown = RangeDigest { first, last, pets: 1, digest: digests[0] }.to_string();
+    assert!(shown.starts_with("animals 1..=100000: 1, SHA-256 a101436b"), "{shown}");
+    assert_eq!(shown.len(), "animals 1..=100000: 1, SHA-256 ".len() + 64);
 }
 
 #[tokio::test]

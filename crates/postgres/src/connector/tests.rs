@@ -9,8 +9,22 @@ use tokio::{
     time,
 };
 
-use super::{Connector, Purpose};
+use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+
+use super::{Connector, Purpose, driver_config};
 use crate::config::PostgresConfig;
+
+#[test]
+fn the_driver_has_the_parameters_of_the_url() {
+    let url = "postgres://u:p@db.example/d?connect_timeout=7s&tcp_user_timeout=9s\
+               &target_session_attrs=any&sslmode=verify-full";
+    let PostgresConfig { address, parameters } = PostgresConfig::parse(url).unwrap();
+    let driver = driver_config(&address, &address.hosts[0], &parameters);
+    assert_eq!(driver.get_connect_timeout(), Some(&Duration::from_secs(7)));
+    assert_eq!(driver.get_tcp_user_timeout(), Some(&Duration::from_secs(9)));
+    assert_eq!(driver.get_target_session_attrs(), TargetSessionAttrs::Any);
+    assert_eq!(driver.get_ssl_mode(), SslMode::Require);
+}
 
 /// What the server says of `setting` in a session for `purpose`.
 async fn shown(connector: &Connector, purpose: Purpose, setting: &str) -> String {

@@ -20,7 +20,7 @@ use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_testing::{Database, postgres_or_skip};
 use tokio::task::JoinSet;
 
-use crate::support::{NOW, add, new_key, new_pet, open, query, recovers};
+use crate::support::{NOW, SLACK, add, new_key, new_pet, open, query, recovers};
 
 const LOCK: &str = "BEGIN; LOCK TABLE pet, idempotency; SELECT pg_sleep(3600)";
 
@@ -57,7 +57,7 @@ async fn a_locked_table_ends_calls_within_their_deadline() {
     assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
     let written = PetRepository::add(&store, new_pet("Bello"), None).await;
     assert!(matches!(written, Err(AddError::Store(StoreError::Unavailable(_)))), "{written:?}");
-    assert!(began.elapsed() < Duration::from_millis(1600), "{:?}", began.elapsed());
+    assert!(began.elapsed() < 2 * Duration::from_millis(700) + SLACK, "{:?}", began.elapsed());
     unlock(&database, holder);
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
 }
@@ -131,7 +131,7 @@ async fn a_server_that_says_nothing_is_given_up() {
     let began = Instant::now();
     let refused = PostgresStore::connect(&PostgresConfig::parse(&url).unwrap()).await;
     assert!(refused.unwrap_err().to_string().contains("no answer within 300ms"));
-    assert!(began.elapsed() < Duration::from_secs(1));
+    assert!(began.elapsed() < Duration::from_millis(300) + SLACK, "{:?}", began.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -140,8 +140,8 @@ async fn a_silent_host_does_not_hold_up_the_one_behind_it() {
     let (silent, port) = silent_server();
     let url = database.url.replace('@', &format!("@127.0.0.1:{port},"));
     let began = Instant::now();
-    let store = open(&url).await;
-    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    let store = open(&format!("{url}?connect_timeout=60s")).await;
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     silent.set_nonblocking(true).unwrap();
     assert!(silent.incoming().map_while(Result::ok).count() > 0, "it was never asked");
     // From now on the host that answered is asked first.
@@ -241,7 +241,7 @@ async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
     );
     assert!(matches!(read, Err(StoreError::Unavailable(_))), "{read:?}");
     assert!(matches!(written, Err(AddError::Store(StoreError::Unavailable(_)))), "{written:?}");
-    assert!(began.elapsed() < Duration::from_millis(5500), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(5) + SLACK, "{:?}", began.elapsed());
     network.change();
     recovers(|| store.find(rex.id)).await;
     // One call has met the cut; the other connections from before it are not used again.

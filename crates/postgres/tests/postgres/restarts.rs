@@ -14,10 +14,10 @@ use petstore_postgres::PostgresStore;
 use petstore_testing::{Durability, cluster_or_skip, postgres_or_skip};
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::support::{add, all, grows_by, new_pet, open, query, recovers, request};
+use crate::support::{SLACK, add, all, grows_by, new_pet, open, query, recovers, request};
 
-/// A little more than the longest that a call may take.
-const DEADLINE: Duration = Duration::from_millis(5500);
+/// The longest that a call may take.
+const DEADLINE: Duration = Duration::from_secs(5).saturating_add(SLACK);
 
 async fn all_calls_are_unavailable(store: &PostgresStore) {
     let read = timeout(DEADLINE, PetRepository::list(store, query(20, None))).await.unwrap();
