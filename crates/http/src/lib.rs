@@ -51,6 +51,7 @@ mod openapi;
 mod orders;
 mod page;
 mod page_cache;
+mod peer;
 mod pets;
 mod pipeline;
 mod ports;
