@@ -15,6 +15,7 @@ use super::{
     head_buffer::HeadBuffer,
     in_flight::{InFlight, Inactivity},
     limits::MAX_HEAD,
+    linger::discard,
     stream::Stream,
 };
 use crate::{answer::answer, body::RequestBody, peer::Peer, state::State};
@@ -71,8 +72,14 @@ async fn respond(
     request: Request<Incoming>,
 ) -> Result<Response<CountedBody>, Infallible> {
     let counted = in_flight.begin();
-    let (head, mut body) = request.into_parts();
-    let mut body = RequestBody::new(&mut body, &state.body_memory);
+    let (head, mut incoming) = request.into_parts();
+    let mut body = RequestBody::new(&mut incoming, &state.body_memory);
     let response = answer(&state, peer, &head, &mut body).await;
+    let ended = body.has_ended();
+    drop(body);
+    if !ended {
+        // The stream is open until this ends, so there are no more of these than streams.
+        tokio::spawn(discard(incoming));
+    }
     Ok(response.map(|body| CountedBody::new(body, counted)))
 }
