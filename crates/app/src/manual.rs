@@ -16,10 +16,8 @@ const NAME: &str = "petstore";
 const SOURCE: &str = concat!("petstore ", env!("CARGO_PKG_VERSION"));
 /// The first line of each, in the middle.
 const MANUAL: &str = "petstore Manual";
-/// How the last part of a `--help` begins in a manual page, and how it is to begin: under its usual name, and with
-/// its lines as they are.
+/// How `clap_mangen` begins the last part of a `--help`.
 const EXTRA: &str = ".SH EXTRA\nExamples:\n";
-const EXAMPLES: &str = ".SH EXAMPLES\n.nf\n";
 
 /// Prints the completions of a shell.
 pub(crate) fn completions(
@@ -53,5 +51,22 @@ fn write_pages(command: &clap::Command, folder: &Path) -> io::Result<()> {
     let mut text = Vec::new();
     page.render(&mut text)?;
     let text = String::from_utf8(text).map_err(io::Error::other)?;
-    fs::write(folder.join(page.get_filename()), text.replacen(EXTRA, EXAMPLES, 1))
+    fs::write(folder.join(page.get_filename()), with_examples(&text))
+}
+
+/// `page` with its last part under the usual name. Lines that are indented there stay as they are, others are filled.
+fn with_examples(page: &str) -> String {
+    let Some((options, examples)) = page.split_once(EXTRA) else { return page.to_owned() };
+    let mut text = format!("{options}.SH EXAMPLES\n");
+    let mut verbatim = false;
+    for line in examples.lines() {
+        let indented = line.starts_with(' ');
+        if indented != verbatim && !line.is_empty() {
+            text.push_str(if indented { ".nf\n" } else { ".fi\n" });
+            verbatim = indented;
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
 }
