@@ -1,5 +1,7 @@
 //! What the log says, and what it must not.
 
+mod identity;
+
 use std::{fs, thread};
 
 use serde_json::Value;

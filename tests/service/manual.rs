@@ -27,6 +27,8 @@ fn there_is_a_manual_page_of_the_program_and_of_each_command() {
     ] {
         let text = fs::read_to_string(folder.path().join(page)).unwrap();
         assert!(text.starts_with(".ie") && text.contains(word), "{page}: {text}");
+        assert!(text.contains("\n.SH EXAMPLES\n.nf\n  petstore "), "{page}: {text}");
+        assert!(!text.contains(".nf\n.fi") && !text.ends_with(".nf\n"), "{page}: {text}");
     }
     let missing = folder.path().join("missing");
     petstore(&["man", missing.to_str().unwrap()]).finish().fails(1, "missing");

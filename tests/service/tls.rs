@@ -196,3 +196,11 @@ fn an_expired_certificate_is_served_and_logged_as_an_error() {
     next.write(service.folder.path());
     service.shows(&next);
 }
+
+#[test]
+fn healthcheck_says_that_it_cannot_ask_over_tls() {
+    let service = Service::start(Pair::new());
+    let address = service.server.address.to_string();
+    let refusal = petstore(&["healthcheck", "--listen", &address]).finish();
+    refusal.fails(1, "it speaks TLS there; let it listen on a Unix socket too");
+}

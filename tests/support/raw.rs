@@ -47,6 +47,11 @@ impl Raw {
         Ok(Self { stream, received: Vec::new() })
     }
 
+    /// The client's own address.
+    pub(crate) fn local_address(&self) -> SocketAddr {
+        self.stream.local_addr().unwrap()
+    }
+
     /// Sends bytes that the server has to take.
     #[track_caller]
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {

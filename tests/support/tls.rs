@@ -95,6 +95,11 @@ impl Tls {
         self.0.conn.negotiated_cipher_suite().map(|suite| suite.suite())
     }
 
+    /// The client's own address.
+    pub(crate) fn local_address(&self) -> SocketAddr {
+        self.0.sock.local_addr().unwrap()
+    }
+
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.0.write_all(bytes.as_ref()).unwrap();
         self.0.flush().unwrap();

@@ -16,7 +16,7 @@ pub(crate) mod stored_keys;
 
 pub use self::{
     admission::LiveKeys,
-    authenticator::{AuthenticationError, Authenticator, Caller},
+    authenticator::{AuthenticationError, Authenticator, Caller, KeyLabel},
     expiry::expiring_soon,
     key::{ApiKey, KeyId, KeyState, NewApiKey},
     key_admin::KeyAdmin,

@@ -14,6 +14,7 @@ use hyper::{
     header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, DATE, HeaderValue},
     http::request::Parts,
 };
+use petstore_domain::Caller;
 use tokio::time::timeout;
 
 use crate::{
@@ -22,8 +23,8 @@ use crate::{
     compression,
     date::http_date,
     error::{ApiError, ErrorCode},
-    failed_auth::Source,
     log::Finished,
+    peer::Peer,
     pipeline,
     request_id::X_REQUEST_ID,
     response::Response,
@@ -36,10 +37,10 @@ use crate::{
 const PUBLIC: HeaderValue = HeaderValue::from_static("no-cache");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
 
-/// Answers one request that comes from `source`, within the time for a request as a whole.
+/// Answers one request that comes from `peer`, within the time for a request as a whole.
 pub(crate) async fn answer<B>(
     state: &State,
-    source: Source,
+    peer: Peer,
     head: &Parts,
     body: &mut RequestBody<'_, B>,
 ) -> Response
@@ -50,9 +51,10 @@ where
     let _in_flight = state.metrics.as_ref().map(|metrics| metrics.begin_request());
     let target = route::find(head.uri.path(), &state.settings.pages);
     let limits = &state.settings.limits;
+    let mut caller = None;
     let outcome = {
         // Pinned where it is: a future that is moved is copied.
-        let run = pin!(pipeline::run(state, source, head, body, target));
+        let run = pin!(pipeline::run(state, peer, head, body, target, &mut caller));
         timeout(limits.request_timeout, run).await
     };
     let outcome = outcome.unwrap_or_else(|_| Err(too_slow(limits.request_timeout)));
@@ -60,7 +62,8 @@ where
 
     let trace = state.traces.span(&head.headers, state.observer.exports_spans());
     let (headers, method) = (&head.headers, Some(&head.method));
-    let request = Request { headers, method, target, trace, began };
+    let caller = caller.as_ref();
+    let request = Request { peer, headers, method, target, caller, trace, began };
     let mut response = finish(state, &request, outcome);
     compression::apply(&state.page_cache, &head.headers, &mut response).await;
     add_common_headers(&mut response, head, target);
@@ -78,13 +81,19 @@ where
 }
 
 /// The answer to a head that began and did not arrive in time.
-pub(crate) fn late_head(state: &State) -> Response {
+pub(crate) fn late_head(state: &State, peer: Peer) -> Response {
     let time = state.settings.limits.header_timeout;
     let message = format!("the head did not arrive whole within {time:?}");
     let error = ApiError::new(ErrorCode::RequestTimeout, message);
-    let headers = &HeaderMap::new();
-    let request =
-        Request { headers, method: None, target: None, trace: None, began: Instant::now() };
+    let request = Request {
+        peer,
+        headers: &HeaderMap::new(),
+        method: None,
+        target: None,
+        caller: None,
+        trace: None,
+        began: Instant::now(),
+    };
     let mut response = finish(state, &request, Err(error));
     set_length(&mut response);
     response.headers_mut().insert(CONNECTION, CLOSE);
@@ -93,7 +102,7 @@ pub(crate) fn late_head(state: &State) -> Response {
 
 /// Shows the observer a head that hyper could not read and has answered by itself: 431 if it was too
 /// large, else 400.
-pub(crate) fn note_unreadable_head(state: &State, too_large: bool) {
+pub(crate) fn note_unreadable_head(state: &State, peer: Peer, too_large: bool) {
     let status = if too_large {
         StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
     } else {
@@ -101,8 +110,10 @@ pub(crate) fn note_unreadable_head(state: &State, too_large: bool) {
     };
     state.observer.finished(&Finished {
         request_id: &state.request_ids.choose(&HeaderMap::new()),
+        peer,
         method: None,
         route: None,
+        caller: None,
         trace: None,
         began: Instant::now(),
         outcome: Ok(status),
@@ -111,9 +122,12 @@ pub(crate) fn note_unreadable_head(state: &State, too_large: bool) {
 
 /// What is known of a request, whole or not.
 struct Request<'r> {
+    peer: Peer,
     headers: &'r HeaderMap,
     method: Option<&'r Method>,
     target: Target<'r>,
+    /// `None` if it has no valid key, or needs none.
+    caller: Option<&'r Caller>,
     trace: Option<TraceContext>,
     began: Instant,
 }
@@ -124,8 +138,10 @@ fn finish(state: &State, request: &Request<'_>, outcome: Result<Response, ApiErr
     let request_id = state.request_ids.choose(request.headers);
     state.observer.finished(&Finished {
         request_id: &request_id,
+        peer: request.peer,
         method: request.method,
         route: request.target.map(|(route, _)| route.template),
+        caller: request.caller,
         trace: request.trace,
         began: request.began,
         outcome: outcome.as_ref().map(Response::status),

@@ -15,7 +15,7 @@ pub(crate) struct Call<'r> {
     /// The value of the path's parameter; empty if it has none.
     pub(crate) parameter: &'r str,
     /// Whose key the request carries; `None` outside the base path.
-    pub(crate) caller: Option<Caller>,
+    pub(crate) caller: Option<&'r Caller>,
     /// The whole body; empty if the operation takes none.
     pub(crate) body: Bytes,
 }
@@ -33,7 +33,7 @@ impl Call<'_> {
     /// # Errors
     /// 401 outside the base path.
     pub(crate) fn caller(&self) -> Result<&Caller, ApiError> {
-        self.caller.as_ref().ok_or_else(|| ApiError::unauthorized(false))
+        self.caller.ok_or_else(|| ApiError::unauthorized(false))
     }
 }
 

@@ -28,13 +28,13 @@ use self::{
     sniff::{Protocol, sniff},
     stream::Stream,
 };
-use crate::{failed_auth::Source, state::State};
+use crate::{peer::Peer, state::State};
 
-/// Serves the requests of one connection from `source` until its client, its idleness or the drain ends
+/// Serves the requests of one connection from `peer` until its client, its idleness or the drain ends
 /// it. With an acceptor, HTTP is inside TLS.
 pub(crate) async fn serve<S>(
     io: S,
-    source: Source,
+    peer: Peer,
     tls: Option<TlsAcceptor>,
     state: Arc<State>,
     drain: Drain,
@@ -43,15 +43,15 @@ pub(crate) async fn serve<S>(
 {
     let accepted = Instant::now();
     match tls {
-        None => serve_http(io, source, accepted, state, drain).await,
+        None => serve_http(io, peer, accepted, state, drain).await,
         // In a box of its own size, as below.
-        Some(acceptor) => Box::pin(serve_tls(io, source, &acceptor, accepted, state, drain)).await,
+        Some(acceptor) => Box::pin(serve_tls(io, peer, &acceptor, accepted, state, drain)).await,
     }
 }
 
 async fn serve_tls<S>(
     io: S,
-    source: Source,
+    peer: Peer,
     acceptor: &TlsAcceptor,
     accepted: Instant,
     state: Arc<State>,
@@ -65,18 +65,13 @@ async fn serve_tls<S>(
         () = drain.last_call() => return,
     };
     if let Some(stream) = stream {
-        serve_http(stream, source, accepted, state, drain).await;
+        serve_http(stream, peer, accepted, state, drain).await;
     }
 }
 
 /// Serves what a client sends on `io`, of which the first request has one deadline from `accepted`.
-async fn serve_http<S>(
-    mut io: S,
-    source: Source,
-    accepted: Instant,
-    state: Arc<State>,
-    drain: Drain,
-) where
+async fn serve_http<S>(mut io: S, peer: Peer, accepted: Instant, state: Arc<State>, drain: Drain)
+where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = state.settings.limits;
@@ -88,8 +83,8 @@ async fn serve_http<S>(
     let stream = Stream::new(io, first_bytes, limits.write_timeout);
     // Each in a box of its own size: most connections are idle, and there may be many.
     match protocol {
-        Protocol::Http1 => Box::pin(http1::serve(stream, source, accepted, &state, drain)).await,
-        Protocol::Http2 => Box::pin(http2::serve(stream, source, state, drain)).await,
+        Protocol::Http1 => Box::pin(http1::serve(stream, peer, accepted, &state, drain)).await,
+        Protocol::Http2 => Box::pin(http2::serve(stream, peer, state, drain)).await,
     }
 }
 

@@ -22,7 +22,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::{error::ApiError, rate_limit::RateLimit};
+use crate::{error::ApiError, peer::Peer, rate_limit::RateLimit};
 
 /// The longest wait of a failure for its answer.
 const MAX_DELAY: Duration = Duration::from_millis(100);
@@ -40,15 +40,18 @@ pub(crate) enum Source {
     User(Option<u32>),
 }
 
-impl From<IpAddr> for Source {
-    fn from(address: IpAddr) -> Self {
-        Self::Address(match address.to_canonical() {
-            IpAddr::V6(address) => {
-                let [a, b, c, d, ..] = address.segments();
-                Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
-            }
-            address @ IpAddr::V4(_) => address,
-        })
+impl From<Peer> for Source {
+    fn from(peer: Peer) -> Self {
+        match peer {
+            Peer::Tcp(address) => Self::Address(match address.ip() {
+                IpAddr::V6(address) => {
+                    let [a, b, c, d, ..] = address.segments();
+                    Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
+                }
+                address @ IpAddr::V4(_) => address,
+            }),
+            Peer::Unix(user) => Self::User(user),
+        }
     }
 }
 

@@ -18,9 +18,9 @@
 //!
 //! Around them: `settings` is what an operator chooses, `state` what every request can see. `log` observes
 //! each finished request; `trace` is the trace that it belongs to, `spans` what is exported of it. `metrics`
-//! counts what happens, and `server/metrics_listener` serves that. `failed_auth` and `rate_limit` bound how
-//! many requests come, `turns` is fair to API keys at the store's writer. The other files read or write one
-//! part of a message each.
+//! counts what happens, and `server/metrics_listener` serves that. `peer` is the other end of a connection.
+//! `failed_auth` and `rate_limit` bound how many requests come, `turns` is fair to API keys at the store's
+//! writer. The other files read or write one part of a message each.
 //!
 //! A new operation is a row in `route`, a file with its handler, and its codes in `error/code`.
 
@@ -51,6 +51,7 @@ mod openapi;
 mod orders;
 mod page;
 mod page_cache;
+mod peer;
 mod pets;
 mod pipeline;
 mod ports;

@@ -1,8 +1,8 @@
 //! The observer of finished requests. It counts them for the metrics if there are any, and writes the log:
 //! one line for a request, at most, with its cause if the service itself failed.
 //!
-//! A line names the route's template, never the path, the query or a header but the request id: an
-//! API key cannot get into it.
+//! A line names the route's template, never the path, the query or a header but the request id, and of an API
+//! key only its name: the key itself cannot get into it.
 
 mod budget;
 
@@ -13,11 +13,13 @@ use std::{
 };
 
 use hyper::{Method, StatusCode, header::HeaderValue};
+use petstore_domain::{Authenticator, Caller};
 
 use self::budget::LineBudget;
 use crate::{
     error::ApiError,
     metrics::Metrics,
+    peer::Peer,
     settings::AccessLog,
     spans::{RequestSpan, Spans},
     trace::TraceContext,
@@ -27,10 +29,14 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Finished<'r> {
     pub(crate) request_id: &'r HeaderValue,
+    /// Where it came from.
+    pub(crate) peer: Peer,
     /// `None` if it did not arrive.
     pub(crate) method: Option<&'r Method>,
     /// The template of its route; `None` if it has none, or the target did not arrive.
     pub(crate) route: Option<&'static str>,
+    /// `None` if it has no valid key, or needs none.
+    pub(crate) caller: Option<&'r Caller>,
     /// `None` if it belongs to none.
     pub(crate) trace: Option<TraceContext>,
     pub(crate) began: Instant,
@@ -38,31 +44,44 @@ pub(crate) struct Finished<'r> {
 }
 
 /// Sees each finished request exactly once.
-#[derive(Debug)]
 pub(crate) struct Observer {
     access_log: AccessLog,
+    /// Knows the names of API keys. It is asked only when a line is written.
+    authenticator: Arc<dyn Authenticator>,
     metrics: Option<Arc<Metrics>>,
-    spans: ExportedSpans,
+    /// Takes requests as spans, if anything does.
+    spans: OnceLock<Spans>,
     refusals: LineBudget,
     failures: LineBudget,
 }
 
 impl Observer {
-    /// An observer that writes the lines that `access_log` asks for, and counts in `metrics`.
-    pub(crate) fn new(access_log: AccessLog, metrics: Option<Arc<Metrics>>) -> Self {
-        let (refusals, failures) = (LineBudget::new(), LineBudget::new());
-        Self { access_log, metrics, spans: ExportedSpans::default(), refusals, failures }
+    /// An observer that writes the lines that `access_log` asks for, with the names that `authenticator` has
+    /// for API keys, and counts in `metrics`.
+    pub(crate) fn new(
+        access_log: AccessLog,
+        authenticator: Arc<dyn Authenticator>,
+        metrics: Option<Arc<Metrics>>,
+    ) -> Self {
+        Self {
+            access_log,
+            authenticator,
+            metrics,
+            spans: OnceLock::new(),
+            refusals: LineBudget::new(),
+            failures: LineBudget::new(),
+        }
     }
 
     /// From now on `spans` takes each request that is part of a recorded trace.
     pub(crate) fn export_to(&self, spans: Spans) {
         // There is one exporter: a second is not taken.
-        let _ = self.spans.0.set(spans);
+        let _ = self.spans.set(spans);
     }
 
     /// Whether requests are exported.
     pub(crate) fn exports_spans(&self) -> bool {
-        self.spans.0.get().is_some()
+        self.spans.get().is_some()
     }
 
     /// Takes note of a request.
@@ -70,13 +89,13 @@ impl Observer {
         if let Some(metrics) = &self.metrics {
             request.count(metrics);
         }
-        if let (Some(spans), Some(trace)) = (self.spans.0.get(), request.trace)
+        if let (Some(spans), Some(trace)) = (self.spans.get(), request.trace)
             && trace.sampled
         {
             spans(&request.span(trace));
         }
         match request.outcome {
-            Ok(status) if self.access_log == AccessLog::All => request.info(status, ""),
+            Ok(status) if self.access_log == AccessLog::All => self.info(request, status, ""),
             // Refused by hyper, which has no code.
             Ok(status) if status.is_client_error() => {
                 if self.access_log == AccessLog::Errors {
@@ -97,12 +116,12 @@ impl Observer {
         if unwritten > 0 {
             tracing::warn!(unwritten, failed = false, "requests were not logged one by one");
         }
-        request.info(status, code);
+        self.info(request, status, code);
     }
 
     fn failed(&self, request: &Finished<'_>, error: &ApiError, cause: &str) {
         if let Some(unwritten) = self.take_line(&self.failures, request, Some(cause)) {
-            request.error(error, cause, unwritten);
+            self.error(request, error, cause, unwritten);
         }
     }
 
@@ -115,15 +134,49 @@ impl Observer {
     ) -> Option<u64> {
         if self.access_log == AccessLog::All { Some(0) } else { budget.take(request.began, cause) }
     }
+
+    /// `unwritten` failures before this one had no line.
+    fn error(&self, request: &Finished<'_>, error: &ApiError, cause: &str, unwritten: u64) {
+        tracing::error!(
+            request_id = request.request_id(),
+            peer = %request.peer,
+            key_name = self.key_name(request),
+            trace_id = request.trace.map(|trace| trace.id()),
+            method = request.method(),
+            route = request.route(),
+            status = error.code.status().as_u16(),
+            code = error.code.as_str(),
+            micros = request.micros(),
+            cause,
+            unwritten = (unwritten > 0).then_some(unwritten),
+            "request failed"
+        );
+    }
+
+    fn info(&self, request: &Finished<'_>, status: StatusCode, code: &str) {
+        tracing::info!(
+            request_id = request.request_id(),
+            peer = %request.peer,
+            key_name = self.key_name(request),
+            trace_id = request.trace.map(|trace| trace.id()),
+            method = request.method(),
+            route = request.route(),
+            status = status.as_u16(),
+            code,
+            micros = request.micros(),
+            "request"
+        );
+    }
+
+    fn key_name(&self, request: &Finished<'_>) -> Option<String> {
+        let label = self.authenticator.key_label(request.caller?)?;
+        Some(label.as_str().to_owned())
+    }
 }
 
-/// Who takes requests as spans, if anybody does.
-#[derive(Default)]
-struct ExportedSpans(OnceLock<Spans>);
-
-impl fmt::Debug for ExportedSpans {
+impl fmt::Debug for Observer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ExportedSpans").finish_non_exhaustive()
+        f.debug_struct("Observer").field("access_log", &self.access_log).finish_non_exhaustive()
     }
 }
 
@@ -149,35 +202,6 @@ impl Finished<'_> {
             code: self.outcome.err().map(|error| error.code.as_str()),
             took: self.began.elapsed(),
         }
-    }
-
-    /// `unwritten` failures before this one had no line.
-    fn error(&self, error: &ApiError, cause: &str, unwritten: u64) {
-        tracing::error!(
-            request_id = self.request_id(),
-            trace_id = self.trace.map(|trace| trace.id()),
-            method = self.method(),
-            route = self.route(),
-            status = error.code.status().as_u16(),
-            code = error.code.as_str(),
-            micros = self.micros(),
-            cause,
-            unwritten = (unwritten > 0).then_some(unwritten),
-            "request failed"
-        );
-    }
-
-    fn info(&self, status: StatusCode, code: &str) {
-        tracing::info!(
-            request_id = self.request_id(),
-            trace_id = self.trace.map(|trace| trace.id()),
-            method = self.method(),
-            route = self.route(),
-            status = status.as_u16(),
-            code,
-            micros = self.micros(),
-            "request"
-        );
     }
 
     fn request_id(&self) -> &str {

@@ -11,7 +11,7 @@ use hyper::{
     header::{ALLOW, HeaderValue},
     http::request::Parts,
 };
-use petstore_domain::{Caller, KeyName, KeyRights};
+use petstore_domain::{Caller, KeyRights};
 
 use crate::{
     address::is_under_base,
@@ -20,28 +20,26 @@ use crate::{
     call::Call,
     cors,
     error::{ApiError, ErrorCode},
-    failed_auth::Source,
-    framing, media_type, query,
+    framing, media_type,
+    peer::Peer,
+    query,
     rate_limit::RateLimit,
     response::{self, Response},
     route::{Content, Query, Route, Target},
     state::State,
 };
 
-/// The name, for metrics, of a key that has none: that of `PETSTORE_API_KEY`. No key is called so, as a
-/// name has no space.
-const NAMELESS_KEY: &str = "service key";
-
-/// The answer to a request, or why there is none.
+/// The answer to a request, or why there is none. The caller is put into `admitted` once it is known.
 ///
 /// # Errors
 /// The first check that the request fails, or what its handler fails with.
 pub(crate) async fn run<B>(
     state: &State,
-    source: Source,
+    peer: Peer,
     head: &Parts,
     body: &mut RequestBody<'_, B>,
     target: Target<'_>,
+    admitted: &mut Option<Caller>,
 ) -> Result<Response, ApiError>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -53,7 +51,7 @@ where
         return cors::permission(route.map(Route::allow), takes_a_body);
     }
     let under_base = is_under_base(head.uri.path());
-    let caller = if under_base { Some(admit(state, source, head).await?) } else { None };
+    let caller = if under_base { Some(admit(state, peer, head, admitted).await?) } else { None };
 
     let (route, parameter) = target.ok_or_else(ApiError::route_not_found)?;
     if under_base && head.method == Method::OPTIONS {
@@ -63,11 +61,11 @@ where
         return Err(ApiError::method_not_allowed(&route.allow()));
     };
     if let Some(deprecation) = operation.deprecation {
-        note_deprecated_call(state, caller.as_ref());
+        note_deprecated_call(state, caller);
         deprecation.require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
     }
     let may_only_read = |caller: &Caller| caller.rights == KeyRights::ReadOnly;
-    if operation.writes() && caller.as_ref().is_some_and(may_only_read) {
+    if operation.writes() && caller.is_some_and(may_only_read) {
         return Err(ApiError::forbidden());
     }
 
@@ -89,27 +87,36 @@ where
 /// Counts a call of an operation that is deprecated, by the name of the caller's key.
 fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
     let Some(metrics) = &state.metrics else { return };
-    let name = caller.and_then(|caller| state.ports.authenticator.key_name(caller));
-    metrics.deprecated_call(name.as_ref().map_or(NAMELESS_KEY, KeyName::as_str));
+    let label = caller.and_then(|caller| state.ports.authenticator.key_label(caller));
+    if let Some(label) = label {
+        metrics.deprecated_call(label.as_str());
+    }
 }
 
-/// The caller, unless it is unknown or sends too much.
-async fn admit(state: &State, source: Source, head: &Parts) -> Result<Caller, ApiError> {
-    let authenticated = auth::authenticate(&*state.ports.authenticator, &head.headers).await;
-    match &authenticated {
+/// The caller, unless it is unknown or sends too much. One that sends too much is `admitted` too.
+async fn admit<'a>(
+    state: &State,
+    peer: Peer,
+    head: &Parts,
+    admitted: &'a mut Option<Caller>,
+) -> Result<&'a Caller, ApiError> {
+    match auth::authenticate(&*state.ports.authenticator, &head.headers).await {
         Ok(caller) => {
             state.failed_auth.note_success();
+            let caller = &*admitted.insert(caller);
             let turn = |rate: &RateLimit<_>| rate.take(caller.digest, Duration::ZERO);
             if state.key_rate.as_ref().is_some_and(|rate| turn(rate).is_none()) {
                 return Err(ApiError::rate_limited());
             }
+            Ok(caller)
         }
-        Err(error) if error.code == ErrorCode::Unauthorized => {
-            state.failed_auth.wait(source).await?;
+        Err(error) => {
+            if error.code == ErrorCode::Unauthorized {
+                state.failed_auth.wait(peer.into()).await?;
+            }
+            Err(error)
         }
-        Err(_) => (),
     }
-    authenticated
 }
 
 fn options(route: &Route) -> Result<Response, ApiError> {

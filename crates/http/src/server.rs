@@ -185,12 +185,12 @@ impl Server {
         self.connections.spawn(async move {
             let _counted = counted;
             match connection {
-                Accepted::Tcp(stream, source) => {
-                    connection::serve(stream, source, tls, state, drain).await;
+                Accepted::Tcp(stream, peer) => {
+                    connection::serve(stream, peer, tls, state, drain).await;
                 }
                 // In a box of its own size: there are few of these.
-                Accepted::Unix(stream, source) => {
-                    Box::pin(connection::serve(stream, source, None, state, drain)).await;
+                Accepted::Unix(stream, peer) => {
+                    Box::pin(connection::serve(stream, peer, None, state, drain)).await;
                 }
             }
             drop(place);

@@ -53,7 +53,8 @@ impl State {
         let openapi = Document::new(&settings);
         let page_cache = PageCache::new(settings.limits.page_cache);
         let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
-        let observer = Observer::new(settings.access_log, metrics.clone());
+        let authenticator = Arc::clone(&ports.authenticator);
+        let observer = Observer::new(settings.access_log, authenticator, metrics.clone());
         Self {
             ports,
             request_ids: RequestIds::new(),

@@ -26,8 +26,8 @@ pub trait Authenticator: Send + Sync {
     /// [`AuthenticationError`].
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError>;
 
-    /// The name of the caller's key; `None` if it has none, or is live no more.
-    fn key_name(&self, caller: &Caller) -> Option<KeyName>;
+    /// What the caller's key is called; `None` if it is live no more.
+    fn key_label(&self, caller: &Caller) -> Option<KeyLabel>;
 
     /// How many stored keys are live.
     ///
@@ -43,6 +43,27 @@ pub struct Caller {
     pub digest: KeyDigest,
     /// What it may do.
     pub rights: KeyRights,
+}
+
+/// What people call a live API key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyLabel {
+    /// A key of the store, by its name.
+    Stored(KeyName),
+    /// The key of the configuration, which has no name.
+    Service,
+}
+
+impl KeyLabel {
+    /// The label of a caller in metrics and in the log. No stored key is called `service key`, as a name has no
+    /// space.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Stored(name) => name.as_str(),
+            Self::Service => "service key",
+        }
+    }
 }
 
 /// A caller could not be authenticated.

@@ -26,7 +26,7 @@ use self::{
 };
 use crate::{
     access::{
-        authenticator::{AuthenticationError, Authenticator, Caller},
+        authenticator::{AuthenticationError, Authenticator, Caller, KeyLabel},
         key::{ApiKey, KeyId},
         name::KeyName,
         repository::ApiKeyRepository,
@@ -262,8 +262,11 @@ impl Authenticator for KeyRing {
         }
     }
 
-    fn key_name(&self, caller: &Caller) -> Option<KeyName> {
-        self.snapshot().name(&caller.digest).cloned()
+    fn key_label(&self, caller: &Caller) -> Option<KeyLabel> {
+        if self.service_key.as_ref().is_some_and(|key| key.is(&caller.digest)) {
+            return Some(KeyLabel::Service);
+        }
+        self.snapshot().name(&caller.digest).cloned().map(KeyLabel::Stored)
     }
 
     async fn live_keys(&self) -> Result<usize, StoreError> {

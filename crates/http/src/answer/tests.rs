@@ -1,11 +1,7 @@
 mod admission;
 mod conditional;
 
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
@@ -62,6 +58,7 @@ impl Answer {
 
 fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
     let mut authenticator = MockAuthenticator::new();
+    authenticator.expect_key_label().returning(|_| None);
     authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| {
         if secret.expose() == KEY {
             Ok(Caller { digest: secret.digest(), rights: KeyRights::Full })
@@ -81,9 +78,8 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
 async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {
     let (head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
-    let (head, body) = answer(state, IpAddr::from(Ipv4Addr::LOCALHOST).into(), &head, &mut body)
-        .await
-        .into_parts();
+    let peer = SocketAddr::from(([127, 0, 0, 1], 4711)).into();
+    let (head, body) = answer(state, peer, &head, &mut body).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     Answer { status: head.status, headers: head.headers, body }
 }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     answer::{answer, late_head, note_unreadable_head},
     body::RequestBody,
-    failed_auth::Source,
+    peer::Peer,
     response::Response,
     state::State,
 };
@@ -28,7 +28,7 @@ use crate::{
 /// Serves a connection that was accepted at that moment.
 pub(super) async fn serve<S>(
     stream: Stream<S>,
-    source: Source,
+    peer: Peer,
     accepted: Instant,
     state: &State,
     drain: Drain,
@@ -36,7 +36,7 @@ pub(super) async fn serve<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let unread = AtomicBool::new(false);
-    let service = service_fn(|request| respond(state, source, &unread, request));
+    let service = service_fn(|request| respond(state, peer, &unread, request));
     let mut connection = Builder::new()
         .timer(HeadTimer::new(accepted))
         .header_read_timeout(state.settings.limits.header_timeout)
@@ -65,14 +65,14 @@ pub(super) async fn serve<S>(
             // An idle client expects to be left without a word, one in mid-request does not.
             let begun = parts.read_buf.iter().any(|byte| !b"\r\n".contains(byte));
             if begun {
-                let refusal = late_head::encode(late_head(state)).await;
+                let refusal = late_head::encode(late_head(state, peer)).await;
                 let _ = stream.write_all(&refusal).await;
             }
             begun
         }
         Err(error) => {
             if error.is_parse() {
-                note_unreadable_head(state, error.is_parse_too_large());
+                note_unreadable_head(state, peer, error.is_parse_too_large());
             }
             error.is_parse()
         }
@@ -85,13 +85,13 @@ pub(super) async fn serve<S>(
 /// The answer to one request; `unread` is set if the client may still be sending its body.
 async fn respond(
     state: &State,
-    source: Source,
+    peer: Peer,
     unread: &AtomicBool,
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
     let (head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
-    let response = answer(state, source, &head, &mut body).await;
+    let response = answer(state, peer, &head, &mut body).await;
     if !body.has_ended() {
         unread.store(true, Ordering::Relaxed);
     }

@@ -15,9 +15,10 @@ use super::{
     head_buffer::HeadBuffer,
     in_flight::{InFlight, Inactivity},
     limits::MAX_HEAD,
+    linger::discard,
     stream::Stream,
 };
-use crate::{answer::answer, body::RequestBody, failed_auth::Source, state::State};
+use crate::{answer::answer, body::RequestBody, peer::Peer, state::State};
 
 /// The requests of one connection at a time, at most.
 const MAX_STREAMS: u32 = 128;
@@ -31,7 +32,7 @@ const MAX_SEND_BUFFER: usize = 128 * 1024;
 const MAX_GOODBYE: Duration = Duration::from_secs(1);
 
 /// Serves a connection whose preface is still to be read from `stream`.
-pub(super) async fn serve<S>(stream: Stream<S>, source: Source, state: Arc<State>, drain: Drain)
+pub(super) async fn serve<S>(stream: Stream<S>, peer: Peer, state: Arc<State>, drain: Drain)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -40,7 +41,7 @@ where
     let counter = in_flight.clone();
     let stream = stream.with_whole_heads(HeadBuffer::new(Arc::clone(&state.oversized_heads)));
     let service =
-        service_fn(move |request| respond(Arc::clone(&state), source, counter.clone(), request));
+        service_fn(move |request| respond(Arc::clone(&state), peer, counter.clone(), request));
     let mut connection = Builder::new(TokioExecutor::new())
         .timer(TokioTimer::new())
         .max_concurrent_streams(MAX_STREAMS)
@@ -66,13 +67,19 @@ where
 
 async fn respond(
     state: Arc<State>,
-    source: Source,
+    peer: Peer,
     in_flight: InFlight,
     request: Request<Incoming>,
 ) -> Result<Response<CountedBody>, Infallible> {
     let counted = in_flight.begin();
-    let (head, mut body) = request.into_parts();
-    let mut body = RequestBody::new(&mut body, &state.body_memory);
-    let response = answer(&state, source, &head, &mut body).await;
+    let (head, mut incoming) = request.into_parts();
+    let mut body = RequestBody::new(&mut incoming, &state.body_memory);
+    let response = answer(&state, peer, &head, &mut body).await;
+    let ended = body.has_ended();
+    drop(body);
+    if !ended {
+        // The stream is open until this ends, so there are no more of these than streams.
+        tokio::spawn(discard(incoming));
+    }
     Ok(response.map(|body| CountedBody::new(body, counted)))
 }

@@ -1,8 +1,4 @@
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use hyper::{Request, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -54,8 +50,8 @@ fn connect_with(
     let (client, server) = duplex(buffer);
     let task = tokio::spawn(async move {
         let signal = DrainSignal::new();
-        let source = IpAddr::from(Ipv4Addr::LOCALHOST).into();
-        serve(server, source, None, state, signal.subscribe()).await;
+        let peer = SocketAddr::from(([127, 0, 0, 1], 4711)).into();
+        serve(server, peer, None, state, signal.subscribe()).await;
     });
     (client, task)
 }

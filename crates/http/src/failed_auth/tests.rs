@@ -1,9 +1,10 @@
-use std::{net::IpAddr, num::NonZeroU32, time::Duration};
+use std::{net::SocketAddr, num::NonZeroU32, time::Duration};
 
 use futures::join_all;
 use tokio::time::{Instant, advance};
 
 use super::{FailedAuthLimit, MAX_DELAY, MAX_DELAYED, SERVING, Source};
+use crate::peer::Peer;
 
 mod futures {
     /// What all of them come to, run at the same time.
@@ -25,7 +26,7 @@ fn limit(per_second: u32) -> &'static FailedAuthLimit {
 }
 
 fn source(address: &str) -> Source {
-    address.parse::<IpAddr>().unwrap().into()
+    Peer::from(SocketAddr::new(address.parse().unwrap(), 1)).into()
 }
 
 /// How many of so many failures at once are answered 401 and 429.

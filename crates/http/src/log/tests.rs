@@ -1,24 +1,27 @@
 use std::{
+    fmt::{Debug, Write as _},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
 use hyper::{Method, StatusCode, header::HeaderValue};
-use tracing::{Event, Level, Metadata, Subscriber, span, subscriber::with_default};
+use petstore_domain::{ApiKeySecret, Caller, KeyLabel, KeyRights, MockAuthenticator};
+use tracing::{Event, Level, Metadata, Subscriber, field::Field, span, subscriber::with_default};
 
 use super::{Finished, Observer};
 use crate::{
     error::{ApiError, ErrorCode},
+    peer::Peer,
     settings::AccessLog,
 };
 
-/// The levels of the lines, in their order.
+/// The lines in their order: their levels, and their fields as text.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<Level>>>);
+struct Lines(Arc<Mutex<Vec<(Level, String)>>>);
 
 impl Lines {
     fn take(&self) -> Vec<Level> {
-        std::mem::take(&mut self.0.lock().unwrap())
+        std::mem::take(&mut *self.0.lock().unwrap()).into_iter().map(|(level, _)| level).collect()
     }
 }
 
@@ -36,7 +39,11 @@ impl Subscriber for Lines {
     fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        self.0.lock().unwrap().push(*event.metadata().level());
+        let mut fields = String::new();
+        event.record(&mut |field: &Field, value: &dyn Debug| {
+            let _ = write!(fields, "{field}={value:?} ");
+        });
+        self.0.lock().unwrap().push((*event.metadata().level(), fields));
     }
 
     fn enter(&self, _: &span::Id) {}
@@ -44,10 +51,33 @@ impl Subscriber for Lines {
     fn exit(&self, _: &span::Id) {}
 }
 
+fn observer(choice: AccessLog) -> Observer {
+    Observer::new(choice, Arc::new(MockAuthenticator::new()), None)
+}
+
 fn finish(observer: &Observer, began: Instant, outcome: Result<StatusCode, &ApiError>) {
+    finish_of(observer, began, outcome, None);
+}
+
+/// The same, of a request with the key of `caller`.
+fn finish_of(
+    observer: &Observer,
+    began: Instant,
+    outcome: Result<StatusCode, &ApiError>,
+    caller: Option<&Caller>,
+) {
     let request_id = &HeaderValue::from_static("id");
     let method = Some(&Method::GET);
-    observer.finished(&Finished { request_id, method, route: None, trace: None, began, outcome });
+    observer.finished(&Finished {
+        request_id,
+        peer: Peer::Unix(None),
+        method,
+        route: None,
+        caller,
+        trace: None,
+        began,
+        outcome,
+    });
 }
 
 #[test]
@@ -56,7 +86,7 @@ fn refusals_have_a_hundred_lines_a_second_and_then_their_number() {
     let lines = Lines::default();
     let began = Instant::now();
     with_default(lines.clone(), || {
-        let observer = Observer::new(AccessLog::Errors, None);
+        let observer = observer(AccessLog::Errors);
         for _ in 0..130 {
             finish(&observer, began, Err(&refusal));
         }
@@ -72,7 +102,7 @@ fn failures_have_a_few_lines_for_each_cause() {
     let lines = Lines::default();
     let began = Instant::now();
     with_default(lines.clone(), || {
-        let observer = Observer::new(AccessLog::Errors, None);
+        let observer = observer(AccessLog::Errors);
         for _ in 0..130 {
             for failure in &failures {
                 finish(&observer, began, Err(failure));
@@ -95,7 +125,7 @@ fn the_choice_of_the_operator_says_which_requests_have_a_line() {
         let lines = Lines::default();
         let began = Instant::now();
         with_default(lines.clone(), || {
-            let observer = Observer::new(choice, None);
+            let observer = observer(choice);
             for (outcome, expected) in outcomes.into_iter().zip(expected) {
                 for _ in 0..200 {
                     finish(&observer, began, outcome);
@@ -103,5 +133,32 @@ fn the_choice_of_the_operator_says_which_requests_have_a_line() {
                 assert_eq!(lines.take().len(), expected, "{choice:?} {outcome:?}");
             }
         });
+    }
+}
+
+#[test]
+fn the_name_of_a_key_is_looked_up_for_a_line_alone() {
+    let caller = Caller { digest: ApiKeySecret::new("any").digest(), rights: KeyRights::Full };
+    let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
+    let failure = ApiError::unavailable("the store is gone");
+    let mut authenticator = MockAuthenticator::new();
+    authenticator.expect_key_label().times(110).returning(|_| Some(KeyLabel::Service));
+    let lines = Lines::default();
+    with_default(lines.clone(), || {
+        let observer = Observer::new(AccessLog::Errors, Arc::new(authenticator), None);
+        let began = Instant::now();
+        for outcome in [Ok(StatusCode::OK), Err(&refusal), Err(&failure)] {
+            for _ in 0..200 {
+                finish_of(&observer, began, outcome, Some(&caller));
+            }
+        }
+    });
+    let lines = lines.0.lock().unwrap();
+    assert_eq!(lines.len(), 110);
+    for (_, fields) in &*lines {
+        assert!(
+            fields.contains("peer=unix ") && fields.contains("key_name=\"service key\" "),
+            "{fields}"
+        );
     }
 }

@@ -11,7 +11,7 @@ use std::{
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 
 use super::last_connections::refuse_handshakes;
-use crate::failed_auth::Source;
+use crate::peer::Peer;
 
 /// A socket that clients connect to.
 pub struct Listener {
@@ -45,11 +45,11 @@ impl Listener {
             Socket::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
                 // Without this a small answer may wait for the acknowledgement of the one before.
                 let _ = stream.set_nodelay(true);
-                Accepted::Tcp(stream, peer.ip().into())
+                Accepted::Tcp(stream, peer.into())
             }),
             Socket::Unix(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
                 let user = stream.peer_cred().ok().map(|peer| peer.uid());
-                Accepted::Unix(stream, Source::User(user))
+                Accepted::Unix(stream, Peer::Unix(user))
             }),
         }
     }
@@ -75,8 +75,8 @@ impl fmt::Debug for Listener {
 
 /// A connection that was accepted, and where it comes from.
 pub(super) enum Accepted {
-    Tcp(TcpStream, Source),
-    Unix(UnixStream, Source),
+    Tcp(TcpStream, Peer),
+    Unix(UnixStream, Peer),
 }
 
 /// Every socket of a server. A single [`TcpListener`] is one, too.

@@ -139,8 +139,8 @@ impl Service {
     /// The number of the read that the ring answers by.
     fn generation(&self) -> u64 {
         let caller = Caller { digest: secret(3).digest(), rights: KeyRights::Full };
-        let name = self.ring.key_name(&caller);
-        name.map_or(0, |name| name.as_str()["read-".len()..].parse().unwrap())
+        let label = self.ring.key_label(&caller);
+        label.map_or(0, |label| label.as_str()["read-".len()..].parse().unwrap())
     }
 }
 

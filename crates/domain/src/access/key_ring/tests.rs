@@ -7,8 +7,8 @@ use mockall::predicate::eq;
 use super::KeyRing;
 use crate::{
     ApiKey, ApiKeySecret, AuthenticationError, Authenticator, Caller, Clock, Corruption, KeyId,
-    KeyName, KeyRights, ManualClock, MockApiKeyRepository, NewApiKey, ServiceKey, StoreError,
-    StoredKeys, Timestamp,
+    KeyLabel, KeyName, KeyRights, ManualClock, MockApiKeyRepository, NewApiKey, ServiceKey,
+    StoreError, StoredKeys, Timestamp,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -77,7 +77,8 @@ async fn the_service_key_needs_no_store() {
     let keys = Arc::new(MockApiKeyRepository::new()); // No call is expected.
     let clock = Arc::new(ManualClock::new(START));
     let ring = KeyRing::new(keys, clock, Some(ServiceKey::parse(&key).unwrap()));
-    assert!(ring.authenticate(&ApiKeySecret::new(key)).await.is_ok());
+    let caller = ring.authenticate(&ApiKeySecret::new(key)).await.unwrap();
+    assert_eq!(ring.key_label(&caller), Some(KeyLabel::Service));
     let other = ApiKeySecret::new("another-key-of-any-form");
     assert!(matches!(ring.authenticate(&other).await, Err(AuthenticationError::Refused)));
 }
@@ -289,7 +290,7 @@ async fn the_name_of_a_caller_is_that_of_its_key() {
     keys.expect_live().returning(|_| Ok(vec![stored(1)].into()));
     let (ring, _clock) = ring(keys);
     let caller = ring.authenticate(&secret(1)).await.unwrap();
-    assert_eq!(ring.key_name(&caller), KeyName::parse("web").ok());
+    assert_eq!(ring.key_label(&caller), KeyName::parse("web").ok().map(KeyLabel::Stored));
     let unknown = Caller { digest: secret(2).digest(), rights: KeyRights::Full };
-    assert_eq!(ring.key_name(&unknown), None);
+    assert_eq!(ring.key_label(&unknown), None);
 }

@@ -21,6 +21,7 @@ const UNREADABLE: &str = "the-store-is-gone-for-this-one";
 /// A service that takes one failure a second.
 fn state() -> State {
     let mut authenticator = MockAuthenticator::new();
+    authenticator.expect_key_label().returning(|_| None);
     authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| match secret.expose() {
         KEY => Ok(Caller { digest: secret.digest(), rights: KeyRights::Full }),
         UNREADABLE => Err(StoreError::unavailable("gone").into()),

@@ -13,6 +13,9 @@ use tokio::{
 
 use super::{HEADER, LARGE, WRITE, connect, connect_with, is_about};
 
+/// The kind of a frame that ends a stream early.
+const RESET: u8 = 3;
+
 /// What a client sends first, with settings of its own.
 fn preface(settings: &[u8]) -> Vec<u8> {
     [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &*frame(4, 0, 0, settings)].concat()
@@ -143,4 +146,48 @@ async fn a_slow_client_gets_its_whole_answer_and_one_that_trickles_is_cut_off() 
     let (received, took) = body_at_rate(10).await;
     assert!(received < LARGE);
     assert!(WRITE <= took && took < WRITE + Duration::from_secs(1), "{took:?}");
+}
+
+/// `POST path` with a body that is still to come, as stream 1: it is refused without the body.
+fn post(path: &str) -> Vec<u8> {
+    let mut head = get(path);
+    (head[4], head[9]) = (4, 0x83);
+    head
+}
+
+/// The kinds of the frames of stream 1 that come until the server is silent for `silence`.
+async fn frames_of_stream_1(client: &mut DuplexStream, silence: Duration) -> Vec<u8> {
+    let mut kinds = Vec::new();
+    let mut head = [0; 9];
+    while let Ok(read) = timeout(silence, client.read_exact(&mut head)).await {
+        read.unwrap();
+        let mut payload = vec![0; usize::from(u16::from_be_bytes([head[1], head[2]]))];
+        client.read_exact(&mut payload).await.unwrap();
+        if head[8] == 1 {
+            kinds.push(head[3]);
+        }
+    }
+    kinds
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_still_sends_is_answered_without_a_reset() {
+    let (mut client, _task) = connect(1 << 16);
+    client.write_all(&[preface(&[]), post("/livez")].concat()).await.unwrap();
+    for _ in 0..2 {
+        // Its body comes slowly. The answer, which has a head and a body, is there at once.
+        let kinds = frames_of_stream_1(&mut client, Duration::from_millis(900)).await;
+        assert!([&[][..], &[1, 0]].contains(&&*kinds), "{kinds:?}");
+        client.write_all(&frame(0, 0, 1, b"more")).await.unwrap();
+    }
+    client.write_all(&frame(0, 1, 1, b"the end")).await.unwrap();
+    assert!(!frames_of_stream_1(&mut client, Duration::from_millis(500)).await.contains(&RESET));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_sends_no_more_of_its_body_keeps_no_stream() {
+    let (mut client, _task) = connect(1 << 16);
+    client.write_all(&[preface(&[]), post("/livez")].concat()).await.unwrap();
+    let kinds = frames_of_stream_1(&mut client, Duration::from_millis(1500)).await;
+    assert_eq!(kinds, [1, 0, RESET]);
 }

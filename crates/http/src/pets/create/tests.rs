@@ -1,8 +1,4 @@
-use std::{
-    net::{IpAddr, Ipv4Addr},
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -50,14 +46,15 @@ async fn create(state: Arc<State>, key: &str) -> u16 {
         .unwrap();
     let (head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
-    let source = IpAddr::from(Ipv4Addr::LOCALHOST).into();
-    answer(&state, source, &head, &mut body).await.status().as_u16()
+    let peer = SocketAddr::from(([127, 0, 0, 1], 4711)).into();
+    answer(&state, peer, &head, &mut body).await.status().as_u16()
 }
 
 #[tokio::test(start_paused = true)]
 async fn thousands_of_additions_of_one_key_do_not_hold_up_another_key() {
     let slow = Arc::new(Slow(Semaphore::new(0)));
     let mut authenticator = MockAuthenticator::new();
+    authenticator.expect_key_label().returning(|_| None);
     authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| {
         Ok(Caller { digest: secret.digest(), rights: KeyRights::Full })
     });

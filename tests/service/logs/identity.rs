@@ -1,0 +1,168 @@
+//! Who made a request: the name of the API key, and the peer.
+
+use std::{
+    io::{Read as _, Write as _},
+    os::unix::net::UnixStream,
+};
+
+use serde_json::Value;
+
+use super::field;
+use crate::support::{
+    KEY, raw,
+    server::{Launch, Server},
+    store::Store,
+    tls::{Pair, Tls},
+    wait,
+};
+
+fn start(format: &str) -> (Store, Server) {
+    let store = Store::sqlite();
+    store.new_key("web");
+    let launch = Launch::on(&store).flag("--access-log", "all").flag("--log-format", format);
+    let server = launch.start();
+    (store, server)
+}
+
+/// The line of the only request that has this status.
+fn line_of(server: &Server, status: u16) -> Value {
+    let mut found = None;
+    wait::until("the request is logged", || {
+        let log = server.log();
+        let mut lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        found = lines.find(|line| field(line, "status") == status.to_string());
+        found.is_some()
+    });
+    found.unwrap()
+}
+
+#[test]
+fn a_line_has_the_name_of_a_valid_key_and_of_no_other() {
+    let (store, server) = start("json");
+    let [web, revoked] = ["web-2", "revoked"].map(|name| store.new_key(name));
+    store.keys(&["revoke", "revoked"]).succeeds();
+    for (protocol, client) in [("http1", server.client()), ("http2", server.http2())] {
+        wait::until("the revoked key is refused", || {
+            client.get("/v1/pets").key(&revoked).send().status == 401
+        });
+        wait::until("the new key is known", || {
+            client.get("/v1/pets").key(&web).send().status == 200
+        });
+        let list = || client.get("/v1/pets");
+        for (n, (call, status, name)) in [
+            (list().key(&web), 200, "web-2"),
+            (list().key(KEY), 200, "service key"),
+            (client.post("/v1/pets", "{}").key(&web), 400, "web-2"),
+            (client.get("/v1/nothing").key(&web), 404, "web-2"),
+            (client.call("DELETE", "/v1/pets").key(&web), 405, "web-2"),
+            (list().key(&revoked), 401, ""),
+            (list().key(&format!("{web}x")), 401, ""),
+            (list().authorization(&format!("Basic {web}")), 401, ""),
+            (list().anonymous(), 401, ""),
+            // No key is asked for here.
+            (client.get("/livez").key(&web), 200, ""),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let id = format!("{n}-over-{protocol}");
+            call.header("x-request-id", &id).send().is(status);
+            let line = server.log_line(&id);
+            assert_eq!(field(&line, "key_name"), name, "{line}");
+            assert!(field(&line, "peer").starts_with("127.0.0.1:"), "{line}");
+        }
+    }
+    let log = server.stop();
+    for key in [KEY, &web, &revoked] {
+        assert!(!log.contains(&key[4..]), "{log}");
+    }
+}
+
+#[test]
+fn a_line_of_text_names_the_key_and_the_peer_too() {
+    let (store, server) = start("text");
+    let web = store.new_key("web-2");
+    for client in [server.client(), server.http2()] {
+        wait::until("the new key is known", || {
+            client.get("/v1/pets").key(&web).send().status == 200
+        });
+    }
+    let mut raw = server.raw();
+    raw.send(raw::head("GET", "/v1/pets", "x-request-id: by-the-service-key\r\n"));
+    raw.any_answer(false);
+    let peer = format!("peer={} ", raw.local_address());
+    let log = server.stop();
+    let of_web = log.lines().filter(|line| line.contains(r#"key_name="web-2""#));
+    assert!(of_web.filter(|line| line.contains(" peer=127.0.0.1:")).count() >= 2, "{log}");
+    let line = log.lines().find(|line| line.contains("by-the-service-key")).unwrap();
+    assert!(line.contains(r#"key_name="service key""#) && line.contains(&peer), "{line}");
+}
+
+#[test]
+fn a_key_over_its_rate_is_named() {
+    let store = Store::memory();
+    let launch = Launch::on(&store).flag("--rate-limit", "1").flag("--log-format", "json");
+    let server = launch.start();
+    let client = server.client();
+    wait::until("the rate is exceeded", || client.get("/v1/pets").send().status == 429);
+    assert_eq!(field(&line_of(&server, 429), "key_name"), "service key");
+}
+
+#[test]
+fn the_peer_is_the_address_of_the_clients_socket() {
+    let (_store, server) = start("json");
+    let large = format!("x: {}\r\n", "x".repeat(20_000));
+    for (request, status) in [
+        (raw::head("GET", "/v1/pets", ""), 200),
+        ("not HTTP\r\n\r\n".to_owned(), 400),
+        (raw::head("GET", "/livez", &large), 431),
+    ] {
+        let mut raw = server.raw();
+        raw.try_send(request, wait::LIMIT);
+        let line = line_of(&server, status);
+        assert_eq!(field(&line, "peer"), raw.local_address().to_string(), "{line}");
+    }
+}
+
+#[test]
+fn a_head_that_came_too_late_has_a_peer_in_its_line() {
+    let store = Store::memory();
+    let server = Launch::on(&store).flag("--header-timeout", "200ms").start();
+    let mut raw = server.raw();
+    raw.send("GET /v1/pets HTTP/1.1\r\n");
+    let line = line_of(&server, 408);
+    assert_eq!(field(&line, "peer"), raw.local_address().to_string(), "{line}");
+}
+
+#[test]
+fn the_peer_is_known_inside_tls() {
+    let (store, folder, pair) = (Store::memory(), tempfile::tempdir().unwrap(), Pair::new());
+    let files = pair.write(folder.path());
+    let server = Launch::on(&store)
+        .flag("--access-log", "all")
+        .flag("--tls-cert", files.certificate.to_str().unwrap())
+        .flag("--tls-key", files.key.to_str().unwrap())
+        .start();
+    let mut tls = Tls::connect(server.address, &pair, &["http/1.1"]).unwrap();
+    tls.ask("GET", "/v1/pets");
+    let line = line_of(&server, 200);
+    assert_eq!(field(&line, "peer"), tls.local_address().to_string(), "{line}");
+    assert_eq!(field(&line, "key_name"), "service key", "{line}");
+}
+
+#[test]
+fn the_peer_of_a_unix_socket_is_called_unix() {
+    let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
+    let path = folder.path().join("http.sock");
+    let launch = Launch::on(&store).flag("--access-log", "all");
+    let server = launch.flag("--listen", &format!("unix:{}", path.display())).start();
+    let mut stream = UnixStream::connect(&path).unwrap();
+    stream.set_read_timeout(Some(wait::LIMIT)).unwrap();
+    stream.write_all(raw::head("GET", "/v1/pets", "connection: close\r\n").as_bytes()).unwrap();
+    stream.read_to_end(&mut Vec::new()).unwrap();
+    let line = line_of(&server, 200);
+    assert_eq!(
+        (field(&line, "peer"), field(&line, "key_name")),
+        ("unix".into(), "service key".into())
+    );
+}
