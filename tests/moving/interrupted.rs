@@ -22,7 +22,7 @@ use crate::support::{
 };
 
 /// Enough for several batches.
-const PETS: usize = 80_000;
+const PETS: usize = 200_000;
 
 fn copying(from: &Store, to: &Store) -> Child {
     petstore(&["store", "copy", "--from", &from.url, "--to", &to.url]).spawn()
