@@ -29,24 +29,24 @@ async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<Copied, C
 #[tokio::test]
 async fn a_copy_holds_all_but_expired_records_and_assigns_identifiers_above() {
     let (from, to) = (store(), store());
-    fill(&from, 42_000).await;
+    fill(&from, 102_000).await;
     let web = key(&from, 1, "web").await;
     let old = add(&from, "Old", Some(once("old", START.minus(Duration::from_hours(24))))).await;
     add(&from, "New", Some(once("new", START))).await;
 
     let copied = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(copied, Copied { found: 0, pets: 42_002, keys: 1, idempotency_records: 1 });
+    assert_eq!(copied, Copied { found: 0, pets: 102_002, keys: 1, idempotency_records: 1 });
     let (ours, theirs) = (held(&*from).await, held(&*to).await);
     assert_eq!((&ours.0, &ours.1), (&theirs.0, &theirs.1));
     let names: Vec<_> = theirs.2.iter().map(|r| r.idempotency.key.as_str()).collect();
     assert_eq!(names, ["new"], "{old:?} has expired");
-    assert_eq!(add(&to, "Next", None).await.id.0, 42_003);
+    assert_eq!(add(&to, "Next", None).await.id.0, 102_003);
     assert_eq!((web.id, key(&to, 2, "next").await.id), (KeyId(1), KeyId(2)));
 }
 
 #[tokio::test]
 async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
-    const BATCH: u64 = 20_000;
+    const BATCH: u64 = 50_000;
     let (from, to) = (store(), store());
     let rex = add(&from, "Rex", None).await;
     let records = (0..=BATCH).map(|number| {
@@ -178,7 +178,7 @@ async fn a_target_with_a_record_of_its_own_is_left_as_it_is() {
 #[tokio::test]
 async fn a_copy_into_a_target_that_failed_is_resumed() {
     let (from, to) = (store(), store());
-    fill(&from, 62_000).await;
+    fill(&from, 152_000).await;
     key(&from, 1, "web").await;
     let mut founds = Vec::new();
     for commits in [1, 0, 2] {
@@ -190,29 +190,33 @@ async fn a_copy_into_a_target_that_failed_is_resumed() {
         );
         founds.push(held(&*to).await.0.len());
     }
-    assert_eq!(founds, [20_000, 20_000, 60_000]);
+    assert_eq!(founds, [50_000, 50_000, 150_000]);
     let copied = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(copied, Copied { found: 60_000, pets: 2_000, keys: 1, idempotency_records: 0 });
+    assert_eq!(copied, Copied { found: 150_000, pets: 2_000, keys: 1, idempotency_records: 0 });
     assert_eq!(held(&*from).await, held(&*to).await);
 }
 
 #[tokio::test]
 async fn the_observer_sees_every_batch_and_may_cancel_the_copy() {
     let (from, to) = (store(), store());
-    fill(&from, 42_000).await;
+    fill(&from, 102_000).await;
     let clock = Arc::new(TestClock::new(START));
     let copy = CopyStore::new(from, to.clone(), clock);
     let mut steps = Vec::new();
     let stopped = copy
         .run(&mut |progress| {
             steps.push(progress);
-            if progress.done == 40_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if progress.done == 100_000 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })
         .await;
     assert!(matches!(stopped, Err(CopyError::Canceled)));
-    let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 42_000 };
-    assert_eq!(steps, [state(0), state(20_000), state(40_000)]);
-    assert_eq!(held(&*to).await.0.len(), 40_000);
+    let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 102_000 };
+    assert_eq!(steps, [state(0), state(50_000), state(100_000)]);
+    assert_eq!(held(&*to).await.0.len(), 100_000);
 }
 
 #[tokio::test]
