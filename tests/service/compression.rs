@@ -26,16 +26,31 @@ fn stock(client: &Client) {
     }
 }
 
-fn gzip(call: Call) -> Answer {
-    call.header("accept-encoding", "gzip").send()
+/// The codings, and what has a form of each.
+const CODINGS: [(&str, &[&str]); 2] =
+    [("gzip", &LARGE), ("zstd", &["/v1/pets?limit=40", "/v1/pets/1", "/openapi.json"])];
+
+fn accepting(coding: &str, call: Call) -> Answer {
+    call.header("accept-encoding", coding).send()
 }
 
 #[track_caller]
 fn decompressed(answer: &Answer) -> Vec<u8> {
-    assert_eq!(answer.must("content-encoding"), "gzip");
     let mut content = Vec::new();
-    GzDecoder::new(answer.body.as_slice()).read_to_end(&mut content).unwrap();
+    let read = match answer.must("content-encoding") {
+        "gzip" => GzDecoder::new(answer.body.as_slice()).read_to_end(&mut content),
+        "zstd" => zstd::Decoder::new(answer.body.as_slice()).unwrap().read_to_end(&mut content),
+        other => panic!("{other}"),
+    };
+    assert_eq!(read.unwrap(), content.len());
     content
+}
+
+/// Each coding with each target that has a form of it.
+fn forms() -> impl Iterator<Item = (&'static str, &'static str)> {
+    CODINGS
+        .into_iter()
+        .flat_map(|(coding, targets)| targets.iter().map(move |target| (coding, *target)))
 }
 
 #[test]
@@ -43,22 +58,23 @@ fn a_body_of_more_than_1_kib_is_compressed_for_those_who_ask() {
     let (_store, server) = Server::in_memory();
     stock(&server.client());
     for client in [server.client(), server.http2()] {
-        for target in LARGE {
+        for (coding, target) in forms() {
             let plain = client.get(target).send().is(200);
             assert_eq!(plain.header("content-encoding"), None);
             // The second comes from the cache.
             for _ in 0..2 {
-                let answer = gzip(client.get(target)).is(200);
+                let answer = accepting(coding, client.get(target)).is(200);
+                assert_eq!(answer.must("content-encoding"), coding);
                 assert!(decompressed(&answer) == plain.body, "{target}");
                 assert!(answer.body.len() < plain.body.len(), "{target}");
                 assert_eq!(answer.must("content-length"), answer.body.len().to_string());
                 assert_ne!(answer.must("etag"), plain.must("etag"), "{target}");
                 assert_eq!(answer.must("content-type"), plain.must("content-type"));
                 assert_eq!(answer.header("link"), plain.header("link"));
-                let head = gzip(client.head(target)).is(200);
+                let head = accepting(coding, client.head(target)).is(200);
                 assert_eq!(head.lasting_headers(), answer.lasting_headers(), "{target}");
             }
-            for accepted in ["identity", "br", "zstd", "gzip;q=0", "identity, gzip;q=0.9", ""] {
+            for accepted in ["identity", "br", "gzip;q=0", "zstd;q=0", "identity, gzip;q=0.9", ""] {
                 let answer = client.get(target).header("accept-encoding", accepted).send();
                 assert_eq!(answer.lasting_headers(), plain.lasting_headers(), "{accepted}");
                 assert!(answer.body == plain.body, "{accepted}: {target}");
@@ -83,10 +99,27 @@ fn what_is_small_or_an_error_is_left_as_it_is() {
         (client.get("/v1/nothing"), 404),
         (client.add(&pet(&"𓃠".repeat(255))), 201),
     ] {
-        let answer = gzip(call).is(status);
+        let answer = accepting("gzip, zstd", call).is(status);
         assert_eq!(answer.header("content-encoding"), None);
         answer.json();
     }
+}
+
+#[test]
+fn the_preferred_coding_that_there_is_is_sent() {
+    let (_store, server) = Server::in_memory();
+    let client = server.client();
+    stock(&client);
+    for (target, accepted, sent) in [
+        ("/v1/pets?limit=40", "gzip, deflate, br, zstd", "zstd"),
+        ("/v1/pets?limit=40", "gzip, zstd;q=0.9", "gzip"),
+        ("/openapi.json", "gzip, deflate, br, zstd", "zstd"),
+        ("/docs", "gzip, deflate, br, zstd", "gzip"),
+    ] {
+        let answer = accepting(accepted, client.get(target)).is(200);
+        assert_eq!(answer.must("content-encoding"), sent, "{target}: {accepted}");
+    }
+    assert_eq!(accepting("zstd", client.get("/docs")).is(200).header("content-encoding"), None);
 }
 
 #[test]
@@ -94,27 +127,29 @@ fn each_form_is_known_by_its_tag() {
     let (_store, server) = Server::in_memory();
     let client = server.client();
     stock(&client);
-    for target in LARGE {
+    for (coding, target) in forms() {
         let plain_tag = client.get(target).send().must("etag").to_owned();
-        let gzip_tag = gzip(client.get(target)).must("etag").to_owned();
-        assert!(!gzip_tag.starts_with("W/"), "a strong tag: {gzip_tag}");
-        let both = format!("{plain_tag}, {gzip_tag}");
-        // One who takes gzip may go on using either form; one who does not, the plain one alone.
-        for (accepted, condition, tag) in [
-            ("gzip", &gzip_tag, Some(&gzip_tag)),
-            ("gzip", &format!("W/{gzip_tag}"), Some(&gzip_tag)),
-            ("gzip", &plain_tag, Some(&plain_tag)),
-            ("gzip", &both, Some(&gzip_tag)),
+        let tag = accepting(coding, client.get(target)).must("etag").to_owned();
+        assert!(!tag.starts_with("W/"), "a strong tag: {tag}");
+        let both = format!("{plain_tag}, {tag}");
+        // One who takes the coding may go on using either form; one who does not, the plain one alone.
+        for (accepted, condition, expected) in [
+            (coding, &tag, Some(&tag)),
+            (coding, &format!("W/{tag}"), Some(&tag)),
+            (coding, &plain_tag, Some(&plain_tag)),
+            (coding, &both, Some(&tag)),
+            ("zstd;q=0.1, gzip;q=0.2", &tag, Some(&tag)),
             ("identity", &plain_tag, Some(&plain_tag)),
             ("identity", &both, Some(&plain_tag)),
-            ("identity", &gzip_tag, None),
-            ("gzip;q=0", &gzip_tag, None),
+            ("identity", &tag, None),
+            ("gzip;q=0, zstd;q=0", &tag, None),
         ] {
             for call in [client.get(target), client.head(target)] {
                 let call = call.header("accept-encoding", accepted);
                 let answer = call.header("if-none-match", condition).send();
-                assert_eq!(answer.status, if tag.is_some() { 304 } else { 200 }, "{target}");
-                assert_eq!(answer.must("etag"), tag.unwrap_or(&plain_tag), "{target}");
+                let (status, tag) = expected.map_or((200, &plain_tag), |tag| (304, tag));
+                assert_eq!(answer.status, status, "{target}: {accepted}: {condition}");
+                assert_eq!(answer.must("etag"), tag, "{target}: {accepted}");
                 assert_eq!(answer.header("content-encoding"), None);
             }
         }
@@ -130,11 +165,14 @@ fn a_compressed_list_is_as_new_as_any() {
         stock(&client);
         for number in 0..5 {
             let newest = id_of(&add(&client, &pet(&format!("newest {number}"))));
-            let list = gzip(client.get("/v1/pets?limit=100")).is(200);
-            let text = String::from_utf8(decompressed(&list)).unwrap();
-            assert!(text.contains(&format!("\"id\":{newest},")), "{memory}: {text}");
-            let again = client.get("/v1/pets?limit=100").header("if-none-match", list.must("etag"));
-            assert_eq!(gzip(again).status, 304);
+            for (coding, _) in CODINGS {
+                let list = accepting(coding, client.get("/v1/pets?limit=100")).is(200);
+                let text = String::from_utf8(decompressed(&list)).unwrap();
+                assert!(text.contains(&format!("\"id\":{newest},")), "{memory}: {text}");
+                let again = client.get("/v1/pets?limit=100");
+                let again = again.header("if-none-match", list.must("etag"));
+                assert_eq!(accepting(coding, again).status, 304);
+            }
         }
     }
 }

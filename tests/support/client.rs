@@ -154,8 +154,20 @@ impl Call {
         self.exchange(body)
     }
 
+    /// The status of an answer of the HTTP library itself, which need not keep the rules.
+    #[track_caller]
+    pub(crate) fn status_of_library(self) -> u16 {
+        self.receive(None).unwrap().1.status
+    }
+
     #[track_caller]
     fn exchange(self, body: Option<Body>) -> Result<Answer, reqwest::Error> {
+        let (sent, answer) = self.receive(body)?;
+        rules::check(&sent, &answer);
+        Ok(answer)
+    }
+
+    fn receive(self, body: Option<Body>) -> Result<(Sent, Answer), reqwest::Error> {
         let Self { client, sent, headers, .. } = self;
         let method = Method::from_bytes(sent.method.as_bytes()).unwrap();
         let url = format!("{}{}", client.base, sent.target);
@@ -171,7 +183,6 @@ impl Call {
             headers: headers.map(|(name, value)| (name.to_string(), text(value))).collect(),
             body: response.bytes()?.to_vec(),
         };
-        rules::check(&sent, &answer);
-        Ok(answer)
+        Ok((sent, answer))
     }
 }

@@ -132,6 +132,18 @@ impl Store {
         file.execute_batch(sql).unwrap();
     }
 
+    /// How many animals it has, counted without the service.
+    pub(crate) fn pets(&self) -> usize {
+        const COUNT: &str = "SELECT count(*) FROM pet";
+        if let Some(database) = &self.database {
+            return database.sql(COUNT).unwrap().trim().parse().unwrap();
+        }
+        let file = Connection::open(self.file()).unwrap();
+        file.busy_timeout(wait::LIMIT).unwrap();
+        let count: u32 = file.query_row(COUNT, [], |row| row.get(0)).unwrap();
+        count.try_into().unwrap()
+    }
+
     /// Every byte of every file that the store consists of.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let files = fs::read_dir(self.folder.path()).unwrap();

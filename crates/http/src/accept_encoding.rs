@@ -2,21 +2,38 @@
 
 use hyper::{HeaderMap, header::ACCEPT_ENCODING};
 
-/// Whether a client asks for gzip, and does not prefer the body as it is.
-pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
+use crate::coding::Coding;
+
+/// The one of `offered` that a client prefers, unless it prefers the body as it is. The first of them
+/// if it likes several alike.
+pub(crate) fn preferred(
+    headers: &HeaderMap,
+    offered: impl IntoIterator<Item = Coding>,
+) -> Option<Coding> {
     if !headers.contains_key(ACCEPT_ENCODING) {
-        return false;
+        return None;
     }
     let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|list| list.to_str().ok());
-    let codings: Vec<_> = lists.flat_map(|list| list.split(',')).map(coding).collect();
+    let sent: Vec<_> = lists.flat_map(|list| list.split(',')).map(coding).collect();
     let weight = |name: &str| {
-        codings
-            .iter()
-            .find(|(coding, _)| coding.eq_ignore_ascii_case(name))
-            .map(|(_, weight)| *weight)
+        let named = sent.iter().find(|(coding, _)| coding.eq_ignore_ascii_case(name));
+        named.map(|(_, weight)| *weight)
     };
-    let gzip = weight("gzip").or_else(|| weight("x-gzip")).or_else(|| weight("*")).unwrap_or(0);
-    gzip > 0 && gzip >= weight("identity").unwrap_or(0)
+    let least = weight("identity").unwrap_or(0).max(1);
+    let mut best = None;
+    for coding in offered {
+        let alias = (coding == Coding::Gzip).then(|| weight("x-gzip")).flatten();
+        let weight = weight(coding.as_str()).or(alias).or_else(|| weight("*")).unwrap_or(0);
+        if weight >= best.map_or(least, |(best, _)| best + 1) {
+            best = Some((weight, coding));
+        }
+    }
+    best.map(|(_, coding)| coding)
+}
+
+/// Whether a client takes this coding, and does not prefer the body as it is.
+pub(crate) fn takes(headers: &HeaderMap, coding: Coding) -> bool {
+    preferred(headers, [coding]).is_some()
 }
 
 /// A coding, and its weight in thousandths: 0 if it is not wanted, or its weight cannot be read.
@@ -42,7 +59,8 @@ mod tests {
         header::{ACCEPT_ENCODING, HeaderValue},
     };
 
-    use super::takes_gzip;
+    use super::{preferred, takes};
+    use crate::coding::Coding;
 
     #[test]
     fn gzip_is_sent_to_those_who_prefer_it() {
@@ -80,12 +98,38 @@ mod tests {
         for (sent, expected) in table {
             let sent = HeaderValue::from_static(sent);
             let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, sent.clone())]);
-            assert_eq!(takes_gzip(&headers), expected, "{sent:?}");
+            assert_eq!(takes(&headers, Coding::Gzip), expected, "{sent:?}");
         }
-        assert!(!takes_gzip(&HeaderMap::new()));
+        assert!(!takes(&HeaderMap::new(), Coding::Gzip));
         let mut headers = HeaderMap::new();
         headers.append(ACCEPT_ENCODING, HeaderValue::from_static("br"));
         headers.append(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
-        assert!(takes_gzip(&headers));
+        assert!(takes(&headers, Coding::Gzip));
+    }
+
+    #[test]
+    fn of_several_codings_the_one_of_the_largest_weight_is_sent() {
+        let table = [
+            ("gzip, deflate, br, zstd", Some(Coding::Zstd)),
+            ("zstd;q=0.5, gzip;q=0.5", Some(Coding::Zstd)),
+            ("zstd;q=0.5, gzip;q=0.501", Some(Coding::Gzip)),
+            ("gzip;q=0.2, *;q=0.1", Some(Coding::Gzip)),
+            ("gzip, *;q=0", Some(Coding::Gzip)),
+            ("ZSTD", Some(Coding::Zstd)),
+            ("*", Some(Coding::Zstd)),
+            ("zstd;q=0, *", Some(Coding::Gzip)),
+            ("identity;q=0.7, gzip;q=0.7, zstd;q=0.6", Some(Coding::Gzip)),
+            ("identity, gzip;q=0.7, zstd;q=0.6", None),
+            ("br", None),
+            ("", None),
+        ];
+        for (sent, expected) in table {
+            let sent = HeaderValue::from_static(sent);
+            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, sent.clone())]);
+            assert_eq!(preferred(&headers, Coding::ALL), expected, "{sent:?}");
+            let gzip = preferred(&headers, [Coding::Gzip]);
+            assert_eq!(gzip.is_some(), takes(&headers, Coding::Gzip), "{sent:?}");
+            assert_ne!(gzip, Some(Coding::Zstd), "it is not offered");
+        }
     }
 }

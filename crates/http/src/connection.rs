@@ -10,6 +10,7 @@ mod in_flight;
 mod late_head;
 mod limits;
 mod linger;
+pub(crate) mod oversized_heads;
 mod pace;
 mod sniff;
 mod stream;

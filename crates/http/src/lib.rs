@@ -30,6 +30,7 @@ mod answer;
 mod auth;
 mod body;
 mod call;
+mod coding;
 mod compression;
 mod conditional;
 mod connection;
@@ -68,6 +69,7 @@ mod sync;
 mod trace;
 mod turns;
 
+pub use connection::oversized_heads::oversized_heads;
 pub use deprecation::get_pet_end;
 pub use metrics::figure::{Figure, FigureKind, Figures};
 pub use openapi::openapi_document;

@@ -1,20 +1,19 @@
 //! The OpenAPI document of this deployment: `docs/openapi.json`, with its servers filled in.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use hyper::{
     HeaderMap, StatusCode,
-    header::{ETAG, HeaderValue},
+    header::{ACCEPT_ENCODING, ETAG, HeaderValue},
 };
 use serde_json::json;
 
 use crate::{
-    accept_encoding::takes_gzip,
     address::BASE_PATH,
-    compression::gzip,
+    coding::Coding,
     conditional::{IfNoneMatch, tag_of_content},
-    response::{self, Gzipped, Response},
+    response::{self, Compressed, Response},
     settings::Settings,
 };
 
@@ -50,15 +49,15 @@ fn server(url: &str, name: &str) -> String {
 pub(crate) struct Document {
     text: Bytes,
     tag: HeaderValue,
-    /// Its compressed form, once somebody has asked for that. It is outside the page cache, as everybody may
-    /// ask for it again and again.
-    gzip: OnceLock<Option<Bytes>>,
+    /// Its compressed forms, once somebody has asked for one. They are outside the page cache, as everybody
+    /// may ask for them again and again.
+    compressed: OnceLock<Arc<[(Coding, Bytes)]>>,
 }
 
 impl Document {
     pub(crate) fn new(settings: &Settings) -> Self {
         let text = Bytes::from(openapi_document(settings));
-        Self { tag: tag_of_content(&text), text, gzip: OnceLock::new() }
+        Self { tag: tag_of_content(&text), text, compressed: OnceLock::new() }
     }
 
     /// The document, or 304 if the client has just that.
@@ -69,12 +68,17 @@ impl Document {
         } else {
             response::json(StatusCode::OK, self.text.clone())
         };
-        if takes_gzip(headers) {
-            let gzip = self.gzip.get_or_init(|| gzip(&self.text)).clone();
-            gzip.and_then(|gzip| response.extensions_mut().insert(Gzipped(gzip)));
+        if headers.contains_key(ACCEPT_ENCODING) {
+            let compressed = self.compressed.get_or_init(|| self.compress());
+            response.extensions_mut().insert(Compressed(Arc::clone(compressed)));
         }
         response.headers_mut().insert(ETAG, self.tag.clone());
         response
+    }
+
+    fn compress(&self) -> Arc<[(Coding, Bytes)]> {
+        let forms = Coding::ALL.map(|coding| Some((coding, coding.compress(&self.text)?)));
+        forms.into_iter().flatten().collect()
     }
 }
 

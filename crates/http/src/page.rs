@@ -2,15 +2,17 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use hyper::{
     StatusCode,
     header::{CONTENT_SECURITY_POLICY, ETAG, HeaderValue, REFERRER_POLICY},
 };
 
 use crate::{
+    coding::Coding,
     conditional::IfNoneMatch,
     error::ApiError,
-    response::{self, Gzipped, Response},
+    response::{self, Compressed, Response},
 };
 
 /// A file for browsers. It is served as it is to everyone who asks, without a credential.
@@ -45,7 +47,8 @@ impl Page {
         } else {
             response::with_body(StatusCode::OK, value(self.media_type)?, self.content)
         };
-        response.extensions_mut().insert(Gzipped(self.gzip.into()));
+        let gzip = (Coding::Gzip, Bytes::from_static(self.gzip));
+        response.extensions_mut().insert(Compressed([gzip].into()));
         let headers = response.headers_mut();
         headers.insert(ETAG, tag);
         headers.insert(CONTENT_SECURITY_POLICY, value(self.content_security_policy)?);

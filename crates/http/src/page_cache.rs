@@ -63,14 +63,14 @@ pub(crate) struct PageCache(Cache<Key, Entry, Weight>);
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Page(PetQuery),
-    /// The tag of the form that was compressed: it changes when the bytes do.
-    Gzip(HeaderValue),
+    /// The tag of the compressed form: it changes when the bytes do.
+    Compressed(HeaderValue),
 }
 
 #[derive(Clone)]
 enum Entry {
     Page(CatalogueVersion, Arc<EncodedPage>),
-    Gzip(Bytes),
+    Compressed(Bytes),
 }
 
 #[derive(Clone)]
@@ -80,7 +80,7 @@ impl Weighter<Key, Entry> for Weight {
     fn weight(&self, _: &Key, entry: &Entry) -> u64 {
         let bytes = match entry {
             Entry::Page(_, page) => page.len(),
-            Entry::Gzip(bytes) => bytes.len(),
+            Entry::Compressed(bytes) => bytes.len(),
         };
         (bytes + OVERHEAD) as u64
     }
@@ -100,14 +100,14 @@ impl PageCache {
     ) -> Option<Arc<EncodedPage>> {
         match self.0.get(&Key::Page(*query))? {
             Entry::Page(read_in, page) if read_in == version => Some(page),
-            Entry::Page(..) | Entry::Gzip(_) => None,
+            Entry::Page(..) | Entry::Compressed(_) => None,
         }
     }
 
-    /// The compressed form of what has this tag, if it is there.
-    pub(crate) fn get_gzip(&self, tag: &HeaderValue) -> Option<Bytes> {
-        match self.0.get(&Key::Gzip(tag.clone()))? {
-            Entry::Gzip(bytes) => Some(bytes),
+    /// The compressed form that has this tag, if it is there.
+    pub(crate) fn get_compressed(&self, tag: &HeaderValue) -> Option<Bytes> {
+        match self.0.get(&Key::Compressed(tag.clone()))? {
+            Entry::Compressed(bytes) => Some(bytes),
             Entry::Page(..) => None,
         }
     }
@@ -132,9 +132,9 @@ impl PageCache {
         self.0.insert(Key::Page(query), Entry::Page(version, page));
     }
 
-    /// Keeps the compressed form of what has this tag. It goes when others are asked for more often.
-    pub(crate) fn insert_gzip(&self, tag: HeaderValue, bytes: Bytes) {
-        self.0.insert(Key::Gzip(tag), Entry::Gzip(bytes));
+    /// Keeps the compressed form that has this tag. It goes when others are asked for more often.
+    pub(crate) fn insert_compressed(&self, tag: HeaderValue, bytes: Bytes) {
+        self.0.insert(Key::Compressed(tag), Entry::Compressed(bytes));
     }
 }
 

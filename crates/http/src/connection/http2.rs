@@ -1,6 +1,6 @@
 //! HTTP/2 with prior knowledge.
 
-use std::{convert::Infallible, pin::Pin, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::poll_fn, pin::Pin, sync::Arc, time::Duration};
 
 use hyper::{Request, Response, body::Incoming, server::conn::http2::Builder, service::service_fn};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -16,9 +16,15 @@ use super::{
     in_flight::{InFlight, Inactivity},
     limits::MAX_HEAD,
     linger::discard,
+    oversized_heads,
     stream::Stream,
 };
-use crate::{answer::answer, body::RequestBody, peer::Peer, state::State};
+use crate::{
+    answer::{answer, note_unreadable_head},
+    body::RequestBody,
+    peer::Peer,
+    state::State,
+};
 
 /// The requests of one connection at a time, at most.
 const MAX_STREAMS: u32 = 128;
@@ -40,6 +46,7 @@ where
     let in_flight = InFlight::new(limits.write_timeout);
     let counter = in_flight.clone();
     let stream = stream.with_whole_heads(HeadBuffer::new(Arc::clone(&state.oversized_heads)));
+    let noted = Arc::clone(&state);
     let service =
         service_fn(move |request| respond(Arc::clone(&state), peer, counter.clone(), request));
     let mut connection = Builder::new(TokioExecutor::new())
@@ -52,7 +59,7 @@ where
         .serve_connection(TokioIo::new(stream), service);
 
     let inactivity = tokio::select! {
-        _ = &mut connection => return,
+        () = run(&mut connection, &noted, peer) => return,
         inactivity = in_flight.wait_until_inactive(limits.header_timeout) => Some(inactivity),
         () = drain.last_call() => None,
     };
@@ -62,7 +69,13 @@ where
     Pin::new(&mut connection).graceful_shutdown();
     let unanswered = limits.request_timeout + limits.write_timeout;
     let goodbye = if inactivity.is_some() { MAX_GOODBYE } else { unanswered };
-    let _ = timeout(goodbye, connection).await;
+    let _ = timeout(goodbye, run(&mut connection, &noted, peer)).await;
+}
+
+/// Runs a connection, and shows the observer each head that h2 has refused by itself.
+async fn run<C: Future + Unpin>(connection: &mut C, state: &State, peer: Peer) {
+    let note = || note_unreadable_head(state, peer, true);
+    poll_fn(|context| oversized_heads::poll(connection, context, note)).await;
 }
 
 async fn respond(

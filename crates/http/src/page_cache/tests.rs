@@ -51,10 +51,10 @@ fn compressed_forms_are_found_by_the_tag_and_stay_within_the_same_bound() {
     let tag = |number: usize| HeaderValue::from_str(&format!("\"{number}\"")).unwrap();
     for number in 0..3000 {
         pages.insert(after(0), NOW, page(1000));
-        pages.insert_gzip(tag(number), vec![b' '; 1000].into());
+        pages.insert_compressed(tag(number), vec![b' '; 1000].into());
     }
-    assert_eq!(pages.get_gzip(&tag(2999)).map(|bytes| bytes.len()), Some(1000));
-    assert_eq!(pages.get_gzip(&tag(3000)), None);
+    assert_eq!(pages.get_compressed(&tag(2999)).map(|bytes| bytes.len()), Some(1000));
+    assert_eq!(pages.get_compressed(&tag(3000)), None);
     assert!(usize::try_from(pages.bytes()).unwrap() <= MAX);
     assert!(pages.len() < MAX / (1000 + OVERHEAD) + 1, "{}", pages.len());
 }
