@@ -48,6 +48,12 @@ pub enum MoveError {
     /// Another party has changed the row meanwhile.
     #[error("another mover, or a service, was at work at the same time; run the command again")]
     Interrupted,
+    /// More is added than is copied.
+    #[error(
+        "animals are added faster than they are copied, so the stores do not flip; run the command again \
+         when fewer are added"
+    )]
+    Outrun,
     /// The observer canceled it.
     #[error("stopped; what was copied stays, and the same command goes on from there")]
     Canceled,
@@ -68,6 +74,7 @@ impl MoveError {
             | Self::Finished
             | Self::GivenUp
             | Self::Different { .. }
+            | Self::Outrun
             | Self::Canceled => false,
         }
     }

@@ -20,6 +20,9 @@ const DRAIN_LIMIT: Duration = Duration::from_secs(1);
 /// A pass that has copied no more animals than this has caught up: the rest is copied well within
 /// [`DRAIN_LIMIT`]. While thousands are added in a second, no pass finds much fewer.
 const CAUGHT_UP: u64 = 500;
+/// How often the follower catches up before a flip. Each pass copies what was added during the one before, so a
+/// follower that is faster than the additions needs a few. From half of these on it does not rest.
+const MAX_PASSES: u32 = 1000;
 /// The pause before a flip that was undone is tried again. Writes go on meanwhile.
 const RETRY_PAUSE: Duration = Duration::from_millis(500);
 /// How often a flip is tried.
@@ -53,13 +56,19 @@ impl Mover {
         to: Place,
         on_progress: OnProgress<'_>,
     ) -> Result<(), MoveError> {
+        let mut passes = 0;
         loop {
             let (_, decides) = self.settled().await?;
             if decides == to {
                 return Ok(());
             }
-            if self.pass(decides, Pace::Gentle, on_progress).await? <= CAUGHT_UP {
+            let pace = if passes < MAX_PASSES / 2 { Pace::Gentle } else { Pace::Full };
+            if self.pass(decides, pace, on_progress).await? <= CAUGHT_UP {
                 break;
+            }
+            passes += 1;
+            if passes == MAX_PASSES {
+                return Err(MoveError::Outrun);
             }
         }
         let (rows, decides) = self.settled().await?;

@@ -105,7 +105,13 @@ impl RelocatingStore {
     /// The route that the rows say; `None` if they have changed meanwhile, or the two do not agree.
     async fn find_route(&self, state: &mut MoveState) -> Result<Option<Route>, StoreError> {
         let own = || self.own.clone();
-        let Some(row) = self.own.relocation.relocation().await? else {
+        let row = match self.own.relocation.relocation().await {
+            Ok(row) => row,
+            Err(error) => {
+                return self.find_route_without_own(&state.peer).await.map(Some).ok_or(error);
+            }
+        };
+        let Some(row) = row else {
             state.peer.forget();
             return Ok(Some(Route::alone(own())));
         };
@@ -130,6 +136,15 @@ impl RelocatingStore {
                 Ok(Some(Route::over(other)))
             }
         }
+    }
+
+    /// The route while the own store does not answer. That the other one decides is enough: then the own one
+    /// does not.
+    async fn find_route_without_own(&self, peer: &Peer) -> Option<Route> {
+        let other = peer.get()?;
+        let row = other.relocation.relocation().await.ok()??;
+        let standby = Some(self.own.clone());
+        (row.role == Role::Deciding).then(|| Route::moving(other, Place::Other, standby))
     }
 
     async fn find_route_as_standby(

@@ -3,17 +3,21 @@
 use std::{
     ops::ControlFlow,
     pin::Pin,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKeyRepository, CategoryId, Changes, Differences, KeyDigest, KeyName, KeySelector, NewApiKey,
-    NewPet, PetId, PetName, PetQuery, PetRepository, Relocatable, Relocation, RestoreError, Role,
-    StoreError, Timestamp,
+    ApiKeyRepository, CategoryId, Changes, Differences, KeyDigest, KeyName, KeySelector,
+    MockRelocatable, NewApiKey, NewPet, PetId, PetName, PetQuery, PetRepository, Relocatable,
+    Relocation, RestoreError, Role, StoreError, Timestamp,
 };
 use petstore_memory::MemoryStore;
 
+use super::{CAUGHT_UP, MAX_PASSES};
 use crate::{decision::Place, error::MoveError, mover::Mover, side::Side};
 
 type Done = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -109,6 +113,49 @@ async fn flipped(role: Role, event: Event) -> Arc<MemoryStore> {
     flip(&mut mover).await.unwrap();
     assert_eq!(mover.status().await.unwrap().decides, Place::Other);
     other
+}
+
+/// A mover from a store to which more is added while each batch of it is copied.
+fn outrun() -> Mover {
+    let row = |role, peer| move || Ok(Some(Relocation::new(role, 1, peer)));
+    let more = i64::try_from(CAUGHT_UP).unwrap() + 1;
+    let highest = Arc::new(AtomicI64::new(0));
+    let copied = Arc::clone(&highest);
+    let [mut from, mut to] = [(); 2].map(|()| MockRelocatable::new());
+    from.expect_relocation().returning(row(Role::Deciding, "other"));
+    from.expect_horizon()
+        .returning(move || Ok(Some(PetId(highest.fetch_add(more, Ordering::Relaxed) + more))));
+    from.expect_changes().returning(|after, up_to, _| {
+        let ids = after.map_or(1, |after| after.0 + 1)..=up_to.0;
+        let pets = ids.map(|id| pet("Rex").with_id(PetId(id))).collect();
+        Ok(Changes { pets, ..Changes::default() })
+    });
+    to.expect_relocation().returning(row(Role::Standby, "own"));
+    to.expect_horizon().returning(move || {
+        let copied = copied.load(Ordering::Relaxed);
+        Ok((copied > 0).then_some(PetId(copied)))
+    });
+    to.expect_apply().returning(|_| Ok(()));
+    let side = |relocation| {
+        let store = Arc::new(MemoryStore::new());
+        Side { relocation: Arc::new(relocation), ..Side::new(store) }
+    };
+    let (from, to) = ((side(from), "own".to_owned()), (side(to), "other".to_owned()));
+    Mover::new(from, to, str::to_owned)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follower_that_never_catches_up_gives_the_flip_up() {
+    let mut passes = 0;
+    let mut mover = outrun();
+    let mut on_progress = |_| {
+        passes += 1;
+        ControlFlow::Continue(())
+    };
+    let refused = mover.flip(Place::Other, &mut on_progress).await.unwrap_err();
+    assert!(matches!(refused, MoveError::Outrun), "{refused}");
+    // A batch and its end are reported in each.
+    assert_eq!(passes, 2 * MAX_PASSES);
 }
 
 async fn animals(store: &MemoryStore) -> usize {
