@@ -10,6 +10,8 @@ use petstore_testing::{or_skip_without, say};
 use rustix::process::geteuid;
 use tempfile::TempDir;
 
+use crate::support::wait;
+
 const SIZE: &str = "64M";
 
 /// Asks ext4 to stop at once, without writing its journal (`FS_IOC_SHUTDOWN` with
@@ -69,7 +71,19 @@ impl Disk {
     /// The power is back: the file system recovers. No process may have a file open.
     pub(crate) fn restore(&self) {
         run(Command::new("umount").arg(self.mount_point())).unwrap();
+        // The kernel lets go of the loop device a moment later, and writes to the image until then.
+        wait::until("the loop device is let go of", || !self.is_in_use());
         self.mount().unwrap();
+    }
+
+    /// Whether a loop device has the image open.
+    fn is_in_use(&self) -> bool {
+        let image = self.image();
+        let devices = fs::read_dir("/sys/block").unwrap();
+        let files = devices.filter_map(|device| {
+            fs::read_to_string(device.ok()?.path().join("loop/backing_file")).ok()
+        });
+        files.into_iter().any(|file| Path::new(file.trim_end()) == image)
     }
 }
 
