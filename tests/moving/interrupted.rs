@@ -28,61 +28,59 @@ fn copying(from: &Store, to: &Store) -> Child {
     petstore(&["store", "copy", "--from", &from.url, "--to", &to.url]).spawn()
 }
 
-/// A store of each kind with [`PETS`] animals. Many copies are made of one, as it takes long to fill.
-fn sources() -> impl Iterator<Item = Store> {
-    kinds::each().inspect(|store| {
+/// A store of each kind with [`PETS`] animals, and an empty one of the other kind. What a copy reads and what it
+/// writes are cut off alike, whatever the other end is.
+fn ends() -> impl Iterator<Item = (Store, Store)> {
+    let targets: Vec<Store> = kinds::each().collect();
+    let sources = kinds::each().inspect(|store| {
         import(&store.url, "ndjson", &many(PETS)).succeeds();
         store.new_key("web");
-    })
+    });
+    sources.zip(targets.into_iter().rev())
 }
 
 #[test]
 fn a_copy_that_is_killed_twice_goes_on_each_time() {
-    for from in sources() {
-        for to in kinds::each() {
-            let mut found = 0;
-            for _ in 0..2 {
-                let running = copying(&from, &to);
-                run_until(&running, "more is there", || to.pets() > found);
-                end(running, "KILL");
-                found = to.pets();
-                assert!(found < PETS, "the copy was too fast to be killed");
-            }
-            let said = copy(&from.url, &to.url);
-            let numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
-            let numbers: Vec<usize> = numbers.take(2).collect();
-            // A server may finish the commit of a client that was killed.
-            assert!(numbers[1] >= found && numbers[0] + numbers[1] == PETS, "{found}: {said}");
-            verify(&from.url, &to.url);
-
-            let server = Launch::on(&to).start();
-            let next = catalogue::add(&server.client(), &pet("Next"));
-            assert_eq!(id_of(&next), i64::try_from(PETS).unwrap() + 1);
+    for (from, to) in ends() {
+        let mut found = 0;
+        for _ in 0..2 {
+            let running = copying(&from, &to);
+            run_until(&running, "more is there", || to.pets() > found);
+            end(running, "KILL");
+            found = to.pets();
+            assert!(found < PETS, "the copy was too fast to be killed");
         }
+        let said = copy(&from.url, &to.url);
+        let numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
+        let numbers: Vec<usize> = numbers.take(2).collect();
+        // A server may finish the commit of a client that was killed.
+        assert!(numbers[1] >= found && numbers[0] + numbers[1] == PETS, "{found}: {said}");
+        verify(&from.url, &to.url);
+
+        let server = Launch::on(&to).start();
+        let next = catalogue::add(&server.client(), &pet("Next"));
+        assert_eq!(id_of(&next), i64::try_from(PETS).unwrap() + 1);
     }
 }
 
 #[test]
 fn a_copy_that_is_asked_to_stop_stops_between_batches() {
-    for from in sources() {
-        for (to, signal) in kinds::each().zip(["TERM", "INT"]) {
-            let running = copying(&from, &to);
-            run_until(&running, "the first batch is there", || to.pets() > 0);
-            let output = end(running, signal);
-            let said = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(1), "{said}");
-            let line = "petstore: stopped; what was copied stays, and the same command goes on \
-                        from there\n";
-            // On a slow machine it also says now and then how far it is.
-            let is_progress = |line: &&str| line.starts_with("copying: ");
-            let rest: String =
-                said.split_inclusive('\n').filter(|line| !is_progress(line)).collect();
-            assert_eq!(rest, line);
-            let found = to.pets();
-            assert!((1..PETS).contains(&found), "{found}");
-            copy(&from.url, &to.url);
-            verify(&from.url, &to.url);
-        }
+    for ((from, to), signal) in ends().zip(["TERM", "INT"]) {
+        let running = copying(&from, &to);
+        run_until(&running, "the first batch is there", || to.pets() > 0);
+        let output = end(running, signal);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let line =
+            "petstore: stopped; what was copied stays, and the same command goes on from there\n";
+        // On a slow machine it also says now and then how far it is.
+        let is_progress = |line: &&str| line.starts_with("copying: ");
+        let rest: String = said.split_inclusive('\n').filter(|line| !is_progress(line)).collect();
+        assert_eq!(rest, line);
+        let found = to.pets();
+        assert!((1..PETS).contains(&found), "{found}");
+        copy(&from.url, &to.url);
+        verify(&from.url, &to.url);
     }
 }
 

@@ -8,8 +8,8 @@ use std::{
 
 use crate::support::{command::signal, wait};
 
-/// How long a command runs between two looks at it: a few batches at most.
-const STRETCH: Duration = Duration::from_millis(10);
+/// How long a command runs between two looks at it: a batch at most.
+const STRETCH: Duration = Duration::from_millis(30);
 
 /// Lets a command run, a stretch at a time, until `done`, and leaves it standing still. It gets no
 /// further while `done` looks, however long that takes.
