@@ -9,6 +9,11 @@ use std::{
 /// unless it fails.
 pub(crate) const LIMIT: Duration = Duration::from_mins(2);
 
+/// The pauses between two polls: a quarter of the time that was waited, as what has taken long may take longer.
+/// A poll may be a process or a script in a browser.
+const MIN_PAUSE: Duration = Duration::from_millis(10);
+const MAX_PAUSE: Duration = Duration::from_millis(100);
+
 /// Polls until `happened`; how long that took.
 #[track_caller]
 pub(crate) fn until(what: &str, happened: impl FnMut() -> bool) -> Duration {
@@ -26,6 +31,6 @@ pub(crate) fn within(limit: Duration, what: &str, mut happened: impl FnMut() -> 
             return asked;
         }
         assert!(asked < limit, "did not happen within {limit:?}: {what}");
-        thread::sleep(Duration::from_millis(10));
+        thread::sleep((start.elapsed() / 4).clamp(MIN_PAUSE, MAX_PAUSE));
     }
 }

@@ -4,7 +4,7 @@ use std::{fs, path::Path, thread, time::Duration};
 
 use crate::{
     binaries::{as_server_user, run},
-    cluster::{Cluster, ROLE},
+    cluster::{Cluster, Durability, ROLE},
     trouble::Trouble,
 };
 
@@ -18,7 +18,7 @@ impl Cluster {
     /// # Errors
     /// It does not start, or does not follow.
     pub fn standby(&self) -> Result<Self, Trouble> {
-        let standby = Self::prepare()?;
+        let standby = Self::prepare(Durability::Full)?;
         self.stop()?;
         run(as_server_user(Path::new("cp")).arg("-a").arg(self.data()).arg(standby.data()))?;
         self.resume()?;
