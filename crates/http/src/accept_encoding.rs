@@ -10,9 +10,6 @@ pub(crate) fn preferred(
     headers: &HeaderMap,
     offered: impl IntoIterator<Item = Coding>,
 ) -> Option<Coding> {
-    if !headers.contains_key(ACCEPT_ENCODING) {
-        return None;
-    }
     let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|list| list.to_str().ok());
     let sent: Vec<_> = lists.flat_map(|list| list.split(',')).map(coding).collect();
     let weight = |name: &str| {

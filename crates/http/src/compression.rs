@@ -18,7 +18,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{
     HeaderMap, StatusCode,
-    header::{CONTENT_ENCODING, ETAG, HeaderValue},
+    header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, HeaderValue},
 };
 
 use crate::{
@@ -34,20 +34,28 @@ const MIN: usize = 1024;
 
 /// Gives an answer the form that the client of `request` asks for.
 pub(crate) async fn apply(cache: &PageCache, request: &HeaderMap, response: &mut Response) {
-    let Some(tag) = response.headers().get(ETAG).cloned() else { return };
+    if !response.headers().contains_key(ETAG) {
+        return;
+    }
+    // Most programs do not ask.
+    if request.contains_key(ACCEPT_ENCODING) {
+        choose_form(cache, request, response).await;
+    }
+    vary_by(response.headers_mut(), "accept-encoding");
+}
+
+async fn choose_form(cache: &PageCache, request: &HeaderMap, response: &mut Response) {
     let ready = response.extensions_mut().remove::<Compressed>();
     let coding = match &ready {
         Some(Compressed(forms)) => preferred(request, forms.iter().map(|(coding, _)| *coding)),
         None => preferred(request, Coding::ALL),
     };
-    if let Some(coding) = coding {
-        if response.status() == StatusCode::NOT_MODIFIED {
-            choose_tag(request, ready.and(Some(coding)), &tag, response);
-        } else {
-            compress(cache, ready, coding, &tag, response).await;
-        }
+    let (Some(coding), Some(tag)) = (coding, response.headers().get(ETAG).cloned()) else { return };
+    if response.status() == StatusCode::NOT_MODIFIED {
+        choose_tag(request, ready.and(Some(coding)), &tag, response);
+    } else {
+        compress(cache, ready, coding, &tag, response).await;
     }
-    vary_by(response.headers_mut(), "accept-encoding");
 }
 
 /// Which form the client has, it says itself, unless it says `*`: then it is `preferred`, if there is one.
