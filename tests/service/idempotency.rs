@@ -9,6 +9,7 @@ use crate::support::{
     answer::Answer,
     catalogue::{everything, id_of, pet},
     client::{Call, Client},
+    raw,
     server::{Launch, Server},
     shared,
     store::{Kind, Store, on_every_store, on_lasting_stores},
@@ -26,7 +27,11 @@ on_every_store! {
 on_lasting_stores! {
     the_key_of_another_caller_is_another_key,
     a_record_outlives_a_restart,
+    lost_answers_that_are_asked_for_again_are_one_animal_each,
 }
+
+/// So many answers are lost.
+const LOST: usize = 1000;
 
 fn add(client: &Client, name: &str, key: &str) -> Call {
     client.add(&pet(name)).header("idempotency-key", key)
@@ -198,4 +203,38 @@ fn a_race_of_two_bodies_has_one_winner(kind: Kind) {
     assert_eq!(statuses.iter().filter(|status| **status == 201).count(), 8, "{statuses:?}");
     assert_eq!(statuses.iter().filter(|status| **status == 422).count(), 8, "{statuses:?}");
     assert_eq!(everything(&client).len(), 1);
+}
+
+/// Adds an animal, and goes away before the answer is there; then adds it again. Whether the service had it before.
+fn lose_the_answer(server: &Server, client: &Client, number: usize) -> bool {
+    let (name, key) = (format!("Rex {number}"), format!("lost-{number}"));
+    let body = pet(&name).to_string();
+    let more = format!(
+        "content-type: application/json\r\ncontent-length: {}\r\nidempotency-key: {key}\r\n",
+        body.len()
+    );
+    let mut lost = server.raw();
+    lost.send(raw::head("POST", "/v1/pets", &more) + body.as_str());
+    // The connection ends before the request is read, while it is worked on, or when its answer is on the way.
+    thread::sleep(Duration::from_micros(400) * u32::try_from(number % 10).unwrap());
+    drop(lost);
+    let answer = add(client, &name, &key).send().is(201);
+    answer.header("idempotency-replayed").is_some()
+}
+
+fn lost_answers_that_are_asked_for_again_are_one_animal_each(kind: Kind) {
+    let (_store, server) = Server::start(kind);
+    let client = server.client();
+    let replayed: usize = thread::scope(|scope| {
+        let some = |first: usize| {
+            let numbers = (first..LOST).step_by(4);
+            numbers.filter(|number| lose_the_answer(&server, &client, *number)).count()
+        };
+        let threads: Vec<_> = (0..4).map(|first| scope.spawn(move || some(first))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+    });
+    assert_ne!(replayed, 0, "no animal was added whose answer was lost");
+    let animals = everything(&client);
+    let names: HashSet<_> = animals.iter().map(|pet| pet["name"].as_str().unwrap()).collect();
+    assert_eq!((animals.len(), names.len()), (LOST, LOST));
 }
