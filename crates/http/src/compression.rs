@@ -110,3 +110,23 @@ fn cached(cache: &PageCache, coding: Coding, tag: &HeaderValue, content: &Bytes)
         Some(compressed)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use hyper::header::HeaderValue;
+
+    use super::cached;
+    use crate::{coding::Coding, page_cache::PageCache};
+
+    #[test]
+    fn a_compressed_form_is_made_once() {
+        let cache = PageCache::new(1 << 20);
+        let content = Bytes::from(vec![b'x'; 4000]);
+        for coding in Coding::ALL {
+            let tag = coding.tag(&HeaderValue::from_static("\"a\""));
+            let form = || cached(&cache, coding, &tag, &content).unwrap();
+            assert_eq!(form().as_ptr(), form().as_ptr(), "{coding:?}");
+        }
+    }
+}
