@@ -75,24 +75,19 @@ async fn the_route_stays_until_the_stores_agree() {
     assert_eq!(store.current.get().place, Place::Other);
 }
 
-/// A store that has this row twice, as a start of the service needs it, and then no longer answers.
-fn lost(role: Role) -> Side {
+/// A store that decides when the service is started, which reads its row twice, and then no longer answers.
+fn lost() -> Side {
     let mut relocation = MockRelocatable::new();
-    let mut left = 1;
-    relocation.expect_relocation().returning(move || {
-        left -= 1;
-        let answers = left >= -1;
-        let row = Relocation::new(role, 1, "other");
-        if answers { Ok(Some(row)) } else { Err(StoreError::unavailable("it is gone")) }
-    });
+    let row = Relocation::new(Role::Deciding, 1, "other");
+    relocation.expect_relocation().times(2).returning(move || Ok(Some(row.clone())));
+    relocation.expect_relocation().returning(|| Err(StoreError::unavailable("it is gone")));
     Side { relocation: Arc::new(relocation), ..side(&[DECIDING], 0) }
 }
 
 #[tokio::test]
 async fn a_store_that_is_lost_after_a_flip_is_not_needed_to_see_it() {
     let other = side(&[DECIDING], 1);
-    let store =
-        RelocatingStore::start(lost(Role::Deciding), Arc::new(Opener(other))).await.unwrap();
+    let store = RelocatingStore::start(lost(), Arc::new(Opener(other))).await.unwrap();
     assert_eq!(store.current.get().place, Place::Own);
     store.refresh().await.unwrap();
     assert_eq!(store.current.get().place, Place::Other);
@@ -103,7 +98,7 @@ async fn while_the_other_store_does_not_decide_a_lost_one_is_waited_for() {
     for role in [Role::Standby, Role::Draining, Role::Moved] {
         let other = side(&[(role, 0)], 1);
         let opener = Arc::new(Opener(other));
-        let store = RelocatingStore::start(lost(Role::Deciding), opener).await.unwrap();
+        let store = RelocatingStore::start(lost(), opener).await.unwrap();
         let refused = store.refresh().await.unwrap_err().to_string();
         assert_eq!(refused, "the store cannot answer: it is gone", "{role:?}");
         assert_eq!(store.current.get().place, Place::Own);
