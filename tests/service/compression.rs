@@ -157,6 +157,20 @@ fn each_form_is_known_by_its_tag() {
 }
 
 #[test]
+fn who_names_no_form_is_told_the_tag_of_one_that_there_is() {
+    let (_store, server) = Server::in_memory();
+    let client = server.client();
+    add(&client, &pet("too small to be compressed"));
+    for (target, form) in [("/v1/pets/1", "identity"), ("/docs", "gzip"), ("/openapi.json", "zstd")]
+    {
+        let tag = accepting(form, client.get(target)).must("etag").to_owned();
+        let any = client.get(target).header("if-none-match", "*");
+        let answer = accepting("gzip, zstd", any).is(304);
+        assert_eq!(answer.must("etag"), tag, "{target}");
+    }
+}
+
+#[test]
 fn a_compressed_list_is_as_new_as_any() {
     for memory in ["0", "4KiB", "16MiB"] {
         let store = Store::memory();
