@@ -20,7 +20,7 @@ const ENCODING: char = '1';
 const TYPICAL_TAG: usize = 64;
 
 /// What a tag stands for, besides the version of the catalogue.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Subject {
     Page(PetQuery),
     Pet(PetId),

@@ -99,10 +99,13 @@ impl Metrics {
                 "petstore_store_errors_total",
                 "Requests that failed because the store did.",
             )?,
-            page_hits: counter("petstore_page_cache_hits_total", "Pages found in the cache.")?,
+            page_hits: counter(
+                "petstore_page_cache_hits_total",
+                "Pages and animals found in the cache.",
+            )?,
             page_misses: counter(
                 "petstore_page_cache_misses_total",
-                "Pages that were not in the cache.",
+                "Pages and animals that were not in the cache.",
             )?,
             deprecated: ByKey::new(by(
                 "petstore_deprecated_requests_total",
@@ -148,7 +151,7 @@ impl Metrics {
         one_more(&self.open_connections)
     }
 
-    /// A page was looked for in the cache.
+    /// A page or an animal was looked for in the cache.
     pub(crate) fn page_looked_up(&self, found: bool) {
         if found { &self.page_hits } else { &self.page_misses }.inc();
     }

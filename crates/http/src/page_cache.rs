@@ -1,8 +1,10 @@
-//! Encoded pages, good as long as the catalogue has the version that they were read in, and compressed
-//! forms of answers.
+//! Encoded pages and animals, good as long as the catalogue has the version that they were read in, and
+//! compressed forms of answers.
 //!
-//! It buys most of a list: a page that is found costs neither a query nor its encoding, nor its compression.
-//! It costs up to [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
+//! **What it buys.** What is found costs neither a query nor its encoding, nor its compression: most of a
+//! list, and a third of a get.
+//!
+//! **What it costs.** Up to [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
 
 use std::{fmt, sync::Arc};
 
@@ -11,32 +13,32 @@ use hyper::{
     StatusCode,
     header::{ETAG, HeaderValue, LINK},
 };
-use petstore_domain::{CatalogueVersion, PetQuery};
+use petstore_domain::CatalogueVersion;
 use quick_cache::{Weighter, sync::Cache};
 
 use crate::{
-    conditional::IfNoneMatch,
+    conditional::{IfNoneMatch, Subject},
     response::{self, Response},
 };
 
-/// What a page costs besides its texts, in bytes: its entry in the table, and the allocations.
+/// What an entry costs besides its texts, in bytes: its place in the table, and the allocations.
 const OVERHEAD: usize = 512;
 /// A page that is not small, in bytes. It only tells the cache how large a table to begin with.
 const TYPICAL_PAGE: usize = 2048;
 
-/// A page as it goes to a client.
+/// A page or an animal as it goes to a client.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct EncodedPage {
+pub(crate) struct Encoded {
     /// JSON.
     pub(crate) content: Bytes,
     /// Its entity tag.
     pub(crate) tag: HeaderValue,
-    /// The value of its `Link`, unless it is the last one.
+    /// The value of the `Link` of a page that is not the last one.
     pub(crate) next: Option<HeaderValue>,
 }
 
-impl EncodedPage {
-    /// 200 with the page, or 304 if the client has just that.
+impl Encoded {
+    /// 200 with it, or 304 if the client has just that.
     pub(crate) fn answer(&self, condition: Option<IfNoneMatch<'_>>) -> Response {
         if condition.is_some_and(|condition| condition.matches(&self.tag)) {
             return response::not_modified(self.tag.clone());
@@ -56,20 +58,20 @@ impl EncodedPage {
     }
 }
 
-/// Pages by query, each with the version that it was read in. A page counts while that is the version
-/// of the catalogue, so no write needs to know what is cached.
+/// Pages and animals, each with the version that it was read in. An entry counts while that is the
+/// version of the catalogue, so no write needs to know what is cached.
 pub(crate) struct PageCache(Cache<Key, Entry, Weight>);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
-    Page(PetQuery),
+    Encoded(Subject),
     /// The tag of the compressed form: it changes when the bytes do.
     Compressed(HeaderValue),
 }
 
 #[derive(Clone)]
 enum Entry {
-    Page(CatalogueVersion, Arc<EncodedPage>),
+    Encoded(CatalogueVersion, Arc<Encoded>),
     Compressed(Bytes),
 }
 
@@ -79,7 +81,7 @@ struct Weight;
 impl Weighter<Key, Entry> for Weight {
     fn weight(&self, _: &Key, entry: &Entry) -> u64 {
         let bytes = match entry {
-            Entry::Page(_, page) => page.len(),
+            Entry::Encoded(_, encoded) => encoded.len(),
             Entry::Compressed(bytes) => bytes.len(),
         };
         (bytes + OVERHEAD) as u64
@@ -87,20 +89,16 @@ impl Weighter<Key, Entry> for Weight {
 }
 
 impl PageCache {
-    /// Holds up to `max` bytes, those of pages that are asked for again rather than others.
+    /// Holds up to `max` bytes, those of entries that are asked for again rather than others.
     pub(crate) fn new(max: usize) -> Self {
         Self(Cache::with_weighter(max / TYPICAL_PAGE, max as u64, Weight))
     }
 
-    /// The page of `query` in `version`, if it is there.
-    pub(crate) fn get(
-        &self,
-        query: &PetQuery,
-        version: CatalogueVersion,
-    ) -> Option<Arc<EncodedPage>> {
-        match self.0.get(&Key::Page(*query))? {
-            Entry::Page(read_in, page) if read_in == version => Some(page),
-            Entry::Page(..) | Entry::Compressed(_) => None,
+    /// `subject` in `version`, if it is there.
+    pub(crate) fn get(&self, subject: Subject, version: CatalogueVersion) -> Option<Arc<Encoded>> {
+        match self.0.get(&Key::Encoded(subject))? {
+            Entry::Encoded(read_in, encoded) if read_in == version => Some(encoded),
+            Entry::Encoded(..) | Entry::Compressed(_) => None,
         }
     }
 
@@ -108,11 +106,11 @@ impl PageCache {
     pub(crate) fn get_compressed(&self, tag: &HeaderValue) -> Option<Bytes> {
         match self.0.get(&Key::Compressed(tag.clone()))? {
             Entry::Compressed(bytes) => Some(bytes),
-            Entry::Page(..) => None,
+            Entry::Encoded(..) => None,
         }
     }
 
-    /// How many pages and compressed forms it holds.
+    /// How many entries it holds, compressed forms too.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -122,14 +120,14 @@ impl PageCache {
         self.0.weight()
     }
 
-    /// Puts `page` in the place of the one of `query` in another version.
+    /// Puts `encoded` in the place of `subject` in another version.
     pub(crate) fn insert(
         &self,
-        query: PetQuery,
+        subject: Subject,
         version: CatalogueVersion,
-        page: Arc<EncodedPage>,
+        encoded: Arc<Encoded>,
     ) {
-        self.0.insert(Key::Page(query), Entry::Page(version, page));
+        self.0.insert(Key::Encoded(subject), Entry::Encoded(version, encoded));
     }
 
     /// Keeps the compressed form that has this tag. It goes when others are asked for more often.

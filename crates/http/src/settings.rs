@@ -75,7 +75,7 @@ pub struct Limits {
     /// Requests without a good key a second from each address, and as many at once, while requests with
     /// a good key are served. Further ones are delayed, or answered 429.
     pub failed_auth_rate: Option<NonZeroU32>,
-    /// Memory for encoded pages, in bytes; with 0 every list is read from the store.
+    /// Memory for encoded pages and animals, in bytes; with 0 each is read from the store.
     pub page_cache: usize,
     /// From the beginning of the drain until what is left is cut off.
     pub shutdown_grace: Duration,

@@ -3,33 +3,39 @@ use std::sync::Arc;
 use hyper::header::HeaderValue;
 use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery};
 
-use super::{EncodedPage, OVERHEAD, PageCache};
+use super::{Encoded, OVERHEAD, PageCache};
+use crate::conditional::Subject;
 
 const NOW: CatalogueVersion = CatalogueVersion(1);
 const LATER: CatalogueVersion = CatalogueVersion(2);
 
-fn after(id: i64) -> PetQuery {
+fn query_after(id: i64) -> PetQuery {
     PetQuery { after: Some(PetId(id)), ..PetQuery::default() }
 }
 
-fn page(length: usize) -> Arc<EncodedPage> {
+fn after(id: i64) -> Subject {
+    Subject::Page(query_after(id))
+}
+
+fn page(length: usize) -> Arc<Encoded> {
     let tag = HeaderValue::from_static("\"tag\"");
-    Arc::new(EncodedPage { content: vec![b' '; length].into(), tag, next: None })
+    Arc::new(Encoded { content: vec![b' '; length].into(), tag, next: None })
 }
 
 #[test]
 fn a_page_is_found_by_its_query_in_its_version_alone() {
     let pages = PageCache::new(1 << 20);
     pages.insert(after(7), NOW, page(3));
-    assert_eq!(pages.get(&after(7), NOW), Some(page(3)));
-    assert_eq!(pages.get(&after(7), LATER), None);
-    assert_eq!(pages.get(&after(8), NOW), None);
-    let fewer = PetQuery { limit: PageLimit::MIN, ..after(7) };
-    assert_eq!(pages.get(&fewer, NOW), None);
+    assert_eq!(pages.get(after(7), NOW), Some(page(3)));
+    assert_eq!(pages.get(after(7), LATER), None);
+    assert_eq!(pages.get(after(8), NOW), None);
+    let fewer = PetQuery { limit: PageLimit::MIN, ..query_after(7) };
+    assert_eq!(pages.get(Subject::Page(fewer), NOW), None);
+    assert_eq!(pages.get(Subject::Pet(PetId(7)), NOW), None);
 
     pages.insert(after(7), LATER, page(4));
-    assert_eq!(pages.get(&after(7), NOW), None);
-    assert_eq!(pages.get(&after(7), LATER), Some(page(4)));
+    assert_eq!(pages.get(after(7), NOW), None);
+    assert_eq!(pages.get(after(7), LATER), Some(page(4)));
 }
 
 #[test]
@@ -39,7 +45,7 @@ fn the_cache_stays_within_its_bound() {
     for id in 0..10_000 {
         pages.insert(after(id), NOW, page(1000));
     }
-    let cached = (0..10_000).filter(|id| pages.get(&after(*id), NOW).is_some()).count();
+    let cached = (0..10_000).filter(|id| pages.get(after(*id), NOW).is_some()).count();
     assert!(cached * (1000 + OVERHEAD) <= MAX, "{cached} pages are cached");
     assert!(cached > MAX / (1000 + OVERHEAD) / 2, "only {cached} pages are cached");
 }
@@ -62,9 +68,10 @@ fn compressed_forms_are_found_by_the_tag_and_stay_within_the_same_bound() {
 #[test]
 fn a_page_that_is_asked_for_again_outlasts_a_walk_through_the_catalogue() {
     let pages = PageCache::new(1 << 20);
-    pages.insert(PetQuery::default(), NOW, page(1000));
+    let first = Subject::Page(PetQuery::default());
+    pages.insert(first, NOW, page(1000));
     for id in 0..10_000 {
-        assert!(pages.get(&PetQuery::default(), NOW).is_some(), "lost after {id} other pages");
+        assert!(pages.get(first, NOW).is_some(), "lost after {id} other pages");
         pages.insert(after(id), NOW, page(1000));
     }
 }
@@ -72,6 +79,6 @@ fn a_page_that_is_asked_for_again_outlasts_a_walk_through_the_catalogue() {
 #[test]
 fn without_memory_nothing_is_cached() {
     let pages = PageCache::new(0);
-    pages.insert(PetQuery::default(), NOW, page(0));
-    assert_eq!(pages.get(&PetQuery::default(), NOW), None);
+    pages.insert(after(7), NOW, page(0));
+    assert_eq!(pages.get(after(7), NOW), None);
 }

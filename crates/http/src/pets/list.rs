@@ -1,50 +1,37 @@
 //! Section 4.1, listPets.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
 use hyper::header::HeaderValue;
-use petstore_domain::{CatalogueVersion, CursorPosition, PageLimit, PetQuery, Versioned};
+use petstore_domain::{CatalogueVersion, CursorPosition, PageLimit, Versioned};
 use petstore_json::pets_to_json;
 
 use crate::{
     address::BASE_PATH,
     call::Call,
-    conditional::{IfNoneMatch, Subject, tag, tag_of_state},
+    conditional::{IfNoneMatch, Subject, tag_of_state},
     cursor,
     error::ApiError,
-    page_cache::EncodedPage,
+    pets::cached,
     query,
     response::{self, Response},
 };
 
-/// A page of animals. What was encoded in this version of the catalogue is not read again.
+/// A page of animals.
 pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
     let Call { state, head, .. } = call;
     let query = query::list_pets(head.uri.query())?;
-    let condition = IfNoneMatch::of(&head.headers);
+    let subject = Subject::Page(query);
     let version = state.ports.pets.version();
-    let cached = version.and_then(|version| state.page_cache.get(&query, version));
-    if let Some(metrics) = &state.metrics {
-        metrics.page_looked_up(cached.is_some());
+    if let Some(cached) = cached::find(&call, subject, version) {
+        return Ok(cached);
     }
-    if let Some(page) = cached {
-        return Ok(page.answer(condition));
-    }
-    if let Some(unchanged) = unchanged(version, condition, query) {
+    if let Some(unchanged) = unchanged(version, IfNoneMatch::of(&head.headers), subject) {
         return Ok(unchanged);
     }
     let Versioned { value: page, version } = state.ports.pets.list(query).await?;
-    let content = Bytes::from(pets_to_json(&page.pets));
-    let tag = tag(&content, version, Subject::Page(query));
     let next = CursorPosition::following(&page, &query)
         .map(|position| next_link(query.limit, position))
         .transpose()?;
-    let page = Arc::new(EncodedPage { content, tag, next });
-    if let Some(version) = version {
-        state.page_cache.insert(query, version, Arc::clone(&page));
-    }
-    Ok(page.answer(condition))
+    Ok(cached::answer(&call, subject, version, pets_to_json(&page.pets), next))
 }
 
 /// 304 without a query, if the client names the tag of this page in this version of the catalogue. A
@@ -52,10 +39,10 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
 fn unchanged(
     version: Option<CatalogueVersion>,
     condition: Option<IfNoneMatch<'_>>,
-    query: PetQuery,
+    page: Subject,
 ) -> Option<Response> {
     let condition = condition?;
-    let tag = tag_of_state(version?, Subject::Page(query));
+    let tag = tag_of_state(version?, page);
     condition.names_a_form(&tag).then(|| response::not_modified(tag))
 }
 

@@ -118,7 +118,11 @@ async fn own_figures(state: &State) -> Vec<Figure> {
     let pages = state.page_cache.len() as u64;
     let bytes = state.page_cache.bytes();
     let mut figures = vec![
-        gauge("petstore_page_cache_pages", "Pages and compressed forms in the cache.", pages),
+        gauge(
+            "petstore_page_cache_pages",
+            "Pages, animals and compressed forms in the cache.",
+            pages,
+        ),
         gauge("petstore_page_cache_bytes", "Memory that what is in the cache takes.", bytes),
     ];
     figures.extend(live);

@@ -104,7 +104,7 @@ pub(super) struct LimitArgs {
     )]
     failed_auth_rate: RateOrOff,
 
-    /// Memory for encoded pages, which are sent again while the catalogue does not change.
+    /// Memory for encoded pages and animals, which are sent again while the catalogue does not change.
     #[arg(
         long,
         alias = "kept-pages",

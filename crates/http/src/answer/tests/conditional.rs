@@ -1,7 +1,13 @@
 //! Entity tags, and answers to clients that have what they name.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 use hyper::{Method, StatusCode};
-use petstore_domain::{MockPetService, PetId, PetPage, Versioned};
+use petstore_domain::{CatalogueVersion, MockPetService, PetId, PetPage, Versioned};
+use petstore_json::pet_to_json;
 
 use super::{PAGE, VERSION, ask, request, rex, state, untouched};
 use crate::{settings::GetPetSunset, state::State};
@@ -17,6 +23,34 @@ async fn a_tag_of_the_present_version_costs_a_list_no_query() {
     let first = ask(&state, request(&Method::GET, "/v1/pets?limit=3", &[], "")).await;
     assert_eq!(first.status, StatusCode::OK);
     unchanged(&state, "/v1/pets?limit=3", first.header("etag").unwrap()).await;
+}
+
+#[tokio::test]
+async fn an_animal_is_read_once_in_each_version() {
+    let version = Arc::new(AtomicU64::new(1));
+    let now = {
+        let version = Arc::clone(&version);
+        move || Some(CatalogueVersion(version.load(Ordering::SeqCst).into()))
+    };
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(now.clone());
+    pets.expect_get()
+        .times(2)
+        .returning(move |_| Ok(Some(Versioned { value: rex(), version: now() })));
+    let state = state(pets, GetPetSunset::Off);
+    let mut tags = Vec::new();
+    for change in 1..=2 {
+        version.store(change, Ordering::SeqCst);
+        for _ in 0..3 {
+            let answer = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
+            assert_eq!(answer.status, StatusCode::OK);
+            assert_eq!(answer.body, pet_to_json(&rex()));
+            assert!(answer.header("sunset").is_some());
+            tags.push(answer.header("etag").unwrap().to_owned());
+        }
+    }
+    tags.dedup();
+    assert_eq!(tags.len(), 2, "{tags:?}");
 }
 
 async fn unchanged(state: &State, path: &str, tag: &str) {
