@@ -38,7 +38,11 @@ impl PetRepository for RelocatingStore {
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
-        if self.current.is_alone() { self.own.pets.version() } else { self.current.get().version() }
+        if self.current.is_alone() {
+            return self.own.pets.version();
+        }
+        let route = self.current.get();
+        if self.shadow.wants_read(&route) { None } else { route.version() }
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {

@@ -7,7 +7,7 @@ use std::{
     mem,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
 };
 
@@ -29,7 +29,10 @@ pub(crate) enum Read {
 
 /// Counts the reads, and what they have found.
 pub(crate) struct Shadow {
+    versions: AtomicU32,
     reads: AtomicU32,
+    /// Whether the next read is shadowed, whatever its number.
+    due: AtomicBool,
     running: Arc<Semaphore>,
     differences: Arc<Mutex<Differences>>,
 }
@@ -37,15 +40,29 @@ pub(crate) struct Shadow {
 impl Default for Shadow {
     fn default() -> Self {
         let (running, differences) = (Arc::new(Semaphore::new(MAX_RUNNING)), Arc::default());
-        Self { reads: AtomicU32::new(0), running, differences }
+        let [versions, reads] = [0, 0].map(AtomicU32::new);
+        Self { versions, reads, due: AtomicBool::new(false), running, differences }
     }
 }
 
 impl Shadow {
+    /// Whether whoever asks for the version is to read the store instead of a cache, so that what is read
+    /// often is compared too.
+    pub(crate) fn wants_read(&self, route: &Route) -> bool {
+        let wanted = route.standby.is_some()
+            && route.horizon.is_some()
+            && self.versions.fetch_add(1, Ordering::Relaxed).is_multiple_of(SHARE);
+        if wanted {
+            self.due.store(true, Ordering::Relaxed);
+        }
+        wanted
+    }
+
     /// Repeats a read of `route` on its standby, if its turn has come.
     pub(crate) fn note(&self, route: &Route, read: impl FnOnce() -> Read) {
         let (Some(standby), Some(horizon)) = (&route.standby, route.horizon) else { return };
-        if !self.reads.fetch_add(1, Ordering::Relaxed).is_multiple_of(SHARE) {
+        let has_its_turn = self.reads.fetch_add(1, Ordering::Relaxed).is_multiple_of(SHARE);
+        if !self.due.swap(false, Ordering::Relaxed) && !has_its_turn {
             return;
         }
         let Ok(turn) = Arc::clone(&self.running).try_acquire_owned() else { return };

@@ -3,11 +3,11 @@
 use petstore_domain::{PetId, Versioned};
 use petstore_json::pet_to_json;
 
+use super::cached;
 use crate::{
     call::Call,
     conditional::Subject,
     error::{ApiError, ErrorCode},
-    pets::cached,
     response::Response,
 };
 

@@ -4,13 +4,13 @@ use hyper::header::HeaderValue;
 use petstore_domain::{CatalogueVersion, CursorPosition, PageLimit, Versioned};
 use petstore_json::pets_to_json;
 
+use super::cached;
 use crate::{
     address::BASE_PATH,
     call::Call,
     conditional::{IfNoneMatch, Subject, tag_of_state},
     cursor,
     error::ApiError,
-    pets::cached,
     query,
     response::{self, Response},
 };

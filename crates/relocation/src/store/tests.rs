@@ -2,8 +2,11 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    MockApiKeyRepository, MockPetRepository, MockRelocatable, Relocation, Role, StoreError,
+    CatalogueVersion, CategoryId, Differences, MockApiKeyRepository, MockPetRepository,
+    MockRelocatable, Pet, PetId, PetName, PetRepository as _, Relocation, Role, StoreError,
+    Versioned,
 };
+use tokio::task::yield_now;
 
 use super::{MAX_ROUNDS, RelocatingStore};
 use crate::{
@@ -103,4 +106,37 @@ async fn while_the_other_store_does_not_decide_a_lost_one_is_waited_for() {
         assert_eq!(refused, "the store cannot answer: it is gone", "{role:?}");
         assert_eq!(store.current.get().place, Place::Own);
     }
+}
+
+/// A store of one animal, in which that has this name.
+fn with_animal(side: Side, name: &'static str) -> Side {
+    let mut pets = MockPetRepository::new();
+    pets.expect_version().returning(|| Some(CatalogueVersion(1)));
+    pets.expect_find().returning(move |id| {
+        let name = PetName::parse(name).unwrap();
+        let value = Pet { id, name, category_id: CategoryId(1), status: None };
+        Ok(Some(Versioned { value, version: Some(CatalogueVersion(1)) }))
+    });
+    Side { pets: Arc::new(pets), ..side }
+}
+
+#[tokio::test]
+async fn what_a_cache_would_answer_is_compared_too() {
+    let own = with_animal(side(&[DECIDING], 100), "Rex");
+    let other = with_animal(side(&[STANDBY], 100), "Max");
+    let store = RelocatingStore::start(own, Arc::new(Opener(other))).await.unwrap();
+    store.current.set_horizon(Place::Own, Some(PetId(7)));
+    // The first read is shadowed, as every sixteenth is.
+    store.find(PetId(7)).await.unwrap();
+    let mut read = 0;
+    for _ in 0..64 {
+        if store.version().is_none() {
+            store.find(PetId(7)).await.unwrap();
+            read += 1;
+        }
+        yield_now().await;
+    }
+    assert_eq!(read, 4);
+    let last = Some("animal 7".to_owned());
+    assert_eq!(store.shadow.take(), Differences { count: 1 + 4, last });
 }
