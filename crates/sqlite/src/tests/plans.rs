@@ -9,7 +9,8 @@ use super::{Place, rex};
 use crate::{
     api_keys::rows as keys,
     pets::{idempotency, rows as pets},
-    renewal, version,
+    relocation::rows as relocation,
+    renewal, schema, version,
 };
 
 fn plan(connection: &Connection, sql: &str) -> String {
@@ -89,6 +90,20 @@ fn a_record_is_found_by_its_id_and_purged_by_its_age() {
     let by_row = "SEARCH idempotency USING INTEGER PRIMARY KEY (rowid=?)\nLIST SUBQUERY 1\n";
     let plan = plan(&connection, idempotency::PURGE);
     assert!(plan.starts_with(&format!("{by_row}{by_age}")), "{plan}");
+}
+
+#[test]
+fn the_follower_of_a_move_finds_records_by_their_animals_and_their_age() {
+    let connection = schema::in_a_move().unwrap();
+    for (sql, index) in [
+        (relocation::RECORDS, "SEARCH idempotency USING INDEX idempotency_by_pet (pet_id>? AND"),
+        (relocation::OLDEST_RECORD, "SEARCH idempotency USING COVERING INDEX idempotency_by_age"),
+        (relocation::PURGE, "SEARCH idempotency USING INDEX idempotency_by_age (created_at<?)"),
+    ] {
+        let plan = plan(&connection, sql);
+        assert!(plan.contains(index) && !plan.contains("SCAN "), "{sql}\n{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
 }
 
 #[tokio::test]
