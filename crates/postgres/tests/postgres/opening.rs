@@ -22,7 +22,7 @@ async fn ten_instances_may_start_at_once() {
         add(store, "Rex").await;
     }
     assert_eq!(all(&stores[0]).await.len(), 10);
-    assert_eq!(database.sql("SELECT version FROM ten.petstore_schema").unwrap().trim(), "1");
+    assert_eq!(database.sql("SELECT version FROM ten.petstore_schema").unwrap().trim(), "2");
 }
 
 #[tokio::test]
