@@ -1,6 +1,6 @@
 //! `Idempotency-Key`: adding an animal at most once.
 
-use std::{collections::HashSet, thread, time::Duration};
+use std::{collections::HashSet, fs, thread, time::Duration};
 
 use rusqlite::Connection;
 use serde_json::json;
@@ -168,6 +168,24 @@ fn a_record_counts_for_24_hours() {
     let second = add(&client, "Max", "k").send().is(201);
     assert_eq!(second.header("idempotency-replayed"), None);
     is_replay(&add(&client, "Max", "k").send(), &second);
+}
+
+#[test]
+fn the_key_of_a_client_is_not_in_the_store() {
+    let (store, server) = Server::on_file();
+    let name = "Rex Shown";
+    add(&server.client(), name, "hidden-in-the-store").send().is(201);
+    let content = || -> Vec<u8> {
+        let files = fs::read_dir(store.folder()).unwrap();
+        files.flat_map(|file| fs::read(file.unwrap().path()).unwrap()).collect()
+    };
+    let holds = |text: &str| {
+        content().windows(text.len()).any(|part| part.eq_ignore_ascii_case(text.as_bytes()))
+    };
+    // Before the server ends, the last changes are in the write-ahead log.
+    assert!(holds(name) && !holds("hidden-in-the-store"));
+    server.stop();
+    assert!(holds(name) && !holds("hidden-in-the-store"));
 }
 
 fn many_at_once_are_one_animal_for_all(kind: Kind) {

@@ -69,8 +69,8 @@ async fn read_archive(archive: &dyn Archive, signals: &Signals) -> Result<StoreC
     loop {
         stopped()?;
         let batch = snapshot.idempotency_records(last, BATCH).await?;
-        let Some(record) = batch.into_iter().last() else { break };
-        last = Some(record.idempotency);
+        let Some(record) = batch.last() else { break };
+        last = Some(record.id);
     }
     Ok(StoreCounts { pets: done, ..counts })
 }

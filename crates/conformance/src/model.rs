@@ -6,7 +6,7 @@ mod keys;
 use std::collections::HashMap;
 
 use petstore_domain::{
-    Fingerprint, IdempotencyRequest, KeyDigest, Pet, PetId, PetPage, PetQuery, Timestamp,
+    Fingerprint, IdempotencyId, IdempotencyRequest, Pet, PetId, PetPage, PetQuery, Timestamp,
 };
 
 pub(crate) use self::{command::Command, keys::KeyModel};
@@ -16,7 +16,7 @@ pub(crate) use self::{command::Command, keys::KeyModel};
 #[derive(Debug, Default)]
 pub(crate) struct PetModel {
     pets: Vec<Pet>,
-    records: HashMap<(KeyDigest, String), Record>,
+    records: HashMap<IdempotencyId, Record>,
 }
 
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl PetModel {
     /// domain: an adapter that asks it is compared with a second opinion.
     pub(crate) fn outcome(&self, request: Option<&IdempotencyRequest>) -> Outcome {
         let live = request.and_then(|request| {
-            let record = self.records.get(&key(request))?;
+            let record = self.records.get(&request.id)?;
             (record.at > request.cutoff).then_some((record, request.fingerprint))
         });
         match live {
@@ -53,9 +53,9 @@ impl PetModel {
 
     pub(crate) fn add(&mut self, pet: Pet, request: Option<IdempotencyRequest>) {
         if let Some(request) = request {
-            let IdempotencyRequest { fingerprint, at, .. } = request;
+            let IdempotencyRequest { id, fingerprint, at, .. } = request;
             let record = Record { fingerprint, pet: pet.clone(), at };
-            self.records.insert(key(&request), record);
+            self.records.insert(id, record);
         }
         self.pets.push(pet);
     }
@@ -92,8 +92,4 @@ impl PetModel {
         self.records.retain(|_, record| record.at > cutoff);
         u32::try_from(before - self.records.len()).unwrap_or(u32::MAX)
     }
-}
-
-fn key(request: &IdempotencyRequest) -> (KeyDigest, String) {
-    (request.idempotency.caller, request.idempotency.key.as_str().to_owned())
 }

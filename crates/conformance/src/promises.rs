@@ -86,8 +86,8 @@ macro_rules! __for_each_promise {
             "with the same fingerprint the answer is Added::Replayed, and nothing is added";
         idempotency::a_key_used_for_another_animal_is_refused []
             "IdempotencyKeyReused if such a record has another fingerprint";
-        idempotency::the_same_key_of_another_caller_is_another_key []
-            "a record is one of a caller and a key";
+        idempotency::ids_that_differ_in_any_bit_are_two_records []
+            "the record that is stored under the request's id";
         idempotency::sixty_four_tasks_with_one_key_add_one_animal []
             "requests that run at the same time add one animal between them";
         idempotency::two_handles_with_one_key_add_one_animal [SecondHandle]
@@ -171,8 +171,6 @@ macro_rules! __for_each_promise {
 
         snapshots::a_snapshot_holds_all_in_ordered_batches [Archive]
             "a view of all that is in the store, in batches in ascending order";
-        snapshots::a_snapshot_gives_keys_of_records_as_they_are [Archive]
-            "a view of all that is in the store";
         snapshots::a_snapshot_does_not_see_later_writes [Archive]
             "what is written later does not show in it, and it holds up no writer";
         snapshots::a_restore_changes_the_version [Archive, Version]

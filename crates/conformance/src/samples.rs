@@ -3,9 +3,9 @@
 #![expect(clippy::expect_used, reason = "the kit's own samples are valid")]
 
 use petstore_domain::{
-    ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRequest,
-    KeyDigest, KeyName, KeyRights, KeySelector, NewApiKey, NewPet, PageLimit, PetId, PetName,
-    PetQuery, PetStatus, Timestamp,
+    ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyId, IdempotencyKey,
+    IdempotencyRequest, KeyDigest, KeyName, KeyRights, KeySelector, NewApiKey, NewPet, PageLimit,
+    PetId, PetName, PetQuery, PetStatus, Timestamp,
 };
 
 /// A limit of live keys that is never reached.
@@ -40,19 +40,20 @@ pub(crate) fn numbers(count: usize) -> impl Iterator<Item = NewPet> {
     (0..count).map(numbered)
 }
 
-pub(crate) fn caller(caller: u8, key: &str) -> Idempotency {
+/// The id of an idempotency key of some caller.
+pub(crate) fn id(key: &str) -> IdempotencyId {
     let key = IdempotencyKey::parse(key).expect("a valid idempotency key");
-    Idempotency { caller: KeyDigest([caller; 32]), key }
+    Idempotency { caller: KeyDigest([1; 32]), key }.id()
 }
 
-/// A request of the caller 1 to add `pet` under `key`, `millis` after the samples' beginning.
+/// A request to add `pet` under `key`, `millis` after the samples' beginning.
 pub(crate) fn request(key: &str, pet: &NewPet, millis: i64) -> IdempotencyRequest {
-    request_by(1, key, pet, millis)
+    request_with(id(key), pet, millis)
 }
 
-pub(crate) fn request_by(by: u8, key: &str, pet: &NewPet, millis: i64) -> IdempotencyRequest {
+pub(crate) fn request_with(id: IdempotencyId, pet: &NewPet, millis: i64) -> IdempotencyRequest {
     IdempotencyRequest {
-        idempotency: caller(by, key),
+        id,
         fingerprint: Fingerprint::new(pet),
         at: at(millis),
         cutoff: at(millis - LIFETIME),

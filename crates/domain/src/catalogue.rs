@@ -15,8 +15,8 @@ pub(crate) mod version;
 pub use self::{
     cursor::{CursorMismatch, CursorPosition},
     idempotency::{
-        Fingerprint, Idempotency, IdempotencyDecision, IdempotencyKey, IdempotencyRecord,
-        IdempotencyRequest, InvalidIdempotencyKey,
+        Fingerprint, Idempotency, IdempotencyDecision, IdempotencyId, IdempotencyKey,
+        IdempotencyRecord, IdempotencyRequest, InvalidIdempotencyKey,
     },
     name::{InvalidPetName, PetName, PetNameFault},
     page::{InvalidPageLimit, PageLimit, PetPage, PetQuery},

@@ -8,10 +8,7 @@ use petstore_domain::{
     PetPage, PetQuery, PetRepository, StoreError, Timestamp, Versioned,
 };
 
-use crate::{
-    state::{State, record_key},
-    store::MemoryStore,
-};
+use crate::{state::State, store::MemoryStore};
 
 #[async_trait]
 impl PetRepository for MemoryStore {
@@ -22,12 +19,11 @@ impl PetRepository for MemoryStore {
     ) -> Result<Added, AddError> {
         let mut state = self.writable()?;
         let Some(request) = request else { return Ok(Added::Created(state.insert(pet)?)) };
-        let key = record_key(&request.idempotency);
-        let stored = state.records.get(&key).map(|it| (it.fingerprint, it.pet, it.at));
+        let stored = state.records.get(&request.id).map(|it| (it.fingerprint, it.pet, it.at));
         match request.decide(stored) {
             IdempotencyDecision::Create => {
                 let pet = state.insert(pet)?;
-                state.records.insert(key, request.into_record(pet.id));
+                state.records.insert(request.id, request.into_record(pet.id));
                 Ok(Added::Created(pet))
             }
             IdempotencyDecision::Replay(id) => Ok(Added::Replayed(recorded(&state, id)?)),

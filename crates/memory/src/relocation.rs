@@ -67,7 +67,7 @@ impl Relocatable for MemoryStore {
             .collect();
         let (first, last) = (pets.first().map(|pet| pet.id), pets.last().map(|pet| pet.id));
         let theirs = |id| Some(id) >= first && Some(id) <= last;
-        let records = state.records.values().filter(|record| theirs(record.pet)).cloned().collect();
+        let records = state.records.values().filter(|record| theirs(record.pet)).copied().collect();
         let oldest = state.records.values().map(|record| record.at).min();
         let purged = Some(Purged::new(oldest, up_to));
         Ok(Changes { pets, records, keys: Vec::new(), purged })

@@ -6,18 +6,15 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKey, CatalogueVersion, Idempotency, IdempotencyRecord, KeyState, NewPet, Pet, PetId,
+    ApiKey, CatalogueVersion, IdempotencyId, IdempotencyRecord, KeyState, NewPet, Pet, PetId,
     Relocation, StoreError, Timestamp, Writer,
 };
-
-/// Caller and key of an idempotency record, in the order of the port.
-pub(crate) type RecordKey = ([u8; 32], String);
 
 #[derive(Clone)]
 pub(crate) struct State {
     /// By identifier; the next one follows the highest, for none is ever removed.
     pub(crate) pets: BTreeMap<PetId, Pet>,
-    pub(crate) records: BTreeMap<RecordKey, IdempotencyRecord>,
+    pub(crate) records: BTreeMap<IdempotencyId, IdempotencyRecord>,
     /// Ascending by identifier; the next one follows the highest.
     pub(crate) keys: Vec<ApiKey>,
     /// While the store is being moved.
@@ -65,12 +62,6 @@ impl State {
     pub(crate) fn live_keys(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
         self.keys.iter().filter(move |key| key.state(now) == KeyState::Live)
     }
-}
-
-/// Where a record is kept.
-pub(crate) fn record_key(idempotency: &Idempotency) -> RecordKey {
-    let (caller, key) = idempotency.sort_key();
-    (*caller, key.to_owned())
 }
 
 /// The identifier that follows the highest: restored ones may leave gaps, even none behind them.

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use petstore_domain::{
-    AddError, Added, Archive as _, CategoryId, Idempotency, IdempotencyKey, IdempotencyRequest,
-    KeyDigest, NewPet, PetId, PetName, PetRepository, StoreError, Timestamp,
+    AddError, Added, Archive as _, CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetId,
+    PetName, PetRepository, StoreError, Timestamp,
 };
 use petstore_memory::MemoryStore;
 
@@ -15,8 +15,7 @@ fn rex() -> NewPet {
 }
 
 fn once() -> IdempotencyRequest {
-    let key = IdempotencyKey::parse("once").unwrap();
-    IdempotencyRequest::new(Idempotency { caller: KeyDigest([1; 32]), key }, &rex(), NOW)
+    IdempotencyRequest::new(IdempotencyId([1; 16]), &rex(), NOW)
 }
 
 #[tokio::test]

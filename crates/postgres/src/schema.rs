@@ -12,7 +12,7 @@ use crate::{
 /// Everything that a store consists of. What changes in it needs another [`VERSION`].
 const SCHEMA: &str = include_str!("schema.sql");
 /// The version of the schema. There is no way from one to another.
-pub(crate) const VERSION: i64 = 1;
+pub(crate) const VERSION: i64 = 2;
 
 /// Every name that we use. An object of one of these names that is not ours is not touched.
 const NAMES: [&str; 8] = [

@@ -26,15 +26,13 @@ CREATE TABLE catalogue (
     changes bigint NOT NULL
 );
 
--- Idempotency records: one row for each addition that had a key, until it is purged. The key is
--- ASCII; as bytes it has the same order under every collation.
+-- Idempotency records: one row for each addition that had a key, until it is purged. An id is 16
+-- bytes of a digest over the caller and the key.
 CREATE TABLE idempotency (
-    caller bytea NOT NULL,
-    key bytea NOT NULL,
+    id bytea PRIMARY KEY,
     fingerprint bytea NOT NULL,
     pet_id bigint NOT NULL,
-    created_at bigint NOT NULL,
-    PRIMARY KEY (caller, key)
+    created_at bigint NOT NULL
 );
 
 CREATE INDEX idempotency_by_age ON idempotency (created_at);

@@ -15,7 +15,7 @@ impl PetRepository for RelocatingStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.write(|side| side.pets.add(pet.clone(), request.clone())).await
+        self.write(|side| side.pets.add(pet.clone(), request)).await
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {

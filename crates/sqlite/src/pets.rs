@@ -50,7 +50,7 @@ fn add(
     let Some(request) = request else {
         return Ok(Added::Created(rows::insert(connection, pet)?));
     };
-    let stored = idempotency::find(connection, &request.idempotency)?;
+    let stored = idempotency::find(connection, request.id)?;
     match request.decide(stored.map(|record| (record.fingerprint, record.pet, record.at))) {
         IdempotencyDecision::Create => {
             let pet = rows::insert(connection, pet)?;

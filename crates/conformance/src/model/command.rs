@@ -9,7 +9,7 @@ use petstore_domain::{NewPet, PetStatus};
 /// One command. Numbers stand for identifiers: the model says which one.
 #[derive(Clone, Debug)]
 pub(crate) enum Command {
-    Add { pet: NewPet, key: Option<(u8, &'static str)> },
+    Add { pet: NewPet, key: Option<&'static str> },
     Find { number: u32 },
     List { limit: u8, status: Option<PetStatus>, after: Option<u32> },
     Purge { age: i64 },
@@ -22,7 +22,7 @@ pub(crate) enum Command {
 }
 
 const KEY_NAMES: [&str; 4] = ["web", "Web", "shop", "x"];
-const IDEMPOTENCY_KEYS: [&str; 3] = ["once", "twice", "Once"];
+const IDEMPOTENCY_KEYS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 /// Chosen so that things often happen exactly at a boundary.
 const SPANS: [i64; 4] = [0, 1, 2, 5];
 
@@ -32,8 +32,7 @@ impl Command {
         match random.below(16) {
             0..=4 => Self::Add {
                 pet: random.one_of(&samples::few()),
-                key: (random.below(3) > 0)
-                    .then(|| (random.one_of(&[1, 2]), random.one_of(&IDEMPOTENCY_KEYS))),
+                key: (random.below(3) > 0).then(|| random.one_of(&IDEMPOTENCY_KEYS)),
             },
             5 => Self::Find { number: random.below(1000) },
             6..=8 => Self::List {

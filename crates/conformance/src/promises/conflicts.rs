@@ -70,12 +70,11 @@ pub(super) async fn a_restore_names_what_it_conflicts_with(harness: &dyn Harness
 /// The records of `content`, the fourth of them changed: as made `later` by so many milliseconds,
 /// for another animal.
 fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
-    let record = &content.records[3];
     IdempotencyRecord {
-        at: Timestamp(record.at.0 + later),
+        at: Timestamp(content.records[3].at.0 + later),
         pet: content.pets[0].id,
         fingerprint: Fingerprint::new(&samples::numbered(0)),
-        ..record.clone()
+        ..content.records[3]
     }
 }
 
@@ -83,7 +82,7 @@ pub(super) async fn a_newer_record_replaces_the_one_there(harness: &dyn Harness)
     let (fresh, content) = restored(harness).await?;
     let newer = changed_record(&content, 1);
     let mut begun = begin(&fresh.store).await?;
-    begun.idempotency_records(vec![newer.clone()]).await?;
+    begun.idempotency_records(vec![newer]).await?;
     begun.commit().await?;
     let mut expected = content.records;
     expected[3] = newer;
@@ -96,7 +95,7 @@ pub(super) async fn another_record_that_is_not_newer_is_a_conflict(
     let (fresh, content) = restored(harness).await?;
     for (about, later) in [("of the same time", 0), ("that is older", -1)] {
         let other = changed_record(&content, later);
-        let about = format!("another record '{}' {about}", other.idempotency.key.as_str());
+        let about = format!("another record {} {about}", other.id);
         let end = begin(&fresh.store).await?.idempotency_records(vec![other]).await;
         require_conflict(&about, &end)?;
     }

@@ -77,13 +77,13 @@ impl Run {
         }
     }
 
-    async fn add(&mut self, pet: NewPet, key: Option<(u8, &str)>) -> Checked {
-        let request = key.map(|(caller, key)| IdempotencyRequest {
+    async fn add(&mut self, pet: NewPet, key: Option<&str>) -> Checked {
+        let request = key.map(|key| IdempotencyRequest {
             cutoff: at(self.now - LIFETIME),
-            ..samples::request_by(caller, key, &pet, self.now)
+            ..samples::request(key, &pet, self.now)
         });
         let expected = self.pets.outcome(request.as_ref());
-        match self.store.pets.add(pet.clone(), request.clone()).await {
+        match self.store.pets.add(pet.clone(), request).await {
             Ok(Added::Created(added)) => {
                 same("added", &Outcome::Created, &expected)?;
                 same("the animal", &added, &pet.with_id(added.id))?;

@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use petstore_domain::{
-    AddError, Added, Archive as _, IdempotencyKey, IdempotencyRecord, IdempotencyRequest,
-    KeyDigest, NewPet, PetRepository, Timestamp,
+    AddError, Added, Archive as _, IdempotencyRecord, IdempotencyRequest, NewPet, PetRepository,
+    Timestamp,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
@@ -23,9 +23,7 @@ async fn add(
 async fn record(store: &MemoryStore, request: &IdempotencyRequest) -> Option<IdempotencyRecord> {
     let mut snapshot = store.snapshot().await.unwrap();
     let records = snapshot.idempotency_records(None, u32::MAX).await.unwrap();
-    let counts = |record: &IdempotencyRecord| {
-        record.idempotency == request.idempotency && record.at > request.cutoff
-    };
+    let counts = |record: &IdempotencyRecord| record.id == request.id && record.at > request.cutoff;
     records.into_iter().find(counts)
 }
 
@@ -84,20 +82,21 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| Faults::change_request(|request| request.cutoff.0 += 1),
     ),
     Flaw::new(
-        "a key is shared by all callers",
-        &["the_same_key_of_another_caller_is_another_key"],
-        |_| Faults::change_request(|request| request.idempotency.caller = KeyDigest([0; 32])),
+        "the last bit of an id is lost",
+        &["ids_that_differ_in_any_bit_are_two_records"],
+        |_| Faults::change_request(|request| request.id.0[15] &= !1),
     ),
     Flaw::new(
-        "the letter case of a key is lost",
-        &["the_same_key_of_another_caller_is_another_key"],
-        |_| {
-            Faults::change_request(|request| {
-                let folded = request.idempotency.key.as_str().to_ascii_lowercase();
-                request.idempotency.key = IdempotencyKey::parse(folded).unwrap();
-            })
-        },
+        "ids are compared without the case of letters",
+        &["ids_that_differ_in_any_bit_are_two_records"],
+        |_| Faults::change_request(|request| request.id.0.make_ascii_lowercase()),
     ),
+    Flaw::new("an id ends at a zero", &["ids_that_differ_in_any_bit_are_two_records"], |_| {
+        Faults::change_request(|request| {
+            let end = request.id.0.iter().position(|byte| *byte == 0);
+            end.into_iter().for_each(|end| request.id.0[end..].fill(0));
+        })
+    }),
     Flaw::new(
         "a handle knows only its own records",
         &[
@@ -108,9 +107,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         ],
         |notes| {
             let handle = notes.handles.fetch_add(1, Ordering::Relaxed);
-            Faults::change_request(move |request| {
-                request.idempotency.caller.0[31] = 100 + handle;
-            })
+            Faults::change_request(move |request| request.id.0[0] ^= 100 + handle)
         },
     ),
     Flaw::new(

@@ -1,6 +1,6 @@
 //! Idempotency: a request that is sent several times adds one animal.
 
-use std::time::Duration;
+use std::{fmt, time::Duration};
 
 use sha2::{Digest, Sha256};
 
@@ -56,19 +56,38 @@ pub struct Idempotency {
 }
 
 impl Idempotency {
-    /// The sort key of records in a [`Snapshot`](crate::Snapshot): by caller, then by key, both by
-    /// their bytes.
+    /// What a store keeps in place of the caller and the key.
     #[must_use]
-    pub fn sort_key(&self) -> (&[u8; 32], &str) {
-        (&self.caller.0, self.key.as_str())
+    pub fn id(&self) -> IdempotencyId {
+        let Self { caller, key } = self;
+        // The digest of a caller has one length, so caller and key cannot run into each other.
+        let hash = Sha256::new().chain_update(caller.0).chain_update(key.as_str()).finalize();
+        let mut id = [0; 16];
+        id.copy_from_slice(&hash[..16]);
+        IdempotencyId(id)
+    }
+}
+
+/// Identifies an idempotency key of one caller: the first 128 bits of SHA-256 over the caller's digest
+/// and the key's characters.
+///
+/// The key itself is not stored, so a secret that a client sends there by mistake is not in the store.
+/// 128 bits are enough: only the owner of an API key chooses keys under its digest, so two keys of one
+/// id could only mix up that owner's own additions, and to find two takes 2^64 tries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdempotencyId(pub [u8; 16]);
+
+impl fmt::Display for IdempotencyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
     }
 }
 
 /// A request to add an animal at most once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdempotencyRequest {
-    /// The caller and the key.
-    pub idempotency: Idempotency,
+    /// Of the caller and the key.
+    pub id: IdempotencyId,
     /// Of the animal to be added: a repeat has the same one.
     pub fingerprint: Fingerprint,
     /// The time of this request; kept with the record if it becomes one.
@@ -92,13 +111,13 @@ pub enum IdempotencyDecision {
 impl IdempotencyRequest {
     /// A request made at `at`: records of the last 24 hours count.
     #[must_use]
-    pub fn new(idempotency: Idempotency, pet: &NewPet, at: Timestamp) -> Self {
+    pub fn new(id: IdempotencyId, pet: &NewPet, at: Timestamp) -> Self {
         let fingerprint = Fingerprint::new(pet);
-        Self { idempotency, fingerprint, at, cutoff: at.minus(IdempotencyKey::LIFETIME) }
+        Self { id, fingerprint, at, cutoff: at.minus(IdempotencyKey::LIFETIME) }
     }
 
-    /// Whether this request is a repeat, by the record that is stored under its caller and key: its
-    /// fingerprint, its animal, and when it was made.
+    /// Whether this request is a repeat, by the record that is stored under its id: its fingerprint,
+    /// its animal, and when it was made.
     #[must_use]
     pub fn decide(&self, stored: Option<(Fingerprint, PetId, Timestamp)>) -> IdempotencyDecision {
         match stored {
@@ -116,16 +135,16 @@ impl IdempotencyRequest {
     /// The record to be stored once `pet` was created.
     #[must_use]
     pub fn into_record(self, pet: PetId) -> IdempotencyRecord {
-        let Self { idempotency, fingerprint, at, cutoff: _ } = self;
-        IdempotencyRecord { idempotency, fingerprint, pet, at }
+        let Self { id, fingerprint, at, cutoff: _ } = self;
+        IdempotencyRecord { id, fingerprint, pet, at }
     }
 }
 
 /// An idempotency record, as a store keeps it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdempotencyRecord {
-    /// The caller and the key.
-    pub idempotency: Idempotency,
+    /// Of the caller and the key.
+    pub id: IdempotencyId,
     /// Of the animal that was added.
     pub fingerprint: Fingerprint,
     /// The animal that was added.
@@ -156,8 +175,11 @@ impl Fingerprint {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::{
-        Fingerprint, Idempotency, IdempotencyDecision, IdempotencyKey, IdempotencyRequest,
+        Fingerprint, Idempotency, IdempotencyDecision, IdempotencyId, IdempotencyKey,
+        IdempotencyRequest,
     };
     use crate::{CategoryId, KeyDigest, NewPet, PetId, PetName, PetStatus, Timestamp};
 
@@ -173,14 +195,46 @@ mod tests {
         }
     }
 
+    fn id(caller: [u8; 32], key: &str) -> IdempotencyId {
+        let key = IdempotencyKey::parse(key).unwrap();
+        Idempotency { caller: KeyDigest(caller), key }.id()
+    }
+
+    #[test]
+    fn an_id_is_half_of_a_digest_over_caller_and_key() {
+        // printf '\1%.0s' {1..32} | cat - <(printf once) | sha256sum
+        let once = id([1; 32], "once");
+        assert_eq!(once.to_string(), "073c92907c9d5c249413797cee92c9a8");
+        assert_eq!(IdempotencyId([1; 16]).to_string(), "01".repeat(16));
+    }
+
+    #[test]
+    fn each_caller_and_each_key_has_an_id_of_its_own() {
+        let mut pairs = Vec::new();
+        let longest = "k".repeat(255);
+        let keys = ["a", "A", "b", "aa", "a'", "\"a\"", "\\", "!", &longest[1..], &longest];
+        pairs.extend(keys.map(|key| ([1; 32], key)));
+        for bit in 0..256 {
+            let mut caller = [1; 32];
+            caller[bit / 8] ^= 1 << (bit % 8);
+            pairs.push((caller, "a"));
+        }
+        // The end of one caller and the start of another one's key.
+        let mut caller = [b'a'; 32];
+        pairs.push((caller, "ab"));
+        caller[31] = b'b';
+        pairs.push((caller, "a"));
+        let ids: HashSet<_> = pairs.iter().map(|(caller, key)| id(*caller, key)).collect();
+        assert_eq!(ids.len(), pairs.len());
+        assert_eq!(id([1; 32], &longest), id([1; 32], &longest));
+    }
+
     #[test]
     fn a_repeat_has_the_fingerprint_of_a_record_that_has_not_expired() {
         const DAY: i64 = 86_400_000;
         let name = PetName::parse("Rex").unwrap();
         let rex = NewPet { name, category_id: CategoryId(1), status: None };
-        let key = IdempotencyKey::parse("once").unwrap();
-        let idempotency = Idempotency { caller: KeyDigest([1; 32]), key };
-        let request = IdempotencyRequest::new(idempotency, &rex, Timestamp(2 * DAY));
+        let request = IdempotencyRequest::new(IdempotencyId([1; 16]), &rex, Timestamp(2 * DAY));
         assert_eq!(request.cutoff, Timestamp(DAY));
         let (own, other) = (Fingerprint::new(&rex), Fingerprint([7; 32]));
         let decide = |fingerprint, at| request.decide(Some((fingerprint, PetId(3), Timestamp(at))));

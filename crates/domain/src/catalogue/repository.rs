@@ -31,8 +31,8 @@ pub trait PetRepository: Send + Sync {
     /// Adds an animal under a new identifier, and with it, in the same transaction, the idempotency
     /// record if there is a `request` for one.
     ///
-    /// [`IdempotencyRequest::decide`] says what the record that is stored under the request's caller
-    /// and key means. Requests that run at the same time add one animal between them.
+    /// [`IdempotencyRequest::decide`] says what the record that is stored under the request's id
+    /// means. Requests that run at the same time add one animal between them.
     ///
     /// # Errors
     /// [`AddError`].

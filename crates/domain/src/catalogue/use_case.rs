@@ -53,7 +53,7 @@ impl PetService for Catalogue {
 
     async fn add(&self, pet: NewPet, idempotency: Option<Idempotency>) -> Result<Added, AddError> {
         let request = idempotency
-            .map(|idempotency| IdempotencyRequest::new(idempotency, &pet, self.clock.now()));
+            .map(|idempotency| IdempotencyRequest::new(idempotency.id(), &pet, self.clock.now()));
         self.pets.add(pet, request).await
     }
 
@@ -99,13 +99,13 @@ mod tests {
     async fn a_record_counts_for_24_hours() {
         let idempotency =
             Idempotency { caller: KeyDigest([1; 32]), key: IdempotencyKey::parse("once").unwrap() };
-        let expected = idempotency.clone();
+        let expected = idempotency.id();
         let mut pets = MockPetRepository::new();
         pets.expect_add()
             .once()
             .withf(move |pet, request| {
                 let request = request.as_ref().unwrap();
-                request.idempotency == expected
+                request.id == expected
                     && request.fingerprint == Fingerprint::new(pet)
                     && request.at == NOW
                     && request.cutoff == Timestamp(NOW.0 - A_DAY)

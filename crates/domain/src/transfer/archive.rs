@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use crate::{
     access::key::ApiKey,
     catalogue::{
-        idempotency::{Idempotency, IdempotencyRecord},
+        idempotency::{IdempotencyId, IdempotencyRecord},
         pet::{NewPet, Pet, PetId},
     },
     error::StoreError,
@@ -61,14 +61,13 @@ pub trait Snapshot: Send {
     /// [`StoreError`].
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError>;
 
-    /// Up to `limit` idempotency records behind `after`, ascending by
-    /// [`Idempotency::sort_key`].
+    /// Up to `limit` idempotency records with ids above `after`, ascending by the bytes of the id.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn idempotency_records(
         &mut self,
-        after: Option<Idempotency>,
+        after: Option<IdempotencyId>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError>;
 }

@@ -51,13 +51,9 @@ pub(crate) fn between_records(
     to: Option<&IdempotencyRecord>,
 ) -> Option<Difference> {
     let same = |one: &IdempotencyRecord, other: &IdempotencyRecord| one == other;
-    let place = |record: &IdempotencyRecord| {
-        let (caller, key) = record.idempotency.sort_key();
-        (*caller, key.to_owned())
-    };
-    between(from, to, place, same).map(|(from, to)| {
-        let name = from.or(to).map_or("", |record| record.idempotency.key.as_str());
-        let what = format!("idempotency record '{name}'");
+    between(from, to, |record| record.id, same).map(|(from, to)| {
+        let id = from.or(to).map_or_else(String::new, |record| record.id.to_string());
+        let what = format!("idempotency record {id}");
         Difference { what, from: from.map(record), to: to.map(record) }
     })
 }
@@ -91,9 +87,7 @@ fn key(key: &ApiKey) -> String {
     format!("'{name}' ({prefix}…, digest {digest}…), made at {} ms{expires}{revoked}", created_at.0)
 }
 
-fn record(
-    IdempotencyRecord { idempotency: _, fingerprint, pet, at }: &IdempotencyRecord,
-) -> String {
+fn record(IdempotencyRecord { id: _, fingerprint, pet, at }: &IdempotencyRecord) -> String {
     format!("of animal {pet} (digest {}…), made at {} ms", start(&fingerprint.0), at.0)
 }
 

@@ -3,7 +3,7 @@
 use std::vec;
 
 use crate::{
-    catalogue::idempotency::{Idempotency, IdempotencyRecord},
+    catalogue::idempotency::{IdempotencyId, IdempotencyRecord},
     error::StoreError,
     timestamp::Timestamp,
     transfer::{archive::Snapshot, progress::BATCH},
@@ -15,7 +15,7 @@ pub(crate) struct LiveRecords<'s> {
     /// A record made at this moment or before has expired.
     cutoff: Timestamp,
     /// The last one that was read.
-    after: Option<Idempotency>,
+    after: Option<IdempotencyId>,
     batch: vec::IntoIter<IdempotencyRecord>,
 }
 
@@ -31,9 +31,9 @@ impl<'s> LiveRecords<'s> {
             if let Some(record) = self.batch.find(|record| record.at > cutoff) {
                 return Ok(Some(record));
             }
-            let batch = self.snapshot.idempotency_records(self.after.clone(), BATCH).await?;
+            let batch = self.snapshot.idempotency_records(self.after, BATCH).await?;
             let Some(last) = batch.last() else { return Ok(None) };
-            self.after = Some(last.idempotency.clone());
+            self.after = Some(last.id);
             self.batch = batch.into_iter();
         }
     }

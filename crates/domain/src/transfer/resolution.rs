@@ -50,7 +50,7 @@ impl Resolution {
         resolved.ok_or_else(|| RestoreError::conflict(format_args!("API key {}", key.id.0)))
     }
 
-    /// An idempotency record, where `stored` has its caller and key; `pet_exists`: whether the store
+    /// An idempotency record, where `stored` has its id; `pet_exists`: whether the store
     /// holds its animal.
     ///
     /// # Errors
@@ -70,8 +70,7 @@ impl Resolution {
             Some(stored) if stored == record => Ok(Self::Keep),
             Some(stored) if stored.at < record.at => Ok(Self::Write),
             Some(_) => {
-                let key = record.idempotency.key.as_str();
-                Err(RestoreError::conflict(format_args!("idempotency record '{key}'")))
+                Err(RestoreError::conflict(format_args!("idempotency record {}", record.id)))
             }
         }
     }
@@ -81,9 +80,8 @@ impl Resolution {
 mod tests {
     use super::Resolution;
     use crate::{
-        ApiKeySecret, CategoryId, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRecord,
-        KeyDigest, KeyId, KeyName, NewApiKey, NewPet, PetId, PetName, RestoreError, StoreError,
-        Timestamp,
+        ApiKeySecret, CategoryId, Fingerprint, IdempotencyId, IdempotencyRecord, KeyId, KeyName,
+        NewApiKey, NewPet, PetId, PetName, RestoreError, StoreError, Timestamp,
     };
 
     fn conflict<T: std::fmt::Debug>(result: Result<T, RestoreError>) -> String {
@@ -127,10 +125,7 @@ mod tests {
     #[test]
     fn a_record_replaces_an_older_one_and_needs_its_animal() {
         let record = |pet, at| IdempotencyRecord {
-            idempotency: Idempotency {
-                caller: KeyDigest([1; 32]),
-                key: IdempotencyKey::parse("once").unwrap(),
-            },
+            id: IdempotencyId([1; 16]),
             fingerprint: Fingerprint([2; 32]),
             pet: PetId(pet),
             at: Timestamp(at),
@@ -142,7 +137,7 @@ mod tests {
         assert_eq!(Resolution::of_record(Some(&older), true, &one).unwrap(), Resolution::Write);
         for other in [record(6, 100), record(7, 101)] {
             let refused = Resolution::of_record(Some(&other), true, &one);
-            assert_eq!(conflict(refused), "idempotency record 'once'");
+            assert_eq!(conflict(refused), format!("idempotency record {}", "01".repeat(16)));
         }
         let missing = Resolution::of_record(None, false, &one).unwrap_err();
         assert!(matches!(&missing, RestoreError::Store(StoreError::Corrupt(_))), "{missing}");

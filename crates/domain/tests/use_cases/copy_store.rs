@@ -17,7 +17,7 @@ use petstore_domain::{
 use petstore_memory::MemoryStore;
 
 use crate::{
-    moving::{add, fill, held, key, once, pet, restore, store},
+    moving::{add, fill, held, id, key, pet, restore, store},
     support::{START, TestClock, name},
 };
 
@@ -31,27 +31,27 @@ async fn a_copy_holds_all_but_expired_records_and_assigns_identifiers_above() {
     let (from, to) = (store(), store());
     fill(&from, 102_000).await;
     let web = key(&from, 1, "web").await;
-    let old = add(&from, "Old", Some(once("old", START.minus(Duration::from_hours(24))))).await;
-    add(&from, "New", Some(once("new", START))).await;
+    let old = add(&from, "Old", Some((id(1), START.minus(Duration::from_hours(24))))).await;
+    add(&from, "New", Some((id(2), START))).await;
 
     let copied = copy(&from, to.clone()).await.unwrap();
     assert_eq!(copied, Copied { found: 0, pets: 102_002, keys: 1, idempotency_records: 1 });
     let (ours, theirs) = (held(&*from).await, held(&*to).await);
     assert_eq!((&ours.0, &ours.1), (&theirs.0, &theirs.1));
-    let names: Vec<_> = theirs.2.iter().map(|r| r.idempotency.key.as_str()).collect();
-    assert_eq!(names, ["new"], "{old:?} has expired");
+    let ids: Vec<_> = theirs.2.iter().map(|record| record.id).collect();
+    assert_eq!(ids, [id(2)], "{old:?} has expired");
     assert_eq!(add(&to, "Next", None).await.id.0, 102_003);
     assert_eq!((web.id, key(&to, 2, "next").await.id), (KeyId(1), KeyId(2)));
 }
 
 #[tokio::test]
 async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
-    const BATCH: u64 = 50_000;
+    const BATCH: u32 = 50_000;
     let (from, to) = (store(), store());
     let rex = add(&from, "Rex", None).await;
     let records = (0..=BATCH).map(|number| {
-        let (idempotency, at) = once(&number.to_string(), START);
-        IdempotencyRecord { idempotency, fingerprint: Fingerprint([7; 32]), pet: rex.id, at }
+        let fingerprint = Fingerprint([7; 32]);
+        IdempotencyRecord { id: id(number), fingerprint, pet: rex.id, at: START }
     });
     let mut restore = from.restore().await.unwrap();
     restore.idempotency_records(records.collect()).await.unwrap();
@@ -66,9 +66,9 @@ async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
         ControlFlow::Continue(())
     };
     let copied = copy.run(&mut note).await.unwrap();
-    assert_eq!(copied.idempotency_records, BATCH + 1);
+    assert_eq!(copied.idempotency_records, u64::from(BATCH) + 1);
     assert_eq!(held(&*from).await.2, held(&*to).await.2);
-    assert_eq!(seen, [(BATCH, BATCH + 1)]);
+    assert_eq!(seen, [(50_000, 50_001)]);
 }
 
 #[tokio::test]
@@ -104,9 +104,9 @@ async fn a_second_copy_brings_what_has_changed_of_a_key() {
 async fn an_idempotency_key_that_was_used_again_stands_for_the_later_animal() {
     let (from, to) = (store(), store());
     let earlier = START.minus(Duration::from_hours(23));
-    add(&from, "First", Some(once("k", earlier))).await;
+    add(&from, "First", Some((id(1), earlier))).await;
     copy(&from, to.clone()).await.unwrap();
-    let later = add(&from, "Second", Some(once("k", earlier.plus(Duration::from_hours(25))))).await;
+    let later = add(&from, "Second", Some((id(1), earlier.plus(Duration::from_hours(25))))).await;
     copy(&from, to.clone()).await.unwrap();
     assert_eq!(held(&*to).await.2[0].pet, later.id);
 }
@@ -114,9 +114,9 @@ async fn an_idempotency_key_that_was_used_again_stands_for_the_later_animal() {
 #[tokio::test]
 async fn a_new_record_in_front_of_those_that_were_copied_is_copied() {
     let (from, to) = (store(), store());
-    add(&from, "First", Some(once("b", START))).await;
+    add(&from, "First", Some((id(2), START))).await;
     copy(&from, to.clone()).await.unwrap();
-    add(&from, "Second", Some(once("a", START))).await;
+    add(&from, "Second", Some((id(1), START))).await;
     copy(&from, to.clone()).await.unwrap();
     assert_eq!(held(&*from).await, held(&*to).await);
 }
@@ -125,11 +125,14 @@ async fn a_new_record_in_front_of_those_that_were_copied_is_copied() {
 async fn a_target_whose_record_is_of_the_same_time_and_another_animal_is_left_as_it_is() {
     let (from, to) = (store(), store());
     for (store, first) in [(&from, true), (&to, false)] {
-        add(store, "Rex", first.then(|| once("k", START))).await;
-        add(store, "Tom", (!first).then(|| once("k", START))).await;
+        add(store, "Rex", first.then(|| (id(1), START))).await;
+        add(store, "Tom", (!first).then(|| (id(1), START))).await;
     }
     let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
-    assert!(refusal.contains("idempotency record 'k' is of animal 1"), "{refusal}");
+    assert!(
+        refusal.contains("idempotency record 00000000000000000000000000000001 is of animal 1"),
+        "{refusal}"
+    );
 }
 
 #[tokio::test]
@@ -168,10 +171,11 @@ async fn a_target_with_a_record_of_its_own_is_left_as_it_is() {
     for store in [&from, &to] {
         add(store, "Rex", None).await;
     }
-    let own = add(&to, "Tom", Some(once("k", START))).await;
+    let own = add(&to, "Tom", Some((id(1), START))).await;
     add(&from, "Tom", None).await;
     let refusal = copy(&from, to.clone()).await.unwrap_err().to_string();
-    let start = format!("idempotency record 'k' is nothing in the source and of animal {}", own.id);
+    let what = format!("idempotency record {}", id(1));
+    let start = format!("{what} is nothing in the source and of animal {}", own.id);
     assert!(refusal.contains(&start), "{refusal}");
 }
 

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use petstore_domain::{
-    Added, ApiKey, ApiKeyRepository, Archive, CategoryId, Idempotency, IdempotencyKey,
-    IdempotencyRecord, IdempotencyRequest, KeyDigest, NewApiKey, NewPet, Pet, PetId, PetName,
-    PetRepository, Timestamp,
+    Added, ApiKey, ApiKeyRepository, Archive, CategoryId, IdempotencyId, IdempotencyRecord,
+    IdempotencyRequest, NewApiKey, NewPet, Pet, PetId, PetName, PetRepository, Timestamp,
 };
 use petstore_memory::MemoryStore;
 
@@ -23,19 +22,18 @@ pub(crate) fn pet(id: i64, name: &str) -> Pet {
     new_pet(name).with_id(PetId(id))
 }
 
-/// A request under `key` at this time.
-pub(crate) fn once(key: &str, at: Timestamp) -> (Idempotency, Timestamp) {
-    let key = IdempotencyKey::parse(key).unwrap();
-    (Idempotency { caller: KeyDigest([1; 32]), key }, at)
+/// An id in the order of the numbers.
+pub(crate) fn id(number: u32) -> IdempotencyId {
+    IdempotencyId(u128::from(number).to_be_bytes())
 }
 
 pub(crate) async fn add(
     store: &MemoryStore,
     name: &str,
-    request: Option<(Idempotency, Timestamp)>,
+    request: Option<(IdempotencyId, Timestamp)>,
 ) -> Pet {
     let pet = new_pet(name);
-    let request = request.map(|(key, at)| IdempotencyRequest::new(key, &pet, at));
+    let request = request.map(|(id, at)| IdempotencyRequest::new(id, &pet, at));
     match PetRepository::add(store, pet, request).await.unwrap() {
         Added::Created(pet) => pet,
         Added::Replayed(pet) => panic!("{pet:?} was there before"),

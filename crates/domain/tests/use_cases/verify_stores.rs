@@ -3,14 +3,14 @@
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use petstore_domain::{
-    ApiKey, ApiKeyRepository as _, CategoryId, Fingerprint, IdempotencyKey, IdempotencyRecord,
-    KeyDigest, KeyId, Pet, PetId, PetName, PetStatus, RangeDigest, StoreCounts, Timestamp,
-    Verified, VerifyError, VerifyStores,
+    ApiKey, ApiKeyRepository as _, CategoryId, Fingerprint, IdempotencyRecord, KeyDigest, KeyId,
+    Pet, PetId, PetName, PetStatus, RangeDigest, StoreCounts, Timestamp, Verified, VerifyError,
+    VerifyStores,
 };
 use petstore_memory::MemoryStore;
 
 use crate::{
-    moving::{add, fill, held, key, once, pet, restore, restore_key, restore_record, store},
+    moving::{add, fill, held, id, key, pet, restore, restore_key, restore_record, store},
     support::{START, TestClock, name},
 };
 
@@ -35,8 +35,8 @@ async fn equal_stores_have_a_digest_for_each_range() {
         restore(store, vec![pet(100_000, "last"), pet(100_001, "first"), pet(900_000, "far")])
             .await;
         key(store, 1, "web").await;
-        add(store, "Rex", Some(once("one", START))).await;
-        add(store, "Rex", Some(once("two", START))).await;
+        add(store, "Rex", Some((id(1), START))).await;
+        add(store, "Rex", Some((id(2), START))).await;
     }
     let Verified { counts, ranges } = verify(&from, &to).await.unwrap();
     assert_eq!(counts, StoreCounts { pets: 6_005, keys: 1, idempotency_records: 2 });
@@ -173,23 +173,22 @@ async fn every_field_of_a_key_is_compared_but_its_last_use() {
 
 #[tokio::test]
 async fn every_field_of_a_record_is_compared() {
-    let changes: [fn(&mut IdempotencyRecord); 5] = [
-        |record| record.idempotency.caller = KeyDigest([9; 32]),
-        |record| record.idempotency.key = IdempotencyKey::parse("other").unwrap(),
+    let changes: [fn(&mut IdempotencyRecord); 4] = [
+        |record| record.id = id(2),
         |record| record.fingerprint = Fingerprint([9; 32]),
         |record| record.pet = PetId(2),
         |record| record.at.0 -= 1,
     ];
     for (index, change) in changes.into_iter().enumerate() {
         let (from, to) = (store(), store());
-        add(&from, "Rex", Some(once("k", START))).await;
+        add(&from, "Rex", Some((id(1), START))).await;
         add(&from, "Rex", None).await;
         fill(&to, 2).await;
         let mut record = held(&*from).await.2.remove(0);
         change(&mut record);
         restore_record(&to, record).await;
         let words = difference(&from, &to).await;
-        assert!(words.starts_with("idempotency record '"), "{index}: {words}");
+        assert!(words.starts_with("idempotency record 0000"), "{index}: {words}");
     }
 }
 
@@ -197,13 +196,14 @@ async fn every_field_of_a_record_is_compared() {
 async fn records_are_compared_until_they_expire() {
     let (from, to) = (store(), store());
     let expired = START.minus(Duration::from_hours(24));
-    add(&from, "Rex", Some(once("old", expired))).await;
+    add(&from, "Rex", Some((id(1), expired))).await;
     add(&to, "Rex", None).await;
     verify(&from, &to).await.unwrap();
-    add(&from, "Rex", Some(once("new", START))).await;
+    add(&from, "Rex", Some((id(2), START))).await;
     add(&to, "Rex", None).await;
     let words = difference(&from, &to).await;
-    assert!(words.starts_with("idempotency record 'new' is of animal 2 (digest "), "{words}");
+    let start = format!("idempotency record {} is of animal 2 (digest ", id(2));
+    assert!(words.starts_with(&start), "{words}");
 }
 
 #[tokio::test]
@@ -223,13 +223,12 @@ async fn identifiers_at_the_ends_of_their_range_are_compared_too() {
 async fn what_the_target_alone_holds_is_a_difference() {
     let (from, to) = (store(), store());
     for store in [&from, &to] {
-        add(store, "Rex", Some(once("a", START))).await;
+        add(store, "Rex", Some((id(1), START))).await;
         key(store, 1, "web").await;
     }
     verify(&from, &to).await.unwrap();
-    let (idempotency, at) = once("b", START);
-    let fingerprint = Fingerprint([2; 32]);
-    restore_record(&to, IdempotencyRecord { idempotency, fingerprint, pet: PetId(1), at }).await;
+    let (id, fingerprint) = (id(2), Fingerprint([2; 32]));
+    restore_record(&to, IdempotencyRecord { id, fingerprint, pet: PetId(1), at: START }).await;
     assert!(difference(&from, &to).await.contains("nothing in the source"));
     key(&to, 2, "more").await;
     assert!(difference(&from, &to).await.contains("API key 2 is nothing in the source"));

@@ -11,7 +11,7 @@ use petstore_domain::{
     Writer,
 };
 
-use crate::state::{State, record_key};
+use crate::state::State;
 
 /// A list of changes. Each is tried on a draft when it comes, so that a conflict shows at once, and
 /// all are made to the state of that moment by `commit`.
@@ -127,11 +127,10 @@ fn restore_key(state: &mut State, key: &ApiKey) -> Result<(), RestoreError> {
 }
 
 fn restore_record(state: &mut State, record: &IdempotencyRecord) -> Result<(), RestoreError> {
-    let key = record_key(&record.idempotency);
     let pet_exists = state.pets.contains_key(&record.pet);
-    match Resolution::of_record(state.records.get(&key), pet_exists, record)? {
+    match Resolution::of_record(state.records.get(&record.id), pet_exists, record)? {
         Resolution::Keep => {}
-        Resolution::Write => drop(state.records.insert(key, record.clone())),
+        Resolution::Write => drop(state.records.insert(record.id, *record)),
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Idempotency, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts, StoreError,
+    ApiKey, IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts, StoreError,
 };
 
 use crate::{
@@ -17,8 +17,8 @@ const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM a
      (SELECT count(*) FROM idempotency)";
 const PETS: &str =
     "SELECT id, name, category_id, status FROM pet WHERE id >= $1 ORDER BY id LIMIT $2";
-const RECORDS: &str = "SELECT caller, key, fingerprint, pet_id, created_at FROM idempotency \
-     WHERE (caller, key) > ($1, $2) ORDER BY caller, key LIMIT $3";
+const RECORDS: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempotency \
+     WHERE id > $1 ORDER BY id LIMIT $2";
 
 /// A transaction that sees one state for as long as it is open.
 #[derive(Debug)]
@@ -56,12 +56,12 @@ impl Snapshot for View {
 
     async fn idempotency_records(
         &mut self,
-        after: Option<Idempotency>,
+        after: Option<IdempotencyId>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        // No record has an empty key.
-        let (caller, key) = after.as_ref().map_or((&[][..], &[][..]), idempotency::record_key);
-        let rows = self.0.rows(RECORDS, &[&caller, &key, &i64::from(limit)]).await?;
+        // Every id is above the empty one.
+        let after = after.as_ref().map_or(&[][..], |after| &after.0);
+        let rows = self.0.rows(RECORDS, &[&after, &i64::from(limit)]).await?;
         rows.iter().map(idempotency::record).collect()
     }
 }

@@ -35,10 +35,10 @@ pub(super) const NOTE: &str = "UPDATE petstore_relocation \
      SET differences = differences + $1, last_difference = $2::text";
 pub(super) const PETS: &str = "SELECT id, name, category_id, status FROM pet \
      WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
-pub(super) const RECORDS: &str = "SELECT caller, key, fingerprint, pet_id, created_at \
+pub(super) const RECORDS: &str = "SELECT id, fingerprint, pet_id, created_at \
      FROM idempotency WHERE pet_id BETWEEN $1 AND $2";
 pub(super) const OLDEST_RECORD: &str = "SELECT min(created_at) FROM idempotency";
-pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE (caller, key) IN (SELECT caller, key \
+pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE id IN (SELECT id \
      FROM idempotency WHERE created_at < $1 AND pet_id <= $2 ORDER BY created_at LIMIT $3)";
 
 /// Whether the only column of the only row is true.

@@ -14,7 +14,7 @@ use crate::{
     connection::Connection,
     error::StoreFailure,
     pets::{
-        idempotency::{self, RecordKey, record_key},
+        idempotency,
         rows::{self, Columns},
     },
     values::Values,
@@ -64,7 +64,7 @@ pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Writ
 /// A statement that had to be prepared first would be sent behind the commit that is sent beside it.
 async fn prepare(connection: &Connection) -> Result<(), Error> {
     for sql in [
-        idempotency::PURGE_KEYS,
+        idempotency::PURGE_IDS,
         idempotency::RESERVE,
         idempotency::FIND,
         rows::INSERT,
@@ -75,21 +75,21 @@ async fn prepare(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Begins, and reserves the keys that are free.
+/// Begins, and reserves the ids that are free.
 async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, Error> {
     let indexes = plan.first.values();
     let requests: Vec<&IdempotencyRequest> =
         indexes.filter_map(|index| plan.group[*index].request.as_ref()).collect();
-    let (callers, keys) = keys(requests.iter().copied());
+    let ids: Vec<&[u8]> = plan.first.keys().copied().collect();
     let cutoffs: Vec<i64> = requests.iter().map(|request| request.cutoff.0).collect();
     let times: Vec<i64> = requests.iter().map(|request| request.at.0).collect();
     let fingerprints: Vec<&[u8]> = requests.iter().map(|one| &one.fingerprint.0[..]).collect();
-    let expired: Values<'_> = &[&callers, &keys, &cutoffs];
-    let new: Values<'_> = &[&callers, &keys, &fingerprints, &times];
+    let expired: Values<'_> = &[&ids, &cutoffs];
+    let new: Values<'_> = &[&ids, &fingerprints, &times];
     let (begun, purged, reserved) = tokio::join!(
         biased;
         connection.begin(BEGIN),
-        connection.execute(idempotency::PURGE_KEYS, expired),
+        connection.execute(idempotency::PURGE_IDS, expired),
         connection.rows(idempotency::RESERVE, new),
     );
     begun?;
@@ -97,34 +97,25 @@ async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, E
     reserved
 }
 
-fn keys<'a>(
-    requests: impl Iterator<Item = &'a IdempotencyRequest>,
-) -> (Vec<&'a [u8]>, Vec<&'a [u8]>) {
-    let keys: (Vec<_>, Vec<_>) =
-        requests.map(|request| -> RecordKey<'a> { record_key(&request.idempotency) }).unzip();
-    keys
-}
-
 /// Inserts the animals, reads the records of the others, renews the version, and commits.
 async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Failed> {
-    let (mut columns, mut repeats) = (Columns::default(), Vec::new());
+    let (mut columns, mut repeats) = (Columns::default(), Vec::<&[u8]>::new());
     for (job, step) in plan.group.iter().zip(plan.steps()) {
         match step {
             Step::Insert(id) => columns.push(id, &job.pet),
-            Step::FindRecord(request) => repeats.push(request),
+            Step::FindRecord(request) => repeats.push(&request.id.0),
         }
     }
-    let (callers, keys) = keys(repeats.into_iter());
     let version = (!columns.ids.is_empty()).then(version::random).transpose()?;
     let version = version.as_ref().map(<[u8; 16]>::as_slice);
     let Columns { ids, names, categories, statuses } = &columns;
     let animals: Values<'_> = &[ids, names, categories, statuses];
-    let (records, renewal): (Values<'_>, Values<'_>) = (&[&callers, &keys], &[&version]);
+    let (records, renewal): (Values<'_>, Values<'_>) = (&[&repeats], &[&version]);
     let (begun, inserted, found, renewed, committed) = tokio::join!(
         biased;
         async { if plan.first.is_empty() { connection.begin(BEGIN).await } else { Ok(()) } },
         rows_unless(ids.is_empty(), connection, rows::INSERT, animals),
-        rows_unless(keys.is_empty(), connection, idempotency::FIND, records),
+        rows_unless(repeats.is_empty(), connection, idempotency::FIND, records),
         connection.rows(version::RENEW, renewal),
         connection.commit(),
     );

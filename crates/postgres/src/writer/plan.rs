@@ -8,26 +8,23 @@ use petstore_domain::{
 use tokio_postgres::{Error, Row};
 
 use super::job::Job;
-use crate::{
-    error::StoreFailure,
-    pets::idempotency::{self, RecordKey, record_key},
-};
+use crate::{error::StoreFailure, pets::idempotency};
 
 /// What each addition of a group is to do.
 pub(super) struct Plan<'a> {
     pub(super) group: &'a [Job],
-    /// The first addition of each idempotency key. All instances go through the keys in this order,
+    /// The first addition of each id. All instances go through the ids in this order,
     /// so that they wait for one another in a line and not in a circle.
-    pub(super) first: BTreeMap<RecordKey<'a>, usize>,
-    /// The identifiers that were reserved together with the keys of these additions.
+    pub(super) first: BTreeMap<&'a [u8], usize>,
+    /// The identifiers that were reserved together with the ids of these additions.
     reserved: HashMap<usize, PetId>,
 }
 
 /// What one addition is to do.
 pub(super) enum Step<'a> {
-    /// Insert the animal, under the identifier that was reserved with its key if it has one.
+    /// Insert the animal, under the identifier that was reserved with its id if it has one.
     Insert(Option<PetId>),
-    /// Find the record of its key, which another addition has stored: one of another instance, an
+    /// Find the record with its id, which another addition has stored: one of another instance, an
     /// earlier one, or one of this group.
     FindRecord(&'a IdempotencyRequest),
 }
@@ -35,7 +32,7 @@ pub(super) enum Step<'a> {
 /// What became of one addition.
 pub(super) enum Outcome {
     Answer(Result<Added, AddError>),
-    /// The record that held its key has expired or is gone since.
+    /// The record with its id has expired or is gone since.
     Retry,
 }
 
@@ -45,17 +42,17 @@ impl<'a> Plan<'a> {
         let mut first = BTreeMap::new();
         for (index, job) in group.iter().enumerate() {
             if let Some(request) = &job.request {
-                first.entry(record_key(&request.idempotency)).or_insert(index);
+                first.entry(&request.id.0[..]).or_insert(index);
             }
         }
         Self { group, first, reserved: HashMap::new() }
     }
 
-    /// Takes the keys that were free, each with its identifier.
+    /// Takes the ids that were free, each with the identifier of its animal.
     pub(super) fn reserve(&mut self, rows: &[Row]) -> Result<(), Error> {
         for row in rows {
-            if let Some(index) = self.first.get(&idempotency::key_of_row(row)?) {
-                self.reserved.insert(*index, PetId(row.try_get(2)?));
+            if let Some(index) = self.first.get(row.try_get::<_, &[u8]>(0)?) {
+                self.reserved.insert(*index, PetId(row.try_get(1)?));
             }
         }
         Ok(())
@@ -79,7 +76,7 @@ impl<'a> Plan<'a> {
         let mut inserted = inserted.iter();
         let mut records = HashMap::new();
         for row in found {
-            records.insert(idempotency::key_of_row(row)?, row);
+            records.insert(row.try_get::<_, &[u8]>(0)?, row);
         }
         let mut outcomes = Vec::with_capacity(self.group.len());
         for (job, step) in self.group.iter().zip(self.steps()) {
@@ -92,8 +89,7 @@ impl<'a> Plan<'a> {
                     None => Outcome::Answer(Err(StoreFailure::Contention.into())),
                 },
                 Step::FindRecord(request) => {
-                    let row = records.get(&record_key(&request.idempotency));
-                    by_record(request, row.copied())
+                    by_record(request, records.get(&request.id.0[..]).copied())
                 }
             });
         }
@@ -101,7 +97,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// What the record under the key of `request` means for it.
+/// What the record with the id of `request` means for it.
 fn by_record(request: &IdempotencyRequest, row: Option<&Row>) -> Outcome {
     let replay = |row| {
         let record = idempotency::record(row)?;

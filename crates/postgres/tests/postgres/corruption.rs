@@ -41,7 +41,7 @@ async fn a_record_without_its_animal_is_named() {
     let Some(database) = postgres_or_skip("a_record_without_its_animal") else { return };
     let store = open(&database.url).await;
     let request = request("k", &new_pet("Rex"));
-    PetRepository::add(&store, new_pet("Rex"), Some(request.clone())).await.unwrap();
+    PetRepository::add(&store, new_pet("Rex"), Some(request)).await.unwrap();
     database.sql("DELETE FROM pet").unwrap();
     let again = PetRepository::add(&store, new_pet("Rex"), Some(request)).await;
     assert!(matches!(again, Err(AddError::Store(StoreError::Corrupt(_)))), "{again:?}");

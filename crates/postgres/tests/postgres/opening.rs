@@ -22,7 +22,7 @@ async fn ten_instances_may_start_at_once() {
         add(store, "Rex").await;
     }
     assert_eq!(all(&stores[0]).await.len(), 10);
-    assert_eq!(database.sql("SELECT version FROM ten.petstore_schema").unwrap().trim(), "1");
+    assert_eq!(database.sql("SELECT version FROM ten.petstore_schema").unwrap().trim(), "2");
 }
 
 #[tokio::test]
@@ -40,10 +40,10 @@ async fn a_schema_is_a_store_of_its_own_whatever_its_name() {
 async fn another_schema_is_refused_and_left_alone() {
     let Some(database) = postgres_or_skip("another_schema_is_refused") else { return };
     drop(open(&database.url).await);
-    for version in [0, 2] {
+    for version in [1, 3] {
         database.sql(&format!("UPDATE petstore_schema SET version = {version}")).unwrap();
         let refusal = refusal(&database.url).await;
-        let expected = format!("its schema is unsupported: expected version 1, found {version};");
+        let expected = format!("its schema is unsupported: expected version 2, found {version};");
         assert!(refusal.contains(&expected) && !refusal.contains('\n'), "{refusal}");
         assert_eq!(
             database.sql("SELECT version FROM petstore_schema").unwrap().trim(),

@@ -25,8 +25,7 @@ async fn client(store: Arc<PostgresStore>, name: String) -> Result<Vec<Pet>, Add
     for round in 0..rounds() {
         let pet = new_pet(&format!("{name}-{round}"));
         let request = (round % 2 == 0).then(|| request(&format!("{name}-{round}"), &pet));
-        let Added::Created(new) = PetRepository::add(&*store, pet.clone(), request.clone()).await?
-        else {
+        let Added::Created(new) = PetRepository::add(&*store, pet.clone(), request).await? else {
             panic!("{name}-{round} was there before")
         };
         if let Some(request) = request {

@@ -95,7 +95,7 @@ pub(crate) async fn load(
         let pet = new_pet(&name);
         let request = (number % 2 == 0).then(|| request(&name, &pet));
         loop {
-            match PetRepository::add(&*store, pet.clone(), request.clone()).await {
+            match PetRepository::add(&*store, pet.clone(), request).await {
                 Ok(Added::Created(pet) | Added::Replayed(pet)) => {
                     acknowledged.push((pet.id, name));
                     break;

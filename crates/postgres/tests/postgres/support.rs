@@ -33,7 +33,7 @@ pub(crate) fn new_pet(name: &str) -> NewPet {
 
 pub(crate) fn request(key: &str, pet: &NewPet) -> IdempotencyRequest {
     let key = IdempotencyKey::parse(key).unwrap();
-    IdempotencyRequest::new(Idempotency { caller: KeyDigest([7; 32]), key }, pet, NOW)
+    IdempotencyRequest::new(Idempotency { caller: KeyDigest([7; 32]), key }.id(), pet, NOW)
 }
 
 /// Adds `name`, which must be new.

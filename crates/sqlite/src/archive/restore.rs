@@ -132,7 +132,7 @@ fn restore_record(
     connection: &Connection,
     record: &IdempotencyRecord,
 ) -> Result<(), Failure<RestoreError>> {
-    let stored = idempotency::find(connection, &record.idempotency)?;
+    let stored = idempotency::find(connection, record.id)?;
     let pet_exists = pets::find::<RestoreError>(connection, record.pet)?.is_some();
     match Resolution::of_record(stored.as_ref(), pet_exists, record).map_err(Failure::Answer)? {
         Resolution::Keep => Ok(()),

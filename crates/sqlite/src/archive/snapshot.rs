@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Corruption, Idempotency, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts,
+    ApiKey, Corruption, IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts,
     StoreError,
 };
 use rusqlite::{Connection, Row};
@@ -79,10 +79,10 @@ impl Snapshot for ReadTransaction {
 
     async fn idempotency_records(
         &mut self,
-        after: Option<Idempotency>,
+        after: Option<IdempotencyId>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        self.read(move |connection| idempotency::after(connection, after.as_ref(), limit)).await
+        self.read(move |connection| idempotency::after(connection, after, limit)).await
     }
 }
 

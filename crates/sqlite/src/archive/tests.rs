@@ -129,7 +129,7 @@ async fn rows_that_break_a_rule_are_named() {
     let raw = place.raw();
     raw.execute_batch(
         "UPDATE pet SET name = '' WHERE id = 1;
-         INSERT INTO idempotency VALUES (x'00', 'k', x'00', 1, 0);",
+         INSERT INTO idempotency VALUES (x'00', zeroblob(32), 1, 0);",
     )
     .unwrap();
     let mut snapshot = place.store.snapshot().await.unwrap();
@@ -138,10 +138,8 @@ async fn rows_that_break_a_rule_are_named() {
     let Err(StoreError::Corrupt(record)) = snapshot.idempotency_records(None, 9).await else {
         panic!()
     };
-    assert_eq!(
-        (record.what.as_str(), record.rule.as_str()),
-        ("an idempotency record", "a digest has 32 bytes")
-    );
+    assert_eq!(record.what, "an idempotency record");
+    assert!(record.rule.contains("Cannot read 16 byte value"), "{record}");
 
     let mut restore = place.store.restore().await.unwrap();
     let refusal = restore.pets(numbered([1])).await.unwrap_err();

@@ -25,10 +25,10 @@ const CHANGE: &str =
 const NOTE: &str =
     "UPDATE relocation SET differences = differences + ?1, last_difference = ?2 WHERE only = 1";
 const HORIZON: &str = "SELECT max(id) FROM pet";
-const RECORDS: &str = "SELECT caller, key, fingerprint, pet_id, created_at \
+pub(crate) const RECORDS: &str = "SELECT id, fingerprint, pet_id, created_at \
      FROM idempotency WHERE pet_id BETWEEN ?1 AND ?2";
-const OLDEST_RECORD: &str = "SELECT min(created_at) FROM idempotency";
-const PURGE: &str = "DELETE FROM idempotency WHERE (caller, key) IN (SELECT caller, key \
+pub(crate) const OLDEST_RECORD: &str = "SELECT min(created_at) FROM idempotency";
+pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE rowid IN (SELECT rowid \
      FROM idempotency WHERE created_at < ?1 AND pet_id <= ?2 ORDER BY created_at LIMIT ?3)";
 
 /// Whether the store is being moved.

@@ -6,8 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    AddError, Added, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRequest, KeyDigest,
-    PetId, PetRepository, StoreError, Timestamp,
+    AddError, Added, Fingerprint, IdempotencyId, IdempotencyRequest, PetId, PetRepository,
+    StoreError, Timestamp,
 };
 use rusqlite::Connection;
 use tokio::task::JoinSet;
@@ -93,16 +93,9 @@ async fn two_requests_in_one_transaction_add_one_animal() {
     let place = Place::new();
     let store = Arc::new(place.open());
     let release = block_writer(&store).await;
-    let key = IdempotencyKey::parse("once").unwrap();
-    let request = IdempotencyRequest {
-        idempotency: Idempotency { caller: KeyDigest([1; 32]), key },
-        fingerprint: Fingerprint::new(&rex()),
-        at: Timestamp(100),
-        cutoff: Timestamp(0),
-    };
-    let mut other = request.clone();
-    other.fingerprint = Fingerprint([0; 32]);
-    let additions = [request.clone(), request, other].map(|request| {
+    let request = IdempotencyRequest::new(IdempotencyId([1; 16]), &rex(), Timestamp(100));
+    let other = IdempotencyRequest { fingerprint: Fingerprint([0; 32]), ..request };
+    let additions = [request, request, other].map(|request| {
         let store = Arc::clone(&store);
         tokio::spawn(async move { store.add(rex(), Some(request)).await })
     });

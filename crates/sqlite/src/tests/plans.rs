@@ -1,13 +1,16 @@
 //! No statement of the catalogue reads more rows than it answers with, and none sorts.
 
-use petstore_domain::PetStatus;
+use petstore_domain::{
+    IdempotencyId, IdempotencyRequest, PetRepository as _, PetStatus, Timestamp,
+};
 use rusqlite::{Connection, params_from_iter};
 
-use super::Place;
+use super::{Place, rex};
 use crate::{
     api_keys::rows as keys,
     pets::{idempotency, rows as pets},
-    renewal, version,
+    relocation::rows as relocation,
+    renewal, schema, version,
 };
 
 fn plan(connection: &Connection, sql: &str) -> String {
@@ -73,6 +76,47 @@ fn nor_when_the_statistics_tempt_it_to() {
     )
     .unwrap();
     assert_searched(&store.readers.pool.open().unwrap());
+}
+
+#[test]
+fn a_record_is_found_by_its_id_and_purged_by_its_age() {
+    let place = Place::new();
+    let store = place.open();
+    let connection = store.readers.pool.open().unwrap();
+    let by_id = "SEARCH idempotency USING INDEX sqlite_autoindex_idempotency_1 (id";
+    assert_eq!(plan(&connection, idempotency::FIND), format!("{by_id}=?)\n"));
+    assert_eq!(plan(&connection, idempotency::AFTER), format!("{by_id}>?)\n"));
+    let by_age = "SEARCH idempotency USING COVERING INDEX idempotency_by_age (created_at<?)\n";
+    let by_row = "SEARCH idempotency USING INTEGER PRIMARY KEY (rowid=?)\nLIST SUBQUERY 1\n";
+    let plan = plan(&connection, idempotency::PURGE);
+    assert!(plan.starts_with(&format!("{by_row}{by_age}")), "{plan}");
+}
+
+#[test]
+fn the_follower_of_a_move_finds_records_by_their_animals_and_their_age() {
+    let connection = schema::in_a_move().unwrap();
+    for (sql, index) in [
+        (relocation::RECORDS, "SEARCH idempotency USING INDEX idempotency_by_pet (pet_id>? AND"),
+        (relocation::OLDEST_RECORD, "SEARCH idempotency USING COVERING INDEX idempotency_by_age"),
+        (relocation::PURGE, "SEARCH idempotency USING INDEX idempotency_by_age (created_at<?)"),
+    ] {
+        let plan = plan(&connection, sql);
+        assert!(plan.contains(index) && !plan.contains("SCAN "), "{sql}\n{plan}");
+        assert!(!plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
+}
+
+#[tokio::test]
+async fn the_oldest_records_are_purged_first() {
+    let place = Place::new();
+    let store = place.open();
+    for (id, at) in [(1, 30), (2, 10), (3, 20), (4, 40)] {
+        let request = IdempotencyRequest::new(IdempotencyId([id; 16]), &rex(), Timestamp(at));
+        store.add(rex(), Some(request)).await.unwrap();
+    }
+    store.purge_expired(Timestamp(30), 2).await.unwrap();
+    let records = idempotency::after(&store.readers.pool.open().unwrap(), None, 9).unwrap();
+    assert_eq!(records.iter().map(|record| record.at.0).collect::<Vec<_>>(), [30, 40]);
 }
 
 /// How the version is found, once for a page.

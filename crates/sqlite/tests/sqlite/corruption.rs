@@ -5,7 +5,7 @@ use petstore_domain::{
     StoreError, StoredKeys,
 };
 
-use crate::support::{NOW, Place, add, all, new_key, query, request, rex};
+use crate::support::{NOW, Place, add, all, new_key, once, query, rex};
 
 fn corrupt<T: std::fmt::Debug>(result: Result<T, StoreError>) -> (String, String) {
     match result.unwrap_err() {
@@ -101,9 +101,9 @@ async fn an_api_key_that_breaks_a_rule_is_named_and_costs_no_other() {
 async fn a_record_whose_animal_is_gone_is_named_and_harms_no_other_write() {
     let place = Place::new();
     let store = place.open();
-    PetRepository::add(&store, rex(), Some(request(1, "once", &rex(), NOW))).await.unwrap();
+    PetRepository::add(&store, rex(), Some(once())).await.unwrap();
     place.raw().execute("DELETE FROM pet", []).unwrap();
-    let broken = PetRepository::add(&store, rex(), Some(request(1, "once", &rex(), NOW)));
+    let broken = PetRepository::add(&store, rex(), Some(once()));
     let (broken, healthy) = tokio::join!(broken, PetRepository::add(&store, rex(), None));
     match broken.unwrap_err() {
         AddError::Store(StoreError::Corrupt(corruption)) => {

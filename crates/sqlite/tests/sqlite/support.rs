@@ -10,16 +10,15 @@ use std::{
 };
 
 use petstore_domain::{
-    Added, ApiKeySecret, CatalogueVersion, CategoryId, Idempotency, IdempotencyKey,
-    IdempotencyRequest, KeyDigest, KeyName, NewApiKey, NewPet, PageLimit, Pet, PetId, PetName,
-    PetPage, PetQuery, PetRepository, Timestamp,
+    Added, ApiKeySecret, CatalogueVersion, CategoryId, IdempotencyId, IdempotencyRequest, KeyName,
+    NewApiKey, NewPet, PageLimit, Pet, PetId, PetName, PetPage, PetQuery, PetRepository, Timestamp,
 };
 use petstore_sqlite::{OpenError, SqliteConfig, SqliteStore, Synchronous};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
 /// The version of the schema.
-pub(crate) const SCHEMA: i32 = 5;
+pub(crate) const SCHEMA: i32 = 6;
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 /// A directory for one test's store.
@@ -83,10 +82,9 @@ pub(crate) fn rex() -> NewPet {
     NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
 }
 
-/// A request of the caller `caller` to add `pet` under `key` at the time `at`.
-pub(crate) fn request(caller: u8, key: &str, pet: &NewPet, at: Timestamp) -> IdempotencyRequest {
-    let key = IdempotencyKey::parse(key).unwrap();
-    IdempotencyRequest::new(Idempotency { caller: KeyDigest([caller; 32]), key }, pet, at)
+/// A request to add [`rex`] once.
+pub(crate) fn once() -> IdempotencyRequest {
+    IdempotencyRequest::new(IdempotencyId([1; 16]), &rex(), NOW)
 }
 
 /// Adds `pet`, which must be new.

@@ -6,15 +6,12 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, Idempotency, IdempotencyRecord, Pet, PetId, Restore, Snapshot, StoreCounts,
+    ApiKey, Archive, IdempotencyId, IdempotencyRecord, Pet, PetId, Restore, Snapshot, StoreCounts,
     StoreError,
 };
 
 use self::restore::Transaction;
-use crate::{
-    state::{State, record_key},
-    store::FileStore,
-};
+use crate::{state::State, store::FileStore};
 
 #[async_trait]
 impl Archive for FileStore {
@@ -51,11 +48,11 @@ impl Snapshot for View {
 
     async fn idempotency_records(
         &mut self,
-        after: Option<Idempotency>,
+        after: Option<IdempotencyId>,
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
-        let after = after.as_ref().map(record_key).map_or(Bound::Unbounded, Bound::Excluded);
+        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
         let following = self.0.records.range((after, Bound::Unbounded));
-        Ok(following.take(limit as usize).map(|(_, record)| record.clone()).collect())
+        Ok(following.take(limit as usize).map(|(_, record)| *record).collect())
     }
 }

@@ -1,8 +1,8 @@
 //! What a line of the file holds.
 
 use petstore_domain::{
-    ApiKey, CategoryId, Corruption, Fingerprint, Idempotency, IdempotencyKey, IdempotencyRecord,
-    KeyDigest, KeyId, KeyName, Pet, PetId, PetName, PetStatus, Timestamp,
+    ApiKey, CategoryId, Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, KeyDigest,
+    KeyId, KeyName, Pet, PetId, PetName, PetStatus, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +16,8 @@ pub(crate) enum Line {
     Pet { pet: PetLine, record: Option<RecordLine> },
     /// An idempotency record was restored.
     Record(RecordLine),
-    /// Idempotency records were purged, each by its caller and key.
-    Purged(Vec<([u8; 32], String)>),
+    /// Idempotency records were purged, each by its id.
+    Purged(Vec<[u8; 16]>),
     /// API keys were added or changed: as they are now.
     Keys(Vec<KeyLine>),
     /// All of these at once.
@@ -34,8 +34,7 @@ pub(crate) struct PetLine {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct RecordLine {
-    caller: [u8; 32],
-    key: String,
+    id: [u8; 16],
     fingerprint: [u8; 32],
     pet: i64,
     at: i64,
@@ -81,22 +80,15 @@ impl PetLine {
 
 impl From<&IdempotencyRecord> for RecordLine {
     fn from(record: &IdempotencyRecord) -> Self {
-        let IdempotencyRecord { idempotency, fingerprint, pet, at } = record;
-        let (caller, key) = (idempotency.caller.0, idempotency.key.as_str().to_owned());
-        Self { caller, key, fingerprint: fingerprint.0, pet: pet.0, at: at.0 }
+        let IdempotencyRecord { id, fingerprint, pet, at } = record;
+        Self { id: id.0, fingerprint: fingerprint.0, pet: pet.0, at: at.0 }
     }
 }
 
-impl RecordLine {
-    pub(crate) fn read(self) -> Result<IdempotencyRecord, Corruption> {
-        let what = format!("an idempotency record of animal {}", self.pet);
-        let key = IdempotencyKey::parse(self.key).map_err(|rule| Corruption::new(what, rule))?;
-        Ok(IdempotencyRecord {
-            idempotency: Idempotency { caller: KeyDigest(self.caller), key },
-            fingerprint: Fingerprint(self.fingerprint),
-            pet: PetId(self.pet),
-            at: Timestamp(self.at),
-        })
+impl From<RecordLine> for IdempotencyRecord {
+    fn from(RecordLine { id, fingerprint, pet, at }: RecordLine) -> Self {
+        let (id, fingerprint) = (IdempotencyId(id), Fingerprint(fingerprint));
+        Self { id, fingerprint, pet: PetId(pet), at: Timestamp(at) }
     }
 }
 

@@ -10,7 +10,7 @@ use petstore_domain::{
 
 use crate::{
     line::{Line, PetLine, RecordLine},
-    state::{State, record_key},
+    state::State,
     store::FileStore,
 };
 
@@ -55,8 +55,7 @@ impl PetRepository for FileStore {
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
         self.write(move |state| {
             let expired = state.records.iter().filter(|(_, record)| record.at <= cutoff);
-            let keys = expired.map(|(key, _)| key.clone());
-            let purged: Vec<_> = keys.take(limit as usize).collect();
+            let purged: Vec<_> = expired.map(|(id, _)| id.0).take(limit as usize).collect();
             let count = u32::try_from(purged.len()).unwrap_or(limit);
             Ok((count, (count > 0).then_some(Line::Purged(purged))))
         })
@@ -64,9 +63,9 @@ impl PetRepository for FileStore {
     }
 }
 
-/// What the request comes to, by the record that is stored under its caller and key.
+/// What the request comes to, by the record that is stored under its id.
 fn decide(state: &State, request: &IdempotencyRequest) -> IdempotencyDecision {
-    let record = state.records.get(&record_key(&request.idempotency));
+    let record = state.records.get(&request.id);
     request.decide(record.map(|record| (record.fingerprint, record.pet, record.at)))
 }
 

@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 
 use petstore_domain::{
-    ApiKey, CatalogueVersion, Corruption, Idempotency, IdempotencyRecord, KeyId, KeyState, Pet,
+    ApiKey, CatalogueVersion, Corruption, IdempotencyId, IdempotencyRecord, KeyId, KeyState, Pet,
     PetId, StoreError, Timestamp,
 };
 
 use crate::line::Line;
 
-/// Caller and key of an idempotency record, in the order of the port.
-pub(crate) type RecordKey = ([u8; 32], String);
-
 #[derive(Clone, Default)]
 pub(crate) struct State {
     pub(crate) pets: BTreeMap<PetId, Pet>,
-    pub(crate) records: BTreeMap<RecordKey, IdempotencyRecord>,
+    pub(crate) records: BTreeMap<IdempotencyId, IdempotencyRecord>,
     pub(crate) keys: BTreeMap<KeyId, ApiKey>,
     /// How many lines were applied.
     pub(crate) writes: u64,
@@ -34,10 +31,10 @@ impl State {
                 record.map_or(Ok(()), |record| self.apply(Line::Record(record)))?;
             }
             Line::Record(record) => {
-                let record = record.read()?;
-                self.records.insert(record_key(&record.idempotency), record);
+                let record = IdempotencyRecord::from(record);
+                self.records.insert(record.id, record);
             }
-            Line::Purged(keys) => self.records.retain(|key, _| !keys.contains(key)),
+            Line::Purged(ids) => self.records.retain(|id, _| !ids.contains(&id.0)),
             Line::Keys(keys) => {
                 for key in keys {
                     let key = key.read()?;
@@ -67,12 +64,6 @@ impl State {
     pub(crate) fn next_key(&self) -> Result<KeyId, StoreError> {
         next(self.keys.last_key_value().map(|(id, _)| id.0)).map(KeyId)
     }
-}
-
-/// Where a record is kept.
-pub(crate) fn record_key(idempotency: &Idempotency) -> RecordKey {
-    let (caller, key) = idempotency.sort_key();
-    (*caller, key.to_owned())
 }
 
 /// The identifier that follows the highest. Restored ones may leave none.

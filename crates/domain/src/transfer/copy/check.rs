@@ -74,9 +74,7 @@ fn keys(from: &[ApiKey], to: &[ApiKey]) -> Result<(), CopyError> {
 async fn records(mut from: LiveRecords<'_>, mut to: LiveRecords<'_>) -> Result<(), CopyError> {
     while let Some(theirs) = to.next().await.map_err(CopyError::target)? {
         let ours = find(&mut from, &theirs).await?;
-        let replaced = |ours: &IdempotencyRecord| {
-            ours.idempotency == theirs.idempotency && ours.at > theirs.at
-        };
+        let replaced = |ours: &IdempotencyRecord| ours.id == theirs.id && ours.at > theirs.at;
         if !ours.as_ref().is_some_and(replaced) {
             require_none(between_records(ours.as_ref(), Some(&theirs)))?;
         }
@@ -84,14 +82,14 @@ async fn records(mut from: LiveRecords<'_>, mut to: LiveRecords<'_>) -> Result<(
     Ok(())
 }
 
-/// Reads on to the record under the key of `theirs`; the next one behind if there is none.
+/// Reads on to the record with the id of `theirs`; the next one behind if there is none.
 async fn find(
     from: &mut LiveRecords<'_>,
     theirs: &IdempotencyRecord,
 ) -> Result<Option<IdempotencyRecord>, CopyError> {
     loop {
         match from.next().await.map_err(CopyError::From)? {
-            Some(ours) if ours.idempotency.sort_key() < theirs.idempotency.sort_key() => {}
+            Some(ours) if ours.id < theirs.id => {}
             found => return Ok(found),
         }
     }

@@ -2,10 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use petstore_domain::{
-    CategoryId, Idempotency, IdempotencyKey, IdempotencyRequest, KeyDigest, NewPet, PetName,
-    Timestamp,
-};
+use petstore_domain::{CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetName, Timestamp};
 use petstore_testing::postgres_or_skip;
 use tokio::{
     sync::{mpsc, oneshot},
@@ -26,9 +23,8 @@ use crate::{
 fn job(with_key: bool, tries: u32, in_doubt: bool) -> Job {
     let pet =
         NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None };
-    let key = IdempotencyKey::parse("once".to_owned()).unwrap();
-    let idempotency = Idempotency { caller: KeyDigest([1; 32]), key };
-    let request = with_key.then(|| IdempotencyRequest::new(idempotency, &pet, Timestamp(0)));
+    let id = IdempotencyId([1; 16]);
+    let request = with_key.then(|| IdempotencyRequest::new(id, &pet, Timestamp(0)));
     let deadline = Instant::now() + Duration::from_secs(1);
     Job { pet, request, deadline, tries, in_doubt, caller: oneshot::channel().0 }
 }

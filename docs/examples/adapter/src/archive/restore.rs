@@ -7,7 +7,7 @@ use petstore_domain::{
 
 use crate::{
     line::{KeyLine, Line, PetLine, RecordLine},
-    state::{State, record_key},
+    state::State,
     store::FileStore,
 };
 
@@ -73,7 +73,7 @@ impl Restore for Transaction {
         records: Vec<IdempotencyRecord>,
     ) -> Result<(), RestoreError> {
         for record in records {
-            let stored = self.draft.records.get(&record_key(&record.idempotency));
+            let stored = self.draft.records.get(&record.id);
             let pet_exists = self.draft.pets.contains_key(&record.pet);
             match Resolution::of_record(stored, pet_exists, &record)? {
                 Resolution::Keep => {}
