@@ -14,7 +14,7 @@ pub use self::error::CopyError;
 use crate::{
     catalogue::{
         idempotency::{IdempotencyKey, IdempotencyRecord},
-        pet::Pet,
+        pet::{Pet, PetId},
     },
     clock::Clock,
     timestamp::Timestamp,
@@ -66,10 +66,10 @@ impl CopyStore {
         let mut from = self.from.snapshot().await.map_err(CopyError::From)?;
         let total = from.counts().await.map_err(CopyError::From)?.pets;
         let present = self.compare(&mut *from, cutoff, on_progress).await?;
-        let pets = self.copy_pets(&mut *from, &present, total, on_progress).await?;
+        let (last, pets) = self.copy_pets(&mut *from, &present, total, on_progress).await?;
         let keys = self.copy_keys(&mut *from).await?;
         let idempotency_records = self.copy_records(&mut *from, cutoff, on_progress).await?;
-        self.require_count(total).await?;
+        self.require_same(last, total).await?;
         Ok(Copied { found: present.pets, pets, keys, idempotency_records })
     }
 
@@ -85,20 +85,22 @@ impl CopyStore {
         check::require_prefix(from, &mut *to, cutoff, on_progress).await
     }
 
+    /// The last animal of the source, and how many were copied.
     async fn copy_pets(
         &self,
         from: &mut dyn Snapshot,
         present: &Prefix,
         total: u64,
         on_progress: OnProgress<'_>,
-    ) -> Result<u64, CopyError> {
-        let mut batch = from.pets(present.last, BATCH).await.map_err(CopyError::From)?;
+    ) -> Result<(Option<PetId>, u64), CopyError> {
+        let mut last = present.last;
+        let mut batch = from.pets(last, BATCH).await.map_err(CopyError::From)?;
         let mut done = present.pets;
         loop {
             let step = TransferStep::CopyPets;
             report(on_progress, TransferProgress { step, done, total })?;
-            let Some(end) = batch.last() else { return Ok(done - present.pets) };
-            let last = Some(end.id);
+            let Some(end) = batch.last() else { return Ok((last, done - present.pets)) };
+            last = Some(end.id);
             done += batch.len() as u64;
             // The source reads while the target writes.
             let (written, next) =
@@ -156,11 +158,17 @@ impl CopyStore {
         Ok(count)
     }
 
-    /// The target holds as many animals as the source, so nothing else wrote to it.
-    async fn require_count(&self, from: u64) -> Result<(), CopyError> {
-        let mut to = self.to.snapshot().await.map_err(CopyError::target)?;
-        let to = to.counts().await.map_err(CopyError::target)?.pets;
-        if from == to { Ok(()) } else { Err(CopyError::ConcurrentWrite { from, to }) }
+    /// The target holds as many animals as the source, and none behind its `last` one, so nothing else
+    /// wrote to it.
+    async fn require_same(&self, last: Option<PetId>, from: u64) -> Result<(), CopyError> {
+        let mut snapshot = self.to.snapshot().await.map_err(CopyError::target)?;
+        let to = snapshot.counts().await.map_err(CopyError::target)?.pets;
+        let behind = snapshot.pets(last, 1).await.map_err(CopyError::target)?;
+        if from == to && behind.is_empty() {
+            Ok(())
+        } else {
+            Err(CopyError::ConcurrentWrite { from, to })
+        }
     }
 }
 

@@ -1,21 +1,24 @@
-//! [`Snapshot`] on SQLite: a read transaction.
+//! [`Snapshot`] on SQLite: a read transaction, beside which SQLite checks the file.
+
+mod check;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Corruption, Idempotency, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts,
-    StoreError,
+    ApiKey, Idempotency, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts, StoreError,
 };
 use rusqlite::{Connection, Row};
 use tokio::task;
 
+use self::check::Check;
 use crate::{
     api_keys::rows as keys,
     error::Failure,
     file::DatabaseFile,
-    integrity,
     pets::{idempotency, rows as pets},
 };
 
+/// The transaction sees the store as it is at its first read, not at its `BEGIN`.
+const BEGIN: &str = "BEGIN; SELECT version FROM catalogue";
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)";
 
@@ -24,6 +27,7 @@ const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM a
 pub(super) struct ReadTransaction {
     /// Taken out for as long as a read runs. A read that nobody waits for any more does not put it back.
     open: Option<Open>,
+    check: Check,
 }
 
 /// Dropping it closes the connection, which ends the transaction.
@@ -34,13 +38,15 @@ struct Open {
 }
 
 impl ReadTransaction {
-    /// Begins one, and has SQLite check all that it will read: a damaged page or index could leave
-    /// animals out of what is read without an error.
-    pub(super) fn begin(connection: Connection, file: DatabaseFile) -> Result<Self, StoreError> {
-        // The transaction sees the store as it is at its first read, not at its `BEGIN`.
-        connection.execute_batch("BEGIN").map_err(StoreError::unavailable)?;
-        check(&connection).map_err(Failure::<StoreError>::into_error)?;
-        Ok(Self { open: Some(Open { connection, _file: file }) })
+    /// Begins one. `checking` is another connection to the same file.
+    pub(super) fn begin(
+        connection: Connection,
+        checking: Connection,
+        file: DatabaseFile,
+    ) -> Result<Self, StoreError> {
+        connection.execute_batch(BEGIN).map_err(|error| error_of(error.into()))?;
+        let check = Check::begin(checking, file.share());
+        Ok(Self { open: Some(Open { connection, _file: file }), check })
     }
 
     async fn read<T: Send + 'static>(
@@ -48,19 +54,21 @@ impl ReadTransaction {
         read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
         let open = self.open.take();
-        let open = open.ok_or_else(|| StoreError::unavailable("an earlier read was canceled"))?;
+        let open =
+            open.ok_or_else(|| StoreError::unavailable("an earlier read failed or was canceled"))?;
         let reading = task::spawn_blocking(move || (read(&open.connection), open));
         let (result, open) = reading.await.map_err(StoreError::unavailable)?;
+        if result.is_err() {
+            // If the file is damaged, the check says where.
+            self.check.end().await?;
+        }
         self.open = Some(open);
-        result.map_err(Failure::into_error)
+        result.map_err(error_of)
     }
 }
 
-/// Runs SQLite's check of every page, row and index. What it finds first is the error.
-fn check(connection: &Connection) -> Result<(), Failure<StoreError>> {
-    let Some(fault) = integrity::first_fault(connection)? else { return Ok(()) };
-    Err(Corruption::new("damaged data", format_args!("SQLite's check finds no fault ({fault})"))
-        .into())
+fn error_of(failure: Failure<StoreError>) -> StoreError {
+    failure.into_error()
 }
 
 #[async_trait]
@@ -70,7 +78,14 @@ impl Snapshot for ReadTransaction {
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
-        self.read(move |connection| pets::after(connection, after, limit)).await
+        let pets = self.read(move |connection| pets::after(connection, after, limit)).await?;
+        if pets.len() < limit as usize
+            && let Err(fault) = self.check.end().await
+        {
+            self.open = None;
+            return Err(fault);
+        }
+        Ok(pets)
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {

@@ -149,7 +149,7 @@ async fn rows_that_break_a_rule_are_named() {
 }
 
 #[tokio::test]
-async fn an_index_that_lacks_a_row_is_found_before_anything_is_read() {
+async fn an_index_that_lacks_a_row_is_found_before_the_last_animal_is_read() {
     let place = Place::new();
     place.store.add(rex(), None).await.unwrap();
     // While the index is another one, a row that belongs to it is added.
@@ -163,19 +163,23 @@ async fn an_index_that_lacks_a_row_is_found_before_anything_is_read() {
     rewrite("\'\'sold\'\'", "\'\'none\'\'");
     let add = "INSERT INTO pet (name, category_id, status) VALUES ('Bello', 1, 'sold')";
     place.raw().execute(add, []).unwrap();
-    assert!(place.store.snapshot().await.is_ok());
+    assert!(place.store.snapshot().await.unwrap().pets(None, 9).await.is_ok());
     rewrite("\'\'none\'\'", "\'\'sold\'\'");
-    let refusal = place.store.snapshot().await.map(drop).unwrap_err();
+    let mut snapshot = place.store.snapshot().await.unwrap();
+    // The table itself is whole, so what precedes the end may be read.
+    assert_eq!(snapshot.pets(None, 2).await.unwrap().len(), 2);
+    let refusal = snapshot.pets(None, 3).await.unwrap_err();
     assert!(matches!(refusal, StoreError::Corrupt(_)), "{refusal}");
     assert_eq!(
         refusal.to_string(),
         "the store holds damaged data, which breaks the rule: SQLite's check finds no fault (row 2 \
          missing from index pet_sold)"
     );
+    assert!(snapshot.pets(None, 3).await.is_err(), "it is refused once and for all");
 }
 
 #[tokio::test]
-async fn a_damaged_page_is_found_before_anything_is_read() {
+async fn a_damaged_page_is_found_before_the_last_animal_is_read() {
     let place = Place::new();
     let mut restore = place.store.restore().await.unwrap();
     restore.pets(numbered(1..=5000)).await.unwrap();
@@ -189,7 +193,8 @@ async fn a_damaged_page_is_found_before_anything_is_read() {
         .args([format!("of={}", path.display()), format!("seek={last}")])
         .status();
     assert!(overwrite.unwrap().success());
-    let refusal = place.store.snapshot().await.map(drop).unwrap_err();
+    let mut snapshot = place.store.snapshot().await.unwrap();
+    let refusal = snapshot.pets(None, 9_999).await.unwrap_err();
     assert!(matches!(refusal, StoreError::Corrupt(_)), "{refusal}");
     assert_eq!(refusal.to_string().lines().count(), 1, "{refusal}");
 }
