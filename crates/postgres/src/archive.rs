@@ -2,6 +2,7 @@
 
 pub(crate) mod restore;
 mod snapshot;
+pub(crate) mod spare;
 
 use async_trait::async_trait;
 use petstore_domain::{Archive, Restore, Snapshot, StoreError};
@@ -11,7 +12,7 @@ use crate::{
     connector::Purpose,
     relocation::rows,
     store::PostgresStore,
-    transaction::{READ_COMMITTED, SNAPSHOT, Transaction},
+    transaction::{SNAPSHOT, Transaction},
 };
 
 #[async_trait]
@@ -22,11 +23,10 @@ impl Archive for PostgresStore {
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        let begin = Transaction::begin(&self.connector, Purpose::Archive, READ_COMMITTED);
-        let transaction = begin.await?;
+        let transaction = self.spare.begin(&self.connector).await?;
         if rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
             return Err(StoreError::fenced("it is being moved; finish the move first"));
         }
-        Ok(Box::new(Restoring::new(transaction, self.version.clone())))
+        Ok(Box::new(Restoring::new(transaction, self.version.clone(), self.spare.clone())))
     }
 }

@@ -119,13 +119,13 @@ impl Relocatable for PostgresStore {
         &self,
         Changes { pets, records, keys, purged }: Changes,
     ) -> Result<(), RestoreError> {
-        let begin = Transaction::begin(&self.connector, Purpose::Archive, READ_COMMITTED);
-        let transaction = begin.await?;
+        let transaction = self.spare.begin(&self.connector).await?;
         if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
             return Err(StoreError::fenced("it is in no move").into());
         }
         transaction.batch(rows::AS_FOLLOWER).await?;
-        let mut restoring = Box::new(Restoring::new(transaction, self.version.clone()));
+        let restoring = Restoring::new(transaction, self.version.clone(), self.spare.clone());
+        let mut restoring = Box::new(restoring);
         restoring.pets(pets).await?;
         restoring.idempotency_records(records).await?;
         restoring.keys(keys).await?;

@@ -9,6 +9,7 @@ use std::{
 use tokio::{sync::Mutex as AsyncMutex, task::JoinHandle, time};
 
 use crate::{
+    archive::spare::Spare,
     config::PostgresConfig,
     connector::Connector,
     open::{self, OpenError, Opened},
@@ -32,6 +33,7 @@ pub struct PostgresStore {
     pub(crate) changing_keys: AsyncMutex<()>,
     pub(crate) version: Arc<VersionCache>,
     pub(crate) writer: Writer,
+    pub(crate) spare: Arc<Spare>,
     was_created: bool,
     writing: Mutex<Option<JoinHandle<()>>>,
     watching: JoinHandle<()>,
@@ -60,7 +62,18 @@ impl PostgresStore {
         let (writer, writing) = Writer::start(Arc::clone(&connector), Arc::clone(&version));
         let watching = tokio::spawn(watch::watch(Arc::clone(&version), Arc::clone(&connector)));
         let (changing_keys, writing) = (AsyncMutex::default(), Mutex::new(Some(writing)));
-        Self { connector, pool, changing_keys, version, writer, was_created, writing, watching }
+        let spare = Arc::default();
+        Self {
+            connector,
+            pool,
+            changing_keys,
+            version,
+            writer,
+            spare,
+            was_created,
+            writing,
+            watching,
+        }
     }
 
     /// Whether opening it has created its tables.

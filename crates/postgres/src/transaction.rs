@@ -34,7 +34,16 @@ impl Transaction {
         begin: &str,
     ) -> Result<Self, StoreFailure> {
         let connection = connector.connect(purpose).await?;
-        let transaction = Self { connection, timeout: purpose.timeout(connector.parameters()) };
+        Self::begin_on(connection, purpose.timeout(connector.parameters()), begin).await
+    }
+
+    /// Begins on a connection that is in no transaction.
+    pub(crate) async fn begin_on(
+        connection: Connection,
+        timeout: Duration,
+        begin: &str,
+    ) -> Result<Self, StoreFailure> {
+        let transaction = Self { connection, timeout };
         transaction.within_timeout(transaction.connection.begin(begin)).await?;
         Ok(transaction)
     }
@@ -68,8 +77,10 @@ impl Transaction {
         self.within_timeout(self.connection.batch(sql)).await
     }
 
-    pub(crate) async fn commit(self) -> Result<(), StoreFailure> {
-        self.within_timeout(self.connection.commit()).await
+    /// Commits; the connection is in no transaction then.
+    pub(crate) async fn commit(self) -> Result<Connection, StoreFailure> {
+        self.within_timeout(self.connection.commit()).await?;
+        Ok(self.connection)
     }
 
     async fn within_timeout<T, E: Into<StoreFailure>>(
