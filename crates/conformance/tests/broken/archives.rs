@@ -62,7 +62,7 @@ fn snapshots(live: bool, change: fn(&mut Vec<IdempotencyRecord>)) -> Faults {
 }
 
 /// Takes ids for text of ASCII.
-fn read_as_text(records: &mut Vec<IdempotencyRecord>) {
+fn read_as_text(records: &mut [IdempotencyRecord]) {
     let bytes = records.iter_mut().flat_map(|record| &mut record.id.0);
     bytes.filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
 }
@@ -170,7 +170,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "a snapshot takes ids for text",
         &["a_snapshot_holds_all_in_ordered_batches"],
-        |_| snapshots(false, read_as_text),
+        |_| snapshots(false, |records| read_as_text(records)),
     ),
     Flaw::new(
         "a snapshot's records are out of order",

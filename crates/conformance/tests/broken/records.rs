@@ -93,8 +93,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new("an id ends at a zero", &["ids_that_differ_in_any_bit_are_two_records"], |_| {
         Faults::change_request(|request| {
-            let end = request.id.0.iter().position(|byte| *byte == 0);
-            end.into_iter().for_each(|end| request.id.0[end..].fill(0));
+            if let Some(end) = request.id.0.iter().position(|byte| *byte == 0) {
+                request.id.0[end..].fill(0);
+            }
         })
     }),
     Flaw::new(
