@@ -15,7 +15,7 @@ const BATCH: u32 = 2_000;
 /// How often the keys are compared while nothing waits for it.
 const KEYS_INTERVAL: Duration = Duration::from_secs(1);
 /// The shortest rest after a batch. It is as long as the batch took, so that the follower works for half of the
-/// time: with two thirds, additions beside it had less than half of their speed on a machine with two processors.
+/// time, and additions beside it keep more than half of their speed on a machine with two processors.
 const MIN_REST: Duration = Duration::from_millis(1);
 
 /// How far a move has come.
