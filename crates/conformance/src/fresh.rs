@@ -121,10 +121,13 @@ pub(crate) async fn all(store: &Store) -> Result<Vec<Pet>, Broken> {
 /// it for a moment on a busy machine.
 pub(crate) async fn version(store: &Store) -> Result<CatalogueVersion, Broken> {
     let deadline = Instant::now() + VERSION_TIMEOUT;
-    while store.pets.version().is_none() && Instant::now() < deadline {
+    loop {
+        let known = store.pets.version();
+        if known.is_some() || Instant::now() >= deadline {
+            return required(known);
+        }
         sleep(Duration::from_millis(5)).await;
     }
-    required(store.pets.version())
 }
 
 /// The version that came with a read.
