@@ -2,7 +2,7 @@
 //! compressed forms of answers.
 //!
 //! **What it buys.** What is found costs neither a query nor its encoding, nor its compression: most of a
-//! list, and a third of a get.
+//! list, and a quarter of the processor time of a get.
 //!
 //! **What it costs.** Up to [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
 
