@@ -95,7 +95,7 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     assert!(said.contains("warning  durability  ") && said.contains("with 1 warnings"), "{said}");
     store.vandalise("CREATE TABLE mine (a)");
     let said = check(&store).succeeds();
-    assert!(said.contains("warning  schema      version 6, and not petstore's: mine"), "{said}");
+    assert!(said.contains("warning  schema      version 7, and not petstore's: mine"), "{said}");
 }
 
 #[test]

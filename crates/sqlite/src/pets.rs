@@ -10,6 +10,7 @@ use petstore_domain::{
 };
 use rusqlite::Connection;
 
+use self::idempotency::recent::RecentRecords;
 use crate::{error::Failure, store::SqliteStore};
 
 #[async_trait]
@@ -19,7 +20,7 @@ impl PetRepository for SqliteStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.writer.write(move |connection| add(connection, pet, request)).await
+        self.writer.write(move |connection, recent| add(connection, recent, pet, request)).await
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
@@ -37,24 +38,29 @@ impl PetRepository for SqliteStore {
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
         self.writer
-            .write(move |connection| Ok(idempotency::purge(connection, cutoff, limit)?))
+            .write(move |connection, recent| {
+                Ok(idempotency::purge(connection, recent, cutoff, limit)?)
+            })
             .await
     }
 }
 
 fn add(
     connection: &Connection,
+    recent: &mut RecentRecords,
     pet: NewPet,
     request: Option<IdempotencyRequest>,
 ) -> Result<Added, Failure<AddError>> {
     let Some(request) = request else {
         return Ok(Added::Created(rows::insert(connection, pet)?));
     };
-    let stored = idempotency::find(connection, request.id)?;
-    match request.decide(stored.map(|record| (record.fingerprint, record.pet, record.at))) {
+    let stored = idempotency::find(connection, recent, request.id)?;
+    let found = stored.as_ref().map(|record| (record.fingerprint, record.pet, record.at));
+    match request.decide(found) {
         IdempotencyDecision::Create => {
             let pet = rows::insert(connection, pet)?;
-            idempotency::write(connection, &request.into_record(pet.id))?;
+            let record = request.into_record(pet.id);
+            idempotency::write(connection, recent, stored.as_ref(), &record)?;
             Ok(Added::Created(pet))
         }
         IdempotencyDecision::Replay(id) => Ok(Added::Replayed(recorded(connection, id)?)),

@@ -6,7 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 pub(crate) const APPLICATION_ID: i32 = 0x7073_7430;
 
 /// The version of the schema (`PRAGMA user_version`). A file of any other is refused.
-pub(crate) const VERSION: i32 = 6;
+pub(crate) const VERSION: i32 = 7;
 
 const SCHEMA: &str = include_str!("schema.sql");
 /// What a move needs besides.

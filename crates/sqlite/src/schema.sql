@@ -40,17 +40,26 @@ CREATE TRIGGER pet_removed AFTER DELETE ON pet BEGIN
     UPDATE catalogue SET version = randomblob(16);
 END;
 
--- One row for each addition that had an idempotency key, until it is purged. Rows lie in the order in
--- which they come, so a group of additions changes few pages of the table, and so does a purge. An id
--- is 16 bytes of a digest; only their index has its changes on pages anywhere.
+-- One row for each addition that had an idempotency key, until it is purged, in the order in which
+-- they come: a group of additions changes few pages of the table, and so does a purge.
 CREATE TABLE idempotency (
-    id BLOB NOT NULL UNIQUE,
+    -- AUTOINCREMENT: what is above a number has come later, also when rows have been deleted.
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id BLOB NOT NULL,
     fingerprint BLOB NOT NULL,
     pet_id INTEGER NOT NULL,
     created_at INTEGER NOT NULL
 ) STRICT;
 
 CREATE INDEX idempotency_by_age ON idempotency (created_at);
+
+-- Where the row of an id is. It is written later than the row (pets/idempotency/recent.rs), so it is
+-- no index of SQLite's own. What it says of a row that is gone, or has another id, means nothing.
+CREATE TABLE idempotency_index (
+    id BLOB NOT NULL,
+    seq INTEGER NOT NULL,
+    PRIMARY KEY (id, seq)
+) STRICT, WITHOUT ROWID;
 
 -- Times are milliseconds since the Unix epoch.
 CREATE TABLE api_key (

@@ -105,7 +105,7 @@ async fn block_writer(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
     let (started, has_started) = oneshot::channel();
     let store = Arc::clone(store);
     tokio::spawn(async move {
-        let work = move |_: &Connection| {
+        let work = move |_: &Connection, _: &mut _| {
             let _ = started.send(());
             let _ = until.recv();
             Ok(())

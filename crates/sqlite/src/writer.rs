@@ -24,6 +24,7 @@ use self::{
 };
 use crate::{
     error::{Failure, WriteFailure},
+    pets::idempotency::recent::RecentRecords,
     presence::Presence,
     sync::{
         recv_many,
@@ -76,7 +77,7 @@ impl Writer {
     /// polled again.
     pub(crate) async fn write<T, E>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Failure<E>> + Send + 'static,
+        work: impl FnOnce(&Connection, &mut RecentRecords) -> Result<T, Failure<E>> + Send + 'static,
     ) -> Result<T, E>
     where
         T: Send + 'static,

@@ -15,7 +15,10 @@ use crate::{
     connection,
     error::Failure,
     file::DatabaseFile,
-    pets::{idempotency, rows as pets},
+    pets::{
+        idempotency::{self, recent::RecentRecords},
+        rows as pets,
+    },
     relocation::{fence, rows as relocation},
     renewal::VersionRenewal,
     version_cache::VersionCache,
@@ -28,6 +31,7 @@ const PAGE_CACHE: i64 = 64 * 1024;
 pub(crate) struct WriteTransaction {
     // In the order in which they are dropped: the file is closed when SQLite's locks are gone.
     connection: Connection,
+    recent: RecentRecords,
     renewal: VersionRenewal,
     versions: Arc<VersionCache>,
     _file: DatabaseFile,
@@ -44,19 +48,21 @@ impl WriteTransaction {
         writer: Writer,
     ) -> Result<Self, StoreError> {
         let (connection, renewal) = begin(path, writer).map_err(Failure::into_error)?;
-        Ok(Self { connection, renewal, versions, _file: file })
+        let mut recent = RecentRecords::default();
+        recent.begin(&connection).map_err(StoreError::unavailable)?;
+        Ok(Self { connection, recent, renewal, versions, _file: file })
     }
 
     /// Deletes records that the other store of a move has purged.
-    pub(crate) fn purge(&self, purged: &Purged) -> Result<(), RestoreError> {
-        self.write(|connection| Ok(relocation::purge(connection, purged)?))
+    pub(crate) fn purge(&mut self, purged: &Purged) -> Result<(), RestoreError> {
+        self.write(|connection, recent| Ok(relocation::purge(connection, recent, purged)?))
     }
 
     fn write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> Result<T, Failure<RestoreError>>,
+        &mut self,
+        work: impl FnOnce(&Connection, &mut RecentRecords) -> Result<T, Failure<RestoreError>>,
     ) -> Result<T, RestoreError> {
-        work(&self.connection).map_err(Failure::into_error)
+        work(&self.connection, &mut self.recent).map_err(Failure::into_error)
     }
 }
 
@@ -73,7 +79,7 @@ fn begin(path: &Path, writer: Writer) -> Result<(Connection, VersionRenewal), Fa
 #[async_trait]
 impl Restore for WriteTransaction {
     async fn pets(&mut self, pets: Vec<Pet>) -> Result<u64, RestoreError> {
-        self.write(|connection| {
+        self.write(|connection, _| {
             let mut added = 0;
             for pet in &pets {
                 added += u64::from(restore_pet(connection, pet)?);
@@ -83,7 +89,7 @@ impl Restore for WriteTransaction {
     }
 
     async fn new_pets(&mut self, pets: Vec<NewPet>) -> Result<(), RestoreError> {
-        self.write(|connection| {
+        self.write(|connection, _| {
             for pet in pets {
                 pets::insert(connection, pet)?;
             }
@@ -92,19 +98,20 @@ impl Restore for WriteTransaction {
     }
 
     async fn keys(&mut self, keys: Vec<ApiKey>) -> Result<(), RestoreError> {
-        self.write(|connection| keys.iter().try_for_each(|key| restore_key(connection, key)))
+        self.write(|connection, _| keys.iter().try_for_each(|key| restore_key(connection, key)))
     }
 
     async fn idempotency_records(
         &mut self,
         records: Vec<IdempotencyRecord>,
     ) -> Result<(), RestoreError> {
-        self.write(|connection| {
-            records.iter().try_for_each(|record| restore_record(connection, record))
+        self.write(|connection, recent| {
+            records.iter().try_for_each(|record| restore_record(connection, recent, record))
         })
     }
 
-    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
+    async fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
+        self.recent.index(&self.connection).map_err(StoreError::unavailable)?;
         let committed = self.renewal.commit(&self.connection, &self.versions);
         committed.map_err(StoreError::unavailable)
     }
@@ -130,12 +137,13 @@ fn restore_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<Rest
 
 fn restore_record(
     connection: &Connection,
+    recent: &mut RecentRecords,
     record: &IdempotencyRecord,
 ) -> Result<(), Failure<RestoreError>> {
-    let stored = idempotency::find(connection, record.id)?;
+    let stored = idempotency::find(connection, recent, record.id)?;
     let pet_exists = pets::find::<RestoreError>(connection, record.pet)?.is_some();
     match Resolution::of_record(stored.as_ref(), pet_exists, record).map_err(Failure::Answer)? {
         Resolution::Keep => Ok(()),
-        Resolution::Write => Ok(idempotency::write(connection, record)?),
+        Resolution::Write => Ok(idempotency::write(connection, recent, stored.as_ref(), record)?),
     }
 }

@@ -129,7 +129,7 @@ async fn rows_that_break_a_rule_are_named() {
     let raw = place.raw();
     raw.execute_batch(
         "UPDATE pet SET name = '' WHERE id = 1;
-         INSERT INTO idempotency VALUES (x'00', zeroblob(32), 1, 0);",
+         INSERT INTO idempotency VALUES (1, x'00', zeroblob(32), 1, 0);",
     )
     .unwrap();
     let mut snapshot = place.store.snapshot().await.unwrap();
@@ -146,30 +146,54 @@ async fn rows_that_break_a_rule_are_named() {
     assert!(matches!(refusal, RestoreError::Store(StoreError::Corrupt(_))), "{refusal}");
 }
 
-#[tokio::test]
-async fn an_index_that_lacks_a_row_is_found_before_anything_is_read() {
-    let place = Place::new();
-    place.store.add(rex(), None).await.unwrap();
-    // While the index is another one, a row that belongs to it is added.
-    let rewrite = |from, to| {
+/// Lets `sql` change rows while the index `name` is one of other rows, so that it lacks them.
+fn change_without(place: &Place, name: &str, of: &str, sql: &str) {
+    let rewrite = |from: &str, to: &str| {
+        let (from, to) = (from.replace('\'', "''"), to.replace('\'', "''"));
         let sql = format!(
             "PRAGMA writable_schema = ON; \
-             UPDATE sqlite_schema SET sql = replace(sql, '{from}', '{to}') WHERE name = 'pet_sold'"
+             UPDATE sqlite_schema SET sql = replace(sql, '{from}', '{to}') WHERE name = '{name}'"
         );
         place.raw().execute_batch(&sql).unwrap();
     };
-    rewrite("\'\'sold\'\'", "\'\'none\'\'");
+    let other = format!("{of} AND 1 = 2");
+    rewrite(of, &other);
+    place.raw().execute_batch(sql).unwrap();
+    rewrite(&other, of);
+}
+
+#[tokio::test]
+async fn an_index_of_animals_that_lacks_one_is_found_by_a_check_and_leaves_none_out_of_a_snapshot()
+{
+    let place = Place::new();
     let add = "INSERT INTO pet (name, category_id, status) VALUES ('Bello', 1, 'sold')";
-    place.raw().execute(add, []).unwrap();
-    assert!(place.store.snapshot().await.is_ok());
-    rewrite("\'\'none\'\'", "\'\'sold\'\'");
+    change_without(&place, "pet_sold", "status = 'sold'", add);
+    let findings = place.store.inspect().unwrap();
+    let fault = "row 1 missing from index pet_sold; restore a backup";
+    assert!(findings.iter().any(|finding| finding.detail == fault), "{findings:?}");
+    let mut snapshot = place.store.snapshot().await.unwrap();
+    let pets = snapshot.pets(None, 9).await.unwrap();
+    assert_eq!(pets.iter().map(|pet| pet.name.as_str()).collect::<Vec<_>>(), ["Bello"]);
+}
+
+#[tokio::test]
+async fn an_idempotency_record_that_is_not_in_its_index_is_found_before_anything_is_read() {
+    let place = Place::new();
+    place
+        .raw()
+        .execute_batch(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 16386)
+             INSERT INTO idempotency SELECT i, randomblob(16), zeroblob(32), 1, 0 FROM n;
+             INSERT INTO idempotency_index SELECT id, seq FROM idempotency WHERE seq = 1;",
+        )
+        .unwrap();
+    let fault = "row 2 missing from idempotency_index";
     let refusal = place.store.snapshot().await.map(drop).unwrap_err();
     assert!(matches!(refusal, StoreError::Corrupt(_)), "{refusal}");
-    assert_eq!(
-        refusal.to_string(),
-        "the store holds damaged data, which breaks the rule: SQLite's check finds no fault (row 2 \
-         missing from index pet_sold)"
-    );
+    assert!(refusal.to_string().ends_with(&format!("finds no fault ({fault})")), "{refusal}");
+    let findings = place.store.inspect().unwrap();
+    let fault = format!("{fault}; restore a backup");
+    assert!(findings.iter().any(|finding| finding.detail == fault), "{findings:?}");
 }
 
 #[tokio::test]

@@ -1,30 +1,60 @@
 //! Rows of the table `idempotency`.
 
+pub(crate) mod recent;
+
 use std::fmt::Display;
 
 use petstore_domain::{
     Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, PetId, StoreError, Timestamp,
 };
-use rusqlite::{Connection, OptionalExtension, Row, params, types::FromSql};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params, types::FromSql};
 
+use self::recent::{RecentRecords, UNINDEXED};
 use crate::error::Failure;
 
+/// The record of an id in a row.
 pub(crate) const FIND: &str =
-    "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE id = ?1";
-pub(crate) const AFTER: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempotency \
-     WHERE id > ?1 ORDER BY id LIMIT ?2";
-pub(crate) const WRITE: &str = "INSERT OR REPLACE INTO idempotency \
-     (id, fingerprint, pet_id, created_at) VALUES (?1, ?2, ?3, ?4)";
-pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE rowid IN \
-     (SELECT rowid FROM idempotency WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2)";
+    "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE seq = ?2 AND id = ?1";
+/// The record of an id, by its entry in the index.
+pub(crate) const FIND_INDEXED: &str = "SELECT r.id, r.fingerprint, r.pet_id, r.created_at \
+     FROM idempotency_index e JOIN idempotency r ON r.seq = e.seq AND r.id = e.id WHERE e.id = ?1";
+/// What has an entry in the order of the index, and among it the rows that may have none yet.
+pub(crate) const AFTER: &str = "SELECT id, fingerprint, pet_id, created_at FROM ( \
+     SELECT * FROM (SELECT r.* FROM idempotency_index e \
+         JOIN idempotency r ON r.seq = e.seq AND r.id = e.id \
+         WHERE e.id > ?1 ORDER BY e.id LIMIT ?2) \
+     UNION SELECT * FROM (SELECT r.* FROM idempotency r \
+         WHERE r.seq > (SELECT seq FROM sqlite_sequence WHERE name = 'idempotency') - ?3 \
+         AND r.id > ?1 ORDER BY r.id LIMIT ?2)) ORDER BY id LIMIT ?2";
+pub(crate) const INSERT: &str =
+    "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) VALUES (?1, ?2, ?3, ?4)";
+pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE seq IN \
+     (SELECT seq FROM idempotency WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2) \
+     RETURNING id, seq";
+const DELETE: &str = "DELETE FROM idempotency WHERE id = ?1 AND seq = ?2 RETURNING id, seq";
+pub(crate) const ENTRY: &str = "SELECT seq FROM idempotency_index WHERE id = ?1";
+pub(crate) const DELETE_ENTRY: &str = "DELETE FROM idempotency_index WHERE id = ?1 AND seq = ?2";
 
 /// The record `id`.
 pub(crate) fn find<E: From<StoreError>>(
     connection: &Connection,
+    recent: &RecentRecords,
     id: IdempotencyId,
 ) -> Result<Option<IdempotencyRecord>, Failure<E>> {
-    let mut statement = connection.prepare_cached(FIND)?;
-    let found = statement.query_row([id.0], |row| Ok(record(row)));
+    let recent = recent.row(id).map(|seq| query(connection, FIND, params![id.0, seq]));
+    match recent.transpose()?.flatten() {
+        None => query(connection, FIND_INDEXED, params![id.0]),
+        found => Ok(found),
+    }
+}
+
+fn query<E: From<StoreError>>(
+    connection: &Connection,
+    sql: &str,
+    values: impl Params,
+) -> Result<Option<IdempotencyRecord>, Failure<E>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let found = statement.query_row(values, |row| Ok(record(row)));
     Ok(found.optional()?.transpose()?)
 }
 
@@ -37,7 +67,7 @@ pub(crate) fn after(
     // Every id is above the empty one.
     let after = after.as_ref().map_or(&[][..], |after| &after.0);
     let mut statement = connection.prepare_cached(AFTER)?;
-    let mut rows = statement.query(params![after, limit])?;
+    let mut rows = statement.query(params![after, limit, UNINDEXED])?;
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
         records.push(record(row)?);
@@ -45,21 +75,61 @@ pub(crate) fn after(
     Ok(records)
 }
 
-/// Stores a record, in place of the one with its id if there is one.
-pub(crate) fn write(connection: &Connection, record: &IdempotencyRecord) -> rusqlite::Result<()> {
+/// Stores a record, in place of `stored`.
+pub(crate) fn write(
+    connection: &Connection,
+    recent: &mut RecentRecords,
+    stored: Option<&IdempotencyRecord>,
+    record: &IdempotencyRecord,
+) -> rusqlite::Result<()> {
     let IdempotencyRecord { id, fingerprint, pet, at } = record;
+    if stored.is_some() {
+        let mut rows = entries(connection, *id)?;
+        rows.extend(recent.row(*id));
+        for row in rows {
+            delete(connection, recent, DELETE, params![id.0, row])?;
+        }
+    }
     let values = params![id.0, fingerprint.0, pet.0, at.0];
-    connection.prepare_cached(WRITE)?.execute(values).map(drop)
+    let row = connection.prepare_cached(INSERT)?.insert(values)?;
+    recent.insert(*id, row);
+    Ok(())
 }
 
 /// Deletes up to `limit` records from `cutoff` or before, the oldest first; how many.
 pub(crate) fn purge(
     connection: &Connection,
+    recent: &mut RecentRecords,
     cutoff: Timestamp,
     limit: u32,
 ) -> rusqlite::Result<u32> {
-    let purged = connection.prepare_cached(PURGE)?.execute(params![cutoff.0, limit])?;
-    Ok(u32::try_from(purged).unwrap_or(limit))
+    delete(connection, recent, PURGE, params![cutoff.0, limit])
+}
+
+/// Deletes the rows that `sql` deletes and returns (`id`, `seq`), with all that says where they are; how
+/// many.
+pub(crate) fn delete(
+    connection: &Connection,
+    recent: &mut RecentRecords,
+    sql: &str,
+    values: impl Params,
+) -> rusqlite::Result<u32> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let deleted = statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut deleted: Vec<(Vec<u8>, i64)> = deleted.collect::<rusqlite::Result<_>>()?;
+    // In the order of the index.
+    deleted.sort_unstable();
+    for (id, row) in &deleted {
+        connection.prepare_cached(DELETE_ENTRY)?.execute(params![id, row])?;
+        recent.remove(id);
+    }
+    Ok(u32::try_from(deleted.len()).unwrap_or(u32::MAX))
+}
+
+/// The rows that the entries of an id name.
+fn entries(connection: &Connection, id: IdempotencyId) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached(ENTRY)?;
+    statement.query_map([id.0], |row| row.get(0))?.collect()
 }
 
 /// The record of a row.

@@ -8,7 +8,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::{
     error::Failure,
-    pets::{idempotency, rows as pets},
+    pets::{
+        idempotency::{self, recent::RecentRecords},
+        rows as pets,
+    },
     schema::OF_A_MOVE,
 };
 
@@ -28,8 +31,9 @@ const HORIZON: &str = "SELECT max(id) FROM pet";
 pub(crate) const RECORDS: &str = "SELECT id, fingerprint, pet_id, created_at \
      FROM idempotency WHERE pet_id BETWEEN ?1 AND ?2";
 pub(crate) const OLDEST_RECORD: &str = "SELECT min(created_at) FROM idempotency";
-pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE rowid IN (SELECT rowid \
-     FROM idempotency WHERE created_at < ?1 AND pet_id <= ?2 ORDER BY created_at LIMIT ?3)";
+pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE seq IN (SELECT seq \
+     FROM idempotency WHERE created_at < ?1 AND pet_id <= ?2 ORDER BY created_at LIMIT ?3) \
+     RETURNING id, seq";
 
 /// Whether the store is being moved.
 pub(crate) fn exists(connection: &Connection) -> rusqlite::Result<bool> {
@@ -150,7 +154,11 @@ fn records(
 }
 
 /// Deletes records that the other store has purged.
-pub(crate) fn purge(connection: &Connection, purged: &Purged) -> rusqlite::Result<()> {
+pub(crate) fn purge(
+    connection: &Connection,
+    recent: &mut RecentRecords,
+    purged: &Purged,
+) -> rusqlite::Result<()> {
     let values = params![purged.before.0, purged.up_to.0, Purged::LIMIT];
-    connection.prepare_cached(PURGE)?.execute(values).map(drop)
+    idempotency::delete(connection, recent, PURGE, values).map(drop)
 }

@@ -12,7 +12,7 @@ use super::{Place, add, found, known_version, rex, short_timeout};
 use crate::{open::open, store::SqliteStore};
 
 async fn set_max_page_count(store: &SqliteStore, pages: i64) {
-    let limit = move |connection: &Connection| {
+    let limit = move |connection: &Connection, _: &mut _| {
         Ok(connection.pragma_update(None, "max_page_count", pages)?)
     };
     store.writer.write::<(), StoreError>(limit).await.unwrap();
@@ -67,11 +67,11 @@ async fn a_full_disk_is_unavailable_and_loses_nothing() {
 async fn a_transaction_left_open_does_not_stop_the_writer() {
     let place = Place::new();
     let store = place.open();
-    let leave_open = |connection: &Connection| {
+    let leave_open = |connection: &Connection, _: &mut _| {
         Ok(connection.execute_batch("COMMIT; BEGIN; INSERT INTO pet VALUES (9, 'x', 1, NULL)")?)
     };
     store.writer.write::<(), StoreError>(leave_open).await.unwrap();
-    let end = |connection: &Connection| Ok(connection.execute_batch("COMMIT")?);
+    let end = |connection: &Connection, _: &mut _| Ok(connection.execute_batch("COMMIT")?);
     assert!(store.writer.write::<(), StoreError>(end).await.is_err());
     add(&store).await;
 }

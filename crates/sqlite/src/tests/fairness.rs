@@ -28,7 +28,7 @@ async fn load(store: Arc<SqliteStore>, failed: Arc<AtomicBool>) {
         let permit = Arc::clone(&permits).acquire_owned().await.unwrap();
         let (store, failed) = (Arc::clone(&store), Arc::clone(&failed));
         tokio::spawn(async move {
-            let work = |connection: &Connection| {
+            let work = |connection: &Connection, _: &mut _| {
                 drop(permit);
                 thread::sleep(DELAY);
                 Ok(rows::insert(connection, rex())?)

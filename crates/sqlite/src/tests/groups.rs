@@ -24,7 +24,7 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
     for _ in 0..50 {
         let (store, raw) = (Arc::clone(&store), place.raw());
         group.spawn(async move {
-            let work = move |connection: &Connection| {
+            let work = move |connection: &Connection, _: &mut _| {
                 rows::insert(connection, rex())?;
                 // What another process sees while this write runs.
                 Ok(raw.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0))?)
@@ -51,7 +51,7 @@ async fn a_write_that_fails_rolls_back_its_group_and_no_other() {
         let store = Arc::clone(&store);
         group.spawn(async move {
             if number == 1 {
-                let wrong = |connection: &Connection| {
+                let wrong = |connection: &Connection, _: &mut _| {
                     Ok(connection.execute_batch("INSERT INTO nowhere VALUES (1)")?)
                 };
                 store.writer.write::<(), StoreError>(wrong).await.map_err(AddError::from)
@@ -77,7 +77,7 @@ async fn a_refusal_leaves_the_rest_of_its_group() {
     let release = block_writer(&store).await;
     let refusing = Arc::clone(&store);
     let refused = tokio::spawn(async move {
-        let work = |_: &Connection| Err(Failure::Answer(AddError::IdempotencyKeyReused));
+        let work = |_: &Connection, _: &mut _| Err(Failure::Answer(AddError::IdempotencyKeyReused));
         refusing.writer.write::<(), AddError>(work).await
     });
     let adding = Arc::clone(&store);

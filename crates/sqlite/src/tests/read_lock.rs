@@ -116,7 +116,7 @@ async fn it_is_held_between_the_writes_of_its_own_process() {
 async fn the_log_stays_short_while_others_write_now_and_then() {
     let place = Place::new();
     let store = place.open();
-    let fill = |connection: &Connection| {
+    let fill = |connection: &Connection, _: &mut _| {
         for _ in 0..ANIMALS {
             let sql = "INSERT INTO pet (name, category_id, status) VALUES ('x', 1, 'sold')";
             connection.execute(sql, [])?;

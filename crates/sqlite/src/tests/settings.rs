@@ -34,7 +34,7 @@ async fn the_writer_is_as_durable_as_configured() {
     {
         let place = Place::new();
         let store = SqliteStore::open(&SqliteConfig { synchronous, ..place.config() }).unwrap();
-        let look = move |connection: &Connection| {
+        let look = move |connection: &Connection, _: &mut _| {
             assert_common(connection);
             assert_eq!(pragma(connection, "synchronous"), number);
             assert_eq!(pragma(connection, "journal_size_limit"), 16 * 1024 * 1024);

@@ -71,7 +71,7 @@ async fn one_transaction_renews_the_version_once_and_for_every_kind_of_change() 
         "DELETE FROM pet WHERE id = 1",
     ] {
         let before = stored(&place);
-        let change = move |connection: &Connection| {
+        let change = move |connection: &Connection, _: &mut _| {
             connection.execute(sql, [])?;
             let now: [u8; 16] = connection.query_row(version::SELECT, [], |row| row.get(0))?;
             Ok(CatalogueVersion(u128::from_be_bytes(now)))

@@ -14,6 +14,7 @@ use crate::{
     config::Synchronous,
     connection,
     error::{Failure, WriteFailure},
+    pets::idempotency::recent::RecentRecords,
     relocation::fence::Fence,
     renewal::VersionRenewal,
     version,
@@ -41,6 +42,7 @@ pub(crate) struct WriterConnection {
     settings: WriterSettings,
     connection: Connection,
     renewal: VersionRenewal,
+    recent: RecentRecords,
     fence: Fence,
     in_doubt: bool,
 }
@@ -52,14 +54,15 @@ impl WriterConnection {
         mut connection: Connection,
     ) -> rusqlite::Result<Self> {
         let renewal = VersionRenewal::new(&mut connection)?;
-        Ok(Self { settings, connection, renewal, fence: Fence::default(), in_doubt: false })
+        let (recent, fence) = (RecentRecords::default(), Fence::default());
+        Ok(Self { settings, connection, renewal, recent, fence, in_doubt: false })
     }
 
     /// Runs `work` in a transaction, and publishes the version that it makes in `versions`.
     pub(super) fn transaction(
         &mut self,
         versions: &VersionCache,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+        work: impl FnOnce(&Connection, &mut RecentRecords) -> rusqlite::Result<()>,
     ) -> Result<(), WriteFailure> {
         if self.in_doubt || !self.connection.is_autocommit() {
             let reopened = self.reopen();
@@ -77,13 +80,17 @@ impl WriterConnection {
     fn run(
         &mut self,
         versions: &VersionCache,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+        work: impl FnOnce(&Connection, &mut RecentRecords) -> rusqlite::Result<()>,
     ) -> Result<(), Failure<StoreError>> {
         let behavior = TransactionBehavior::Immediate;
         let transaction = Transaction::new_unchecked(&self.connection, behavior)?;
         self.fence.check(&transaction)?;
-        work(&transaction)?;
-        Ok(self.renewal.commit(&transaction, versions)?)
+        self.recent.begin(&transaction)?;
+        work(&transaction, &mut self.recent)?;
+        let last = self.recent.index(&transaction)?;
+        self.renewal.commit(&transaction, versions)?;
+        self.recent.committed(last);
+        Ok(())
     }
 
     /// The old connection is closed when the new one has read: the last connection that is closed

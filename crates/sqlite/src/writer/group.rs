@@ -39,8 +39,8 @@ impl Committer {
 
     fn run(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), WriteFailure> {
         self.presence.check()?;
-        self.connection.transaction(&self.versions, |transaction| {
-            jobs.iter_mut().try_for_each(|job| job.run(transaction))
+        self.connection.transaction(&self.versions, |transaction, recent| {
+            jobs.iter_mut().try_for_each(|job| job.run(transaction, recent))
         })?;
         // A file that was removed meanwhile has taken the transaction with it.
         Ok(self.presence.check()?)

@@ -4,12 +4,15 @@ use petstore_domain::StoreError;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use crate::error::{Failure, WriteFailure};
+use crate::{
+    error::{Failure, WriteFailure},
+    pets::idempotency::recent::RecentRecords,
+};
 
 /// A write: first it is run, then, when its transaction has ended, its caller is answered.
 pub(super) trait Job: Send {
     /// Does the work and keeps its result. An error rolls the whole group back.
-    fn run(&mut self, connection: &Connection) -> rusqlite::Result<()>;
+    fn run(&mut self, connection: &Connection, recent: &mut RecentRecords) -> rusqlite::Result<()>;
 
     /// Gives the caller the kept result if the transaction was committed.
     fn answer(self: Box<Self>, outcome: Result<(), WriteFailure>);
@@ -33,11 +36,11 @@ impl<T, E, W> Job for Task<T, E, W>
 where
     T: Send,
     E: From<StoreError> + Send,
-    W: FnOnce(&Connection) -> Result<T, Failure<E>> + Send,
+    W: FnOnce(&Connection, &mut RecentRecords) -> Result<T, Failure<E>> + Send,
 {
-    fn run(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+    fn run(&mut self, connection: &Connection, recent: &mut RecentRecords) -> rusqlite::Result<()> {
         let Some(work) = self.work.take() else { return Ok(()) };
-        self.result = match work(connection) {
+        self.result = match work(connection, recent) {
             Ok(value) => Some(Ok(value)),
             Err(Failure::Answer(error)) => Some(Err(error)),
             Err(Failure::Sqlite(error)) => return Err(error),

@@ -18,7 +18,7 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 /// The version of the schema.
-pub(crate) const SCHEMA: i32 = 6;
+pub(crate) const SCHEMA: i32 = 7;
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 /// A directory for one test's store.
