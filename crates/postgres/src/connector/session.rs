@@ -33,14 +33,21 @@ const KEEPALIVES: &str = "('tcp_keepalives_idle', '10'), ('tcp_keepalives_interv
 
 /// A short statement must not read all of a table. It may be planned while its table is still small, or
 /// before the server knows how it has grown: plans use indexes from the start. What no index serves then
-/// has such a cost on paper that the server would compile it, which takes longer than running it.
-const OFF_FOR_SHORT_STATEMENTS: [&str; 4] =
-    ["enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit"];
+/// has such a cost on paper that the server would compile it, which takes longer than running it. As such
+/// a plan does not depend on the values, it is made once: the server would plan a page anew each time, for
+/// its limit, which takes longer than reading it.
+const FOR_SHORT_STATEMENTS: [(&str, &str); 5] = [
+    ("enable_seqscan", "off"),
+    ("enable_hashjoin", "off"),
+    ("enable_mergejoin", "off"),
+    ("jit", "off"),
+    ("plan_cache_mode", "force_generic_plan"),
+];
 
 /// The SQL that sets up a session of our own. A setting that the server does not have is passed over.
 pub(super) fn of_session(parameters: &Parameters, purpose: Purpose) -> String {
-    let off = off(purpose).iter().map(|name| format!(", ('{name}', 'off')"));
-    let plans: String = off.collect();
+    let plans = plans(purpose).iter().map(|(name, value)| format!(", ('{name}', '{value}')"));
+    let plans: String = plans.collect();
     format!(
         "{}; SELECT set_config(name, v.value, false) FROM (VALUES {KEEPALIVES}{plans}) \
          AS v (name, value) JOIN pg_catalog.pg_settings USING (name)",
@@ -51,14 +58,14 @@ pub(super) fn of_session(parameters: &Parameters, purpose: Purpose) -> String {
 /// The SQL that sets up one transaction in a session that a pooler shares out. How the server looks for
 /// vanished clients is the pooler's setting there.
 pub(super) fn of_transaction(parameters: &Parameters, purpose: Purpose) -> String {
-    let off = off(purpose).iter().map(|name| format!("; SET LOCAL {name} = off"));
-    let plans: String = off.collect();
+    let plans = plans(purpose).iter().map(|(name, value)| format!("; SET LOCAL {name} = {value}"));
+    let plans: String = plans.collect();
     for_all(parameters, purpose, "LOCAL", true) + &plans
 }
 
-fn off(purpose: Purpose) -> &'static [&'static str] {
+fn plans(purpose: Purpose) -> &'static [(&'static str, &'static str)] {
     match purpose {
-        Purpose::Calls => &OFF_FOR_SHORT_STATEMENTS,
+        Purpose::Calls => &FOR_SHORT_STATEMENTS,
         Purpose::Archive => &[],
     }
 }

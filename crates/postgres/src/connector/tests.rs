@@ -49,12 +49,15 @@ async fn a_vanished_client_holds_its_locks_for_a_bounded_time() {
 }
 
 #[tokio::test]
-async fn short_statements_are_planned_for_a_large_table_and_not_compiled() {
+async fn short_statements_are_planned_once_for_a_large_table_and_not_compiled() {
     let Some(database) = postgres_or_skip("short_statements_are_planned") else { return };
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     for setting in ["jit", "enable_seqscan", "enable_hashjoin", "enable_mergejoin"] {
         assert_eq!(shown(&connector, Purpose::Calls, setting).await, "off", "{setting}");
         assert_eq!(shown(&connector, Purpose::Archive, setting).await, "on", "{setting}");
+    }
+    for (purpose, mode) in [(Purpose::Calls, "force_generic_plan"), (Purpose::Archive, "auto")] {
+        assert_eq!(shown(&connector, purpose, "plan_cache_mode").await, mode);
     }
 }
 

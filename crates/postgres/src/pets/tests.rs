@@ -2,8 +2,9 @@
 
 use petstore_domain::{CategoryId, NewPet, PageLimit, Pet, PetId, PetName, PetQuery, PetStatus};
 use petstore_testing::postgres_or_skip;
+use tokio_postgres::Row;
 
-use super::{idempotency, is_page_of};
+use super::{idempotency, is_page_of, rows};
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
@@ -38,13 +39,47 @@ fn rows_that_were_not_asked_for_are_no_page() {
     }
 }
 
+#[tokio::test]
+async fn a_page_is_planned_once_for_its_index_whatever_the_table_held_then() {
+    let Some(database) = postgres_or_skip("a_page_is_planned_once") else { return };
+    let config = PostgresConfig::parse(&database.url).unwrap();
+    drop(PostgresStore::connect(&config).await.unwrap());
+    let connection = Connector::new(&config).unwrap().connect(Purpose::Calls).await.unwrap();
+    let animals =
+        "INSERT INTO pet (name, category_id) SELECT 'Rex', 1 FROM generate_series(1, 5000)";
+    for sql in ["SELECT 1", animals] {
+        database.sql(sql).unwrap();
+        for (status, index) in [(None, "pet_pkey"), (Some(PetStatus::Sold), "pet_sold")] {
+            let page = rows::page(status);
+            for _ in 0..8 {
+                connection.rows(page, &[&0_i64, &21_i64]).await.unwrap();
+            }
+            // PostgreSQL 12 and 13 do not count them.
+            let plans = "SELECT to_jsonb(s) ->> 'custom_plans', to_jsonb(s) ->> 'generic_plans' \
+                FROM pg_prepared_statements s WHERE statement = $1";
+            let made = connection.rows(plans, &[&page]).await.unwrap();
+            let custom: Option<&str> = made[0].get(0);
+            assert!(custom.is_none_or(|custom| custom == "0"), "{page} is planned for its values");
+            let generic = made[0].get::<_, Option<&str>>(1).map(str::parse::<u32>);
+            assert!(generic.is_none_or(|generic| generic.unwrap() >= 8), "{page}");
+            let generic = page.replace("$1", "(SELECT 0)").replace("$2", "(SELECT 21)");
+            let explain = format!("EXPLAIN {generic}").leak();
+            let plan = text(&connection.rows_alone(explain, &[]).await.unwrap());
+            assert!(plan.contains(&format!("Index Scan using {index} on pet")), "{plan}");
+        }
+    }
+}
+
+fn text(plan: &[Row]) -> String {
+    plan.iter().map(|row| row.get::<_, &str>(0).to_owned() + "\n").collect()
+}
+
 /// The server's plan of the purge, in a session of our own or in one that is shared.
 async fn plan_of_the_purge(url: &str) -> String {
     let connector = Connector::new(&PostgresConfig::parse(url).unwrap()).unwrap();
     let connection = connector.connect(Purpose::Calls).await.unwrap();
     let purge = idempotency::PURGE.replace("$1", "500").replace("$2", "500");
-    let plan = connection.rows_alone(format!("EXPLAIN {purge}").leak(), &[]).await.unwrap();
-    plan.iter().map(|row| row.get::<_, &str>(0).to_owned() + "\n").collect()
+    text(&connection.rows_alone(format!("EXPLAIN {purge}").leak(), &[]).await.unwrap())
 }
 
 #[tokio::test]
