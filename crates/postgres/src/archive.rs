@@ -9,21 +9,20 @@ use petstore_domain::{Archive, Restore, Snapshot, StoreError};
 
 use self::{restore::Restoring, snapshot::View};
 use crate::{
-    connector::Purpose,
     relocation::rows,
     store::PostgresStore,
-    transaction::{SNAPSHOT, Transaction},
+    transaction::{READ_COMMITTED, SNAPSHOT},
 };
 
 #[async_trait]
 impl Archive for PostgresStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let transaction = Transaction::begin(&self.connector, Purpose::Archive, SNAPSHOT).await?;
+        let transaction = self.spare.begin(&self.connector, SNAPSHOT).await?;
         Ok(Box::new(View::new(transaction).await?))
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        let transaction = self.spare.begin(&self.connector).await?;
+        let transaction = self.spare.begin(&self.connector, READ_COMMITTED).await?;
         if rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
             return Err(StoreError::fenced("it is being moved; finish the move first"));
         }

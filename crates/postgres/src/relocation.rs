@@ -119,7 +119,7 @@ impl Relocatable for PostgresStore {
         &self,
         Changes { pets, records, keys, purged }: Changes,
     ) -> Result<(), RestoreError> {
-        let transaction = self.spare.begin(&self.connector).await?;
+        let transaction = self.spare.begin(&self.connector, READ_COMMITTED).await?;
         if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
             return Err(StoreError::fenced("it is in no move").into());
         }

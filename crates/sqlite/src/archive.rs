@@ -3,8 +3,8 @@
 //! Both of its parts have a connection of their own, and may outlive the store. A restore runs its SQL on
 //! the calling thread, so a batch should be written in well under a second.
 //!
-//! A snapshot is an open read transaction. When it is taken, SQLite checks all of the store for damage,
-//! on the calling thread. It holds up no writer, but as long as it is open, the write-ahead log cannot
+//! A snapshot is an open read transaction. When it is taken, SQLite checks all of the store for damage, on
+//! a thread for blocking work. It holds up no writer, but as long as it is open, the write-ahead log cannot
 //! start anew and grows with all that is written.
 //!
 //! A restore holds SQLite's one write lock from its first moment until it is committed or dropped.
@@ -21,6 +21,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use petstore_domain::{Archive, Restore, Snapshot, StoreError, Writer};
+use tokio::task;
 
 use self::{restore::WriteTransaction, snapshot::ReadTransaction};
 use crate::{error::Failure, store::SqliteStore};
@@ -28,12 +29,13 @@ use crate::{error::Failure, store::SqliteStore};
 #[async_trait]
 impl Archive for SqliteStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let connection = self
-            .readers
-            .pool
-            .open()
-            .map_err(|error| Failure::<StoreError>::Sqlite(error).into_error())?;
-        Ok(Box::new(ReadTransaction::begin(connection, self.file.share())?))
+        let (pool, file) = (Arc::clone(&self.readers.pool), self.file.share());
+        let begin = move || {
+            let connection = pool.open().map_err(Failure::<StoreError>::Sqlite);
+            ReadTransaction::begin(connection.map_err(Failure::into_error)?, file)
+        };
+        let begun = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
+        Ok(Box::new(begun?))
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {

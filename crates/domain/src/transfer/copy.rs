@@ -63,26 +63,16 @@ impl CopyStore {
     /// [`CopyError`].
     pub async fn run(&self, on_progress: OnProgress<'_>) -> Result<Copied, CopyError> {
         let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME);
-        let mut from = self.from.snapshot().await.map_err(CopyError::From)?;
+        // A snapshot may take a while to begin: a source is checked for damage.
+        let (from, to) = future::join(self.from.snapshot(), self.to.snapshot()).await;
+        let (mut from, to) = (from.map_err(CopyError::From)?, to.map_err(CopyError::target)?);
         let total = from.counts().await.map_err(CopyError::From)?.pets;
-        let present = self.compare(&mut *from, cutoff, on_progress).await?;
+        let present = check::require_prefix(&mut *from, to, cutoff, on_progress).await?;
         let pets = self.copy_pets(&mut *from, &present, total, on_progress).await?;
         let keys = self.copy_keys(&mut *from).await?;
         let idempotency_records = self.copy_records(&mut *from, cutoff, on_progress).await?;
         self.require_count(total).await?;
         Ok(Copied { found: present.pets, pets, keys, idempotency_records })
-    }
-
-    /// What the target holds. Its snapshot ends here, so that it does not hold up the target's
-    /// housekeeping while the copy is written.
-    async fn compare(
-        &self,
-        from: &mut dyn Snapshot,
-        cutoff: Timestamp,
-        on_progress: OnProgress<'_>,
-    ) -> Result<Prefix, CopyError> {
-        let mut to = self.to.snapshot().await.map_err(CopyError::target)?;
-        check::require_prefix(from, &mut *to, cutoff, on_progress).await
     }
 
     async fn copy_pets(

@@ -1,4 +1,4 @@
-//! The connection of the restore that was committed last, for the next one.
+//! The connection of the restore that was committed last, for the next restore or snapshot.
 //!
 //! A copy commits every 50,000 animals and a move every 2,000. A new connection for each takes the server
 //! a process and the time of writing some thousand animals.
@@ -11,7 +11,7 @@ use crate::{
     connection::Connection,
     connector::{Connector, Purpose},
     error::StoreFailure,
-    transaction::{READ_COMMITTED, Transaction},
+    transaction::Transaction,
 };
 
 /// A connection that is in no transaction, or none.
@@ -19,17 +19,22 @@ use crate::{
 pub(crate) struct Spare(Mutex<Option<Connection>>);
 
 impl Spare {
-    /// Begins a transaction on it. If that fails, or takes longer than connecting may, on a new connection.
-    pub(crate) async fn begin(&self, connector: &Connector) -> Result<Transaction, StoreFailure> {
+    /// Begins a transaction on it with the statement `begin`. If that fails, or takes longer than
+    /// connecting may, on a new connection.
+    pub(crate) async fn begin(
+        &self,
+        connector: &Connector,
+        begin: &str,
+    ) -> Result<Transaction, StoreFailure> {
         let parameters = connector.parameters();
         if let Some(connection) = self.replace(None) {
             let timeout = Purpose::Archive.timeout(parameters);
-            let begin = Transaction::begin_on(connection, timeout, READ_COMMITTED);
-            if let Ok(Ok(transaction)) = time::timeout(parameters.connect_timeout, begin).await {
+            let begun = Transaction::begin_on(connection, timeout, begin);
+            if let Ok(Ok(transaction)) = time::timeout(parameters.connect_timeout, begun).await {
                 return Ok(transaction);
             }
         }
-        Transaction::begin(connector, Purpose::Archive, READ_COMMITTED).await
+        Transaction::begin(connector, Purpose::Archive, begin).await
     }
 
     /// Keeps the connection of a transaction that was committed.
@@ -48,7 +53,11 @@ mod tests {
     use petstore_testing::postgres_or_skip;
 
     use super::Spare;
-    use crate::{config::PostgresConfig, connector::Connector, transaction::Transaction};
+    use crate::{
+        config::PostgresConfig,
+        connector::Connector,
+        transaction::{READ_COMMITTED, Transaction},
+    };
 
     async fn process(transaction: &Transaction) -> i32 {
         transaction.rows("SELECT pg_backend_pid()", &[]).await.unwrap()[0].get(0)
@@ -61,14 +70,14 @@ mod tests {
         };
         let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
         let spare = Spare::default();
-        let first = spare.begin(&connector).await.unwrap();
+        let first = spare.begin(&connector, READ_COMMITTED).await.unwrap();
         let served_by = process(&first).await;
         spare.keep(first.commit().await.unwrap());
-        let second = spare.begin(&connector).await.unwrap();
+        let second = spare.begin(&connector, READ_COMMITTED).await.unwrap();
         assert_eq!(process(&second).await, served_by);
         spare.keep(second.commit().await.unwrap());
         database.disconnect_all().unwrap();
-        let third = spare.begin(&connector).await.unwrap();
+        let third = spare.begin(&connector, READ_COMMITTED).await.unwrap();
         assert_ne!(process(&third).await, served_by);
     }
 }

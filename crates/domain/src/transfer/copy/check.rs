@@ -21,13 +21,15 @@ pub(super) struct Prefix {
     pub(super) pets: u64,
 }
 
-/// The target holds nothing but what an earlier copy of the same source has left there.
+/// The target holds nothing but what an earlier copy of the same source has left there. Its snapshot ends
+/// here, so that it does not hold up the target's housekeeping while the copy is written.
 pub(super) async fn require_prefix(
     from: &mut dyn Snapshot,
-    to: &mut dyn Snapshot,
+    mut to: Box<dyn Snapshot>,
     cutoff: Timestamp,
     on_progress: OnProgress<'_>,
 ) -> Result<Prefix, CopyError> {
+    let to = &mut *to;
     let prefix = pets(from, to, on_progress).await?;
     keys(
         &from.keys().await.map_err(CopyError::From)?,

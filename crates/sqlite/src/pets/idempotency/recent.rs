@@ -79,10 +79,11 @@ impl RecentRecords {
         // Others purge too, the oldest first, and do not tell.
         let first: Option<i64> =
             connection.prepare_cached(FIRST)?.query_row([], |row| row.get(0))?;
+        let mut write = connection.prepare_cached(INDEX)?;
         for (from, to) in shares(self.due_after, last).into_iter().flatten() {
             for (id, row) in self.rows.extract_if(first_id(from)..=last_id(to), |_, _| true) {
                 if first.is_some_and(|first| row >= first) {
-                    connection.prepare_cached(INDEX)?.execute(params![id.to_be_bytes(), row])?;
+                    write.execute(params![id.to_be_bytes(), row])?;
                 }
             }
         }
