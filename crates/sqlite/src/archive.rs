@@ -34,8 +34,8 @@ impl Archive for SqliteStore {
             let connection = pool.open().map_err(Failure::<StoreError>::Sqlite);
             ReadTransaction::begin(connection.map_err(Failure::into_error)?, file)
         };
-        let begun = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
-        Ok(Box::new(begun?))
+        let joined = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
+        Ok(Box::new(joined?))
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {

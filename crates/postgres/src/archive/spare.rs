@@ -19,22 +19,23 @@ use crate::{
 pub(crate) struct Spare(Mutex<Option<Connection>>);
 
 impl Spare {
-    /// Begins a transaction on it with the statement `begin`. If that fails, or takes longer than
+    /// Begins a transaction on it with `statement`. If that fails, or takes longer than
     /// connecting may, on a new connection.
     pub(crate) async fn begin(
         &self,
         connector: &Connector,
-        begin: &str,
+        statement: &str,
     ) -> Result<Transaction, StoreFailure> {
         let parameters = connector.parameters();
         if let Some(connection) = self.replace(None) {
             let timeout = Purpose::Archive.timeout(parameters);
-            let begun = Transaction::begin_on(connection, timeout, begin);
-            if let Ok(Ok(transaction)) = time::timeout(parameters.connect_timeout, begun).await {
+            let transaction = Transaction::begin_on(connection, timeout, statement);
+            let begun = time::timeout(parameters.connect_timeout, transaction).await;
+            if let Ok(Ok(transaction)) = begun {
                 return Ok(transaction);
             }
         }
-        Transaction::begin(connector, Purpose::Archive, begin).await
+        Transaction::begin(connector, Purpose::Archive, statement).await
     }
 
     /// Keeps the connection of a transaction that was committed.
