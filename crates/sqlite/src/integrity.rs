@@ -1,25 +1,22 @@
-//! SQLite's own check of a file.
+//! The check of a file: SQLite's own, and that no idempotency record is missing from its index.
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _};
 
 use crate::pets::idempotency::recent;
 
-/// Runs SQLite's check of every page, row and index. What it finds first, in one line; `None` if it
-/// finds no fault.
+/// Checks every page, row and index. What is found first, in one line; `None` if there is no fault.
 pub(crate) fn first_fault(connection: &Connection) -> rusqlite::Result<Option<String>> {
     check(connection, "PRAGMA integrity_check(1)")
 }
 
-/// Runs SQLite's check of what a snapshot reads: every page. Animals and keys are read from their
-/// tables, so whether their indexes have every row, which takes two thirds of the whole check, is of no
-/// matter to it.
+/// Checks what a snapshot reads. Animals and keys are read from their tables, so whether SQLite's indexes
+/// have every row, which takes two thirds of the whole check, is of no matter to it.
 pub(crate) fn first_fault_in_a_snapshot(
     connection: &Connection,
 ) -> rusqlite::Result<Option<String>> {
     check(connection, "PRAGMA quick_check(1)")
 }
 
-/// Runs a check of SQLite's, and compares idempotency records with their index.
 fn check(connection: &Connection, check: &str) -> rusqlite::Result<Option<String>> {
     let fault = run(connection, check)?;
     if fault.is_some() {
