@@ -106,7 +106,7 @@ fn inspect_indexes(connection: &Connection) -> rusqlite::Result<Finding> {
         ("a page of the pending", pending),
         ("a page of the sold", sold),
         ("one animal", pets::FIND),
-        ("an idempotency record", idempotency::FIND_INDEXED),
+        ("an idempotency record", idempotency::ENTRIES),
         ("the purge", idempotency::PURGE),
         ("an API key by its digest", keys::DIGEST_OWNER),
         ("an API key by its name", keys::NAME_IS_LIVE),

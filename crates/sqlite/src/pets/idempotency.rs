@@ -15,9 +15,8 @@ use crate::error::Failure;
 /// The record of an id in a row.
 pub(crate) const FIND: &str =
     "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE seq = ?2 AND id = ?1";
-/// The record of an id, by its entry in the index.
-pub(crate) const FIND_INDEXED: &str = "SELECT r.id, r.fingerprint, r.pet_id, r.created_at \
-     FROM idempotency_index e JOIN idempotency r ON r.seq = e.seq AND r.id = e.id WHERE e.id = ?1";
+/// The rows that may have an id.
+pub(crate) const ENTRIES: &str = "SELECT seq FROM idempotency_index WHERE id = ?1";
 /// What has an entry in the order of the index, and among it the rows that may have none yet.
 pub(crate) const AFTER: &str = "SELECT id, fingerprint, pet_id, created_at FROM ( \
      SELECT * FROM (SELECT r.* FROM idempotency_index e \
@@ -32,7 +31,6 @@ pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE seq IN \
      (SELECT seq FROM idempotency WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2) \
      RETURNING id, seq";
 const DELETE: &str = "DELETE FROM idempotency WHERE id = ?1 AND seq = ?2 RETURNING id, seq";
-pub(crate) const ENTRY: &str = "SELECT seq FROM idempotency_index WHERE id = ?1";
 pub(crate) const DELETE_ENTRY: &str = "DELETE FROM idempotency_index WHERE id = ?1 AND seq = ?2";
 
 /// The record `id`.
@@ -41,21 +39,25 @@ pub(crate) fn find<E: From<StoreError>>(
     recent: &RecentRecords,
     id: IdempotencyId,
 ) -> Result<Option<IdempotencyRecord>, Failure<E>> {
-    let recent = recent.row(id).map(|seq| query(connection, FIND, params![id.0, seq]));
-    match recent.transpose()?.flatten() {
-        None => query(connection, FIND_INDEXED, params![id.0]),
-        found => Ok(found),
+    for row in rows(connection, recent, id)? {
+        let mut statement = connection.prepare_cached(FIND)?;
+        let found = statement.query_row(params![id.0, row], |row| Ok(record(row)));
+        if let Some(found) = found.optional()? {
+            return Ok(Some(found?));
+        }
     }
+    Ok(None)
 }
 
-fn query<E: From<StoreError>>(
+/// The rows that may have an id: its entries in the index, and the recent one.
+fn rows(
     connection: &Connection,
-    sql: &str,
-    values: impl Params,
-) -> Result<Option<IdempotencyRecord>, Failure<E>> {
-    let mut statement = connection.prepare_cached(sql)?;
-    let found = statement.query_row(values, |row| Ok(record(row)));
-    Ok(found.optional()?.transpose()?)
+    recent: &RecentRecords,
+    id: IdempotencyId,
+) -> rusqlite::Result<Vec<i64>> {
+    let mut statement = connection.prepare_cached(ENTRIES)?;
+    let entries = statement.query_map([id.0], |row| row.get(0))?;
+    entries.chain(recent.row(id).map(Ok)).collect()
 }
 
 /// Up to `limit` records with ids above `after`, ascending by id.
@@ -84,9 +86,7 @@ pub(crate) fn write(
 ) -> rusqlite::Result<()> {
     let IdempotencyRecord { id, fingerprint, pet, at } = record;
     if stored.is_some() {
-        let mut rows = entries(connection, *id)?;
-        rows.extend(recent.row(*id));
-        for row in rows {
+        for row in rows(connection, recent, *id)? {
             delete(connection, recent, DELETE, params![id.0, row])?;
         }
     }
@@ -124,12 +124,6 @@ pub(crate) fn delete(
         recent.remove(id);
     }
     Ok(u32::try_from(deleted.len()).unwrap_or(u32::MAX))
-}
-
-/// The rows that the entries of an id name.
-fn entries(connection: &Connection, id: IdempotencyId) -> rusqlite::Result<Vec<i64>> {
-    let mut statement = connection.prepare_cached(ENTRY)?;
-    statement.query_map([id.0], |row| row.get(0))?.collect()
 }
 
 /// The record of a row.
