@@ -294,6 +294,19 @@ fn what_another_process_has_purged_gets_no_entry() {
 }
 
 #[tokio::test]
+async fn an_entry_that_names_the_row_of_another_id_means_nothing() {
+    let place = Place::new();
+    let store = Arc::new(place.store());
+    let (mine, other) = (IdempotencyId([9; 16]), IdempotencyId([1; 16]));
+    assert_eq!(add(&store, &[other]).await, [false]);
+    let raw = place.raw();
+    raw.execute("INSERT INTO idempotency_index (id, seq) VALUES (?1, 1)", [mine.0]).unwrap();
+    assert!(matches!(idempotency::after(&raw, Some(other), 9), Ok(none) if none.is_empty()));
+    assert_eq!(add(&store, &[mine]).await, [false]);
+    assert_eq!(add(&store, &[mine, other]).await, [true, true]);
+}
+
+#[tokio::test]
 async fn the_writer_reads_no_row_twice() {
     let place = Place::new();
     let store = place.store();
