@@ -48,8 +48,7 @@ impl WriteTransaction {
         writer: Writer,
     ) -> Result<Self, StoreError> {
         let (connection, renewal) = begin(path, writer).map_err(Failure::into_error)?;
-        let mut recent = RecentRecords::default();
-        recent.begin(&connection).map_err(StoreError::unavailable)?;
+        let recent = RecentRecords::default();
         Ok(Self { connection, recent, renewal, versions, _file: file })
     }
 

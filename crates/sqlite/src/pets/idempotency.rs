@@ -36,7 +36,7 @@ pub(crate) const DELETE_ENTRY: &str = "DELETE FROM idempotency_index WHERE id = 
 /// The record `id`.
 pub(crate) fn find<E: From<StoreError>>(
     connection: &Connection,
-    recent: &RecentRecords,
+    recent: &mut RecentRecords,
     id: IdempotencyId,
 ) -> Result<Option<IdempotencyRecord>, Failure<E>> {
     for row in rows(connection, recent, id)? {
@@ -52,9 +52,10 @@ pub(crate) fn find<E: From<StoreError>>(
 /// The rows that may have an id: its entries in the index, and the recent one.
 fn rows(
     connection: &Connection,
-    recent: &RecentRecords,
+    recent: &mut RecentRecords,
     id: IdempotencyId,
 ) -> rusqlite::Result<Vec<i64>> {
+    recent.load(connection)?;
     let mut statement = connection.prepare_cached(ENTRIES)?;
     let entries = statement.query_map([id.0], |row| row.get(0))?;
     entries.chain(recent.row(id).map(Ok)).collect()
@@ -85,6 +86,7 @@ pub(crate) fn write(
     record: &IdempotencyRecord,
 ) -> rusqlite::Result<()> {
     let IdempotencyRecord { id, fingerprint, pet, at } = record;
+    recent.load(connection)?;
     if stored.is_some() {
         for row in rows(connection, recent, *id)? {
             delete(connection, recent, DELETE, params![id.0, row])?;
@@ -114,6 +116,7 @@ pub(crate) fn delete(
     sql: &str,
     values: impl Params,
 ) -> rusqlite::Result<u32> {
+    recent.load(connection)?;
     let mut statement = connection.prepare_cached(sql)?;
     let deleted = statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut deleted: Vec<(Vec<u8>, i64)> = deleted.collect::<rusqlite::Result<_>>()?;

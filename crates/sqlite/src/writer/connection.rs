@@ -69,6 +69,9 @@ impl WriterConnection {
             reopened.map_err(|error| WriteFailure::NotReopened(Arc::new(error)))?;
         }
         let done = self.run(versions, work);
+        if done.is_err() {
+            self.recent = RecentRecords::default();
+        }
         self.in_doubt = matches!(&done, Err(Failure::Sqlite(error)) if is_in_doubt(error));
         done.map_err(|failure| match failure {
             Failure::Sqlite(error) => error.into(),
@@ -85,7 +88,6 @@ impl WriterConnection {
         let behavior = TransactionBehavior::Immediate;
         let transaction = Transaction::new_unchecked(&self.connection, behavior)?;
         self.fence.check(&transaction)?;
-        self.recent.begin(&transaction)?;
         work(&transaction, &mut self.recent)?;
         let last = self.recent.index(&transaction)?;
         self.renewal.commit(&transaction, versions)?;

@@ -33,29 +33,27 @@ pub(crate) const MISSING: &str = "SELECT seq FROM idempotency r WHERE seq <= \
      (SELECT seq FROM sqlite_sequence WHERE name = 'idempotency') - ?1 AND NOT EXISTS \
      (SELECT 1 FROM idempotency_index e WHERE e.id = r.id AND e.seq = r.seq) LIMIT 1";
 
-/// What a connection that writes knows of the rows that may lack an entry.
+/// What a connection that writes knows of the rows that may lack an entry. After a transaction that was
+/// rolled back, it must begin anew.
 #[derive(Debug, Default)]
 pub(crate) struct RecentRecords {
     /// The row of each id, by the number that the id's bytes are.
     rows: BTreeMap<u128, i64>,
-    /// The last row of the transaction that was committed last: `rows` has all up to it that may lack
-    /// an entry. `None` if there was none, or if one was rolled back since.
+    /// The last row at the last commit: `rows` has all up to it that may lack an entry.
     known: Option<i64>,
-    /// The row after which shares are due in the open transaction.
-    due_after: i64,
+    /// The row after which shares are due in the open transaction, once that has to do with records.
+    due_after: Option<i64>,
 }
 
 impl RecentRecords {
-    /// Reads what others have written, at the beginning of a transaction, under the write lock.
-    pub(crate) fn begin(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let last = last(connection)?;
-        // Taken, so that a transaction that is never committed leaves nothing behind.
-        let known = self.known.take();
-        if known.is_none() {
-            self.rows.clear();
+    /// Reads what others have written, once in a transaction, under the write lock.
+    pub(super) fn load(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        if self.due_after.is_some() {
+            return Ok(());
         }
-        self.due_after = known.unwrap_or(last);
-        let known = known.unwrap_or(0);
+        let last = last(connection)?;
+        self.due_after = Some(self.known.unwrap_or(last));
+        let known = self.known.unwrap_or(0);
         if known < last {
             let mut statement = connection.prepare_cached(LOAD)?;
             let mut rows = statement.query([known.max(last - UNINDEXED)])?;
@@ -71,28 +69,29 @@ impl RecentRecords {
 
     /// Writes the entries that are due, before the commit. What [`committed`](Self::committed) is to be
     /// told.
-    pub(crate) fn index(&mut self, connection: &Connection) -> rusqlite::Result<i64> {
+    pub(crate) fn index(&mut self, connection: &Connection) -> rusqlite::Result<Option<i64>> {
+        let Some(after) = self.due_after.take() else { return Ok(self.known) };
         let last = last(connection)?;
-        if self.due_after == last {
-            return Ok(last);
+        if after == last {
+            return Ok(Some(last));
         }
         // Others purge too, the oldest first, and do not tell.
         let first: Option<i64> =
             connection.prepare_cached(FIRST)?.query_row([], |row| row.get(0))?;
         let mut write = connection.prepare_cached(INDEX)?;
-        for (from, to) in shares(self.due_after, last).into_iter().flatten() {
+        for (from, to) in shares(after, last).into_iter().flatten() {
             for (id, row) in self.rows.extract_if(first_id(from)..=last_id(to), |_, _| true) {
                 if first.is_some_and(|first| row >= first) {
                     write.execute(params![id.to_be_bytes(), row])?;
                 }
             }
         }
-        Ok(last)
+        Ok(Some(last))
     }
 
-    /// The transaction has been committed, with `last` as its last row.
-    pub(crate) fn committed(&mut self, last: i64) {
-        self.known = Some(last);
+    /// The transaction has been committed, with `last` as the last row that is known.
+    pub(crate) fn committed(&mut self, last: Option<i64>) {
+        self.known = last;
     }
 
     /// The row of an id.

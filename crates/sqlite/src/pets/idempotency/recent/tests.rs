@@ -97,7 +97,6 @@ impl Process {
 
     fn transaction(&mut self, commits: bool, work: impl FnOnce(&Connection, &mut RecentRecords)) {
         self.connection.execute_batch("BEGIN IMMEDIATE").unwrap();
-        self.recent.begin(&self.connection).unwrap();
         work(&self.connection, &mut self.recent);
         let last = self.recent.index(&self.connection).unwrap();
         if commits {
@@ -105,13 +104,14 @@ impl Process {
             self.recent.committed(last);
         } else {
             self.connection.execute_batch("ROLLBACK").unwrap();
+            self.recent = RecentRecords::default();
         }
     }
 }
 
 fn find(
     connection: &Connection,
-    recent: &RecentRecords,
+    recent: &mut RecentRecords,
     id: IdempotencyId,
 ) -> Option<IdempotencyRecord> {
     let found: Result<_, Failure<StoreError>> = idempotency::find(connection, recent, id);
@@ -306,19 +306,42 @@ async fn an_entry_that_names_the_row_of_another_id_means_nothing() {
     assert_eq!(add(&store, &[mine, other]).await, [true, true]);
 }
 
+/// What the writer has in memory of `id`, in a transaction of its own.
+async fn recent_row(store: &SqliteStore, id: IdempotencyId) -> Option<i64> {
+    let row = move |connection: &Connection, recent: &mut RecentRecords| {
+        recent.load(connection)?;
+        Ok(recent.row(id))
+    };
+    store.writer.write::<_, StoreError>(row).await.unwrap()
+}
+
 #[tokio::test]
 async fn the_writer_reads_no_row_twice() {
     let place = Place::new();
-    let store = place.store();
+    let store = Arc::new(place.store());
     let id = Numbers(7).id();
-    let write = move |connection: &Connection, recent: &mut RecentRecords| {
-        Ok(idempotency::write(connection, recent, None, &record(id, 1))?)
-    };
-    store.writer.write::<_, StoreError>(write).await.unwrap();
+    add(&store, &[id]).await;
     // A transaction that reads the rows again does not see it.
     place.raw().execute_batch("DELETE FROM idempotency").unwrap();
-    let row = move |_: &Connection, recent: &mut RecentRecords| Ok(recent.row(id));
-    assert_eq!(store.writer.write::<_, StoreError>(row).await.unwrap(), Some(1));
+    assert_eq!(recent_row(&store, id).await, Some(1));
+    store.add(rex(), None).await.unwrap();
+    assert_eq!(recent_row(&store, id).await, Some(1), "nor after one without records");
+}
+
+#[tokio::test]
+async fn the_writer_reads_the_rows_again_when_it_has_rolled_back() {
+    let place = Place::new();
+    let store = Arc::new(place.store());
+    let mut numbers = Numbers(7);
+    let (kept, rolled_back) = (numbers.id(), numbers.id());
+    add(&store, &[kept]).await;
+    let fail = move |connection: &Connection, recent: &mut RecentRecords| {
+        idempotency::write(connection, recent, None, &record(rolled_back, 1))?;
+        Ok(connection.execute_batch("no SQL")?)
+    };
+    assert!(store.writer.write::<(), StoreError>(fail).await.is_err());
+    assert_eq!(recent_row(&store, rolled_back).await, None);
+    assert_eq!(recent_row(&store, kept).await, Some(1));
 }
 
 fn record(id: IdempotencyId, at: i64) -> IdempotencyRecord {
