@@ -116,7 +116,6 @@ pub(crate) fn delete(
     sql: &str,
     values: impl Params,
 ) -> rusqlite::Result<u32> {
-    recent.load(connection)?;
     let mut statement = connection.prepare_cached(sql)?;
     let deleted = statement.query_map(values, |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut deleted: Vec<(Vec<u8>, i64)> = deleted.collect::<rusqlite::Result<_>>()?;
