@@ -3,15 +3,15 @@
 //! **What.** A record is a row of `idempotency` when its addition is acknowledged. Its entry in
 //! `idempotency_index` is written with one of the next [`UNINDEXED`] rows: each row stands for a share
 //! of all ids, one share after the other, and its transaction writes the entries of that share. So only
-//! the last [`UNINDEXED`] rows can lack an entry. A connection that writes keeps those rows in memory. It
-//! reads them from the file in its first transaction, and looks for an id there before it does in the index.
+//! the last [`UNINDEXED`] rows can lack an entry. A connection that writes records keeps those rows in
+//! memory, where it looks for an id besides. It reads them from the file in its first such transaction.
 //!
 //! **What it buys.** Ids are random, so an entry that is written with its row changes a page of its own,
 //! which is some 15 µs of a commit. The entries of one share lie side by side. There are 1.2 to 1.4 times the
 //! additions with a key (`docs/PERFORMANCE.md`).
 //!
-//! **What it costs.** A MiB of memory, the time of reading so many rows in the first transaction, and that
-//! SQLite's own check cannot compare the rows with the entries ([`MISSING`] does).
+//! **What it costs.** A MiB of memory, the time of reading so many rows once, and that SQLite's own check
+//! cannot compare the rows with the entries ([`MISSING`] does).
 
 use std::collections::BTreeMap;
 
