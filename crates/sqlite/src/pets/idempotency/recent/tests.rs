@@ -1,10 +1,13 @@
-use std::{collections::HashMap, sync::Arc};
+//! Connections that take turns on one file; `stores` has whole stores.
+
+mod stores;
+
+use std::collections::HashMap;
 
 use petstore_domain::{
-    Added, Archive as _, CategoryId, Fingerprint, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, NewPet, PetId, PetName, PetRepository as _, Purged, StoreError, Timestamp,
+    Fingerprint, IdempotencyId, IdempotencyRecord, PetId, Purged, StoreError, Timestamp,
 };
-use rusqlite::{Connection, ffi};
+use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::{MISSING, RecentRecords, UNINDEXED, first_id, last_id, shares};
@@ -294,126 +297,6 @@ fn what_another_process_has_purged_gets_no_entry() {
     assert_nothing_is_left(&process);
 }
 
-#[tokio::test]
-async fn an_entry_that_names_the_row_of_another_id_means_nothing() {
-    let place = Place::new();
-    let store = Arc::new(place.store());
-    let (mine, other) = (IdempotencyId([9; 16]), IdempotencyId([1; 16]));
-    assert_eq!(add(&store, &[other]).await, [false]);
-    let raw = place.raw();
-    raw.execute("INSERT INTO idempotency_index (id, seq) VALUES (?1, 1)", [mine.0]).unwrap();
-    assert!(matches!(idempotency::after(&raw, Some(other), 9), Ok(none) if none.is_empty()));
-    assert_eq!(add(&store, &[mine]).await, [false]);
-    assert_eq!(add(&store, &[mine, other]).await, [true, true]);
-}
-
-/// What the writer has in memory of `id`, in a transaction of its own.
-async fn recent_row(store: &SqliteStore, id: IdempotencyId) -> Option<i64> {
-    let row = move |connection: &Connection, recent: &mut RecentRecords| {
-        recent.load(connection)?;
-        Ok(recent.row(id))
-    };
-    store.writer.write::<_, StoreError>(row).await.unwrap()
-}
-
-#[tokio::test]
-async fn the_writer_reads_no_row_twice() {
-    let place = Place::new();
-    let store = Arc::new(place.store());
-    let (id, other) = (IdempotencyId([9; 16]), IdempotencyId([1; 16]));
-    add(&store, &[id]).await;
-    // A transaction that reads the row again finds the other id.
-    place.raw().execute("UPDATE idempotency SET id = ?1", [other.0]).unwrap();
-    assert_eq!(recent_row(&store, other).await, None);
-    store.add(rex(), None).await.unwrap();
-    assert_eq!(recent_row(&store, other).await, None, "nor after one without records");
-}
-
-#[tokio::test]
-async fn the_writer_reads_the_rows_again_when_it_has_rolled_back() {
-    let place = Place::new();
-    let store = Arc::new(place.store());
-    let mut numbers = Numbers(7);
-    let (kept, rolled_back) = (numbers.id(), numbers.id());
-    add(&store, &[kept]).await;
-    let fail = move |connection: &Connection, recent: &mut RecentRecords| {
-        idempotency::write(connection, recent, None, &record(rolled_back, 1))?;
-        Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None).into())
-    };
-    assert!(store.writer.write::<(), StoreError>(fail).await.is_err());
-    assert_eq!(recent_row(&store, rolled_back).await, None);
-    assert_eq!(recent_row(&store, kept).await, Some(1));
-}
-
 fn record(id: IdempotencyId, at: i64) -> IdempotencyRecord {
     IdempotencyRecord { id, fingerprint: Fingerprint([7; 32]), pet: PetId(at), at: Timestamp(at) }
-}
-
-fn rex() -> NewPet {
-    NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
-}
-
-fn request(id: IdempotencyId) -> IdempotencyRequest {
-    IdempotencyRequest::new(id, &rex(), Timestamp(0))
-}
-
-/// Adds animals with these keys at once, and says which were there before.
-async fn add(store: &Arc<SqliteStore>, ids: &[IdempotencyId]) -> Vec<bool> {
-    let mut tasks = Vec::new();
-    for id in ids {
-        let (store, request) = (Arc::clone(store), request(*id));
-        tasks.push(tokio::spawn(async move { store.add(rex(), Some(request)).await.unwrap() }));
-    }
-    let mut replayed = Vec::new();
-    for task in tasks {
-        replayed.push(matches!(task.await.unwrap(), Added::Replayed(_)));
-    }
-    replayed
-}
-
-fn many_ids() -> Vec<IdempotencyId> {
-    let mut numbers = Numbers(3);
-    (0..UNINDEXED + 1_000).map(|_| numbers.id()).collect()
-}
-
-#[tokio::test]
-async fn a_store_knows_every_key_when_it_is_opened_again() {
-    let place = Place::new();
-    let ids = many_ids();
-    let (store, other) = (Arc::new(place.store()), Arc::new(place.store()));
-    for some in ids.chunks(1_000) {
-        assert!(!add(&store, some).await.contains(&true));
-        assert_eq!(add(&other, &some[..1]).await, [true], "another store on the file knows it");
-    }
-    drop((store, other));
-    assert_eq!(missing(&place.raw()), None);
-    let store = Arc::new(place.store());
-    for some in ids.chunks(1_000) {
-        assert!(!add(&store, some).await.contains(&false));
-    }
-}
-
-#[tokio::test]
-async fn a_store_that_was_restored_into_knows_every_key() {
-    let place = Place::new();
-    let store = Arc::new(place.store());
-    let ids = many_ids();
-    let (half, rest) = ids.split_at(ids.len() / 2);
-    for (first, ids) in [(1, half), (half.len() + 1, rest)] {
-        let numbers = (first..).map(|number| PetId(i64::try_from(number).unwrap()));
-        let pets: Vec<_> = numbers.take(ids.len()).map(|id| rex().with_id(id)).collect();
-        let records = ids.iter().zip(&pets).map(|(id, pet)| request(*id).into_record(pet.id));
-        let records = records.collect();
-        let mut restore = store.restore().await.unwrap();
-        restore.pets(pets).await.unwrap();
-        restore.idempotency_records(records).await.unwrap();
-        restore.commit().await.unwrap();
-        assert_eq!(add(&store, &ids[..1]).await, [true], "the store that was open knows it");
-    }
-    drop(store);
-    assert_eq!(missing(&place.raw()), None);
-    let store = Arc::new(place.store());
-    for some in ids.chunks(1_000) {
-        assert!(!add(&store, some).await.contains(&false));
-    }
 }
