@@ -118,7 +118,7 @@ fn run(
         delay.wait(&mut next, &mut jobs);
         let pause = write_pauses.begin();
         let group = committer.commit(&mut next);
-        delay.note_commit(group.len() + jobs.len());
+        delay.note_commit(group.len() + jobs.len(), group.commit_time());
         group.answer(runtime);
         pause.end(!jobs.is_empty());
     }

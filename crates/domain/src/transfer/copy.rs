@@ -66,12 +66,12 @@ impl CopyStore {
         // A snapshot may take a while to begin: a source is checked for damage.
         let (from, to) = future::join(self.from.snapshot(), self.to.snapshot()).await;
         let (mut from, to) = (from.map_err(CopyError::From)?, to.map_err(CopyError::target)?);
-        let total = from.counts().await.map_err(CopyError::From)?.pets;
+        let total = from.counts().await.map_err(CopyError::From)?;
         let present = check::require_prefix(&mut *from, to, cutoff, on_progress).await?;
-        let pets = self.copy_pets(&mut *from, &present, total, on_progress).await?;
+        let pets = self.copy_pets(&mut *from, &present, total.pets, on_progress).await?;
         let keys = self.copy_keys(&mut *from).await?;
-        let idempotency_records = self.copy_records(&mut *from, cutoff, on_progress).await?;
-        self.require_count(total).await?;
+        let idempotency_records = self.copy_records(&mut *from, total.idempotency_records, cutoff, on_progress).await?;
+        self.require_count(total.pets).await?;
         Ok(Copied { found: present.pets, pets, keys, idempotency_records })
     }
 
@@ -118,10 +118,10 @@ impl CopyStore {
     async fn copy_records(
         &self,
         from: &mut dyn Snapshot,
+        total: u64,
         cutoff: Timestamp,
         on_progress: OnProgress<'_>,
     ) -> Result<u64, CopyError> {
-        let total = from.counts().await.map_err(CopyError::From)?.idempotency_records;
         let mut live = LiveRecords::new(from, cutoff);
         let mut batch = Vec::new();
         let mut done = 0;

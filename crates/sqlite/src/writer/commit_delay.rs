@@ -29,10 +29,11 @@ use crate::sync::{
 };
 
 /// How long after the last answers the writer waits for more writes at most.
-///
+const MAX_DELAY: Duration = Duration::from_micros(500);
+
 /// If a commit takes longer, the disk is what clients wait for: they come back while it works, and
 /// it should not be kept waiting.
-const MAX_DELAY: Duration = Duration::from_micros(500);
+const SLOW_COMMIT: Duration = Duration::from_millis(1);
 
 /// How long the writer may write without leaving the lock free for [`FREE`] in all.
 const TURN: Duration = Duration::from_millis(100);
@@ -53,8 +54,8 @@ pub(super) struct CommitDelay {
 struct History {
     /// The writes of the last transaction and those that were queued when it ended.
     writers: usize,
-    /// When the last transaction began and ended.
-    began: Instant,
+    /// How long the commit of the last transaction took, and when it ended.
+    commit_time: Duration,
     ended: Instant,
     /// When this turn began, and how long the lock was free in it before the last transaction.
     turn_began: Instant,
@@ -75,7 +76,7 @@ impl History {
         if now - self.turn_began >= TURN && !missing.is_zero() {
             return Delay { until: now + missing, enough: usize::MAX };
         }
-        if self.ended - self.began < MAX_DELAY {
+        if self.commit_time < SLOW_COMMIT {
             // Not for all of them, or one that stays away would keep the others waiting.
             return Delay { until: self.ended + MAX_DELAY, enough: self.writers * 3 / 4 };
         }
@@ -93,7 +94,6 @@ impl History {
         if now - self.turn_began >= TURN {
             (self.turn_began, self.free) = (now, Duration::ZERO);
         }
-        self.began = now;
     }
 }
 
@@ -101,8 +101,13 @@ impl CommitDelay {
     /// For groups of at most `max_group` writes.
     pub(super) fn new(max_group: usize) -> Self {
         let now = Instant::now();
-        let history =
-            History { writers: 0, began: now, ended: now, turn_began: now, free: Duration::ZERO };
+        let history = History {
+            writers: 0,
+            commit_time: Duration::ZERO,
+            ended: now,
+            turn_began: now,
+            free: Duration::ZERO,
+        };
         let notify = Notify { enough: AtomicUsize::new(usize::MAX), writer: OnceLock::new() };
         Self { history, max_group, notify: Arc::new(notify) }
     }
@@ -131,9 +136,11 @@ impl CommitDelay {
         self.history.begin(Instant::now());
     }
 
-    /// A transaction has ended. It had writes, or they are queued, of so many `writers`.
-    pub(super) fn note_commit(&mut self, writers: usize) {
+    /// A transaction has ended, the last `commit_time` of it with its commit. It had writes, or they are
+    /// queued, of so many `writers`.
+    pub(super) fn note_commit(&mut self, writers: usize, commit_time: Duration) {
         self.history.ended = Instant::now();
+        self.history.commit_time = commit_time;
         self.history.writers = writers.min(self.max_group);
     }
 }

@@ -1,6 +1,6 @@
 //! The wake of the writer that waits, under schedules.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use shuttle::thread;
 use tokio::sync::mpsc;
@@ -14,7 +14,7 @@ fn the_last_write_that_is_waited_for_wakes_the_writer() {
     explore(5000, || {
         let mut delay = CommitDelay::new(100);
         // A commit of 4, so the next one waits for 3.
-        delay.note_commit(4);
+        delay.note_commit(4, Duration::ZERO);
         let (sender, mut queue) = mpsc::channel(100);
         let clients = [1, 2].map(|write| {
             let (sender, notify) = (sender.clone(), Arc::clone(delay.notify()));

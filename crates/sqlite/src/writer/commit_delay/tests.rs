@@ -6,22 +6,21 @@ use std::{
 
 use tokio::sync::mpsc;
 
-use super::{CommitDelay, Delay, FREE, History, MAX_DELAY, TURN};
+use super::{CommitDelay, Delay, FREE, History, MAX_DELAY, SLOW_COMMIT, TURN};
 
 const NO_TIME: Duration = Duration::ZERO;
 
-/// A transaction of 8 writers that took `took` and ends at the returned moment, in a turn that began
-/// `turn` before it and had the lock free for `free`.
-fn history(took: Duration, turn: Duration, free: Duration) -> (History, Instant) {
+/// A transaction of 8 writers whose commit took `commit_time` and ends at the returned moment, in a turn
+/// that began `turn` before it and had the lock free for `free`.
+fn history(commit_time: Duration, turn: Duration, free: Duration) -> (History, Instant) {
     let turn_began = Instant::now();
     let ended = turn_began + turn;
-    let began = ended.checked_sub(took).unwrap();
-    (History { writers: 8, began, ended, turn_began, free }, ended)
+    (History { writers: 8, commit_time, ended, turn_began, free }, ended)
 }
 
 #[test]
 fn most_of_the_writers_are_waited_for_where_a_commit_is_quick() {
-    let (history, ended) = history(MAX_DELAY / 2, TURN / 2, NO_TIME);
+    let (history, ended) = history(SLOW_COMMIT / 2, TURN / 2, NO_TIME);
     assert_eq!(history.delay(ended), Delay { until: ended + MAX_DELAY, enough: 6 });
     let alone = History { writers: 1, ..history };
     assert_eq!(alone.delay(ended).enough, 0);
@@ -29,14 +28,14 @@ fn most_of_the_writers_are_waited_for_where_a_commit_is_quick() {
 
 #[test]
 fn nothing_is_waited_for_where_a_commit_is_slow() {
-    let (history, ended) = history(MAX_DELAY, TURN / 2, NO_TIME);
+    let (history, ended) = history(SLOW_COMMIT, TURN / 2, NO_TIME);
     assert_eq!(history.delay(ended), Delay { until: ended, enough: 0 });
 }
 
 #[test]
 fn after_a_turn_the_lock_is_left_free_for_what_is_missing() {
-    for took in [NO_TIME, MAX_DELAY] {
-        let (history, ended) = history(took, TURN, FREE / 4);
+    for commit_time in [NO_TIME, SLOW_COMMIT] {
+        let (history, ended) = history(commit_time, TURN, FREE / 4);
         let began = ended + FREE / 4;
         let delay = history.delay(began);
         assert_eq!(delay, Delay { until: began + FREE / 2, enough: usize::MAX });
@@ -45,9 +44,9 @@ fn after_a_turn_the_lock_is_left_free_for_what_is_missing() {
 
 #[test]
 fn a_turn_in_which_the_lock_was_free_is_followed_by_the_next_one_at_once() {
-    let (free_before, ended) = history(MAX_DELAY, TURN, FREE);
+    let (free_before, ended) = history(SLOW_COMMIT, TURN, FREE);
     assert_eq!(free_before.delay(ended), Delay { until: ended, enough: 0 });
-    let (mut free_since, ended) = history(MAX_DELAY, TURN, NO_TIME);
+    let (mut free_since, ended) = history(SLOW_COMMIT, TURN, NO_TIME);
     let now = ended + FREE;
     assert_eq!(free_since.delay(now), Delay { until: now, enough: 0 });
 
@@ -83,9 +82,9 @@ fn group(delay: &mut CommitDelay, before: usize, later: usize) -> Vec<usize> {
 /// After a quick commit of so many `writers`, which ended so late that the delay lasts a minute.
 fn after_quick_commit(writers: usize, max_group: usize) -> CommitDelay {
     let mut delay = CommitDelay::new(max_group);
-    delay.note_commit(writers);
+    delay.note_commit(writers, NO_TIME);
     let ended = Instant::now() + Duration::from_mins(1);
-    (delay.history.began, delay.history.ended, delay.history.turn_began) = (ended, ended, ended);
+    (delay.history.ended, delay.history.turn_began) = (ended, ended);
     delay
 }
 
@@ -105,8 +104,7 @@ fn what_has_come_is_taken_up_to_the_size_of_a_group() {
 #[test]
 fn the_delay_ends_although_the_others_stay_away() {
     let mut delay = CommitDelay::new(100);
-    delay.note_commit(8);
-    delay.history.began = delay.history.ended;
+    delay.note_commit(8, NO_TIME);
     let ended = delay.history.ended;
     assert_eq!(group(&mut delay, 2, 0), [0, 1]);
     assert!(ended.elapsed() >= MAX_DELAY);
@@ -115,7 +113,7 @@ fn the_delay_ends_although_the_others_stay_away() {
 #[test]
 fn the_writer_leaves_the_lock_free_though_writes_are_queued() {
     let mut delay = CommitDelay::new(100);
-    delay.note_commit(8);
+    delay.note_commit(8, NO_TIME);
     delay.history.turn_began = delay.history.ended.checked_sub(TURN).unwrap();
     let ended = delay.history.ended;
     assert_eq!(group(&mut delay, 5, 0), [0, 1, 2, 3, 4]);
