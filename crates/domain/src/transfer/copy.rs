@@ -70,7 +70,8 @@ impl CopyStore {
         let present = check::require_prefix(&mut *from, to, cutoff, on_progress).await?;
         let pets = self.copy_pets(&mut *from, &present, total.pets, on_progress).await?;
         let keys = self.copy_keys(&mut *from).await?;
-        let idempotency_records = self.copy_records(&mut *from, total.idempotency_records, cutoff, on_progress).await?;
+        let idempotency_records =
+            self.copy_records(&mut *from, total.idempotency_records, cutoff, on_progress).await?;
         self.require_count(total.pets).await?;
         Ok(Copied { found: present.pets, pets, keys, idempotency_records })
     }
