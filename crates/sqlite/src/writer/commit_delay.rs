@@ -35,7 +35,7 @@ const MAX_DELAY: Duration = Duration::from_micros(500);
 
 /// If a commit takes longer, the disk is what clients wait for: they come back while it works, and
 /// it should not be kept waiting.
-const SLOW_COMMIT: Duration = Duration::from_millis(1);
+const SLOW_COMMIT: Duration = Duration::from_micros(750);
 
 /// How long the writer may write without leaving the lock free for [`FREE`] in all.
 const TURN: Duration = Duration::from_millis(100);
