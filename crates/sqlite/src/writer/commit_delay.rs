@@ -9,10 +9,10 @@
 //!    that begins its next transaction at once would starve all others. So of each [`TURN`] it leaves
 //!    the lock free for [`FREE`] at least.
 //!
-//! **What it buys.** The first: 8 % more additions on 64 connections and 16 % on 256, and 9 to 19 % less
-//! processor time for each on 4 to 256; on 8 and 16 connections 4 to 7 % fewer additions
-//! (`docs/PERFORMANCE.md`). The second: another process's write gets through within a few turns however
-//! busy this one is.
+//! **What it buys.** The first: 13 % more additions on 64 connections, 7 % fewer to 4 % more on others, each
+//! for 3 to 19 % less processor time; on a slower disk 26 to 34 % more on 4 to 16 connections
+//! (`docs/PERFORMANCE.md`). The second: another process's write gets through within a few turns however busy
+//! this one is.
 //!
 //! **What it costs.** A write that comes alone never waits. A turn of transactions on a slow disk waits
 //! [`FREE`] in all, 2 % of the time, in which the next group grows.

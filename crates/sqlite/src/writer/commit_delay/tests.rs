@@ -111,6 +111,15 @@ fn the_delay_ends_although_the_others_stay_away() {
 }
 
 #[test]
+fn the_time_of_each_commit_counts_for_the_next_wait() {
+    let mut delay = CommitDelay::new(100);
+    for (commit_time, enough) in [(SLOW_COMMIT, 0), (NO_TIME, 6), (SLOW_COMMIT, 0)] {
+        delay.note_commit(8, commit_time);
+        assert_eq!(delay.history.delay(delay.history.ended).enough, enough);
+    }
+}
+
+#[test]
 fn the_writer_leaves_the_lock_free_though_writes_are_queued() {
     let mut delay = CommitDelay::new(100);
     delay.note_commit(8, NO_TIME);
