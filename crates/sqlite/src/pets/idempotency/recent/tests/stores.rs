@@ -44,6 +44,15 @@ fn many_ids() -> Vec<IdempotencyId> {
     (0..UNINDEXED + 1_000).map(|_| numbers.id()).collect()
 }
 
+/// Opens the store anew.
+async fn assert_all_are_known(place: &Place, ids: &[IdempotencyId]) {
+    assert_eq!(missing(&place.raw()), None);
+    let store = Arc::new(place.store());
+    for some in ids.chunks(1_000) {
+        assert!(!add(&store, some).await.contains(&false));
+    }
+}
+
 #[tokio::test]
 async fn a_store_knows_every_key_when_it_is_opened_again() {
     let place = Place::new();
@@ -54,11 +63,7 @@ async fn a_store_knows_every_key_when_it_is_opened_again() {
         assert_eq!(add(&other, &some[..1]).await, [true], "another store on the file knows it");
     }
     drop((store, other));
-    assert_eq!(missing(&place.raw()), None);
-    let store = Arc::new(place.store());
-    for some in ids.chunks(1_000) {
-        assert!(!add(&store, some).await.contains(&false));
-    }
+    assert_all_are_known(&place, &ids).await;
 }
 
 #[tokio::test]
@@ -79,11 +84,7 @@ async fn a_store_that_was_restored_into_knows_every_key() {
         assert_eq!(add(&store, &ids[..1]).await, [true], "the store that was open knows it");
     }
     drop(store);
-    assert_eq!(missing(&place.raw()), None);
-    let store = Arc::new(place.store());
-    for some in ids.chunks(1_000) {
-        assert!(!add(&store, some).await.contains(&false));
-    }
+    assert_all_are_known(&place, &ids).await;
 }
 
 #[tokio::test]
