@@ -18,3 +18,4 @@ mod failover;
 mod faults;
 mod moving;
 mod service;
+mod upgrades;

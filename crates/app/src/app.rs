@@ -13,7 +13,7 @@ use crate::{
     failure::Failure,
     healthcheck, import, keys, logging, manual, moving,
     registry::Registry,
-    runtime, serve, stores,
+    runtime, serve, stores, upgrade,
 };
 
 /// The program `petstore`, with the stores that are registered in it.
@@ -82,6 +82,7 @@ fn execute(command: Command, definition: &clap::Command) -> Result<(), Failure> 
         Command::Import(args) => runtime::run(import::run(args)),
         Command::Backup(args) => runtime::run(backup::run(args)),
         Command::Check(args) => runtime::run(check::run(args)),
+        Command::Upgrade(args) => runtime::run(upgrade::run(args)),
         Command::Conformance(args) => runtime::run(conformance::run(args)),
         Command::Config { command: ConfigCommand::Show(show) } => {
             // What `serve` would refuse is refused here too.

@@ -5,7 +5,7 @@ use petstore_domain::{Archive, Finding, Severity, StoreCounts, StoreError, Store
 use crate::{
     cli::CheckArgs,
     console::{Console, Output, stdout_failed},
-    driver::IfMissing,
+    driver::OpenMode,
     failure::{Failure, one_line_of},
     open_store::OpenStore,
     progress::{Of, Progress},
@@ -24,7 +24,7 @@ pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {
     let location = &*store.store.0;
     let mut findings = location.inspect().await.map_err(Failure::runtime)?;
     let rows =
-        with_store(location, IfMissing::Refuse, async |store| read_rows(store, &signals).await);
+        with_store(location, OpenMode::ReadOnly, async |store| read_rows(store, &signals).await);
     findings.extend(rows.await?);
     report(&findings, &location.to_string(), &mut Console)
 }

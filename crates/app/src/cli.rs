@@ -40,7 +40,7 @@ pub(crate) use self::{
     },
     openapi::DeploymentArgs,
     serve::{LogFormat, ServeArgs, TlsArgs},
-    soundness::{BackupArgs, CheckArgs},
+    soundness::{BackupArgs, CheckArgs, UpgradeArgs},
     store_arg::StoreArg,
 };
 use crate::{
@@ -93,6 +93,13 @@ pub(crate) enum Command {
     /// Nothing is written. The store may be in use. What is broken is named, and the exit code is 1.
     #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
+    /// Upgrade the schema of a store to that of this release.
+    ///
+    /// 'petstore serve' does so by itself; the other commands refuse an older schema. The service may be
+    /// running: each step says which releases can go on using the store. A SQLite file is first copied to
+    /// its name with .before-upgrade. docs/UPGRADING.md explains it.
+    #[command(after_help = examples::UPGRADE)]
+    Upgrade(UpgradeArgs),
     /// Check the storage contract on throw-away stores of the same kind as URL.
     ///
     /// The store that URL names is neither read nor written. The throw-away stores have the settings of

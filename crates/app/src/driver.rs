@@ -4,7 +4,7 @@ use std::{error::Error, fmt, ops::ControlFlow, path::Path, pin::Pin, sync::Arc};
 
 use async_trait::async_trait;
 use petstore_conformance::Harness;
-use petstore_domain::Finding;
+use petstore_domain::{Finding, Upgrade, UpgradeMode};
 
 use crate::open_store::OpenStore;
 
@@ -46,7 +46,17 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     ///
     /// # Errors
     /// One line that says what is wrong and how to correct it, without a password.
-    async fn open(&self, if_missing: IfMissing) -> Result<OpenStore, Problem>;
+    async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem>;
+
+    /// Brings the schema of the store to that of this release, or says what that would do. `None` if there
+    /// is no store yet. `serve` calls it before it opens the store; no other command upgrades by itself, so
+    /// [`open`](Self::open) refuses an older schema. By default, there is no schema.
+    ///
+    /// # Errors
+    /// One line that says why the store cannot be upgraded; it is then as before, or after one of the steps.
+    async fn upgrade(&self, _mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
+        Ok(Some(Upgrade { from: 1, steps: Vec::new(), saved_to: None }))
+    }
 
     /// The URL that opens this store from any folder, with its password: a service opens the other store of
     /// a move by it. By default there is none, and the store takes part in no move.
@@ -73,7 +83,8 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
 
     /// Writes a copy of the store, as it is at one moment, for the command `backup`. `to` is an empty file
     /// beside the one that is asked for; the command makes it durable and gives it its name. The copy must
-    /// hold up no writer of the store, and must have been read again. By default, there is no backup.
+    /// hold up no writer of the store, and must have been read again. A store of an older schema is copied as
+    /// it is. By default, there is no backup.
     ///
     /// # Errors
     /// One line that says what failed, or how a backup of this kind of store is made instead. When `watch`
@@ -87,13 +98,16 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
 /// go on.
 pub type BackupWatch = Box<dyn FnMut(u64, u64) -> ControlFlow<()> + Send>;
 
-/// What becomes of opening a store that does not exist.
+/// What a store is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IfMissing {
-    /// An empty store is created.
+pub enum OpenMode {
+    /// To be read and written; an empty store is created where there is none.
     Create,
-    /// Opening fails, and nothing is created.
-    Refuse,
+    /// To be read and written. Where there is none, opening fails, and nothing is created.
+    ReadWrite,
+    /// Only to be read, perhaps from a disk that is read-only. Nothing is changed, not even a setting of the
+    /// store. Where there is none, opening fails.
+    ReadOnly,
 }
 
 /// A harness of the conformance kit, and what is left to be removed once it was used.

@@ -7,7 +7,7 @@ use petstore_domain::{Archive, StoreCounts};
 use self::target::Target;
 use crate::{
     cli::{ExportArgs, Format},
-    driver::IfMissing,
+    driver::OpenMode,
     failure::Failure,
     progress::{Of, Progress},
     records,
@@ -22,7 +22,7 @@ const BATCH_PETS: u32 = 5_000;
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let (file, format) = args.target()?;
-    with_archive(&*args.store.store.0, IfMissing::Refuse, async |archive| {
+    with_archive(&*args.store.store.0, OpenMode::ReadOnly, async |archive| {
         export(&*archive, Target::open(file, args.force)?, format, &signals).await
     })
     .await

@@ -16,7 +16,7 @@ use self::{
 use crate::{
     cli::{FileArg, ImportArgs},
     console::{Console, Output as _, stdout_failed},
-    driver::IfMissing,
+    driver::OpenMode,
     failure::Failure,
     progress::Progress,
     signals::Signals,
@@ -32,8 +32,8 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let (file, format) = args.source();
     note_if_typed(&file);
     let source = Source::open(file, format)?;
-    let if_missing = if args.create { IfMissing::Create } else { IfMissing::Refuse };
-    let done = with_archive(&*args.store.store.0, if_missing, async |archive| {
+    let mode = if args.create { OpenMode::Create } else { OpenMode::ReadWrite };
+    let done = with_archive(&*args.store.store.0, mode, async |archive| {
         import(&*archive, source, args.skip_bad, signals).await
     });
     let answer = done.await?.to_string();

@@ -1,7 +1,6 @@
 //! The commands `keys create`, `list`, `revoke` and `roll`.
 
 mod json;
-mod rights;
 mod state;
 mod table;
 
@@ -19,7 +18,7 @@ use crate::{
     cli::{KeysCommand, ListForm, RevokeTarget, StoreArg},
     clock::{SystemClock, rfc3339},
     console::{Console, Output, stdout_failed},
-    driver::IfMissing,
+    driver::OpenMode,
     failure::Failure,
     open_store::OpenStore,
     registry::Registry,
@@ -34,7 +33,7 @@ const MAX_CORRUPT_NAMED: usize = 10;
 pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     signals::survive_file_size_limit()?;
     let StoreArg(location, stores) = command.store().clone();
-    with_store(&*location, if_missing(&command), async |store| {
+    with_store(&*location, mode(&command), async |store| {
         if !matches!(command, KeysCommand::List { .. }) {
             require_deciding(store, &stores).await?;
         }
@@ -55,12 +54,11 @@ async fn require_deciding(store: &OpenStore, stores: &Registry) -> Result<(), Fa
 }
 
 /// Only `create` makes a store where there is none.
-fn if_missing(command: &KeysCommand) -> IfMissing {
+fn mode(command: &KeysCommand) -> OpenMode {
     match command {
-        KeysCommand::Create { .. } => IfMissing::Create,
-        KeysCommand::List { .. } | KeysCommand::Revoke { .. } | KeysCommand::Roll { .. } => {
-            IfMissing::Refuse
-        }
+        KeysCommand::Create { .. } => OpenMode::Create,
+        KeysCommand::Revoke { .. } | KeysCommand::Roll { .. } => OpenMode::ReadWrite,
+        KeysCommand::List { .. } => OpenMode::ReadOnly,
     }
 }
 

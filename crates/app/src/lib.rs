@@ -1,14 +1,14 @@
 //! The animal store service as a program: configuration, wiring and commands.
 //!
 //! [`App`] runs every command (`serve`, `keys`, `store`, `import`, `export`, `backup`, `check`,
-//! `config`, `conformance`, `openapi`) with the stores that are registered in it. The binary `petstore` has SQLite, PostgreSQL
+//! `upgrade`, `config`, `conformance`, `openapi`) with the stores that are registered in it. The binary `petstore` has SQLite, PostgreSQL
 //! and memory; a team with a store of its own has a `main` like this one, and no fork:
 //!
 //! ```
 //! use std::{fmt, process::ExitCode, sync::Arc};
 //!
 //! use petstore::{
-//!     App, IfMissing, OpenStore, Problem, StoreDriver, StoreLocation, ThrowAwayStores,
+//!     App, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation, ThrowAwayStores,
 //! };
 //! # use petstore_memory::MemoryStore as MyStore;
 //!
@@ -47,7 +47,7 @@
 //!
 //! #[async_trait::async_trait]
 //! impl StoreLocation for MyLocation {
-//!     async fn open(&self, _: IfMissing) -> Result<OpenStore, Problem> {
+//!     async fn open(&self, _: OpenMode) -> Result<OpenStore, Problem> {
 //!         let store = Arc::new(MyStore::new());
 //!         Ok(OpenStore::new(store.clone()).with_archive(store))
 //!     }
@@ -110,8 +110,10 @@ mod serve;
 mod signals;
 mod store;
 mod stores;
+mod upgrade;
 
 pub use app::App;
-pub use driver::{BackupWatch, IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores};
+pub use driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation, ThrowAwayStores};
 pub use open_store::OpenStore;
+pub use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
 pub use petstore_http::{Figure, FigureKind};

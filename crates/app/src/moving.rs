@@ -16,7 +16,7 @@ use crate::{
     cli::{BothStores, StoreCommand},
     clock::SystemClock,
     console::{Console, Output, stdout_failed},
-    driver::IfMissing,
+    driver::OpenMode,
     failure::Failure,
     progress::{Of, Progress},
     signals::Signals,
@@ -44,12 +44,12 @@ async fn transfer(work: Work, BothStores { from, to }: BothStores) -> Result<(),
     if from.0.to_string() == to.0.to_string() {
         return Err(Failure::usage(SAME_STORE));
     }
-    let if_missing = match work {
-        Work::Copy => IfMissing::Create,
-        Work::Verify => IfMissing::Refuse,
+    let target_mode = match work {
+        Work::Copy => OpenMode::Create,
+        Work::Verify => OpenMode::ReadOnly,
     };
-    with_archive(&*from.0, IfMissing::Refuse, async |source| {
-        with_archive(&*to.0, if_missing, async |target| match work {
+    with_archive(&*from.0, OpenMode::ReadOnly, async |source| {
+        with_archive(&*to.0, target_mode, async |target| match work {
             Work::Copy => copy((source, target), &signals, &mut Console).await,
             Work::Verify => verify((source, target), &signals, &mut Console).await,
         })

@@ -24,8 +24,8 @@ use tokio::net::TcpListener;
 pub(crate) use self::config::Config;
 use self::{housekeeping::Housekeeping, movable_store::MovableStore, place::Place, tls::Tls};
 use crate::{
-    clock::SystemClock, console::Console, driver::IfMissing, failure::Failure, file_limit,
-    signals::Signals, store::with_store,
+    clock::SystemClock, console::Console, driver::OpenMode, failure::Failure, file_limit,
+    signals::Signals, store::with_store, upgrade,
 };
 
 /// The sockets that are served.
@@ -47,7 +47,10 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         sockets.into_iter().map(|socket| (socket.listener, socket.place)).unzip();
     let metrics = listener::listen_for_metrics(config.metrics_listen.as_ref()).await?;
     let location = Arc::clone(&config.store);
-    let drained = with_store(&*location, IfMissing::Create, async |opened| {
+    if config.upgrade {
+        upgrade::before_serving(&*location).await?;
+    }
+    let drained = with_store(&*location, OpenMode::Create, async |opened| {
         let store = MovableStore::new(opened, &config.stores).await?;
         let drained = async {
             prepare_keys(&store, config.service_key.is_some(), &places).await?;

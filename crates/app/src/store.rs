@@ -6,7 +6,7 @@ use petstore_domain::Archive;
 
 use crate::{
     console::{Console, Output},
-    driver::{IfMissing, StoreLocation},
+    driver::{OpenMode, StoreLocation},
     failure::Failure,
     open_store::OpenStore,
 };
@@ -14,10 +14,10 @@ use crate::{
 /// Opens a store, lets `work` use it, and closes it, also when the work fails.
 pub(crate) async fn with_store<T>(
     location: &dyn StoreLocation,
-    if_missing: IfMissing,
+    mode: OpenMode,
     work: impl AsyncFnOnce(&OpenStore) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let store = location.open(if_missing).await.map_err(Failure::runtime)?;
+    let store = location.open(mode).await.map_err(Failure::runtime)?;
     let own_handles = store.handles();
     let done = work(&store).await;
     if !store.close(own_handles).await {
@@ -36,10 +36,10 @@ pub(crate) fn note_if_made(store: &OpenStore, out: &mut impl Output) {
 /// The same for work on the store as a whole, which needs an archive.
 pub(crate) async fn with_archive<T>(
     location: &dyn StoreLocation,
-    if_missing: IfMissing,
+    mode: OpenMode,
     work: impl AsyncFnOnce(Arc<dyn Archive>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    with_store(location, if_missing, async |store| {
+    with_store(location, mode, async |store| {
         let archive = store.archive.clone().ok_or_else(|| {
             Failure::runtime(format!(
                 "{location} has no archive, so it cannot be copied, verified, exported or imported \
@@ -67,7 +67,7 @@ mod tests {
 
     use super::{with_archive, with_store};
     use crate::{
-        driver::{IfMissing, Problem, StoreLocation, ThrowAwayStores},
+        driver::{OpenMode, Problem, StoreLocation, ThrowAwayStores},
         failure::Failure,
         open_store::OpenStore,
     };
@@ -84,7 +84,7 @@ mod tests {
 
     #[async_trait]
     impl StoreLocation for Noting {
-        async fn open(&self, _: IfMissing) -> Result<OpenStore, Problem> {
+        async fn open(&self, _: OpenMode) -> Result<OpenStore, Problem> {
             let closed = self.0.clone();
             let store = OpenStore::new(Arc::new(MemoryStore::new()));
             Ok(store.with_close(async move { closed.store(true, Ordering::Relaxed) }))
@@ -99,7 +99,7 @@ mod tests {
     async fn a_store_is_closed_also_when_the_work_on_it_fails() {
         for fails in [false, true] {
             let location = Noting::default();
-            let done = with_store(&location, IfMissing::Create, async |_| {
+            let done = with_store(&location, OpenMode::Create, async |_| {
                 assert!(!location.0.load(Ordering::Relaxed));
                 if fails { Err(Failure::runtime("early")) } else { Ok(()) }
             });
@@ -111,7 +111,7 @@ mod tests {
     #[tokio::test]
     async fn a_store_without_an_archive_is_not_moved_and_is_closed() {
         let location = Noting::default();
-        let moved = with_archive(&location, IfMissing::Create, async |_| Ok(()));
+        let moved = with_archive(&location, OpenMode::Create, async |_| Ok(()));
         let refusal = moved.await.unwrap_err().to_string();
         assert!(refusal.starts_with("noting: has no archive, so it cannot be copied"), "{refusal}");
         assert!(location.0.load(Ordering::Relaxed));

@@ -96,13 +96,7 @@ fn key_with(
     let mut entropy = [0; 32];
     entropy[..2].copy_from_slice(&seed.to_be_bytes());
     let secret = ApiKeySecret::with_rights(&entropy, rights);
-    NewApiKey {
-        name: key_name(name),
-        digest: secret.digest(),
-        prefix: secret.prefix().to_owned(),
-        created_at: at(created),
-        expires_at: expires.map(at),
-    }
+    NewApiKey::new(key_name(name), &secret, at(created), expires.map(at))
 }
 
 /// The animals of random commands: few, so that the same one comes again.

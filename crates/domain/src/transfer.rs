@@ -9,6 +9,7 @@ pub(crate) mod live_records;
 pub(crate) mod progress;
 pub(crate) mod relocation;
 pub(crate) mod resolution;
+pub(crate) mod upgrade;
 pub(crate) mod verify;
 
 pub use self::{
@@ -19,6 +20,7 @@ pub use self::{
     progress::{OnProgress, TransferProgress, TransferStep},
     relocation::{Changes, Differences, Purged, Relocatable, Relocation, Role, Writer},
     resolution::Resolution,
+    upgrade::{Upgrade, UpgradeMode, UpgradeStep},
     verify::{RangeDigest, Verified, VerifyError, VerifyStores},
 };
 

@@ -196,6 +196,11 @@ impl Connection {
         }))
     }
 
+    /// Whether a pooler gives the session to others between two transactions.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.session, Session::Shared { .. })
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.client.is_closed() || self.turns.as_ref().is_some_and(Turns::is_interrupted)
     }
@@ -215,7 +220,7 @@ impl Connection {
     /// In a shared session the settings need a transaction around the statement. All of it is sent at
     /// once, so it takes one round trip as well.
     async fn alone<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let is_shared = matches!(self.session, Session::Shared { .. });
+        let is_shared = self.is_shared();
         let (begun, done, committed) = tokio::join!(
             biased;
             async { if is_shared { Box::pin(self.begin("BEGIN")).await } else { Ok(()) } },

@@ -10,12 +10,12 @@
 //!   whose caller has gone away still happens whole or not at all.
 //! - A call ends within its deadline ([`PostgresConfig`]) whatever the network does, and works
 //!   again by itself once a server that takes writes can be reached.
-//! - A database that holds other tables under our names, or tables of another petstore's schema, is
-//!   refused and not touched.
+//! - A database that holds other tables under our names is refused and not touched, and so is one whose
+//!   schema this release cannot use. An older schema is upgraded by [`PostgresStore::upgrade`] alone.
+//! - Whoever changes an animal, a person at the `psql` prompt too, changes the catalogue's version: a
+//!   trigger of the schema does.
 //!
 //! # Its limits
-//! - Whoever changes animals past petstore must renew `catalogue` in the same transaction: there
-//!   are no triggers. Otherwise `ETag`s stay as they were.
 //! - When the connection breaks while a commit is under way, an addition without an idempotency key
 //!   is answered by [`StoreError`](petstore_domain::StoreError), and may have happened. One with a
 //!   key is tried again.
@@ -28,7 +28,8 @@
 //! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs` and
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Relocatable`](petstore_domain::Relocatable) in `relocation.rs`. Reads and changes of keys run through
-//! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `version.rs`
+//! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `schema.rs` has the
+//! versions of the schema, and `upgrade.rs` leads from one to the next; `version.rs`
 //! gives the catalogue's version without a query; `activity.rs` says how busy the pool is.
 
 mod activity;
@@ -47,6 +48,7 @@ mod schema;
 mod store;
 mod tls;
 mod transaction;
+mod upgrade;
 mod values;
 mod version;
 mod writer;

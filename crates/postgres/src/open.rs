@@ -31,7 +31,7 @@ pub struct OpenError {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Reason {
+pub(crate) enum Reason {
     #[error("{0}; see that a server that takes writes runs there, and that the address is right")]
     Unreachable(Arc<ConnectError>),
     #[error("{0}; mend the user or the password, or what the server's pg_hba.conf says of them")]
@@ -51,8 +51,16 @@ enum Reason {
     Denied(SchemaError),
     #[error(transparent)]
     Schema(SchemaError),
+    #[error("{0}")]
+    Upgrade(String),
     #[error(transparent)]
     Pool(#[from] BuildError),
+}
+
+impl OpenError {
+    pub(crate) fn new(config: &PostgresConfig, reason: Reason) -> Self {
+        Self { config: config.clone(), reason }
+    }
 }
 
 impl From<Arc<ConnectError>> for Reason {
@@ -97,7 +105,7 @@ pub(crate) async fn open(
     if_missing: IfMissing,
 ) -> Result<Opened, OpenError> {
     let opened = try_open(config, if_missing).await;
-    opened.map_err(|reason| OpenError { config: config.clone(), reason })
+    opened.map_err(|reason| OpenError::new(config, reason))
 }
 
 async fn try_open(config: &PostgresConfig, if_missing: IfMissing) -> Result<Opened, Reason> {
@@ -129,6 +137,6 @@ impl PostgresConfig {
         };
         let late = |_| Err(SchemaError::from(StoreFailure::Deadline(DROP_TIMEOUT)).into());
         let dropped = time::timeout(DROP_TIMEOUT, dropping).await.unwrap_or_else(late);
-        dropped.map_err(|reason| OpenError { config: self.clone(), reason })
+        dropped.map_err(|reason| OpenError::new(self, reason))
     }
 }

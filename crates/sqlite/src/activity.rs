@@ -1,6 +1,9 @@
 //! What an operator may watch of a store in use.
 
-use crate::store::SqliteStore;
+use crate::{
+    store::SqliteStore,
+    writer::{Writer, tally::Tally},
+};
 
 /// How busy a store is. Counts are of this process, since the store was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,11 +22,12 @@ impl SqliteStore {
     /// How busy the store is.
     #[must_use]
     pub fn activity(&self) -> Activity {
-        let tally = self.writer.tally();
+        let writer = self.writer.as_ref();
+        let tally = writer.map(Writer::tally);
         Activity {
-            commits: tally.commits(),
-            writes: tally.writes(),
-            write_queue: self.writer.queue_length(),
+            commits: tally.map_or(0, Tally::commits),
+            writes: tally.map_or(0, Tally::writes),
+            write_queue: writer.map_or(0, Writer::queue_length),
             read_queue: self.readers.queue_length(),
         }
     }

@@ -14,7 +14,7 @@ use crate::{error::Failure, store::SqliteStore};
 #[async_trait]
 impl ApiKeyRepository for SqliteStore {
     async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        self.writer.write(move |connection, _| add(connection, key, max)).await
+        self.writer()?.write(move |connection, _| add(connection, key, max)).await
     }
 
     async fn roll(
@@ -23,7 +23,7 @@ impl ApiKeyRepository for SqliteStore {
         retire_at: Timestamp,
         max: u32,
     ) -> Result<ApiKey, RollKeyError> {
-        self.writer.write(move |connection, _| roll(connection, key, retire_at, max)).await
+        self.writer()?.write(move |connection, _| roll(connection, key, retire_at, max)).await
     }
 
     async fn revoke(
@@ -31,7 +31,7 @@ impl ApiKeyRepository for SqliteStore {
         selector: KeySelector,
         at: Timestamp,
     ) -> Result<Vec<ApiKey>, StoreError> {
-        self.writer.write(move |connection, _| revoke(connection, &selector, at)).await
+        self.writer()?.write(move |connection, _| revoke(connection, &selector, at)).await
     }
 
     async fn list(&self) -> Result<StoredKeys, StoreError> {
@@ -43,7 +43,7 @@ impl ApiKeyRepository for SqliteStore {
     }
 
     async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        self.writer.write(move |connection, _| Ok(rows::note_use(connection, &uses)?)).await
+        self.writer()?.write(move |connection, _| Ok(rows::note_use(connection, &uses)?)).await
     }
 }
 

@@ -39,6 +39,7 @@ impl Archive for SqliteStore {
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
+        self.writer()?;
         let (path, versions) = (self.readers.pool.path(), Arc::clone(&self.versions));
         let file = self.file.share();
         Ok(Box::new(WriteTransaction::begin(path, versions, file, Writer::Service)?))

@@ -25,7 +25,14 @@ use rusqlite::{
     backup::{Backup, StepResult},
 };
 
-use crate::{integrity, schema, store::SqliteStore};
+use crate::{
+    config::{BusyTimeout, SqliteConfig},
+    connection::{self, ReadAccess},
+    integrity,
+    open::{self, OpenError},
+    schema,
+    store::SqliteStore,
+};
 
 /// Pages that one step copies: 1 MiB of pages of 4 KiB.
 const STEP_PAGES: i32 = 256;
@@ -57,6 +64,9 @@ pub enum BackupError {
     /// The caller asked for that.
     #[error("canceled")]
     Canceled,
+    /// The store could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
     /// The store could not be read, or the copy not be written.
     #[error("cannot copy the store: {0}")]
     Sqlite(#[from] rusqlite::Error),
@@ -69,32 +79,49 @@ pub enum BackupError {
 }
 
 impl SqliteStore {
-    /// Writes the store, as it is now, to `to`: an empty file that nobody else uses. Reads it again, and
-    /// brings it to the disk. Blocks the thread, for minutes if the store is large.
+    /// Writes the store at `config.path`, as it is now, to `to`: an empty file that nobody else uses. Reads
+    /// it again, and brings it to the disk. Blocks the thread, for minutes if the store is large. A store of
+    /// an older schema is copied as it is.
     ///
     /// `watch` is called after each step. It may cancel the backup; what the file then holds is of no use.
     ///
     /// # Errors
     /// [`BackupError`].
     pub fn back_up(
-        &self,
+        config: &SqliteConfig,
         to: &Path,
         watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<(), BackupError> {
-        let source = self.readers.pool.open()?;
+        let (_file, version) = open::known_version(config, ReadAccess::ReadOnly)?;
+        if version.is_none() {
+            return Err(BackupError::Unsound("an empty database".to_owned()));
+        }
+        let timeout = BusyTimeout::default().reader;
+        let source = connection::open_reader(&config.path, ReadAccess::ReadOnly, timeout)?;
         // The transaction sees the store as it is at its first read, not at its `BEGIN`.
         source.execute_batch("BEGIN")?;
         let counts = counts(&source)?;
-        copy(&source, to, watch)?;
+        copy(&source, to, Pace::Half, watch)?;
         drop(source);
         verify(to, counts)?;
         Ok(File::open(to)?.sync_all()?)
     }
 }
 
-fn copy(
+/// How fast a copy is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// As fast as the disk takes it.
+    Full,
+    /// With half of the disk's time.
+    Half,
+}
+
+/// Copies the database of `source` to `to`.
+pub(crate) fn copy(
     source: &Connection,
     to: &Path,
+    pace: Pace,
     watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
 ) -> Result<(), BackupError> {
     let file = File::open(to)?;
@@ -120,7 +147,9 @@ fn copy(
         if result == StepResult::Done {
             return Ok(());
         }
-        thread::sleep(began.elapsed());
+        if pace == Pace::Half {
+            thread::sleep(began.elapsed());
+        }
     }
 }
 
@@ -143,7 +172,7 @@ fn verify(to: &Path, expected: Counts) -> Result<(), BackupError> {
     if let Some(fault) = integrity::first_fault(&copy)? {
         return Err(BackupError::Unsound(fault));
     }
-    schema::check_version(&copy).map_err(|error| BackupError::Unsound(error.to_string()))?;
+    schema::version(&copy).map_err(|error| BackupError::Unsound(error.to_string()))?;
     let found = counts(&copy)?;
     if found == expected {
         Ok(())

@@ -1,12 +1,16 @@
 //! Connections and their settings.
 
 use std::{
-    path::Path,
+    ffi::OsString,
+    fmt::Write as _,
+    fs,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
-use rusqlite::{Connection, OpenFlags, config::DbConfig};
+use rusqlite::{Connection, ErrorCode, OpenFlags, config::DbConfig};
 
 use crate::config::Synchronous;
 
@@ -22,19 +26,23 @@ const JOURNAL_SIZE_LIMIT: i64 = 16 * 1024 * 1024;
 /// The page cache of a reader, in KiB.
 const READER_CACHE: i64 = 8 * 1024;
 
+/// How a file is opened by those who only read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadAccess {
+    /// Beside a writer of this process. The last connection that is closed brings the write-ahead log into
+    /// the file.
+    Shared,
+    /// As a file that this process must not change.
+    ReadOnly,
+}
+
 /// A connection that may write. It waits up to `busy_timeout` for other writers.
 pub(crate) fn open_writer(
     path: &Path,
     synchronous: Synchronous,
     busy_timeout: Duration,
 ) -> rusqlite::Result<Connection> {
-    let mut connection = open(path)?;
-    poll_while_busy(&mut connection, busy_timeout)?;
-    connection.pragma_update(None, "synchronous", synchronous.as_str())?;
-    connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
-    // What a damaged page holds must not be built upon. Readers, for whom this check would be the
-    // largest part of a page's cost, pass each row through the domain's own checks.
-    connection.pragma_update(None, "cell_size_check", true)?;
+    let connection = open_checking_writer(path, synchronous, busy_timeout)?;
     // The schema's checks are for other writers. What comes through here has passed the domain's, and
     // to check a status again, SQLite would make a table of the three for each row: an addition in a
     // group of 50 would take 29,600 instructions and not 11,900.
@@ -42,19 +50,83 @@ pub(crate) fn open_writer(
     Ok(connection)
 }
 
+/// The same, which keeps the schema's checks.
+pub(crate) fn open_checking_writer(
+    path: &Path,
+    synchronous: Synchronous,
+    busy_timeout: Duration,
+) -> rusqlite::Result<Connection> {
+    let mut connection = open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    poll_while_busy(&mut connection, busy_timeout)?;
+    connection.pragma_update(None, "synchronous", synchronous.as_str())?;
+    connection.pragma_update(None, "journal_size_limit", JOURNAL_SIZE_LIMIT)?;
+    // What a damaged page holds must not be built upon. Readers, for whom this check would be the
+    // largest part of a page's cost, pass each row through the domain's own checks.
+    connection.pragma_update(None, "cell_size_check", true)?;
+    Ok(connection)
+}
+
 /// A connection that cannot write, whatever statement it is given.
-pub(crate) fn open_reader(path: &Path, busy_timeout: Duration) -> rusqlite::Result<Connection> {
-    let connection = open(path)?;
+pub(crate) fn open_reader(
+    path: &Path,
+    access: ReadAccess,
+    busy_timeout: Duration,
+) -> rusqlite::Result<Connection> {
+    let connection = match access {
+        ReadAccess::Shared => open(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?,
+        ReadAccess::ReadOnly => open_read_only(path)?,
+    };
     connection.busy_timeout(busy_timeout)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "cache_size", -READER_CACHE)?;
     Ok(connection)
 }
 
+/// Where there is a write-ahead log, the last connection that may write would bring it into the file when it
+/// is closed, so this one may not. Where there is none, it may: then it takes away again what SQLite puts
+/// beside a file that is open. Where nothing can be put there, on a read-only disk, nobody else changes the
+/// file, and SQLite is told so.
+fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
+    let has_log = fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0);
+    let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let flags = if has_log { read_only } else { OpenFlags::SQLITE_OPEN_READ_WRITE };
+    let opened = open(path, flags).and_then(|connection| {
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(connection)
+    });
+    match opened {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) && !has_log => {
+            open(&immutable(path), read_only | OpenFlags::SQLITE_OPEN_URI)
+        }
+        opened => opened,
+    }
+}
+
+/// The URL of a file that nobody changes: neither its locks nor its log are looked at.
+pub(crate) fn immutable(path: &Path) -> PathBuf {
+    let mut url = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => url.push(char::from(*byte)),
+            _ if byte.is_ascii_alphanumeric() => url.push(char::from(*byte)),
+            // Writing to a string does not fail.
+            _ => drop(write!(url, "%{byte:02X}")),
+        }
+    }
+    PathBuf::from(url + "?immutable=1")
+}
+
+/// The path of a file that belongs to the one at `path`.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
 /// SQLite does not create the file (`file.rs` does), and it takes no lock on the connection itself:
 /// Rust's types make sure that one thread at a time uses it.
-fn open(path: &Path) -> rusqlite::Result<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
     // The plan of a statement depends on its text alone, never on the values bound to it.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

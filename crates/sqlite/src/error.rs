@@ -48,6 +48,9 @@ pub(crate) enum WriteFailure {
         /// How many may wait.
         max: usize,
     },
+    /// The store was opened by [`open_read_only`](crate::SqliteStore::open_read_only).
+    #[error("the store was opened only to be read")]
+    ReadOnly,
     /// The store is being closed.
     #[error("the writer has stopped")]
     Stopped,

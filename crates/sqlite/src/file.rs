@@ -32,9 +32,18 @@ struct Handle {
 
 static HANDLES: Mutex<BTreeMap<Identity, Handle>> = Mutex::new(BTreeMap::new());
 
+/// What becomes of opening a file that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IfMissing {
+    /// It is created, to be read and written.
+    Create,
+    /// It must be there, and is only read.
+    Refuse,
+}
+
 impl DatabaseFile {
-    /// Opens `path`, or creates it.
-    pub(crate) fn open_or_create(path: &Path) -> io::Result<Self> {
+    /// Opens `path`.
+    pub(crate) fn open(path: &Path, if_missing: IfMissing) -> io::Result<Self> {
         let mut handles = handles();
         // Looked up before it is opened: a second handle could not be closed again.
         if let Ok(metadata) = fs::metadata(path)
@@ -44,10 +53,13 @@ impl DatabaseFile {
             return Ok(Self(identity(&metadata)));
         }
         let mut options = OpenOptions::new();
-        options.read(true).write(true).mode(MODE);
-        let file = match options.clone().create_new(true).open(path) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options.open(path)?,
-            created => created?,
+        options.read(true).write(if_missing == IfMissing::Create).mode(MODE);
+        let create = if_missing == IfMissing::Create;
+        let file = match options.clone().create_new(create).open(path) {
+            Err(error) if create && error.kind() == io::ErrorKind::AlreadyExists => {
+                options.open(path)?
+            }
+            opened => opened?,
         };
         let metadata = file.metadata()?;
         if !metadata.is_file() {

@@ -7,8 +7,8 @@ use rusqlite::{Connection, params_from_iter};
 
 use crate::{
     api_keys::rows as keys,
-    config::{BusyTimeout, Synchronous},
-    connection, integrity,
+    config::Synchronous,
+    integrity,
     pets::{idempotency, rows as pets},
     schema,
     store::SqliteStore,
@@ -25,21 +25,20 @@ impl SqliteStore {
         Ok(vec![
             inspect_integrity(&reader)?,
             inspect_schema(&reader)?,
-            self.inspect_durability()?,
+            self.inspect_durability(&reader)?,
             inspect_indexes(&reader)?,
         ])
     }
 
-    /// Reads the settings back from a connection as the writer has one.
-    fn inspect_durability(&self) -> rusqlite::Result<Finding> {
-        let path = self.readers.pool.path();
-        let timeout = BusyTimeout::default().writer;
-        let writer = connection::open_writer(path, self.synchronous, timeout)?;
-        let mode: String = writer.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
-        let synchronous: i64 = writer.pragma_query_value(None, "synchronous", |row| row.get(0))?;
+    /// Gives a connection the setting that the writer has, and reads it back.
+    fn inspect_durability(&self, reader: &Connection) -> rusqlite::Result<Finding> {
+        reader.pragma_update(None, "synchronous", self.synchronous.as_str())?;
+        let synchronous: i64 = reader.pragma_query_value(None, "synchronous", |row| row.get(0))?;
         let subject = "durability";
-        if mode != "wal" {
-            return Ok(Finding::fault(subject, format!("the journal is {mode} and not wal")));
+        let header = self.file.head::<{ schema::HEADER_LEN }>().unwrap_or_default();
+        if !schema::uses_write_ahead_log(&header) {
+            let detail = "it has no write-ahead log; 'petstore serve' gives it one";
+            return Ok(Finding::warning(subject, detail));
         }
         let word = self.synchronous.as_str().to_lowercase();
         let settings = format!("journal_mode is wal, synchronous is {synchronous} ({word})");

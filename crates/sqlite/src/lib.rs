@@ -9,8 +9,9 @@
 //! - Writes go through one thread, and all that wait share one transaction (group commit). A write
 //!   whose caller has gone away still happens whole or not at all.
 //! - Processes that write to one file take turns.
-//! - A file that is not a petstore store, or has another version of the schema, is refused and not
-//!   touched.
+//! - A file that is not a petstore store is refused and not touched, and so is one whose schema this
+//!   release cannot use. An older schema is upgraded by [`SqliteStore::upgrade`] alone.
+//! - What is opened to be read ([`SqliteStore::open_read_only`]) is not changed in any way.
 //! - Whoever changes an animal, a person at the `sqlite3` prompt too, changes the catalogue's version:
 //!   triggers of the schema do.
 //!
@@ -30,7 +31,7 @@
 //! [`Relocatable`](petstore_domain::Relocatable) in `relocation.rs`. The first two run their SQL through
 //! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `version_cache.rs`
 //! answers the catalogue's version without a query, and `renewal.rs` changes it; `read_lock.rs` saves the
-//! readers system calls; `watch.rs` reads beside the requests; `backup.rs` copies a store in use, `inspection.rs` examines one; `activity.rs` says how busy it is; `presence.rs` notices files that are gone.
+//! readers system calls; `schema.rs` has the versions of the schema, and `upgrade.rs` leads from one to the next; `watch.rs` reads beside the requests; `backup.rs` copies a store in use, `inspection.rs` examines one; `activity.rs` says how busy it is; `presence.rs` notices files that are gone.
 
 mod activity;
 mod api_keys;
@@ -59,6 +60,7 @@ mod sync;
 #[cfg(test)]
 #[cfg(not(feature = "schedules"))]
 mod tests;
+mod upgrade;
 mod version;
 mod version_cache;
 mod watch;
@@ -69,3 +71,4 @@ pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
 pub use open::OpenError;
 pub use store::SqliteStore;
+pub use upgrade::{Reason as UpgradeReason, UpgradeError};

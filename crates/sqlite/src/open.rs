@@ -13,7 +13,8 @@ use rusqlite::{Connection, ErrorCode};
 
 use crate::{
     config::{BusyTimeout, SqliteConfig},
-    file::DatabaseFile,
+    connection::{self, ReadAccess},
+    file::{DatabaseFile, IfMissing},
     file_limit::TooManyFiles,
     presence::Presence,
     read_lock::ReadLock,
@@ -64,6 +65,7 @@ enum Reason {
     Damaged(#[source] rusqlite::Error),
     #[error(transparent)]
     Schema(SchemaError),
+
     #[error("{0}; mend that, or name another path")]
     Sqlite(#[source] rusqlite::Error),
     #[error("{0}; mend that, or name another path")]
@@ -74,9 +76,10 @@ impl From<SchemaError> for Reason {
     fn from(error: SchemaError) -> Self {
         match error {
             SchemaError::Sqlite(error) => error.into(),
-            refused @ (SchemaError::Foreign(_) | SchemaError::Unsupported { .. }) => {
-                Self::Schema(refused)
-            }
+            refused @ (SchemaError::Foreign(_)
+            | SchemaError::Older { .. }
+            | SchemaError::TooOld { .. }
+            | SchemaError::TooNew { .. }) => Self::Schema(refused),
         }
     }
 }
@@ -105,6 +108,15 @@ impl SqliteStore {
     pub fn open(config: &SqliteConfig) -> Result<Self, OpenError> {
         open(config, BusyTimeout::default())
     }
+
+    /// Opens the store at `config.path` as a file that this process must not change, on a disk that may be
+    /// read-only. What would write fails.
+    ///
+    /// # Errors
+    /// [`OpenError`], also where there is no store.
+    pub fn open_read_only(config: &SqliteConfig) -> Result<Self, OpenError> {
+        explained(config, open_to_read(config, BusyTimeout::default()))
+    }
 }
 
 /// Opens the store at `config.path`, or creates it.
@@ -112,7 +124,11 @@ pub(crate) fn open(
     config: &SqliteConfig,
     busy_timeout: BusyTimeout,
 ) -> Result<SqliteStore, OpenError> {
-    let opened = open_parts(config, busy_timeout);
+    explained(config, open_parts(config, busy_timeout))
+}
+
+/// With the path in front of the reason.
+fn explained<T>(config: &SqliteConfig, opened: Result<T, Reason>) -> Result<T, OpenError> {
     opened.map_err(|reason| {
         // SQLite says of both that it cannot open a file.
         let too_many = matches!(reason, Reason::Denied | Reason::Io(_)).then(TooManyFiles::now);
@@ -125,8 +141,7 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
     // An absolute path is never one of SQLite's special names (`:memory:`, `file:…`), and it stays
     // right when the process changes its directory.
     let path = path::absolute(&config.path)?;
-    let file = DatabaseFile::open_or_create(&path).map_err(|error| explain(error, &path))?;
-    schema::check_header(&file.head::<{ schema::HEADER_LEN }>()?)?;
+    let file = open_file(&path, IfMissing::Create)?;
     let settings = WriterSettings {
         path: path.clone(),
         synchronous: config.synchronous,
@@ -135,31 +150,70 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
     let mut connection = settings.open()?;
     let was_created = schema::create_or_check(&mut connection)?;
     use_write_ahead_log(&connection, busy_timeout.writer)?;
-    let pool = Arc::new(Pool::new(path.clone(), busy_timeout.reader, file.share()));
+    let mut store = reading(config, ReadAccess::Shared, busy_timeout, file, &connection)?;
+    store.writer = Some(Writer::start(
+        WriterConnection::new(settings, connection)?,
+        Arc::clone(&store.versions),
+        Arc::clone(&store.readers.presence),
+        store.readers.watch.write_pauses(),
+    )?);
+    store.was_created = was_created;
+    Ok(store)
+}
+
+/// The version of the schema of a store that this release knows, or `None` of an empty one, and the file,
+/// which stays as it is.
+pub(crate) fn known_version(
+    config: &SqliteConfig,
+    access: ReadAccess,
+) -> Result<(DatabaseFile, Option<i32>), OpenError> {
+    let find = || {
+        let path = path::absolute(&config.path)?;
+        let file = open_file(&path, IfMissing::Refuse)?;
+        let timeout = BusyTimeout::default().reader;
+        let connection = connection::open_reader(&path, access, timeout)?;
+        Ok((file, schema::version(&connection)?))
+    };
+    explained(config, find())
+}
+
+fn open_to_read(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<SqliteStore, Reason> {
+    let path = path::absolute(&config.path)?;
+    let file = open_file(&path, IfMissing::Refuse)?;
+    let connection = connection::open_reader(&path, ReadAccess::ReadOnly, busy_timeout.reader)?;
+    schema::require_current(&connection)?;
+    reading(config, ReadAccess::ReadOnly, busy_timeout, file, &connection)
+}
+
+/// A store without a writer. `connection` has been opened to its file.
+fn reading(
+    config: &SqliteConfig,
+    access: ReadAccess,
+    busy_timeout: BusyTimeout,
+    file: DatabaseFile,
+    connection: &Connection,
+) -> Result<SqliteStore, Reason> {
+    let path = path::absolute(&config.path)?;
+    let pool = Arc::new(Pool::new(path.clone(), access, busy_timeout.reader, file.share()));
     let versions = Arc::new(VersionCache::new());
     let moment = versions.moment();
     // The first read: from here on the connection has the log open. A version that cannot be read is
     // reported by the requests that need it.
-    versions.confirm(moment, version::current::<StoreError>(&connection).ok());
-    let presence = Arc::new(Presence::new(&path, &file)?);
+    versions.confirm(moment, version::current::<StoreError>(connection).ok());
+    let presence = Arc::new(Presence::new(&path, &file, access)?);
     let opener = Arc::clone(&pool);
     let lock = ReadLock::new(move || opener.open());
     let watch = Watch::start(lock, Arc::clone(&versions), Arc::clone(&presence))?;
-    let writer = Writer::start(
-        WriterConnection::new(settings, connection)?,
-        Arc::clone(&versions),
-        Arc::clone(&presence),
-        watch.write_pauses(),
-    )?;
     let readers = Readers::new(pool, watch, presence)?;
-    Ok(SqliteStore {
-        readers,
-        versions,
-        writer,
-        was_created,
-        synchronous: config.synchronous,
-        file,
-    })
+    let synchronous = config.synchronous;
+    Ok(SqliteStore { readers, versions, writer: None, was_created: false, synchronous, file })
+}
+
+/// Opens the file, which must be a store by its header, or empty where one may be created.
+fn open_file(path: &Path, if_missing: IfMissing) -> Result<DatabaseFile, Reason> {
+    let file = DatabaseFile::open(path, if_missing).map_err(|error| explain(error, path))?;
+    schema::check_header(&file.head::<{ schema::HEADER_LEN }>()?, path)?;
+    Ok(file)
 }
 
 /// Switches to the write-ahead log, which a file keeps from then on. The switch needs the file for
@@ -195,7 +249,7 @@ fn explain(error: io::Error, path: &Path) -> Reason {
     }
 }
 
-fn is_busy(error: &rusqlite::Error) -> bool {
+pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 

@@ -20,7 +20,7 @@ impl PetRepository for SqliteStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        self.writer.write(move |connection, recent| add(connection, recent, pet, request)).await
+        self.writer()?.write(move |connection, recent| add(connection, recent, pet, request)).await
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
@@ -37,7 +37,7 @@ impl PetRepository for SqliteStore {
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
-        self.writer
+        self.writer()?
             .write(move |connection, recent| {
                 Ok(idempotency::purge(connection, recent, cutoff, limit)?)
             })

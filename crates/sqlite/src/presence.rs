@@ -10,7 +10,6 @@
 
 use std::{
     fs, io,
-    os::unix::ffi::OsStringExt as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
@@ -18,6 +17,7 @@ use std::{
 use petstore_domain::StoreError;
 
 use crate::{
+    connection::{ReadAccess, beside},
     file::{DatabaseFile, Identity, identity},
     schema,
 };
@@ -25,7 +25,7 @@ use crate::{
 /// The database file and its write-ahead log, as they were opened.
 #[derive(Debug)]
 pub(crate) struct Presence {
-    files: [(PathBuf, Identity); 2],
+    files: Vec<(PathBuf, Identity)>,
     database: DatabaseFile,
     /// The length of the database when it was last found whole, in bytes.
     length: AtomicU64,
@@ -51,14 +51,15 @@ impl From<LostFile> for StoreError {
 }
 
 impl Presence {
-    /// Of `file`, which was opened at `path`. A connection must be open, so that there is a log.
-    pub(crate) fn new(path: &Path, file: &DatabaseFile) -> io::Result<Self> {
+    /// Of `file`, which was opened at `path`. Where a connection shares it with a writer, there is a log.
+    pub(crate) fn new(path: &Path, file: &DatabaseFile, access: ReadAccess) -> io::Result<Self> {
+        let mut files = vec![(path.to_owned(), file.identity())];
         // SQLite names the log after the file itself, also where `path` is a symbolic link to it.
-        let mut log = fs::canonicalize(path)?.into_os_string().into_vec();
-        log.extend(b"-wal");
-        let log = PathBuf::from(std::ffi::OsString::from_vec(log));
-        let log_identity = identity(&fs::metadata(&log)?);
-        let files = [(path.to_owned(), file.identity()), (log, log_identity)];
+        let log = beside(&fs::canonicalize(path)?, "-wal");
+        if access == ReadAccess::Shared {
+            let identity = identity(&fs::metadata(&log)?);
+            files.push((log, identity));
+        }
         let (database, length) = (file.share(), AtomicU64::new(fs::metadata(path)?.len()));
         Ok(Self { files, database, length, lost: AtomicBool::new(false) })
     }

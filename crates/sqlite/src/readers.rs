@@ -17,7 +17,7 @@ pub(crate) struct Readers {
     // In the order in which they are dropped: the watch has a connection of its own.
     pub(crate) watch: Watch,
     pub(crate) pool: Arc<Pool>,
-    presence: Arc<Presence>,
+    pub(crate) presence: Arc<Presence>,
     tasks: ReadTasks,
 }
 

@@ -68,6 +68,7 @@ impl Relocatable for SqliteStore {
         &self,
         Changes { pets, records, keys, purged }: Changes,
     ) -> Result<(), RestoreError> {
+        self.writer()?;
         let (pool, versions) = (Arc::clone(&self.readers.pool), Arc::clone(&self.versions));
         let file = self.file.share();
         let begin = move || WriteTransaction::begin(pool.path(), versions, file, Writer::Follower);
@@ -89,6 +90,7 @@ impl SqliteStore {
         &self,
         work: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.writer()?;
         let pool = Arc::clone(&self.readers.pool);
         let change = move || -> Result<T, Failure<StoreError>> {
             let timeout = BusyTimeout::default().writer;

@@ -1,50 +1,148 @@
-//! The schema, its version, and how a file is recognised as a store.
+//! The schema's versions, and how a file is recognised as a store.
+//!
+//! A new store is made by the same steps that upgrade an old one (`upgrade.rs`), so both are alike. What
+//! a released step does never changes; another change of the schema is another step.
+//!
+//! A file says two versions: its own, and the oldest that it can be used as. A release opens a store
+//! whose oldest version it knows, so it goes on with a store that a newer release has upgraded, as long
+//! as no step of that upgrade forbids it. A step that does forbid it must change what the older
+//! release's statements use, such as the name of a table: such a process may be opening the file at that
+//! very moment.
 
-use rusqlite::{Connection, TransactionBehavior};
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+use crate::connection::immutable;
 
 /// Marks a SQLite file as a petstore store (`PRAGMA application_id`): `pst0` in ASCII.
 pub(crate) const APPLICATION_ID: i32 = 0x7073_7430;
 
-/// The version of the schema (`PRAGMA user_version`). A file of any other is refused.
-pub(crate) const VERSION: i32 = 7;
+/// The oldest version of the schema that can be upgraded.
+pub(crate) const FIRST: i32 = STEPS[0].version;
 
-const SCHEMA: &str = include_str!("schema.sql");
+/// The version of the schema that this release makes and upgrades to.
+pub(crate) const VERSION: i32 = STEPS[STEPS.len() - 1].version;
+
+/// From nothing to the newest version.
+pub(crate) const STEPS: [Step; 2] = [
+    Step {
+        version: 7,
+        summary: "the tables of petstore 1.0.0",
+        sql: include_str!("schema/7.sql"),
+        oldest: 7,
+        oldest_release: "1.0.0",
+        offending: None,
+    },
+    Step {
+        version: 8,
+        summary: "refuse names that the service refuses; keep the rights of API keys",
+        sql: include_str!("schema/8.sql"),
+        oldest: 7,
+        oldest_release: "1.0.0",
+        offending: Some(include_str!("schema/8.offending.sql")),
+    },
+];
+
+/// From one version of the schema to the next. It runs in one transaction.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Step {
+    /// The version after it.
+    pub(crate) version: i32,
+    /// What it changes, in a few words.
+    pub(crate) summary: &'static str,
+    pub(crate) sql: &'static str,
+    /// The oldest version whose releases can use the store after it.
+    pub(crate) oldest: i32,
+    /// The first release that knows that version.
+    pub(crate) oldest_release: &'static str,
+    /// Selects a text for each row that a new constraint would refuse, at most ten. It is asked before the
+    /// first step of an upgrade, so it is about tables that every older version has.
+    pub(crate) offending: Option<&'static str>,
+}
+
 /// What a move needs besides.
 pub(crate) const OF_A_MOVE: &str = include_str!("relocation.sql");
+
+const OLDEST_RELEASE: &str = "SELECT oldest_release FROM petstore_schema WHERE only = 1";
 
 /// The length of the header of a SQLite file, in bytes (<https://sqlite.org/fileformat2.html>).
 pub(crate) const HEADER_LEN: usize = 100;
 
-/// Why a file is not opened.
+/// Why a file is not opened. It stays as it is.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SchemaError {
-    /// The file belongs to something else. It stays as it is.
+    /// The file belongs to something else.
     #[error("it is not a petstore store but {0}; it was left untouched: name another path")]
     Foreign(&'static str),
-    /// A store of an older or a newer petstore. It stays as it is.
+    /// An older petstore has made it, and it can be upgraded.
     #[error(
-        "its schema is unsupported (expected {VERSION}, actual {actual}); \
-         it was left untouched: use the version of petstore that made it"
+        "its schema is version {actual}, and petstore {} needs version {VERSION}: upgrade it with \
+         'petstore upgrade' and the same --store; 'petstore serve' does so by itself",
+        env!("CARGO_PKG_VERSION")
     )]
-    Unsupported {
+    Older {
         /// The version in the file.
         actual: i32,
+    },
+    /// A petstore that was never released has made it.
+    #[error(
+        "its schema is version {actual}, older than any that petstore {} can upgrade (version {FIRST}); \
+         it was left untouched: use the petstore that made it",
+        env!("CARGO_PKG_VERSION")
+    )]
+    TooOld {
+        /// The version in the file.
+        actual: i32,
+    },
+    /// A newer petstore has made it, or upgraded it.
+    #[error(
+        "its schema cannot be used below version {oldest}, and petstore {} knows version {VERSION}; it \
+         was left untouched: use petstore {}, or the copy that was made before its upgrade",
+        env!("CARGO_PKG_VERSION"),
+        .oldest_release.as_ref().map_or("of a newer release".to_owned(), |name| format!("{name} or newer"))
+    )]
+    TooNew {
+        /// The oldest version that it can be used as.
+        oldest: i32,
+        /// The first release that knows that version, if it can be read.
+        oldest_release: Option<String>,
     },
     /// SQLite failed.
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
 }
 
+impl Step {
+    /// Applies it in the transaction of `connection`.
+    pub(crate) fn apply(&self, connection: &Connection) -> rusqlite::Result<()> {
+        connection.execute_batch(self.sql)?;
+        if self.version > FIRST {
+            let record = "INSERT INTO petstore_schema (only, version, oldest_release) VALUES (1, ?1, ?2) \
+                 ON CONFLICT (only) DO UPDATE SET version = excluded.version, \
+                 oldest_release = excluded.oldest_release";
+            connection.execute(record, (self.version, self.oldest_release))?;
+        }
+        connection.pragma_update(None, "user_version", self.oldest)
+    }
+
+    /// Names the rows that it would refuse.
+    pub(crate) fn offending(&self, connection: &Connection) -> rusqlite::Result<Vec<String>> {
+        let Some(sql) = self.offending else { return Ok(Vec::new()) };
+        connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
+    }
+}
+
 /// Checks a file by its first [`HEADER_LEN`] bytes, or fewer if it has fewer, before SQLite opens
 /// it. An empty file is a new one.
-pub(crate) fn check_header(header: &[u8]) -> Result<(), SchemaError> {
+pub(crate) fn check_header(header: &[u8], path: &Path) -> Result<(), SchemaError> {
     if header.is_empty() {
         return Ok(());
     }
     let number = |at: usize| header.get(at..at + 4)?.try_into().ok().map(i32::from_be_bytes);
     match (number(68), number(60)) {
-        (Some(application), Some(version)) if header.starts_with(b"SQLite format 3\0") => {
-            check(application, version)
+        (Some(application), Some(oldest)) if header.starts_with(b"SQLite format 3\0") => {
+            check(application, oldest, || oldest_release(path))
         }
         _ => Err(SchemaError::Foreign("a file of another kind")),
     }
@@ -59,35 +157,69 @@ pub(crate) fn length(header: &[u8]) -> Option<u64> {
     Some(page_size * u64::from(pages))
 }
 
-/// Creates the schema in one transaction if the database is empty, and checks its version if not.
+/// Whether a header says that the file has a write-ahead log.
+pub(crate) fn uses_write_ahead_log(header: &[u8]) -> bool {
+    header.get(18..20) == Some(&[2, 2])
+}
+
+/// Creates the newest schema in one transaction if the database is empty, and checks its version if not.
 /// Several processes may do so at once. Answers whether this one created it.
 ///
 /// After an error, `connection` must not be used any more.
 pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, SchemaError> {
-    if !is_empty(connection)? {
-        return Ok(false);
+    if version(connection)?.is_none() {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // Asked again under the write lock: another process may have created it meanwhile.
+        if version(&transaction)?.is_none() {
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            STEPS.iter().try_for_each(|step| step.apply(&transaction))?;
+            transaction.commit()?;
+            return Ok(true);
+        }
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Asked again under the write lock: another process may have created it meanwhile.
-    if !is_empty(&transaction)? {
-        return Ok(false);
-    }
-    transaction.execute_batch(SCHEMA)?;
-    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-    transaction.pragma_update(None, "user_version", VERSION)?;
-    transaction.commit()?;
-    Ok(true)
+    require_current(connection).map(|()| false)
 }
 
-/// Checks that the database is a store of this version.
-pub(crate) fn check_version(connection: &Connection) -> Result<(), SchemaError> {
-    if is_empty(connection)? { Err(SchemaError::Foreign("an empty database")) } else { Ok(()) }
+/// Refuses a database that is no store, or one to be upgraded.
+pub(crate) fn require_current(connection: &Connection) -> Result<(), SchemaError> {
+    match version(connection)? {
+        None => Err(SchemaError::Foreign("an empty database")),
+        Some(actual) if actual < VERSION => Err(SchemaError::Older { actual }),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The version of the schema; `None` if the database is empty.
+pub(crate) fn version(connection: &Connection) -> Result<Option<i32>, SchemaError> {
+    // A transaction, unless there is one, so that all of it is from one snapshot.
+    let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction());
+    let _snapshot = snapshot.transpose()?;
+    let sql = "SELECT (SELECT count(*) FROM sqlite_schema), \
+                      (SELECT application_id FROM pragma_application_id), \
+                      (SELECT user_version FROM pragma_user_version)";
+    let (objects, application, oldest) = connection
+        .query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?)))?;
+    if (objects, application, oldest) == (0, 0, 0) {
+        return Ok(None);
+    }
+    check(application, oldest, || connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok())?;
+    recorded_version(connection).map(Some).map_err(Into::into)
+}
+
+/// The version that a store says itself. Below the second version there is no table for it.
+pub(crate) fn recorded_version(connection: &Connection) -> rusqlite::Result<i32> {
+    let has_table = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'petstore_schema')";
+    if !connection.query_row(has_table, [], |row| row.get(0))? {
+        return Ok(FIRST);
+    }
+    let sql = "SELECT version FROM petstore_schema WHERE only = 1";
+    connection.query_row(sql, [], |row| row.get(0))
 }
 
 /// A new store in memory, to compare with.
 pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
-    connection.execute_batch(SCHEMA)?;
+    STEPS.iter().try_for_each(|step| step.apply(&connection))?;
     Ok(connection)
 }
 
@@ -98,23 +230,26 @@ pub(crate) fn in_a_move() -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Whether the database is empty. One statement, so that all of it is from one snapshot.
-fn is_empty(connection: &Connection) -> Result<bool, SchemaError> {
-    let sql = "SELECT (SELECT count(*) FROM sqlite_schema), \
-                      (SELECT application_id FROM pragma_application_id), \
-                      (SELECT user_version FROM pragma_user_version)";
-    let (objects, application, version) = connection
-        .query_row(sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?, row.get(2)?)))?;
-    if (objects, application, version) == (0, 0, 0) {
-        return Ok(true);
+fn check(
+    application: i32,
+    oldest: i32,
+    oldest_release: impl FnOnce() -> Option<String>,
+) -> Result<(), SchemaError> {
+    match oldest {
+        _ if application != APPLICATION_ID => {
+            Err(SchemaError::Foreign("a SQLite database of another application"))
+        }
+        ..FIRST => Err(SchemaError::TooOld { actual: oldest }),
+        FIRST..=VERSION => Ok(()),
+        _ => Err(SchemaError::TooNew { oldest, oldest_release: oldest_release() }),
     }
-    check(application, version).map(|()| false)
 }
 
-fn check(application: i32, version: i32) -> Result<(), SchemaError> {
-    match (application, version) {
-        (APPLICATION_ID, VERSION) => Ok(()),
-        (APPLICATION_ID, actual) => Err(SchemaError::Unsupported { actual }),
-        _ => Err(SchemaError::Foreign("a SQLite database of another application")),
-    }
+/// What a store of a newer petstore says of the oldest release that can use it. Nothing beside the file
+/// is touched: neither its write-ahead log nor its locks.
+fn oldest_release(path: &Path) -> Option<String> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let url = immutable(path);
+    let connection = Connection::open_with_flags(url, flags).ok()?;
+    connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok()
 }

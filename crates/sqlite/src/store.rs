@@ -2,9 +2,11 @@
 
 use std::{fmt, sync::Arc};
 
+use petstore_domain::StoreError;
+
 use crate::{
-    config::Synchronous, file::DatabaseFile, readers::Readers, version_cache::VersionCache,
-    writer::Writer,
+    config::Synchronous, error::WriteFailure, file::DatabaseFile, readers::Readers,
+    version_cache::VersionCache, writer::Writer,
 };
 
 /// A catalogue and its API keys in a SQLite database.
@@ -16,7 +18,8 @@ pub struct SqliteStore {
     // that it empties the log, and the file is closed when SQLite's locks on it are gone.
     pub(crate) readers: Readers,
     pub(crate) versions: Arc<VersionCache>,
-    pub(crate) writer: Writer,
+    /// `None` if the store is only read.
+    pub(crate) writer: Option<Writer>,
     pub(crate) was_created: bool,
     pub(crate) synchronous: Synchronous,
     pub(crate) file: DatabaseFile,
@@ -27,6 +30,10 @@ impl SqliteStore {
     #[must_use]
     pub fn was_created(&self) -> bool {
         self.was_created
+    }
+
+    pub(crate) fn writer(&self) -> Result<&Writer, StoreError> {
+        self.writer.as_ref().ok_or_else(|| WriteFailure::ReadOnly.into())
     }
 }
 

@@ -110,7 +110,7 @@ async fn block_writer(store: &Arc<SqliteStore>) -> mpsc::Sender<()> {
             let _ = until.recv();
             Ok(())
         };
-        store.writer.write::<(), StoreError>(work).await
+        store.writer().unwrap().write::<(), StoreError>(work).await
     });
     in_time(has_started).await.unwrap();
     release

@@ -76,6 +76,12 @@ Examples:
   petstore check
   petstore check --store sqlite:/backups/petstore.db";
 
+pub(super) const UPGRADE: &str = "\
+Examples:
+  petstore upgrade --dry-run
+  petstore upgrade --store sqlite:/var/lib/petstore/petstore.db
+  petstore upgrade --store postgres://owner@db.example/petstore";
+
 pub(super) const CONFORMANCE: &str = "\
 Examples:
   petstore conformance --store sqlite:/var/lib/petstore/petstore.db

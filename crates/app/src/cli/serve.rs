@@ -69,6 +69,10 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) store: StoreArg<false>,
 
+    /// Refuse a store of an older schema, instead of upgrading it.
+    #[arg(long, env = "PETSTORE_NO_UPGRADE")]
+    pub(crate) no_upgrade: bool,
+
     /// A file that holds one more API key, of at least 16 characters.
     #[arg(long, value_name = "PATH", env = "PETSTORE_API_KEY_FILE")]
     pub(crate) api_key_file: Option<PathBuf>,

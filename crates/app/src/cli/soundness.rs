@@ -1,4 +1,4 @@
-//! The commands `check` and `backup`.
+//! The commands `check`, `backup` and `upgrade`.
 
 use std::path::PathBuf;
 
@@ -9,6 +9,19 @@ use super::keys::StoreArgs;
 /// Examines a store.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
+
+/// Upgrades the schema of a store.
+#[derive(Debug, Args)]
+pub(crate) struct UpgradeArgs {
+    /// Only say what would be done.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Also take a step that cannot run beside an older release while others use the store.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
 }

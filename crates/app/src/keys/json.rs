@@ -4,10 +4,7 @@
 use petstore_domain::{ApiKey, KeyId, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{
-    clock::rfc3339,
-    keys::{rights, state},
-};
+use crate::{clock::rfc3339, keys::state};
 
 /// An array with an object for each key. Times are in UTC, `null` where there is none.
 pub(super) fn array(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
@@ -16,14 +13,23 @@ pub(super) fn array(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
 }
 
 fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
-    let ApiKey { id, name, digest: _, prefix, created_at, expires_at, revoked_at, last_used_at } =
-        key;
+    let ApiKey {
+        id,
+        name,
+        digest: _,
+        prefix,
+        rights,
+        created_at,
+        expires_at,
+        revoked_at,
+        last_used_at,
+    } = key;
     json!({
         "id": id.0,
         "name": name.as_str(),
         "prefix": prefix,
         "state": state::word(key, now),
-        "rights": rights::word(key),
+        "rights": rights.as_str(),
         "expiresSoon": expires_soon,
         "createdAt": rfc3339(*created_at),
         "expiresAt": expires_at.map(rfc3339),
@@ -42,13 +48,12 @@ mod tests {
     #[test]
     fn a_key_is_an_object_without_its_digest() {
         let secret = ApiKeySecret::from_entropy(&[0; 32]);
-        let key = NewApiKey {
-            name: KeyName::parse("web").unwrap(),
-            digest: secret.digest(),
-            prefix: secret.prefix().to_owned(),
-            created_at: Timestamp(0),
-            expires_at: Some(Timestamp(86_400_000)),
-        };
+        let key = NewApiKey::new(
+            KeyName::parse("web").unwrap(),
+            &secret,
+            Timestamp(0),
+            Some(Timestamp(86_400_000)),
+        );
         let text = array(&[key.with_id(KeyId(7))], &[KeyId(7)], Timestamp(5));
         let expected = json!([{
             "id": 7,

@@ -7,7 +7,7 @@ use petstore_domain::{ApiKey, KeyId, Timestamp};
 use crate::{
     clock::{days_until, rfc3339},
     columns::columns,
-    keys::{rights, state},
+    keys::state,
 };
 
 const HEADINGS: [&str; 8] =
@@ -22,7 +22,9 @@ pub(super) fn of(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
 }
 
 fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 8] {
-    let ApiKey { id: KeyId(id), name, prefix, created_at, expires_at, last_used_at, .. } = key;
+    let ApiKey {
+        id: KeyId(id), name, prefix, rights, created_at, expires_at, last_used_at, ..
+    } = key;
     let time = |at: &Option<Timestamp>| at.map_or("-".to_owned(), rfc3339);
     let expiry = match expires_at {
         Some(end) if expires_soon => {
@@ -38,7 +40,7 @@ fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 8] {
         rfc3339(*created_at),
         expiry,
         time(last_used_at),
-        rights::word(key).to_owned(),
+        rights.as_str().to_owned(),
     ]
 }
 
@@ -53,14 +55,8 @@ mod tests {
         let key = |id, name, expires_at| {
             let rights = if name == "x" { KeyRights::ReadOnly } else { KeyRights::Full };
             let secret = ApiKeySecret::with_rights(&[0; 32], rights);
-            NewApiKey {
-                name: KeyName::parse(name).unwrap(),
-                digest: secret.digest(),
-                prefix: secret.prefix().to_owned(),
-                created_at: Timestamp(0),
-                expires_at,
-            }
-            .with_id(KeyId(id))
+            NewApiKey::new(KeyName::parse(name).unwrap(), &secret, Timestamp(0), expires_at)
+                .with_id(KeyId(id))
         };
         let mut keys = [
             key(9, "web", None),

@@ -166,13 +166,7 @@ async fn a_list_that_cannot_be_written_is_a_failure() {
 async fn corrupt_keys_are_named_beside_the_table_and_are_a_failure() {
     let mut keys = MockApiKeyRepository::new();
     let secret = ApiKeySecret::from_entropy(&[1; 32]);
-    let key = NewApiKey {
-        name: web(),
-        digest: secret.digest(),
-        prefix: secret.prefix().to_owned(),
-        created_at: NOW,
-        expires_at: None,
-    };
+    let key = NewApiKey::new(web(), &secret, NOW, None);
     keys.expect_list().returning(move || {
         let corrupt = (0..12).map(|id| Corruption::new(format!("API key {id}"), "a rule"));
         Ok(StoredKeys { keys: vec![key.clone().with_id(KeyId(7))], corrupt: corrupt.collect() })

@@ -9,7 +9,7 @@ use super::{same_store::SAME_STORE, status::Shown};
 use crate::{
     cli::{BothStores, ListForm, MoveArgs, MoveStep},
     console::{Console, Output, stdout_failed},
-    driver::{IfMissing, StoreLocation},
+    driver::{OpenMode, StoreLocation},
     failure::Failure,
     open_store::OpenStore,
     progress::{Of, Progress},
@@ -28,9 +28,9 @@ pub(crate) async fn run(args: MoveArgs) -> Result<(), Failure> {
         return Err(Failure::usage(SAME_STORE));
     }
     let begins = !status && matches!(step, None | Some(MoveStep::Follow));
-    let if_missing = if begins { IfMissing::Create } else { IfMissing::Refuse };
-    with_store(&*from.0, IfMissing::Refuse, async |source| {
-        with_store(&*to.0, if_missing, async |target| {
+    let target_mode = if begins { OpenMode::Create } else { OpenMode::ReadWrite };
+    with_store(&*from.0, OpenMode::ReadWrite, async |source| {
+        with_store(&*to.0, target_mode, async |target| {
             note_if_made(target, &mut Console);
             let registry = Arc::clone(&from.1);
             let shown = move |url: &str| {

@@ -25,6 +25,8 @@ pub(crate) struct Config {
     pub(super) store: Arc<dyn StoreLocation>,
     /// The stores that are known: the other store of a move may be of another kind.
     pub(super) stores: Arc<Registry>,
+    /// Whether a store of an older schema is upgraded.
+    pub(super) upgrade: bool,
     pub(super) service_key: Option<ServiceKey>,
     /// Where spans go; `None` for no spans.
     #[cfg(feature = "otlp")]
@@ -59,6 +61,7 @@ impl Config {
             tls: pair_files(args.tls),
             store: args.store.0,
             stores: args.store.1,
+            upgrade: !args.no_upgrade,
             service_key,
             #[cfg(feature = "otlp")]
             otlp_endpoint: args.otlp.otlp_endpoint,

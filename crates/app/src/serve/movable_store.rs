@@ -10,7 +10,7 @@ use petstore_domain::{ApiKeyRepository, PetRepository, StoreError};
 use petstore_http::Figures;
 use petstore_relocation::{OpenSide, RelocatingStore, Side, Watch};
 
-use crate::{driver::IfMissing, failure::Failure, open_store::OpenStore, registry::Registry};
+use crate::{driver::OpenMode, failure::Failure, open_store::OpenStore, registry::Registry};
 
 /// The ports of the service. Reads and writes go to whichever store decides.
 pub(super) struct MovableStore {
@@ -80,7 +80,7 @@ impl OtherStores {
 impl OpenSide for OtherStores {
     async fn open(&self, url: &str) -> Result<Side, StoreError> {
         let location = self.stores.parse(url, true).map_err(StoreError::Unavailable)?;
-        let opened = location.open(IfMissing::Refuse).await.map_err(StoreError::Unavailable)?;
+        let opened = location.open(OpenMode::ReadWrite).await.map_err(StoreError::Unavailable)?;
         let handles = opened.handles();
         let side = opened
             .side()

@@ -7,7 +7,7 @@ use petstore_conformance::{Capability, Harness, ScratchStore, Store};
 use petstore_memory::MemoryStore;
 
 use crate::{
-    driver::{IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
+    driver::{OpenMode, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
     open_store::OpenStore,
 };
 
@@ -49,7 +49,7 @@ impl fmt::Display for Memory {
 
 #[async_trait]
 impl StoreLocation for Memory {
-    async fn open(&self, _: IfMissing) -> Result<OpenStore, Problem> {
+    async fn open(&self, _: OpenMode) -> Result<OpenStore, Problem> {
         let store = Arc::new(MemoryStore::new());
         Ok(OpenStore::new(store.clone()).with_archive(store))
     }

@@ -6,12 +6,12 @@ mod schemas;
 use std::{fmt, path::Path, sync::Arc};
 
 use async_trait::async_trait;
-use petstore_domain::Finding;
+use petstore_domain::{Finding, Upgrade, UpgradeMode};
 use petstore_postgres::{PostgresConfig, PostgresStore};
 
 use self::schemas::Schemas;
 use crate::{
-    driver::{BackupWatch, IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
+    driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
     open_store::OpenStore,
 };
 
@@ -50,10 +50,12 @@ impl fmt::Display for Database {
 
 #[async_trait]
 impl StoreLocation for Database {
-    async fn open(&self, if_missing: IfMissing) -> Result<OpenStore, Problem> {
-        let store = match if_missing {
-            IfMissing::Create => PostgresStore::connect(&self.config).await?,
-            IfMissing::Refuse => PostgresStore::connect_existing(&self.config).await?,
+    async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem> {
+        let store = match mode {
+            OpenMode::Create => PostgresStore::connect(&self.config).await?,
+            OpenMode::ReadWrite | OpenMode::ReadOnly => {
+                PostgresStore::connect_existing(&self.config).await?
+            }
         };
         let store = Arc::new(store);
         let open = Arc::downgrade(&store);
@@ -78,6 +80,10 @@ impl StoreLocation for Database {
         let schemas = Schemas::new(self.config.clone());
         Ok(ThrowAwayStores::new(schemas.clone())
             .with_clean_up(async move { schemas.drop_all().await }))
+    }
+
+    async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
+        Ok(PostgresStore::upgrade(&self.config, mode).await?)
     }
 
     async fn inspect(&self) -> Result<Vec<Finding>, Problem> {

@@ -5,19 +5,19 @@ mod scratch;
 mod url;
 
 use std::{
-    fmt,
+    fmt, fs, io,
     path::{self, Path},
     sync::Arc,
 };
 
 use async_trait::async_trait;
-use petstore_domain::Finding;
+use petstore_domain::{Finding, Upgrade, UpgradeMode};
 use petstore_sqlite::{BackupProgress, SqliteConfig, SqliteStore, Synchronous};
 use tokio::task;
 
 use self::scratch::ScratchDirectory;
 use crate::{
-    driver::{BackupWatch, IfMissing, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
+    driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
     open_store::OpenStore,
 };
 
@@ -59,11 +59,14 @@ impl fmt::Display for DatabaseFile {
 
 #[async_trait]
 impl StoreLocation for DatabaseFile {
-    async fn open(&self, if_missing: IfMissing) -> Result<OpenStore, Problem> {
-        if if_missing == IfMissing::Refuse {
-            require_file(&self.0.path)?;
+    async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem> {
+        if mode != OpenMode::Create {
+            require_store(&self.0.path)?;
         }
-        let store = Arc::new(SqliteStore::open(&self.0)?);
+        let store = Arc::new(match mode {
+            OpenMode::Create | OpenMode::ReadWrite => SqliteStore::open(&self.0)?,
+            OpenMode::ReadOnly => SqliteStore::open_read_only(&self.0)?,
+        });
         let opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_relocation(store.clone());
@@ -85,30 +88,40 @@ impl StoreLocation for DatabaseFile {
         Ok(ThrowAwayStores::new(ScratchDirectory::beside(&self.0)?))
     }
 
-    async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
-        require_file(&self.0.path)?;
+    async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
         let config = self.0.clone();
-        task::spawn_blocking(move || Ok(SqliteStore::open(&config)?.inspect()?)).await?
+        task::spawn_blocking(move || Ok(SqliteStore::upgrade(&config, mode)?)).await?
+    }
+
+    async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
+        require_store(&self.0.path)?;
+        let config = self.0.clone();
+        task::spawn_blocking(move || Ok(SqliteStore::open_read_only(&config)?.inspect()?)).await?
     }
 
     async fn back_up(&self, to: &Path, mut watch: BackupWatch) -> Result<(), Problem> {
-        require_file(&self.0.path)?;
+        require_store(&self.0.path)?;
         let (config, to) = (self.0.clone(), to.to_owned());
         task::spawn_blocking(move || {
-            let store = SqliteStore::open(&config)?;
-            Ok(store.back_up(&to, &mut |BackupProgress { done, total }| watch(done, total))?)
+            let mut watch = |BackupProgress { done, total }| watch(done, total);
+            Ok(SqliteStore::back_up(&config, &to, &mut watch)?)
         })
         .await?
     }
 }
 
-fn require_file(path: &Path) -> Result<(), String> {
+/// Refuses a path where there is nothing, or an empty file, which only who makes a store takes for one.
+fn require_store(path: &Path) -> Result<(), String> {
     let shown = path.display();
-    match path.try_exists() {
-        Ok(true) => Ok(()),
-        Ok(false) => Err(format!(
+    let missing = || {
+        format!(
             "there is no store at {shown}; 'petstore serve', 'petstore keys create' and 'petstore import --create' make one"
-        )),
+        )
+    };
+    match fs::metadata(path) {
+        Ok(file) if file.is_file() && file.len() == 0 => Err(missing()),
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing()),
         Err(error) => Err(format!("cannot look for {shown}: {error}")),
     }
 }
@@ -116,7 +129,7 @@ fn require_file(path: &Path) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::SqliteDriver;
-    use crate::driver::{IfMissing, StoreDriver as _};
+    use crate::driver::{OpenMode, StoreDriver as _};
 
     #[test]
     fn a_file_is_shown_in_one_form() {
@@ -137,7 +150,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("petstore.db");
         let location = SqliteDriver.parse(&format!("sqlite:{}", path.display())).unwrap();
-        let refusal = location.open(IfMissing::Refuse).await.map(drop).unwrap_err().to_string();
+        let refusal = location.open(OpenMode::ReadWrite).await.map(drop).unwrap_err().to_string();
         let expected = format!("there is no store at {}; ", path.display());
         assert!(refusal.starts_with(&expected), "{refusal}");
         assert!(!path.exists());

@@ -55,12 +55,12 @@ pub(super) async fn a_key_that_may_only_read_stays_one(harness: &dyn Harness) ->
     add(&store, key(1, "web", 0, None)).await?;
     let added = add(&store, read_only_key(2, "report", 0)).await?;
     let rolled = store.keys.roll(read_only_key(3, "report", 1), at(9), MANY).await?;
-    same("what adding returns", &added.rights(), &KeyRights::ReadOnly)?;
-    same("what rolling returns", &rolled.rights(), &KeyRights::ReadOnly)?;
+    same("what adding returns", &added.rights, &KeyRights::ReadOnly)?;
+    same("what rolling returns", &rolled.rights, &KeyRights::ReadOnly)?;
     let expected = [KeyRights::Full, KeyRights::ReadOnly, KeyRights::ReadOnly];
     let live = store.keys.live(at(5)).await?.into_all()?;
     for (what, keys) in [("the keys listed", listed(&store).await?), ("the keys live", live)] {
-        let rights: Vec<_> = keys.iter().map(ApiKey::rights).collect();
+        let rights: Vec<_> = keys.iter().map(|key| key.rights).collect();
         same(what, &rights.as_slice(), &expected.as_slice())?;
     }
     Ok(())

@@ -30,13 +30,12 @@ mod tests {
 
     fn key(id: i64, name: &str, expires_at: Option<i64>) -> ApiKey {
         let secret = ApiKeySecret::from_entropy(&[7; 32]);
-        NewApiKey {
-            name: KeyName::parse(name).unwrap(),
-            digest: secret.digest(),
-            prefix: secret.prefix().to_owned(),
-            created_at: Timestamp(0),
-            expires_at: expires_at.map(Timestamp),
-        }
+        NewApiKey::new(
+            KeyName::parse(name).unwrap(),
+            &secret,
+            Timestamp(0),
+            expires_at.map(Timestamp),
+        )
         .with_id(KeyId(id))
     }
 

@@ -1,7 +1,11 @@
 //! An API key as a store keeps it, and its state: live, expired or revoked.
 
 use crate::{
-    access::{name::KeyName, rights::KeyRights, secret::KeyDigest},
+    access::{
+        name::KeyName,
+        rights::KeyRights,
+        secret::{ApiKeySecret, KeyDigest},
+    },
     timestamp::Timestamp,
 };
 
@@ -18,9 +22,10 @@ pub struct ApiKey {
     pub name: KeyName,
     /// Of the whole key.
     pub digest: KeyDigest,
-    /// The key's first characters, so that people can recognise it. They also say its
-    /// [rights](Self::rights).
+    /// The key's first characters, so that people can recognise it.
     pub prefix: String,
+    /// What it may do.
+    pub rights: KeyRights,
     /// When it was made.
     pub created_at: Timestamp,
     /// From this moment on the key is refused; never when `None`.
@@ -55,12 +60,6 @@ impl ApiKey {
         }
     }
 
-    /// What the key may do.
-    #[must_use]
-    pub fn rights(&self) -> KeyRights {
-        KeyRights::of_text(&self.prefix)
-    }
-
     /// The key with its life ended at `at`, unless it ends before: what becomes of a key that is
     /// rolled.
     #[must_use]
@@ -72,10 +71,19 @@ impl ApiKey {
     /// later last use. So a merge never extends a key's life. `None` if the two are different keys.
     #[must_use]
     pub fn merged_with(&self, other: &Self) -> Option<Self> {
-        let Self { id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at } =
-            other;
+        let Self {
+            id,
+            name,
+            digest,
+            prefix,
+            rights,
+            created_at,
+            expires_at,
+            revoked_at,
+            last_used_at,
+        } = other;
         let same = (self.id, &self.name, &self.digest) == (*id, name, digest)
-            && (&self.prefix, self.created_at) == (prefix, *created_at);
+            && (&self.prefix, self.rights, self.created_at) == (prefix, *rights, *created_at);
         same.then(|| Self {
             expires_at: earlier(self.expires_at, *expires_at),
             revoked_at: earlier(self.revoked_at, *revoked_at),
@@ -99,6 +107,8 @@ pub struct NewApiKey {
     pub digest: KeyDigest,
     /// See [`ApiKey::prefix`].
     pub prefix: String,
+    /// See [`ApiKey::rights`].
+    pub rights: KeyRights,
     /// See [`ApiKey::created_at`].
     pub created_at: Timestamp,
     /// See [`ApiKey::expires_at`].
@@ -106,15 +116,28 @@ pub struct NewApiKey {
 }
 
 impl NewApiKey {
+    /// The key that `secret` is, to be called `name`.
+    #[must_use]
+    pub fn new(
+        name: KeyName,
+        secret: &ApiKeySecret,
+        created_at: Timestamp,
+        expires_at: Option<Timestamp>,
+    ) -> Self {
+        let (digest, prefix) = (secret.digest(), secret.prefix().to_owned());
+        Self { name, digest, prefix, rights: secret.rights(), created_at, expires_at }
+    }
+
     /// The key under the identifier that the store has assigned: neither revoked nor used.
     #[must_use]
     pub fn with_id(self, id: KeyId) -> ApiKey {
-        let Self { name, digest, prefix, created_at, expires_at } = self;
+        let Self { name, digest, prefix, rights, created_at, expires_at } = self;
         ApiKey {
             id,
             name,
             digest,
             prefix,
+            rights,
             created_at,
             expires_at,
             revoked_at: None,
@@ -132,13 +155,12 @@ mod tests {
     fn a_key_known_to_two_stores_ends_at_the_earlier_end() {
         let secret = ApiKeySecret::from_entropy(&[7; 32]);
         let key = |expires_at: Option<i64>, revoked_at: Option<i64>, last_used_at: Option<i64>| {
-            let mut key = NewApiKey {
-                name: KeyName::parse("web").unwrap(),
-                digest: secret.digest(),
-                prefix: secret.prefix().to_owned(),
-                created_at: Timestamp(0),
-                expires_at: expires_at.map(Timestamp),
-            }
+            let mut key = NewApiKey::new(
+                KeyName::parse("web").unwrap(),
+                &secret,
+                Timestamp(0),
+                expires_at.map(Timestamp),
+            )
             .with_id(KeyId(1));
             key.revoked_at = revoked_at.map(Timestamp);
             key.last_used_at = last_used_at.map(Timestamp);
@@ -166,13 +188,12 @@ mod tests {
     fn a_retired_key_ends_at_the_earlier_moment() {
         let secret = ApiKeySecret::from_entropy(&[7; 32]);
         let ends = |expires_at: Option<i64>| {
-            let key = NewApiKey {
-                name: KeyName::parse("web").unwrap(),
-                digest: secret.digest(),
-                prefix: secret.prefix().to_owned(),
-                created_at: Timestamp(0),
-                expires_at: expires_at.map(Timestamp),
-            };
+            let key = NewApiKey::new(
+                KeyName::parse("web").unwrap(),
+                &secret,
+                Timestamp(0),
+                expires_at.map(Timestamp),
+            );
             key.with_id(KeyId(1)).retired(Timestamp(100)).expires_at
         };
         assert_eq!(ends(None), Some(Timestamp(100)));
@@ -184,13 +205,12 @@ mod tests {
     fn a_key_lives_until_it_expires_or_is_revoked() {
         let secret = ApiKeySecret::from_entropy(&[7; 32]);
         let key = |expires_at: Option<i64>, revoked_at: Option<i64>| {
-            let mut key = NewApiKey {
-                name: KeyName::parse("web").unwrap(),
-                digest: secret.digest(),
-                prefix: secret.prefix().to_owned(),
-                created_at: Timestamp(0),
-                expires_at: expires_at.map(Timestamp),
-            }
+            let mut key = NewApiKey::new(
+                KeyName::parse("web").unwrap(),
+                &secret,
+                Timestamp(0),
+                expires_at.map(Timestamp),
+            )
             .with_id(KeyId(1));
             key.revoked_at = revoked_at.map(Timestamp);
             key.state(Timestamp(100))

@@ -66,15 +66,15 @@ impl KeyAdmin {
         }
     }
 
-    /// The rights of the live key that is called `name`, for the key that takes its place; all of them if
-    /// there is none.
+    /// The rights of the live key that is called `name`, for the key that takes its place; the least there
+    /// are if there is none.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn rights_of(&self, name: &KeyName) -> Result<KeyRights, StoreError> {
         let live = self.keys.live(self.clock.now()).await?.keys;
         let newest = live.iter().rfind(|key| key.name == *name);
-        Ok(newest.map_or(KeyRights::Full, ApiKey::rights))
+        Ok(newest.map_or(KeyRights::ReadOnly, |key| key.rights))
     }
 
     /// Stores `secret` under a name that a live key has; that key stays live for `overlap`. The new key
@@ -116,13 +116,7 @@ fn new_key(
     now: Timestamp,
     lifetime: Option<Duration>,
 ) -> NewApiKey {
-    NewApiKey {
-        name,
-        digest: secret.digest(),
-        prefix: secret.prefix().to_owned(),
-        created_at: now,
-        expires_at: lifetime.map(|lifetime| now.plus(lifetime)),
-    }
+    NewApiKey::new(name, secret, now, lifetime.map(|lifetime| now.plus(lifetime)))
 }
 
 impl fmt::Debug for KeyAdmin {

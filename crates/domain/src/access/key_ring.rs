@@ -227,7 +227,9 @@ impl Presented<'_> {
     fn verdict(&self, snapshot: &Snapshot) -> Option<Admission> {
         match self.admission(snapshot) {
             Admission::Unknown if !snapshot.is_younger_than(miss_age(snapshot), self.at) => None,
-            known @ (Admission::Granted | Admission::Expired | Admission::Unknown) => Some(known),
+            known @ (Admission::Granted(_) | Admission::Expired | Admission::Unknown) => {
+                Some(known)
+            }
         }
     }
 }
@@ -252,7 +254,7 @@ impl Authenticator for KeyRing {
             None => self.look_up(&key).await?,
         };
         match admission {
-            Admission::Granted => Ok(Caller { digest, rights: secret.rights() }),
+            Admission::Granted(rights) => Ok(Caller { digest, rights }),
             Admission::Expired | Admission::Unknown => {
                 if secret.is_well_formed() {
                     self.refused.note(digest);

@@ -54,6 +54,7 @@ mod tests {
         access::{
             key::{KeyId, NewApiKey},
             name::KeyName,
+            rights::KeyRights,
             secret::KeyDigest,
         },
         error::Corruption,
@@ -66,6 +67,7 @@ mod tests {
             name: KeyName::parse("web").unwrap(),
             digest: KeyDigest([1; 32]),
             prefix: "pst_1234".to_owned(),
+            rights: KeyRights::Full,
             created_at: Timestamp(0),
             expires_at: None,
         }

@@ -80,11 +80,12 @@ fn pet(Pet { id: _, name, category_id, status }: &Pet) -> String {
 }
 
 fn key(key: &ApiKey) -> String {
-    let ApiKey { name, digest, prefix, created_at, expires_at, revoked_at, .. } = key;
+    let ApiKey { name, digest, prefix, rights, created_at, expires_at, revoked_at, .. } = key;
     let [expires, revoked] = [("expires", expires_at), ("revoked", revoked_at)]
         .map(|(word, at)| at.map_or_else(String::new, |at| format!(", {word} at {} ms", at.0)));
     let digest = start(&digest.0);
-    format!("'{name}' ({prefix}…, digest {digest}…), made at {} ms{expires}{revoked}", created_at.0)
+    let (rights, made) = (rights.as_str(), created_at.0);
+    format!("'{name}' ({prefix}…, {rights}, digest {digest}…), made at {made} ms{expires}{revoked}")
 }
 
 fn record(IdempotencyRecord { id: _, fingerprint, pet, at }: &IdempotencyRecord) -> String {

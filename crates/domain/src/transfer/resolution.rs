@@ -108,10 +108,8 @@ mod tests {
     fn a_key_is_merged_with_itself_and_never_written_over_another() {
         let key = |seed: u8| {
             let secret = ApiKeySecret::from_entropy(&[seed; 32]);
-            let (digest, prefix) = (secret.digest(), secret.prefix().to_owned());
             let name = KeyName::parse("web").unwrap();
-            let created_at = Timestamp(0);
-            NewApiKey { name, digest, prefix, created_at, expires_at: None }.with_id(KeyId(3))
+            NewApiKey::new(name, &secret, Timestamp(0), None).with_id(KeyId(3))
         };
         let (one, other) = (key(1), key(2));
         assert_eq!(Resolution::of_key(None, None, &one).unwrap(), one);

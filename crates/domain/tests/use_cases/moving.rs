@@ -67,13 +67,7 @@ pub(crate) async fn restore_record(store: &MemoryStore, record: IdempotencyRecor
 
 pub(crate) async fn key(store: &MemoryStore, seed: u8, called: &str) -> ApiKey {
     let secret = secret(seed);
-    let key = NewApiKey {
-        name: name(called),
-        digest: secret.digest(),
-        prefix: secret.prefix().to_owned(),
-        created_at: START,
-        expires_at: None,
-    };
+    let key = NewApiKey::new(name(called), &secret, START, None);
     ApiKeyRepository::add(store, key, 10).await.unwrap()
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use petstore_domain::{
-    ApiKey, Corruption, KeyDigest, KeyId, KeyName, LiveKeys, NewApiKey, StoreError, StoredKeys,
-    Timestamp,
+    ApiKey, Corruption, KeyDigest, KeyId, KeyName, KeyRights, LiveKeys, NewApiKey, StoreError,
+    StoredKeys, Timestamp,
 };
 use tokio_postgres::{Row, types::FromSql};
 
@@ -14,8 +14,8 @@ use crate::{error::StoreFailure, transaction::Transaction, values::Values};
 macro_rules! select {
     ($tail:literal) => {
         concat!(
-            "SELECT id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at \
-             FROM api_key ",
+            "SELECT id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, \
+             rights FROM api_key ",
             $tail
         )
     };
@@ -39,8 +39,8 @@ const LIVE_KEYS: &str = "SELECT \
      EXISTS (SELECT 1 FROM api_key WHERE name = $2 \
        AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)), \
      EXISTS (SELECT 1 FROM api_key WHERE digest = $3)";
-const INSERT: &str = "INSERT INTO api_key (name, digest, prefix, created_at, expires_at) \
-     VALUES ($1, $2, $3, $4, $5) RETURNING id";
+const INSERT: &str = "INSERT INTO api_key (name, digest, prefix, created_at, expires_at, rights) \
+     VALUES ($1, $2, $3, $4, $5, $6) RETURNING id";
 /// A use may be noted at the same time, so the later one is kept.
 const UPDATE: &str = "UPDATE api_key AS k SET expires_at = u.expires_at, revoked_at = u.revoked_at, \
        last_used_at = greatest(k.last_used_at, u.last_used_at) \
@@ -64,11 +64,18 @@ fn api_key(row: &Row) -> Result<ApiKey, Corruption> {
     let id = row.try_get(0).map(KeyId).map_err(|error| Corruption::new("an API key", error))?;
     let name: &str = column(row, id, 1)?;
     let digest: &[u8] = column(row, id, 2)?;
+    let prefix: String = column(row, id, 3)?;
+    // A release that does not know the column leaves it empty.
+    let rights = match column::<Option<&str>>(row, id, 8)? {
+        Some(word) => KeyRights::parse(word).ok_or_else(|| corrupt(id, "its rights are known"))?,
+        None => KeyRights::of_prefix(&prefix),
+    };
     Ok(ApiKey {
         id,
         name: KeyName::parse(name).map_err(|rule| corrupt(id, rule))?,
         digest: KeyDigest(digest.try_into().map_err(|_| corrupt(id, "a digest has 32 bytes"))?),
-        prefix: column(row, id, 3)?,
+        prefix,
+        rights,
         created_at: Timestamp(column(row, id, 4)?),
         expires_at: column::<Option<i64>>(row, id, 5)?.map(Timestamp),
         revoked_at: column::<Option<i64>>(row, id, 6)?.map(Timestamp),
@@ -106,7 +113,9 @@ pub(super) async fn insert(
 ) -> Result<ApiKey, StoreFailure> {
     let expires_at = key.expires_at.map(|at| at.0);
     let (name, digest) = (key.name.as_str(), key.digest.0.as_slice());
-    let values: Values<'_> = &[&name, &digest, &key.prefix, &key.created_at.0, &expires_at];
+    let rights = key.rights.as_str();
+    let values: Values<'_> =
+        &[&name, &digest, &key.prefix, &key.created_at.0, &expires_at, &rights];
     let rows = transaction.rows(INSERT, values).await?;
     let id = only(&rows)?.try_get(0)?;
     Ok(key.with_id(KeyId(id)))

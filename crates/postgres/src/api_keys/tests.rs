@@ -19,13 +19,7 @@ async fn a_use_that_is_noted_during_a_revocation_is_kept() {
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let store = store.unwrap();
     let secret = ApiKeySecret::from_entropy(&[1; 32]);
-    let new = NewApiKey {
-        name: KeyName::parse("web").unwrap(),
-        digest: secret.digest(),
-        prefix: secret.prefix().to_owned(),
-        created_at: Timestamp(0),
-        expires_at: None,
-    };
+    let new = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
     let mut key = store.add(new, 1).await.unwrap();
 
     let begin = Transaction::begin(&store.connector, Purpose::Calls, READ_COMMITTED);

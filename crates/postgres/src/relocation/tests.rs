@@ -11,7 +11,9 @@ use crate::{
     transaction::{READ_COMMITTED, Transaction},
 };
 
-const ADD: &str = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
+/// An addition of petstore's, which locks the row of the version only when it renews that.
+const ADD: &str = "SET LOCAL petstore.writer = 'on'; \
+     INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
 
 /// An empty store, and a transaction that is open.
 async fn open(test: &str) -> Option<(Database, PostgresStore, Transaction)> {

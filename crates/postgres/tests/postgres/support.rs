@@ -77,13 +77,7 @@ pub(crate) fn query(limit: u8, after: Option<PetId>) -> PetQuery {
 
 pub(crate) fn new_key(seed: u8, name: &str) -> NewApiKey {
     let secret = ApiKeySecret::from_entropy(&[seed; 32]);
-    NewApiKey {
-        name: KeyName::parse(name).unwrap(),
-        digest: secret.digest(),
-        prefix: secret.prefix().to_owned(),
-        created_at: NOW,
-        expires_at: None,
-    }
+    NewApiKey::new(KeyName::parse(name).unwrap(), &secret, NOW, None)
 }
 
 /// Tries until it succeeds, at most for [`RECOVERY`].

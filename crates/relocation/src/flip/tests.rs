@@ -11,7 +11,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKeyRepository, CategoryId, Changes, Differences, KeyDigest, KeyName, KeySelector,
+    ApiKeyRepository, CategoryId, Changes, Differences, KeyDigest, KeyName, KeyRights, KeySelector,
     MockRelocatable, NewApiKey, NewPet, PetId, PetName, PetQuery, PetRepository, Relocatable,
     Relocation, RestoreError, Role, StoreError, Timestamp,
 };
@@ -83,6 +83,7 @@ fn key() -> NewApiKey {
         name: KeyName::parse("partner").unwrap(),
         digest: KeyDigest([7; 32]),
         prefix: "ps".to_owned(),
+        rights: KeyRights::Full,
         created_at: Timestamp(0),
         expires_at: None,
     }

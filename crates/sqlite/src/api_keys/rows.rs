@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use petstore_domain::{
-    ApiKey, Corruption, KeyDigest, KeyId, KeyName, KeySelector, LiveKeys, NewApiKey, StoreError,
-    StoredKeys, Timestamp,
+    ApiKey, Corruption, KeyDigest, KeyId, KeyName, KeyRights, KeySelector, LiveKeys, NewApiKey,
+    StoreError, StoredKeys, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params, types::FromSql};
 
@@ -14,8 +14,8 @@ use crate::error::Failure;
 macro_rules! select {
     ($tail:literal) => {
         concat!(
-            "SELECT id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at \
-             FROM api_key ",
+            "SELECT id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, \
+             rights FROM api_key ",
             $tail
         )
     };
@@ -34,11 +34,11 @@ pub(crate) const NAME_IS_LIVE: &str = "SELECT EXISTS (SELECT 1 FROM api_key WHER
      AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2))";
 pub(crate) const DIGEST_OWNER: &str = "SELECT id FROM api_key WHERE digest = ?1";
 pub(crate) const INSERT: &str = "INSERT INTO api_key \
-     (name, digest, prefix, created_at, expires_at) VALUES (?1, ?2, ?3, ?4, ?5)";
+     (name, digest, prefix, created_at, expires_at, rights) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 /// Of a key that is stored already, only its ends and its last use change.
 pub(crate) const WRITE: &str = "INSERT INTO api_key \
-     (id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO UPDATE SET \
+     (id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, rights) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO UPDATE SET \
      expires_at = excluded.expires_at, revoked_at = excluded.revoked_at, \
      last_used_at = excluded.last_used_at";
 pub(crate) const NOTE_USE: &str = "UPDATE api_key SET last_used_at = ?2 \
@@ -114,16 +114,27 @@ pub(crate) fn digest_owner(
 
 /// Stores a key under the next identifier.
 pub(crate) fn insert(connection: &Connection, key: NewApiKey) -> rusqlite::Result<ApiKey> {
-    let NewApiKey { name, digest, prefix, created_at, expires_at } = &key;
+    let NewApiKey { name, digest, prefix, rights, created_at, expires_at } = &key;
     let expires_at = expires_at.map(|at| at.0);
-    let values = params![name.as_str(), digest.0, prefix, created_at.0, expires_at];
+    let values =
+        params![name.as_str(), digest.0, prefix, created_at.0, expires_at, rights.as_str()];
     let id = connection.prepare_cached(INSERT)?.insert(values)?;
     Ok(key.with_id(KeyId(id)))
 }
 
 /// Stores a key under its own identifier, or what has become of it.
 pub(crate) fn write(connection: &Connection, key: &ApiKey) -> rusqlite::Result<()> {
-    let ApiKey { id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at } = key;
+    let ApiKey {
+        id,
+        name,
+        digest,
+        prefix,
+        rights,
+        created_at,
+        expires_at,
+        revoked_at,
+        last_used_at,
+    } = key;
     let [expires_at, revoked_at, last_used_at] =
         [expires_at, revoked_at, last_used_at].map(|at| at.map(|at| at.0));
     let (name, created_at) = (name.as_str(), created_at.0);
@@ -137,7 +148,8 @@ pub(crate) fn write(connection: &Connection, key: &ApiKey) -> rusqlite::Result<(
             created_at,
             expires_at,
             revoked_at,
-            last_used_at
+            last_used_at,
+            rights.as_str()
         ])
         .map(drop)
 }
@@ -158,12 +170,19 @@ fn api_key(row: &Row<'_>) -> Result<ApiKey, Corruption> {
     let id = row.get(0).map(KeyId).map_err(|error| Corruption::new("an API key", error))?;
     let name: String = column(row, id, 1)?;
     let digest: Vec<u8> = column(row, id, 2)?;
+    let prefix: String = column(row, id, 3)?;
+    // A release that does not know the column leaves it empty.
+    let rights = match column::<Option<String>>(row, id, 8)? {
+        Some(word) => KeyRights::parse(&word).ok_or_else(|| broken(id, "its rights are known"))?,
+        None => KeyRights::of_prefix(&prefix),
+    };
     let moment = |index| Ok(column::<Option<i64>>(row, id, index)?.map(Timestamp));
     Ok(ApiKey {
         id,
         name: KeyName::parse(&name).map_err(|rule| broken(id, rule))?,
         digest: KeyDigest(digest.try_into().map_err(|_| broken(id, "a digest has 32 bytes"))?),
-        prefix: column(row, id, 3)?,
+        prefix,
+        rights,
         created_at: Timestamp(column(row, id, 4)?),
         expires_at: moment(5)?,
         revoked_at: moment(6)?,

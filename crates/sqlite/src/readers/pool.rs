@@ -9,7 +9,11 @@ use std::{
 use petstore_domain::StoreError;
 use rusqlite::Connection;
 
-use crate::{connection, error::Failure, file::DatabaseFile};
+use crate::{
+    connection::{self, ReadAccess},
+    error::Failure,
+    file::DatabaseFile,
+};
 
 /// Connections that wait to be used again; more than a machine has threads that read at once would
 /// only hold memory.
@@ -19,6 +23,7 @@ const MAX_IDLE: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Pool {
     path: PathBuf,
+    access: ReadAccess,
     busy_timeout: Duration,
     /// The last one put back is the first one taken: its page cache is warm.
     idle: Mutex<Vec<Connection>>,
@@ -27,8 +32,13 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(path: PathBuf, busy_timeout: Duration, file: DatabaseFile) -> Self {
-        Self { path, busy_timeout, idle: Mutex::default(), _file: file }
+    pub(crate) fn new(
+        path: PathBuf,
+        access: ReadAccess,
+        busy_timeout: Duration,
+        file: DatabaseFile,
+    ) -> Self {
+        Self { path, access, busy_timeout, idle: Mutex::default(), _file: file }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -37,7 +47,7 @@ impl Pool {
 
     /// A connection that is not part of the pool.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
-        connection::open_reader(&self.path, self.busy_timeout)
+        connection::open_reader(&self.path, self.access, self.busy_timeout)
     }
 
     /// Runs `read`. A connection on which SQLite failed is closed, whatever the cause: opening

@@ -15,7 +15,7 @@ async fn set_max_page_count(store: &SqliteStore, pages: i64) {
     let limit = move |connection: &Connection, _: &mut _| {
         Ok(connection.pragma_update(None, "max_page_count", pages)?)
     };
-    store.writer.write::<(), StoreError>(limit).await.unwrap();
+    store.writer().unwrap().write::<(), StoreError>(limit).await.unwrap();
 }
 
 #[tokio::test]
@@ -70,9 +70,9 @@ async fn a_transaction_left_open_does_not_stop_the_writer() {
     let leave_open = |connection: &Connection, _: &mut _| {
         Ok(connection.execute_batch("COMMIT; BEGIN; INSERT INTO pet VALUES (9, 'x', 1, NULL)")?)
     };
-    store.writer.write::<(), StoreError>(leave_open).await.unwrap();
+    store.writer().unwrap().write::<(), StoreError>(leave_open).await.unwrap();
     let end = |connection: &Connection, _: &mut _| Ok(connection.execute_batch("COMMIT")?);
-    assert!(store.writer.write::<(), StoreError>(end).await.is_err());
+    assert!(store.writer().unwrap().write::<(), StoreError>(end).await.is_err());
     add(&store).await;
 }
 

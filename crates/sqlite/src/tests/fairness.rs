@@ -33,7 +33,7 @@ async fn load(store: Arc<SqliteStore>, failed: Arc<AtomicBool>) {
                 thread::sleep(DELAY);
                 Ok(rows::insert(connection, rex())?)
             };
-            let added = store.writer.write::<_, StoreError>(work).await;
+            let added = store.writer().unwrap().write::<_, StoreError>(work).await;
             failed.fetch_or(added.is_err(), Ordering::Relaxed);
         });
     }

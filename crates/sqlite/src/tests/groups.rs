@@ -29,7 +29,7 @@ async fn writes_that_wait_are_committed_together_and_answered_afterwards() {
                 // What another process sees while this write runs.
                 Ok(raw.query_row("SELECT count(*) FROM pet", [], |row| row.get::<_, i64>(0))?)
             };
-            store.writer.write::<i64, StoreError>(work).await
+            store.writer().unwrap().write::<i64, StoreError>(work).await
         });
     }
     tokio::task::yield_now().await;
@@ -54,7 +54,7 @@ async fn a_write_that_fails_rolls_back_its_group_and_no_other() {
                 let wrong = |connection: &Connection, _: &mut _| {
                     Ok(connection.execute_batch("INSERT INTO nowhere VALUES (1)")?)
                 };
-                store.writer.write::<(), StoreError>(wrong).await.map_err(AddError::from)
+                store.writer().unwrap().write::<(), StoreError>(wrong).await.map_err(AddError::from)
             } else {
                 store.add(rex(), None).await.map(|_| ())
             }
@@ -78,7 +78,7 @@ async fn a_refusal_leaves_the_rest_of_its_group() {
     let refusing = Arc::clone(&store);
     let refused = tokio::spawn(async move {
         let work = |_: &Connection, _: &mut _| Err(Failure::Answer(AddError::IdempotencyKeyReused));
-        refusing.writer.write::<(), AddError>(work).await
+        refusing.writer().unwrap().write::<(), AddError>(work).await
     });
     let adding = Arc::clone(&store);
     let added = tokio::spawn(async move { add(&adding).await });

@@ -123,7 +123,7 @@ async fn the_log_stays_short_while_others_write_now_and_then() {
         }
         Ok(())
     };
-    store.writer.write::<(), StoreError>(fill).await.unwrap();
+    store.writer().unwrap().write::<(), StoreError>(fill).await.unwrap();
     let raw = place.raw();
     let (mut longest, mut written, mut before, mut found_held) = (0, 0, log(&raw), 0);
     for _ in 0..COMMITS {

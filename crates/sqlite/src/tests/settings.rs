@@ -42,7 +42,7 @@ async fn the_writer_is_as_durable_as_configured() {
             assert_eq!(pragma(connection, "ignore_check_constraints"), 1);
             Ok(())
         };
-        store.writer.write::<(), StoreError>(look).await.unwrap();
+        store.writer().unwrap().write::<(), StoreError>(look).await.unwrap();
     }
 }
 

@@ -76,7 +76,7 @@ async fn one_transaction_renews_the_version_once_and_for_every_kind_of_change() 
             let now: [u8; 16] = connection.query_row(version::SELECT, [], |row| row.get(0))?;
             Ok(CatalogueVersion(u128::from_be_bytes(now)))
         };
-        let within = store.writer.write::<_, StoreError>(change).await.unwrap();
+        let within = store.writer().unwrap().write::<_, StoreError>(change).await.unwrap();
         assert_eq!(within, before, "no trigger runs on the writer: {sql}");
         assert_ne!(stored(&place), before, "{sql}");
         assert_eq!(known_version(&store).await, stored(&place));

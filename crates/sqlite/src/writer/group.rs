@@ -128,8 +128,9 @@ mod tests {
         let directory = TempDir::new().unwrap();
         let (path, synchronous) = (directory.path().join("petstore.db"), Synchronous::Normal);
         let _store = SqliteStore::open(&SqliteConfig { path: path.clone(), synchronous }).unwrap();
-        let file = DatabaseFile::open_or_create(&path).unwrap();
-        let presence = Arc::new(Presence::new(&path, &file).unwrap());
+        let file = DatabaseFile::open(&path, crate::file::IfMissing::Create).unwrap();
+        let presence =
+            Arc::new(Presence::new(&path, &file, crate::connection::ReadAccess::Shared).unwrap());
         let settings = WriterSettings { path, synchronous, busy_timeout: Duration::from_mins(1) };
         let connection = settings.open().unwrap();
         let connection = WriterConnection::new(settings, connection).unwrap();

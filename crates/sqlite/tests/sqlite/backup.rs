@@ -41,7 +41,7 @@ async fn what_is_written_meanwhile_waits_for_nothing_and_is_not_in_the_copy() {
             // One that begins anew after each addition would never end.
             if steps < MAX_STEPS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        store.back_up(&path, &mut watch).unwrap();
+        SqliteStore::back_up(&place.config(), &path, &mut watch).unwrap();
     });
     assert!(steps > 2, "{steps}");
     assert!(dones.is_sorted() && dones.iter().all(|(_, total)| *total == dones[0].1), "{dones:?}");
@@ -66,7 +66,7 @@ async fn a_backup_is_canceled_between_two_steps() {
     let store = filled(&place);
     let path = empty_file(&folder);
     let mut steps = 0;
-    let canceled = store.back_up(&path, &mut |_| {
+    let canceled = SqliteStore::back_up(&place.config(), &path, &mut |_| {
         steps += 1;
         ControlFlow::Break(())
     });
@@ -78,9 +78,9 @@ async fn a_backup_is_canceled_between_two_steps() {
 #[tokio::test]
 async fn a_file_that_is_not_empty_is_no_place_for_a_backup() {
     let (place, folder) = (Place::new(), tempfile::tempdir().unwrap());
-    let store = place.open();
+    drop(place.open());
     let path = empty_file(&folder);
     std::fs::write(&path, "mine".repeat(2000)).unwrap();
-    let refused = store.back_up(&path, &mut |_| ControlFlow::Continue(()));
+    let refused = SqliteStore::back_up(&place.config(), &path, &mut |_| ControlFlow::Continue(()));
     assert!(matches!(refused, Err(BackupError::Sqlite(_))), "{refused:?}");
 }

@@ -4,7 +4,10 @@ use std::{fs, path::Path};
 
 use rusqlite::Connection;
 
-use crate::support::{Place, SCHEMA, open};
+use petstore_domain::{ApiKeyRepository as _, Archive as _, KeyId, PetRepository};
+use petstore_sqlite::SqliteStore;
+
+use crate::support::{NOW, Place, SCHEMA, VERSION, add, all, open, rex};
 
 /// Opening `path` fails with this one line, and nothing in the directory has changed.
 fn assert_refused(place: &Place, path: &Path, reason: &str) {
@@ -50,21 +53,66 @@ fn a_database_of_another_application_is_left_untouched() {
     }
 }
 
-fn unsupported(actual: i32) -> String {
+fn too_new(oldest: i32) -> String {
     format!(
-        "its schema is unsupported (expected {SCHEMA}, actual {actual}); it was left untouched: use \
-         the version of petstore that made it"
+        "its schema cannot be used below version {oldest}, and petstore {} knows version {VERSION}; it \
+         was left untouched: use petstore 1.0.0 or newer, or the copy that was made before its upgrade",
+        env!("CARGO_PKG_VERSION")
     )
 }
 
 #[test]
-fn a_store_of_an_older_or_a_newer_petstore_is_left_untouched() {
-    for version in [i32::MIN, -1, 0, 1, SCHEMA - 1, SCHEMA + 1, 9999] {
+fn a_store_of_an_unknown_petstore_is_left_untouched() {
+    for version in [i32::MIN, -1, 0, 1, SCHEMA - 1, VERSION + 1, 9999] {
         let place = Place::new();
         drop(place.open());
         place.raw().pragma_update(None, "user_version", version).unwrap();
-        assert_refused(&place, &place.path(), &unsupported(version));
+        let too_old = format!(
+            "its schema is version {version}, older than any that petstore {} can upgrade (version \
+             {SCHEMA}); it was left untouched: use the petstore that made it",
+            env!("CARGO_PKG_VERSION")
+        );
+        let refusal = if version < SCHEMA { too_old } else { too_new(version) };
+        assert_refused(&place, &place.path(), &refusal);
     }
+}
+
+#[test]
+fn an_older_store_is_left_untouched_until_it_is_upgraded() {
+    let place = Place::new();
+    drop(place.open());
+    place.raw().execute("UPDATE petstore_schema SET version = ?1", [VERSION - 1]).unwrap();
+    let refusal = format!(
+        "its schema is version {}, and petstore {} needs version {VERSION}: upgrade it with 'petstore \
+         upgrade' and the same --store; 'petstore serve' does so by itself",
+        VERSION - 1,
+        env!("CARGO_PKG_VERSION")
+    );
+    assert_refused(&place, &place.path(), &refusal);
+}
+
+#[tokio::test]
+async fn what_is_opened_to_be_read_is_not_changed() {
+    for mode in ["WAL", "DELETE"] {
+        let place = Place::new();
+        add(&place.open(), rex()).await;
+        let file = place.raw();
+        file.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |_| Ok(())).unwrap();
+        drop(file);
+        let before = place.content();
+        let store = SqliteStore::open_read_only(&place.config()).unwrap();
+        assert_eq!(all(&store).await.len(), 1);
+        assert!(PetRepository::add(&store, rex(), None).await.is_err());
+        assert!(store.restore().await.is_err());
+        assert!(store.note_use(vec![(KeyId(1), NOW)]).await.is_err());
+        drop(store);
+        assert!(place.content() == before, "{mode}");
+    }
+    let place = Place::new();
+    fs::write(place.path(), "").unwrap();
+    let refusal = SqliteStore::open_read_only(&place.config()).map(drop).unwrap_err().to_string();
+    assert!(refusal.contains("it is not a petstore store but an empty database"), "{refusal}");
+    assert!(fs::read(place.path()).unwrap().is_empty());
 }
 
 #[test]
@@ -76,7 +124,7 @@ fn another_version_that_is_still_in_the_log_alone_is_refused_too() {
     newer.pragma_update(None, "user_version", 9999).unwrap();
     assert_eq!(fs::read(place.path()).unwrap()[60..64], SCHEMA.to_be_bytes());
     let refusal = place.try_open().unwrap_err().to_string();
-    assert!(refusal.ends_with(&unsupported(9999)), "{refusal}");
+    assert!(refusal.ends_with(&too_new(9999)), "{refusal}");
     drop(store);
 }
 

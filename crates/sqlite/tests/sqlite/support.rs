@@ -17,8 +17,10 @@ use petstore_sqlite::{OpenError, SqliteConfig, SqliteStore, Synchronous};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-/// The version of the schema.
+/// The oldest version of the schema that a new store can be used as.
 pub(crate) const SCHEMA: i32 = 7;
+/// The version of the schema.
+pub(crate) const VERSION: i32 = 8;
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 /// A directory for one test's store.
@@ -35,6 +37,10 @@ impl Place {
 
     pub(crate) fn path(&self) -> PathBuf {
         self.0.path().join("petstore.db")
+    }
+
+    pub(crate) fn config(&self) -> SqliteConfig {
+        SqliteConfig { path: self.path(), synchronous: Synchronous::Normal }
     }
 
     pub(crate) fn open(&self) -> SqliteStore {
@@ -118,13 +124,7 @@ pub(crate) async fn all(store: &SqliteStore) -> Vec<Pet> {
 
 pub(crate) fn new_key(seed: u8, name: &str) -> NewApiKey {
     let secret = ApiKeySecret::from_entropy(&[seed; 32]);
-    NewApiKey {
-        name: KeyName::parse(name).unwrap(),
-        digest: secret.digest(),
-        prefix: secret.prefix().to_owned(),
-        created_at: NOW,
-        expires_at: None,
-    }
+    NewApiKey::new(KeyName::parse(name).unwrap(), &secret, NOW, None)
 }
 
 /// The version, which is not known for a moment when nobody has asked for it for long.

@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use petstore::{IfMissing, OpenStore, Problem, StoreDriver, StoreLocation, ThrowAwayStores};
+use petstore::{OpenMode, OpenStore, Problem, StoreDriver, StoreLocation, ThrowAwayStores};
 
 use crate::{scratch::ScratchFiles, store::FileStore};
 
@@ -70,8 +70,8 @@ impl fmt::Display for FileLocation {
 
 #[async_trait]
 impl StoreLocation for FileLocation {
-    async fn open(&self, if_missing: IfMissing) -> Result<OpenStore, Problem> {
-        if if_missing == IfMissing::Refuse && !self.path.try_exists()? {
+    async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem> {
+        if mode != OpenMode::Create && !self.path.try_exists()? {
             return Err(format!("there is no store at {}", self.path.display()).into());
         }
         let store = FileStore::open(&self.path)

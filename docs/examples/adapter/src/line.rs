@@ -2,7 +2,7 @@
 
 use petstore_domain::{
     ApiKey, CategoryId, Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, KeyDigest,
-    KeyId, KeyName, Pet, PetId, PetName, PetStatus, Timestamp,
+    KeyId, KeyName, KeyRights, Pet, PetId, PetName, PetStatus, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +46,7 @@ pub(crate) struct KeyLine {
     name: String,
     digest: [u8; 32],
     prefix: String,
+    rights: String,
     created_at: i64,
     expires_at: Option<i64>,
     revoked_at: Option<i64>,
@@ -99,6 +100,7 @@ impl From<&ApiKey> for KeyLine {
             name: key.name.as_str().to_owned(),
             digest: key.digest.0,
             prefix: key.prefix.clone(),
+            rights: key.rights.as_str().to_owned(),
             created_at: key.created_at.0,
             expires_at: key.expires_at.map(|at| at.0),
             revoked_at: key.revoked_at.map(|at| at.0),
@@ -110,9 +112,12 @@ impl From<&ApiKey> for KeyLine {
 impl KeyLine {
     pub(crate) fn read(self) -> Result<ApiKey, Corruption> {
         let what = format!("API key {}", self.id);
+        let rights = KeyRights::parse(&self.rights);
+        let rights = rights.ok_or_else(|| Corruption::new(&what, "its rights are known"))?;
         Ok(ApiKey {
             id: KeyId(self.id),
-            name: KeyName::parse(&self.name).map_err(|rule| Corruption::new(what, rule))?,
+            name: KeyName::parse(&self.name).map_err(|rule| Corruption::new(&what, rule))?,
+            rights,
             digest: KeyDigest(self.digest),
             prefix: self.prefix,
             created_at: Timestamp(self.created_at),

@@ -32,13 +32,7 @@ fn house(fails: bool, batches: usize) -> House {
     let mut keys = MockApiKeyRepository::new();
     keys.expect_live().returning(|_| {
         let secret = ApiKeySecret::from_entropy(&[0; 32]);
-        let key = NewApiKey {
-            name: KeyName::parse("web").unwrap(),
-            digest: secret.digest(),
-            prefix: secret.prefix().to_owned(),
-            created_at: Timestamp(0),
-            expires_at: None,
-        };
+        let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
         Ok(vec![key.with_id(KeyId(1))].into())
     });
     keys.expect_note_use().returning(move |_| {

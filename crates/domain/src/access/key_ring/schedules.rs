@@ -72,14 +72,8 @@ impl ApiKeyRepository for Store {
             live.generation += 1;
             let name = KeyName::parse(&format!("read-{}", live.generation)).unwrap();
             let key = |seed: &u8| {
-                NewApiKey {
-                    name: name.clone(),
-                    digest: secret(*seed).digest(),
-                    prefix: secret(*seed).prefix().to_owned(),
-                    created_at: START,
-                    expires_at: None,
-                }
-                .with_id(KeyId(i64::from(*seed)))
+                NewApiKey::new(name.clone(), &secret(*seed), START, None)
+                    .with_id(KeyId(i64::from(*seed)))
             };
             live.keys.iter().map(key).collect()
         };

@@ -10,6 +10,7 @@ use crate::{
     access::{
         key::{ApiKey, KeyId},
         name::KeyName,
+        rights::KeyRights,
         secret::{ApiKeySecret, KeyDigest},
         stored_keys::StoredKeys,
     },
@@ -39,7 +40,7 @@ pub(super) struct Snapshot {
 /// Whether a key is accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    Granted,
+    Granted(KeyRights),
     Expired,
     /// The snapshot does not hold the key, or it has not the form of a key.
     Unknown,
@@ -48,6 +49,7 @@ pub(super) enum Admission {
 struct LiveKey {
     id: KeyId,
     name: KeyName,
+    rights: KeyRights,
     expires_at: Option<Timestamp>,
     /// Whether it was found to have the form of a key. A digest belongs to one text, so that is checked
     /// once.
@@ -89,9 +91,9 @@ impl Snapshot {
                     Some(known) => Arc::clone(&known.uses),
                     None => Arc::new(Uses::written_at(key.last_used_at)),
                 };
-                let ApiKey { id, name, expires_at, digest, .. } = key;
+                let ApiKey { id, name, rights, expires_at, digest, .. } = key;
                 let well_formed = AtomicBool::new(false);
-                (digest, LiveKey { id, name, expires_at, well_formed, uses })
+                (digest, LiveKey { id, name, rights, expires_at, well_formed, uses })
             })
             .collect();
         let ended = previous.live.iter().filter(|(digest, _)| !live.contains_key(digest));
@@ -148,7 +150,7 @@ impl Snapshot {
             return Admission::Expired;
         }
         key.uses.note(now);
-        Admission::Granted
+        Admission::Granted(key.rights)
     }
 
     /// The keys used since their last use was written, if that was at least `age` ago or the key is

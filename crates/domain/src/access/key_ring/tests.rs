@@ -18,14 +18,8 @@ fn secret(seed: u8) -> ApiKeySecret {
 }
 
 fn stored(seed: u8) -> ApiKey {
-    NewApiKey {
-        name: KeyName::parse("web").unwrap(),
-        digest: secret(seed).digest(),
-        prefix: secret(seed).prefix().to_owned(),
-        created_at: START,
-        expires_at: None,
-    }
-    .with_id(KeyId(i64::from(seed)))
+    NewApiKey::new(KeyName::parse("web").unwrap(), &secret(seed), START, None)
+        .with_id(KeyId(i64::from(seed)))
 }
 
 fn ring(keys: MockApiKeyRepository) -> (KeyRing, Arc<ManualClock>) {

@@ -12,9 +12,9 @@ use crate::{
 };
 
 const WRITE: &str = "INSERT INTO api_key (id, name, digest, prefix, created_at, expires_at, \
-       revoked_at, last_used_at) \
+       revoked_at, last_used_at, rights) \
      SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], \
-       $6::bigint[], $7::bigint[], $8::bigint[]) \
+       $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) \
      ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, \
        revoked_at = excluded.revoked_at, last_used_at = excluded.last_used_at";
 
@@ -51,8 +51,9 @@ async fn write(transaction: &Transaction, keys: &[ApiKey]) -> Result<(), StoreFa
     let expires = times(keys, |key| key.expires_at);
     let revoked = times(keys, |key| key.revoked_at);
     let used = times(keys, |key| key.last_used_at);
+    let rights: Vec<&str> = keys.iter().map(|key| key.rights.as_str()).collect();
     let values: Values<'_> =
-        &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used];
+        &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used, &rights];
     transaction.execute(WRITE, values).await?;
     Ok(())
 }

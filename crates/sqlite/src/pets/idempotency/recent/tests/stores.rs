@@ -106,7 +106,7 @@ async fn recent_row(store: &SqliteStore, id: IdempotencyId) -> Option<i64> {
         recent.load(connection)?;
         Ok(recent.row(id))
     };
-    store.writer.write::<_, StoreError>(row).await.unwrap()
+    store.writer().unwrap().write::<_, StoreError>(row).await.unwrap()
 }
 
 #[tokio::test]
@@ -133,7 +133,7 @@ async fn the_writer_reads_the_rows_again_when_it_has_rolled_back() {
         idempotency::write(connection, recent, None, &record(rolled_back, 1))?;
         Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_FULL), None).into())
     };
-    assert!(store.writer.write::<(), StoreError>(fail).await.is_err());
+    assert!(store.writer().unwrap().write::<(), StoreError>(fail).await.is_err());
     assert_eq!(recent_row(&store, rolled_back).await, None);
     assert_eq!(recent_row(&store, kept).await, Some(1));
 }

@@ -1,0 +1,3 @@
+ALTER TABLE pet VALIDATE CONSTRAINT pet_name;
+
+ALTER TABLE api_key VALIDATE CONSTRAINT api_key_rights;

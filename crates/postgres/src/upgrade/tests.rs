@@ -1,0 +1,254 @@
+use std::time::Duration;
+
+use petstore_domain::{CategoryId, NewPet, PetName, PetRepository, Upgrade, UpgradeMode};
+use petstore_testing::{Database, postgres_or_skip};
+use tokio::{task::JoinSet, time};
+
+use super::upgrade;
+use crate::{
+    config::PostgresConfig,
+    connector::{Connector, Purpose},
+    schema::{FIRST, STEPS, Step, VERSION},
+    store::PostgresStore,
+    transaction::READ_COMMITTED,
+};
+
+/// A step that an older release does not know how to live with.
+const ALONE: Step = Step {
+    version: VERSION + 1,
+    summary: "a test",
+    sql: "ALTER TABLE catalogue RENAME TO store",
+    oldest: VERSION + 1,
+    oldest_release: "9.9.9",
+    offending: None,
+};
+
+fn with(step: Step) -> Vec<Step> {
+    [&STEPS[..], &[step]].concat()
+}
+
+fn config(database: &Database) -> PostgresConfig {
+    PostgresConfig::parse(&database.url).unwrap()
+}
+
+/// A store of the first version.
+async fn old(test: &str) -> Option<Database> {
+    let database = postgres_or_skip(test)?;
+    let connector = Connector::new(&config(&database)).unwrap();
+    let connection = connector.connect(Purpose::Archive).await.unwrap();
+    connection.begin(READ_COMMITTED).await.unwrap();
+    STEPS[0].apply(&connection).await.unwrap();
+    connection.commit().await.unwrap();
+    database.sql("INSERT INTO pet (name, category_id) VALUES ('Rex', 1)").unwrap();
+    Some(database)
+}
+
+async fn run(database: &Database, mode: UpgradeMode, steps: &[Step]) -> Result<Upgrade, String> {
+    match upgrade(&config(database), mode, steps).await {
+        Ok(upgrade) => Ok(upgrade.unwrap()),
+        Err(reason) => Err(reason.to_string()),
+    }
+}
+
+/// The oldest version that the store can be used as, its own, and the release.
+fn record(database: &Database) -> String {
+    let sql = "SELECT to_jsonb(s) FROM petstore_schema s";
+    database.sql(sql).unwrap().trim().to_owned()
+}
+
+/// Every table, column, constraint, index, trigger and function of the store.
+fn description(database: &Database) -> String {
+    let sql = "SELECT string_agg(line, E'\\n' ORDER BY line) FROM ( \
+        SELECT format('%s.%s %s %s %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), \
+          a.attnotnull, pg_get_expr(d.adbin, d.adrelid)) AS line \
+          FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid \
+          LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum \
+          WHERE c.relnamespace = 'public'::regnamespace AND a.attnum > 0 \
+        UNION ALL SELECT conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint \
+          WHERE connamespace = 'public'::regnamespace \
+        UNION ALL SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' \
+        UNION ALL SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal \
+        UNION ALL SELECT pg_get_functiondef(oid) FROM pg_proc \
+          WHERE pronamespace = 'public'::regnamespace) AS lines";
+    database.sql(sql).unwrap()
+}
+
+#[tokio::test]
+async fn an_upgraded_store_is_like_a_new_one() {
+    let Some(old) = old("an_upgraded_store_is_like_a_new_one").await else { return };
+    let Some(new) = postgres_or_skip("an_upgraded_store_is_like_a_new_one") else { return };
+    let said = run(&old, UpgradeMode::DryRun, &STEPS).await.unwrap();
+    assert_eq!(record(&old), "{\"version\": 2}");
+    assert_eq!(run(&old, UpgradeMode::Run, &STEPS).await.unwrap(), said);
+    let versions: Vec<_> = said.steps.iter().map(|step| step.version).collect();
+    assert_eq!((said.from, versions), (FIRST, vec![3, 4, 5]));
+    drop(PostgresStore::connect(&config(&new)).await.unwrap());
+    assert_eq!(description(&old), description(&new));
+    assert_eq!(record(&old), record(&new));
+    // Petstore 1.0.0 opens no other.
+    assert_eq!(old.sql("SELECT max(version) FROM petstore_schema").unwrap().trim(), "2");
+    let again = run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
+    assert_eq!(again, Upgrade { from: VERSION, steps: Vec::new(), saved_to: None });
+}
+
+#[tokio::test]
+async fn a_store_between_two_versions_is_upgraded_from_there() {
+    for done in 2..STEPS.len() {
+        let Some(old) = old("a_store_between_two_versions").await else { return };
+        run(&old, UpgradeMode::Run, &STEPS[..done]).await.unwrap();
+        let refusal = PostgresStore::connect(&config(&old)).await.map(drop).unwrap_err();
+        let expected = format!("its schema is version {}, and", STEPS[done - 1].version);
+        assert!(refusal.to_string().contains(&expected), "{refusal}");
+        run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
+        drop(PostgresStore::connect(&config(&old)).await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
+    let Some(old) = old("rows_that_a_new_rule_refuses").await else { return };
+    let bad = [
+        "''",
+        "'   '",
+        "chr(7) || 'b'",
+        "'c' || chr(133)",
+        "chr(127)",
+        "chr(160) || chr(12288) || chr(8195)",
+        "repeat('x', 256)",
+    ];
+    let insert = |name: &str| format!("INSERT INTO pet (name, category_id) VALUES ({name}, 1)");
+    for name in ["' x '", "repeat('ß', 255)", "chr(160) || 'a'", "chr(128021)"].iter().chain(&bad)
+    {
+        old.sql(&insert(name)).unwrap();
+    }
+    for mode in [UpgradeMode::DryRun, UpgradeMode::Run, UpgradeMode::Force] {
+        let refusal = run(&old, mode, &STEPS).await.unwrap_err();
+        for id in 1..=12 {
+            assert_eq!(refusal.contains(&format!("animal {id} (")), id > 5, "{id}: {refusal}");
+        }
+        assert_eq!(record(&old), "{\"version\": 2}");
+    }
+    old.sql("DELETE FROM pet WHERE id > 5").unwrap();
+    run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
+    // And from now on nobody can write them.
+    for name in bad {
+        assert!(old.sql(&insert(name)).is_err(), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are_connected() {
+    let Some(old) = old("a_step_that_cannot_run_beside").await else { return };
+    let other = Connector::new(&config(&old)).unwrap().connect(Purpose::Calls).await.unwrap();
+    for mode in [UpgradeMode::DryRun, UpgradeMode::Run] {
+        let refusal = run(&old, mode, &with(ALONE)).await.unwrap_err();
+        assert!(refusal.contains("and other sessions of this role are connected"), "{refusal}");
+        assert_eq!(record(&old), "{\"version\": 2}");
+    }
+    let hidden = PostgresConfig::parse(&format!("{}?pgbouncer=true", old.url)).unwrap();
+    let refusal = upgrade(&hidden, UpgradeMode::Run, &with(ALONE)).await.unwrap_err().to_string();
+    assert!(refusal.contains("the pooler hides whether one is connected"), "{refusal}");
+    run(&old, UpgradeMode::Force, &with(ALONE)).await.unwrap();
+    drop(other);
+
+    let refusal = PostgresStore::connect(&config(&old)).await.map(drop).unwrap_err().to_string();
+    let expected = format!(
+        "its schema cannot be used below version 6, and petstore {} knows version 5; it was left \
+         untouched: use petstore 9.9.9 or newer, or a backup",
+        env!("CARGO_PKG_VERSION")
+    );
+    assert!(refusal.contains(&expected), "{refusal}");
+}
+
+#[tokio::test]
+async fn a_newer_store_is_used_as_far_as_it_allows() {
+    let Some(old) = old("a_newer_store_is_used").await else { return };
+    let compatible = Step { oldest: FIRST, sql: "CREATE TABLE more (x int)", ..ALONE };
+    run(&old, UpgradeMode::Run, &with(compatible)).await.unwrap();
+    let store = PostgresStore::connect(&config(&old)).await.unwrap();
+    let name = PetName::parse("Bello").unwrap();
+    let pet = NewPet { name, category_id: CategoryId(1), status: None };
+    PetRepository::add(&store, pet, None).await.unwrap();
+    let nothing = PostgresStore::upgrade(&config(&old), UpgradeMode::Run).await.unwrap().unwrap();
+    assert_eq!((nothing.from, nothing.steps.len()), (VERSION + 1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn several_instances_may_upgrade_at_once() {
+    let Some(old) = old("several_instances_may_upgrade_at_once").await else { return };
+    let mut upgrades = JoinSet::new();
+    for _ in 0..6 {
+        let config = config(&old);
+        upgrades.spawn(async move {
+            PostgresStore::upgrade(&config, UpgradeMode::Run).await.unwrap().unwrap().steps.len()
+        });
+    }
+    let done = upgrades.join_all().await;
+    assert_eq!(done.iter().sum::<usize>(), STEPS.len() - 1, "{done:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_step_waits_for_its_locks_without_stopping_others() {
+    let Some(old) = old("a_step_waits_for_its_locks").await else { return };
+    let reader = Connector::new(&config(&old)).unwrap().connect(Purpose::Archive).await.unwrap();
+    // As a dump has it for hours.
+    reader.begin(READ_COMMITTED).await.unwrap();
+    reader.batch("SELECT count(*) FROM pet").await.unwrap();
+    let config = config(&old);
+    let upgrading = tokio::spawn(async move {
+        PostgresStore::upgrade(&config, UpgradeMode::Run).await.map(Option::unwrap)
+    });
+    // Until it has been refused at least once, and somebody else has been let through each time.
+    let waits = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                 AND wait_event_type = 'Lock'";
+    for _ in 0..2 {
+        while old.sql(waits).unwrap().trim() == "0" {
+            time::sleep(Duration::from_millis(10)).await;
+        }
+        old.sql("SELECT count(*) FROM pet").unwrap();
+    }
+    assert!(!upgrading.is_finished());
+    reader.commit().await.unwrap();
+    assert_eq!(upgrading.await.unwrap().unwrap().steps.len(), STEPS.len() - 1);
+}
+
+#[tokio::test]
+async fn a_role_that_may_not_change_tables_is_told_who_may() {
+    let Some(old) = old("a_role_that_may_not_change_tables").await else { return };
+    let role = format!("reader_{}", std::process::id());
+    old.sql(&format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'secret'; \
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}; \
+         GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {role}"
+    ))
+    .unwrap();
+    let address = old.url.split_once('@').unwrap().1;
+    let theirs = PostgresConfig::parse(&format!("postgres://{role}:secret@{address}")).unwrap();
+    let refusal = PostgresStore::upgrade(&theirs, UpgradeMode::Run).await.unwrap_err().to_string();
+    let owner = "only the owner of its tables can upgrade it: 'petstore upgrade --store";
+    assert!(refusal.contains(owner) && !refusal.contains("secret"), "{refusal}");
+    run(&old, UpgradeMode::Run, &STEPS).await.unwrap();
+    let nothing = PostgresStore::upgrade(&theirs, UpgradeMode::Run).await.unwrap().unwrap();
+    assert_eq!(nothing.steps, []);
+    drop(PostgresStore::connect(&theirs).await.unwrap());
+    old.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
+}
+
+#[tokio::test]
+async fn a_step_that_fails_leaves_the_store_as_it_was() {
+    let Some(old) = old("a_step_that_fails_leaves_the_store").await else { return };
+    let fails = Step { sql: "CREATE TABLE half (x int); SELECT 1 / 0", ..ALONE };
+    let refusal = run(&old, UpgradeMode::Force, &with(fails)).await.unwrap_err();
+    assert!(refusal.contains("division by zero"), "{refusal}");
+    assert_eq!(old.sql("SELECT to_regclass('half') IS NULL").unwrap().trim(), "t");
+    drop(PostgresStore::connect(&config(&old)).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_database_without_a_store_is_not_upgraded() {
+    let Some(database) = postgres_or_skip("a_database_without_a_store") else { return };
+    assert_eq!(PostgresStore::upgrade(&config(&database), UpgradeMode::Run).await.unwrap(), None);
+    database.sql("CREATE TABLE pet (x int)").unwrap();
+    let refusal = PostgresStore::upgrade(&config(&database), UpgradeMode::Run).await.unwrap_err();
+    assert!(refusal.to_string().contains("it holds 'pet' of somebody else"), "{refusal}");
+}

@@ -1,0 +1,274 @@
+use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Barrier, thread};
+
+use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::{UpgradeError, run_steps, upgrade};
+use crate::{
+    config::{SqliteConfig, Synchronous},
+    connection::beside,
+    schema::{self, FIRST, STEPS, Step, VERSION},
+    store::SqliteStore,
+};
+
+/// A store of the first version, with the animals of `sql`.
+struct Old(TempDir);
+
+impl Old {
+    fn with(sql: &str) -> Self {
+        let old = Self(TempDir::new().unwrap());
+        let file = old.raw();
+        file.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
+        file.pragma_update(None, "application_id", schema::APPLICATION_ID).unwrap();
+        STEPS[0].apply(&file).unwrap();
+        file.execute_batch(sql).unwrap();
+        old
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("petstore.db")
+    }
+
+    fn raw(&self) -> Connection {
+        Connection::open(self.path()).unwrap()
+    }
+
+    fn upgrade(&self, mode: UpgradeMode, steps: &[Step]) -> Result<Upgrade, String> {
+        let config = SqliteConfig { path: self.path(), synchronous: Synchronous::Full };
+        upgrade(&config, mode, steps).map(Option::unwrap).map_err(|error| error.to_string())
+    }
+
+    fn version(&self) -> i32 {
+        schema::recorded_version(&self.raw()).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(self.0.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// A step that an older release does not know how to live with.
+const ALONE: Step = Step {
+    version: VERSION + 1,
+    summary: "a test",
+    sql: "ALTER TABLE catalogue RENAME TO store",
+    oldest: VERSION + 1,
+    oldest_release: "9.9.9",
+    offending: None,
+};
+
+fn with(step: Step) -> Vec<Step> {
+    [&STEPS[..], &[step]].concat()
+}
+
+const REX: &str = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
+
+#[test]
+fn an_upgraded_store_is_like_a_new_one() {
+    let old = Old::with(REX);
+    old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
+    let (found, new) = (old.raw(), schema::in_memory().unwrap());
+    let objects = |connection: &Connection| {
+        let sql = "SELECT name, sql FROM sqlite_schema ORDER BY name";
+        let mut statement = connection.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.collect::<Result<Vec<(String, Option<String>)>, _>>().unwrap()
+    };
+    assert_eq!(objects(&found), objects(&new));
+    assert_eq!(old.version(), VERSION);
+}
+
+#[test]
+fn a_dry_run_says_the_same_and_changes_nothing() {
+    let old = Old::with(REX);
+    let before = fs::read(old.path()).unwrap();
+    let said = old.upgrade(UpgradeMode::DryRun, &STEPS).unwrap();
+    assert!(fs::read(old.path()).unwrap() == before);
+    assert_eq!(old.names(), ["petstore.db"]);
+    assert_eq!(old.upgrade(UpgradeMode::Run, &STEPS).unwrap(), said);
+    let step = UpgradeStep {
+        version: 8,
+        summary: STEPS[1].summary,
+        oldest_release: "1.0.0",
+        is_compatible: true,
+    };
+    let copy = beside(&old.path(), ".before-upgrade");
+    let saved_to = Some(copy.display().to_string());
+    assert_eq!(said, Upgrade { from: FIRST.into(), steps: vec![step], saved_to });
+    let again = old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
+    assert_eq!(again, Upgrade { from: VERSION.into(), steps: Vec::new(), saved_to: None });
+}
+
+#[test]
+fn the_store_as_it_was_is_kept_for_its_owner_alone() {
+    let old = Old::with(REX);
+    old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
+    let copy = beside(&old.path(), ".before-upgrade");
+    assert_eq!(fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+    let copy = Connection::open(copy).unwrap();
+    assert_eq!(schema::recorded_version(&copy).unwrap(), FIRST);
+    let name: String = copy.query_row("SELECT name FROM pet", [], |row| row.get(0)).unwrap();
+    assert_eq!(name, "Rex");
+    drop(copy);
+    // What is left of a copy that was cut off, and an older copy, give way.
+    fs::write(beside(&old.path(), ".before-upgrade.partial"), "cut off").unwrap();
+    old.upgrade(UpgradeMode::Run, &with(ALONE)).unwrap();
+    let copy = Connection::open(beside(&old.path(), ".before-upgrade")).unwrap();
+    assert_eq!(schema::recorded_version(&copy).unwrap(), VERSION);
+    drop(copy);
+    assert_eq!(old.names(), ["petstore.db", "petstore.db.before-upgrade"]);
+}
+
+#[test]
+fn a_file_that_has_the_name_of_the_copy_is_not_replaced() {
+    let old = Old::with(REX);
+    let copy = beside(&old.path(), ".before-upgrade");
+    fs::write(&copy, "a letter").unwrap();
+    let refusal = old.upgrade(UpgradeMode::Run, &STEPS).unwrap_err();
+    assert!(refusal.ends_with("is no copy of a petstore store; move it away"), "{refusal}");
+    assert_eq!((fs::read_to_string(copy).unwrap().as_str(), old.version()), ("a letter", FIRST));
+}
+
+#[test]
+fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
+    let bad = [
+        "''",
+        "'   '",
+        "'a' || char(0)",
+        "char(7) || 'b'",
+        "'c' || char(133)",
+        "char(127)",
+        "char(160, 12288, 8195)",
+        "printf('%.256c', 'x')",
+    ];
+    let sql: String = bad
+        .iter()
+        .map(|name| format!("INSERT INTO pet (name, category_id) VALUES ({name}, 1);"))
+        .collect();
+    let good = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1), (' x ', 1), \
+                (printf('%.255c', 'x'), 1), (char(160, 97), 1), (char(128021), 1);";
+    let old = Old::with(&format!("{good} {sql}"));
+    for mode in [UpgradeMode::DryRun, UpgradeMode::Run, UpgradeMode::Force] {
+        let refusal = old.upgrade(mode, &STEPS).unwrap_err();
+        for id in 1..=13 {
+            assert_eq!(refusal.contains(&format!("animal {id} (")), id > 5, "{id}: {refusal}");
+        }
+        assert_eq!((old.version(), old.names().len()), (FIRST, 1), "{refusal}");
+    }
+    old.raw().execute("DELETE FROM pet WHERE id > 5", []).unwrap();
+    old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
+    // And from now on nobody can write them.
+    for name in bad {
+        let sql = format!("INSERT INTO pet (name, category_id) VALUES ({name}, 1)");
+        assert!(old.raw().execute(&sql, []).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are_connected() {
+    let old = Old::with(REX);
+    let other = old.raw();
+    other.query_row("SELECT count(*) FROM pet", [], |_| Ok(())).unwrap();
+    let refusal = old.upgrade(UpgradeMode::Run, &with(ALONE)).unwrap_err();
+    assert!(refusal.contains("cannot run beside an older release"), "{refusal}");
+    drop(other);
+    old.upgrade(UpgradeMode::Run, &with(ALONE)).unwrap();
+    assert_eq!(old.version(), ALONE.version);
+
+    let old = Old::with(REX);
+    let other = old.raw();
+    other.query_row("SELECT count(*) FROM pet", [], |_| Ok(())).unwrap();
+    let forced = old.upgrade(UpgradeMode::Force, &with(ALONE)).unwrap();
+    assert!(!forced.steps.last().unwrap().is_compatible);
+}
+
+#[test]
+fn a_store_of_a_newer_release_is_used_as_far_as_that_allows() {
+    let compatible = Step { oldest: VERSION, sql: "CREATE TABLE more (x)", ..ALONE };
+    let old = Old::with(REX);
+    old.upgrade(UpgradeMode::Run, &with(compatible)).unwrap();
+    let config = SqliteConfig { path: old.path(), synchronous: Synchronous::Normal };
+    drop(SqliteStore::open(&config).unwrap());
+    drop(SqliteStore::open_read_only(&config).unwrap());
+    let nothing = SqliteStore::upgrade(&config, UpgradeMode::Run).unwrap().unwrap();
+    assert_eq!((nothing.from, nothing.steps.len()), (i64::from(VERSION) + 1, 0));
+
+    let old = Old::with(REX);
+    old.upgrade(UpgradeMode::Run, &with(ALONE)).unwrap();
+    let config = SqliteConfig { path: old.path(), synchronous: Synchronous::Normal };
+    let before = fs::read(old.path()).unwrap();
+    let expected = format!(
+        "cannot open the store {}: its schema cannot be used below version 9, and petstore {} knows \
+         version 8; it was left untouched: use petstore 9.9.9 or newer, or the copy that was made before \
+         its upgrade",
+        old.path().display(),
+        env!("CARGO_PKG_VERSION")
+    );
+    assert_eq!(SqliteStore::open(&config).unwrap_err().to_string(), expected);
+    assert_eq!(SqliteStore::open_read_only(&config).unwrap_err().to_string(), expected);
+    let refusal = SqliteStore::upgrade(&config, UpgradeMode::Force).unwrap_err();
+    assert!(matches!(refusal, UpgradeError::Open(_)), "{refusal}");
+    assert!(fs::read(old.path()).unwrap() == before);
+}
+
+#[test]
+fn the_first_release_finds_the_versions_that_it_looks_for() {
+    let old = Old::with(REX);
+    old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
+    // Petstore 1.0.0 opens no other, and reads it from the header.
+    let header = fs::read(old.path()).unwrap();
+    assert_eq!(header[60..64], 7_i32.to_be_bytes());
+    // It writes keys so, with no word of rights.
+    let insert = "INSERT INTO api_key (name, digest, prefix, created_at, expires_at) \
+                  VALUES ('web', randomblob(32), 'pst_1234', 0, NULL)";
+    old.raw().execute(insert, []).unwrap();
+}
+
+#[test]
+fn several_processes_may_upgrade_at_once() {
+    let old = Old::with(REX);
+    let together = Barrier::new(4);
+    let done: Vec<_> = thread::scope(|scope| {
+        let threads = [(); 4].map(|()| {
+            scope.spawn(|| {
+                together.wait();
+                run_steps(&old.path(), FIRST, UpgradeMode::Run, &STEPS).unwrap().steps.len()
+            })
+        });
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(done.iter().sum::<usize>(), STEPS.len() - 1, "{done:?}");
+    assert_eq!(old.version(), VERSION);
+}
+
+#[test]
+fn a_step_that_fails_leaves_the_store_as_it_was() {
+    let fails = Step { sql: "CREATE TABLE half (x); SELECT no_such_function()", ..ALONE };
+    let old = Old::with(REX);
+    let refusal = old.upgrade(UpgradeMode::Run, &with(fails)).unwrap_err();
+    assert!(refusal.contains("no_such_function"), "{refusal}");
+    // The steps before it are done.
+    assert_eq!(old.version(), VERSION);
+    let half = "SELECT count(*) FROM sqlite_schema WHERE name = 'half'";
+    assert_eq!(old.raw().query_row(half, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+}
+
+#[test]
+fn what_is_no_store_yet_is_not_upgraded() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("petstore.db");
+    let config = SqliteConfig { path: path.clone(), synchronous: Synchronous::Full };
+    assert_eq!(SqliteStore::upgrade(&config, UpgradeMode::Run).unwrap(), None);
+    assert!(!path.exists());
+    fs::write(&path, "").unwrap();
+    assert_eq!(SqliteStore::upgrade(&config, UpgradeMode::Run).unwrap(), None);
+    assert!(fs::read(&path).unwrap().is_empty());
+    fs::write(&path, "some text").unwrap();
+    assert!(SqliteStore::upgrade(&config, UpgradeMode::Run).is_err());
+}

@@ -1,0 +1,77 @@
+//! An upgrade that is cut off: by a kill, by a full disk.
+
+use std::{fs, thread, time::Duration};
+
+use rusqlite::Connection;
+
+use super::old::{self, Old};
+use crate::support::{
+    command::petstore,
+    store::{Store, is_sound},
+};
+
+/// So many that an upgrade takes some time.
+const MORE: &str = "WITH RECURSIVE n (i) AS (SELECT 2000000 UNION ALL SELECT i + 1 FROM n WHERE i < 2040000) \
+     INSERT INTO pet (id, name, category_id, status) SELECT i, 'animal ' || i, 1, 'sold' FROM n";
+
+/// The version of the schema that the store has now.
+fn version(store: &Store) -> String {
+    let said = petstore(&["upgrade", "--dry-run", "--store", &store.url]).finish().succeeds();
+    let number = said.split("version ").nth(1).unwrap();
+    number.chars().take_while(char::is_ascii_digit).collect()
+}
+
+#[test]
+fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
+    let old = Old::sqlite(&old::releases()[0]).unwrap();
+    old.store.vandalise(MORE);
+    let whole = fs::read(old.store.file()).unwrap();
+    let mut seen = Vec::new();
+    let mut delay = Duration::ZERO;
+    // Until one ends before it is killed.
+    loop {
+        fs::write(old.store.file(), &whole).unwrap();
+        let mut upgrade = petstore(&["upgrade", "--store", &old.store.url]).spawn();
+        thread::sleep(delay);
+        let ended = upgrade.try_wait().unwrap().is_some();
+        upgrade.kill().unwrap();
+        upgrade.wait().unwrap();
+        seen.push(version(&old.store));
+        petstore(&["upgrade", "--store", &old.store.url]).finish().succeeds();
+        is_sound(&old.store.file());
+        assert_eq!(old.store.pets(), old.animals.lines().count() + 40_001, "{delay:?}");
+        for entry in fs::read_dir(old.store.folder()).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert!(
+                ["petstore.db", "petstore.db.before-upgrade"].contains(&name.as_str()),
+                "{name}"
+            );
+        }
+        if ended {
+            break;
+        }
+        delay += Duration::from_millis(15);
+    }
+    let animals = petstore(&["export", "--store", &old.store.url]).finish().succeeds();
+    assert!(animals.starts_with(&old.animals));
+    assert_eq!((seen[0].as_str(), seen.last().unwrap().as_str()), ("7", "8"), "{seen:?}");
+    assert!(seen.is_sorted() && seen.len() > 3, "{seen:?}");
+}
+
+#[test]
+fn an_upgrade_without_room_changes_nothing() {
+    let old = Old::sqlite(&old::releases()[0]).unwrap();
+    old.store.vandalise(MORE);
+    let before = fs::read(old.store.file()).unwrap();
+    // No file may become as large as the copy would be: as a full disk, but found while it is written.
+    let upgrade = petstore(&["upgrade", "--store", &old.store.url]);
+    let blocks = u32::try_from(before.len() / 512 / 2).unwrap();
+    let refusal = upgrade.with_no_larger_files_than(blocks).finish();
+    assert_ne!(refusal.code, Some(0), "{refusal:?}");
+    assert!(fs::read(old.store.file()).unwrap() == before);
+    let file = Connection::open(old.store.file()).unwrap();
+    let version: i32 = file.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, 7);
+    drop(file);
+    petstore(&["upgrade", "--store", &old.store.url]).finish().succeeds();
+}

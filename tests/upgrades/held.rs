@@ -1,0 +1,164 @@
+//! An upgrade keeps everything.
+
+use serde_json::Value;
+
+use super::old::{self, Old};
+use crate::support::{
+    catalogue::{self, id_of, pet},
+    command::petstore,
+    server::{Launch, Server},
+    store::Store,
+};
+
+/// Keys without their last use, which the test itself changes.
+fn lasting(mut keys: Value) -> Value {
+    for key in keys.as_array_mut().unwrap() {
+        key["lastUsedAt"] = Value::Null;
+    }
+    keys
+}
+
+fn listed(store: &Store) -> Value {
+    serde_json::from_str(&store.keys(&["list", "--output", "json"]).succeeds()).unwrap()
+}
+
+fn exported(store: &Store) -> String {
+    petstore(&["export", "--store", &store.url]).finish().succeeds()
+}
+
+/// Holds that a service on the store knows every animal, key and retry of the release that made it.
+#[track_caller]
+fn serves_everything(old: &Old, server: &Server) {
+    let client = server.client();
+    let name = &old.name;
+    let full = old.secret("full");
+    let lines: Vec<Value> =
+        old.animals.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let pages = client.get("/v1/pets?limit=100").key(full).send().is(200);
+    assert_eq!(catalogue::pets(&pages), lines, "{name}");
+    for status in catalogue::STATUSES {
+        let page = client.get(&format!("/v1/pets?limit=100&status={status}")).key(full).send();
+        let of_status: Vec<_> =
+            lines.iter().filter(|pet| pet["status"] == status).cloned().collect();
+        assert_eq!(catalogue::pets(&page.is(200)), of_status, "{name}");
+    }
+    for (key, reads, adds) in [
+        ("full", 200, 400),
+        ("later", 200, 400),
+        ("old", 200, 400),
+        ("new", 200, 400),
+        ("reader", 200, 403),
+        ("expired", 401, 401),
+        ("revoked", 401, 401),
+    ] {
+        let secret = old.secret(key);
+        assert_eq!(client.get("/v1/pets").key(secret).send().status, reads, "{name}: {key}");
+        let empty = client.post("/v1/pets", "{}").key(secret).send();
+        assert_eq!(empty.status, adds, "{name}: {key}");
+    }
+    for retry in &old.retries {
+        let (secret, key) = (retry["secret"].as_str().unwrap(), retry["key"].as_str().unwrap());
+        let again =
+            |body: &Value| client.add(body).key(secret).header("idempotency-key", key).send();
+        let replayed = again(&retry["body"]).is(201);
+        assert_eq!(replayed.must("idempotency-replayed"), "true", "{name}: {key}");
+        assert_eq!(id_of(&replayed.json()), retry["id"].as_i64().unwrap(), "{name}: {key}");
+        again(&pet("Another")).refuses(422, "idempotency_key_reused");
+    }
+}
+
+/// Holds that the next animal comes after all that there were.
+#[track_caller]
+fn goes_on(old: &Old, server: &Server) {
+    let highest = old.retries.iter().map(|retry| retry["id"].as_i64().unwrap()).max().unwrap();
+    let next = server.client().add(&pet("Next")).key(old.secret("full")).send().is(201).json();
+    assert!(id_of(&next) > highest, "{}: {next}", old.name);
+}
+
+#[test]
+fn a_service_upgrades_a_store_of_every_release_and_finds_everything() {
+    for old in old::each() {
+        let server = Launch::without_key(&old.store).start();
+        serves_everything(&old, &server);
+        assert_eq!(lasting(listed(&old.store)), lasting(old.keys.clone()), "{}", old.name);
+        assert_eq!(exported(&old.store), old.animals, "{}", old.name);
+        goes_on(&old, &server);
+        let log = server.stop();
+        let lines = log.lines().filter(|line| line.contains("upgraded the schema of the store"));
+        let is_current = old.name.ends_with(old::releases().last().unwrap());
+        assert_eq!(lines.count(), usize::from(!is_current), "{}: {log}", old.name);
+        petstore(&["check", "--store", &old.store.url]).finish().succeeds();
+    }
+}
+
+#[test]
+fn a_store_is_upgraded_by_hand_and_every_time_stays() {
+    for old in old::each() {
+        let url = &old.store.url;
+        let plan = petstore(&["upgrade", "--dry-run", "--store", url]).finish().succeeds();
+        let done = petstore(&["upgrade", "--store", url]).finish().succeeds();
+        let steps = |said: &str| -> Vec<String> {
+            said.lines().filter(|line| line.starts_with("  to ")).map(str::to_owned).collect()
+        };
+        assert_eq!(steps(&plan), steps(&done), "{plan}\n{done}");
+        let again = petstore(&["upgrade", "--store", url]).finish().succeeds();
+        assert!(again.ends_with("there is nothing to do\n"), "{again}");
+        assert_eq!(listed(&old.store), old.keys, "{}", old.name);
+        assert_eq!(exported(&old.store), old.animals, "{}", old.name);
+        let server = Launch::without_key(&old.store).flag("--no-docs", "--no-upgrade").start();
+        serves_everything(&old, &server);
+    }
+}
+
+#[test]
+fn only_serve_and_upgrade_upgrade() {
+    let newest = old::releases().pop().unwrap();
+    for old in old::each().into_iter().filter(|old| !old.name.ends_with(&newest)) {
+        let (url, other) = (&old.store.url, Store::sqlite());
+        let before = old.store.bytes();
+        for words in [
+            &["check", "--store", url][..],
+            &["export", "--store", url],
+            &["import", "--store", url],
+            &["keys", "list", "--store", url],
+            &["keys", "create", "web", "--store", url],
+            &["keys", "revoke", "full", "--store", url],
+            &["keys", "roll", "full", "--store", url],
+            &["store", "copy", "--from", url, "--to", &other.url],
+            &["store", "verify", "--from", url, "--to", &other.url],
+            &["serve", "--no-upgrade", "--store", url],
+        ] {
+            let refusal = petstore(words).finish();
+            assert_eq!(refusal.code, Some(1), "{words:?}: {refusal:?}");
+            let last = refusal.stderr.lines().last().unwrap();
+            assert!(last.contains("upgrade it with 'petstore upgrade'"), "{words:?}: {last}");
+        }
+        assert!(old.store.bytes() == before, "{}", old.name);
+    }
+}
+
+#[test]
+fn an_old_store_can_be_backed_up_as_it_is() {
+    for release in old::releases() {
+        let old = Old::sqlite(&release).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join("copy.db");
+        let words = ["backup", "--store", &old.store.url, "--to", copy.to_str().unwrap()];
+        petstore(&words).finish().succeeds();
+        let copied = Store::at(&format!("sqlite:{}", copy.display()));
+        petstore(&["upgrade", "--store", &copied.url]).finish().succeeds();
+        assert_eq!(exported(&copied), old.animals, "{release}");
+        assert_eq!(listed(&copied), old.keys, "{release}");
+    }
+}
+
+#[test]
+fn the_copy_that_an_upgrade_leaves_is_the_way_back() {
+    let old = Old::sqlite(&old::releases()[0]).unwrap();
+    petstore(&["upgrade", "--store", &old.store.url]).finish().succeeds();
+    let copy = format!("{}.before-upgrade", old.store.url);
+    let refusal = petstore(&["export", "--store", &copy]).finish();
+    assert!(refusal.stderr.contains("its schema is version 7"), "{refusal:?}");
+    petstore(&["upgrade", "--store", &copy]).finish().succeeds();
+    assert_eq!(exported(&Store::at(&copy)), old.animals);
+}

@@ -1,0 +1,91 @@
+//! A store of an older release, and what it must hold for ever.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serde_json::Value;
+
+use crate::support::store::Store;
+
+/// A store as a release left it, to be upgraded.
+pub(crate) struct Old {
+    pub(crate) store: Store,
+    /// Its animals, as `export` wrote them.
+    pub(crate) animals: String,
+    /// Its keys, as `keys list` showed them.
+    pub(crate) keys: Value,
+    /// The keys themselves, by what they are for.
+    pub(crate) secrets: Value,
+    /// Additions that had an idempotency key, with the animal that each has added.
+    pub(crate) retries: Vec<Value>,
+    /// For messages.
+    pub(crate) name: String,
+}
+
+/// The folder of this file.
+pub(crate) fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/upgrades")
+}
+
+/// The releases that have left stores.
+pub(crate) fn releases() -> Vec<String> {
+    let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut folders: Vec<_> = entries.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders.iter().map(|path| path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
+}
+
+/// A copy of each store that a release has left: a SQLite file, and a database where there is PostgreSQL.
+pub(crate) fn each() -> Vec<Old> {
+    let releases = releases();
+    assert!(!releases.is_empty());
+    releases
+        .iter()
+        .flat_map(|release| [Old::sqlite(release), Old::postgres(release)])
+        .flatten()
+        .collect()
+}
+
+impl Old {
+    pub(crate) fn sqlite(release: &str) -> Option<Self> {
+        let store = Store::sqlite();
+        fs::copy(folder().join(release).join("sqlite.store"), store.file()).unwrap();
+        Some(Self::of(release, "sqlite", store))
+    }
+
+    fn postgres(release: &str) -> Option<Self> {
+        let store = Store::postgres()?;
+        let dump = fs::read_to_string(folder().join(release).join("postgres.sql")).unwrap();
+        store.vandalise(&dump);
+        Some(Self::of(release, "postgres", store))
+    }
+
+    fn of(release: &str, kind: &str, store: Store) -> Self {
+        let read = |end: &str| {
+            fs::read_to_string(folder().join(release).join(format!("{kind}.{end}"))).unwrap()
+        };
+        let held: Value = serde_json::from_str(&read("json")).unwrap();
+        // A record counts for 24 hours.
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the service judges it by the system's clock"
+        )]
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis();
+        store.vandalise(&format!("UPDATE idempotency SET created_at = {now}"));
+        Self {
+            store,
+            animals: read("ndjson"),
+            keys: held["keys"].clone(),
+            secrets: held["secrets"].clone(),
+            retries: held["retries"].as_array().unwrap().clone(),
+            name: format!("{kind} of {release}"),
+        }
+    }
+
+    pub(crate) fn secret(&self, of: &str) -> &str {
+        self.secrets[of].as_str().unwrap()
+    }
+}

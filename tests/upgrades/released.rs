@@ -1,0 +1,78 @@
+//! What was released does not change.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest as _, Sha256};
+
+use super::old;
+
+/// The files that make the schemas, by their paths in the repository, and the digest of each.
+fn files() -> BTreeMap<String, String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut found = BTreeMap::new();
+    for folder in ["crates/sqlite/src/schema", "crates/postgres/src/schema"] {
+        let entries = fs::read_dir(root.join(folder)).unwrap();
+        let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        assert!(paths.len() > 1, "{folder}");
+        for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "sql")) {
+            let digest = Sha256::digest(fs::read(path).unwrap());
+            let digest = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            found.insert(format!("{folder}/{name}"), digest);
+        }
+    }
+    found
+}
+
+#[test]
+fn a_released_step_is_not_changed() {
+    // As `sha256sum` writes it, and checks it.
+    let listed = fs::read_to_string(old::folder().join("released.sha256")).unwrap();
+    let listed: BTreeMap<String, String> = listed
+        .lines()
+        .map(|line| line.split_once("  ").unwrap())
+        .map(|(digest, path)| (path.to_owned(), digest.to_owned()))
+        .collect();
+    assert_eq!(
+        files(),
+        listed,
+        "a step that was released stays as it is: add another one, with its line in released.sha256 \
+         (sha256sum crates/*/src/schema/*.sql) and the stores that tests/upgrades/make makes"
+    );
+}
+
+#[test]
+fn every_schema_of_a_release_has_its_store() {
+    let (mut sqlite, mut postgres) = (Vec::new(), Vec::new());
+    for release in old::releases() {
+        let folder = old::folder().join(&release);
+        let file = rusqlite::Connection::open_with_flags(
+            folder.join("sqlite.store"),
+            rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY,
+        )
+        .unwrap();
+        let version = file.query_row("SELECT version FROM petstore_schema", [], |row| row.get(0));
+        sqlite.push(version.unwrap_or(7));
+        let dump = fs::read_to_string(folder.join("postgres.sql")).unwrap();
+        let row = dump.lines().find(|line| line.starts_with("INSERT INTO public.petstore_schema"));
+        let numbers: Vec<i64> = row
+            .unwrap()
+            .split(|character: char| !character.is_ascii_digit())
+            .filter_map(|number| number.parse().ok())
+            .collect();
+        // Of the first release, there is one number; since then, the second one is the version.
+        postgres.push(*numbers.get(1).unwrap_or(&numbers[0]));
+    }
+    let newest = |folder: &str| {
+        let names = files().into_keys().filter_map(|path| {
+            path.strip_prefix(folder)?.strip_suffix(".sql")?.parse::<i64>().ok()
+        });
+        names.max().unwrap()
+    };
+    assert_eq!(sqlite.iter().copied().max(), Some(newest("crates/sqlite/src/schema/")));
+    assert_eq!(postgres.iter().copied().max(), Some(newest("crates/postgres/src/schema/")));
+}
