@@ -23,7 +23,7 @@ fn version(store: &Store) -> String {
 
 #[test]
 fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
-    let old = Old::sqlite(&old::releases()[0]).unwrap();
+    let old = Old::sqlite(&old::releases()[0]);
     old.store.vandalise(MORE);
     let whole = fs::read(old.store.file()).unwrap();
     let mut seen = Vec::new();
@@ -60,7 +60,7 @@ fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
 
 #[test]
 fn an_upgrade_without_room_changes_nothing() {
-    let old = Old::sqlite(&old::releases()[0]).unwrap();
+    let old = Old::sqlite(&old::releases()[0]);
     old.store.vandalise(MORE);
     let before = fs::read(old.store.file()).unwrap();
     // No file may become as large as the copy would be: as a full disk, but found while it is written.

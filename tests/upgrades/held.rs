@@ -140,7 +140,7 @@ fn only_serve_and_upgrade_upgrade() {
 #[test]
 fn an_old_store_can_be_backed_up_as_it_is() {
     for release in old::releases() {
-        let old = Old::sqlite(&release).unwrap();
+        let old = Old::sqlite(&release);
         let folder = tempfile::tempdir().unwrap();
         let copy = folder.path().join("copy.db");
         let words = ["backup", "--store", &old.store.url, "--to", copy.to_str().unwrap()];
@@ -154,7 +154,7 @@ fn an_old_store_can_be_backed_up_as_it_is() {
 
 #[test]
 fn the_copy_that_an_upgrade_leaves_is_the_way_back() {
-    let old = Old::sqlite(&old::releases()[0]).unwrap();
+    let old = Old::sqlite(&old::releases()[0]);
     petstore(&["upgrade", "--store", &old.store.url]).finish().succeeds();
     let copy = format!("{}.before-upgrade", old.store.url);
     let refusal = petstore(&["export", "--store", &copy]).finish();

@@ -44,16 +44,16 @@ pub(crate) fn each() -> Vec<Old> {
     assert!(!releases.is_empty());
     releases
         .iter()
-        .flat_map(|release| [Old::sqlite(release), Old::postgres(release)])
+        .flat_map(|release| [Some(Old::sqlite(release)), Old::postgres(release)])
         .flatten()
         .collect()
 }
 
 impl Old {
-    pub(crate) fn sqlite(release: &str) -> Option<Self> {
+    pub(crate) fn sqlite(release: &str) -> Self {
         let store = Store::sqlite();
         fs::copy(folder().join(release).join("sqlite.store"), store.file()).unwrap();
-        Some(Self::of(release, "sqlite", store))
+        Self::of(release, "sqlite", store)
     }
 
     fn postgres(release: &str) -> Option<Self> {

@@ -32,18 +32,8 @@ pub(crate) async fn before_serving(location: &dyn StoreLocation) -> Result<(), F
         && let Some(last) = steps.last()
     {
         let (to, oldest_release) = (last.version, last.oldest_release);
-        match saved_to {
-            Some(saved_to) => {
-                tracing::info!(
-                    from,
-                    to,
-                    oldest_release,
-                    saved_to,
-                    "upgraded the schema of the store"
-                );
-            }
-            None => tracing::info!(from, to, oldest_release, "upgraded the schema of the store"),
-        }
+        let saved_to = saved_to.as_deref();
+        tracing::info!(from, to, oldest_release, saved_to, "upgraded the schema of the store");
     }
     Ok(())
 }

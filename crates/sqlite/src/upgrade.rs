@@ -69,8 +69,8 @@ pub enum Reason {
     InUse(i32),
     /// There is no room for the copy.
     #[error(
-        "the copy that is made first needs {needed} bytes in {}, and {available} are free; free some, or \
-         move the store to a larger disk", .directory.display()
+        "the copy that is made first needs {needed} bytes in {}, and {available} are free; free some \
+         (an older copy may go), or move the store to a larger disk", .directory.display()
     )]
     NoRoom {
         /// Bytes.
@@ -92,10 +92,10 @@ pub enum Reason {
     )]
     Locked,
     /// SQLite failed.
-    #[error("{0}; mend that, and run it again")]
+    #[error("{0}; it is as it was: mend that, and run it again")]
     Sqlite(rusqlite::Error),
     /// The file system failed.
-    #[error("{0}; mend that, and run it again")]
+    #[error("{0}; it is as it was: mend that, and run it again")]
     Io(#[from] io::Error),
 }
 
@@ -182,9 +182,12 @@ fn run(path: &Path, step: &Step, mode: UpgradeMode, copy: Option<&Path>) -> Resu
     if let Some(copy) = copy {
         save(path, copy)?;
     }
-    step.apply(&transaction)?;
-    transaction.commit()?;
-    Ok(true)
+    let done = step.apply(&transaction).and_then(|()| transaction.commit());
+    if let (Err(_), Some(copy)) = (&done, copy) {
+        // It is the store itself, and may have the room that is missing.
+        drop(fs::remove_file(copy));
+    }
+    Ok(done.map(|()| true)?)
 }
 
 fn begin(connection: &Connection) -> rusqlite::Result<Transaction<'_>> {
