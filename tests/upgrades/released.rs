@@ -20,7 +20,8 @@ fn files() -> BTreeMap<String, String> {
         assert!(paths.len() > 1, "{folder}");
         for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "sql")) {
             let digest = Sha256::digest(fs::read(path).unwrap());
-            let digest = format!("{digest:x}");
+            let digest =
+                digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
             let name = path.file_name().unwrap().to_str().unwrap();
             found.insert(format!("{folder}/{name}"), digest);
         }

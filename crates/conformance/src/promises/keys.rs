@@ -57,7 +57,11 @@ pub(super) async fn a_key_that_may_only_read_stays_one(harness: &dyn Harness) ->
     let rolled = store.keys.roll(read_only_key(3, "report", 1), at(9), MANY).await?;
     same("what adding returns", &added.rights, &KeyRights::ReadOnly)?;
     same("what rolling returns", &rolled.rights, &KeyRights::ReadOnly)?;
-    let expected = [KeyRights::Full, KeyRights::ReadOnly, KeyRights::ReadOnly];
+    // Its first characters say otherwise; they are for people only.
+    let odd = NewApiKey { rights: KeyRights::ReadOnly, ..key(4, "odd", 0, None) };
+    add(&store, odd).await?;
+    let [full, read_only] = KeyRights::ALL;
+    let expected = [full, read_only, read_only, read_only];
     let live = store.keys.live(at(5)).await?.into_all()?;
     for (what, keys) in [("the keys listed", listed(&store).await?), ("the keys live", live)] {
         let rights: Vec<_> = keys.iter().map(|key| key.rights).collect();
