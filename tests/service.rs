@@ -7,6 +7,7 @@
 mod auth;
 mod auth_matrix;
 mod body;
+mod changed_by_sql;
 mod compression;
 mod conditional;
 mod corrupt_key;

@@ -132,6 +132,16 @@ impl Store {
         file.execute_batch(sql).unwrap();
     }
 
+    /// Changes rows as an operator does, with all checks: what the store says against it.
+    pub(crate) fn try_sql(&self, sql: &str) -> Result<(), String> {
+        if let Some(database) = &self.database {
+            return database.sql(sql).map(drop);
+        }
+        let file = Connection::open(self.file()).unwrap();
+        file.busy_timeout(wait::LIMIT).unwrap();
+        file.execute_batch(sql).map_err(|error| error.to_string())
+    }
+
     /// Takes away what a PostgreSQL store refuses; a SQLite file is vandalised without its rules anyway.
     pub(crate) fn drop_rules(&self) {
         if let Some(database) = &self.database {

@@ -1,0 +1,92 @@
+//! Animals that an operator changes with SQL, past the service.
+
+use crate::support::{
+    catalogue::{self, add, id_of, pet_with_status},
+    client::Client,
+    server::Server,
+    store::{Kind, Store, on_lasting_stores},
+    wait,
+};
+
+on_lasting_stores!(
+    a_change_by_sql_shows_in_pages_and_tags,
+    what_the_service_refuses_as_a_name_the_schema_refuses,
+);
+
+/// The identifiers of a filtered page, asked for as a client that has the page already.
+fn page(client: &Client, status: &str, tag: Option<&str>) -> (u16, Vec<i64>, String) {
+    let call = client.get(&format!("/v1/pets?status={status}"));
+    let call = match tag {
+        Some(tag) => call.header("if-none-match", tag),
+        None => call,
+    };
+    let answer = call.send();
+    let tag = answer.must("etag").to_owned();
+    if answer.status == 304 {
+        return (304, Vec::new(), tag);
+    }
+    (200, catalogue::pets(&answer).iter().map(id_of).collect(), tag)
+}
+
+fn a_change_by_sql_shows_in_pages_and_tags(kind: Kind) {
+    let (store, server) = Server::start(kind);
+    let client = server.client();
+    let ids = ["one", "two"].map(|name| id_of(&add(&client, &pet_with_status(name, "available"))));
+    let (mut last, mut tag) = (ids.to_vec(), page(&client, "available", None).2);
+    for (sql, expected) in [
+        (format!("UPDATE pet SET status = 'sold' WHERE id = {}", ids[0]), vec![ids[1]]),
+        (format!("UPDATE pet SET status = 'available' WHERE id = {}", ids[0]), ids.to_vec()),
+        (
+            "INSERT INTO pet (id, name, category_id, status) VALUES (77, 'x', 1, 'available')"
+                .into(),
+            vec![ids[0], ids[1], 77],
+        ),
+        (format!("DELETE FROM pet WHERE id = {}", ids[1]), vec![ids[0], 77]),
+    ] {
+        // The page is kept, and its tag is good, until then.
+        assert_eq!(page(&client, "available", Some(&tag)).0, 304);
+        change(&store, &sql);
+        wait::until(&sql, || {
+            let (status, found, new) = page(&client, "available", Some(&tag));
+            if status == 200 {
+                assert_ne!(new, tag, "{sql}: the tag is that of the page before, {last:?}");
+                assert_eq!(found, expected, "{sql}");
+                (last, tag) = (found, new);
+            }
+            status == 200
+        });
+    }
+}
+
+/// As an operator does, at the prompt of `sqlite3` or `psql`.
+fn change(store: &Store, sql: &str) {
+    store.try_sql(sql).unwrap();
+}
+
+fn what_the_service_refuses_as_a_name_the_schema_refuses(kind: Kind) {
+    let (store, server) = Server::start(kind);
+    let client = server.client();
+    let id = id_of(&add(&client, &pet_with_status("Rex", "sold")));
+    let long = "x".repeat(256);
+    for name in ["", " ", "\u{a0}\u{2003}", "a\tb", "a\u{85}", "\u{7f}", &long] {
+        let body = serde_json::json!({"name": name, "categoryId": 1});
+        client.add(&body).send().refuses(400, "invalid_pet");
+        for sql in [
+            format!("INSERT INTO pet (name, category_id) VALUES ('{name}', 1)"),
+            format!("UPDATE pet SET name = '{name}' WHERE id = {id}"),
+        ] {
+            let refusal = store.try_sql(&sql).unwrap_err();
+            assert!(refusal.contains("pet_name"), "{name:?}: {refusal}");
+        }
+    }
+    for sql in ["UPDATE pet SET status = 'gone'", "UPDATE pet SET name = NULL"] {
+        assert!(store.try_sql(sql).is_err(), "{sql}");
+    }
+    let longest = "ß".repeat(255);
+    for name in ["a", " a ", "猫", &longest] {
+        store.try_sql(&format!("UPDATE pet SET name = '{name}' WHERE id = {id}")).unwrap();
+        wait::until("the name is served", || {
+            client.get(&format!("/v1/pets/{id}")).send().is(200).json()["name"] == name
+        });
+    }
+}
