@@ -4,6 +4,7 @@ use std::{
     ffi::OsStr,
     io::{Read, Write as _},
     iter,
+    path::Path,
     process::{Child, Command, Stdio},
     thread,
 };
@@ -67,6 +68,23 @@ impl Run {
     /// With a standard output that takes nothing.
     pub(crate) fn with_full_stdout(self) -> Self {
         self.in_shell("exec \"$0\" \"$@\" >/dev/full")
+    }
+
+    /// The same where `folder` is on a disk that is read-only. Needs root.
+    pub(crate) fn on_read_only(mut self, folder: &Path) -> Self {
+        let path = folder.display();
+        let run = self.0;
+        let script = format!(
+            "mount --bind {path} {path} && mount -o remount,ro,bind {path} && exec \"$0\" \"$@\""
+        );
+        let mut namespace = Command::new("/usr/bin/unshare");
+        namespace.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
+        namespace.args(["--mount", "--propagation", "private", "/bin/sh", "-c", &script]);
+        namespace.arg(run.get_program()).args(run.get_args());
+        namespace.current_dir(env!("CARGO_TARGET_TMPDIR"));
+        namespace.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        self.0 = namespace;
+        self
     }
 
     fn with_limit(self, limit: &str) -> Self {

@@ -1,0 +1,141 @@
+//! Commands that only look change nothing.
+
+use std::{collections::BTreeMap, fs, path::PathBuf};
+
+use petstore_testing::or_skip_without;
+use rusqlite::Connection;
+
+use super::{
+    animals::many,
+    commands::{copy, import, run},
+};
+use crate::support::{
+    command::{Finished, petstore},
+    store::Store,
+};
+
+/// Every command that only looks, on the store at `url`. `equal` is a copy of it, and `new` names no file.
+fn commands<'a>(url: &'a str, equal: &'a str, new: &'a str) -> Vec<Vec<&'a str>> {
+    vec![
+        vec!["check", "--store", url],
+        vec!["export", "--store", url],
+        vec!["keys", "list", "--store", url],
+        vec!["store", "verify", "--from", url, "--to", equal],
+        vec!["store", "verify", "--from", equal, "--to", url],
+        vec!["upgrade", "--dry-run", "--store", url],
+        vec!["backup", "--store", url, "--to", new],
+    ]
+}
+
+/// Every file of the store's folder with its content.
+fn content(store: &Store) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(store.folder()).unwrap().map(|entry| entry.unwrap().path());
+    entries.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+/// A store with animals and a key, and a copy of it.
+fn pair() -> (Store, Store) {
+    let (store, equal) = (Store::sqlite(), Store::sqlite());
+    store.new_key("web");
+    import(&store.url, "ndjson", &many(300)).succeeds();
+    copy(&store.url, &equal.url);
+    (store, equal)
+}
+
+#[test]
+fn a_store_is_the_same_afterwards_whatever_its_journal() {
+    for journal in ["wal", "delete", "truncate"] {
+        let (store, equal) = pair();
+        let file = Connection::open(store.file()).unwrap();
+        let mode = format!("PRAGMA journal_mode = {journal}");
+        file.query_row(&mode, [], |_| Ok(())).unwrap();
+        drop(file);
+        let before = content(&store);
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("new.db");
+        for words in commands(&store.url, &equal.url, new.to_str().unwrap()) {
+            run(&words).succeeds();
+            assert!(content(&store) == before, "{journal}: {words:?}");
+        }
+    }
+}
+
+#[test]
+fn a_write_ahead_log_that_a_crash_has_left_stays() {
+    let (store, equal) = pair();
+    let file = Connection::open(store.file()).unwrap();
+    file.execute_batch("UPDATE pet SET status = 'sold' WHERE id = 1").unwrap();
+    // What the files hold now is what a crash would leave.
+    let crashed = Store::sqlite();
+    for (path, bytes) in content(&store) {
+        if !path.to_str().unwrap().ends_with("-shm") {
+            fs::write(crashed.folder().join(path.file_name().unwrap()), bytes).unwrap();
+        }
+    }
+    drop(file);
+    fs::remove_file(equal.file()).unwrap();
+    copy(&store.url, &equal.url);
+    let before = content(&crashed);
+    assert_eq!(before.len(), 2);
+    let folder = tempfile::tempdir().unwrap();
+    let new = folder.path().join("new.db");
+    for words in commands(&crashed.url, &equal.url, new.to_str().unwrap()) {
+        run(&words).succeeds();
+        for (path, bytes) in &before {
+            assert!(fs::read(path).unwrap() == *bytes, "{words:?}: {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn what_is_no_store_is_not_made_one() {
+    for empty in [false, true] {
+        let (store, other) = (Store::sqlite(), pair().0);
+        if empty {
+            fs::write(store.file(), "").unwrap();
+        }
+        let before = content(&store);
+        let folder = tempfile::tempdir().unwrap();
+        let new = folder.path().join("new.db");
+        let writers = [
+            vec!["import", "--store", &store.url],
+            vec!["keys", "revoke", "web", "--store", &store.url],
+            vec!["keys", "roll", "web", "--store", &store.url],
+            vec!["upgrade", "--store", &store.url],
+            vec!["store", "copy", "--from", &store.url, "--to", &other.url],
+        ];
+        let readers = commands(&store.url, &other.url, new.to_str().unwrap());
+        for words in readers.into_iter().chain(writers) {
+            let Finished { code, stderr, .. } = run(&words);
+            assert_eq!(code, Some(1), "{words:?}: {stderr}");
+            assert!(stderr.contains("there is no store at"), "{words:?}: {stderr}");
+            assert!(content(&store) == before, "{words:?}");
+            assert!(!new.exists(), "{words:?}");
+        }
+    }
+}
+
+#[test]
+fn they_work_on_a_read_only_disk() {
+    let (store, equal) = pair();
+    let folder = tempfile::tempdir().unwrap();
+    let new = folder.path().join("new.db");
+    let is_possible = petstore(&["--version"]).on_read_only(&store.folder()).finish();
+    let found = if is_possible.code == Some(0) { Ok(()) } else { Err(is_possible.stderr) };
+    let test = "they_work_on_a_read_only_disk";
+    if or_skip_without("root, unshare and mount", test, found).is_none() {
+        return;
+    }
+    for words in commands(&store.url, &equal.url, new.to_str().unwrap()) {
+        petstore(&words).on_read_only(&store.folder()).finish().succeeds();
+    }
+    for words in [
+        &["keys", "create", "web2", "--store", &store.url][..],
+        &["import", "--store", &store.url],
+        &["serve", "--store", &store.url],
+    ] {
+        let refusal = petstore(words).on_read_only(&store.folder()).finish();
+        assert_eq!(refusal.code, Some(1), "{words:?}");
+        assert!(refusal.stderr.contains("give this user read and write access"), "{refusal:?}");
+    }
+}
