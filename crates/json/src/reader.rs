@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use crate::{
     draft::{Draft, ID_RULE, Record},
     field::Field,
+    integer::in_plain_digits,
     kind::Kind,
 };
 
@@ -138,10 +139,10 @@ impl<'b> Visitor<'b> for Members<'_> {
     }
 }
 
-/// The characters of a text, or the digits of a number as they were written: `5.0` is not `5`.
+/// The characters of a text, or the plain digits of an integer: `5` for `5.0` too.
 fn text_of(field: Field, value: &RawValue) -> Result<Cow<'_, str>, String> {
     match (field, Kind::from(value)) {
-        (Field::Id | Field::CategoryId, Kind::Number) => Ok(Cow::Borrowed(value.get())),
+        (Field::Id | Field::CategoryId, Kind::Number) => Ok(in_plain_digits(value.get())),
         (Field::Id, kind) => Err(format!("{ID_RULE}, but is {kind}")),
         (Field::CategoryId, kind) => Err(format!("{InvalidCategoryId}, but is {kind}")),
         (Field::Name | Field::Status, Kind::String) => {
