@@ -33,6 +33,7 @@ macro_rules! on_every_store {
                 super::$test(Kind::Sqlite);
             }
 
+            #[petstore_testing::needs(postgres)]
             #[test]
             fn on_postgres() {
                 super::$test(Kind::Postgres);
@@ -58,6 +59,7 @@ macro_rules! on_lasting_stores {
                 super::$test(Kind::Sqlite);
             }
 
+            #[petstore_testing::needs(postgres)]
             #[test]
             fn on_postgres() {
                 super::$test(Kind::Postgres);
@@ -81,8 +83,7 @@ impl Store {
         match kind {
             Kind::Sqlite => Self::sqlite(),
             Kind::Memory => Self::memory(),
-            // Without PostgreSQL the skip has been reported, or has failed the test.
-            Kind::Postgres => Self::postgres().unwrap_or_else(Self::sqlite),
+            Kind::Postgres => Self::postgres().expect("PostgreSQL, without which this is ignored"),
         }
     }
 
