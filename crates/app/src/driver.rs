@@ -38,8 +38,8 @@ pub trait StoreDriver: Send + Sync + 'static {
 
 /// Where one store is, as its URL says.
 ///
-/// `Display` shows the URL without its password. Two locations that show alike are the same store:
-/// nothing is copied from a store to itself.
+/// `Display` shows the URL without its password. Two locations that show alike are the same store, and
+/// so are two of one [`identity`](Self::identity): nothing is copied from a store to itself.
 #[async_trait]
 pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// Opens the store.
@@ -51,6 +51,12 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// The URL that opens this store from any folder, with its password: a service opens the other store of
     /// a move by it. By default there is none, and the store takes part in no move.
     fn full_url(&self) -> Option<String> {
+        None
+    }
+
+    /// What this store alone is, however its URL is spelled, for example the device and the inode of its
+    /// file. `None` for a store that is not there, or of which this cannot be told, which is the default.
+    async fn identity(&self) -> Option<String> {
         None
     }
 

@@ -38,6 +38,7 @@ mod config;
 mod connection;
 mod connector;
 mod error;
+mod identity;
 mod inspection;
 mod open;
 mod pets;

@@ -5,7 +5,8 @@ mod scratch;
 mod url;
 
 use std::{
-    fmt,
+    fmt, fs,
+    os::unix::fs::MetadataExt as _,
     path::{self, Path},
     sync::Arc,
 };
@@ -79,6 +80,12 @@ impl StoreLocation for DatabaseFile {
     fn full_url(&self) -> Option<String> {
         let path = path::absolute(&self.0.path).ok()?;
         Some(Self(SqliteConfig { path, ..self.0.clone() }).to_string())
+    }
+
+    /// A symbolic link names the same file, and so does a hard link.
+    async fn identity(&self) -> Option<String> {
+        let file = fs::metadata(&self.0.path).ok()?;
+        Some(format!("sqlite:{}:{}", file.dev(), file.ino()))
     }
 
     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
