@@ -60,6 +60,15 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
         None
     }
 
+    /// Removes the store, which the command that has failed had made a moment ago: it is closed, and nothing
+    /// is in it. By default it stays.
+    ///
+    /// # Errors
+    /// One line that says why it stays.
+    async fn remove(&self) -> Result<(), Problem> {
+        Ok(())
+    }
+
     /// Throw-away stores of this kind, with the settings of the URL, for the command `conformance`.
     /// The store at this location is neither read nor written.
     ///

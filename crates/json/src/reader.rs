@@ -96,7 +96,12 @@ impl Input {
         let noun = self.noun();
         match serde_json::from_str::<&RawValue>(text).map(Kind::from) {
             Err(error) => {
-                ReadError::InvalidJson(format!("{noun} must be one JSON document, but: {error}"))
+                let mut why = error.to_string();
+                if self == Self::Line {
+                    // It has a number in the file, which whoever reads it knows.
+                    why = why.replace(" at line 1 column ", " at column ");
+                }
+                ReadError::InvalidJson(format!("{noun} must be one JSON document, but: {why}"))
             }
             // The name of a member is not Unicode.
             Ok(Kind::Object) => {

@@ -88,6 +88,16 @@ impl StoreLocation for DatabaseFile {
         Some(format!("sqlite:{}:{}", file.dev(), file.ino()))
     }
 
+    /// The last connection that closes removes the log beside the file.
+    async fn remove(&self) -> Result<(), Problem> {
+        let mut log = self.0.path.clone().into_os_string();
+        log.push("-wal");
+        if Path::new(&log).try_exists()? {
+            return Err("another process has opened it".into());
+        }
+        Ok(fs::remove_file(&self.0.path)?)
+    }
+
     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
         Ok(ThrowAwayStores::new(ScratchDirectory::beside(&self.0)?))
     }

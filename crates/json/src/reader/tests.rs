@@ -152,7 +152,7 @@ fn the_faults_of_a_record_are_those_of_a_body_and_of_its_identifier() {
     let table = [
         ("", "the line is empty; it must be a JSON object"),
         ("\u{feff}{}", "the line must begin with its JSON, not with a byte-order mark"),
-        ("nonsense", "the line must be one JSON document, but: expected ident"),
+        ("nonsense", "the line must be one JSON document, but: expected ident at column 2"),
         (r#"{"name":"a","categoryId":1} {}"#, "the line must be one JSON document, but: trailing"),
         ("[1]", "the line must be a JSON object, but is an array"),
         ("{}", "`name`: is required; `categoryId`: is required"),
