@@ -2,7 +2,7 @@
 
 use std::{env, path::Path};
 
-#[path = "src/programs.rs"]
+#[path = "../testing/src/programs.rs"]
 mod programs;
 
 use programs::{EXTERNAL, FOLDER, FOLDERS, NEEDS, is_met};
@@ -12,7 +12,7 @@ fn main() {
     let is_ci = env::var("CI").is_ok_and(|value| value == "true");
     let missing = NEEDS.iter().filter(|need| !is_ci && !is_met(need)).map(|(name, ..)| *name);
     println!("cargo::rustc-env=MISSING={}", missing.collect::<Vec<_>>().join(" "));
-    println!("cargo::rerun-if-changed=src/programs.rs");
+    println!("cargo::rerun-if-changed=../testing/src/programs.rs");
     for variable in ["CI", EXTERNAL, FOLDER] {
         println!("cargo::rerun-if-env-changed={variable}");
     }

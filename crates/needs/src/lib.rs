@@ -5,6 +5,7 @@
 
 use proc_macro::TokenStream;
 
+#[path = "../../testing/src/programs.rs"]
 #[expect(dead_code, reason = "the build script looks for the programs")]
 mod programs;
 

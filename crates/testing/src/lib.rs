@@ -24,7 +24,6 @@ mod pooler;
 mod ports;
 pub mod preload;
 mod processes;
-#[path = "../../needs/src/programs.rs"]
 #[expect(dead_code, reason = "the build script of `petstore-needs` uses the rest")]
 mod programs;
 mod skip;

@@ -1,5 +1,5 @@
-//! What tests may need, and where it is installed. Read by the build script, which looks, and by the macro, which
-//! names what is missing; and by `petstore-testing`, which runs what was found.
+//! What tests may need, and where it is installed. `petstore-needs` reads this file too: its build script looks, and its
+//! macro names what is missing.
 
 use std::{
     env, fs,
