@@ -13,5 +13,6 @@ mod import;
 mod interrupted;
 mod kinds;
 mod live;
+mod missing;
 mod paused;
 mod round_trips;

@@ -145,6 +145,16 @@ impl Store {
         count.try_into().unwrap()
     }
 
+    /// Whether anything of it is there.
+    pub(crate) fn is_made(&self) -> bool {
+        const RELATIONS: &str =
+            "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+        match &self.database {
+            Some(database) => database.sql(RELATIONS).unwrap().trim() != "0",
+            None => fs::read_dir(self.folder.path()).unwrap().next().is_some(),
+        }
+    }
+
     /// Every byte of every file that the store consists of.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         let files = fs::read_dir(self.folder.path()).unwrap();

@@ -105,6 +105,10 @@ fn json_of_another_shape_is_an_invalid_pet() {
     for (body, expected) in table {
         let message = invalid_pet(body);
         assert!(message.contains(expected), "{body}: {message}");
+        // A line is read alike, but that it may have an identifier.
+        let line = read_record(body.as_bytes()).map_err(|error| error.to_string());
+        let expected = expected.replace("the body", "the line");
+        assert_eq!(line.is_err_and(|fault| fault.contains(&expected)), !body.contains("\"id\""));
     }
 }
 
@@ -169,6 +173,10 @@ fn the_faults_of_a_record_are_those_of_a_body_and_of_its_identifier() {
             "`id`: must be a whole number from 1 to 9223372036854775806, in plain digits, but is null",
         ),
         (r#"{"id":1,"id":1,"name":"a","categoryId":1}"#, "`id`: must be given once"),
+        (
+            r#"{"id":1,"name":"a","categoryId":1,"status":null}"#,
+            "`status`: must be a string, but is",
+        ),
         (r#"{"name":" ","status":"x"}"#, "`name`: must not be white space alone; `status`: must"),
     ];
     for (line, fault) in table {
