@@ -14,5 +14,6 @@ mod interrupted;
 mod kinds;
 mod live;
 mod looking;
+mod missing;
 mod paused;
 mod round_trips;

@@ -28,13 +28,14 @@ fn arrows() -> Vec<Arrow> {
 }
 
 /// Our packages with those of ours that each may know. A package that is not here may know none.
-const OURS: [(&str, &[&str]); 15] = [
+const OURS: [(&str, &[&str]); 16] = [
     ("petstore-domain", &[]),
     ("petstore-memory", &["petstore-domain"]),
     ("petstore-sqlite", &["petstore-domain"]),
     ("petstore-postgres", &["petstore-domain"]),
     ("petstore-conformance", &["petstore-domain"]),
-    ("petstore-testing", &[]),
+    ("petstore-needs", &[]),
+    ("petstore-testing", &["petstore-needs"]),
     ("petstore-bench", &[]),
     ("petstore-json", &["petstore-domain"]),
     ("petstore-http", &["petstore-domain", "petstore-json"]),

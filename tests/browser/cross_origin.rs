@@ -1,5 +1,6 @@
 //! A page of another origin that calls the service (CORS).
 
+use petstore_testing::needs;
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -26,6 +27,7 @@ fn fetch(browser: &Browser, server: &Server, method: &str, target: &str, body: &
     ))
 }
 
+#[needs(chromium)]
 #[test]
 fn a_page_of_another_origin_lists_and_adds_where_it_may_and_nowhere_else() {
     let Some(browser) = Browser::open_or_skip() else { return };

@@ -3,6 +3,7 @@
 mod contrast;
 mod keyboard;
 
+use petstore_testing::needs;
 use serde_json::{Value, json};
 
 use crate::{
@@ -81,21 +82,25 @@ fn keeps_every_rule(name: &str) {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn the_form_for_the_key_keeps_every_rule() {
     keeps_every_rule("catalogue-key");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_catalogue_keeps_every_rule() {
     keeps_every_rule("catalogue");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_reference_keeps_every_rule() {
     keeps_every_rule("docs");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_open_reference_keeps_every_rule() {
     keeps_every_rule("docs-open");
@@ -121,6 +126,7 @@ fn asks_nobody_else(name: &str, browser: &Browser) {
     assert_eq!(browser.complaints(), [""; 0], "{name}");
 }
 
+#[needs(chromium)]
 #[test]
 fn another_host_and_a_broken_policy_would_be_seen() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -171,6 +177,7 @@ fn names_every_control(page: &str, browser: &Browser) {
     assert_eq!(nameless.count(), 0, "{page}: {controls:?}");
 }
 
+#[needs(chromium)]
 #[test]
 fn a_control_without_a_name_would_be_seen() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -179,6 +186,7 @@ fn a_control_without_a_name_would_be_seen() {
     assert!(controls(&zoo.browser).contains(&("button".to_owned(), String::new())));
 }
 
+#[needs(chromium)]
 #[test]
 fn no_page_is_wider_than_a_phone() {
     let Some(zoo) = stocked() else { return };
@@ -199,6 +207,7 @@ fn no_page_is_wider_than_a_phone() {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn the_pages_lead_to_each_other() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use petstore_testing::say;
+use petstore_testing::{needs, say};
 use serde_json::json;
 
 use crate::{
@@ -21,6 +21,7 @@ const NAMES: [&str; 24] = [
     "Basil", "Ivy",
 ];
 
+#[needs(chromium)]
 #[test]
 fn every_page_has_its_picture() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -9,6 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use petstore_testing::needs;
+
 use super::{
     account,
     journal::{Entry, Journal, Kind, NEED_THE_STORE},
@@ -174,6 +176,7 @@ fn is_behind_only(by: &str, journal: &Journal, thawed: Option<(Instant, Instant)
     }
 }
 
+#[needs(cluster)]
 #[test]
 fn what_a_cluster_acknowledged_outlasts_the_loss_of_its_leader() {
     let test = "the loss of a cluster's leader";

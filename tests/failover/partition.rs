@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use petstore_testing::network_or_skip;
+use petstore_testing::{needs, network_or_skip};
 
 use super::{outage::Outage, zoo};
 
 /// Longer than the service waits for a connection that it has, and then for one that it makes anew.
 const PARTITION: Duration = Duration::from_secs(11);
 
+#[needs(postgres, ip)]
 #[test]
 fn a_partition_fails_calls_within_their_deadline_and_heals() {
     let test = "a partition of the network";

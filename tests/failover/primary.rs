@@ -2,7 +2,7 @@
 
 use std::{thread, time::Duration};
 
-use petstore_testing::{Cluster, network_or_skip};
+use petstore_testing::{Cluster, needs, network_or_skip};
 
 use super::{outage::Outage, times::CALL, zoo};
 
@@ -31,6 +31,7 @@ fn follow(standby: &Cluster, host: &str, port: u16) {
     standby.wait_for(streams, "1").unwrap();
 }
 
+#[needs(postgres)]
 #[test]
 fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() {
     let Some(primary) = zoo("a killed primary") else { return };
@@ -53,6 +54,7 @@ fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() 
 }
 
 /// The machine is gone, not the process alone: nobody says that a port is closed.
+#[needs(postgres, ip)]
 #[test]
 fn a_primary_that_falls_silent_is_followed_by_its_standby_with_all_that_was_acknowledged() {
     let test = "a primary that falls silent";

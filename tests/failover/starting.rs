@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use petstore_testing::postgres_or_skip;
+use petstore_testing::{needs, postgres_or_skip};
 
 use crate::support::{
     catalogue::{add, everything, pet},
@@ -20,6 +20,7 @@ fn start_all(launch: impl Fn() -> Launch + Sync) -> Vec<Server> {
     })
 }
 
+#[needs(postgres)]
 #[test]
 fn ten_instances_that_start_on_an_empty_database_all_serve() {
     let Some(database) = postgres_or_skip("the start of ten instances") else { return };
@@ -37,6 +38,7 @@ fn ten_instances_that_start_on_an_empty_database_all_serve() {
     }
 }
 
+#[needs(postgres)]
 #[test]
 fn ten_instances_that_start_without_a_key_make_one() {
     let Some(database) = postgres_or_skip("the first key of ten instances") else { return };

@@ -1,5 +1,7 @@
 //! The service behind a proxy: it sees no request but those that the proxy has sent.
 
+use petstore_testing::needs;
+
 use super::tricks;
 use crate::support::{
     proxy::{Kind, Proxy},
@@ -37,11 +39,13 @@ fn no_request_is_seen_that_the_proxy_did_not_send(kind: Kind) {
     assert!(proxy.sent() >= seen(&server));
 }
 
+#[needs(nginx)]
 #[test]
 fn behind_nginx() {
     no_request_is_seen_that_the_proxy_did_not_send(Kind::Nginx);
 }
 
+#[needs(haproxy)]
 #[test]
 fn behind_haproxy() {
     no_request_is_seen_that_the_proxy_did_not_send(Kind::Haproxy);

@@ -3,7 +3,7 @@
 
 use std::{cell::RefCell, fs, io, path::Path, time::Instant};
 
-use petstore_testing::{DiskFault, disk_or_skip};
+use petstore_testing::{DiskFault, disk_or_skip, needs};
 use rusqlite::Connection;
 
 use super::load::Load;
@@ -93,6 +93,7 @@ fn a_disk_that_became_read_only_refuses_writes_until_it_is_writable() {
 }
 
 /// As the file system itself does it, with writes that are done in part.
+#[needs(ext4)]
 #[test]
 fn a_file_system_without_space_refuses_writes_until_there_is_some() {
     let Some(disk) = Disk::new_or_skip("a file system without space") else { return };

@@ -6,6 +6,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use petstore_testing::needs;
+
 use super::{
     animals::many,
     check::damage_index,
@@ -96,6 +98,7 @@ fn an_unsound_store_has_no_backup() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
+#[needs(postgres)]
 #[test]
 fn a_backup_of_postgresql_is_made_by_its_own_tools() {
     let Some(store) = Store::postgres() else { return };

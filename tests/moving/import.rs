@@ -1,13 +1,21 @@
 //! What an import takes, and what it says of the rest.
 
+use std::{fs, thread, time::Duration};
+
 use serde_json::json;
 
 use super::{
     animals::many,
-    commands::{exported, feed, import, make, run},
+    commands::{exported, fed, feed, import, make, run},
     kinds,
 };
-use crate::support::{command::petstore, store::Store};
+use crate::support::{
+    catalogue,
+    command::{exit, petstore, signal},
+    server::Launch,
+    store::{Kind, Store, on_lasting_stores},
+    wait,
+};
 
 const GOOD: &str = "{\"name\":\"Rex\",\"categoryId\":1}\n";
 
@@ -25,7 +33,8 @@ fn a_bad_line_keeps_the_whole_file_out() {
             "line 12001: `name`: must have 1 to 255 characters, but is empty; \
              `categoryId`: is required"
         );
-        assert!(said[1].starts_with("line 12003: the line must be one JSON document, but: "));
+        let fault = "the line must be one JSON document, but: expected ident at column 2";
+        assert_eq!(said[1], format!("line 12003: {fault}"));
         assert_eq!(
             said[2],
             "petstore: nothing was kept: 2 lines are bad; mend them, or leave them \
@@ -100,21 +109,69 @@ fn a_conflict_names_the_lines_of_the_animal() {
     }
 }
 
+fn a_store_is_made_only_when_asked_and_the_command_says_where(kind: Kind) {
+    let store = Store::new(kind);
+    let refused = import(&store.url, "ndjson", GOOD);
+    let refused = refused.fails(1, "'petstore import --create' make one");
+    assert!(refused.stderr.contains("there is no store at") || !store.file().exists());
+    let words = ["import", "--create", "--store", &store.url];
+    let made = feed(&words, GOOD);
+    let place = if kind == Kind::Sqlite { &store.url } else { "postgres://" };
+    assert!(made.stderr.starts_with(&format!("made a new store: {place}")), "{made:?}");
+    made.succeeds();
+    let again = feed(&words, GOOD);
+    assert_eq!(again.stderr, "");
+    again.succeeds();
+}
+
+on_lasting_stores!(a_store_is_made_only_when_asked_and_the_command_says_where);
+
 #[test]
-fn a_store_is_made_only_when_asked_and_the_command_says_where() {
-    let stores = [Some(Store::sqlite()), Store::postgres()];
-    for store in stores.into_iter().flatten() {
-        let refused = import(&store.url, "ndjson", GOOD);
-        let refused = refused.fails(1, "'petstore import --create' make one");
-        assert!(refused.stderr.contains("there is no store at") || !store.file().exists());
-        let words = ["import", "--create", "--store", &store.url];
-        let made = feed(&words, GOOD);
-        let place = if store.url.starts_with("sqlite:") { &store.url } else { "postgres://" };
-        assert!(made.stderr.starts_with(&format!("made a new store: {place}")), "{made:?}");
-        made.succeeds();
-        let again = feed(&words, GOOD);
-        assert_eq!(again.stderr, "");
-        again.succeeds();
+fn an_import_that_fails_leaves_no_new_file() {
+    for (text, says) in [
+        (format!("{GOOD}nonsense\n"), "nothing was kept: 1 lines are bad"),
+        ("[{}]".to_owned(), "begins a JSON array; \"jq -c '.[]'\" makes lines of it"),
+    ] {
+        let store = Store::sqlite();
+        let done = feed(&["import", "--create", "--store", &store.url], &text);
+        assert!(done.code == Some(1) && done.stderr.contains(says), "{done:?}");
+        assert_eq!(fs::read_dir(store.folder()).unwrap().count(), 0, "{says}");
+    }
+    let store = Store::sqlite();
+    let mut running = fed(&["import", "--create", "--store", &store.url]);
+    wait::until("the store is made", || store.file().exists());
+    signal(&running, "TERM");
+    assert_eq!(exit(&mut running), Some(1));
+    assert_eq!(fs::read_dir(store.folder()).unwrap().count(), 0);
+}
+
+#[test]
+fn only_blank_lines_at_the_end_are_no_fault() {
+    for store in kinds::each() {
+        for (format, text) in
+            [("ndjson", GOOD.to_owned()), ("csv", "name,categoryId\nRex,1\n".to_owned())]
+        {
+            let done = import(&store.url, format, &format!("{text}\n \r\n\n"));
+            assert!(done.succeeds().starts_with("added 1 animals"));
+        }
+        // More of them than a batch has lines.
+        let refused = import(&store.url, "ndjson", &format!("{}{GOOD}", "\n".repeat(20_001)));
+        assert!(refused.stderr.starts_with("line 1: the line is empty (20001 such lines)\n"));
+        assert_eq!((refused.code, store.pets()), (Some(1), 2));
+    }
+}
+
+#[test]
+fn an_import_that_waits_for_its_first_line_holds_nobody_up() {
+    for store in kinds::each() {
+        let server = Launch::on(&store).start();
+        let mut running = fed(&["import", "--store", &store.url]);
+        // It has the store open: nothing else tells when.
+        thread::sleep(Duration::from_millis(300));
+        catalogue::add(&server.client(), &catalogue::pet("Beside"));
+        signal(&running, "TERM");
+        assert_eq!(exit(&mut running), Some(1));
+        server.stop();
     }
 }
 
@@ -133,7 +190,7 @@ fn the_progress_fits_the_terminal() {
     let shown = |kind: &str| {
         let store = Store::sqlite();
         let file = store.folder().join("pets.ndjson");
-        std::fs::write(&file, many(45_000)).unwrap();
+        fs::write(&file, many(45_000)).unwrap();
         let words = ["import", "--create", "--store", &store.url, file.to_str().unwrap()];
         petstore(&words).on_terminal(50, kind).finish().succeeds()
     };
@@ -198,7 +255,7 @@ fn a_file_says_by_its_name_what_it_holds() {
     for store in kinds::each() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pets.csv");
-        std::fs::write(&path, "categoryId,name\n1,Rex\n").unwrap();
+        fs::write(&path, "categoryId,name\n1,Rex\n").unwrap();
         let path = path.to_str().unwrap();
         run(&["import", "--store", &store.url, path]).succeeds();
         assert_eq!(

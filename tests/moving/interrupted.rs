@@ -86,12 +86,14 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches() {
 
 #[test]
 fn an_import_that_is_killed_or_stopped_leaves_nothing() {
-    for (signal, code) in [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))] {
+    let signals = [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))];
+    let all = signals.into_iter().flat_map(|signal| [0, 20_000].map(|lines| (signal, lines)));
+    for ((signal, code), lines) in all {
         for store in kinds::each() {
             import(&store.url, "ndjson", &many(1)).succeeds();
             let mut running = fed(&["import", "--store", &store.url]);
             let mut input = running.stdin.take().unwrap();
-            input.write_all(many(20_000).as_bytes()).unwrap();
+            input.write_all(many(lines).as_bytes()).unwrap();
             thread::sleep(Duration::from_millis(300));
             let output = end(running, signal);
             assert_eq!(output.status.code(), code);

@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use crate::support::{command::signal, wait};
+use crate::support::{
+    command::{exit, signal},
+    wait,
+};
 
 /// How long a command runs between two looks at it: a batch at most.
 const STRETCH: Duration = Duration::from_millis(30);
@@ -23,9 +26,12 @@ pub(crate) fn run_until(running: &Child, what: &str, mut done: impl FnMut() -> b
     });
 }
 
-/// Sends a signal to a command, whether or not it stands still: what the command leaves behind.
-pub(crate) fn end(running: Child, name: &str) -> Output {
+/// Sends a signal to a command, whether or not it stands still, and waits for its end, which must come: what the
+/// command leaves behind. It has its standard input still.
+#[track_caller]
+pub(crate) fn end(mut running: Child, name: &str) -> Output {
     signal(&running, name);
     signal(&running, "CONT");
+    exit(&mut running);
     running.wait_with_output().unwrap()
 }

@@ -62,9 +62,8 @@ fn json_that_is_not_an_animal_is_invalid_pet() {
         (r#"{"name":null,"categoryId":1}"#, "name"),
         (r#"{"name":"a","categoryId":null}"#, "categoryId"),
         (r#"{"name":"a","categoryId":1,"status":null}"#, "status"),
-        (r#"{"name":"a","categoryId":5.0}"#, "categoryId"),
-        (r#"{"name":"a","categoryId":1e2}"#, "categoryId"),
-        (r#"{"name":"a","categoryId":-0}"#, "categoryId"),
+        (r#"{"name":"a","categoryId":5.5}"#, "categoryId"),
+        (r#"{"name":"a","categoryId":1e-1}"#, "categoryId"),
         (r#"{"name":"a","categoryId":1E400}"#, "categoryId"),
         (r#"{"name":"a","categoryId":9223372036854775808}"#, "categoryId"),
         (r#"{"name":"a","categoryId":-9223372036854775809}"#, "categoryId"),
@@ -101,7 +100,7 @@ fn every_fault_is_named_in_one_answer() {
     let client = shared::server().client();
     for (body, words) in [
         (
-            r#"{"id":1,"name":"","categoryId":5.0,"status":"gone","colour":"red"}"#,
+            r#"{"id":1,"name":"","categoryId":5.5,"status":"gone","colour":"red"}"#,
             &["id", "name", "categoryId", "status", "colour", "available", "pending", "sold"][..],
         ),
         (r#"{"name":null,"name":"a","status":null}"#, &["name", "categoryId", "status"]),

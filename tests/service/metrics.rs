@@ -11,6 +11,7 @@ use std::{
     thread,
 };
 
+use petstore_testing::needs;
 use serde_json::Value;
 
 use self::exposition::Exposition;
@@ -285,6 +286,7 @@ const LOCK: &str = "DO $$ BEGIN LOCK TABLE pet IN ACCESS EXCLUSIVE MODE; \
         EXIT WHEN EXISTS (SELECT 1 FROM pg_class WHERE relname = 'let_go'); PERFORM pg_sleep(0.05); \
     END LOOP; END $$";
 
+#[needs(postgres)]
 #[test]
 fn the_postgres_store_says_how_busy_its_pool_is() {
     let Some(store) = Store::postgres() else { return };

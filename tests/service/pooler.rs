@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_testing::{Pooling, pooler_or_skip, postgres_or_skip};
+use petstore_testing::{Pooling, needs, pooler_or_skip, postgres_or_skip};
 
 use crate::support::{
     additions::{Addition, everything_is_there},
@@ -44,6 +44,7 @@ fn asks(number: usize, client: &Client, stored: &str) -> Vec<Addition> {
     additions
 }
 
+#[needs(postgres, pgbouncer)]
 #[test]
 fn two_services_behind_a_pooler_of_transactions_answer_all_that_their_clients_ask() {
     let test = "two services behind a pooler of transactions";

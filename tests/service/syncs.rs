@@ -52,15 +52,19 @@ fn an_import_and_a_copy_end_when_the_disk_has_them() {
     let mut store = Store::sqlite();
     store.url += "?synchronous=normal";
     let log = store.folder().join("petstore.db-wal");
-    // A store that is there already, so that nothing is synchronised because it is created.
+    // A store that is there already, so that nothing is synchronised because it is created, and that another
+    // process has open: the last one that closes it would synchronise what a commit did not.
+    let server = Launch::on(&store).start();
     store.new_key("web");
     let import = petstore(&["import", "-", "--store", &store.url]).fed().disk(&disk);
     let line = "{\"name\":\"Rex\",\"categoryId\":1}\n";
     assert_eq!(finish(import.spawn(), line).code, Some(0));
     assert!(syncs(&disk, &log) > 0, "{:?}", disk.syncs());
+    drop(server);
 
     let mut other = Store::sqlite();
     other.url += "?synchronous=normal";
+    let _other_server = Launch::on(&other).start();
     let copy = petstore(&["store", "copy", "--from", &store.url, "--to", &other.url]).disk(&disk);
     assert_eq!(copy.finish().code, Some(0));
     let log = other.folder().join("petstore.db-wal");

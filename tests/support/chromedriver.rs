@@ -1,7 +1,6 @@
 //! The program that drives the browser.
 
 use std::{
-    env,
     io::{BufRead, BufReader},
     os::unix::process::CommandExt as _,
     path::PathBuf,
@@ -9,7 +8,7 @@ use std::{
     thread,
 };
 
-use petstore_testing::free_port;
+use petstore_testing::{find_program, free_port};
 
 /// A running chromedriver, on a port of its own; it ends with the value.
 pub(crate) struct Chromedriver {
@@ -59,7 +58,5 @@ impl Drop for Chromedriver {
 
 /// Where a program of this name is.
 pub(crate) fn on_path(program: &str) -> Result<PathBuf, String> {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let mut places = env::split_paths(&path).map(|folder| folder.join(program));
-    places.find(|place| place.is_file()).ok_or(format!("there is no {program} on the PATH"))
+    find_program(program).ok_or(format!("there is no {program}"))
 }

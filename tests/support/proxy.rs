@@ -3,11 +3,10 @@
 use std::{
     fs::{self, File},
     net::{Ipv4Addr, SocketAddr},
-    path::PathBuf,
     process::{Child, Command, Stdio},
 };
 
-use petstore_testing::{free_port, or_skip_without};
+use petstore_testing::{find_program, free_port, or_skip_without};
 use tempfile::TempDir;
 
 use super::{raw::Raw, server::Server, wait};
@@ -33,8 +32,8 @@ impl Proxy {
             Kind::Nginx => ("nginx", include_str!("nginx.conf")),
             Kind::Haproxy => ("haproxy", include_str!("haproxy.cfg")),
         };
-        let program =
-            or_skip_without(&format!("{name} (Debian's package)"), test, installed(name))?;
+        let program = find_program(name).ok_or("it is not installed");
+        let program = or_skip_without(name, test, program)?;
         let folder = tempfile::tempdir().unwrap();
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port().unwrap()));
         let file = folder.path().join("configuration");
@@ -73,10 +72,4 @@ impl Drop for Proxy {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-fn installed(name: &str) -> Result<PathBuf, String> {
-    let folders = ["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin"];
-    let mut paths = folders.iter().map(|folder| PathBuf::from(folder).join(name));
-    paths.find(|path| path.exists()).ok_or_else(|| "it is not installed".to_owned())
 }

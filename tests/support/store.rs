@@ -33,6 +33,7 @@ macro_rules! on_every_store {
                 super::$test(Kind::Sqlite);
             }
 
+            #[petstore_testing::needs(postgres)]
             #[test]
             fn on_postgres() {
                 super::$test(Kind::Postgres);
@@ -58,6 +59,7 @@ macro_rules! on_lasting_stores {
                 super::$test(Kind::Sqlite);
             }
 
+            #[petstore_testing::needs(postgres)]
             #[test]
             fn on_postgres() {
                 super::$test(Kind::Postgres);
@@ -81,8 +83,7 @@ impl Store {
         match kind {
             Kind::Sqlite => Self::sqlite(),
             Kind::Memory => Self::memory(),
-            // Without PostgreSQL the skip has been reported, or has failed the test.
-            Kind::Postgres => Self::postgres().unwrap_or_else(Self::sqlite),
+            Kind::Postgres => Self::postgres().expect("PostgreSQL, without which this is ignored"),
         }
     }
 
@@ -159,6 +160,16 @@ impl Store {
         file.busy_timeout(wait::LIMIT).unwrap();
         let count: u32 = file.query_row(COUNT, [], |row| row.get(0)).unwrap();
         count.try_into().unwrap()
+    }
+
+    /// Whether anything of it is there.
+    pub(crate) fn is_made(&self) -> bool {
+        const RELATIONS: &str =
+            "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+        match &self.database {
+            Some(database) => database.sql(RELATIONS).unwrap().trim() != "0",
+            None => fs::read_dir(self.folder.path()).unwrap().next().is_some(),
+        }
     }
 
     /// Every byte of every file that the store consists of.

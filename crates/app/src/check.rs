@@ -122,10 +122,35 @@ fn line(Finding { subject, severity, detail }: &Finding) -> String {
 
 #[cfg(test)]
 mod tests {
-    use petstore_domain::{Corruption, Finding, Severity, StoredKeys};
+    use petstore_domain::{
+        Corruption, Finding, Fingerprint, IdempotencyId, IdempotencyRecord, MockArchive,
+        MockSnapshot, PetId, Severity, StoreCounts, StoreError, StoredKeys, Timestamp,
+    };
 
-    use super::{keys, report};
-    use crate::console::recorded::Recorded;
+    use super::{keys, read_archive, report};
+    use crate::{console::recorded::Recorded, signals::Signals};
+
+    #[tokio::test]
+    async fn every_batch_of_records_is_read() {
+        let record = |id| IdempotencyRecord {
+            id: IdempotencyId([id; 16]),
+            fingerprint: Fingerprint([0; 32]),
+            pet: PetId(1),
+            at: Timestamp(0),
+        };
+        let corrupt = || StoreError::from(Corruption::new("an idempotency record", "a rule"));
+        let mut snapshot = MockSnapshot::new();
+        snapshot.expect_counts().returning(|| Ok(StoreCounts::default()));
+        snapshot.expect_pets().returning(|_, _| Ok(Vec::new()));
+        snapshot.expect_idempotency_records().returning(move |after, _| match after {
+            None => Ok(vec![record(1)]),
+            Some(_) => Err(corrupt()),
+        });
+        let mut archive = MockArchive::new();
+        archive.expect_snapshot().return_once(|| Ok(Box::new(snapshot)));
+        let read = read_archive(&archive, &Signals::take_over().unwrap()).await;
+        assert!(matches!(read, Err(StoreError::Corrupt(_))), "{read:?}");
+    }
 
     #[test]
     fn a_fault_fails_the_check_and_a_warning_does_not() {

@@ -38,8 +38,8 @@ pub trait StoreDriver: Send + Sync + 'static {
 
 /// Where one store is, as its URL says.
 ///
-/// `Display` shows the URL without its password. Two locations that show alike are the same store:
-/// nothing is copied from a store to itself.
+/// `Display` shows the URL without its password. Two locations that show alike are the same store, and
+/// so are two of one [`identity`](Self::identity): nothing is copied from a store to itself.
 #[async_trait]
 pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// Opens the store.
@@ -62,6 +62,21 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// a move by it. By default there is none, and the store takes part in no move.
     fn full_url(&self) -> Option<String> {
         None
+    }
+
+    /// What this store alone is, however its URL is spelled, for example the device and the inode of its
+    /// file. `None` for a store that is not there, or of which this cannot be told, which is the default.
+    async fn identity(&self) -> Option<String> {
+        None
+    }
+
+    /// Removes the store, which the command that has failed had made a moment ago: it is closed, and nothing
+    /// is in it. By default it stays.
+    ///
+    /// # Errors
+    /// One line that says why it stays.
+    async fn remove(&self) -> Result<(), Problem> {
+        Ok(())
     }
 
     /// Throw-away stores of this kind, with the settings of the URL, for the command `conformance`.

@@ -4,10 +4,14 @@ mod faults;
 pub(crate) mod lines;
 mod source;
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    io::{self, IsTerminal as _},
+    time::Duration,
+};
 
 use petstore_domain::{Archive, NewPet, Pet, PetId, Restore, RestoreError};
 use petstore_json::Record;
+use tokio::time;
 
 use self::{
     faults::Faults,
@@ -25,6 +29,8 @@ use crate::{
 
 /// Lines that are named where several have the identifier that is in the way.
 const MAX_LINES_NAMED: usize = 5;
+/// How long an import waits for its next lines once it holds up other writers of the store.
+const MAX_STALL: Duration = Duration::from_secs(10);
 
 /// Adds the animals of the file, all in one transaction.
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
@@ -34,7 +40,7 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let source = Source::open(file, format)?;
     let mode = if args.create { OpenMode::Create } else { OpenMode::ReadWrite };
     let done = with_archive(&*args.store.store.0, mode, async |archive| {
-        import(&*archive, source, args.skip_bad, signals).await
+        import(&*archive, source, args.skip_bad, signals.stop()).await
     });
     let answer = done.await?.to_string();
     Console.answer(&answer).map_err(|error| stdout_failed(&error))
@@ -61,20 +67,20 @@ async fn import(
     archive: &dyn Archive,
     mut source: Source,
     skip_bad: bool,
-    signals: Signals,
+    stop: impl Future<Output = ()>,
 ) -> Result<Imported, Failure> {
     let mut import = Import {
-        restore: archive.restore().await.map_err(Failure::runtime)?,
+        archive,
+        restore: None,
         skip_bad,
         progress: Progress::new(),
         faults: Faults::default(),
         imported: Imported::default(),
     };
-    let stop = signals.stop();
     tokio::pin!(stop);
     loop {
         let batch = tokio::select! {
-            batch = source.next() => batch?,
+            batch = import.next_of(&mut source) => batch?,
             () = &mut stop => return Err(Failure::runtime("stopped; nothing was kept")),
         };
         let Some(batch) = batch else { return import.finish().await };
@@ -83,15 +89,39 @@ async fn import(
 }
 
 /// An import while it runs.
-struct Import {
-    restore: Box<dyn Restore>,
+struct Import<'a> {
+    archive: &'a dyn Archive,
+    /// From the first animal on: until then, no other writer of the store waits.
+    restore: Option<Box<dyn Restore>>,
     skip_bad: bool,
     progress: Progress,
     faults: Faults,
     imported: Imported,
 }
 
-impl Import {
+impl Import<'_> {
+    async fn next_of(&self, source: &mut Source) -> Result<Option<Batch>, Failure> {
+        if self.restore.is_none() {
+            return source.next().await;
+        }
+        time::timeout(MAX_STALL, source.next()).await.unwrap_or_else(|_| {
+            Err(Failure::runtime(format!(
+                "nothing was kept: no line came for {} s, while other writes to the store waited; \
+                 write the lines to a file first, and import that",
+                MAX_STALL.as_secs()
+            )))
+        })
+    }
+
+    /// The transaction of the whole file.
+    async fn restore(&mut self) -> Result<&mut Box<dyn Restore>, Failure> {
+        let restore = match self.restore.take() {
+            Some(restore) => restore,
+            None => self.archive.restore().await.map_err(Failure::runtime)?,
+        };
+        Ok(self.restore.insert(restore))
+    }
+
     /// Once a line is bad, the rest is only checked, unless bad lines are skipped.
     async fn add_batch(&mut self, batch: Batch) -> Result<(), Failure> {
         let Batch { records, faults, of } = batch;
@@ -121,13 +151,15 @@ impl Import {
         }
         if !pets.is_empty() {
             let given = pets.len() as u64;
-            let added = self.restore.pets(pets).await.map_err(|error| refused(&error, &lines))?;
+            let restore = self.restore().await?;
+            let added = restore.pets(pets).await.map_err(|error| refused(&error, &lines))?;
             self.imported.added += added;
             self.imported.passed += given - added;
         }
         if !new_pets.is_empty() {
             let added = new_pets.len() as u64;
-            self.restore.new_pets(new_pets).await.map_err(|error| refused(&error, &[]))?;
+            let restore = self.restore().await?;
+            restore.new_pets(new_pets).await.map_err(|error| refused(&error, &[]))?;
             self.imported.added += added;
         }
         Ok(())
@@ -142,7 +174,9 @@ impl Import {
                  --skip-bad"
             )));
         }
-        self.restore.commit().await.map_err(Failure::runtime)?;
+        if let Some(restore) = self.restore {
+            restore.commit().await.map_err(Failure::runtime)?;
+        }
         Ok(self.imported)
     }
 }
@@ -174,3 +208,6 @@ impl std::fmt::Display for Imported {
         )
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use petstore_domain::{
     VerifyError, VerifyStores,
 };
 
-use self::same_store::SAME_STORE;
+use self::same_store::refuse_same;
 use crate::{
     cli::{BothStores, StoreCommand},
     clock::SystemClock,
@@ -41,9 +41,7 @@ enum Work {
 
 async fn transfer(work: Work, BothStores { from, to }: BothStores) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    if from.0.to_string() == to.0.to_string() {
-        return Err(Failure::usage(SAME_STORE));
-    }
+    refuse_same(&*from.0, &*to.0).await?;
     let target_mode = match work {
         Work::Copy => OpenMode::Create,
         Work::Verify => OpenMode::ReadOnly,

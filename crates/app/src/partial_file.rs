@@ -1,20 +1,21 @@
 //! A file that appears under its name whole or not at all.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File, Permissions},
     io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    process,
 };
+
+use tempfile::{Builder, NamedTempFile};
 
 use crate::failure::Failure;
 
-/// A file under a temporary name beside its own. It is removed when this is dropped before the end.
+/// A file under a temporary name beside its own. It is removed when this is dropped before the end. One that a
+/// killed process has left is in nobody's way: the name is a new one each time.
 #[derive(Debug)]
 pub(crate) struct PartialFile {
-    file: File,
-    temporary: PathBuf,
+    file: NamedTempFile,
     path: PathBuf,
     if_exists: IfExists,
 }
@@ -24,7 +25,7 @@ pub(crate) struct PartialFile {
 pub(crate) enum IfExists {
     /// It stays, and the work fails with this hint.
     Refuse(&'static str),
-    /// The new file takes its place.
+    /// The new file takes its place, and its permissions.
     Replace,
 }
 
@@ -44,50 +45,45 @@ impl PartialFile {
         let name = path.file_name().ok_or_else(|| {
             Failure::runtime(format!("{} is not the name of a file", path.display()))
         })?;
-        let hidden = format!(".{}.{}.partial", name.to_string_lossy(), process::id());
-        let temporary = path.with_file_name(hidden);
-        let mut options = OpenOptions::new();
-        let opened = options.write(true).create_new(true).mode(access as u32).open(&temporary);
-        let file = opened.map_err(|error| cannot_begin(&path, &error))?;
-        Ok(Self { file, temporary, path, if_exists })
+        let mut builder = Builder::new();
+        let prefix = format!(".{}.", name.to_string_lossy());
+        builder.prefix(&prefix).suffix(".partial");
+        let replaced = fs::metadata(&path).ok().map(|file| file.permissions().mode() & 0o777);
+        let mode = replaced.unwrap_or(access as u32);
+        builder.permissions(Permissions::from_mode(mode));
+        let begun = builder.tempfile_in(folder_of(&path)).and_then(|file| {
+            // As they were, whatever the process's mask.
+            let permissions = replaced.map(Permissions::from_mode);
+            permissions.map_or(Ok(()), |mode| file.as_file().set_permissions(mode))?;
+            Ok(file)
+        });
+        let file = begun.map_err(|error| cannot_begin(&path, &error))?;
+        Ok(Self { file, path, if_exists })
     }
 
     /// Where it is until it is finished.
     pub(crate) fn temporary(&self) -> &Path {
-        &self.temporary
+        self.file.path()
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.file.write_all(bytes).map_err(failed(&self.temporary))
+        self.file.write_all(bytes).map_err(failed(&self.path))
     }
 
     /// Makes the file durable under its name. Says where it is, for people.
     pub(crate) fn finish(self) -> Result<String, Failure> {
-        self.file.sync_all().map_err(failed(&self.temporary))?;
-        self.take_name()?;
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
+        let Self { file, path, if_exists } = self;
+        file.as_file().sync_all().map_err(failed(&path))?;
+        if_exists.check(&path)?;
+        // Another process may make the file just now.
+        let named = match if_exists {
+            IfExists::Replace => file.persist(&path),
+            IfExists::Refuse(_) => file.persist_noclobber(&path),
+        };
+        named.map_err(|unnamed| failed(&path)(unnamed.error))?;
+        let folder = folder_of(&path);
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(folder))?;
-        Ok(self.path.display().to_string())
-    }
-
-    /// Another process may have made the file meanwhile: a link never replaces it, a rename would.
-    fn take_name(&self) -> Result<(), Failure> {
-        self.if_exists.check(&self.path)?;
-        if self.if_exists != IfExists::Replace && fs::hard_link(&self.temporary, &self.path).is_ok()
-        {
-            return Ok(());
-        }
-        // Some file systems have no links; and a file that has appeared just now is refused here.
-        self.if_exists.check(&self.path)?;
-        fs::rename(&self.temporary, &self.path).map_err(failed(&self.path))
-    }
-}
-
-impl Drop for PartialFile {
-    fn drop(&mut self) {
-        // After a rename there is nothing to remove.
-        let _ = fs::remove_file(&self.temporary);
+        Ok(path.display().to_string())
     }
 }
 
@@ -111,16 +107,57 @@ impl IfExists {
 /// Why nothing can be written beside `path`. Names a directory that is missing.
 fn cannot_begin(path: &Path, error: &io::Error) -> Failure {
     let shown = path.display();
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match folder.filter(|folder| !folder.exists()) {
-        Some(folder) => Failure::runtime(format!(
-            "cannot write {shown}: there is no directory {}: {error}; create it, or name another file",
-            folder.display()
-        )),
-        None => Failure::runtime(format!("cannot write {shown}: {error}")),
+    let folder = folder_of(path);
+    if folder.exists() {
+        return Failure::runtime(format!("cannot write {shown}: {error}"));
     }
+    Failure::runtime(format!(
+        "cannot write {shown}: there is no directory {}: {error}; create it, or name another file",
+        folder.display()
+    ))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> Failure {
     move |error| Failure::runtime(format!("cannot write {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs::{self, Permissions},
+        os::unix::fs::PermissionsExt as _,
+        path::Path,
+    };
+
+    use super::{Access, IfExists, PartialFile};
+
+    #[test]
+    fn what_a_killed_process_has_left_is_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pets.csv");
+        let begin = || PartialFile::begin(&path, IfExists::Replace, Access::Everybody).unwrap();
+        let left = begin();
+        begin().finish().unwrap();
+        assert!(left.temporary().exists() && path.exists());
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_keeps_its_permissions() {
+        for mode in [0o600, 0o640, 0o666] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("pets.csv");
+            fs::write(&path, "old").unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            let file = PartialFile::begin(&path, IfExists::Replace, Access::Everybody).unwrap();
+            let mode_of = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+            // Nobody reads it meanwhile who may not read it then.
+            assert_eq!(mode_of(file.temporary()), mode);
+            file.finish().unwrap();
+            assert_eq!(mode_of(&path), mode);
+        }
+    }
 }

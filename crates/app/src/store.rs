@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petstore_domain::Archive;
+use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
     console::{Console, Output},
@@ -11,7 +11,8 @@ use crate::{
     open_store::OpenStore,
 };
 
-/// Opens a store, lets `work` use it, and closes it, also when the work fails.
+/// Opens a store, lets `work` use it, and closes it, also when the work fails. A store that was made for work that
+/// has failed is removed again, if nothing is in it.
 pub(crate) async fn with_store<T>(
     location: &dyn StoreLocation,
     mode: OpenMode,
@@ -20,10 +21,21 @@ pub(crate) async fn with_store<T>(
     let store = location.open(mode).await.map_err(Failure::runtime)?;
     let own_handles = store.handles();
     let done = work(&store).await;
+    let is_of_no_use = done.is_err() && store.made_at.is_some() && is_empty(&store).await;
     if !store.close(own_handles).await {
         tracing::warn!("the store took too long to close; nothing acknowledged is lost");
+    } else if is_of_no_use && let Err(problem) = location.remove().await {
+        tracing::warn!(%location, %problem, "a new store without any data stays");
     }
     done
+}
+
+async fn is_empty(store: &OpenStore) -> bool {
+    let Some(archive) = &store.archive else { return false };
+    let counts = async { archive.snapshot().await?.counts().await };
+    counts.await.is_ok_and(|StoreCounts { pets, keys, idempotency_records }| {
+        pets + keys + idempotency_records == 0
+    })
 }
 
 /// Says that opening has made the store, if it has: the URL may be mistyped.

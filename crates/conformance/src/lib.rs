@@ -38,11 +38,12 @@ pub use verdict::Verdict;
 
 /// Makes one test for each promise, and one that prints how many of them are not checked, and why:
 /// the test runner counts those as passed. `$harness` is an expression for the
-/// [`Harness`](crate::Harness) and is evaluated for each test.
+/// [`Harness`](crate::Harness) and is evaluated for each test. Attributes behind it, such as
+/// `conformance_tests!(MyHarness; #[ignore = "no server"])`, stand above each test of a promise.
 #[macro_export]
 macro_rules! conformance_tests {
-    ($harness:expr) => {
-        $crate::__for_each_promise! { __promise_tests! { $harness } }
+    ($harness:expr $(; $(#[$attribute:meta])+)?) => {
+        $crate::__for_each_promise! { __promise_tests! { ($harness) [$($(#[$attribute])+)?] } }
     };
 }
 
@@ -50,15 +51,26 @@ macro_rules! conformance_tests {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __promise_tests {
-    ({ $harness:expr } $($subject:ident :: $name:ident [$($need:ident),*] $words:literal;)*) => {
-        $(#[test]
-        fn $name() -> ::core::result::Result<(), $crate::Broken> {
-            $crate::check($harness, ::core::stringify!($name))
-        })*
+    ({ ($harness:expr) $attributes:tt }
+     $($subject:ident :: $name:ident [$($need:ident),*] $words:literal;)*) => {
+        $($crate::__promise_test! { ($harness) $attributes $name })*
 
         #[test]
         fn coverage_is_printed() -> ::core::result::Result<(), $crate::Broken> {
             $crate::print_coverage(&$harness)
+        }
+    };
+}
+
+/// Makes the test of one promise.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __promise_test {
+    (($harness:expr) [$(#[$attribute:meta])*] $name:ident) => {
+        $(#[$attribute])*
+        #[test]
+        fn $name() -> ::core::result::Result<(), $crate::Broken> {
+            $crate::check($harness, ::core::stringify!($name))
         }
     };
 }

@@ -41,9 +41,11 @@ fn is_meant_by(data: &[u8], id: Option<PetId>, pet: &NewPet) {
     let NewPet { name, category_id, status } = pet;
     let mut json: Value = serde_json::from_slice(data).unwrap_or_default();
     let mut take = |field| json.get_mut(field).map(Value::take);
-    assert_eq!(take("id"), id.map(|id| id.0.into()));
     assert_eq!(take("name"), Some(name.as_str().into()));
-    assert_eq!(take("categoryId"), Some(category_id.0.into()));
+    // `5.0` is 5, which the other reader calls a float.
+    let mut float = |field| take(field).and_then(|value| value.as_f64());
+    assert_eq!(float("id"), id.and_then(|id| id.0.to_string().parse().ok()));
+    assert_eq!(float("categoryId"), category_id.0.to_string().parse().ok());
     assert_eq!(take("status"), status.map(|status| status.as_str().into()));
     let rest = json.as_object().map(|rest| rest.values().all(Value::is_null));
     assert_eq!(rest, Some(true), "a member was ignored: {json}");

@@ -9,6 +9,7 @@ mod faults;
 mod field;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod integer;
 mod kind;
 mod reader;
 mod writer;

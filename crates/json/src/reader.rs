@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use crate::{
     draft::{Draft, ID_RULE, Record},
     field::Field,
+    integer::in_plain_digits,
     kind::Kind,
 };
 
@@ -95,7 +96,12 @@ impl Input {
         let noun = self.noun();
         match serde_json::from_str::<&RawValue>(text).map(Kind::from) {
             Err(error) => {
-                ReadError::InvalidJson(format!("{noun} must be one JSON document, but: {error}"))
+                let mut why = error.to_string();
+                if self == Self::Line {
+                    // It has a number in the file, which whoever reads it knows.
+                    why = why.replace(" at line 1 column ", " at column ");
+                }
+                ReadError::InvalidJson(format!("{noun} must be one JSON document, but: {why}"))
             }
             // The name of a member is not Unicode.
             Ok(Kind::Object) => {
@@ -138,10 +144,10 @@ impl<'b> Visitor<'b> for Members<'_> {
     }
 }
 
-/// The characters of a text, or the digits of a number as they were written: `5.0` is not `5`.
+/// The characters of a text, or the plain digits of an integer: `5` for `5.0` too.
 fn text_of(field: Field, value: &RawValue) -> Result<Cow<'_, str>, String> {
     match (field, Kind::from(value)) {
-        (Field::Id | Field::CategoryId, Kind::Number) => Ok(Cow::Borrowed(value.get())),
+        (Field::Id | Field::CategoryId, Kind::Number) => Ok(in_plain_digits(value.get())),
         (Field::Id, kind) => Err(format!("{ID_RULE}, but is {kind}")),
         (Field::CategoryId, kind) => Err(format!("{InvalidCategoryId}, but is {kind}")),
         (Field::Name | Field::Status, Kind::String) => {

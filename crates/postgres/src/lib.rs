@@ -39,6 +39,7 @@ mod config;
 mod connection;
 mod connector;
 mod error;
+mod identity;
 mod inspection;
 mod open;
 mod pets;

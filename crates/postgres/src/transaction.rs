@@ -94,7 +94,7 @@ impl Transaction {
 
 #[cfg(test)]
 mod tests {
-    use petstore_testing::postgres_or_skip;
+    use petstore_testing::{needs, postgres_or_skip};
 
     use super::{READ_COMMITTED, Transaction};
     use crate::{
@@ -103,6 +103,7 @@ mod tests {
         error::StoreFailure,
     };
 
+    #[needs(postgres)]
     #[tokio::test]
     async fn a_statement_that_is_not_answered_ends_within_the_timeout() {
         let Some(database) = postgres_or_skip("a_statement_that_is_not_answered") else { return };

@@ -60,7 +60,7 @@ mod directly {
         }
     }
 
-    petstore_conformance::conformance_tests!(Postgres);
+    petstore_conformance::conformance_tests!(Postgres; #[petstore_testing::needs(postgres)]);
 }
 
 /// Four sessions for all connections, each lent for one transaction.
@@ -86,5 +86,5 @@ mod through_pgbouncer {
         }
     }
 
-    petstore_conformance::conformance_tests!(Pooled);
+    petstore_conformance::conformance_tests!(Pooled; #[petstore_testing::needs(postgres, pgbouncer)]);
 }

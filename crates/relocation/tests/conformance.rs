@@ -157,7 +157,7 @@ mod sqlite_and_postgres {
         }
     }
 
-    petstore_conformance::conformance_tests!(Stores);
+    petstore_conformance::conformance_tests!(Stores; #[petstore_testing::needs(postgres)]);
 }
 
 /// Without a watch, a service notices a flip by the stores alone.

@@ -1,18 +1,13 @@
 //! The installed server: where its programs are, and how they are run.
 
 use std::{
-    env, fs,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::OnceLock,
 };
 
-use crate::trouble::Trouble;
+use crate::{programs, trouble::Trouble};
 
-/// Names the folder that holds `postgres`, `initdb` and the others.
-const FOLDER: &str = "PETSTORE_TEST_POSTGRES_BIN";
-/// Where Debian keeps its versions.
-const DEBIAN: &str = "/usr/lib/postgresql";
 /// Whom root becomes: the server refuses to run as root.
 const USER: &str = "postgres";
 
@@ -55,26 +50,15 @@ pub(crate) fn run(command: &mut Command) -> Result<String, Trouble> {
     Err(format!("{shown} failed ({}): {}", output.status, complaint.trim()))
 }
 
+/// Where the program `name` is installed.
+#[must_use]
+pub fn find_program(name: &str) -> Option<PathBuf> {
+    programs::find(name)
+}
+
 pub(crate) fn folder() -> Result<PathBuf, Trouble> {
-    if let Some(folder) = env::var_os(FOLDER) {
-        return Ok(folder.into());
-    }
-    newest_of_debian()
-        .or_else(of_pg_config)
-        .filter(|folder| folder.join("initdb").exists())
-        .ok_or(format!("no server binaries are installed (in Debian: postgresql); or set {FOLDER}"))
-}
-
-fn newest_of_debian() -> Option<PathBuf> {
-    let version = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
-    let versions = fs::read_dir(DEBIAN).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-    let complete = versions.filter(|path| path.join("bin/initdb").exists());
-    Some(complete.max_by_key(version)?.join("bin"))
-}
-
-fn of_pg_config() -> Option<PathBuf> {
-    let folder = run(Command::new("pg_config").arg("--bindir")).ok()?;
-    Some(folder.trim().into())
+    let missing = "no server binaries are installed (in Debian: postgresql); or set";
+    programs::postgres().ok_or_else(|| format!("{missing} {}", programs::FOLDER))
 }
 
 fn is_root() -> bool {

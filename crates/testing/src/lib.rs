@@ -8,7 +8,9 @@
 //! newest of Debian's versions, else what `pg_config` names. `PETSTORE_TEST_POSTGRES=URL` takes a
 //! running server for [`postgres_or_skip`] instead (a role that may create databases).
 //!
-//! Where there is neither, a test is skipped loudly; with `CI=true` it fails.
+//! A test that needs a program says so, `#[needs(postgres)]`, and is ignored where it is not installed. What cannot be
+//! told while building, such as root, is looked for by the test itself, which is skipped loudly without it. With
+//! `CI=true` either fails.
 
 mod binaries;
 mod cluster;
@@ -22,21 +24,25 @@ mod pooler;
 mod ports;
 pub mod preload;
 mod processes;
+#[expect(dead_code, reason = "the build script of `petstore-needs` uses the rest")]
+mod programs;
 mod skip;
 mod standby;
 mod trouble;
 mod watchdog;
 
+pub use binaries::find_program;
 pub use cluster::{Cluster, Durability};
 pub use database::Database;
 pub use disk::{Disk, DiskFault};
 pub use fuzz::{Mutations, corpus, fuzz};
 pub use lost_answer::LostAnswer;
 pub use network::Network;
+pub use petstore_needs::needs;
 pub use pooler::{Pooler, Pooling};
 pub use ports::free_port;
 pub use skip::{
-    EXTERNAL, cluster_or_skip, disk_or_skip, network_or_skip, or_skip_without, pooler_or_skip,
+    cluster_or_skip, disk_or_skip, network_or_skip, or_skip_without, pooler_or_skip,
     postgres_or_skip, say,
 };
 pub use trouble::Trouble;

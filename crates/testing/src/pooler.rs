@@ -15,6 +15,7 @@ use crate::{
     binaries::{as_server_user, hand_over},
     database,
     ports::free_port,
+    programs,
     trouble::Trouble,
 };
 
@@ -63,14 +64,14 @@ impl Pooler {
         let process = match pooling {
             Pooling::Pgpool => {
                 let text = pgpool(&server, port, free_port()?, path);
-                spawn("INT", &["/usr/sbin/pgpool", "-n", "-f"], "pgpool.conf", &text, path)
+                spawn("INT", "pgpool", &["-n", "-f"], "pgpool.conf", &text, path)
             }
             Pooling::Session
             | Pooling::Transaction
             | Pooling::TransactionWithoutOptions
             | Pooling::Statement => {
                 let text = pgbouncer(&server, port, pooling);
-                spawn("TERM", &["/usr/sbin/pgbouncer"], "pgbouncer.ini", &text, path)
+                spawn("TERM", "pgbouncer", &[], "pgbouncer.ini", &text, path)
             }
         }?;
         let pooler = Self { port, process, folder };
@@ -168,20 +169,24 @@ fn pgpool(server: &Server<'_>, port: u16, control_port: u16, folder: &Path) -> S
 /// Runs a program with the file `name`, which holds `text`, as its last word.
 fn spawn(
     signal: &str,
+    program: &str,
     words: &[&str],
     name: &str,
     text: &str,
     folder: &Path,
 ) -> Result<Child, Trouble> {
-    if !words.first().is_some_and(|program| Path::new(program).exists()) {
-        return Err(format!("{} is not installed", words.concat()));
-    }
+    let program = programs::find(program).ok_or(format!("{program} is not installed"))?;
     let path = folder.join(name);
     fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     hand_over(&path)?;
     let log = File::create(folder.join("log")).map_err(|error| error.to_string())?;
     let mut shell = as_server_user(Path::new("/bin/sh"));
-    shell.args(["-c", SCRIPT, "pooler", signal]).args(words).arg(path).current_dir("/");
+    shell
+        .args(["-c", SCRIPT, "pooler", signal])
+        .arg(program)
+        .args(words)
+        .arg(path)
+        .current_dir("/");
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
     shell.spawn().map_err(|error| format!("cannot run a shell: {error}"))
 }

@@ -12,11 +12,9 @@ use crate::{
     disk::Disk,
     network::Network,
     pooler::{Pooler, Pooling},
+    programs::EXTERNAL,
     trouble::Trouble,
 };
-
-/// Names a running server that tests may use.
-pub const EXTERNAL: &str = "PETSTORE_TEST_POSTGRES";
 
 /// A new and empty database for the test `test`, dropped with the value; `None` if there is no
 /// PostgreSQL.

@@ -1,5 +1,6 @@
 //! The form that adds an animal.
 
+use petstore_testing::needs;
 use serde_json::json;
 
 use super::conditions::answer_instead;
@@ -12,6 +13,7 @@ pub(super) fn fill_in(browser: &Browser, name: &str, category: &str) {
     browser.fill("#categoryId", category);
 }
 
+#[needs(chromium)]
 #[test]
 fn an_added_animal_appears_and_is_counted() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -37,6 +39,7 @@ fn an_added_animal_appears_and_is_counted() {
     );
 }
 
+#[needs(chromium)]
 #[test]
 fn an_animal_without_a_status_is_sent_without_one() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -48,6 +51,7 @@ fn an_animal_without_a_status_is_sent_without_one() {
     assert_eq!(zoo.everything(), [expected]);
 }
 
+#[needs(chromium)]
 #[test]
 fn what_the_service_refuses_is_said_at_its_field() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -76,6 +80,7 @@ fn what_the_service_refuses_is_said_at_its_field() {
     assert_eq!(zoo.everything().len(), 1);
 }
 
+#[needs(chromium)]
 #[test]
 fn what_is_plainly_missing_is_said_before_anything_is_sent() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -88,6 +93,7 @@ fn what_is_plainly_missing_is_said_before_anything_is_sent() {
     assert!(browser.requests().iter().all(|request| request.method != "POST"));
 }
 
+#[needs(chromium)]
 #[test]
 fn a_refusal_that_names_no_field_is_shown_as_it_is() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -1,5 +1,6 @@
 //! What is shown, as JSON for elsewhere.
 
+use petstore_testing::needs;
 use serde_json::json;
 use thirtyfour::Key;
 
@@ -23,6 +24,7 @@ fn odd_animals(zoo: &Zoo) {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn the_page_is_copied_byte_for_byte() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -43,6 +45,7 @@ fn the_page_is_copied_byte_for_byte() {
     browser.until(&format!("window.copied === {}", json!(format!("[{}", &page[start..]))));
 }
 
+#[needs(chromium)]
 #[test]
 fn one_animal_is_copied_byte_for_byte() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -63,6 +66,7 @@ fn one_animal_is_copied_byte_for_byte() {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn a_browser_that_does_not_let_the_page_copy_shows_the_text_selected() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use petstore_testing::needs;
 use serde_json::json;
 
 use super::{
@@ -27,6 +28,7 @@ fn reads(browser: &Browser) -> usize {
         .count()
 }
 
+#[needs(chromium)]
 #[test]
 fn every_status_has_its_number_and_a_bar_as_long() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -43,6 +45,7 @@ fn every_status_has_its_number_and_a_bar_as_long() {
     assert!((share.as_f64().unwrap() - 62.0 / 250.0).abs() < 0.01, "{share}");
 }
 
+#[needs(chromium)]
 #[test]
 fn nothing_is_counted_unless_it_is_asked_for_and_an_added_animal_counts_without_a_request() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -72,6 +75,7 @@ fn nothing_is_counted_unless_it_is_asked_for_and_an_added_animal_counts_without_
     assert_eq!(reads(browser), 1);
 }
 
+#[needs(chromium)]
 #[test]
 fn an_animal_added_during_a_count_is_counted_once() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -94,6 +98,7 @@ fn an_animal_added_during_a_count_is_counted_once() {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn counting_pauses_at_five_thousand_says_so_and_goes_on_if_asked() {
     let store = Store::sqlite();
@@ -126,6 +131,7 @@ fn counting_pauses_at_five_thousand_says_so_and_goes_on_if_asked() {
     assert_eq!(browser.value("document.activeElement.id"), "count");
 }
 
+#[needs(chromium)]
 #[test]
 fn counting_can_be_stopped_and_begun_again() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use petstore_testing::needs;
 use thirtyfour::Key;
 
 use super::{
@@ -26,6 +27,7 @@ fn is_at(browser: &Browser, id: &str) {
     assert_eq!(browser.value("rows.querySelectorAll('.new').length"), 1);
 }
 
+#[needs(chromium)]
 #[test]
 fn an_added_animal_is_shown_on_its_page_of_the_list() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -50,6 +52,7 @@ fn an_added_animal_is_shown_on_its_page_of_the_list() {
     shows(browser, 241..=246);
 }
 
+#[needs(chromium)]
 #[test]
 fn an_animal_is_found_by_its_id_in_one_request() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -72,6 +75,7 @@ fn an_animal_is_found_by_its_id_in_one_request() {
     assert_eq!(browser.value("document.getElementById('found').hidden"), true);
 }
 
+#[needs(chromium)]
 #[test]
 fn an_id_that_does_not_exist_or_is_none_is_said_at_the_field() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -89,6 +93,7 @@ fn an_id_that_does_not_exist_or_is_none_is_said_at_the_field() {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn a_filter_that_hides_the_animal_gives_way() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -113,6 +118,7 @@ fn a_filter_that_hides_the_animal_gives_way() {
     shows(browser, 41..=45);
 }
 
+#[needs(chromium)]
 #[test]
 fn once_the_operation_for_one_animal_is_removed_the_list_is_looked_through() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -130,6 +136,7 @@ fn once_the_operation_for_one_animal_is_removed_the_list_is_looked_through() {
     browser.reads("#found-status", "The list does not have it.");
 }
 
+#[needs(chromium)]
 #[test]
 fn a_search_has_a_bound_and_goes_on_if_asked() {
     let store = Store::sqlite();
@@ -155,6 +162,7 @@ fn a_search_has_a_bound_and_goes_on_if_asked() {
     browser.reads("#page", "Page 52");
 }
 
+#[needs(chromium)]
 #[test]
 fn a_search_can_be_stopped_and_a_failure_is_said() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -1,10 +1,12 @@
 //! The key: how it comes, where it lies, how it goes.
 
+use petstore_testing::needs;
 use serde_json::json;
 use thirtyfour::Key;
 
 use crate::support::{KEY, zoo::Zoo};
 
+#[needs(chromium)]
 #[test]
 fn a_wrong_key_is_refused_in_the_words_of_the_service() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -26,6 +28,7 @@ fn a_wrong_key_is_refused_in_the_words_of_the_service() {
     assert_eq!(browser.value("document.getElementById('entrance').hidden"), true);
 }
 
+#[needs(chromium)]
 #[test]
 fn what_cannot_be_a_key_is_not_sent() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -41,6 +44,7 @@ fn what_cannot_be_a_key_is_not_sent() {
     assert!(requests.iter().all(|request| !request.url.contains("/v1/")), "{requests:?}");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_key_lies_in_the_storage_of_the_tab_alone() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -63,6 +67,7 @@ fn the_key_lies_in_the_storage_of_the_tab_alone() {
     browser.see("#key");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_key_can_be_looked_at_while_it_is_typed() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -76,6 +81,7 @@ fn the_key_can_be_looked_at_while_it_is_typed() {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn a_browser_that_forbids_storage_keeps_the_key_as_long_as_the_page() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -1,5 +1,6 @@
 //! The page on a narrow screen, on paper and without JavaScript.
 
+use petstore_testing::needs;
 use serde_json::json;
 use thirtyfour::Key;
 
@@ -32,6 +33,7 @@ fn stays_in_its_card(browser: &Browser, state: &str) {
     browser.look(Look { width: 320, ..PHONE });
 }
 
+#[needs(chromium)]
 #[test]
 fn nothing_leaves_its_card_on_a_narrow_screen() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -72,6 +74,7 @@ fn nothing_leaves_its_card_on_a_narrow_screen() {
     stays_in_its_card(browser, "a cursor that is refused");
 }
 
+#[needs(chromium)]
 #[test]
 fn paper_has_the_animals_and_the_counts_and_no_controls() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -96,6 +99,7 @@ fn paper_has_the_animals_and_the_counts_and_no_controls() {
     browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "" }));
 }
 
+#[needs(chromium)]
 #[test]
 fn without_javascript_the_page_leads_to_what_needs_none() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -112,6 +116,7 @@ fn without_javascript_the_page_leads_to_what_needs_none() {
     assert!(document.contains("listPets"), "{document}");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_focus_is_not_lost_while_a_button_is_busy() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -1,5 +1,6 @@
 //! The list: pages, filter, and what its cells show.
 
+use petstore_testing::needs;
 use serde_json::{Value, json};
 
 use super::conditions::settle;
@@ -20,6 +21,7 @@ fn is_on(browser: &Browser, button: &str) -> bool {
     browser.value(&format!("document.getElementById('{button}').ariaDisabled")) == "false"
 }
 
+#[needs(chromium)]
 #[test]
 fn pages_are_walked_along_the_links_of_the_service() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -46,6 +48,7 @@ fn pages_are_walked_along_the_links_of_the_service() {
     shows(browser, 1..=20);
 }
 
+#[needs(chromium)]
 #[test]
 fn reload_and_the_way_back_of_the_browser_keep_the_place() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -74,6 +77,7 @@ fn reload_and_the_way_back_of_the_browser_keep_the_place() {
     assert!(is_on(browser, "first") && !is_on(browser, "previous"));
 }
 
+#[needs(chromium)]
 #[test]
 fn the_filter_shows_one_status_and_stays_in_the_address() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -95,6 +99,7 @@ fn the_filter_shows_one_status_and_stays_in_the_address() {
     shows(browser, 1..=10);
 }
 
+#[needs(chromium)]
 #[test]
 fn an_empty_list_says_so() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -109,6 +114,7 @@ fn an_empty_list_says_so() {
     assert_eq!(browser.value("document.activeElement.id"), "list-title");
 }
 
+#[needs(chromium)]
 #[test]
 fn names_are_text_and_numbers_keep_every_digit() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -134,6 +140,7 @@ fn names_are_text_and_numbers_keep_every_digit() {
     assert_eq!(browser.value("rows.querySelectorAll('img').length"), 0);
 }
 
+#[needs(chromium)]
 #[test]
 fn a_cursor_that_the_service_refuses_is_explained() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -145,6 +152,7 @@ fn a_cursor_that_the_service_refuses_is_explained() {
     assert_eq!(browser.value("document.getElementById('list-failure').hidden"), true);
 }
 
+#[needs(chromium)]
 #[test]
 fn animals_without_a_status_are_a_filter_of_the_page_shown() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -168,6 +176,7 @@ fn animals_without_a_status_are_a_filter_of_the_page_shown() {
     shows(browser, 1..=20);
 }
 
+#[needs(chromium)]
 #[test]
 fn a_row_with_the_focus_keeps_it_when_the_page_is_read_again() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -179,6 +188,7 @@ fn a_row_with_the_focus_keeps_it_when_the_page_is_read_again() {
     assert_eq!(browser.value("document.activeElement === rows.rows[1]"), true);
 }
 
+#[needs(chromium)]
 #[test]
 fn an_answer_that_a_later_choice_has_overtaken_is_dropped() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -1,6 +1,7 @@
 //! The page while the service does not answer, or no longer takes the key: nothing is lost, and what
 //! is of before says so.
 
+use petstore_testing::needs;
 use serde_json::json;
 
 use super::{
@@ -19,6 +20,7 @@ fn has_a_time(browser: &Browser, selector: &str) {
     assert_eq!(browser.value(&format!("{TIME}.test({})", json!(text))), true, "{text}");
 }
 
+#[needs(chromium)]
 #[test]
 fn a_failed_refresh_keeps_the_rows_and_says_of_when_they_are() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -45,6 +47,7 @@ fn a_failed_refresh_keeps_the_rows_and_says_of_when_they_are() {
     assert_eq!(browser.value("document.activeElement.id"), "list-title");
 }
 
+#[needs(chromium)]
 #[test]
 fn a_service_that_is_gone_when_the_page_opens_is_tried_again() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -60,6 +63,7 @@ fn a_service_that_is_gone_when_the_page_opens_is_tried_again() {
     shows(browser, 1..=1);
 }
 
+#[needs(chromium)]
 #[test]
 fn a_count_that_fails_keeps_the_last_counts_and_says_so() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -80,6 +84,7 @@ fn a_count_that_fails_keeps_the_last_counts_and_says_so() {
     browser.reads("#count-status", "4 animals in all");
 }
 
+#[needs(chromium)]
 #[test]
 fn a_first_count_that_fails_shows_no_bars() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -119,6 +124,7 @@ fn revoke(zoo: &Zoo) {
     });
 }
 
+#[needs(chromium)]
 #[test]
 fn a_key_that_is_revoked_leads_back_to_the_form_and_takes_nothing_that_is_typed() {
     let Some(zoo) = with_a_key_of_its_own() else { return };
@@ -145,6 +151,7 @@ fn a_key_that_is_revoked_leads_back_to_the_form_and_takes_nothing_that_is_typed(
     assert_eq!(browser.value(typed), json!(["", "", ""]));
 }
 
+#[needs(chromium)]
 #[test]
 fn a_refused_key_while_adding_says_what_is_known_of_each_animal() {
     let Some(zoo) = with_a_key_of_its_own() else { return };
@@ -164,6 +171,7 @@ fn a_refused_key_while_adding_says_what_is_known_of_each_animal() {
     assert_eq!(browser.value("document.getElementById('name').value"), "Max");
 }
 
+#[needs(chromium)]
 #[test]
 fn a_key_that_goes_while_an_answer_is_awaited_leaves_no_request_behind() {
     let Some(zoo) = with_a_key_of_its_own() else { return };

@@ -1,5 +1,6 @@
 //! The form that adds an animal, whatever is pressed and whatever gets lost: what it says is true.
 
+use petstore_testing::needs;
 use thirtyfour::Key;
 
 use super::{
@@ -19,6 +20,7 @@ fn says_no_fault(browser: &Browser) {
     assert_eq!(browser.value("add.querySelectorAll('[aria-invalid=true]').length"), 0);
 }
 
+#[needs(chromium)]
 #[test]
 fn a_second_enter_after_the_answer_says_that_the_animal_was_added() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -41,6 +43,7 @@ fn a_second_enter_after_the_answer_says_that_the_animal_was_added() {
     browser.reads("#add-failure", "Not added: one field needs a change.");
 }
 
+#[needs(chromium)]
 #[test]
 fn a_second_enter_before_the_answer_sends_nothing() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -61,6 +64,7 @@ fn a_second_enter_before_the_answer_sends_nothing() {
     assert_eq!(zoo.everything().len(), 1);
 }
 
+#[needs(chromium)]
 #[test]
 fn what_is_typed_while_an_answer_is_awaited_stays() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -78,6 +82,7 @@ fn what_is_typed_while_an_answer_is_awaited_stays() {
     assert_eq!(zoo.everything().len(), 2);
 }
 
+#[needs(chromium)]
 #[test]
 fn an_animal_of_unknown_outcome_is_not_forgotten_over_another() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -97,6 +102,7 @@ fn an_animal_of_unknown_outcome_is_not_forgotten_over_another() {
     assert_eq!(zoo.everything().len(), 2);
 }
 
+#[needs(chromium)]
 #[test]
 fn a_double_click_adds_one() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -118,6 +124,7 @@ fn a_double_click_adds_one() {
     assert_eq!(zoo.everything().len(), 1);
 }
 
+#[needs(chromium)]
 #[test]
 fn another_try_after_a_lost_answer_adds_nothing_twice() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -1,5 +1,6 @@
 //! Trying an operation: what is sent, and what is shown of the answer.
 
+use petstore_testing::needs;
 use serde_json::json;
 use thirtyfour::Key;
 
@@ -8,6 +9,7 @@ use super::{
 };
 use crate::support::{KEY, browser::Browser, catalogue, zoo::Zoo};
 
+#[needs(chromium)]
 #[test]
 fn the_list_is_read_page_by_page() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -27,6 +29,7 @@ fn the_list_is_read_page_by_page() {
     assert_eq!(focus, true);
 }
 
+#[needs(chromium)]
 #[test]
 fn an_animal_is_added_and_a_refusal_is_explained() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -44,6 +47,7 @@ fn an_animal_is_added_and_a_refusal_is_explained() {
     assert_eq!(zoo.everything().len(), 1);
 }
 
+#[needs(chromium)]
 #[test]
 fn a_body_that_is_no_json_is_refused_at_its_field_and_not_sent() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -68,6 +72,7 @@ fn a_body_that_is_no_json_is_refused_at_its_field_and_not_sent() {
     assert_eq!(zoo.everything().len(), 2);
 }
 
+#[needs(chromium)]
 #[test]
 fn an_identifier_that_is_missing_and_a_header_that_cannot_be_sent_are_refused_at_their_fields() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -84,6 +89,7 @@ fn an_identifier_that_is_missing_and_a_header_that_cannot_be_sent_are_refused_at
     assert!(!has_answer(browser, GET));
 }
 
+#[needs(chromium)]
 #[test]
 fn numbers_are_shown_with_every_digit() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -98,6 +104,7 @@ fn numbers_are_shown_with_every_digit() {
     answers(browser, CREATE, "-9223372036854775808");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_answer_has_its_headers_and_its_time() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -110,6 +117,7 @@ fn the_answer_has_its_headers_and_its_time() {
     browser.reads(&format!("{LIST} .received"), "x-request-id\nnamed-by-me");
 }
 
+#[needs(chromium)]
 #[test]
 fn without_a_key_the_answer_says_what_is_missing() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -124,6 +132,7 @@ fn announced(browser: &Browser) -> String {
     browser.text(&format!("{LIST} [role=status]"))
 }
 
+#[needs(chromium)]
 #[test]
 fn an_answer_is_announced_and_the_focus_stays() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -136,6 +145,7 @@ fn an_answer_is_announced_and_the_focus_stays() {
     assert_eq!(focus, true);
 }
 
+#[needs(chromium)]
 #[test]
 fn an_outage_is_called_what_it_is() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -157,6 +167,7 @@ fn an_outage_is_called_what_it_is() {
     assert_eq!(announced(browser), "Answered 200 OK");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_orders_cannot_be_tried_and_the_rest_can() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -1,10 +1,12 @@
 //! The key: it is checked, kept for the tab, shared with the catalogue, and forgotten.
 
+use petstore_testing::needs;
 use serde_json::json;
 
 use super::{LIST, authorize, execute, has_answer, visit};
 use crate::support::{KEY, store::Store, wait, zoo::Zoo};
 
+#[needs(chromium)]
 #[test]
 fn a_wrong_key_is_refused_in_the_words_of_the_service() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -25,6 +27,7 @@ fn a_wrong_key_is_refused_in_the_words_of_the_service() {
     assert_eq!(error, false);
 }
 
+#[needs(chromium)]
 #[test]
 fn what_cannot_be_a_key_is_not_sent() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -39,6 +42,7 @@ fn what_cannot_be_a_key_is_not_sent() {
     assert!(requests.iter().all(|request| !request.url.contains("/v1/")), "{requests:?}");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_key_outlives_a_reload_and_is_the_one_of_the_catalogue() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -58,6 +62,7 @@ fn the_key_outlives_a_reload_and_is_the_one_of_the_catalogue() {
     browser.reads("#rows", "pet 1");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_key_of_the_catalogue_is_the_one_of_the_reference() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -67,6 +72,7 @@ fn the_key_of_the_catalogue_is_the_one_of_the_reference() {
     execute(browser, LIST, 200);
 }
 
+#[needs(chromium)]
 #[test]
 fn a_button_forgets_the_key_and_what_it_was_answered() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -83,6 +89,7 @@ fn a_button_forgets_the_key_and_what_it_was_answered() {
     browser.see("#key");
 }
 
+#[needs(chromium)]
 #[test]
 fn a_key_that_is_revoked_is_no_longer_called_accepted() {
     let Some(zoo) = Zoo::on_or_skip(Store::sqlite()) else { return };

@@ -1,5 +1,6 @@
 //! What the page says, to whom, and in which form.
 
+use petstore_testing::needs;
 use serde_json::json;
 
 use super::{CREATE, GET, LIST, OPERATIONS, ORDERS, unfold, visit};
@@ -8,6 +9,7 @@ use crate::support::{
     zoo::Zoo,
 };
 
+#[needs(chromium)]
 #[test]
 fn what_is_deprecated_or_not_yet_stable_is_marked() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -21,6 +23,7 @@ fn what_is_deprecated_or_not_yet_stable_is_marked() {
     browser.reads(&format!("{CREATE} .fields .field:first-child"), "Idempotency-Key string beta");
 }
 
+#[needs(chromium)]
 #[test]
 fn a_parameter_has_its_type_bounds_and_default() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -37,6 +40,7 @@ fn a_parameter_has_its_type_bounds_and_default() {
     browser.reads(&format!("{CREATE} .text"), "name string required");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_errors_of_an_operation_are_folded_and_have_code_reason_and_body() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -62,6 +66,7 @@ fn top(browser: &Browser) -> f64 {
     browser.value(&top).as_f64().unwrap()
 }
 
+#[needs(chromium)]
 #[test]
 fn an_operation_has_an_address_that_outlives_a_reload() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -79,6 +84,7 @@ fn an_operation_has_an_address_that_outlives_a_reload() {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn without_javascript_the_page_leads_to_what_works_without_it() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -95,6 +101,7 @@ fn without_javascript_the_page_leads_to_what_works_without_it() {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn on_paper_everything_is_open_and_nothing_is_a_control() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -119,6 +126,7 @@ const OUTSIDE: &str = "
     }).map(e => e.outerHTML.slice(0, 80));
 ";
 
+#[needs(chromium)]
 #[test]
 fn nothing_leaves_its_card_on_the_narrowest_phone() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use petstore_testing::or_skip_without;
+use petstore_testing::{needs, or_skip_without};
 use serde_json::json;
 
 use super::{BODY, CREATE, LIST, authorize, visit};
@@ -31,6 +31,7 @@ fn run(program: &str, arguments: &[&str], sample: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+#[needs(chromium)]
 #[test]
 fn every_sample_runs_as_it_is_shown() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -56,6 +57,7 @@ fn every_sample_runs_as_it_is_shown() {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn the_samples_follow_the_form_without_the_key() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -80,6 +82,7 @@ fn the_samples_follow_the_form_without_the_key() {
     browser.reads(&list, "limit=8");
 }
 
+#[needs(chromium)]
 #[test]
 fn a_sample_is_copied_by_a_button() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use petstore_testing::needs;
+
 use crate::support::{
     browser::{Browser, DESK, Look},
     wait,
@@ -57,6 +59,7 @@ pub(super) fn is_legible(name: &str, browser: &Browser) {
     browser.look(DESK);
 }
 
+#[needs(chromium)]
 #[test]
 fn a_busy_button_of_the_reference_is_legible_under_the_pointer() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -71,6 +74,7 @@ fn a_busy_button_of_the_reference_is_legible_under_the_pointer() {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn a_faint_text_would_be_seen() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
@@ -79,6 +83,7 @@ fn a_faint_text_would_be_seen() {
     assert!(!too_faint(&zoo.browser).is_empty());
 }
 
+#[needs(chromium)]
 #[test]
 fn a_busy_button_is_legible_also_under_the_pointer() {
     let Some(zoo) = Zoo::open_or_skip() else { return };

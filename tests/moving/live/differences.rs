@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use petstore_testing::needs;
 use serde_json::Value;
 
 use super::{
@@ -81,6 +82,7 @@ fn is_found_and_mended(from: &Store, to: &Store, new: impl FnOnce() -> Option<St
     everything_is_there(&Launch::on(to).start().client(), &additions);
 }
 
+#[needs(postgres)]
 #[test]
 fn a_difference_is_found_and_the_move_begins_anew_in_another_database() {
     let Some((to, new)) = Store::postgres().zip(Store::postgres()) else { return };

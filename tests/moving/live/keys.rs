@@ -1,5 +1,7 @@
 //! API keys that are made, rolled and revoked during a move.
 
+use petstore_testing::needs;
+
 use super::{
     commands::{follow, step, until_caught_up},
     load::Load,
@@ -67,6 +69,7 @@ fn answer(client: &Client, key: &str) -> u16 {
     client.get("/v1/pets?limit=1").key(key).send().status
 }
 
+#[needs(postgres)]
 #[test]
 fn keys_that_change_during_a_move_mean_the_same_on_both_stores() {
     let Some(to) = Store::postgres() else { return };

@@ -2,6 +2,8 @@
 
 use std::{thread, time::Duration};
 
+use petstore_testing::needs;
+
 use super::{
     commands::{follow, spawn, step, until_caught_up},
     load::Load,
@@ -21,6 +23,7 @@ use crate::{
 /// The moments, counted from the start of the command, in milliseconds. A flip takes some tens of them.
 const MOMENTS: [u64; 12] = [5, 15, 25, 35, 45, 60, 80, 100, 130, 160, 200, 300];
 
+#[needs(postgres)]
 #[test]
 fn a_mover_that_is_killed_at_any_moment_refuses_nothing() {
     let Some(to) = Store::postgres() else { return };
@@ -49,6 +52,7 @@ fn a_mover_that_is_killed_at_any_moment_refuses_nothing() {
     everything_is_there(&server.client(), &all);
 }
 
+#[needs(postgres)]
 #[test]
 fn a_service_that_is_killed_at_each_step_goes_on_with_either_url() {
     let Some(to) = Store::postgres() else { return };

@@ -2,7 +2,7 @@
 
 use std::{thread, time::Duration};
 
-use petstore_testing::{Cluster, Durability, cluster_or_skip};
+use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
 
 use super::{
     commands::{follow, spawn, step, until_begun, until_caught_up},
@@ -110,11 +110,13 @@ fn survives(test: &str, is_source: bool) {
     petstore(&["check", "--store", &to.url]).finish().succeeds();
 }
 
+#[needs(postgres)]
 #[test]
 fn a_target_that_is_killed_at_each_step_loses_nothing() {
     survives("a target that is killed", false);
 }
 
+#[needs(postgres)]
 #[test]
 fn a_source_that_is_killed_at_each_step_loses_nothing() {
     survives("a source that is killed", true);

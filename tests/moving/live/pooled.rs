@@ -1,6 +1,6 @@
 //! A move to PostgreSQL behind a pooler that gives a session of the server away after each transaction.
 
-use petstore_testing::{Pooling, pooler_or_skip, postgres_or_skip};
+use petstore_testing::{Pooling, needs, pooler_or_skip, postgres_or_skip};
 
 use super::{
     commands::{follow, step, until_caught_up},
@@ -11,6 +11,7 @@ use crate::support::{
     additions::everything_is_there, command::petstore, server::Launch, store::Store,
 };
 
+#[needs(postgres, pgbouncer)]
 #[test]
 fn a_move_there_and_back_behind_a_pooler_of_transactions_refuses_nothing() {
     let test = "a move behind a pooler of transactions";

@@ -1,5 +1,7 @@
 //! Whole moves, there and back.
 
+use petstore_testing::needs;
+
 use super::{
     animals,
     commands::{follow, status, step, until_caught_up},
@@ -69,18 +71,21 @@ fn moves(from: &Store, to: &Store, services: usize) {
     petstore(&["check", "--store", &to.url]).finish().succeeds();
 }
 
+#[needs(postgres)]
 #[test]
 fn from_sqlite_to_postgres() {
     let Some(to) = Store::postgres() else { return };
     moves(&Store::sqlite(), &to, 1);
 }
 
+#[needs(postgres)]
 #[test]
 fn from_postgres_to_sqlite() {
     let Some(from) = Store::postgres() else { return };
     moves(&from, &Store::sqlite(), 1);
 }
 
+#[needs(postgres)]
 #[test]
 fn from_postgres_to_postgres_with_two_instances() {
     let Some((from, to)) = Store::postgres().zip(Store::postgres()) else { return };

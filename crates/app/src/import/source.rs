@@ -3,8 +3,10 @@
 use std::{
     fs::File,
     io::{self, BufRead, BufReader},
+    mem,
     path::Path,
     thread,
+    time::{Duration, Instant},
 };
 
 use petstore_json::Record;
@@ -19,13 +21,22 @@ use crate::{
 };
 
 /// Lines in a batch. With 5,000, beginning and ending each took an eighth of an import into PostgreSQL.
-const BATCH_LINES: u64 = 20_000;
+const BATCH_LINES: usize = 20_000;
+/// A source that gives fewer lines in this time gives them in smaller batches.
+const BATCH_TIME: Duration = Duration::from_secs(1);
 /// Batches that are read and wait to be written.
 const MAX_QUEUED_BATCHES: usize = 2;
 
+/// What is read next; `None` at the end of the file.
+pub(super) type Next = Result<Option<Batch>, Failure>;
+
+/// What is said of a file that holds one JSON array.
+const IS_ARRAY: &str = "the file must have one JSON object a line, but begins a JSON array; \
+     \"jq -c '.[]'\" makes lines of it";
+
 /// The file, batch by batch.
 #[derive(Debug)]
-pub(super) struct Source(mpsc::Receiver<Result<Batch, Failure>>);
+pub(super) struct Source(pub(super) mpsc::Receiver<Next>);
 
 /// Some lines of the file.
 #[derive(Debug)]
@@ -56,7 +67,7 @@ impl Source {
             }
         };
         let (batches, receiver) = mpsc::channel(MAX_QUEUED_BATCHES);
-        let reader = FileReader { lines: Lines::new(input), size, with_ids: None };
+        let reader = FileReader { lines: Lines::new(input), size, with_ids: None, blank: 0 };
         thread::Builder::new()
             .name("import-reader".to_owned())
             .spawn(move || reader.run(format, &batches))
@@ -65,8 +76,10 @@ impl Source {
     }
 
     /// The next batch; `None` after the last one.
-    pub(super) async fn next(&mut self) -> Result<Option<Batch>, Failure> {
-        self.0.recv().await.transpose()
+    pub(super) async fn next(&mut self) -> Next {
+        let cut_off =
+            || Err(Failure::runtime("nothing was kept: the reader of the file has failed"));
+        self.0.recv().await.unwrap_or_else(cut_off)
     }
 }
 
@@ -85,25 +98,22 @@ struct FileReader<R> {
     size: Option<u64>,
     /// Whether the records have identifiers; the first one decides.
     with_ids: Option<bool>,
+    /// Blank lines just before. At the end of the file they are no fault.
+    blank: u64,
 }
 
 impl<R: BufRead> FileReader<R> {
-    fn run(mut self, format: Format, batches: &mpsc::Sender<Result<Batch, Failure>>) {
-        if let Err(failure) = self.send_all(format, batches) {
-            // Without a receiver the import has ended already.
-            let _ = batches.blocking_send(Err(failure));
-        }
+    fn run(mut self, format: Format, batches: &mpsc::Sender<Next>) {
+        let last = self.send_all(format, batches).map(|()| None);
+        // Without a receiver the import has ended already.
+        let _ = batches.blocking_send(last);
     }
 
     /// Reads until the end of the file or of the import.
-    fn send_all(
-        &mut self,
-        format: Format,
-        batches: &mpsc::Sender<Result<Batch, Failure>>,
-    ) -> Result<(), Failure> {
+    fn send_all(&mut self, format: Format, batches: &mpsc::Sender<Next>) -> Result<(), Failure> {
         let mut reader = self.record_reader(format)?;
         while let Some(batch) = self.batch(&mut reader).map_err(unreadable)? {
-            if batches.blocking_send(Ok(batch)).is_err() {
+            if batches.blocking_send(Ok(Some(batch))).is_err() {
                 break;
             }
         }
@@ -111,15 +121,16 @@ impl<R: BufRead> FileReader<R> {
     }
 
     fn record_reader(&mut self, format: Format) -> Result<RecordReader, Failure> {
+        let refused = |fault| Failure::runtime(format!("nothing was kept: line 1: {fault}"));
         match format {
+            Format::Ndjson if self.lines.begin_with(b'[').map_err(unreadable)? => {
+                Err(refused(IS_ARRAY.to_owned()))
+            }
             Format::Ndjson => Ok(RecordReader::Ndjson),
             Format::Csv => {
                 let header = self.lines.next().map_err(unreadable)?;
                 let header = header.unwrap_or_else(|| Err("the file is empty".to_owned()));
-                let reader = header.and_then(CsvReader::new).map_err(|fault| {
-                    Failure::runtime(format!("nothing was kept: line 1: {fault}"))
-                })?;
-                Ok(RecordReader::Csv(reader))
+                header.and_then(CsvReader::new).map(RecordReader::Csv).map_err(refused)
             }
         }
     }
@@ -127,12 +138,24 @@ impl<R: BufRead> FileReader<R> {
     /// The next lines; `None` if there is none.
     fn batch(&mut self, reader: &mut RecordReader) -> io::Result<Option<Batch>> {
         let (mut records, mut faults) = (Vec::new(), Vec::new());
-        for _ in 0..BATCH_LINES {
+        let mut began = None;
+        while records.len() + faults.len() < BATCH_LINES {
             let Some(line) = self.lines.next()? else { break };
+            if line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
+                self.blank += 1;
+                continue;
+            }
             let record = line.and_then(|line| reader.read(line));
+            if let blank @ 1.. = mem::take(&mut self.blank) {
+                let reason = format!("the line is empty ({blank} such lines)");
+                faults.push(Fault { line: self.lines.number - blank, reason });
+            }
             match record.and_then(|record| self.check_id(record)) {
                 Ok(record) => records.push(Numbered { line: self.lines.number, record }),
                 Err(reason) => faults.push(Fault { line: self.lines.number, reason }),
+            }
+            if began.get_or_insert_with(Instant::now).elapsed() >= BATCH_TIME {
+                break;
             }
         }
         let is_empty = records.is_empty() && faults.is_empty();

@@ -5,7 +5,7 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 use petstore_relocation::{MoveError, MoveProgress, Mover, Place, Side};
 use tokio::time::{self, Instant};
 
-use super::{same_store::SAME_STORE, status::Shown};
+use super::{same_store::refuse_same, status::Shown};
 use crate::{
     cli::{BothStores, ListForm, MoveArgs, MoveStep},
     console::{Console, Output, stdout_failed},
@@ -24,9 +24,7 @@ const RATE_TIME: Duration = Duration::from_secs(1);
 pub(crate) async fn run(args: MoveArgs) -> Result<(), Failure> {
     let MoveArgs { stores: BothStores { from, to }, step, status, output } = args;
     let signals = Signals::take_over()?;
-    if from.0.to_string() == to.0.to_string() {
-        return Err(Failure::usage(SAME_STORE));
-    }
+    refuse_same(&*from.0, &*to.0).await?;
     let begins = !status && matches!(step, None | Some(MoveStep::Follow));
     let target_mode = if begins { OpenMode::Create } else { OpenMode::ReadWrite };
     with_store(&*from.0, OpenMode::ReadWrite, async |source| {

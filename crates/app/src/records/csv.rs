@@ -50,6 +50,13 @@ impl CsvReader {
         };
         let mut splitter = Splitter::new();
         let mut columns = Vec::new();
+        for (separator, noun) in [(b';', "semicolons"), (b'\t', "tabs")] {
+            if header.contains(&separator) && !header.contains(&b',') {
+                return Err(format!(
+                    "fields must be separated by commas, but the header has {noun}"
+                ));
+            }
+        }
         for name in splitter.split(header)? {
             let field = Field::from_name(name).ok_or_else(rule)?;
             if columns.contains(&field) {

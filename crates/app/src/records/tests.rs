@@ -87,6 +87,15 @@ fn every_fault_of_a_csv_line_is_named() {
 }
 
 #[test]
+fn a_header_with_other_separators_is_told_what_is_wrong() {
+    for (header, noun) in [("id;name;categoryId", "semicolons"), ("name\tcategoryId", "tabs")] {
+        let fault = CsvReader::new(header.as_bytes()).unwrap_err();
+        let expected = format!("fields must be separated by commas, but the header has {noun}");
+        assert_eq!(fault, expected);
+    }
+}
+
+#[test]
 fn a_name_is_read_as_it_is_wherever_it_stands() {
     let mut reader = csv("name,categoryId");
     for name in ["\u{feff}mark", " x ", "\u{a0}x", "#", "'a'", "a;b", "x\u{2028}y"] {

@@ -76,6 +76,10 @@ impl StoreLocation for Database {
         Some(self.url.clone())
     }
 
+    async fn identity(&self) -> Option<String> {
+        self.config.identity().await.map(|identity| format!("postgres:{identity}"))
+    }
+
     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
         let schemas = Schemas::new(self.config.clone());
         Ok(ThrowAwayStores::new(schemas.clone())

@@ -6,6 +6,7 @@ mod url;
 
 use std::{
     fmt, fs, io,
+    os::unix::fs::MetadataExt as _,
     path::{self, Path},
     sync::Arc,
 };
@@ -82,6 +83,22 @@ impl StoreLocation for DatabaseFile {
     fn full_url(&self) -> Option<String> {
         let path = path::absolute(&self.0.path).ok()?;
         Some(Self(SqliteConfig { path, ..self.0.clone() }).to_string())
+    }
+
+    /// A symbolic link names the same file, and so does a hard link.
+    async fn identity(&self) -> Option<String> {
+        let file = fs::metadata(&self.0.path).ok()?;
+        Some(format!("sqlite:{}:{}", file.dev(), file.ino()))
+    }
+
+    /// The last connection that closes removes the log beside the file.
+    async fn remove(&self) -> Result<(), Problem> {
+        let mut log = self.0.path.clone().into_os_string();
+        log.push("-wal");
+        if Path::new(&log).try_exists()? {
+            return Err("another process has opened it".into());
+        }
+        Ok(fs::remove_file(&self.0.path)?)
     }
 
     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {

@@ -1,6 +1,6 @@
 //! The use case of the catalogue: [`PetService`] over [`PetRepository`] and [`Clock`].
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 
@@ -27,6 +27,8 @@ impl Catalogue {
     /// How many expired idempotency records are deleted in one transaction, so that no addition
     /// waits long for it.
     pub const PURGE_BATCH: u32 = 500;
+    /// How long expired records are kept: the clock of another instance, by which they still count, may be so late.
+    pub const PURGE_MARGIN: Duration = Duration::from_hours(1);
 
     /// The catalogue that `pets` keeps.
     #[must_use]
@@ -34,12 +36,13 @@ impl Catalogue {
         Self { pets, clock }
     }
 
-    /// Deletes one batch of expired idempotency records; `true` if there may be more.
+    /// Deletes one batch of the idempotency records that have expired by [`PURGE_MARGIN`](Self::PURGE_MARGIN);
+    /// `true` if there may be more.
     ///
     /// # Errors
     /// [`StoreError`]; the caller may try again later.
     pub async fn purge_expired_records(&self) -> Result<bool, StoreError> {
-        let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME);
+        let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME + Self::PURGE_MARGIN);
         let purged = self.pets.purge_expired(cutoff, Self::PURGE_BATCH).await?;
         Ok(purged == Self::PURGE_BATCH)
     }
@@ -85,7 +88,8 @@ mod tests {
     };
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
-    const A_DAY: i64 = 86_400_000;
+    const AN_HOUR: i64 = 3_600_000;
+    const A_DAY: i64 = 24 * AN_HOUR;
 
     fn catalogue(pets: MockPetRepository) -> Catalogue {
         Catalogue::new(Arc::new(pets), Arc::new(ManualClock::new(NOW)))
@@ -140,12 +144,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_batch_of_expired_records_means_there_may_be_more() {
+    async fn a_full_batch_of_records_that_expired_an_hour_ago_means_there_may_be_more() {
         for (purged, more) in [(Catalogue::PURGE_BATCH, true), (3, false), (0, false)] {
             let mut pets = MockPetRepository::new();
             pets.expect_purge_expired()
                 .once()
-                .with(eq(Timestamp(NOW.0 - A_DAY)), eq(Catalogue::PURGE_BATCH))
+                .with(eq(Timestamp(NOW.0 - A_DAY - AN_HOUR)), eq(Catalogue::PURGE_BATCH))
                 .returning(move |_, _| Ok(purged));
             assert_eq!(catalogue(pets).purge_expired_records().await.unwrap(), more);
         }

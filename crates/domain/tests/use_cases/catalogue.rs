@@ -79,15 +79,22 @@ async fn a_record_still_counts_after_the_clock_is_set_back() {
 }
 
 #[tokio::test]
-async fn only_expired_records_are_purged() {
+async fn records_are_purged_an_hour_after_they_have_expired() {
     let (catalogue, clock) = catalogue();
     let rex = || new_pet("Rex", None);
     catalogue.add(rex(), Some(once(1))).await.unwrap();
     clock.advance(Duration::from_hours(12));
     catalogue.add(rex(), Some(once(2))).await.unwrap();
-    clock.advance(Duration::from_hours(12));
-    assert!(!catalogue.purge_expired_records().await.unwrap(), "that was all");
-    clock.set_back(Duration::from_millis(1)); // The first would count again, had it been kept.
-    assert!(matches!(catalogue.add(rex(), Some(once(1))).await, Ok(Added::Created(_))));
-    assert!(matches!(catalogue.add(rex(), Some(once(2))).await, Ok(Added::Replayed(_))));
+    // Until an hour after the first has expired, an instance with a late clock must still find it.
+    let late = Duration::from_hours(1);
+    clock.advance(Duration::from_millis(13 * 3_600_000 - 1));
+    let moment = Duration::from_millis(1);
+    for created in [false, true] {
+        assert!(!catalogue.purge_expired_records().await.unwrap(), "that was all");
+        clock.set_back(late + moment);
+        let first = catalogue.add(rex(), Some(once(1))).await.unwrap();
+        assert_eq!(matches!(first, Added::Created(_)), created);
+        assert!(matches!(catalogue.add(rex(), Some(once(2))).await, Ok(Added::Replayed(_))));
+        clock.advance(late + 2 * moment);
+    }
 }

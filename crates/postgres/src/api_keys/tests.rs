@@ -1,7 +1,7 @@
 //! What is noted of a key while it is changed.
 
 use petstore_domain::{ApiKeyRepository as _, ApiKeySecret, KeyName, NewApiKey, Timestamp};
-use petstore_testing::postgres_or_skip;
+use petstore_testing::{needs, postgres_or_skip};
 
 use super::rows;
 use crate::{
@@ -11,6 +11,7 @@ use crate::{
     transaction::{READ_COMMITTED, Transaction},
 };
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_use_that_is_noted_during_a_revocation_is_kept() {
     let Some(database) = postgres_or_skip("a_use_that_is_noted_during_a_revocation") else {

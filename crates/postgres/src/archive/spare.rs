@@ -51,7 +51,7 @@ impl Spare {
 
 #[cfg(test)]
 mod tests {
-    use petstore_testing::postgres_or_skip;
+    use petstore_testing::{needs, postgres_or_skip};
 
     use super::Spare;
     use crate::{
@@ -64,6 +64,7 @@ mod tests {
         transaction.rows("SELECT pg_backend_pid()", &[]).await.unwrap()[0].get(0)
     }
 
+    #[needs(postgres)]
     #[tokio::test]
     async fn the_connection_of_a_committed_restore_serves_the_next_one_unless_it_is_broken() {
         let Some(database) = postgres_or_skip("the_connection_of_a_committed_restore") else {

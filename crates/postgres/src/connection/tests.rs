@@ -1,12 +1,13 @@
 //! What a connection says of a commit.
 
-use petstore_testing::postgres_or_skip;
+use petstore_testing::{needs, postgres_or_skip};
 
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
 };
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_rollback_after_a_transaction_that_has_ended_does_not_cast_doubt_on_the_next_commit() {
     let Some(database) = postgres_or_skip("a_rollback_after_a_transaction") else { return };

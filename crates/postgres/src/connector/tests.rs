@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use petstore_testing::{free_port, postgres_or_skip};
+use petstore_testing::{free_port, needs, postgres_or_skip};
 use tokio::{
     io,
     net::{TcpListener, TcpStream},
@@ -33,6 +33,7 @@ async fn shown(connector: &Connector, purpose: Purpose, setting: &str) -> String
     connection.rows(sql, &[&setting]).await.unwrap()[0].get(0)
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_vanished_client_holds_its_locks_for_a_bounded_time() {
     let Some(database) = postgres_or_skip("a_vanished_client") else { return };
@@ -48,6 +49,7 @@ async fn a_vanished_client_holds_its_locks_for_a_bounded_time() {
     }
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn short_statements_are_planned_once_for_a_large_table_and_not_compiled() {
     let Some(database) = postgres_or_skip("short_statements_are_planned") else { return };
@@ -61,6 +63,7 @@ async fn short_statements_are_planned_once_for_a_large_table_and_not_compiled() 
     }
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_role_that_does_not_wait_for_the_disk_does_for_us() {
     let Some(database) = postgres_or_skip("a_role_that_does_not_wait_for_the_disk") else { return };
@@ -72,6 +75,7 @@ async fn a_role_that_does_not_wait_for_the_disk_does_for_us() {
     }
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_host_that_comes_back_is_found_while_another_is_silent() {
     let Some(database) = postgres_or_skip("a_host_that_comes_back_is_found") else { return };

@@ -1,6 +1,6 @@
 //! Which refusals of the server end the use of a connection.
 
-use petstore_testing::postgres_or_skip;
+use petstore_testing::{needs, postgres_or_skip};
 
 use super::StoreFailure;
 use crate::{
@@ -8,6 +8,7 @@ use crate::{
     connector::{Connector, Purpose},
 };
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_connection_is_given_up_when_its_server_or_what_was_prepared_is_of_no_more_use() {
     let Some(database) = postgres_or_skip("a_connection_is_given_up") else { return };

@@ -1,7 +1,7 @@
 //! Which rows are an answer, and how the purge finds its own.
 
 use petstore_domain::{CategoryId, NewPet, PageLimit, Pet, PetId, PetName, PetQuery, PetStatus};
-use petstore_testing::postgres_or_skip;
+use petstore_testing::{needs, postgres_or_skip};
 use tokio_postgres::Row;
 
 use super::{idempotency, is_page_of, rows};
@@ -39,6 +39,7 @@ fn rows_that_were_not_asked_for_are_no_page() {
     }
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_page_is_planned_once_for_its_index_whatever_the_table_held_then() {
     let Some(database) = postgres_or_skip("a_page_is_planned_once") else { return };
@@ -83,6 +84,7 @@ async fn plan_of_the_purge(url: &str) -> String {
     text(&connection.rows_alone(format!("EXPLAIN {purge}").leak(), &[]).await.unwrap())
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_purge_reads_the_expired_records_alone() {
     let Some(database) = postgres_or_skip("a_purge_reads_the_expired_records") else { return };

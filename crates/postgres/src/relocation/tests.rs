@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use petstore_domain::{PetId, Relocatable as _};
-use petstore_testing::{Database, postgres_or_skip};
+use petstore_testing::{Database, needs, postgres_or_skip};
 use tokio::{task, time};
 
 use crate::{
@@ -25,6 +25,7 @@ async fn open(test: &str) -> Option<(Database, PostgresStore, Transaction)> {
     Some((database, store, transaction))
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn the_horizon_waits_for_a_lower_identifier_that_is_not_committed() {
     let test = "the_horizon_waits_for_a_lower_identifier";
@@ -38,6 +39,7 @@ async fn the_horizon_waits_for_a_lower_identifier_that_is_not_committed() {
     assert_eq!(horizon.await.unwrap().unwrap(), Some(PetId(2)));
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_writer_that_does_not_end_is_not_waited_for_without_end() {
     let test = "a_writer_that_does_not_end";
@@ -48,6 +50,7 @@ async fn a_writer_that_does_not_end_is_not_waited_for_without_end() {
 }
 
 /// As it does for minutes in a table of millions.
+#[needs(postgres)]
 #[tokio::test]
 async fn a_vacuum_does_not_hold_up_the_horizon() {
     let test = "a_vacuum_does_not_hold_up_the_horizon";

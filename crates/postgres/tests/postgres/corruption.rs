@@ -5,7 +5,7 @@ use petstore_domain::{
     StoredKeys,
 };
 use petstore_postgres::PostgresStore;
-use petstore_testing::postgres_or_skip;
+use petstore_testing::{needs, postgres_or_skip};
 
 use crate::support::{NOW, add, new_key, new_pet, open, query, request};
 
@@ -16,6 +16,7 @@ async fn broken(store: &PostgresStore, id: PetId) -> String {
     }
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_animal_is_named_wherever_it_is_read() {
     let Some(database) = postgres_or_skip("a_broken_animal_is_named") else { return };
@@ -36,6 +37,7 @@ async fn a_broken_animal_is_named_wherever_it_is_read() {
     assert!(broken(&store, pet.id).await.contains("its status must be one of"));
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_without_its_animal_is_named() {
     let Some(database) = postgres_or_skip("a_record_without_its_animal") else { return };
@@ -47,6 +49,7 @@ async fn a_record_without_its_animal_is_named() {
     assert!(matches!(again, Err(AddError::Store(StoreError::Corrupt(_)))), "{again:?}");
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_key_is_named_and_costs_no_other() {
     let Some(database) = postgres_or_skip("a_broken_key_is_named") else { return };
@@ -78,6 +81,7 @@ async fn a_broken_key_is_named_and_costs_no_other() {
     assert_eq!(revoked.unwrap().len(), 1);
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_missing_version_is_named() {
     let Some(database) = postgres_or_skip("a_missing_version_is_named") else { return };

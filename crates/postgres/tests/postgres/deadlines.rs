@@ -17,7 +17,7 @@ use petstore_domain::{
     AddError, ApiKeyRepository, KeyName, KeySelector, PetRepository, StoreError,
 };
 use petstore_postgres::{PostgresConfig, PostgresStore};
-use petstore_testing::{Database, postgres_or_skip};
+use petstore_testing::{Database, needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
 use crate::support::{NOW, SLACK, add, new_key, new_pet, open, query, recovers};
@@ -46,6 +46,7 @@ fn unlock(database: &Database, mut holder: Child) {
     holder.wait().unwrap();
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_table_ends_calls_within_their_deadline() {
     let Some(database) = postgres_or_skip("a_locked_table_ends_calls") else { return };
@@ -62,6 +63,7 @@ async fn a_locked_table_ends_calls_within_their_deadline() {
     recovers(|| PetRepository::add(&store, new_pet("Bello"), None)).await;
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_keys_waits_for_that_of_another_instance() {
     let Some(database) = postgres_or_skip("a_change_of_keys_waits") else { return };
@@ -103,6 +105,7 @@ async fn a_change_of_keys_waits_for_that_of_another_instance() {
     assert_eq!(revoke.await.unwrap().unwrap().len(), 1);
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_that_gets_no_connection_is_refused_before_its_deadline() {
     let Some(database) = postgres_or_skip("a_reader_that_gets_no_connection") else { return };
@@ -134,6 +137,7 @@ async fn a_server_that_says_nothing_is_given_up() {
     assert!(began.elapsed() < Duration::from_millis(300) + SLACK, "{:?}", began.elapsed());
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silent_host_does_not_hold_up_the_one_behind_it() {
     let Some(database) = postgres_or_skip("a_silent_host_does_not_hold_up") else { return };
@@ -150,6 +154,7 @@ async fn a_silent_host_does_not_hold_up_the_one_behind_it() {
     assert_eq!(waiting.unwrap_err(), ErrorKind::WouldBlock, "it was asked again");
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn more_readers_than_connections_take_turns() {
     let Some(database) = postgres_or_skip("more_readers_than_connections") else { return };
@@ -220,6 +225,7 @@ async fn partitioned(database: &Database, query: &str) -> (Network, Arc<Postgres
     (network, Arc::new(store))
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
     let Some(database) = postgres_or_skip("a_partition_ends_calls") else { return };
@@ -250,6 +256,7 @@ async fn a_partition_ends_calls_within_their_deadline_and_heals_by_itself() {
     recovers(|| PetRepository::add(&*store, new_pet("Bello"), None)).await;
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_in_use_during_an_outage_is_not_used_again() {
     let Some(database) = postgres_or_skip("a_connection_in_use_during_an_outage") else { return };

@@ -1,10 +1,11 @@
 //! A commit whose answer is lost.
 
 use petstore_domain::{AddError, Added, PetRepository, StoreError};
-use petstore_testing::{LostAnswer, postgres_or_skip};
+use petstore_testing::{LostAnswer, needs, postgres_or_skip};
 
 use crate::support::{add, all, new_pet, open, request};
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_whose_answer_is_lost_adds_one_animal() {
     let Some(database) = postgres_or_skip("a_commit_whose_answer_is_lost") else { return };

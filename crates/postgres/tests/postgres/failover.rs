@@ -10,13 +10,14 @@ use std::{
 };
 
 use petstore_domain::{Added, PetId, PetRepository};
-use petstore_testing::{Cluster, Durability, cluster_or_skip};
+use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
 
 use crate::{
     restarts::{nothing_is_lost, start_load},
     support::{RECOVERY, add, all, grows_by, new_pet, open, recovers, request},
 };
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_promoted_standby_is_found_with_all_that_was_acknowledged() {
     let test = "a_promoted_standby_is_found_with_all_that_was_acknowledged";
@@ -53,6 +54,7 @@ fn cancel_wait(primary: &Cluster) {
     primary.sql(&format!("SELECT pg_cancel_backend(pid) {waiting}")).unwrap();
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_commit_that_did_not_wait_for_the_standby_is_not_acknowledged() {
     let test = "a_commit_that_did_not_wait_for_the_standby";

@@ -4,11 +4,12 @@ use std::{future::poll_fn, task::Poll};
 
 use petstore_domain::PetRepository;
 use petstore_postgres::{PostgresConfig, PostgresStore};
-use petstore_testing::postgres_or_skip;
+use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
 use crate::support::{add, all, open, refusal};
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_instances_may_start_at_once() {
     let Some(database) = postgres_or_skip("ten_instances_may_start_at_once") else { return };
@@ -25,6 +26,7 @@ async fn ten_instances_may_start_at_once() {
     assert_eq!(database.sql("SELECT version FROM ten.petstore_schema").unwrap().trim(), "2");
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_schema_is_a_store_of_its_own_whatever_its_name() {
     let Some(database) = postgres_or_skip("a_schema_is_a_store_of_its_own") else { return };
@@ -36,6 +38,7 @@ async fn a_schema_is_a_store_of_its_own_whatever_its_name() {
     assert_eq!(count.trim(), "1");
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn another_schema_is_refused_and_left_alone() {
     let Some(database) = postgres_or_skip("another_schema_is_refused") else { return };
@@ -54,6 +57,7 @@ async fn another_schema_is_refused_and_left_alone() {
     }
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn tables_of_another_application_are_refused_and_left_alone() {
     let Some(database) = postgres_or_skip("tables_of_another_application_are_refused") else {
@@ -66,6 +70,7 @@ async fn tables_of_another_application_are_refused_and_left_alone() {
     assert_eq!(database.sql(tables).unwrap().trim(), "1");
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_store_that_must_exist_is_not_made() {
     let Some(database) = postgres_or_skip("a_store_that_must_exist_is_not_made") else { return };
@@ -79,6 +84,7 @@ async fn a_store_that_must_exist_is_not_made() {
     assert!(PostgresStore::connect_existing(&config).await.is_ok());
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_role_that_may_only_use_the_tables_can() {
     let Some(database) = postgres_or_skip("a_role_that_may_only_use_the_tables") else { return };
@@ -99,6 +105,7 @@ async fn a_role_that_may_only_use_the_tables_can() {
     assert!(made.contains("grant this role CREATE"), "{made}");
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn what_is_wrong_is_said_in_one_line_without_the_password() {
     let Some(database) = postgres_or_skip("what_is_wrong_is_said_in_one_line") else { return };
@@ -126,6 +133,7 @@ async fn what_is_wrong_is_said_in_one_line_without_the_password() {
     }
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_cannot_hold_every_name_is_refused() {
     let Some(database) = postgres_or_skip("a_database_that_cannot_hold_every_name") else { return };
@@ -141,6 +149,7 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
     assert!(refusal.contains("its encoding is LATIN1"), "{refusal}");
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_closed_store_takes_no_more_and_has_written_what_waited() {
     let Some(database) = postgres_or_skip("a_closed_store_takes_no_more") else { return };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use petstore_domain::{AddError, Added, ApiKeyRepository, Archive as _, Pet, PetId, PetRepository};
 use petstore_postgres::PostgresStore;
-use petstore_testing::{Database, Pooler, Pooling, pooler_or_skip, postgres_or_skip};
+use petstore_testing::{Database, Pooler, Pooling, needs, pooler_or_skip, postgres_or_skip};
 use tokio::task::JoinSet;
 
 use crate::support::{NOW, all, new_key, new_pet, open, query, refusal, request};
@@ -80,32 +80,38 @@ fn nothing_is_left(pooler: &Pooler, database: &Database) {
     }
 }
 
+#[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
 async fn two_services_share_few_sessions_that_are_pooled_for_a_transaction() {
     two_services(Pooling::Transaction, "").await;
 }
 
+#[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pooler_that_passes_options_over_is_found_out_too() {
     two_services(Pooling::TransactionWithoutOptions, "&schema=zoo").await;
 }
 
+#[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
 async fn two_services_share_a_pooler_of_sessions() {
     two_services(Pooling::Session, "").await;
     two_services(Pooling::Session, "&pgbouncer=false").await;
 }
 
+#[needs(postgres, pgpool)]
 #[tokio::test(flavor = "multi_thread")]
 async fn two_services_share_pgpool() {
     two_services(Pooling::Pgpool, "").await;
 }
 
+#[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_shared_session_can_be_asked_for() {
     two_services(Pooling::Transaction, "&pgbouncer=true").await;
 }
 
+#[needs(postgres, pgbouncer)]
 #[tokio::test]
 async fn pooling_of_statements_is_refused_in_one_line() {
     let test = "pooling_of_statements_is_refused";

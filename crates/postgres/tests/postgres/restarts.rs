@@ -11,7 +11,7 @@ use std::{
 
 use petstore_domain::{AddError, Added, PetId, PetRepository, StoreError};
 use petstore_postgres::PostgresStore;
-use petstore_testing::{Durability, cluster_or_skip, postgres_or_skip};
+use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
 use tokio::{task::JoinSet, time::timeout};
 
 use crate::support::{SLACK, add, all, grows_by, new_pet, open, query, recovers, request};
@@ -33,6 +33,7 @@ async fn all_calls_are_unavailable(store: &PostgresStore) {
     );
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopped_server_is_unavailable_and_a_started_one_is_found() {
     let test = "a_stopped_server_is_unavailable";
@@ -54,6 +55,7 @@ async fn a_stopped_server_is_unavailable_and_a_started_one_is_found() {
     recovers(|| async { store.version().ok_or("no version") }).await;
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restart_between_two_calls_is_not_noticed() {
     let test = "a_restart_between_two_calls_is_not_noticed";
@@ -67,6 +69,7 @@ async fn a_restart_between_two_calls_is_not_noticed() {
     }
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_statement_that_is_not_valid_any_more_is_prepared_anew() {
     let test = "a_statement_that_is_not_valid_any_more";
@@ -142,6 +145,7 @@ pub(crate) fn start_load(
     workers.collect()
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_killed_under_load_loses_nothing_acknowledged() {
     let test = "a_server_killed_under_load_loses_nothing_acknowledged";

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use petstore_domain::{Added, PetRepository};
-use petstore_testing::postgres_or_skip;
+use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
 use crate::support::{add, all, new_pet, open, query, recovers, request};
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn many_keys_in_opposite_orders_all_go_through() {
     let Some(database) = postgres_or_skip("many_keys_in_opposite_orders") else { return };
@@ -29,6 +30,7 @@ async fn many_keys_in_opposite_orders_all_go_through() {
     assert_eq!((new, all(&stores[0]).await.len()), (400, 400));
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_version_is_at_once_that_of_what_was_read() {
     let Some(database) = postgres_or_skip("the_version_is_at_once_that_of_what_was_read") else {

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command};
 
-use petstore_testing::{Cluster, Durability, cluster_or_skip};
+use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
 
 use crate::support::{add, open, refusal};
 
@@ -42,6 +42,7 @@ fn pem(cluster: &Cluster) -> String {
     path.join("ca.pem").display().to_string()
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_certificate_must_be_signed_and_name_the_host_if_that_is_asked_for() {
     let test = "a_certificate_must_be_signed_and_name_the_host";

@@ -81,6 +81,10 @@ impl StoreLocation for FileLocation {
         Ok(if self.archive { opened.with_archive(store) } else { opened })
     }
 
+    async fn identity(&self) -> Option<String> {
+        Some(self.path.canonicalize().ok()?.display().to_string())
+    }
+
     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
         Ok(ThrowAwayStores::new(ScratchFiles { archive: self.archive }))
     }

@@ -22,13 +22,14 @@ impl Journal {
         let options = OpenOptions::new().read(true).append(true).create(true).clone();
         let mut file = options.open(path)?;
         file.try_lock().map_err(locked)?;
-        let mut text = String::new();
-        file.read_to_string(&mut text)?;
-        // A line without its end was never acknowledged: the process died while it was written.
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        // A line without its end was never acknowledged: the process died while it was written, perhaps within a
+        // character.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let mut state = State::default();
-        for line in text[..whole].lines() {
-            state.apply(serde_json::from_str(line)?).map_err(io::Error::other)?;
+        for line in bytes[..whole].split_inclusive(|byte| *byte == b'\n') {
+            state.apply(serde_json::from_slice(line)?).map_err(io::Error::other)?;
         }
         let mut journal = Self { file, length: whole as u64 };
         if whole == 0 {
@@ -67,4 +68,32 @@ fn locked(error: TryLockError) -> io::Error {
 fn sync_directory(path: &Path) -> io::Result<()> {
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     File::open(parent.unwrap_or(Path::new(".")))?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, OpenOptions};
+
+    use petstore_domain::{CategoryId, Pet, PetId, PetName};
+
+    use super::Journal;
+    use crate::line::{Line, PetLine};
+
+    #[test]
+    fn a_file_opens_wherever_its_last_line_was_torn() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("petstore.ndjson");
+        let (mut journal, _) = Journal::open(&path).unwrap();
+        let before = journal.length;
+        let name = PetName::parse("é🐕").unwrap();
+        let pet = Pet { id: PetId(1), name, category_id: CategoryId(1), status: None };
+        journal.append(&Line::Pet { pet: PetLine::from(&pet), record: None }).unwrap();
+        drop(journal);
+        let whole = fs::metadata(&path).unwrap().len();
+        for torn in (before..whole).rev() {
+            OpenOptions::new().write(true).open(&path).unwrap().set_len(torn).unwrap();
+            let (journal, state) = Journal::open(&path).unwrap();
+            assert_eq!((journal.length, state.pets.len()), (before, 0), "{torn}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petstore_domain::{CategoryId, NewPet, Pet, PetId, PetName, Restore as _, RestoreError};
-use petstore_testing::postgres_or_skip;
+use petstore_testing::{needs, postgres_or_skip};
 
 use super::Restoring;
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
     transaction::{READ_COMMITTED, Transaction},
 };
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_restore_that_stalls_holds_its_locks_for_a_bounded_time() {
     let Some(database) = postgres_or_skip("a_restore_that_stalls") else { return };
@@ -40,6 +41,7 @@ fn pets(ids: &[i64]) -> Vec<Pet> {
     ids.iter().map(pet).collect()
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn only_animals_that_are_not_there_are_written_whatever_their_order() {
     let Some(database) = postgres_or_skip("only_animals_that_are_not_there") else { return };

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetName, Timestamp};
-use petstore_testing::postgres_or_skip;
+use petstore_testing::{needs, postgres_or_skip};
 use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
@@ -72,6 +72,7 @@ fn a_record_that_is_gone_is_looked_for_a_bounded_number_of_times() {
     }
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn an_addition_whose_caller_has_given_up_is_not_begun() {
     let Some(database) = postgres_or_skip("an_addition_whose_caller_has_given_up") else { return };

@@ -1,0 +1,95 @@
+//! Integers as JSON Schema has them: a number whose exact value is whole, however it is written.
+
+use std::borrow::Cow;
+
+/// The plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0` for `-0`.
+/// Any other number comes back as it was written, which nothing takes for an integer.
+pub(crate) fn in_plain_digits(number: &str) -> Cow<'_, str> {
+    let is_plain = number != "-0" && !number.contains(['.', 'e', 'E']);
+    let value = if is_plain { None } else { exact(number) };
+    value.map_or(Cow::Borrowed(number), |value| Cow::Owned(value.to_string()))
+}
+
+/// The value of a JSON number if it is an int64. The work is bounded by the length of the text, whatever its exponent.
+fn exact(number: &str) -> Option<i64> {
+    /// Digits of the largest int64.
+    const MAX_DIGITS: i64 = 19;
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let (sign, mantissa) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{whole}{fraction}");
+    let significant = digits.trim_start_matches('0').trim_end_matches('0');
+    if significant.is_empty() {
+        return Some(0);
+    }
+    // How many zeros follow the last significant digit.
+    let trailing = digits.len() - digits.trim_end_matches('0').len();
+    let shift = i64::try_from(trailing).ok()? - i64::try_from(fraction.len()).ok()?;
+    let zeros = exponent.parse::<i64>().ok()?.checked_add(shift)?;
+    let length = zeros.checked_add(i64::try_from(significant.len()).ok()?)?;
+    if zeros < 0 || length > MAX_DIGITS {
+        return None;
+    }
+    let zeros = "0".repeat(usize::try_from(zeros).ok()?);
+    format!("{sign}{significant}{zeros}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{exact, in_plain_digits};
+
+    #[test]
+    fn a_number_is_an_integer_by_its_value() {
+        let long = format!("1{}e-70000", "0".repeat(70_000));
+        let small = format!("0.{}1e70001", "0".repeat(70_000));
+        for (number, value) in [
+            ("5.0", 5),
+            ("5.00e0", 5),
+            ("1e2", 100),
+            ("1E+2", 100),
+            ("10e-1", 1),
+            ("1.5e1", 15),
+            ("-12.50e1", -125),
+            ("-0", 0),
+            ("0.0", 0),
+            ("-0.0e-99999999999999999999", 0),
+            ("0e99999999999999999999", 0),
+            ("1e000000000000000000000000000001", 10),
+            ("9223372036854775807.0", i64::MAX),
+            ("922337203685477580.7e1", i64::MAX),
+            ("-9.223372036854775808e18", i64::MIN),
+            ("1e18", 1_000_000_000_000_000_000),
+            (&long, 1),
+            (&small, 1),
+        ] {
+            assert_eq!(exact(number), Some(value), "{number}");
+            assert_eq!(in_plain_digits(number), value.to_string(), "{number}");
+        }
+    }
+
+    #[test]
+    fn any_other_number_stays_as_it_is_written() {
+        for number in [
+            "5.5",
+            "1e-1",
+            "0.1",
+            "-1.5e0",
+            "1.05e1",
+            "9223372036854775808.0",
+            "-9223372036854775809.0",
+            "9.223372036854775808e18",
+            "1e19",
+            "1e400",
+            "1e-400",
+            "1e9223372036854775807",
+            "10e9223372036854775807",
+            "1e-9223372036854775808",
+            "0.1e-9223372036854775808",
+            "1e99999999999999999999",
+            "1e-99999999999999999999",
+        ] {
+            assert_eq!(exact(number), None, "{number}");
+            assert_eq!(in_plain_digits(number), number);
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! `#[needs(postgres)]` above a test: where that is not installed, the test is ignored, and the reason says which
+//! packages to install. With `CI=true` it is never ignored.
+//!
+//! A test cannot say at run time that it is ignored, so a build script looks for the programs.
+
+use proc_macro::TokenStream;
+
+#[path = "../../testing/src/programs.rs"]
+#[expect(dead_code, reason = "the build script looks for the programs")]
+mod programs;
+
+use programs::NEEDS;
+
+/// The names of the needs that are not met here.
+const MISSING: &str = env!("MISSING");
+
+/// Ignores a test where something that it needs is not installed: `#[needs(postgres, pgbouncer)]`.
+#[proc_macro_attribute]
+pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
+    let names = names.to_string();
+    let mut packages = Vec::new();
+    for name in names.split(',').map(str::trim) {
+        let Some((_, _, package)) = NEEDS.iter().find(|(known, ..)| *known == name) else {
+            return tokens(&format!("compile_error!(\"there is no need '{name}'\");"));
+        };
+        if MISSING.split(' ').any(|missing| missing == name) {
+            packages.push(*package);
+        }
+    }
+    if packages.is_empty() {
+        return test;
+    }
+    let reason = format!("install {}", packages.join(" "));
+    tokens(&format!("#[ignore = {reason:?}]")).into_iter().chain(test).collect()
+}
+
+fn tokens(code: &str) -> TokenStream {
+    code.parse().unwrap_or_default()
+}

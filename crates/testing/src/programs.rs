@@ -1,0 +1,76 @@
+//! What tests may need, and where it is installed. `petstore-needs` reads this file too: its build script looks, and its
+//! macro names what is missing.
+
+use std::{
+    env, fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// A name for `#[needs(…)]`, the programs that it stands for, and Debian's packages that have them.
+pub(crate) type Need = (&'static str, &'static [&'static str], &'static str);
+
+/// All that a test may need.
+pub(crate) const NEEDS: [Need; 9] = [
+    ("postgres", &["initdb"], "postgresql"),
+    ("pgbouncer", &["pgbouncer"], "pgbouncer"),
+    ("pgpool", &["pgpool"], "pgpool2"),
+    (
+        "cluster",
+        &["initdb", "patroni", "etcd", "haproxy", "curl"],
+        "postgresql patroni python3-etcd etcd-server haproxy curl",
+    ),
+    ("nginx", &["nginx"], "nginx-light"),
+    ("haproxy", &["haproxy"], "haproxy"),
+    ("chromium", &["chromium", "chromedriver"], "chromium chromium-driver"),
+    ("ip", &["ip"], "iproute2"),
+    ("ext4", &["mkfs.ext4"], "e2fsprogs"),
+];
+
+/// Names a running server of PostgreSQL that tests may use.
+pub(crate) const EXTERNAL: &str = "PETSTORE_TEST_POSTGRES";
+/// Names the folder that holds `postgres`, `initdb` and the others.
+pub(crate) const FOLDER: &str = "PETSTORE_TEST_POSTGRES_BIN";
+/// Where packages put programs. Not all of these are on the PATH of every user.
+pub(crate) const FOLDERS: [&str; 4] =
+    ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"];
+/// Where Debian keeps its versions of PostgreSQL.
+const DEBIAN: &str = "/usr/lib/postgresql";
+
+/// Whether the need `name` is met here.
+pub(crate) fn is_met((name, programs, _): &Need) -> bool {
+    let external = *name == "postgres" && env::var_os(EXTERNAL).is_some();
+    external || programs.iter().all(|program| find(program).is_some())
+}
+
+/// Where the program `name` is.
+pub(crate) fn find(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let fixed = FOLDERS.iter().map(PathBuf::from);
+    let all = postgres().into_iter().chain(env::split_paths(&path)).chain(fixed);
+    all.map(|folder| folder.join(name)).find(|program| is_program(program))
+}
+
+/// The folder of the programs of PostgreSQL's server.
+pub(crate) fn postgres() -> Option<PathBuf> {
+    let named = env::var_os(FOLDER).map(PathBuf::from);
+    let found = named.or_else(newest_of_debian).or_else(of_pg_config);
+    found.filter(|folder| is_program(&folder.join("initdb")))
+}
+
+fn newest_of_debian() -> Option<PathBuf> {
+    let version = |path: &PathBuf| path.file_name()?.to_str()?.parse::<u32>().ok();
+    let versions = fs::read_dir(DEBIAN).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let complete = versions.filter(|path| is_program(&path.join("bin/initdb")));
+    Some(complete.max_by_key(version)?.join("bin"))
+}
+
+fn of_pg_config() -> Option<PathBuf> {
+    let output = Command::new("pg_config").arg("--bindir").output().ok()?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().into())
+}
+
+fn is_program(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
