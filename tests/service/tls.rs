@@ -169,12 +169,20 @@ fn what_is_wrong_with_the_files_is_said_in_one_line() {
     let empty = folder.path().join("empty.pem");
     fs::write(&empty, "").unwrap();
     let missing = folder.path().join("missing.pem");
+    // A parser would show the bytes of this key.
+    let one_line = folder.path().join("one_line.pem");
+    fs::write(&one_line, fs::read_to_string(&own.key).unwrap().replace('\n', " ")).unwrap();
     for (certificate, key, message) in [
         (&own.certificate, &missing, "cannot read"),
         (&missing, &own.key, "cannot read"),
-        (&empty, &own.key, "has no certificate"),
-        (&own.key, &own.key, "has no certificate"),
-        (&own.certificate, &empty, "has no private key"),
+        (&empty, &own.key, "empty.pem cannot be used: there is none; it takes PEM blocks"),
+        (&own.key, &own.key, "key.pem cannot be used: there is none; it takes PEM blocks"),
+        (&own.certificate, &empty, "empty.pem cannot be used: there is none; it takes a PEM block"),
+        (
+            &own.certificate,
+            &one_line,
+            "one_line.pem cannot be used: the file is not well-formed PEM; it",
+        ),
     ] {
         let files = Files { certificate: certificate.clone(), key: key.clone() };
         launch(&store, &files).finish().fails(1, message);

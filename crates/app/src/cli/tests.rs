@@ -220,11 +220,6 @@ fn a_refusal_is_one_line_that_says_what_would_be_right() {
              try 'petstore serve --help'",
         ),
         (
-            "petstore serve --store postgres://me:secret@host",
-            "invalid value 'postgres://…@host' for '--store <URL>': no database is named; \
-             write postgres://USER:PASSWORD@HOST/DATABASE; try 'petstore serve --help'",
-        ),
-        (
             "petstore serve --listen a\n\nUsage:",
             "invalid value 'a\\n\\nUsage:' for '--listen <ADDRESS>': an address and a port are \
              needed, like 127.0.0.1:8080, localhost:8080 or [::1]:8080; try 'petstore serve --help'",
@@ -254,8 +249,22 @@ fn a_refusal_is_one_line_that_says_what_would_be_right() {
 fn a_refusal_of_a_store_or_a_move_says_what_is_missing_or_wrong() {
     for (line, expected) in [
         (
+            "petstore serve --store postgres://me:secret@host",
+            "invalid value for '--store <URL>': no database is named; \
+             write postgres://USER:PASSWORD@HOST/DATABASE; try 'petstore serve --help'",
+        ),
+        (
+            "petstore serve --store postgres//me:secret@host/db",
+            "invalid value for '--store <URL>': a store is sqlite:PATH, \
+             postgres://USER:PASSWORD@HOST[,HOST]/DATABASE or memory:; try 'petstore serve --help'",
+        ),
+        (
+            "petstore serve postgres://me:secret@host/db",
+            "unexpected argument 'postgres://…@host/db' found; try 'petstore serve --help'",
+        ),
+        (
             "petstore keys list --store memory:",
-            "invalid value 'memory:' for '--store <URL>': a store in memory ends with this \
+            "invalid value for '--store <URL>': a store in memory ends with this \
              command; use sqlite:PATH or postgres://USER:PASSWORD@HOST[,HOST]/DATABASE; \
              try 'petstore keys list --help'",
         ),
