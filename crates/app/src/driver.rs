@@ -1,6 +1,13 @@
 //! What a kind of store says about itself, so that every command works on it.
 
-use std::{error::Error, fmt, ops::ControlFlow, path::Path, pin::Pin, sync::Arc};
+use std::{
+    error::Error,
+    fmt,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use petstore_conformance::Harness;
@@ -51,6 +58,12 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// The URL that opens this store from any folder, with its password: a service opens the other store of
     /// a move by it. By default there is none, and the store takes part in no move.
     fn full_url(&self) -> Option<String> {
+        None
+    }
+
+    /// The file beside the store for the API key that a service makes at its first start, where it has no
+    /// terminal to show it on. By default there is none, and no key is made there.
+    fn key_file(&self) -> Option<PathBuf> {
         None
     }
 

@@ -10,6 +10,9 @@ use std::{
 
 use crate::failure::Failure;
 
+/// The end of a temporary name.
+const END: &str = ".partial";
+
 /// A file under a temporary name beside its own. It is removed when this is dropped before the end.
 #[derive(Debug)]
 pub(crate) struct PartialFile {
@@ -44,12 +47,26 @@ impl PartialFile {
         let name = path.file_name().ok_or_else(|| {
             Failure::runtime(format!("{} is not the name of a file", path.display()))
         })?;
-        let hidden = format!(".{}.{}.partial", name.to_string_lossy(), process::id());
+        let hidden = format!(".{}.{}{END}", name.to_string_lossy(), process::id());
         let temporary = path.with_file_name(hidden);
         let mut options = OpenOptions::new();
         let opened = options.write(true).create_new(true).mode(access as u32).open(&temporary);
         let file = opened.map_err(|error| cannot_begin(&path, &error))?;
         Ok(Self { file, temporary, path, if_exists })
+    }
+
+    /// What processes that ended before they had finished the file at `path` have left of it. A process that
+    /// runs may be writing one of them.
+    pub(crate) fn left_over(path: &Path) -> Vec<PathBuf> {
+        let Some(name) = path.file_name() else { return Vec::new() };
+        let start = format!(".{}.", name.to_string_lossy());
+        let entries = fs::read_dir(folder_of(path)).into_iter().flatten().flatten();
+        let named = entries.filter(|entry| {
+            let name = entry.file_name();
+            let pid = name.to_str().and_then(|name| name.strip_prefix(&start)?.strip_suffix(END));
+            pid.is_some_and(|pid| pid.bytes().all(|byte| byte.is_ascii_digit()))
+        });
+        named.map(|entry| entry.path()).collect()
     }
 
     /// Where it is until it is finished.
@@ -61,12 +78,16 @@ impl PartialFile {
         self.file.write_all(bytes).map_err(failed(&self.temporary))
     }
 
+    /// Makes what was written durable, still under the temporary name.
+    pub(crate) fn sync(&self) -> Result<(), Failure> {
+        self.file.sync_all().map_err(failed(&self.temporary))
+    }
+
     /// Makes the file durable under its name. Says where it is, for people.
     pub(crate) fn finish(self) -> Result<String, Failure> {
-        self.file.sync_all().map_err(failed(&self.temporary))?;
+        self.sync()?;
         self.take_name()?;
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
+        let folder = folder_of(&self.path);
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(folder))?;
         Ok(self.path.display().to_string())
     }
@@ -106,6 +127,12 @@ impl IfExists {
             (Err(error), _) => Err(failed(path)(error)),
         }
     }
+}
+
+/// The folder of the file at `path`.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 /// Why nothing can be written beside `path`. Names a directory that is missing.

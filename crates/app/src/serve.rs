@@ -17,7 +17,7 @@ mod unix_socket;
 
 use std::sync::Arc;
 
-use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing, KeyState};
+use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing};
 use petstore_http::{Drained, Listeners as Sockets, Ports, Server};
 use tokio::net::TcpListener;
 
@@ -50,7 +50,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let drained = with_store(&*location, IfMissing::Create, async |opened| {
         let store = MovableStore::new(opened, &config.stores).await?;
         let drained = async {
-            prepare_keys(&store, config.service_key.is_some(), &places).await?;
+            prepare_keys(&store, &config, &places).await?;
             announcement::listening(&places, &*config.store, &config.settings);
             if let Some(store) = &opened.made_at {
                 tracing::info!(store, "made a new store");
@@ -126,21 +126,18 @@ async fn serve(
 /// Makes the first key if there is none, or warns that no key is live.
 async fn prepare_keys(
     store: &MovableStore,
-    has_service_key: bool,
+    config: &Config,
     places: &[Place],
 ) -> Result<(), Failure> {
-    if has_service_key {
-        return Ok(());
-    }
+    let (None, Some(place)) = (&config.service_key, places.first()) else { return Ok(()) };
     let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
-    if let Some(place) = places.first() {
-        first_key::ensure(&admin, place, &mut Console).await?;
-    }
-    let (stored, now) = admin.list().await.map_err(Failure::runtime)?;
-    if !stored.keys.iter().any(|key| key.state(now) == KeyState::Live) {
-        tracing::warn!("no API key is live: make one with 'petstore keys create NAME'");
-    }
-    Ok(())
+    let url = config.store.to_string();
+    let how = if config.stores.parse(&url, true).is_ok() {
+        format!("make one with 'petstore keys create NAME --store {url}'")
+    } else {
+        "give one by PETSTORE_API_KEY or --api-key-file".to_owned()
+    };
+    first_key::ensure(&admin, config.store.key_file(), &how, place, &mut Console).await
 }
 
 fn report(drained: Drained) {

@@ -29,8 +29,9 @@ Examples:
 Environment:
   PETSTORE_API_KEY  One more API key, of at least 16 characters; it is never stored or logged
 
-A store without any API key gets one named 'default', which is printed once, unless \
-PETSTORE_API_KEY or --api-key-file gives one.
+A store without any API key gets one named 'default', unless PETSTORE_API_KEY or --api-key-file gives \
+one. On a terminal it is printed once; elsewhere a SQLite store has it in a file beside it, \
+PATH.key, and for other stores none is made.
 
 SIGTERM or SIGINT stops the service: requests under way get their answers within --shutdown-grace, \
 and the exit code is 0. A second signal ends it at once, with exit code 1.";

@@ -6,7 +6,7 @@ mod url;
 
 use std::{
     fmt,
-    path::{self, Path},
+    path::{self, Path, PathBuf},
     sync::Arc,
 };
 
@@ -79,6 +79,12 @@ impl StoreLocation for DatabaseFile {
     fn full_url(&self) -> Option<String> {
         let path = path::absolute(&self.0.path).ok()?;
         Some(Self(SqliteConfig { path, ..self.0.clone() }).to_string())
+    }
+
+    fn key_file(&self) -> Option<PathBuf> {
+        let mut name = path::absolute(&self.0.path).ok()?.into_os_string();
+        name.push(".key");
+        Some(name.into())
     }
 
     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
