@@ -34,7 +34,8 @@ one. On a terminal it is printed once; elsewhere a SQLite store has it in a file
 PATH.key, and for other stores none is made.
 
 SIGTERM or SIGINT stops the service: requests under way get their answers within --shutdown-grace, \
-and the exit code is 0. A second signal ends it at once, with exit code 1.";
+and the exit code is 0. A second signal ends it at once, with exit code 1. SIGHUP reads the certificate \
+and the file of the API key again.";
 
 /// The flags of `serve`.
 #[derive(Debug, Args)]
@@ -70,7 +71,8 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) store: StoreArg<false>,
 
-    /// A file that holds one more API key, of at least 16 characters.
+    /// A file that holds one more API key, of at least 16 characters: read again when it changes and at
+    /// SIGHUP.
     #[arg(long, value_name = "PATH", env = "PETSTORE_API_KEY_FILE")]
     pub(crate) api_key_file: Option<PathBuf>,
 

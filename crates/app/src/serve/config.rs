@@ -11,7 +11,7 @@ use crate::{
     failure::Failure,
     logging::{self, LogConfig},
     registry::Registry,
-    serve::{pages, service_key, tls::pair::PairFiles},
+    serve::{pages, reload::Followed, service_key, tls::pair::PairFiles},
 };
 
 /// What `serve` works with, all of it checked.
@@ -26,6 +26,8 @@ pub(crate) struct Config {
     /// The stores that are known: the other store of a move may be of another kind.
     pub(super) stores: Arc<Registry>,
     pub(super) service_key: Option<ServiceKey>,
+    /// The file of that key, if it has one.
+    pub(super) key_file: Option<Followed>,
     /// Where spans go; `None` for no spans.
     #[cfg(feature = "otlp")]
     pub(super) otlp_endpoint: Option<String>,
@@ -48,10 +50,11 @@ impl Config {
             environment: settings.environment.clone(),
             filter: logging::filter(args.log.as_deref())?,
         };
-        let service_key = service_key::read(
+        let given = service_key::read(
             std::env::var_os(service_key::VARIABLE).as_deref(),
             args.api_key_file.as_deref(),
         )?;
+        let (service_key, key_file) = given.unzip();
         let config = Self {
             listen: args.listen.listen,
             listen_backlog: args.listen_backlog,
@@ -60,6 +63,7 @@ impl Config {
             store: args.store.0,
             stores: args.store.1,
             service_key,
+            key_file: key_file.flatten(),
             #[cfg(feature = "otlp")]
             otlp_endpoint: args.otlp.otlp_endpoint,
             settings,

@@ -1,9 +1,8 @@
 //! A certificate and its private key, in two files.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{self, Read as _},
-    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -69,18 +68,7 @@ pub(super) enum PairError {
     Mismatch(PairFiles),
 }
 
-/// What changes when a file is written or replaced; `None` where there is no file.
-pub(super) type Stamp = [Option<(u64, u64, i64, i64)>; 2];
-
 impl PairFiles {
-    /// What the files are now.
-    pub(super) fn stamp(&self) -> Stamp {
-        [&self.certificate, &self.key].map(|path| {
-            let found = fs::metadata(path).ok()?;
-            Some((found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
-        })
-    }
-
     /// Reads both, and holds one against the other.
     ///
     /// # Errors
