@@ -102,7 +102,7 @@ fn wrong_usage_is_told_from_failure() {
 }
 
 #[test]
-fn every_flag_has_an_environment_variable() {
+fn every_flag_of_serve_has_an_environment_variable() {
     let store = Store::sqlite();
     let run = petstore(&["serve"]).env("PETSTORE_API_KEY", KEY).env("PETSTORE_LISTEN", "nowhere");
     run.env("PETSTORE_STORE", &store.url).finish().fails(2, "nowhere");

@@ -28,7 +28,7 @@ use clap::{
 };
 
 pub(crate) use self::{
-    arguments::Arguments,
+    arguments::{Arguments, variable},
     config::ConfigCommand,
     conformance::ConformanceArgs,
     healthcheck::HealthcheckArgs,

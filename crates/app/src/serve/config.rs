@@ -6,7 +6,7 @@ use petstore_domain::ServiceKey;
 use petstore_http::Settings;
 
 use crate::{
-    cli::{ListenAddress, ListenPlace, ServeArgs, TlsArgs},
+    cli::{self, ListenAddress, ListenPlace, ServeArgs, TlsArgs},
     driver::StoreLocation,
     failure::Failure,
     logging::{self, LogConfig},
@@ -51,7 +51,7 @@ impl Config {
             filter: logging::filter(args.log.as_deref())?,
         };
         let given = service_key::read(
-            std::env::var_os(service_key::VARIABLE).as_deref(),
+            cli::variable(service_key::VARIABLE).as_deref(),
             args.api_key_file.as_deref(),
         )?;
         let (service_key, key_file) = given.unzip();
