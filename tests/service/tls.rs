@@ -195,7 +195,7 @@ fn what_is_wrong_with_the_files_is_said_in_one_line() {
 
 #[test]
 fn an_expired_certificate_is_served_and_logged_as_an_error() {
-    let service = Service::start(Pair::valid(2020, 2021));
+    let service = Service::start(Pair::valid(-2, -1));
     wait::until("the end is logged", || {
         service.server.log().contains("the TLS certificate has expired")
     });
@@ -203,6 +203,13 @@ fn an_expired_certificate_is_served_and_logged_as_an_error() {
     let next = Pair::new();
     next.write(service.folder.path());
     service.shows(&next);
+}
+
+#[test]
+fn the_certificates_up_to_the_authority_are_shown() {
+    let service = Service::start(Pair::chained());
+    assert_eq!(service.connect().ask("GET", "/livez").0, OK);
+    service.server.stop();
 }
 
 #[test]

@@ -27,6 +27,8 @@ use clap::{
     ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind,
 };
 
+#[cfg(test)]
+pub(crate) use self::listen_address::ListenArg;
 pub(crate) use self::{
     arguments::{Arguments, variable},
     config::ConfigCommand,
