@@ -47,6 +47,71 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
     assert_eq!(large(Launch::on(&store).env("PETSTORE_CONFIG", &config)), (413, 404));
 }
 
+/// A value of each setting that is not its default.
+const VALUES: [(&str, &str); 27] = [
+    ("listen", "localhost:1"),
+    ("listen-backlog", "7"),
+    ("metrics-listen", "localhost:2"),
+    ("tls-cert", "/cert"),
+    ("tls-key", "/key"),
+    ("store", "sqlite:other"),
+    ("api-key-file", "KEY"),
+    ("max-connections", "8"),
+    ("header-timeout", "1s"),
+    ("body-timeout", "2s"),
+    ("write-timeout", "3s"),
+    ("request-timeout", "4s"),
+    ("max-body", "9"),
+    ("max-buffered-bodies", "10"),
+    ("rate-limit", "11"),
+    ("failed-auth-rate", "12"),
+    ("page-cache", "13"),
+    ("shutdown-grace", "5s"),
+    ("get-pet-sunset", "off"),
+    ("environment", "staging"),
+    ("public-url", "https://a.example/v1"),
+    ("staging-url", "https://b.example/v1"),
+    ("cors-origin", "https://c.example"),
+    ("no-docs", "true"),
+    ("log", "debug"),
+    ("log-format", "text"),
+    ("access-log", "all"),
+];
+
+#[test]
+fn each_setting_is_read_from_its_flag_its_variable_and_the_file() {
+    let store = Store::memory();
+    let key = write(&store, "key", KEY);
+    let values = VALUES.map(|(name, value)| (name, if value == "KEY" { &key } else { value }));
+    let variable = |name: &str| format!("PETSTORE_{}", name.replace('-', "_").to_uppercase());
+    let lines = values.map(|(name, value)| match name {
+        "no-docs" => format!("{name} = {value}\n"),
+        _ => format!("{name} = \"{value}\"\n"),
+    });
+    let config = write(&store, "petstore.toml", &lines.concat());
+
+    let run = petstore(&["config", "show"]);
+    let by_flags = values.iter().fold(run, |run, (name, value)| match *name {
+        "no-docs" => run.arg("--no-docs"),
+        _ => run.arg(&format!("--{name}={value}")),
+    });
+    let run = petstore(&["config", "show"]);
+    let by_variables =
+        values.iter().fold(run, |run, (name, value)| run.env(&variable(name), value));
+    let by_file = petstore(&["config", "show", "--config", &config]);
+    let otlp = usize::from(cfg!(feature = "otlp"));
+    let holds = |run: Run, source: &dyn Fn(&str) -> String| {
+        let table = run.finish().succeeds();
+        assert_eq!(table.lines().count(), 1 + values.len() + otlp, "a setting is new: {table}");
+        for (name, value) in values {
+            assert_eq!(shown(&table, name), [value, &source(name)], "{table}");
+        }
+    };
+    holds(by_flags, &|name| format!("--{name}"));
+    holds(by_variables, &variable);
+    holds(by_file, &|_| config.clone());
+}
+
 #[test]
 fn a_variable_that_is_set_to_nothing_counts_as_not_set() {
     let names = ["STORE", "STORE_FILE", "CONFIG", "API_KEY", "API_KEY_FILE", "LISTEN", "MAX_BODY"];
