@@ -44,6 +44,7 @@ mod pages;
 mod pooler;
 mod query;
 mod rates;
+mod reload;
 mod request_id;
 mod routes;
 mod settings;

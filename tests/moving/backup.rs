@@ -6,18 +6,22 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use petstore_testing::disk_or_skip;
 use petstore_testing::needs;
 
 use super::{
     animals::many,
     check::damage_index,
     commands::{exported, import, make, run},
+    paused::end,
 };
 use crate::support::{
     catalogue::{self, id_of, pet},
+    command::{self, petstore},
     server::Launch,
     set_on_drop::SetOnDrop,
     store::Store,
+    wait,
 };
 
 #[test]
@@ -84,6 +88,31 @@ fn a_backup_replaces_no_file_and_leaves_none_behind() {
     let missing = folder.path().join("missing/copy.db");
     let words = ["backup", "--store", &store.url, "--to", missing.to_str().unwrap()];
     run(&words).fails(1, "there is no directory");
+}
+
+#[test]
+fn a_backup_that_is_asked_to_stop_stops_and_leaves_no_file() {
+    let Some(disk) = disk_or_skip("a backup that is stopped") else { return };
+    let store = Store::sqlite();
+    store.new_key("web");
+    import(&store.url, "ndjson", &many(100_000)).succeeds();
+    for signal in ["TERM", "INT"] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("copy.db");
+        let words = ["backup", "--store", &store.url, "--to", file.to_str().unwrap()];
+        let hung = disk.hung_reads();
+        disk.hang();
+        let running = petstore(&words).disk(&disk).spawn();
+        wait::until("it reads the store", || disk.hung_reads() > hung);
+        // It goes on with the signal before it goes on with the first page.
+        command::signal(&running, "STOP");
+        disk.resume();
+        let output = end(running, signal);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.ends_with("petstore: stopped; no backup was made\n"), "{said}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }
 
 #[test]

@@ -1,15 +1,19 @@
 //! The first start of a service on a store without keys, and the key from the environment.
 
-use std::{fs, process::Command};
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    process::Command,
+};
 
 use crate::support::{
+    command::{self, petstore},
     server::{Launch, Server},
     store::{Kind, Store, on_lasting_stores},
     wait,
 };
 
 on_lasting_stores! {
-    the_first_start_shows_a_key_once_with_a_ready_command,
     no_key_is_made_where_there_is_one,
 }
 
@@ -19,41 +23,75 @@ fn keys_in(text: &str) -> Vec<String> {
     words.filter(|word| word.starts_with("pst_")).map(str::to_owned).collect()
 }
 
-fn the_first_start_shows_a_key_once_with_a_ready_command(kind: Kind) {
-    let store = Store::new(kind);
-    let server = Launch::without_key(&store).start();
-    let out = server.out();
-    let keys = keys_in(&out);
-    assert!(!keys.is_empty(), "{out}");
-    assert!(keys.iter().all(|key| *key == keys[0]), "{out}");
-    server.client().get("/v1/pets").key(&keys[0]).send().is(200);
-    assert!(!server.log().contains(&keys[0]));
-
-    let curl = out.lines().find(|line| line.trim().starts_with("curl ")).unwrap();
-    assert!(curl.contains(&keys[0]) && curl.contains("/v1/pets"), "{curl}");
-    if Command::new("curl").arg("--version").output().is_ok() {
-        let listed = Command::new("sh").args(["-c", curl]).output().unwrap();
-        let listed = String::from_utf8(listed.stdout).unwrap();
-        assert!(listed.contains("[]"), "{curl}: {listed}");
+/// Holds that a shell does what `command` says, and that this lists the animals of an empty store.
+#[track_caller]
+fn lists(store: &Store, command: &str) {
+    if Command::new("curl").arg("--version").output().is_err() {
+        return;
     }
-    assert!(store.keys(&["list"]).succeeds().contains("default"));
-    server.stop();
-
-    let server = Launch::without_key(&store).start();
-    assert_eq!(keys_in(&server.out()), [""; 0]);
-    server.client().get("/v1/pets").key(&keys[0]).send().is(200);
+    let run = Command::new("sh").args(["-c", command]).current_dir(store.folder()).output();
+    let listed = String::from_utf8(run.unwrap().stdout).unwrap();
+    assert!(listed.contains("[]"), "{command}: {listed}");
 }
 
 #[test]
-fn a_store_in_memory_has_a_key_for_as_long_as_it_lives() {
-    let store = Store::memory();
-    let start = || {
+fn the_first_start_in_the_background_leaves_a_key_beside_the_store() {
+    let store = Store::sqlite();
+    let server = Launch::without_key(&store).start();
+    let file = store.folder().join("petstore.db.key");
+    let key = fs::read_to_string(&file).unwrap().trim_end().to_owned();
+    server.client().get("/v1/pets").key(&key).send().is(200);
+    let curl = "curl -H \"Authorization: Bearer $(cat petstore.db.key)\"";
+    lists(&store, &format!("{curl} {}/v1/pets", server.url()));
+    assert!(store.keys(&["list"]).succeeds().contains("default"));
+    let said = server.out();
+    let log = server.stop();
+    let place = file.to_str().unwrap();
+    assert_eq!(log.lines().filter(|line| line.contains(place)).count(), 1, "{log}");
+    assert!(!log.contains("no API key is live"), "{log}");
+    assert_eq!(keys_in(&format!("{said}{log}")), [""; 0]);
+
+    Launch::without_key(&store).start().client().get("/v1/pets").key(&key).send().is(200);
+    assert_eq!(fs::read_to_string(file).unwrap().trim_end(), key);
+}
+
+#[test]
+fn where_no_file_can_hold_the_key_none_is_made_and_the_log_says_how() {
+    let taken = Store::sqlite();
+    let file = taken.folder().join("petstore.db.key");
+    fs::write(&file, "theirs").unwrap();
+    let moved = format!("{} is there already; move it away", file.display());
+    let store = Store::new(Kind::Postgres);
+    for (store, says) in [
+        (Store::memory(), "give one by PETSTORE_API_KEY or --api-key-file"),
+        (taken, &moved),
+        (store, "make one with 'petstore keys create NAME --store postgres://"),
+    ] {
         let server = Launch::without_key(&store).start();
-        let key = keys_in(&server.out()).remove(0);
-        server.client().get("/v1/pets").key(&key).send().is(200);
-        key
-    };
-    assert_ne!(start(), start());
+        wait::until("the log says how", || server.log().contains(says));
+        let said = format!("{}{}", server.out(), server.stop());
+        assert_eq!(said.matches("no API key is live").count(), 1, "{said}");
+        assert_eq!(keys_in(&said), [""; 0]);
+        if store.url != "memory:" {
+            assert!(!store.keys(&["list"]).succeeds().contains("default"));
+        }
+    }
+}
+
+#[test]
+fn on_a_terminal_the_first_key_is_shown_with_a_ready_command() {
+    let store = Store::sqlite();
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--store", &store.url];
+    let mut service = petstore(&serve).on_terminal(200, "xterm").spawn();
+    let mut lines = BufReader::new(service.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let shown: Vec<_> =
+        lines.by_ref().take_while(|line| !line.contains("petstore listens on")).collect();
+    let curl = shown.iter().find(|line| line.starts_with("curl ")).unwrap();
+    lists(&store, curl);
+    assert!(!store.folder().join("petstore.db.key").exists());
+    service.stdin.take().unwrap().write_all(b"\x03").unwrap(); // Ctrl-C
+    let _ = lines.count();
+    assert_eq!(command::exit(&mut service), Some(0));
 }
 
 fn no_key_is_made_where_there_is_one(kind: Kind) {
@@ -99,7 +137,7 @@ fn a_short_key_is_refused_and_not_shown() {
 #[test]
 fn a_store_without_a_live_key_is_served_with_a_warning() {
     let store = Store::sqlite();
-    let warning = "no API key is live: make one with 'petstore keys create NAME'";
+    let warning = "no API key is live: make one with 'petstore keys create NAME ";
     store.new_key("web");
     let server = Launch::without_key(&store).start();
     assert!(!server.log().contains(warning), "{}", server.log());

@@ -5,9 +5,10 @@ use std::{fs, path::PathBuf};
 use crate::support::{
     KEY,
     catalogue::pet,
-    command::{Finished, petstore},
+    command::{self, Finished, Run, petstore},
     server::Launch,
     store::Store,
+    wait,
 };
 
 /// A file in the folder of `store`.
@@ -44,6 +45,131 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
     let all = launch().env("PETSTORE_MAX_BODY", "64KiB").flag("--max-body", "11");
     assert_eq!(large(all), (413, 404));
     assert_eq!(large(Launch::on(&store).env("PETSTORE_CONFIG", &config)), (413, 404));
+}
+
+/// A value of each setting that is not its default.
+const VALUES: [(&str, &str); 27] = [
+    ("listen", "localhost:1"),
+    ("listen-backlog", "7"),
+    ("metrics-listen", "localhost:2"),
+    ("tls-cert", "/cert"),
+    ("tls-key", "/key"),
+    ("store", "sqlite:other"),
+    ("api-key-file", "KEY"),
+    ("max-connections", "8"),
+    ("header-timeout", "1s"),
+    ("body-timeout", "2s"),
+    ("write-timeout", "3s"),
+    ("request-timeout", "4s"),
+    ("max-body", "9"),
+    ("max-buffered-bodies", "10"),
+    ("rate-limit", "11"),
+    ("failed-auth-rate", "12"),
+    ("page-cache", "13"),
+    ("shutdown-grace", "5s"),
+    ("get-pet-sunset", "off"),
+    ("environment", "staging"),
+    ("public-url", "https://a.example/v1"),
+    ("staging-url", "https://b.example/v1"),
+    ("cors-origin", "https://c.example"),
+    ("no-docs", "true"),
+    ("log", "debug"),
+    ("log-format", "text"),
+    ("access-log", "all"),
+];
+
+#[test]
+fn each_setting_is_read_from_its_flag_its_variable_and_the_file() {
+    let store = Store::memory();
+    let key = write(&store, "key", KEY);
+    let values = VALUES.map(|(name, value)| (name, if value == "KEY" { &key } else { value }));
+    let variable = |name: &str| format!("PETSTORE_{}", name.replace('-', "_").to_uppercase());
+    let lines = values.map(|(name, value)| match name {
+        "no-docs" => format!("{name} = {value}\n"),
+        _ => format!("{name} = \"{value}\"\n"),
+    });
+    let config = write(&store, "petstore.toml", &lines.concat());
+
+    let run = petstore(&["config", "show"]);
+    let by_flags = values.iter().fold(run, |run, (name, value)| match *name {
+        "no-docs" => run.arg("--no-docs"),
+        _ => run.arg(&format!("--{name}={value}")),
+    });
+    let run = petstore(&["config", "show"]);
+    let by_variables =
+        values.iter().fold(run, |run, (name, value)| run.env(&variable(name), value));
+    let by_file = petstore(&["config", "show", "--config", &config]);
+    let otlp = usize::from(cfg!(feature = "otlp"));
+    let holds = |run: Run, source: &dyn Fn(&str) -> String| {
+        let table = run.finish().succeeds();
+        assert_eq!(table.lines().count(), 1 + values.len() + otlp, "a setting is new: {table}");
+        for (name, value) in values {
+            assert_eq!(shown(&table, name), [value, &source(name)], "{table}");
+        }
+    };
+    holds(by_flags, &|name| format!("--{name}"));
+    holds(by_variables, &variable);
+    holds(by_file, &|_| config.clone());
+}
+
+#[test]
+fn a_variable_that_is_set_to_nothing_counts_as_not_set() {
+    let names = ["STORE", "STORE_FILE", "CONFIG", "API_KEY", "API_KEY_FILE", "LISTEN", "MAX_BODY"];
+    let empty =
+        |run| names.iter().fold(run, |run: Run, name| run.env(&format!("PETSTORE_{name}"), ""));
+    let show = petstore(&["config", "show"]);
+    assert_eq!(empty(show).finish().succeeds(), self::show(&[]).succeeds());
+    let store = Store::memory();
+    let config = write(&store, "petstore.toml", "store = \"sqlite:from-the-file\"");
+    let table = empty(petstore(&["config", "show", "--config", &config])).finish().succeeds();
+    assert_eq!(shown(&table, "store"), ["sqlite:from-the-file", &config]);
+}
+
+#[test]
+fn a_variable_changes_no_command_but_serve_and_what_shares_its_flags() {
+    let (store, folder) = (Store::sqlite(), Store::memory());
+    let names = ["READ_ONLY", "FORCE", "CREATE", "SKIP_BAD", "STATUS"];
+    let run = |words: &[&str]| {
+        let run = petstore(words).env("PETSTORE_STORE", &store.url).env("PETSTORE_OUTPUT", "json");
+        let run = run.env("PETSTORE_FORMAT", "csv").env("PETSTORE_TO", "sqlite:no");
+        names.iter().fold(run, |run, name| run.env(&format!("PETSTORE_{name}"), "true")).finish()
+    };
+    assert!(run(&["keys", "create", "web"]).succeeds().starts_with("pst_"));
+    assert!(run(&["keys", "list"]).succeeds().starts_with("ID"));
+    let file = write(&folder, "pets.ndjson", "");
+    run(&["export", &file]).fails(1, "is there already");
+    run(&["import", &file, "--store", "sqlite:no"]).fails(1, "there is no store at");
+    run(&["backup"]).fails(2, "--to <FILE>");
+    run(&["store", "verify", "--from", &store.url]).fails(2, "--to <URL>");
+}
+
+#[test]
+fn what_takes_several_values_takes_a_list_in_the_file() {
+    let store = Store::memory();
+    let socket = store.folder().join("socket");
+    let text = format!(
+        "listen = [\"127.0.0.1:0\", \"unix:{}\"]\ncors-origin = [\"https://a.example\"]",
+        socket.display()
+    );
+    let config = write(&store, "petstore.toml", &text);
+    let table = show(&["--config", &config]).succeeds();
+    let both = ["127.0.0.1:0,", &format!("unix:{}", socket.display()), &config];
+    assert_eq!(shown(&table, "listen"), both);
+    assert_eq!(shown(&table, "cors-origin"), ["https://a.example", &config]);
+    let run = petstore(&["serve", "--store", "memory:", "--config", &config])
+        .env("PETSTORE_API_KEY", KEY);
+    let mut service = run.spawn();
+    wait::until("the second address is there", || socket.exists());
+    command::signal(&service, "TERM");
+    assert_eq!(command::exit(&mut service), Some(0));
+    for (text, says) in [
+        ("max-body = [1]", "'max-body' must be text in quotes"),
+        ("listen = []", "or a list of such values"),
+        ("listen = [\"nowhere\"]", "for 'listen' in /"),
+    ] {
+        let config = write(&store, "petstore.toml", text);
+        show(&["--config", &config]).fails(2, says);
+    }
 }
 
 #[test]

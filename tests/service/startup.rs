@@ -86,9 +86,9 @@ fn wrong_usage_is_told_from_failure() {
         (&["serve", "--max-body", "64parrots"], "64parrots"),
         (&["serve", "--max-connections", "0"], "0"),
         (&["serve", "--listen", "nowhere"], "nowhere"),
-        (&["serve", "--store", "mysql://x/y"], "mysql"),
-        (&["serve", "--store", "petstore.db"], "petstore.db"),
-        (&["serve", "--store", "sqlite:"], "sqlite:"),
+        (&["serve", "--store", "mysql://x/y"], "a store is sqlite:PATH, "),
+        (&["serve", "--store", "petstore.db"], "a store is sqlite:PATH, "),
+        (&["serve", "--store", "sqlite:"], "no path is given"),
         (&["serve", "--get-pet-sunset", "later"], "later"),
         (&["serve", "--access-log", "some"], "some"),
         (&["serve", "--log-format", "xml"], "xml"),
@@ -102,7 +102,7 @@ fn wrong_usage_is_told_from_failure() {
 }
 
 #[test]
-fn every_flag_has_an_environment_variable() {
+fn every_flag_of_serve_has_an_environment_variable() {
     let store = Store::sqlite();
     let run = petstore(&["serve"]).env("PETSTORE_API_KEY", KEY).env("PETSTORE_LISTEN", "nowhere");
     run.env("PETSTORE_STORE", &store.url).finish().fails(2, "nowhere");

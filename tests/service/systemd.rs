@@ -1,6 +1,7 @@
 //! What a service manager sees: `sd_notify`, a socket that it has opened, `healthcheck`.
 
 use std::{
+    io::{BufRead as _, BufReader},
     net::TcpListener,
     os::{fd::OwnedFd, unix::net::UnixDatagram},
     process::{Command, Stdio},
@@ -94,6 +95,30 @@ fn a_restart_on_the_socket_of_the_service_manager_refuses_nobody() {
         command::signal(&service, "TERM");
         assert_eq!(command::exit(&mut service), Some(0));
     }
+}
+
+#[test]
+fn sockets_of_another_process_or_of_none_are_not_taken() {
+    for pid in ["1", ""] {
+        let store = Store::new(Kind::Memory);
+        let launch = Launch::on(&store).env("LISTEN_FDS", "1").env("LISTEN_PID", pid);
+        launch.start().client().get("/v1/pets").send().is(200);
+    }
+    // This one would be refused, if it were taken: descriptor 3 is no socket.
+    let words = "serve --store memory: --listen 127.0.0.1:0";
+    let script = format!("LISTEN_FDS=1 exec \"$0\" {words} 3</dev/null");
+    let mut service = Command::new("/bin/sh")
+        .args(["-c", &script, env!("CARGO_BIN_EXE_petstore")])
+        .env("PETSTORE_API_KEY", KEY)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(service.stdout.take().unwrap()).lines();
+    assert!(said.next().unwrap().unwrap().starts_with("petstore listens on http://127.0.0.1:"));
+    command::signal(&service, "TERM");
+    assert_eq!(command::exit(&mut service), Some(0));
 }
 
 #[test]

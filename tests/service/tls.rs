@@ -169,12 +169,20 @@ fn what_is_wrong_with_the_files_is_said_in_one_line() {
     let empty = folder.path().join("empty.pem");
     fs::write(&empty, "").unwrap();
     let missing = folder.path().join("missing.pem");
+    // A parser would show the bytes of this key.
+    let one_line = folder.path().join("one_line.pem");
+    fs::write(&one_line, fs::read_to_string(&own.key).unwrap().replace('\n', " ")).unwrap();
     for (certificate, key, message) in [
         (&own.certificate, &missing, "cannot read"),
         (&missing, &own.key, "cannot read"),
-        (&empty, &own.key, "has no certificate"),
-        (&own.key, &own.key, "has no certificate"),
-        (&own.certificate, &empty, "has no private key"),
+        (&empty, &own.key, "empty.pem cannot be used: there is none; it takes PEM blocks"),
+        (&own.key, &own.key, "key.pem cannot be used: there is none; it takes PEM blocks"),
+        (&own.certificate, &empty, "empty.pem cannot be used: there is none; it takes a PEM block"),
+        (
+            &own.certificate,
+            &one_line,
+            "one_line.pem cannot be used: the file is not well-formed PEM; it",
+        ),
     ] {
         let files = Files { certificate: certificate.clone(), key: key.clone() };
         launch(&store, &files).finish().fails(1, message);
@@ -187,7 +195,7 @@ fn what_is_wrong_with_the_files_is_said_in_one_line() {
 
 #[test]
 fn an_expired_certificate_is_served_and_logged_as_an_error() {
-    let service = Service::start(Pair::valid(2020, 2021));
+    let service = Service::start(Pair::valid(-2, -1));
     wait::until("the end is logged", || {
         service.server.log().contains("the TLS certificate has expired")
     });
@@ -195,6 +203,13 @@ fn an_expired_certificate_is_served_and_logged_as_an_error() {
     let next = Pair::new();
     next.write(service.folder.path());
     service.shows(&next);
+}
+
+#[test]
+fn the_certificates_up_to_the_authority_are_shown() {
+    let service = Service::start(Pair::chained());
+    assert_eq!(service.connect().ask("GET", "/livez").0, OK);
+    service.server.stop();
 }
 
 #[test]

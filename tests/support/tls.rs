@@ -6,9 +6,12 @@ use std::{
     net::{SocketAddr, TcpStream},
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, SystemTime},
 };
 
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
+};
 use rustls::{
     CipherSuite, ClientConfig, ClientConnection, RootCertStore, StreamOwned,
     crypto::ring,
@@ -17,27 +20,53 @@ use rustls::{
 
 use super::{raw, wait};
 
-/// A certificate for `localhost` that is its own authority, and its private key.
+/// A certificate for `localhost`, and its private key.
 pub(crate) struct Pair {
+    /// Its authority, which is the certificate itself unless that has a chain.
     pub(crate) der: CertificateDer<'static>,
     certificate: String,
     key: String,
 }
 
 impl Pair {
-    /// Valid from `from` until `until`, which are years.
-    pub(crate) fn valid(from: i32, until: i32) -> Self {
+    /// Valid from and until so many days after now, or before it if negative.
+    pub(crate) fn valid(from_days: i64, until_days: i64) -> Self {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-        params.not_before = date_time_ymd(from, 1, 1);
-        params.not_after = date_time_ymd(until, 1, 1);
+        let date = |days: i64| {
+            let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_secs();
+            date_time_ymd(1970, 1, 1) + Duration::from_secs(now.strict_add_signed(days * 86_400))
+        };
+        [params.not_before, params.not_after] = [from_days, until_days].map(date);
         let certificate = params.self_signed(&key).unwrap();
         let der = certificate.der().clone();
         Self { der, certificate: certificate.pem(), key: key.serialize_pem() }
     }
 
     pub(crate) fn new() -> Self {
-        Self::valid(2020, 4096)
+        Self::valid(-1, 1000)
+    }
+
+    /// With another certificate between it and its authority.
+    pub(crate) fn chained() -> Self {
+        let named = |name: &str| {
+            let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
+            params.distinguished_name.push(DnType::CommonName, name);
+            params
+        };
+        let authority = |name| {
+            let mut params = named(name);
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            (params, KeyPair::generate().unwrap())
+        };
+        let (params, key) = authority("root");
+        let root = CertifiedIssuer::self_signed(params, key).unwrap();
+        let (params, key) = authority("intermediate");
+        let intermediate = CertifiedIssuer::signed_by(params, key, &root).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let own = named("localhost").signed_by(&key, &intermediate).unwrap();
+        let certificate = own.pem() + intermediate.pem().as_str();
+        Self { der: root.der().clone(), certificate, key: key.serialize_pem() }
     }
 
     /// Writes both files into `folder`: where they are.

@@ -27,8 +27,10 @@ use clap::{
     ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind,
 };
 
+#[cfg(test)]
+pub(crate) use self::listen_address::ListenArg;
 pub(crate) use self::{
-    arguments::Arguments,
+    arguments::{Arguments, variable},
     config::ConfigCommand,
     conformance::ConformanceArgs,
     healthcheck::HealthcheckArgs,

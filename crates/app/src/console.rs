@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     os::{fd::AsFd as _, unix::fs::MetadataExt as _},
 };
 
@@ -15,6 +15,9 @@ pub(crate) trait Output {
 
     /// Writes a line to stderr. If that fails there is no other place to report it.
     fn note(&mut self, line: &str);
+
+    /// Whether answers are read on a terminal.
+    fn is_terminal(&self) -> bool;
 
     /// Whether an answer can be read at all. To be called before a key is made that is shown only
     /// once.
@@ -34,6 +37,10 @@ impl Output for Console {
 
     fn note(&mut self, line: &str) {
         let _ = writeln!(io::stderr().lock(), "{line}");
+    }
+
+    fn is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
     }
 
     /// A closed stdout arrives here as `/dev/null`: Rust's runtime opens that in its place before
@@ -67,6 +74,7 @@ pub(crate) mod recorded {
         pub(crate) breaks_after: Option<usize>,
         /// Whether stdout was closed from the beginning.
         pub(crate) closed: bool,
+        pub(crate) is_terminal: bool,
     }
 
     impl Output for Recorded {
@@ -83,6 +91,10 @@ pub(crate) mod recorded {
         fn note(&mut self, line: &str) {
             self.notes.push_str(line);
             self.notes.push('\n');
+        }
+
+        fn is_terminal(&self) -> bool {
+            self.is_terminal
         }
 
         fn has_reader(&self) -> io::Result<()> {

@@ -1,6 +1,13 @@
 //! What a kind of store says about itself, so that every command works on it.
 
-use std::{error::Error, fmt, ops::ControlFlow, path::Path, pin::Pin, sync::Arc};
+use std::{
+    error::Error,
+    fmt,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::Arc,
+};
 
 use async_trait::async_trait;
 use petstore_conformance::Harness;
@@ -77,6 +84,12 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// One line that says why it stays.
     async fn remove(&self) -> Result<(), Problem> {
         Ok(())
+    }
+
+    /// The file beside the store for the API key that a service makes at its first start, where it has no
+    /// terminal to show it on. By default there is none, and no key is made there.
+    fn key_file(&self) -> Option<PathBuf> {
+        None
     }
 
     /// Throw-away stores of this kind, with the settings of the URL, for the command `conformance`.

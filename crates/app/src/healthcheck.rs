@@ -54,3 +54,28 @@ async fn exchange(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result
     stream.take(MAX_ANSWER).read_to_end(&mut answer).await?;
     Ok(answer)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::{net::TcpListener, time::Instant};
+
+    use super::run;
+    use crate::cli::{HealthcheckArgs, ListenArg};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_silent_service_is_waited_for_as_long_as_was_asked() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = silent.local_addr().unwrap().to_string();
+        for timeout in [1, 60, 60 * 60].map(Duration::from_secs) {
+            let listen = ListenArg { listen: vec![address.parse().unwrap()] };
+            let began = Instant::now();
+            let failure = run(HealthcheckArgs { listen, timeout }).await.unwrap_err().to_string();
+            assert!(failure.contains("no answer within"), "{failure}");
+            // The clock is that of the test: it goes on when nothing else does.
+            let waited = began.elapsed();
+            assert!((timeout..timeout * 2).contains(&waited), "{timeout:?}: {waited:?}");
+        }
+    }
+}

@@ -7,7 +7,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
     AddKeyError, ApiKey, ApiKeySecret, Corruption, KeyAdmin, KeyId, KeyName, KeyRights,
@@ -190,19 +190,18 @@ async fn show(
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     let Err(lost) = out.answer(&format!("{}\n", secret.expose())) else { return Ok(()) };
-    Err(take_back(admin, key, &lost).await)
+    Err(take_back(admin, key, &stdout_failed(&lost)).await)
 }
 
 /// Revokes a key that could not be shown.
-pub(crate) async fn take_back(admin: &KeyAdmin, key: &ApiKey, lost: &io::Error) -> Failure {
+pub(crate) async fn take_back(admin: &KeyAdmin, key: &ApiKey, lost: &Failure) -> Failure {
     let KeyId(id) = key.id;
     match admin.revoke(KeySelector::Id(key.id)).await {
         Ok(_) => Failure::runtime(format!(
-            "cannot write to stdout: {lost}; the new key {id} was revoked, for nobody has seen it"
+            "{lost}; the new key {id} was revoked, for nobody has seen it"
         )),
         Err(error) => Failure::runtime(format!(
-            "cannot write to stdout: {lost}; nobody has seen the new key {id}, and it could not be \
-             revoked: {error}"
+            "{lost}; nobody has seen the new key {id}, and it could not be revoked: {error}"
         )),
     }
 }

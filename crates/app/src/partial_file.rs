@@ -117,7 +117,7 @@ fn cannot_begin(path: &Path, error: &io::Error) -> Failure {
     ))
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -20,7 +20,7 @@ const WORKERS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 /// but one, in reads from a disk that hangs, and the last one answers what needs no read.
 pub(crate) fn run(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let mut builder = Builder::new_multi_thread();
-    if env::var_os(WORKERS_VARIABLE).is_none() {
+    if env::var_os(WORKERS_VARIABLE).is_none_or(|value| value.is_empty()) {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);
         builder.worker_threads(processors + 1);
     }

@@ -10,22 +10,32 @@ mod movable_store;
 mod otlp;
 mod pages;
 mod place;
+mod reload;
 mod service_key;
 mod systemd;
 mod tls;
 mod unix_socket;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
-use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing, KeyState};
+use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing};
 use petstore_http::{Drained, Listeners as Sockets, Ports, Server};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::JoinSet};
 
 pub(crate) use self::config::Config;
 use self::{housekeeping::Housekeeping, movable_store::MovableStore, place::Place, tls::Tls};
 use crate::{
-    clock::SystemClock, console::Console, driver::OpenMode, failure::Failure, file_limit,
-    signals::Signals, store::with_store, upgrade,
+    clock::SystemClock,
+    console::Console,
+    driver::OpenMode,
+    failure::Failure,
+    file_limit,
+    signals::{self, Signals},
+    store::with_store,
+    upgrade,
 };
 
 /// The sockets that are served.
@@ -37,10 +47,11 @@ struct Listeners {
 
 /// Serves until a signal asks for a stop.
 pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
-    let signals = Signals::take_over()?;
+    let (signals, hangups) = (Signals::take_over()?, signals::hangups()?);
     let max_connections = &mut config.settings.limits.max_connections;
     *max_connections = file_limit::raise_for(*max_connections)?;
-    let tls = config.tls.take().map(Tls::new).transpose()?;
+    let (tls, certificate) = config.tls.take().map(Tls::new).transpose()?.unzip();
+    let followed: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let sockets = listener::listen(&config.listen, config.listen_backlog, scheme).await?;
     let (clients, places): (Vec<_>, Vec<_>) =
@@ -53,21 +64,22 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let drained = with_store(&*location, OpenMode::Create, async |opened| {
         let store = MovableStore::new(opened, &config.stores).await?;
         let drained = async {
-            prepare_keys(&store, config.service_key.is_some(), &places).await?;
+            prepare_keys(&store, &config, &places).await?;
             announcement::listening(&places, &*config.store, &config.settings);
             if let Some(store) = &opened.made_at {
                 tracing::info!(store, "made a new store");
             }
             systemd::note_ready();
             let listeners = Listeners { clients: Sockets::from_iter(clients), metrics };
-            serve(&store, listeners, tls, config, signals).await
+            let mut tasks = JoinSet::new();
+            tasks.spawn(reload::follow(followed, hangups));
+            serve(&store, listeners, tls, config, signals, tasks).await
         };
         let drained = drained.await;
         store.close().await;
         drained
     });
-    report(drained.await?);
-    Ok(())
+    drained.await
 }
 
 /// Answers requests, and does what the service does besides, until the first signal.
@@ -77,7 +89,8 @@ async fn serve(
     tls: Option<Tls>,
     config: Config,
     signals: Signals,
-) -> Result<Drained, Failure> {
+    mut tasks: JoinSet<()>,
+) -> Result<(), Failure> {
     #[cfg(feature = "otlp")]
     let exporter = config
         .otlp_endpoint
@@ -97,53 +110,60 @@ async fn serve(
                 .map_err(Failure::runtime)?
         }
     };
-    if let Some(tls) = &tls {
+    if let Some(tls) = tls {
         server = server.with_tls(tls.config()?);
+        tasks.spawn(tls.remind());
     }
     #[cfg(feature = "otlp")]
     if let Some(exporter) = &exporter {
         server = server.with_spans(exporter.spans());
     }
+    if let Some(pings) = systemd::watchdog_pings() {
+        tasks.spawn(pings);
+    }
     // From here on nothing fails, so each task is ended below.
-    let housekeeping =
+    let mut housekeeping =
         Housekeeping::start(key_ring, admin, catalogue, server.revoked_key_counter());
-    let following = tls.map(Tls::follow);
-    let watchdog = systemd::ping_watchdog();
+    let mut is_broken = false;
     let stop = async {
-        signals.stop().await;
+        tokio::select! {
+            () = signals.stop() => {}
+            Some(_) = tasks.join_next() => is_broken = true,
+            () = housekeeping.ended() => is_broken = true,
+        }
         systemd::note_stopping();
     };
     let drained = server.run(clients, stop).await;
 
-    for task in [following, watchdog].into_iter().flatten() {
-        task.abort();
-    }
+    tasks.shutdown().await;
     housekeeping.stop().await;
     #[cfg(feature = "otlp")]
     if let Some(exporter) = exporter {
         exporter.stop().await;
     }
-    Ok(drained)
+    report(drained);
+    if is_broken {
+        let why = "a task of the service has ended by a bug, so the service has stopped; the log says where";
+        return Err(Failure::runtime(why));
+    }
+    Ok(())
 }
 
 /// Makes the first key if there is none, or warns that no key is live.
 async fn prepare_keys(
     store: &MovableStore,
-    has_service_key: bool,
+    config: &Config,
     places: &[Place],
 ) -> Result<(), Failure> {
-    if has_service_key {
-        return Ok(());
-    }
+    let (None, Some(place)) = (&config.service_key, places.first()) else { return Ok(()) };
     let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
-    if let Some(place) = places.first() {
-        first_key::ensure(&admin, place, &mut Console).await?;
-    }
-    let (stored, now) = admin.list().await.map_err(Failure::runtime)?;
-    if !stored.keys.iter().any(|key| key.state(now) == KeyState::Live) {
-        tracing::warn!("no API key is live: make one with 'petstore keys create NAME'");
-    }
-    Ok(())
+    let url = config.store.to_string();
+    let how = if config.stores.parse(&url, true).is_ok() {
+        format!("make one with 'petstore keys create NAME --store {url}'")
+    } else {
+        "give one by PETSTORE_API_KEY or --api-key-file".to_owned()
+    };
+    first_key::ensure(&admin, config.store.key_file(), &how, place, &mut Console).await
 }
 
 fn report(drained: Drained) {

@@ -1,4 +1,6 @@
 //! The signals that the program answers.
+//!
+//! A handler that was once made stays for the life of the process.
 
 use std::{future, io, process, time::Duration};
 
@@ -55,8 +57,17 @@ impl Signals {
     }
 }
 
+/// SIGHUP, which asks a service to read again what it can. From now on it ends nothing, nor do SIGUSR1 and
+/// SIGUSR2, which say nothing to a service.
+pub(crate) fn hangups() -> Result<Signal, Failure> {
+    for ignored in [SignalKind::user_defined1(), SignalKind::user_defined2()] {
+        drop(listen(ignored)?);
+    }
+    listen(SignalKind::hangup())
+}
+
 /// Turns a write beyond the limit on the size of files into an error of that write: by default
-/// SIGXFSZ kills the process. The handler stays for the life of the process.
+/// SIGXFSZ kills the process.
 pub(crate) fn survive_file_size_limit() -> Result<(), Failure> {
     /// On Linux and on the BSDs, except on the MIPS processor.
     const SIGXFSZ: i32 = 25;

@@ -1,6 +1,6 @@
 //! TLS by rustls: which certificates are accepted.
 
-use std::{path::Path, sync::Arc};
+use std::{io, path::Path, sync::Arc};
 
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore, SignatureScheme,
@@ -19,7 +19,10 @@ use crate::config::{Parameters, SslMode};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TlsFailure {
     #[error("sslrootcert {path} cannot be read ({cause}); name a PEM file with certificates")]
-    RootCertificates { path: String, cause: PemError },
+    Unreadable { path: String, cause: io::Error },
+    /// Without the words of a parser: the file may be one with a private key.
+    #[error("sslrootcert {0} is not well-formed; name a PEM file with certificates")]
+    Malformed(String),
     #[error("sslrootcert {0} holds no certificate; name a PEM file with certificates")]
     Empty(String),
     #[error("the system trusts no authority; name the server's with sslrootcert=PATH")]
@@ -51,9 +54,15 @@ fn roots(path: Option<&Path>) -> Result<RootCertStore, TlsFailure> {
         return if roots.is_empty() { Err(TlsFailure::NoSystemRoots) } else { Ok(roots) };
     };
     let shown = || path.display().to_string();
-    let unreadable = |cause| TlsFailure::RootCertificates { path: shown(), cause };
-    for certificate in CertificateDer::pem_file_iter(path).map_err(unreadable)? {
-        roots.add(certificate.map_err(unreadable)?)?;
+    let failed = |error| {
+        if let PemError::Io(cause) = error {
+            TlsFailure::Unreadable { path: shown(), cause }
+        } else {
+            TlsFailure::Malformed(shown())
+        }
+    };
+    for certificate in CertificateDer::pem_file_iter(path).map_err(failed)? {
+        roots.add(certificate.map_err(failed)?)?;
     }
     if roots.is_empty() { Err(TlsFailure::Empty(shown())) } else { Ok(roots) }
 }

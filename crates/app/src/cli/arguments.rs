@@ -1,6 +1,7 @@
 //! The words of a command line, completed by what files give.
 //!
-//! clap's definition is the one declaration of each setting. The keys of the file of settings are the names of
+//! clap's definition is the one declaration of each setting. The flags of `serve` have variables, with the same
+//! meaning wherever a command shares the flag; what only another command has is given by a flag alone. The keys of the file of settings are the names of
 //! `serve`'s flags. What a file gives, and neither a flag nor a variable, is put among the words as a flag. So
 //! every value passes the same parser, wherever it comes from.
 //!
@@ -10,10 +11,15 @@
 mod definition;
 mod given;
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use clap::{Arg, ArgAction, Command};
 
+pub(crate) use self::definition::variable;
 pub(super) use self::definition::{command_of, secrets, variable_of, with_files};
 use self::{
     definition::{CONFIG, settings},
@@ -54,8 +60,10 @@ impl Arguments {
             } else {
                 file.get(name).cloned().zip(config.clone())
             };
-            if let Some((value, origin)) = source {
-                completion.add(arg, name, &value, origin)?;
+            if let Some((values, origin)) = source {
+                for value in values {
+                    completion.add(arg, name, &value, &origin)?;
+                }
             }
         }
         let mut completed = words.to_vec();
@@ -76,7 +84,7 @@ struct Completion {
 }
 
 impl Completion {
-    fn add(&mut self, arg: &Arg, name: &str, value: &str, origin: PathBuf) -> Result<(), Failure> {
+    fn add(&mut self, arg: &Arg, name: &str, value: &str, origin: &Path) -> Result<(), Failure> {
         match (arg.get_action(), value) {
             (ArgAction::SetTrue, "true") => self.words.push(format!("--{name}").into()),
             (ArgAction::SetTrue, "false") => {}
@@ -86,7 +94,7 @@ impl Completion {
             }
             _ => self.words.push(format!("--{name}={value}").into()),
         }
-        self.origins.insert(name.to_owned(), origin);
+        self.origins.insert(name.to_owned(), origin.to_owned());
         Ok(())
     }
 }

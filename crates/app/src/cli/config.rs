@@ -1,11 +1,9 @@
 //! The command `config show`.
 
-use std::env;
-
 use clap::{Arg, ArgMatches, Args, Command, Subcommand, parser::ValueSource};
 
 use super::{
-    arguments::{Arguments, secrets},
+    arguments::{Arguments, secrets, variable},
     serve::ServeArgs,
     store_arg::StoreArg,
 };
@@ -56,7 +54,7 @@ pub(super) fn table(command: &Command, matches: &ArgMatches, arguments: &Argumen
         let from = from(name, arg, matches, arguments);
         rows.push([name.to_owned(), value.unwrap_or_else(|| "-".to_owned()), from]);
     }
-    if env::var_os(API_KEY).is_some() {
+    if variable(API_KEY).is_some() {
         rows.push(["api-key", "(hidden)", API_KEY].map(str::to_owned));
     }
     columns(&rows)

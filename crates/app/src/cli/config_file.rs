@@ -5,6 +5,7 @@ use std::{
     fs::File,
     io::{self, Read as _},
     path::Path,
+    slice,
 };
 
 use toml::{Table, Value};
@@ -16,8 +17,12 @@ const MAX_BYTES: u64 = 64 * 1024;
 /// From this similarity on, a name is suggested.
 const SIMILAR: f64 = 0.8;
 
-/// Reads a TOML file whose keys are among `known`: a value for each of them.
-pub(super) fn read(path: &Path, known: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+/// What a file gives: the values of a setting by its name.
+pub(super) type Values = BTreeMap<String, Vec<String>>;
+
+/// Reads a TOML file whose keys are among `known`: one value for each of them, or a list for those that take
+/// several.
+pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values, Failure> {
     let shown = path.display();
     let text = text(path)
         .map_err(|error| Failure::runtime(format!("cannot read the settings {shown}: {error}")))?;
@@ -26,26 +31,36 @@ pub(super) fn read(path: &Path, known: &[String]) -> Result<BTreeMap<String, Str
         Failure::usage(format!("{shown}, line {line}: {}", error.message()))
     })?;
     let values = table.into_iter().map(|(key, value)| {
-        if !known.contains(&key) {
+        let Some(takes_several) = known.get(&key) else {
             return Err(Failure::usage(format!("{shown}: {}", unknown(&key, known))));
-        }
-        match value {
-            Value::String(text) => Ok((key, text)),
-            Value::Integer(number) => Ok((key, number.to_string())),
-            Value::Boolean(value) => Ok((key, value.to_string())),
-            Value::Float(_) | Value::Datetime(_) | Value::Array(_) | Value::Table(_) => {
-                Err(Failure::usage(format!(
-                    "{shown}: '{key}' must be text in quotes, a whole number, true or false"
-                )))
-            }
-        }
+        };
+        let list = value.as_array().filter(|list| *takes_several && !list.is_empty());
+        let values: Option<Vec<_>> =
+            list.map_or(slice::from_ref(&value), Vec::as_slice).iter().map(scalar).collect();
+        let values = values.ok_or_else(|| {
+            let several = if *takes_several { ", or a list of such values" } else { "" };
+            Failure::usage(format!(
+                "{shown}: '{key}' must be text in quotes, a whole number, true or false{several}"
+            ))
+        })?;
+        Ok((key, values))
     });
     values.collect()
 }
 
-fn unknown(key: &str, known: &[String]) -> String {
+/// The text of a value that is neither a fraction, a date, a list nor a table.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Integer(number) => Some(number.to_string()),
+        Value::Boolean(value) => Some(value.to_string()),
+        Value::Float(_) | Value::Datetime(_) | Value::Array(_) | Value::Table(_) => None,
+    }
+}
+
+fn unknown(key: &str, known: &BTreeMap<String, bool>) -> String {
     let similar = |name: &&String| strsim::jaro_winkler(key, name);
-    let nearest = known.iter().max_by(|one, other| similar(one).total_cmp(&similar(other)));
+    let nearest = known.keys().max_by(|one, other| similar(one).total_cmp(&similar(other)));
     match nearest.filter(|name| similar(name) >= SIMILAR) {
         Some(nearest) => format!("there is no setting '{key}'; did you mean '{nearest}'?"),
         None => {
@@ -71,10 +86,11 @@ mod tests {
     use super::read;
     use crate::failure::Failure;
 
-    fn read_text(text: &str) -> Result<Vec<(String, String)>, String> {
+    fn read_text(text: &str) -> Result<Vec<(String, Vec<String>)>, String> {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), text).unwrap();
-        let known = ["header-timeout", "max-connections", "no-docs"].map(str::to_owned);
+        let names = ["header-timeout", "listen", "max-connections", "no-docs"];
+        let known = names.map(|name| (name.to_owned(), name == "listen")).into();
         let shown = file.path().display().to_string();
         read(file.path(), &known).map(|values| values.into_iter().collect()).map_err(|failure| {
             assert!(matches!(failure, Failure::Usage(_)), "{failure}");
@@ -83,11 +99,17 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_text_a_whole_number_or_a_boolean() {
-        let text = "header-timeout = \"5s\"\nmax-connections = 7\nno-docs = true # why\n";
-        let expected = [("header-timeout", "5s"), ("max-connections", "7"), ("no-docs", "true")];
-        let expected = expected.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        assert_eq!(read_text(text), Ok(expected.into()));
+    fn a_value_is_text_a_whole_number_or_a_boolean_or_a_list_of_them_where_several_are_taken() {
+        for (text, key, values) in [
+            ("header-timeout = \"5s\"", "header-timeout", vec!["5s"]),
+            ("max-connections = 7", "max-connections", vec!["7"]),
+            ("no-docs = true # why", "no-docs", vec!["true"]),
+            ("listen = \"a:1\"", "listen", vec!["a:1"]),
+            ("listen = [\"a:1\", \"b:2\"]", "listen", vec!["a:1", "b:2"]),
+        ] {
+            let values = values.into_iter().map(str::to_owned).collect();
+            assert_eq!(read_text(text), Ok(vec![(key.to_owned(), values)]), "{text}");
+        }
         assert_eq!(read_text(""), Ok(Vec::new()));
     }
 
@@ -105,6 +127,11 @@ mod tests {
             (
                 "max-connections = [1]",
                 "FILE: 'max-connections' must be text in quotes, a whole number, true or false",
+            ),
+            (
+                "listen = []",
+                "FILE: 'listen' must be text in quotes, a whole number, true or false, or a list of \
+                 such values",
             ),
             ("[no-docs]", "FILE: 'no-docs' must be text in quotes, a whole number, true or false"),
         ] {

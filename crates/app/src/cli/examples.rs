@@ -6,7 +6,8 @@ Examples:
   petstore keys create web --expires 90d    make an API key for a client
   petstore help serve                       every setting of the service
 
-Every flag has an environment variable: --store is PETSTORE_STORE.";
+Each flag of serve has an environment variable: --store is PETSTORE_STORE. Other commands read those \
+of the flags that they share with it.";
 
 pub(super) const KEYS: &str = "\
 Examples:

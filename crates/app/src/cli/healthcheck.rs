@@ -16,7 +16,6 @@ pub(crate) struct HealthcheckArgs {
     #[arg(
         long,
         value_name = "DURATION",
-        env = "PETSTORE_TIMEOUT",
         default_value = "3s",
         value_parser = values::timeout
     )]

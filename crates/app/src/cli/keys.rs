@@ -17,13 +17,12 @@ pub(crate) enum KeysCommand {
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
         /// The key may list and fetch animals, and add none.
-        #[arg(long, env = "PETSTORE_READ_ONLY")]
+        #[arg(long)]
         read_only: bool,
         /// How long it is good, for example 90d [default: until it is revoked].
         #[arg(
             long,
             value_name = "DURATION",
-            env = "PETSTORE_EXPIRES",
             value_parser = values::lifetime
         )]
         expires: Option<Duration>,
@@ -34,7 +33,7 @@ pub(crate) enum KeysCommand {
     #[command(after_help = examples::KEYS_LIST)]
     List {
         /// How the keys are shown.
-        #[arg(long, value_name = "FORM", env = "PETSTORE_OUTPUT", default_value = "table")]
+        #[arg(long, value_name = "FORM", default_value = "table")]
         output: ListForm,
         #[command(flatten)]
         store: StoreArgs,
@@ -58,7 +57,6 @@ pub(crate) enum KeysCommand {
         #[arg(
             long,
             value_name = "DURATION",
-            env = "PETSTORE_OVERLAP",
             default_value = "24h",
             value_parser = values::overlap
         )]

@@ -38,13 +38,13 @@ pub(crate) struct MoveArgs {
     #[command(flatten)]
     pub(crate) stores: BothStores,
     /// Do this step alone [default: follow, flip as soon as the target has caught up, and follow on].
-    #[arg(long, value_name = "STEP", env = "PETSTORE_STEP", conflicts_with = "status")]
+    #[arg(long, value_name = "STEP", conflicts_with = "status")]
     pub(crate) step: Option<MoveStep>,
     /// Show where the move stands, and change nothing.
-    #[arg(long, env = "PETSTORE_STATUS")]
+    #[arg(long)]
     pub(crate) status: bool,
     /// How the status is shown.
-    #[arg(long, value_name = "FORM", env = "PETSTORE_OUTPUT", default_value = "table")]
+    #[arg(long, value_name = "FORM", default_value = "table")]
     pub(crate) output: ListForm,
 }
 
@@ -68,7 +68,6 @@ pub(crate) struct BothStores {
     #[arg(
         long,
         value_name = "URL",
-        env = "PETSTORE_FROM",
         hide_env_values = true,
         value_parser = StoreArg::<true>::unregistered
     )]
@@ -77,7 +76,6 @@ pub(crate) struct BothStores {
     #[arg(
         long,
         value_name = "URL",
-        env = "PETSTORE_TO",
         hide_env_values = true,
         value_parser = StoreArg::<true>::unregistered
     )]
@@ -97,7 +95,7 @@ pub(crate) enum Format {
 #[derive(Debug, Args)]
 pub(crate) struct FormatArgs {
     /// How animals are written down [default: csv if FILE ends in .csv, else ndjson].
-    #[arg(long, value_name = "FORMAT", env = "PETSTORE_FORMAT")]
+    #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 }
 
@@ -141,7 +139,7 @@ pub(crate) struct ExportArgs {
     #[command(flatten)]
     format: FormatArgs,
     /// Replace FILE if it is there.
-    #[arg(long, env = "PETSTORE_FORCE")]
+    #[arg(long)]
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
@@ -156,10 +154,10 @@ pub(crate) struct ImportArgs {
     #[command(flatten)]
     format: FormatArgs,
     /// Leave bad lines out, instead of refusing the whole file for them.
-    #[arg(long, env = "PETSTORE_SKIP_BAD")]
+    #[arg(long)]
     pub(crate) skip_bad: bool,
     /// Make the store if there is none.
-    #[arg(long, env = "PETSTORE_CREATE")]
+    #[arg(long)]
     pub(crate) create: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,

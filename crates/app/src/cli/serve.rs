@@ -29,11 +29,13 @@ Examples:
 Environment:
   PETSTORE_API_KEY  One more API key, of at least 16 characters; it is never stored or logged
 
-A store without any API key gets one named 'default', which is printed once, unless \
-PETSTORE_API_KEY or --api-key-file gives one.
+A store without any API key gets one named 'default', unless PETSTORE_API_KEY or --api-key-file gives \
+one. On a terminal it is printed once; elsewhere a SQLite store has it in a file beside it, \
+PATH.key, and for other stores none is made.
 
 SIGTERM or SIGINT stops the service: requests under way get their answers within --shutdown-grace, \
-and the exit code is 0. A second signal ends it at once, with exit code 1.";
+and the exit code is 0. A second signal ends it at once, with exit code 1. SIGHUP reads the certificate \
+and the file of the API key again.";
 
 /// The flags of `serve`.
 #[derive(Debug, Args)]
@@ -73,7 +75,8 @@ pub(crate) struct ServeArgs {
     #[arg(long, env = "PETSTORE_NO_UPGRADE")]
     pub(crate) no_upgrade: bool,
 
-    /// A file that holds one more API key, of at least 16 characters.
+    /// A file that holds one more API key, of at least 16 characters: read again when it changes and at
+    /// SIGHUP.
     #[arg(long, value_name = "PATH", env = "PETSTORE_API_KEY_FILE")]
     pub(crate) api_key_file: Option<PathBuf>,
 

@@ -6,12 +6,12 @@ use petstore_domain::ServiceKey;
 use petstore_http::Settings;
 
 use crate::{
-    cli::{ListenAddress, ListenPlace, ServeArgs, TlsArgs},
+    cli::{self, ListenAddress, ListenPlace, ServeArgs, TlsArgs},
     driver::StoreLocation,
     failure::Failure,
     logging::{self, LogConfig},
     registry::Registry,
-    serve::{pages, service_key, tls::pair::PairFiles},
+    serve::{pages, reload::Followed, service_key, tls::pair::PairFiles},
 };
 
 /// What `serve` works with, all of it checked.
@@ -28,6 +28,8 @@ pub(crate) struct Config {
     /// Whether a store of an older schema is upgraded.
     pub(super) upgrade: bool,
     pub(super) service_key: Option<ServiceKey>,
+    /// The file of that key, if it has one.
+    pub(super) key_file: Option<Followed>,
     /// Where spans go; `None` for no spans.
     #[cfg(feature = "otlp")]
     pub(super) otlp_endpoint: Option<String>,
@@ -50,10 +52,11 @@ impl Config {
             environment: settings.environment.clone(),
             filter: logging::filter(args.log.as_deref())?,
         };
-        let service_key = service_key::read(
-            std::env::var_os(service_key::VARIABLE).as_deref(),
+        let given = service_key::read(
+            cli::variable(service_key::VARIABLE).as_deref(),
             args.api_key_file.as_deref(),
         )?;
+        let (service_key, key_file) = given.unzip();
         let config = Self {
             listen: args.listen.listen,
             listen_backlog: args.listen_backlog,
@@ -63,6 +66,7 @@ impl Config {
             stores: args.store.1,
             upgrade: !args.no_upgrade,
             service_key,
+            key_file: key_file.flatten(),
             #[cfg(feature = "otlp")]
             otlp_endpoint: args.otlp.otlp_endpoint,
             settings,

@@ -1,11 +1,26 @@
 //! The first key of a store that has none.
+//!
+//! On a terminal it is printed. Elsewhere, what a service prints ends where logs are collected, so the key
+//! goes into a file beside the store; where there can be none, no key is made.
+//!
+//! The file is on the disk before the store has the key. What a start that was cut off has left is taken up
+//! by the next one: a file with a key that no store has is the first key of a store without any.
 
-use petstore_domain::{KeyAdmin, KeyName, KeyRights};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use petstore_domain::{ApiKey, ApiKeySecret, KeyAdmin, KeyName, KeyRights, KeyState};
 
 use crate::{
     console::{Output, stdout_failed},
     failure::Failure,
-    keys, secret,
+    keys,
+    partial_file::folder_of,
+    secret,
     serve::place::Place,
 };
 
@@ -13,29 +28,43 @@ const NAME: &str = "default";
 const BEGINNING: &str = "This store has no API key yet, so one named 'default' is made.\n";
 const MADE_ELSEWHERE: &str = "Another process has just made it, and has shown it.\n";
 
-/// Makes a key and shows it, if the store has none at all, neither live nor revoked, and stdout has
-/// a reader.
-///
-/// Stdout is tried before the key is made, so that a service that cannot show it starts the next
-/// time as if it had never been started.
+/// Makes a key if the store has none at all, neither live nor revoked. `file` is where it goes if there is no
+/// terminal. The log says in one line where the key is, or why no key is live and `how` to make one.
 pub(super) async fn ensure(
+    admin: &KeyAdmin,
+    file: Option<PathBuf>,
+    how: &str,
+    place: &Place,
+    out: &mut impl Output,
+) -> Result<(), Failure> {
+    let (stored, now) = admin.list().await.map_err(Failure::runtime)?;
+    let missing = if !stored.is_empty() {
+        let live = stored.keys.iter().any(|key| key.state(now) == KeyState::Live);
+        (!live).then_some(None)
+    } else if out.is_terminal() {
+        on_terminal(admin, place, out).await?;
+        None
+    } else {
+        match &file {
+            Some(file) => in_file(admin, file).await?.map(Some),
+            None => Some(Some("stdout is no terminal, and no file belongs to this store".into())),
+        }
+    };
+    if let Some(reason) = missing {
+        tracing::warn!(reason, "no API key is live: {how}");
+    }
+    Ok(())
+}
+
+/// Makes a key and shows it.
+async fn on_terminal(
     admin: &KeyAdmin,
     place: &Place,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
-    let (present, _) = admin.list().await.map_err(Failure::runtime)?;
-    if !present.is_empty() {
-        return Ok(());
-    }
-    if out.has_reader().is_err() {
-        // The key would be lost. The service runs, and the log says how to make one.
-        return Ok(());
-    }
     out.answer(BEGINNING).map_err(|error| stdout_failed(&error))?;
     let secret = secret::new(KeyRights::Full)?;
-    let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
-    let made = admin.create_first(name, &secret).await.map_err(Failure::runtime)?;
-    let Some(key) = made else {
+    let Some(key) = create(admin, &secret).await? else {
         return out.answer(MADE_ELSEWHERE).map_err(|error| stdout_failed(&error));
     };
     let secret = secret.expose();
@@ -46,97 +75,67 @@ pub(super) async fn ensure(
     ));
     match shown {
         Ok(()) => Ok(()),
-        Err(lost) => Err(keys::take_back(admin, &key, &lost).await),
+        Err(lost) => Err(keys::take_back(admin, &key, &stdout_failed(&lost)).await),
     }
+}
+
+/// Makes a key and writes it into `file`, or says why not.
+async fn in_file(admin: &KeyAdmin, file: &Path) -> Result<Option<String>, Failure> {
+    let shown = file.display();
+    // Of two processes that start at once, one does all of it before the other.
+    let _lock = match lock_folder_of(file) {
+        Ok(lock) => lock,
+        Err(error) => return Ok(Some(format!("cannot lock the folder of {shown}: {error}"))),
+    };
+    let (secret, is_new) = match fs::read_to_string(file) {
+        Ok(text) => (ApiKeySecret::new(text.trim_end()), false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            (secret::new(KeyRights::Full)?, true)
+        }
+        Err(error) => return Ok(Some(format!("cannot read {shown}: {error}"))),
+    };
+    if !secret.is_well_formed() {
+        return Ok(Some(format!("{shown} is there, and holds no API key: move it away")));
+    }
+    if is_new && let Err(error) = write(file, &secret) {
+        return Ok(Some(format!("cannot write {shown}: {error}")));
+    }
+    match create(admin, &secret).await {
+        Ok(Some(_)) => {
+            tracing::info!(file = %shown, "made an API key named '{NAME}': this file has it");
+            Ok(None)
+        }
+        unmade if is_new => {
+            let _ = fs::remove_file(file);
+            unmade.map(|_| None)
+        }
+        unmade => unmade.map(|_| None),
+    }
+}
+
+/// Writes a new file for its owner alone, whole and durable.
+fn write(file: &Path, secret: &ApiKeySecret) -> io::Result<()> {
+    let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
+    let written = new.write_all(format!("{}\n", secret.expose()).as_bytes());
+    let synced = written.and_then(|()| new.sync_all()).and_then(|()| File::open(folder_of(file)));
+    synced.and_then(|folder| folder.sync_all()).inspect_err(|_| {
+        // A part of a key is of no use to anybody.
+        let _ = fs::remove_file(file);
+    })
+}
+
+/// `None` if another process has made one meanwhile.
+async fn create(admin: &KeyAdmin, secret: &ApiKeySecret) -> Result<Option<ApiKey>, Failure> {
+    let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
+    admin.create_first(name, secret).await.map_err(Failure::runtime)
+}
+
+/// Until the value is dropped.
+fn lock_folder_of(file: &Path) -> io::Result<File> {
+    let folder = File::open(folder_of(file))?;
+    folder.lock()?;
+    Ok(folder)
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use petstore_domain::{
-        AddKeyError, ApiKeySecret, Corruption, KeyAdmin, KeyState, ManualClock,
-        MockApiKeyRepository, StoredKeys, Timestamp,
-    };
-    use petstore_memory::MemoryStore;
-
-    use super::ensure;
-    use crate::{console::recorded::Recorded, failure::Failure, serve::place::Place};
-
-    const ADDRESS: &str = "0.0.0.0:4321";
-
-    fn admin() -> KeyAdmin {
-        KeyAdmin::new(Arc::new(MemoryStore::new()), Arc::new(ManualClock::new(Timestamp(0))))
-    }
-
-    async fn first(admin: &KeyAdmin, out: &mut Recorded) -> Result<(), Failure> {
-        ensure(admin, &Place::Tcp { scheme: "http", address: ADDRESS.parse().unwrap() }, out).await
-    }
-
-    #[tokio::test]
-    async fn the_first_key_is_shown_once_with_a_call_that_works() {
-        let (admin, mut out) = (admin(), Recorded::default());
-        first(&admin, &mut out).await.unwrap();
-        let text = std::mem::take(&mut out.answers);
-        let secret = text.lines().find(|line| line.starts_with("pst_")).unwrap();
-        let call =
-            format!("curl -H 'Authorization: Bearer {secret}' http://127.0.0.1:4321/v1/pets");
-        assert!(text.lines().any(|line| line == call), "{text}");
-
-        let (StoredKeys { keys, .. }, now) = admin.list().await.unwrap();
-        assert_eq!(keys.len(), 1);
-        assert_eq!(keys[0].name.as_str(), "default");
-        assert_eq!(keys[0].digest, ApiKeySecret::new(secret).digest());
-        assert_eq!(keys[0].state(now), KeyState::Live);
-
-        first(&admin, &mut out).await.unwrap();
-        assert_eq!((out.answers.as_str(), admin.list().await.unwrap().0.keys.len()), ("", 1));
-    }
-
-    #[tokio::test]
-    async fn without_a_reader_no_key_is_made_and_the_next_start_makes_it() {
-        let admin = admin();
-        let mut closed = Recorded { closed: true, ..Recorded::default() };
-        first(&admin, &mut closed).await.unwrap();
-        assert!(admin.list().await.unwrap().0.is_empty());
-        let mut broken = Recorded { breaks_after: Some(0), ..Recorded::default() };
-        assert!(matches!(first(&admin, &mut broken).await, Err(Failure::Runtime(_))));
-        assert!(admin.list().await.unwrap().0.is_empty());
-        let mut out = Recorded::default();
-        first(&admin, &mut out).await.unwrap();
-        assert!(out.answers.contains("pst_"));
-    }
-
-    #[tokio::test]
-    async fn a_key_that_was_lost_on_its_way_is_revoked() {
-        let admin = admin();
-        let mut breaking = Recorded { breaks_after: Some(1), ..Recorded::default() };
-        let failure = first(&admin, &mut breaking).await.unwrap_err();
-        assert!(failure.to_string().contains("was revoked"), "{failure}");
-        let (StoredKeys { keys, .. }, now) = admin.list().await.unwrap();
-        assert_eq!(keys[0].state(now), KeyState::Revoked);
-    }
-
-    #[tokio::test]
-    async fn a_store_whose_only_key_is_corrupt_has_a_key() {
-        let mut keys = MockApiKeyRepository::new(); // No key may be added.
-        let corrupt = vec![Corruption::new("API key 1", "a digest has 32 bytes")];
-        keys.expect_list()
-            .returning(move || Ok(StoredKeys { keys: vec![], corrupt: corrupt.clone() }));
-        let admin = KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(Timestamp(0))));
-        let mut out = Recorded::default();
-        first(&admin, &mut out).await.unwrap();
-        assert_eq!(out.answers, "");
-    }
-
-    #[tokio::test]
-    async fn a_key_that_another_process_made_is_not_shown() {
-        let mut keys = MockApiKeyRepository::new();
-        keys.expect_list().returning(|| Ok(StoredKeys::default()));
-        keys.expect_add().once().returning(|_, _| Err(AddKeyError::NameTaken));
-        let admin = KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(Timestamp(0))));
-        let mut out = Recorded::default();
-        first(&admin, &mut out).await.unwrap();
-        assert!(!out.answers.contains("pst_"), "{}", out.answers);
-    }
-}
+mod tests;

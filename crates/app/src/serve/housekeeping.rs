@@ -61,10 +61,19 @@ impl Housekeeping {
         Self { stop, task }
     }
 
+    /// Resolves if the task has ended by itself: it has panicked.
+    pub(super) async fn ended(&mut self) {
+        // By a panic, or aborted with the runtime.
+        let _ = (&mut self.task).await;
+    }
+
     /// Ends after a last write-back. A purge stops after the batch that it has begun.
     pub(super) async fn stop(self) {
         let Self { stop, mut task } = self;
         let _ = stop.send(());
+        if task.is_finished() {
+            return;
+        }
         if time::timeout(LAST_ROUND, &mut task).await.is_err() {
             task.abort();
             tracing::warn!("the store took too long; the last uses of API keys may not be noted");

@@ -7,7 +7,7 @@ use petstore_http::Listener;
 use tokio::net::{TcpListener, TcpSocket, UnixListener, lookup_host};
 
 use crate::{
-    cli::{ListenAddress, ListenPlace},
+    cli::{ListenAddress, ListenPlace, variable},
     failure::Failure,
     serve::{place::Place, unix_socket},
 };
@@ -25,7 +25,7 @@ pub(super) struct Socket {
     pub(super) place: Place,
 }
 
-/// The sockets that the service manager has opened for this process, as `LISTEN_FDS` says; else those of
+/// The sockets that the service manager has opened for this process, as `LISTEN_FDS` and `LISTEN_PID` say; else those of
 /// `places`: for a name, the first of its addresses that can be had. So many connections may wait to be
 /// accepted at each, by default as many as the system allows. Over TCP, clients speak `scheme`.
 pub(super) async fn listen(
@@ -56,6 +56,10 @@ pub(super) async fn listen(
 }
 
 fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
+    // Without the process that they are for, LISTEN_FDS was inherited from one that had sockets: sd_listen_fds(3).
+    if variable("LISTEN_PID").is_none() {
+        return Ok(Vec::new());
+    }
     let mut manager = ListenFd::from_env();
     let mut sockets = Vec::new();
     for index in 0..manager.len() {

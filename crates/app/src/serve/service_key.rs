@@ -9,33 +9,53 @@ use std::{
 
 use petstore_domain::ServiceKey;
 
-use crate::failure::Failure;
+use crate::{
+    failure::Failure,
+    serve::reload::{self, Followed},
+};
 
 /// The variable that may hold the key itself. It has no flag: a command line is there for
 /// everybody to read.
 pub(super) const VARIABLE: &str = "PETSTORE_API_KEY";
 
+/// What the log calls the key of a file.
+const NAME: &str = "the API key of --api-key-file";
 const TOO_MUCH: u64 = ServiceKey::MAX_CHARS as u64 + 3;
+
+/// The key, and what takes up the changes of its file if it has one.
+pub(super) type Given = (ServiceKey, Option<Followed>);
 
 /// Reads the key from the variable or from the file, whichever is given. No failure repeats it.
 pub(super) fn read(
     variable: Option<&OsStr>,
     file: Option<&Path>,
-) -> Result<Option<ServiceKey>, Failure> {
+) -> Result<Option<Given>, Failure> {
     match (variable, file) {
         (None, None) => Ok(None),
         (Some(_), Some(_)) => Err(Failure::usage(format!(
             "both {VARIABLE} and --api-key-file (PETSTORE_API_KEY_FILE) are given; give one of them"
         ))),
-        (Some(text), None) => parse(text.as_encoded_bytes(), VARIABLE).map(Some),
+        (Some(text), None) => Ok(Some((parse(text.as_encoded_bytes(), VARIABLE)?, None))),
         (None, Some(path)) => {
-            let shown = path.display();
-            let bytes = read_file(path).map_err(|error| {
-                Failure::runtime(format!("cannot read the API key file {shown}: {error}"))
-            })?;
-            parse(without_newline(&bytes), &format!("the API key file {shown}")).map(Some)
+            let paths = vec![path.to_owned()];
+            let before = reload::stamp(&paths);
+            let (key, path) = (from_file(path)?, path.to_owned());
+            let current = key.clone();
+            let reload = move || {
+                current.replace(&from_file(&path).map_err(|failure| failure.to_string())?);
+                Ok(())
+            };
+            Ok(Some((key, Some(Followed::new(NAME, paths, before, reload)))))
         }
     }
+}
+
+fn from_file(path: &Path) -> Result<ServiceKey, Failure> {
+    let shown = path.display();
+    let bytes = read_file(path).map_err(|error| {
+        Failure::runtime(format!("cannot read the API key file {shown}: {error}"))
+    })?;
+    parse(without_newline(&bytes), &format!("the API key file {shown}"))
 }
 
 /// Reads one byte more than any key with its newline has, not a whole disk.
@@ -60,14 +80,12 @@ fn parse(bytes: &[u8], source: &str) -> Result<ServiceKey, Failure> {
 mod tests {
     use std::{ffi::OsStr, fs, path::Path};
 
-    use petstore_domain::ServiceKey;
-
-    use super::read;
+    use super::{Given, read};
     use crate::failure::Failure;
 
     const KEY: &str = "a-key-of-24-characters-x";
 
-    fn from_file(content: &[u8]) -> Result<Option<ServiceKey>, Failure> {
+    fn from_file(content: &[u8]) -> Result<Option<Given>, Failure> {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), content).unwrap();
         read(None, Some(file.path()))

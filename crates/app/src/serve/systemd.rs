@@ -5,10 +5,7 @@
 use std::time::Duration;
 
 use sd_notify::NotifyState;
-use tokio::{
-    task::JoinHandle,
-    time::{MissedTickBehavior, interval},
-};
+use tokio::time::{MissedTickBehavior, interval};
 
 /// The service takes requests.
 pub(super) fn note_ready() {
@@ -20,11 +17,11 @@ pub(super) fn note_stopping() {
     notify(NotifyState::Stopping);
 }
 
-/// Pings the watchdog twice in each of its intervals; `None` if there is none. A runtime whose threads all
-/// hang does not ping.
-pub(super) fn ping_watchdog() -> Option<JoinHandle<()>> {
+/// Pings the watchdog twice in each of its intervals, and never ends; `None` if there is none. A runtime whose
+/// threads all hang does not ping.
+pub(super) fn watchdog_pings() -> Option<impl Future<Output = ()>> {
     let limit = sd_notify::watchdog_enabled()?;
-    Some(tokio::spawn(ping_again_and_again(limit, || notify(NotifyState::Watchdog))))
+    Some(ping_again_and_again(limit, || notify(NotifyState::Watchdog)))
 }
 
 /// Pings twice in each `limit`.

@@ -14,23 +14,19 @@ use rustls::{
     server::{ClientHello, ResolvesServerCert},
     sign::CertifiedKey,
 };
-use tokio::{
-    signal::unix::{Signal, SignalKind, signal},
-    task::{JoinHandle, spawn_blocking},
-    time::{MissedTickBehavior, interval},
-};
+use tokio::time;
 
-use self::pair::{Pair, PairError, PairFiles, Stamp};
+use self::pair::{Pair, PairFiles};
 use crate::{
     clock::{SystemClock, rfc3339},
     failure::Failure,
+    serve::reload::{self, Followed},
 };
 
-/// How often the files are looked at. They are read when they have not changed for as long: first one is
-/// written, then the other.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How often, in looks at the files, the end of the certificate is thought of: once a day.
-const POLLS_A_DAY: u32 = 24 * 60 * 60;
+/// What the log calls the pair.
+const NAME: &str = "the TLS certificate";
+/// How long after one reminder of the certificate's end the next comes.
+const REMINDER_INTERVAL: Duration = Duration::from_hours(24);
 /// How long before the end of the certificate the log begins to warn.
 const NOTICE: Duration = Duration::from_hours(14 * 24);
 
@@ -38,13 +34,11 @@ const NOTICE: Duration = Duration::from_hours(14 * 24);
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 
 /// TLS of the service.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Tls {
     files: PairFiles,
-    stamp: Stamp,
     provider: Arc<CryptoProvider>,
     current: Arc<Current>,
-    hangup: Signal,
 }
 
 /// The pair that new connections get.
@@ -68,19 +62,20 @@ impl Current {
 }
 
 impl Tls {
-    /// Reads `files`. From now on SIGHUP does not end the process.
+    /// Reads `files`; with the value, what takes up their changes.
     ///
     /// # Errors
     /// The pair cannot be used.
-    pub(super) fn new(files: PairFiles) -> Result<Self, Failure> {
-        let failed = |error: &dyn std::fmt::Display| Failure::runtime(format!("TLS: {error}"));
+    pub(super) fn new(files: PairFiles) -> Result<(Self, Followed), Failure> {
+        let failed = |error| Failure::runtime(format!("TLS: {error}"));
         let provider = Arc::new(ring::default_provider());
-        let stamp = files.stamp();
-        let pair = files.read(&provider).map_err(|error| failed(&error))?;
-        log_validity(&pair);
-        let current = Arc::new(Current(RwLock::new(Arc::new(pair))));
-        let hangup = signal(SignalKind::hangup()).map_err(|error| failed(&error))?;
-        Ok(Self { files, stamp, provider, current, hangup })
+        let paths = vec![files.certificate.clone(), files.key.clone()];
+        let before = reload::stamp(&paths);
+        let pair = files.read(&provider).map_err(failed)?;
+        let tls = Self { files, provider, current: Arc::new(Current(RwLock::new(Arc::new(pair)))) };
+        tls.log_validity();
+        let reloading = tls.clone();
+        Ok((tls, Followed::new(NAME, paths, before, move || reloading.reload())))
     }
 
     /// For the server: TLS 1.2 and 1.3, with the server's order of cipher suites.
@@ -99,53 +94,24 @@ impl Tls {
         Ok(Arc::new(config))
     }
 
-    /// Takes up what changes, in a task of its own, until that is aborted.
-    pub(super) fn follow(self) -> JoinHandle<()> {
-        tokio::spawn(self.run())
+    /// A pair that cannot be used leaves the one before in force.
+    fn reload(&self) -> Result<(), String> {
+        self.current.set(self.files.read(&self.provider).map_err(|error| error.to_string())?);
+        self.log_validity();
+        Ok(())
     }
 
-    async fn run(mut self) {
-        let mut changing = None;
-        let mut polls: u32 = 0;
-        let mut tick = interval(POLL_INTERVAL);
-        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    /// Logs once a day how long the certificate is valid. Never ends.
+    pub(super) async fn remind(self) {
         loop {
-            let asked = tokio::select! {
-                _ = tick.tick() => false,
-                _ = self.hangup.recv() => true,
-            };
-            let files = self.files.clone();
-            // A file system may hang.
-            let Ok(stamp) = spawn_blocking(move || files.stamp()).await else { return };
-            if asked || changing == Some(stamp) {
-                self.reload(stamp).await;
-            }
-            changing = (stamp != self.stamp).then_some(stamp);
-            polls = polls.wrapping_add(1);
-            if polls.is_multiple_of(POLLS_A_DAY) {
-                log_validity(&self.current.get());
-            }
+            time::sleep(REMINDER_INTERVAL).await;
+            self.log_validity();
         }
     }
 
-    /// Reads the files. A pair that cannot be used leaves the one before in force.
-    async fn reload(&mut self, stamp: Stamp) {
-        self.stamp = stamp;
-        let (files, provider) = (self.files.clone(), Arc::clone(&self.provider));
-        match spawn_blocking(move || files.read(&provider)).await {
-            Ok(Ok(pair)) => {
-                tracing::info!("the TLS certificate was read again");
-                log_validity(&pair);
-                self.current.set(pair);
-            }
-            Ok(Err(error)) => log_kept(&error),
-            Err(error) => tracing::error!(%error, "reading the TLS certificate panicked"),
-        }
+    fn log_validity(&self) {
+        log_validity(&self.current.get());
     }
-}
-
-fn log_kept(error: &PairError) {
-    tracing::error!(%error, "the TLS certificate in force is kept");
 }
 
 fn log_validity(pair: &Pair) {
@@ -159,5 +125,85 @@ fn log_validity(pair: &Pair) {
         tracing::warn!(%until, "the TLS certificate expires soon");
     } else {
         tracing::info!(%until, "the TLS certificate is valid");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs, io,
+        sync::{Arc, Mutex},
+        time::Duration,
+    };
+
+    use petstore_domain::{Clock as _, Timestamp};
+    use rcgen::date_time_ymd;
+    use tokio::time;
+
+    use super::{NOTICE, Tls, pair::PairFiles};
+    use crate::clock::SystemClock;
+
+    const DAY: Duration = Duration::from_hours(24);
+
+    /// Everything that is logged, from now on, by this thread.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Log {
+        fn start() -> (Self, tracing::subscriber::DefaultGuard) {
+            let log = Self::default();
+            let lines = log.clone();
+            let subscriber = tracing_subscriber::fmt().with_writer(move || lines.clone()).finish();
+            (log, tracing::subscriber::set_default(subscriber))
+        }
+
+        /// Takes the lines until now: how many of them hold `what`.
+        fn take(&self, what: &str) -> usize {
+            let bytes = std::mem::take(&mut *self.0.lock().unwrap());
+            String::from_utf8(bytes).unwrap().lines().filter(|line| line.contains(what)).count()
+        }
+    }
+
+    /// TLS with a certificate of this time.
+    fn tls(from: Timestamp, until: Timestamp) -> Tls {
+        let folder = tempfile::tempdir().unwrap();
+        let [certificate, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+        let pair = rcgen::KeyPair::generate().unwrap();
+        let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        [params.not_before, params.not_after] =
+            [from, until].map(|at| date_time_ymd(1970, 1, 1) + at.since(Timestamp(0)).unwrap());
+        fs::write(&certificate, params.self_signed(&pair).unwrap().pem()).unwrap();
+        fs::write(&key, pair.serialize_pem()).unwrap();
+        Tls::new(PairFiles { certificate, key }).unwrap().0
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_a_certificate_is_logged_at_the_start_and_once_a_day() {
+        let now = SystemClock.now();
+        let (log, _guard) = Log::start();
+        for (from, until, says) in [
+            (now.minus(DAY), now.plus(NOTICE + DAY), "the TLS certificate is valid"),
+            (now.minus(DAY), now.plus(NOTICE).minus(DAY), "the TLS certificate expires soon"),
+            (now.minus(DAY), now.plus(DAY), "the TLS certificate expires soon"),
+            (now.minus(2 * DAY), now.minus(DAY), "the TLS certificate has expired"),
+            (now.plus(DAY), now.plus(NOTICE), "the TLS certificate is not valid yet"),
+        ] {
+            let tls = tls(from, until);
+            assert_eq!(log.take(says), 1, "{says}");
+            let reminders = tokio::spawn(tls.remind());
+            time::sleep(3 * DAY + DAY / 2).await;
+            assert_eq!(log.take(says), 3, "{says}");
+            reminders.abort();
+        }
     }
 }

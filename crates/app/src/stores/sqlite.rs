@@ -7,7 +7,7 @@ mod url;
 use std::{
     fmt, fs, io,
     os::unix::fs::MetadataExt as _,
-    path::{self, Path},
+    path::{self, Path, PathBuf},
     sync::Arc,
 };
 
@@ -99,6 +99,12 @@ impl StoreLocation for DatabaseFile {
             return Err("another process has opened it".into());
         }
         Ok(fs::remove_file(&self.0.path)?)
+    }
+
+    fn key_file(&self) -> Option<PathBuf> {
+        let mut name = path::absolute(&self.0.path).ok()?.into_os_string();
+        name.push(".key");
+        Some(name.into())
     }
 
     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {

@@ -41,20 +41,24 @@ mod tests {
 
     #[test]
     fn a_key_is_warned_of_for_two_weeks_unless_it_has_a_successor() {
-        let mut revoked = key(5, "revoked", Some(100 * DAY + 1));
-        revoked.revoked_at = Some(Timestamp(1));
+        let revoked = |key: ApiKey| ApiKey { revoked_at: Some(Timestamp(1)), ..key };
         let keys = [
             key(1, "soon", Some(114 * DAY)),
             key(2, "later", Some(114 * DAY + 1)),
             key(3, "never", None),
             key(4, "over", Some(100 * DAY)),
-            revoked,
+            revoked(key(5, "revoked", Some(100 * DAY + 1))),
             key(6, "rolled", Some(101 * DAY)),
             key(7, "rolled", None),
             key(8, "rolled-again", Some(101 * DAY)),
             key(9, "rolled-again", Some(102 * DAY)),
+            key(10, "successor-revoked", Some(101 * DAY)),
+            revoked(key(11, "successor-revoked", None)),
+            revoked(key(12, "successor-revoked", Some(200 * DAY))),
+            key(13, "ends-together", Some(101 * DAY)),
+            key(14, "ends-together", Some(101 * DAY)),
         ];
         let soon: Vec<_> = expiring_soon(&keys, Timestamp(100 * DAY)).map(|key| key.id.0).collect();
-        assert_eq!(soon, [1, 9]);
+        assert_eq!(soon, [1, 9, 10, 13, 14]);
     }
 }

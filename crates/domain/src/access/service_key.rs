@@ -1,10 +1,16 @@
 //! The API key that the configuration names.
 
-use crate::access::secret::{ApiKeySecret, KeyDigest};
+use std::sync::{Arc, PoisonError};
 
-/// A key that is in no store, for containers and tests. Only its digest is kept.
+use crate::{
+    access::secret::{ApiKeySecret, KeyDigest},
+    sync::RwLock,
+};
+
+/// A key that is in no store, for containers and tests. Only its digest is kept. Clones are one key:
+/// replacing it replaces it in all of them.
 #[derive(Clone, Debug)]
-pub struct ServiceKey(KeyDigest);
+pub struct ServiceKey(Arc<RwLock<KeyDigest>>);
 
 impl ServiceKey {
     /// The shortest key, in characters.
@@ -19,15 +25,25 @@ impl ServiceKey {
     pub fn parse(text: &str) -> Result<Self, InvalidServiceKey> {
         let fits = (Self::MIN_CHARS..=Self::MAX_CHARS).contains(&text.len());
         if fits && text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            Ok(Self(ApiKeySecret::new(text).digest()))
+            Ok(Self(Arc::new(RwLock::new(ApiKeySecret::new(text).digest()))))
         } else {
             Err(InvalidServiceKey)
         }
     }
 
+    /// Puts `new` in the place of this key, which is refused from now on.
+    pub fn replace(&self, new: &Self) {
+        let new = new.digest();
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = new;
+    }
+
     /// Whether the key of this digest is this one.
     pub(crate) fn is(&self, digest: &KeyDigest) -> bool {
-        self.0 == *digest
+        self.digest() == *digest
+    }
+
+    fn digest(&self) -> KeyDigest {
+        *self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -111,7 +111,13 @@ async fn what_is_wrong_is_said_in_one_line_without_the_password() {
     let Some(database) = postgres_or_skip("what_is_wrong_is_said_in_one_line") else { return };
     let address = database.url.split_once('@').unwrap().1;
     let server = address.split_once('/').unwrap().0;
+    let key = concat!(env!("CARGO_TARGET_TMPDIR"), "/one_line.pem");
+    std::fs::write(key, "-----BEGIN PRIVATE KEY----- aHVzaA==").unwrap();
     let table = [
+        (
+            format!("postgres://me:hush@{address}?sslmode=require&sslrootcert={key}"),
+            "is not well-formed; name a PEM file",
+        ),
         (format!("postgres://me:hush@{server}/nowhere"), "role \"me\" does not exist"),
         (format!("postgres://petstore:hush@{server}/nowhere"), "create it with CREATE DATABASE"),
         (

@@ -1,16 +1,17 @@
 //! What the user gave by flags and variables, and secrets that are in files.
 
 use std::{
-    collections::BTreeMap,
-    env,
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
 use clap::{Arg, Command};
 
-use super::definition::{path_arg, variable_of};
-use crate::{cli::config_file, failure::Failure};
+use super::definition::{file_of_secret, variable, variable_of};
+use crate::{
+    cli::config_file::{self, Values},
+    failure::Failure,
+};
 
 /// What the user gave by flags and variables.
 pub(super) struct Given<'a> {
@@ -20,7 +21,7 @@ pub(super) struct Given<'a> {
 impl Given<'_> {
     /// Whether a flag or a variable gives the argument.
     pub(super) fn has(&self, arg: &Arg) -> bool {
-        self.flag(arg).is_some() || variable(arg).is_some()
+        self.flag(arg).is_some() || variable_for(arg).is_some()
     }
 
     /// The value of the flag if it was written, also under a former name; empty if it has none.
@@ -51,7 +52,7 @@ impl Given<'_> {
     /// The file that the argument names, if the command has it.
     pub(super) fn path(&self, command: &Command, name: &str) -> Option<PathBuf> {
         let arg = command.get_arguments().find(|arg| arg.get_long() == Some(name))?;
-        self.flag(arg).map(OsString::from).or_else(|| variable(arg)).map(PathBuf::from)
+        self.flag(arg).map(OsString::from).or_else(|| variable_for(arg)).map(PathBuf::from)
     }
 
     /// The value of a secret that a file gives: one named by a flag, by a variable, or by the file of
@@ -60,15 +61,15 @@ impl Given<'_> {
         &self,
         arg: &Arg,
         name: &str,
-        settings: &BTreeMap<String, String>,
+        settings: &Values,
         config: Option<&Path>,
-    ) -> Result<Option<(String, PathBuf)>, Failure> {
+    ) -> Result<Option<(Vec<String>, PathBuf)>, Failure> {
         let name_of_file = format!("{name}-file");
-        let file = path_arg(&name_of_file, String::new());
+        let Some(file) = file_of_secret(arg) else { return Ok(None) };
         let (by_flag, file_by_flag) = (self.flag(arg), self.flag(&file));
         let both = by_flag.is_some() && file_by_flag.is_some();
         refuse_both(both, &format!("--{name}"), &format!("--{name_of_file}"))?;
-        let (by_variable, file_by_variable) = (variable(arg), variable(&file));
+        let (by_variable, file_by_variable) = (variable_for(arg), variable_for(&file));
         let both = by_variable.is_some() && file_by_variable.is_some();
         refuse_both(both, &variable_of(name), &variable_of(&name_of_file))?;
         let (by_setting, file_by_setting) = (settings.get(name), settings.get(&name_of_file));
@@ -87,7 +88,7 @@ impl Given<'_> {
         }
         match (by_setting, file_by_setting, config) {
             (Some(value), _, Some(config)) => Ok(Some((value.clone(), config.to_owned()))),
-            (None, Some(path), _) => read_secret(PathBuf::from(path)).map(Some),
+            (None, Some(path), _) => read_secret(PathBuf::from(path.concat())).map(Some),
             _ => Ok(None),
         }
     }
@@ -95,11 +96,11 @@ impl Given<'_> {
 
 /// Whether this names a file, and a variable gives what the file would hold.
 pub(super) fn has_variable_of_its_content(name: &str) -> bool {
-    name.strip_suffix("-file").is_some_and(|content| env::var_os(variable_of(content)).is_some())
+    name.strip_suffix("-file").is_some_and(|content| variable(variable_of(content)).is_some())
 }
 
-fn variable(arg: &Arg) -> Option<OsString> {
-    arg.get_env().and_then(env::var_os)
+fn variable_for(arg: &Arg) -> Option<OsString> {
+    arg.get_env().and_then(variable)
 }
 
 fn refuse_both(both: bool, first: &str, second: &str) -> Result<(), Failure> {
@@ -111,9 +112,9 @@ fn refuse_both(both: bool, first: &str, second: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn read_secret(path: PathBuf) -> Result<(String, PathBuf), Failure> {
+fn read_secret(path: PathBuf) -> Result<(Vec<String>, PathBuf), Failure> {
     let text = config_file::text(&path)
         .map_err(|error| Failure::runtime(format!("cannot read {}: {error}", path.display())))?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
-    Ok((line.strip_suffix('\r').unwrap_or(line).to_owned(), path))
+    Ok((vec![line.strip_suffix('\r').unwrap_or(line).to_owned()], path))
 }

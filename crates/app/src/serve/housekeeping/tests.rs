@@ -71,6 +71,19 @@ async fn keys_that_expire_soon_are_looked_for_at_the_start_and_once_a_day() {
     house.keeping.stop().await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_told_and_a_stop_does_not_wait_for_more() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_list().returning(|| panic!("a bug"));
+    let (keys, clock) = (Arc::new(keys), Arc::new(ManualClock::new(Timestamp(0))));
+    let ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), None));
+    let catalogue = Catalogue::new(Arc::new(MockPetRepository::new()), clock.clone());
+    let admin = KeyAdmin::new(keys, clock);
+    let mut keeping = Housekeeping::start(ring, admin, Arc::new(catalogue), Arc::new(|_, _| ()));
+    keeping.ended().await;
+    keeping.stop().await;
+}
+
 async fn use_key(ring: &KeyRing) {
     ring.authenticate(&ApiKeySecret::from_entropy(&[0; 32])).await.unwrap();
 }

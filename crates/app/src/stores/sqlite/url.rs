@@ -11,15 +11,18 @@ pub(super) fn parse(url: &str) -> Result<SqliteConfig, InvalidUrl> {
         Some((path, query)) => (path, Some(query)),
         None => (rest, None),
     };
+    // As other programs write it: sqlite::memory:, sqlite://:memory:, sqlite:///:memory:.
+    if path.ends_with(":memory:") {
+        return Err(InvalidUrl::Memory);
+    }
     let path = match path.strip_prefix("//") {
         Some(absolute) if absolute.starts_with('/') => one_slash(absolute),
-        Some(name) if !name.is_empty() => return Err(InvalidUrl::Slashes(name.to_owned())),
+        Some(name) if !name.is_empty() => return Err(InvalidUrl::Slashes),
         Some(_) => return Err(InvalidUrl::NoPath),
         None => path,
     };
     match path {
         "" => Err(InvalidUrl::NoPath),
-        ":memory:" => Err(InvalidUrl::Memory),
         path => {
             let synchronous = query.map_or(Ok(Synchronous::Full), synchronous)?;
             Ok(SqliteConfig { path: PathBuf::from(path), synchronous })
@@ -58,12 +61,12 @@ fn synchronous(query: &str) -> Result<Synchronous, InvalidUrl> {
 pub(super) enum InvalidUrl {
     #[error("no path is given; use sqlite:PATH, for example sqlite:petstore.db")]
     NoPath,
-    #[error("a store in memory is written memory:")]
+    #[error("a store in memory is written memory: alone, and only serve and conformance take it")]
     Memory,
     #[error(
-        "a host cannot be given; for a relative path use sqlite:{0}, for an absolute one sqlite:/{0}"
+        "a host cannot be given; for a relative path use sqlite:PATH, for an absolute one sqlite:/PATH"
     )]
-    Slashes(String),
+    Slashes,
     #[error("there is no parameter '{0}'; the only one is synchronous=normal|full|extra")]
     UnknownParameter(String),
     #[error("synchronous is given twice; give it once")]
@@ -104,8 +107,11 @@ mod tests {
             ("sqlite://", NoPath),
             ("sqlite:?synchronous=full", NoPath),
             ("sqlite::memory:", Memory),
-            ("sqlite://x", Slashes("x".into())),
-            ("sqlite://dir/x?synchronous=full", Slashes("dir/x".into())),
+            ("sqlite://:memory:", Memory),
+            ("sqlite:///:memory:", Memory),
+            ("sqlite:file::memory:?cache=shared", Memory),
+            ("sqlite://x", Slashes),
+            ("sqlite://dir/x?synchronous=full", Slashes),
             ("sqlite:a?", UnknownParameter(String::new())),
             ("sqlite:a?mode=ro", UnknownParameter("mode".into())),
             ("sqlite:a?synchronous=full&", UnknownParameter(String::new())),

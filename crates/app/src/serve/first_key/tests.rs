@@ -1,0 +1,167 @@
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use petstore_domain::{
+    AddKeyError, ApiKeySecret, Corruption, KeyAdmin, KeyState, ManualClock, MockApiKeyRepository,
+    StoreError, StoredKeys, Timestamp,
+};
+use petstore_memory::MemoryStore;
+use tempfile::TempDir;
+
+use super::ensure;
+use crate::{console::recorded::Recorded, failure::Failure, serve::place::Place};
+
+const ADDRESS: &str = "0.0.0.0:4321";
+
+fn admin() -> KeyAdmin {
+    KeyAdmin::new(Arc::new(MemoryStore::new()), Arc::new(ManualClock::new(Timestamp(0))))
+}
+
+/// An administration of keys on a mock.
+fn on(keys: MockApiKeyRepository) -> KeyAdmin {
+    KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(Timestamp(0))))
+}
+
+fn terminal() -> Recorded {
+    Recorded { is_terminal: true, ..Recorded::default() }
+}
+
+async fn first(admin: &KeyAdmin, file: Option<&Path>, out: &mut Recorded) -> Result<(), Failure> {
+    let place = Place::Tcp { scheme: "http", address: ADDRESS.parse().unwrap() };
+    ensure(admin, file.map(Path::to_owned), "", &place, out).await
+}
+
+/// The digests of the live keys.
+async fn live(admin: &KeyAdmin) -> Vec<petstore_domain::KeyDigest> {
+    let (StoredKeys { keys, .. }, now) = admin.list().await.unwrap();
+    let live = keys.into_iter().filter(|key| key.state(now) == KeyState::Live);
+    live.inspect(|key| assert_eq!(key.name.as_str(), "default")).map(|key| key.digest).collect()
+}
+
+#[tokio::test]
+async fn on_a_terminal_the_first_key_is_shown_once_with_a_call_that_works() {
+    let (admin, mut out) = (admin(), terminal());
+    let (_folder, file) = place();
+    first(&admin, Some(&file), &mut out).await.unwrap();
+    assert!(!file.exists());
+    let text = std::mem::take(&mut out.answers);
+    let secret = text.lines().find(|line| line.starts_with("pst_")).unwrap();
+    let call = format!("curl -H 'Authorization: Bearer {secret}' http://127.0.0.1:4321/v1/pets");
+    assert!(text.lines().any(|line| line == call), "{text}");
+    assert_eq!(live(&admin).await, [ApiKeySecret::new(secret).digest()]);
+
+    first(&admin, Some(&file), &mut out).await.unwrap();
+    assert_eq!((out.answers.as_str(), live(&admin).await.len()), ("", 1));
+}
+
+#[tokio::test]
+async fn a_key_that_a_terminal_did_not_take_is_not_made_or_revoked() {
+    for (breaks_after, known) in [(0, 0), (1, 1)] {
+        let admin = admin();
+        let mut breaking = Recorded { breaks_after: Some(breaks_after), ..terminal() };
+        let failure = first(&admin, None, &mut breaking).await.unwrap_err();
+        assert_eq!(failure.to_string().contains("was revoked"), known == 1, "{failure}");
+        assert_eq!(admin.list().await.unwrap().0.keys.len(), known);
+        assert_eq!(live(&admin).await, []);
+    }
+}
+
+/// Where a key goes, in a folder of its own.
+fn place() -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("petstore.db.key");
+    (folder, file)
+}
+
+/// The names of the files in a folder, and the text of the key's.
+fn left(folder: &TempDir) -> (Vec<String>, Option<String>) {
+    let names = fs::read_dir(folder.path()).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    (names, fs::read_to_string(folder.path().join("petstore.db.key")).ok())
+}
+
+#[tokio::test]
+async fn without_a_terminal_the_first_key_is_in_a_file_of_its_owner() {
+    let (admin, mut out, (folder, file)) = (admin(), Recorded::default(), place());
+    first(&admin, Some(&file), &mut out).await.unwrap();
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let (names, text) = left(&folder);
+    assert_eq!(names, ["petstore.db.key"]);
+    let secret = text.as_deref().unwrap().strip_suffix('\n').unwrap();
+    assert_eq!(live(&admin).await, [ApiKeySecret::new(secret).digest()]);
+
+    first(&admin, Some(&file), &mut out).await.unwrap();
+    assert_eq!((left(&folder).1, live(&admin).await.len()), (text, 1));
+    assert_eq!(out.answers, "");
+}
+
+#[tokio::test]
+async fn without_a_place_for_it_no_key_is_made() {
+    let (folder, file) = place();
+    fs::write(&file, "theirs").unwrap();
+    let nowhere = folder.path().join("nowhere/petstore.db.key");
+    for place in [None, Some(&*file), Some(&*nowhere)] {
+        let (admin, mut out) = (admin(), Recorded::default());
+        first(&admin, place, &mut out).await.unwrap();
+        assert!(admin.list().await.unwrap().0.is_empty(), "{place:?}");
+        assert_eq!(out.answers, "");
+    }
+    assert_eq!(left(&folder), (vec!["petstore.db.key".to_owned()], Some("theirs".to_owned())));
+}
+
+#[tokio::test]
+async fn what_a_start_that_was_cut_off_has_left_is_taken_up() {
+    let secret = ApiKeySecret::from_entropy(&[7; 32]);
+    let text = format!("{}\n", secret.expose());
+    let ((folder, file), admin) = (place(), admin());
+    fs::write(&file, &text).unwrap();
+    first(&admin, Some(&file), &mut Recorded::default()).await.unwrap();
+    assert_eq!(live(&admin).await, [secret.digest()]);
+    assert_eq!(left(&folder), (vec!["petstore.db.key".to_owned()], Some(text)));
+}
+
+#[tokio::test]
+async fn a_store_that_fails_or_has_a_key_by_then_leaves_no_file() {
+    for (error, fails) in
+        [(AddKeyError::NameTaken, false), (StoreError::unavailable("gone").into(), true)]
+    {
+        let mut keys = MockApiKeyRepository::new();
+        keys.expect_list().returning(|| Ok(StoredKeys::default()));
+        let error = std::sync::Mutex::new(Some(error));
+        let (folder, file) = place();
+        let key_file = file.clone();
+        keys.expect_add().once().returning(move |key, _| {
+            // By now the key is where a crash would leave it.
+            let written = fs::read_to_string(&key_file).unwrap();
+            assert_eq!(ApiKeySecret::new(written.trim_end()).digest(), key.digest);
+            Err(error.lock().unwrap().take().unwrap())
+        });
+        let made = first(&on(keys), Some(&file), &mut Recorded::default()).await;
+        assert_eq!(made.is_err(), fails);
+        assert_eq!(left(&folder), (vec![], None));
+    }
+}
+
+#[tokio::test]
+async fn a_store_whose_only_key_is_corrupt_has_a_key() {
+    let mut keys = MockApiKeyRepository::new(); // No key may be added.
+    let corrupt = vec![Corruption::new("API key 1", "a digest has 32 bytes")];
+    keys.expect_list().returning(move || Ok(StoredKeys { keys: vec![], corrupt: corrupt.clone() }));
+    let mut out = terminal();
+    first(&on(keys), None, &mut out).await.unwrap();
+    assert_eq!(out.answers, "");
+}
+
+#[tokio::test]
+async fn a_key_that_another_process_made_is_not_shown() {
+    let mut keys = MockApiKeyRepository::new();
+    keys.expect_list().returning(|| Ok(StoredKeys::default()));
+    keys.expect_add().once().returning(|_, _| Err(AddKeyError::NameTaken));
+    let mut out = terminal();
+    first(&on(keys), None, &mut out).await.unwrap();
+    assert!(!out.answers.contains("pst_"), "{}", out.answers);
+}

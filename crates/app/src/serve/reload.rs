@@ -1,0 +1,93 @@
+//! What is read again while the service runs: when its files change, and at SIGHUP.
+
+use std::{fmt, fs, os::unix::fs::MetadataExt as _, path::PathBuf, sync::Arc, time::Duration};
+
+use tokio::{
+    signal::unix::Signal,
+    task::spawn_blocking,
+    time::{MissedTickBehavior, interval},
+};
+
+/// How often the files are looked at. They are read when they have not changed for as long: first one is
+/// written, then the other.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What changes when a file is written or replaced; `None` where there is no file.
+pub(super) type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
+
+/// Files whose content is in force.
+pub(super) struct Followed {
+    /// What the log calls it.
+    name: &'static str,
+    paths: Vec<PathBuf>,
+    /// What the files were when they were last read.
+    stamp: Stamp,
+    /// What they were at the look before, if that was something else.
+    changing: Option<Stamp>,
+    reload: Arc<Reload>,
+}
+
+/// Reads the files and puts their content in force, or leaves that as it was and says why.
+type Reload = dyn Fn() -> Result<(), String> + Send + Sync;
+
+impl Followed {
+    /// `stamp` is that of the files before they were read for the first time.
+    pub(super) fn new(
+        name: &'static str,
+        paths: Vec<PathBuf>,
+        stamp: Stamp,
+        reload: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { name, paths, stamp, changing: None, reload: Arc::new(reload) }
+    }
+
+    /// Reads the files if that is asked for, or if they have changed and are at rest.
+    async fn look(&mut self, asked: bool) {
+        let paths = self.paths.clone();
+        // A file system may hang.
+        let Ok(stamp) = spawn_blocking(move || stamp(&paths)).await else { return };
+        if asked || self.changing.as_ref() == Some(&stamp) {
+            self.stamp.clone_from(&stamp);
+            let reload = Arc::clone(&self.reload);
+            match spawn_blocking(move || reload()).await {
+                Ok(Ok(())) => tracing::info!("{} was read again", self.name),
+                Ok(Err(error)) => tracing::error!(error, "{} in force is kept", self.name),
+                Err(error) => tracing::error!(%error, "{} in force is kept", self.name),
+            }
+        }
+        self.changing = (stamp != self.stamp).then_some(stamp);
+    }
+}
+
+/// Takes up what changes. Never ends.
+pub(super) async fn follow(mut followed: Vec<Followed>, mut hangup: Signal) {
+    let mut tick = interval(POLL_INTERVAL);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        let asked = tokio::select! {
+            _ = tick.tick() => false,
+            _ = hangup.recv() => true,
+        };
+        if asked && followed.is_empty() {
+            tracing::info!("SIGHUP: there is neither a certificate nor a key file to read again");
+        }
+        for files in &mut followed {
+            files.look(asked).await;
+        }
+    }
+}
+
+/// What the files are now.
+pub(super) fn stamp(paths: &[PathBuf]) -> Stamp {
+    let stamps = paths.iter().map(|path| {
+        let found = fs::metadata(path).ok()?;
+        Some((found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
+    });
+    stamps.collect()
+}
+
+impl fmt::Debug for Followed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Followed").field("paths", &self.paths).finish_non_exhaustive()
+    }
+}

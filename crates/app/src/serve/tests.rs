@@ -1,0 +1,136 @@
+use std::{ffi::OsString, fmt, fs, sync::Arc};
+
+use async_trait::async_trait;
+use petstore_domain::{MockApiKeyRepository, ServiceKey};
+use petstore_http::Settings;
+use petstore_memory::MemoryStore;
+
+use super::{Config, run};
+use crate::{
+    cli::{self, Arguments, Command},
+    driver::{OpenMode, Problem, StoreLocation, ThrowAwayStores},
+    failure::Failure,
+    open_store::OpenStore,
+    registry::Registry,
+    stores,
+};
+
+/// A store whose keys cannot be listed without a panic.
+struct Broken;
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("broken:")
+    }
+}
+
+#[async_trait]
+impl StoreLocation for Broken {
+    async fn open(&self, _: OpenMode) -> Result<OpenStore, Problem> {
+        let mut keys = MockApiKeyRepository::new();
+        keys.expect_list().returning(|| panic!("a bug"));
+        let mut store = OpenStore::new(Arc::new(MemoryStore::new()));
+        store.keys = Arc::new(keys);
+        Ok(store)
+    }
+
+    fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
+        Err("not here".into())
+    }
+}
+
+#[tokio::test]
+async fn a_service_whose_housekeeping_has_panicked_stops_with_a_failure() {
+    let config = Config {
+        listen: vec!["127.0.0.1:0".parse().unwrap()],
+        listen_backlog: None,
+        metrics_listen: None,
+        tls: None,
+        store: Arc::new(Broken),
+        stores: Arc::new(Registry::default()),
+        upgrade: true,
+        service_key: Some(ServiceKey::parse("a-key-of-24-characters-x").unwrap()),
+        key_file: None,
+        #[cfg(feature = "otlp")]
+        otlp_endpoint: None,
+        settings: Settings::default(),
+    };
+    let Err(Failure::Runtime(why)) = run(config).await else { panic!("it goes on") };
+    assert!(why.contains("a task of the service has ended by a bug"), "{why}");
+}
+
+/// All that the words of a command line configure. A new field does not compile until it is here.
+fn configured(words: &str) -> String {
+    let definition = cli::definition(&Arc::new(stores::built_in()));
+    let words: Vec<_> = words.split_whitespace().map(OsString::from).collect();
+    let arguments = Arguments::complete(&words, &definition).unwrap();
+    let Command::Serve(args) = cli::parse(&definition, &arguments).unwrap() else { panic!() };
+    let (config, log) = Config::read(*args).unwrap();
+    let Config {
+        listen,
+        listen_backlog,
+        metrics_listen,
+        tls,
+        store,
+        stores: _,
+        upgrade,
+        service_key,
+        key_file,
+        #[cfg(feature = "otlp")]
+            otlp_endpoint: _,
+        settings,
+    } = config;
+    let key = (service_key, key_file);
+    format!(
+        "{listen:?} {listen_backlog:?} {metrics_listen:?} {tls:?} {store} {upgrade} {key:?} {settings:?} {log:?}"
+    )
+}
+
+#[test]
+fn each_flag_of_serve_configures_something() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), "a-key-of-24-characters-x").unwrap();
+    let key_file = format!("--api-key-file {}", file.path().display());
+    let flags = [
+        "--listen localhost:1",
+        "--listen-backlog 7",
+        "--metrics-listen localhost:2",
+        "--tls-cert /cert --tls-key /key",
+        "--store sqlite:other",
+        "--no-upgrade",
+        &key_file,
+        "--max-connections 8",
+        "--header-timeout 1s",
+        "--body-timeout 2s",
+        "--write-timeout 3s",
+        "--request-timeout 4s",
+        "--max-body 9",
+        "--max-buffered-bodies 65536",
+        "--rate-limit 11",
+        "--failed-auth-rate 12",
+        "--page-cache 13",
+        "--shutdown-grace 5s",
+        "--get-pet-sunset off",
+        "--environment staging",
+        "--public-url https://a.example/v1",
+        "--staging-url https://b.example/v1",
+        "--cors-origin https://c.example",
+        "--no-docs",
+        "--log debug",
+        "--log-format text",
+        "--access-log all",
+    ];
+    let default = configured("petstore serve");
+    for flag in flags {
+        assert_ne!(configured(&format!("petstore serve {flag}")), default, "{flag}");
+    }
+    let definition = cli::definition(&Arc::new(stores::built_in()));
+    let serve = definition.find_subcommand("serve").unwrap().get_arguments();
+    let all = serve
+        .filter_map(|arg| arg.get_long())
+        .filter(|name| !["help", "config", "store-file", "otlp-endpoint"].contains(name));
+    let words: Vec<_> = flags.iter().flat_map(|flag| flag.split(' ')).collect();
+    for name in all {
+        assert!(words.contains(&format!("--{name}").as_str()), "--{name} is not in the table");
+    }
+}

@@ -1,0 +1,150 @@
+use std::{fs, path::PathBuf, process::Command};
+
+use petstore_testing::or_skip_without;
+use rustls::crypto::ring;
+use tempfile::TempDir;
+
+use super::PairFiles;
+
+/// An X.509 certificate of version 1.
+const VERSION_1: &str = "\
+-----BEGIN CERTIFICATE-----
+MIIBIzCBywIUOX2ZtujE9bUJU1g7NgPJPoBrwtcwCgYIKoZIzj0EAwIwFDESMBAG
+A1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNTA5MTkwNFoYDzIxMjYxMTAxMDkxOTA0
+WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNC
+AATqTonMomYS1deX3ZZF6Q8tR5hffyByNco/UdYD7plMBq9cXk8807IOekRnC9/G
+/M5DVk3uKqZEZ5J6ZNf0OMoHMAoGCCqGSM49BAMCA0cAMEQCIFC/YzNUiYMYkOih
+q9Dlt5hOuGrr7n86owba3XZAEooTAiAFx5YAzYPrpRgvTozLd3GdvyEqqX4kS5qX
+f0N0IeyuJw==
+-----END CERTIFICATE-----
+";
+
+/// A pair of files in a folder of its own.
+struct Files {
+    _folder: TempDir,
+    files: PairFiles,
+}
+
+impl Files {
+    fn new(certificate: impl AsRef<[u8]>, key: impl AsRef<[u8]>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let [certificate_file, key_file] =
+            ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+        fs::write(&certificate_file, certificate).unwrap();
+        fs::write(&key_file, key).unwrap();
+        let files = PairFiles { certificate: certificate_file, key: key_file };
+        Self { _folder: folder, files }
+    }
+
+    /// A certificate and its key, both as good as they are.
+    fn generated() -> [String; 2] {
+        let key = rcgen::KeyPair::generate().unwrap();
+        let params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        [params.self_signed(&key).unwrap().pem(), key.serialize_pem()]
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.files.read(&ring::default_provider()).err().map(|error| error.to_string())
+    }
+
+    /// Holds that the pair is refused for the key, in words that hold no piece of it.
+    #[track_caller]
+    fn refuse_the_key(&self, reason: &str) {
+        let path = self.files.key.display();
+        let expected = format!(
+            "the private key in {path} cannot be used: {reason}; it takes a PEM block that begins \
+             with '-----BEGIN PRIVATE KEY-----', each line on its own, not encrypted, with an ECDSA \
+             key on P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits"
+        );
+        assert_eq!(self.refusal(), Some(expected));
+    }
+}
+
+/// What `openssl` writes for these words; `None` where there is no openssl.
+fn openssl(words: &str) -> Option<Vec<u8>> {
+    let run = Command::new("openssl").args(words.split(' ')).output();
+    let done = or_skip_without("openssl", "a test of TLS", run.map_err(|error| error.to_string()))?;
+    assert!(done.status.success(), "{words}: {}", String::from_utf8_lossy(&done.stderr));
+    Some(done.stdout)
+}
+
+#[test]
+fn a_key_of_every_kind_that_is_promised_is_taken() {
+    for words in [
+        "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256",
+        "genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-384",
+        "ecparam -name prime256v1 -genkey -noout",
+        "genpkey -algorithm ED25519",
+        "genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048",
+        "genrsa -traditional 2048",
+    ] {
+        let Some(key) = openssl(words) else { return };
+        let files = Files::new("", key);
+        let path = files.files.key.to_str().unwrap();
+        let words = format!("req -x509 -new -subj /CN=localhost -key {path}");
+        fs::write(&files.files.certificate, openssl(&words).unwrap()).unwrap();
+        assert_eq!(files.refusal(), None, "{words}");
+    }
+}
+
+#[test]
+fn a_key_of_another_kind_is_refused_with_the_kinds_that_are_taken() {
+    let [certificate, _] = Files::generated();
+    for (words, reason) in [
+        ("genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-521", "it is of another kind"),
+        ("ecparam -name secp256k1 -genkey -noout", "it is of another kind"),
+        ("genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:1024", "it is of another kind"),
+        ("genpkey -algorithm ED448", "it is of another kind"),
+        ("genpkey -algorithm ED25519 -aes128 -pass pass:hush-hush", "it is encrypted"),
+        ("genrsa -aes128 -traditional -passout pass:hush-hush 2048", "it is encrypted"),
+    ] {
+        let Some(key) = openssl(words) else { return };
+        Files::new(&certificate, key).refuse_the_key(reason);
+    }
+}
+
+#[test]
+fn a_damaged_key_is_refused_without_a_piece_of_it() {
+    let [certificate, key] = Files::generated();
+    let lines: Vec<_> = key.lines().collect();
+    let ill_formed = "the file is not well-formed PEM";
+    for (damaged, reason) in [
+        (key.replace('\n', ""), ill_formed),
+        (key.replace('\n', " "), ill_formed),
+        (key.replace('\n', "\\n"), ill_formed),
+        (key.replace("-----\n", "----- "), ill_formed),
+        (lines[..lines.len() - 1].join("\n"), ill_formed),
+        (key.replacen(lines[1], &format!("{}!", lines[1]), 1), ill_formed),
+        (key.replacen(lines[1], "MC4C", 1), "it is of another kind"),
+        (lines[1..].join("\n"), "there is none"),
+        (String::new(), "there is none"),
+        (certificate.clone(), "there is none"),
+    ] {
+        Files::new(&certificate, damaged).refuse_the_key(reason);
+    }
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_is_named() {
+    let [certificate, key] = Files::generated();
+    let version_1 = "the first is not an X.509 certificate of version 3";
+    for (damaged, reason) in [
+        (VERSION_1.to_owned(), version_1),
+        (certificate.replacen("MII", "MIJ", 1), version_1),
+        (certificate.replace('\n', " "), "the file is not well-formed PEM"),
+        (String::new(), "there is none"),
+        (key.clone(), "there is none"),
+    ] {
+        let refusal = Files::new(damaged, &key).refusal().unwrap();
+        let reason = format!("/cert.pem cannot be used: {reason}; it takes PEM blocks");
+        assert!(refusal.contains(&reason), "{refusal}");
+    }
+    let mut files = Files::new(&certificate, &key);
+    fs::write(&files.files.key, &Files::generated()[1]).unwrap();
+    assert!(files.refusal().unwrap().contains("does not belong to the certificate"));
+    files.files.key = PathBuf::from("/nowhere/key.pem");
+    assert_eq!(
+        files.refusal().unwrap(),
+        "cannot read /nowhere/key.pem: No such file or directory (os error 2)"
+    );
+}

@@ -1,0 +1,88 @@
+//! What a service does at SIGHUP, SIGUSR1 and SIGUSR2, and when the file of its API key changes.
+
+use std::fs;
+
+use crate::support::{
+    server::{Launch, Server},
+    store::Store,
+    wait,
+};
+
+const FIRST: &str = "the-first-key-0123456789";
+const SECOND: &str = "the-second-key-0123456789";
+
+#[test]
+fn no_signal_but_those_for_it_stops_a_service() {
+    let (_store, server) = Server::in_memory();
+    let mut hangups = 0;
+    for signal in ["HUP", "USR1", "USR2", "HUP"] {
+        server.signal(signal);
+        hangups += usize::from(signal == "HUP");
+        let said = "there is neither a certificate nor a key file to read again";
+        wait::until("the hangup is logged", || server.log().matches(said).count() == hangups);
+        server.client().get("/v1/pets").send().is(200);
+    }
+    server.stop();
+}
+
+#[test]
+fn a_hangup_during_a_stop_cuts_nothing_off() {
+    let (_store, mut server) = Server::in_memory();
+    let mut open = server.raw();
+    open.send("GET /livez HTTP/1.1\r\n");
+    server.signal("TERM");
+    wait::until("the service drains", || server.log().contains("stopping"));
+    server.signal("HUP");
+    open.send("host: petstore\r\n\r\n");
+    open.answer("GET", "/livez").is(200);
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+}
+
+/// A service whose key is in a file, and that file.
+fn with_key_file() -> (Store, Server, std::path::PathBuf) {
+    let store = Store::memory();
+    let file = store.folder().join("key");
+    fs::write(&file, FIRST).unwrap();
+    let server = Launch::without_key(&store).flag("--api-key-file", file.to_str().unwrap()).start();
+    (store, server, file)
+}
+
+fn status(server: &Server, key: &str) -> u16 {
+    server.client().get("/v1/pets").key(key).send().status
+}
+
+#[test]
+fn a_rotated_key_is_taken_up_by_itself_and_the_old_one_is_refused() {
+    let (_store, server, file) = with_key_file();
+    assert_eq!(status(&server, FIRST), 200);
+    fs::write(&file, format!("{SECOND}\n")).unwrap();
+    wait::until("the new key is taken up", || status(&server, SECOND) == 200);
+    assert_eq!(status(&server, FIRST), 401);
+    let log = server.stop();
+    assert_eq!(log.matches("the API key of --api-key-file was read again").count(), 1, "{log}");
+}
+
+#[test]
+fn a_hangup_reads_the_key_again() {
+    let (_store, server, _) = with_key_file();
+    server.signal("HUP");
+    wait::until("the key is read", || server.log().contains("--api-key-file was read again"));
+    assert_eq!(status(&server, FIRST), 200);
+}
+
+#[test]
+fn a_file_without_a_key_leaves_the_old_one_and_is_logged_once() {
+    let (_store, server, file) = with_key_file();
+    let kept = "the API key of --api-key-file in force is kept";
+    for content in [Some("short"), None] {
+        let before = server.log().matches(kept).count();
+        content.map_or_else(|| fs::remove_file(&file), |text| fs::write(&file, text)).unwrap();
+        wait::until("the fault is logged", || server.log().matches(kept).count() > before);
+        assert_eq!(status(&server, FIRST), 200);
+    }
+    fs::write(&file, SECOND).unwrap();
+    wait::until("the new key is taken up", || status(&server, SECOND) == 200);
+    let log = server.stop();
+    assert_eq!(log.matches(kept).count(), 2, "{log}");
+    assert!(!log.contains("short\""), "{log}");
+}
