@@ -6,7 +6,7 @@
 //!
 //! 1. `server` accepts connections, and drains them at the end.
 //! 2. `connection` serves one, over any stream: it finds out which version of HTTP it speaks, and
-//!    hands the requests that hyper reads to the next step.
+//!    hands the requests that hyper, or for HTTP/2 h2, reads to the next step.
 //! 3. `answer` turns every request into a response; it cannot fail.
 //! 4. `route` is the table of addresses: a row says what each of its operations needs.
 //! 5. `pipeline` is the one checklist that every request goes through, read from the row.
