@@ -2,11 +2,14 @@
 //! here, and the observer sees it here, once.
 
 use std::{
+    any::Any,
+    panic::AssertUnwindSafe,
     pin::pin,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http_body_util::Full;
 use hyper::{
     HeaderMap, Method, StatusCode, Version,
@@ -55,9 +58,14 @@ where
     let outcome = {
         // Pinned where it is: a future that is moved is copied.
         let run = pin!(pipeline::run(state, peer, head, body, target, &mut caller));
-        timeout(limits.request_timeout, run).await
+        // What a panic leaves half done belongs to this request alone, or is made whole by its locks.
+        timeout(limits.request_timeout, AssertUnwindSafe(run).catch_unwind()).await
     };
-    let outcome = outcome.unwrap_or_else(|_| Err(too_slow(limits.request_timeout)));
+    let outcome = match outcome {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(panic)) => Err(panicked(&*panic)),
+        Err(_) => Err(too_slow(limits.request_timeout)),
+    };
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
 
     let trace = state.traces.span(&head.headers, state.observer.exports_spans());
@@ -156,6 +164,13 @@ fn finish(state: &State, request: &Request<'_>, outcome: Result<Response, ApiErr
         headers.insert(DATE, date);
     }
     response
+}
+
+/// The program's panic hook has said where.
+fn panicked(panic: &(dyn Any + Send)) -> ApiError {
+    let message = panic.downcast_ref::<&str>().copied();
+    let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    ApiError::internal(format_args!("a panic: {}", message.unwrap_or("it has no message")))
 }
 
 fn too_slow(limit: Duration) -> ApiError {
