@@ -9,9 +9,9 @@ use petstore_domain::KeyDigest;
 use tokio::sync::Semaphore;
 
 use crate::{
-    cors::Cors, failed_auth::FailedAuthLimit, log::Observer, metrics::Metrics, openapi::Document,
-    page_cache::PageCache, ports::Ports, rate_limit::RateLimit, request_id::RequestIds,
-    settings::Settings, trace::Traces, turns::Turns,
+    address::BASE_PATH, conditional::Tags, cors::Cors, failed_auth::FailedAuthLimit, log::Observer,
+    metrics::Metrics, openapi::Document, page_cache::PageCache, ports::Ports,
+    rate_limit::RateLimit, request_id::RequestIds, settings::Settings, trace::Traces, turns::Turns,
 };
 
 /// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
@@ -25,6 +25,7 @@ pub(crate) struct State {
     pub(crate) settings: Settings,
     pub(crate) request_ids: RequestIds,
     pub(crate) traces: Traces,
+    pub(crate) tags: Tags,
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
@@ -59,6 +60,7 @@ impl State {
             ports,
             request_ids: RequestIds::new(),
             traces: Traces::new(),
+            tags: Tags::new(BASE_PATH),
             page_cache,
             body_memory: Semaphore::new(max_bytes),
             oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),

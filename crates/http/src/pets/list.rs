@@ -8,7 +8,7 @@ use super::cached;
 use crate::{
     address::BASE_PATH,
     call::Call,
-    conditional::{IfNoneMatch, Subject, tag_of_state},
+    conditional::{IfNoneMatch, Subject, Tags},
     cursor,
     error::ApiError,
     query,
@@ -24,7 +24,9 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
     if let Some(cached) = cached::find(&call, subject, version) {
         return Ok(cached);
     }
-    if let Some(unchanged) = unchanged(version, IfNoneMatch::of(&head.headers), subject) {
+    if let Some(unchanged) =
+        unchanged(&state.tags, version, IfNoneMatch::of(&head.headers), subject)
+    {
         return Ok(unchanged);
     }
     let Versioned { value: page, version } = state.ports.pets.list(query).await?;
@@ -37,12 +39,13 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
 /// 304 without a query, if the client names the tag of this page in this version of the catalogue. A
 /// forged tag gains nothing: every page exists.
 fn unchanged(
+    tags: &Tags,
     version: Option<CatalogueVersion>,
     condition: Option<IfNoneMatch<'_>>,
     page: Subject,
 ) -> Option<Response> {
     let condition = condition?;
-    let tag = tag_of_state(version?, page);
+    let tag = tags.of_state(version?, page);
     condition.names_a_form(&tag).then(|| response::not_modified(tag))
 }
 
