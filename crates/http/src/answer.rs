@@ -2,7 +2,6 @@
 //! here, and the observer sees it here, once.
 
 use std::{
-    any::Any,
     panic::AssertUnwindSafe,
     pin::pin,
     time::{Duration, Instant},
@@ -63,7 +62,7 @@ where
     };
     let outcome = match outcome {
         Ok(Ok(outcome)) => outcome,
-        Ok(Err(panic)) => Err(panicked(&*panic)),
+        Ok(Err(panic)) => Err(ApiError::panicked(&*panic)),
         Err(_) => Err(too_slow(limits.request_timeout)),
     };
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
@@ -164,13 +163,6 @@ fn finish(state: &State, request: &Request<'_>, outcome: Result<Response, ApiErr
         headers.insert(DATE, date);
     }
     response
-}
-
-/// The program's panic hook has said where.
-fn panicked(panic: &(dyn Any + Send)) -> ApiError {
-    let message = panic.downcast_ref::<&str>().copied();
-    let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    ApiError::internal(format_args!("a panic: {}", message.unwrap_or("it has no message")))
 }
 
 fn too_slow(limit: Duration) -> ApiError {

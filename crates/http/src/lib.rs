@@ -20,7 +20,7 @@
 //! each finished request; `trace` is the trace that it belongs to, `spans` what is exported of it. `metrics`
 //! counts what happens, and `server/metrics_listener` serves that. `peer` is the other end of a connection.
 //! `failed_auth` and `rate_limit` bound how many requests come, `turns` is fair to API keys at the store's
-//! writer. The other files read or write one part of a message each.
+//! writer, and `readiness` asks the store at most once a second whether it answers. The other files read or write one part of a message each.
 //!
 //! A new operation is a row in `route`, a file with its handler, and its codes in `error/code`.
 
@@ -58,6 +58,7 @@ mod pipeline;
 mod ports;
 mod query;
 mod rate_limit;
+mod readiness;
 mod request_id;
 mod response;
 mod route;

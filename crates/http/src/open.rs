@@ -1,7 +1,6 @@
 //! The handlers outside the base path, which need no credential.
 
 use hyper::{StatusCode, header::LOCATION};
-use petstore_domain::{PageLimit, PetQuery};
 
 use crate::{
     call::Call,
@@ -22,13 +21,12 @@ pub(crate) fn livez() -> Response {
     response::json(StatusCode::OK, r#"{"status":"live"}"#)
 }
 
-/// Ready means: not draining, and the store answers a real read.
+/// Ready means: not draining, and the store answers a real read, which is at most a second old.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     if state.is_draining() {
         return Err(ApiError::unavailable("the service is shutting down"));
     }
-    let one = PetQuery { limit: PageLimit::MIN, ..PetQuery::default() };
-    state.ports.pets.list(one).await?;
+    state.readiness.check(&state.ports.pets, state.settings.limits.request_timeout).await?;
     Ok(response::json(StatusCode::OK, r#"{"status":"ready"}"#))
 }
 

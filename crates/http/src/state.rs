@@ -11,7 +11,8 @@ use tokio::sync::Semaphore;
 use crate::{
     address::BASE_PATH, conditional::Tags, cors::Cors, failed_auth::FailedAuthLimit, log::Observer,
     metrics::Metrics, openapi::Document, page_cache::PageCache, ports::Ports,
-    rate_limit::RateLimit, request_id::RequestIds, settings::Settings, trace::Traces, turns::Turns,
+    rate_limit::RateLimit, readiness::Readiness, request_id::RequestIds, settings::Settings,
+    trace::Traces, turns::Turns,
 };
 
 /// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
@@ -45,6 +46,8 @@ pub(crate) struct State {
     pub(crate) cors: Option<Cors>,
     /// The OpenAPI document of this deployment.
     pub(crate) openapi: Document,
+    /// Whether the store answers.
+    pub(crate) readiness: Readiness,
     draining: AtomicBool,
 }
 
@@ -71,6 +74,7 @@ impl State {
             metrics,
             cors: Cors::new(&settings.cors_origins),
             openapi,
+            readiness: Readiness::default(),
             draining: AtomicBool::new(false),
             settings,
         }

@@ -37,12 +37,12 @@ struct Slow;
 #[async_trait]
 impl PetService for Slow {
     async fn list(&self, _: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        sleep(10 * HEADER).await;
+        sleep(5 * HEADER).await;
         Ok(Versioned { value: PetPage { pets: Vec::new(), more: false }, version: None })
     }
 
     async fn add(&self, new: NewPet, _: Option<Idempotency>) -> Result<Added, AddError> {
-        sleep(10 * HEADER).await;
+        sleep(5 * HEADER).await;
         let NewPet { name, category_id, status } = new;
         Ok(Added::Created(Pet { id: PetId(1), name, category_id, status }))
     }
