@@ -20,7 +20,7 @@ use petstore_domain::Caller;
 use tokio::time::timeout;
 
 use crate::{
-    address::is_under_base,
+    address::{is_under_base, normalize},
     body::RequestBody,
     compression,
     date::http_date,
@@ -43,7 +43,7 @@ const CLOSE: HeaderValue = HeaderValue::from_static("close");
 pub(crate) async fn answer<B>(
     state: &State,
     peer: Peer,
-    head: &Parts,
+    head: &mut Parts,
     body: &mut RequestBody<'_, B>,
 ) -> Response
 where
@@ -51,6 +51,8 @@ where
 {
     let began = Instant::now();
     let _in_flight = state.metrics.as_ref().map(|metrics| metrics.begin_request());
+    normalize(&mut head.uri);
+    let head = &*head;
     let target = route::find(head.uri.path(), &state.settings.pages);
     let limits = &state.settings.limits;
     let mut caller = None;
@@ -73,7 +75,7 @@ where
     let request = Request { peer, headers, method, target, caller, trace, began };
     let mut response = finish(state, &request, outcome);
     compression::apply(&state.page_cache, &head.headers, &mut response).await;
-    add_common_headers(&mut response, head, target);
+    add_common_headers(state, &mut response, head, target);
     if let Some(cors) = &state.cors {
         cors.add_headers(&head.headers, response.headers_mut());
     }
@@ -170,14 +172,14 @@ fn too_slow(limit: Duration) -> ApiError {
 }
 
 /// Adds the headers that depend on the request alone, and takes the body from a HEAD.
-fn add_common_headers(response: &mut Response, head: &Parts, target: Target<'_>) {
+fn add_common_headers(state: &State, response: &mut Response, head: &Parts, target: Target<'_>) {
     let headers = response.headers_mut();
     if !is_under_base(head.uri.path()) {
         headers.insert(CACHE_CONTROL, PUBLIC);
     }
     let operation = target.and_then(|(route, _)| route.operation(&head.method));
     if let Some(deprecation) = operation.and_then(|operation| operation.deprecation) {
-        deprecation.announce(headers);
+        deprecation.announce(headers, state.settings.get_pet_sunset, &state.public_base);
     }
     let empty = response.body().is_end_stream();
     if head.method == Method::HEAD || head.version == Version::HTTP_2 || empty {

@@ -9,8 +9,8 @@ use petstore_domain::KeyDigest;
 use tokio::sync::Semaphore;
 
 use crate::{
-    address::BASE_PATH, conditional::Tags, cors::Cors, failed_auth::FailedAuthLimit, log::Observer,
-    metrics::Metrics, openapi::Document, page_cache::PageCache, ports::Ports,
+    address::public_base, conditional::Tags, cors::Cors, failed_auth::FailedAuthLimit,
+    log::Observer, metrics::Metrics, openapi::Document, page_cache::PageCache, ports::Ports,
     rate_limit::RateLimit, readiness::Readiness, request_id::RequestIds, settings::Settings,
     trace::Traces, turns::Turns,
 };
@@ -24,6 +24,8 @@ const MAX_OVERSIZED_HEADS: usize = 64;
 pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
+    /// What the addresses of the interface begin with for clients.
+    pub(crate) public_base: String,
     pub(crate) request_ids: RequestIds,
     pub(crate) traces: Traces,
     pub(crate) tags: Tags,
@@ -55,6 +57,7 @@ impl State {
     /// The state at the start. What happens is counted in `metrics`.
     pub(crate) fn new(ports: Ports, settings: Settings, metrics: Option<Arc<Metrics>>) -> Self {
         let openapi = Document::new(&settings);
+        let public_base = public_base(settings.public_url.as_deref()).to_owned();
         let page_cache = PageCache::new(settings.limits.page_cache);
         let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
         let authenticator = Arc::clone(&ports.authenticator);
@@ -63,7 +66,8 @@ impl State {
             ports,
             request_ids: RequestIds::new(),
             traces: Traces::new(),
-            tags: Tags::new(BASE_PATH),
+            tags: Tags::new(&public_base),
+            public_base,
             page_cache,
             body_memory: Semaphore::new(max_bytes),
             oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),

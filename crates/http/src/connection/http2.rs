@@ -114,12 +114,12 @@ async fn respond_to(
     peer: Peer,
     counted: InFlightRequest,
 ) {
-    let (head, stream) = request.into_parts();
+    let (mut head, stream) = request.into_parts();
     let is_wanted = AtomicBool::new(false);
     let mut incoming = Incoming::new(stream, &head.headers, &is_wanted);
     let mut body = RequestBody::new(&mut incoming, &state.body_memory);
     let response = {
-        let mut answer = pin!(answer(&state, peer, &head, &mut body));
+        let mut answer = pin!(answer(&state, peer, &mut head, &mut body));
         poll_fn(|cx| {
             let polled = answer.as_mut().poll(cx);
             if polled.is_ready() {

@@ -6,7 +6,6 @@ use petstore_json::pets_to_json;
 
 use super::cached;
 use crate::{
-    address::BASE_PATH,
     call::Call,
     conditional::{IfNoneMatch, Subject, Tags},
     cursor,
@@ -31,7 +30,7 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
     }
     let Versioned { value: page, version } = state.ports.pets.list(query).await?;
     let next = CursorPosition::following(&page, &query)
-        .map(|position| next_link(query.limit, position))
+        .map(|position| next_link(&state.public_base, query.limit, position))
         .transpose()?;
     Ok(cached::answer(&call, subject, version, pets_to_json(&page.pets), next))
 }
@@ -50,11 +49,15 @@ fn unchanged(
 }
 
 /// The next page (RFC 8288), relative, with the limit and the filter of this one.
-fn next_link(limit: PageLimit, position: CursorPosition) -> Result<HeaderValue, ApiError> {
+fn next_link(
+    base: &str,
+    limit: PageLimit,
+    position: CursorPosition,
+) -> Result<HeaderValue, ApiError> {
     let limit = limit.get();
     let status = position.status.map(|status| format!("&status={status}")).unwrap_or_default();
     let cursor = cursor::encode(position);
-    let link = format!("<{BASE_PATH}/pets?limit={limit}{status}&cursor={cursor}>; rel=\"next\"");
+    let link = format!("<{base}/pets?limit={limit}{status}&cursor={cursor}>; rel=\"next\"");
     HeaderValue::try_from(link).map_err(ApiError::internal)
 }
 
