@@ -76,8 +76,9 @@ fn is_pair_for_tests(from: &str, to: &str) -> bool {
 const NOT_IN_DOMAIN: [&str; 5] = ["tokio", "serde", "serde_json", "http", "tracing"];
 
 /// Libraries that one package alone may name.
-const ONLY_IN: [(&str, &str); 4] = [
+const ONLY_IN: [(&str, &str); 5] = [
     ("hyper", "petstore-http"),
+    ("h2", "petstore-http"),
     ("http-body", "petstore-http"),
     ("rusqlite", "petstore-sqlite"),
     ("tokio-postgres", "petstore-postgres"),
@@ -142,6 +143,7 @@ fn a_forbidden_arrow_is_reported() {
         ("example-adapter", "petstore-memory", false),
         ("petstore", "hyper", false),
         ("petstore", "hyper-util", false),
+        ("petstore", "h2", false),
         ("petstore", "rusqlite", false),
         ("petstore", "tokio-postgres", false),
         ("petstore", "tokio-postgres-rustls", false),

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    service::get::says_that_it_will_end,
+    service::get::says_that_it_is_deprecated,
     support::{
         catalogue::{add, id_of, pet, pets},
         server::Launch,
@@ -22,10 +22,10 @@ fn after_the_end_the_operation_is_gone_and_the_rest_goes_on() {
     let id = id_of(&answer.json());
     for target in [format!("/v1/pets/{id}"), "/v1/pets/0".into(), "/v1/pets/abc".into()] {
         let gone = client.get(&target).send().refuses(410, "operation_removed");
-        says_that_it_will_end(&gone);
-        says_that_it_will_end(&client.head(&target).send().is(410));
+        says_that_it_is_deprecated(&gone, None);
+        says_that_it_is_deprecated(&client.head(&target).send().is(410), None);
         // A credential is still needed to learn so, and nothing else is judged after it.
-        says_that_it_will_end(&client.get(&target).anonymous().send().is(401));
+        says_that_it_is_deprecated(&client.get(&target).anonymous().send().is(401), None);
         client.get(&format!("{target}?x=1")).send().refuses(410, "operation_removed");
         client.get(&target).header("if-none-match", "*").send().refuses(410, "operation_removed");
         client.options(&target).send().is(204);
@@ -54,12 +54,13 @@ fn a_replay_after_the_end_has_no_location_either() {
 
 #[test]
 fn an_end_that_is_still_to_come_or_postponed_changes_nothing() {
-    for choice in ["date", "off"] {
+    for (choice, date) in [("date", Some("Thu, 05 Dec 2030 00:00:00 GMT")), ("off", None)] {
         let store = Store::memory();
         let server = Launch::on(&store).flag("--get-pet-sunset", choice).start();
         let client = server.client();
         let id = id_of(&add(&client, &pet("still")));
-        says_that_it_will_end(&client.get(&format!("/v1/pets/{id}")).send().is(200));
+        let found = client.get(&format!("/v1/pets/{id}")).send().is(200);
+        says_that_it_is_deprecated(&found, date);
         assert!(client.add(&pet("still")).send().is(201).header("location").is_some());
     }
 }

@@ -4,8 +4,8 @@ use hyper::{HeaderMap, header::ACCEPT_ENCODING};
 
 use crate::coding::Coding;
 
-/// The one of `offered` that a client prefers, unless it prefers the body as it is. The first of them
-/// if it likes several alike.
+/// The one of `offered` that a client names and prefers, unless it prefers the body as it is. The first of
+/// them if it likes several alike. `*` names none: a client that sends it need not know them all.
 pub(crate) fn preferred(
     headers: &HeaderMap,
     offered: impl IntoIterator<Item = Coding>,
@@ -20,7 +20,7 @@ pub(crate) fn preferred(
     let mut best = None;
     for coding in offered {
         let alias = (coding == Coding::Gzip).then(|| weight("x-gzip")).flatten();
-        let weight = weight(coding.as_str()).or(alias).or_else(|| weight("*")).unwrap_or(0);
+        let weight = weight(coding.as_str()).or(alias).unwrap_or(0);
         if weight >= best.map_or(least, |(best, _)| best + 1) {
             best = Some((weight, coding));
         }
@@ -69,8 +69,8 @@ mod tests {
             ("br;q=1.0, gzip;q=0.5", true),
             ("br , gzip ; q=0.001", true),
             ("gzip;Q=1.000", true),
-            ("*", true),
-            ("*;q=0.5", true),
+            ("*", false),
+            ("*;q=0.5", false),
             ("gzip, identity", true),
             ("identity;q=0.5, gzip;q=0.5", true),
             ("identity;q=0, gzip;q=0.1", true),
@@ -112,9 +112,11 @@ mod tests {
             ("zstd;q=0.5, gzip;q=0.501", Some(Coding::Gzip)),
             ("gzip;q=0.2, *;q=0.1", Some(Coding::Gzip)),
             ("gzip, *;q=0", Some(Coding::Gzip)),
+            ("*, gzip;q=0.1", Some(Coding::Gzip)),
+            ("zstd;q=0, *", None),
             ("ZSTD", Some(Coding::Zstd)),
-            ("*", Some(Coding::Zstd)),
-            ("zstd;q=0, *", Some(Coding::Gzip)),
+            ("*", None),
+            ("gzip, *", Some(Coding::Gzip)),
             ("identity;q=0.7, gzip;q=0.7, zstd;q=0.6", Some(Coding::Gzip)),
             ("identity, gzip;q=0.7, zstd;q=0.6", None),
             ("br", None),

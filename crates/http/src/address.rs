@@ -1,7 +1,17 @@
 //! Which addresses belong to the interface.
 
+use hyper::Uri;
+
 /// Where the interface begins; its paths are relative to this.
 pub(crate) const BASE_PATH: &str = "/v1";
+
+/// The path of `public_url`, at which clients reach the interface: a proxy may strip what stands before the base
+/// path. Without a URL it is the base path itself.
+pub(crate) fn public_base(public_url: Option<&str>) -> &str {
+    let authority_and_path = public_url.and_then(|url| url.split_once("://"));
+    let path = authority_and_path.and_then(|(_, rest)| rest.split_at_checked(rest.find('/')?));
+    path.map_or(BASE_PATH, |(_, path)| path)
+}
 
 /// Whether a credential is needed for whatever is, or is not, at `path`. The address alone decides:
 /// so an unknown path needs one too, and no row of the route table can open an operation by mistake.
@@ -9,9 +19,82 @@ pub(crate) fn is_under_base(path: &str) -> bool {
     path.strip_prefix(BASE_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
+/// Decodes the characters of a path that are escaped without need, so that `/v1/pets/%31` is `/v1/pets/1`
+/// (RFC 3986, section 6.2.2.2).
+pub(crate) fn normalize(uri: &mut Uri) {
+    if !uri.path().contains('%') {
+        return;
+    }
+    let mut path = String::with_capacity(uri.path().len());
+    let mut rest = uri.path();
+    while let Some((before, escaped)) = rest.split_once('%') {
+        path.push_str(before);
+        let (char, after) = unreserved(escaped).unwrap_or(('%', escaped));
+        path.push(char);
+        rest = after;
+    }
+    path.push_str(rest);
+    if let Some(query) = uri.query() {
+        path.extend(["?", query]);
+    }
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = path.try_into().ok();
+    // A path that was good is so with other characters of a path.
+    if let Ok(normal) = Uri::from_parts(parts) {
+        *uri = normal;
+    }
+}
+
+/// The unreserved character (RFC 3986, section 2.3) for which the two digits at the beginning of `escaped` stand,
+/// and what follows them.
+fn unreserved(escaped: &str) -> Option<(char, &str)> {
+    let (digits, after) = escaped.split_at_checked(2)?;
+    let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let char = char::from(u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)?);
+    (char.is_ascii_alphanumeric() || "-._~".contains(char)).then_some((char, after))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{BASE_PATH, is_under_base};
+    use super::{BASE_PATH, is_under_base, normalize, public_base};
+
+    #[test]
+    fn what_is_escaped_without_need_is_decoded_and_nothing_else() {
+        for (sent, normal) in [
+            ("/v1/pets/%31", "/v1/pets/1"),
+            ("/%761/%70ets", "/v1/pets"),
+            ("/v1/pets?x=%31", "/v1/pets?x=%31"),
+            ("/%76%31?x=%31", "/v1?x=%31"),
+            ("http://a:1/%76", "http://a:1/v"),
+            ("/%7E%2d%2E%5f%5A%7a", "/~-._Zz"),
+            // Reserved, not ASCII, a control character, decoded once.
+            ("/v1%2Fpets", "/v1%2Fpets"),
+            ("/v1/%3f%25%20%C3%AB%00%2531", "/v1/%3f%25%20%C3%AB%00%2531"),
+            // No escapes at all.
+            ("/%", "/%"),
+            ("/%3", "/%3"),
+            ("/%zz%31%+1%%31", "/%zz1%+1%1"),
+            ("/%\u{eb}%31", "/%\u{eb}1"),
+            ("*", "*"),
+            ("/", "/"),
+        ] {
+            let mut uri = sent.parse().unwrap();
+            normalize(&mut uri);
+            assert_eq!(uri.to_string(), normal, "{sent}");
+        }
+    }
+
+    #[test]
+    fn links_begin_with_the_path_of_the_public_url() {
+        for (url, base) in [
+            (None, "/v1"),
+            (Some("https://pets.example/v1"), "/v1"),
+            (Some("http://[::1]:8080/animals/v1"), "/animals/v1"),
+            (Some("https://pets.example/a/b/v1"), "/a/b/v1"),
+        ] {
+            assert_eq!(public_base(url), base);
+        }
+    }
 
     #[test]
     fn only_the_base_path_and_what_is_below_needs_a_credential() {

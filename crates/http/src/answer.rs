@@ -2,11 +2,13 @@
 //! here, and the observer sees it here, once.
 
 use std::{
+    panic::AssertUnwindSafe,
     pin::pin,
     time::{Duration, Instant},
 };
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http_body_util::Full;
 use hyper::{
     HeaderMap, Method, StatusCode, Version,
@@ -18,7 +20,7 @@ use petstore_domain::Caller;
 use tokio::time::timeout;
 
 use crate::{
-    address::is_under_base,
+    address::{is_under_base, normalize},
     body::RequestBody,
     compression,
     date::http_date,
@@ -41,7 +43,7 @@ const CLOSE: HeaderValue = HeaderValue::from_static("close");
 pub(crate) async fn answer<B>(
     state: &State,
     peer: Peer,
-    head: &Parts,
+    head: &mut Parts,
     body: &mut RequestBody<'_, B>,
 ) -> Response
 where
@@ -49,15 +51,22 @@ where
 {
     let began = Instant::now();
     let _in_flight = state.metrics.as_ref().map(|metrics| metrics.begin_request());
+    normalize(&mut head.uri);
+    let head = &*head;
     let target = route::find(head.uri.path(), &state.settings.pages);
     let limits = &state.settings.limits;
     let mut caller = None;
     let outcome = {
         // Pinned where it is: a future that is moved is copied.
         let run = pin!(pipeline::run(state, peer, head, body, target, &mut caller));
-        timeout(limits.request_timeout, run).await
+        // What a panic leaves half done belongs to this request alone, or is made whole by its locks.
+        timeout(limits.request_timeout, AssertUnwindSafe(run).catch_unwind()).await
     };
-    let outcome = outcome.unwrap_or_else(|_| Err(too_slow(limits.request_timeout)));
+    let outcome = match outcome {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(panic)) => Err(ApiError::panicked(&*panic)),
+        Err(_) => Err(too_slow(limits.request_timeout)),
+    };
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
 
     let trace = state.traces.span(&head.headers, state.observer.exports_spans());
@@ -66,7 +75,7 @@ where
     let request = Request { peer, headers, method, target, caller, trace, began };
     let mut response = finish(state, &request, outcome);
     compression::apply(&state.page_cache, &head.headers, &mut response).await;
-    add_common_headers(&mut response, head, target);
+    add_common_headers(state, &mut response, head, target);
     if let Some(cors) = &state.cors {
         cors.add_headers(&head.headers, response.headers_mut());
     }
@@ -163,14 +172,14 @@ fn too_slow(limit: Duration) -> ApiError {
 }
 
 /// Adds the headers that depend on the request alone, and takes the body from a HEAD.
-fn add_common_headers(response: &mut Response, head: &Parts, target: Target<'_>) {
+fn add_common_headers(state: &State, response: &mut Response, head: &Parts, target: Target<'_>) {
     let headers = response.headers_mut();
     if !is_under_base(head.uri.path()) {
         headers.insert(CACHE_CONTROL, PUBLIC);
     }
     let operation = target.and_then(|(route, _)| route.operation(&head.method));
     if let Some(deprecation) = operation.and_then(|operation| operation.deprecation) {
-        deprecation.announce(headers);
+        deprecation.announce(headers, state.settings.get_pet_sunset, &state.public_base);
     }
     let empty = response.body().is_end_stream();
     if head.method == Method::HEAD || head.version == Version::HTTP_2 || empty {

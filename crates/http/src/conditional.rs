@@ -7,17 +7,16 @@ use hyper::{
     HeaderMap,
     header::{HeaderValue, IF_NONE_MATCH},
 };
-use petstore_domain::{CatalogueVersion, PetId, PetQuery};
+use petstore_domain::{CatalogueVersion, CategoryId, Pet, PetId, PetName, PetQuery, PetStatus};
+use petstore_json::pets_to_json;
 use sha2::{Digest, Sha256};
 
 use crate::{accept_encoding::takes, coding::Coding};
 
-/// Changes when an animal is written down, or compressed, differently than before: then even an unchanged
-/// catalogue has other bytes, and so other tags.
-const ENCODING: char = '1';
-
 /// About as much as a tag takes, in bytes.
 const TYPICAL_TAG: usize = 64;
+/// So many times the sample makes a page of about the usual size.
+const SAMPLE_PAGE: usize = 5;
 
 /// What a tag stands for, besides the version of the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,41 +25,80 @@ pub(crate) enum Subject {
     Pet(PetId),
 }
 
-/// The tag of `subject` in one version of the catalogue. It is known without a query.
-pub(crate) fn tag_of_state(version: CatalogueVersion, subject: Subject) -> HeaderValue {
-    let mut text = String::with_capacity(TYPICAL_TAG);
-    text.push('"');
-    text.push(ENCODING);
-    text.push('.');
-    URL_SAFE_NO_PAD.encode_string(version.0.to_be_bytes(), &mut text);
-    // Writing to a string never fails.
-    let _ = match subject {
-        Subject::Page(PetQuery { limit, status, after }) => {
-            let status = status.map_or("", |status| status.as_str());
-            let after = after.map(|id| id.to_string()).unwrap_or_default();
-            write!(text, ".{}.{status}.{after}\"", limit.get())
+/// Makes the entity tags of lists and animals.
+#[derive(Debug)]
+pub(crate) struct Tags {
+    /// Stands for how animals are written down, compressed and linked to. An unchanged catalogue has other
+    /// bytes in another form, and so other tags.
+    form: String,
+}
+
+impl Tags {
+    /// Tags of a service whose links begin with `base`.
+    pub(crate) fn new(base: &str) -> Self {
+        Self::with_writer(base, pets_to_json)
+    }
+
+    fn with_writer(base: &str, write: fn(&[Pet]) -> Vec<u8>) -> Self {
+        let json = write(&sample());
+        let mut form = Sha256::new();
+        form.update(base);
+        form.update(&json);
+        let page = json.repeat(SAMPLE_PAGE);
+        for coding in Coding::ALL {
+            form.update(coding.compress(&page).unwrap_or_default());
         }
-        Subject::Pet(id) => write!(text, ".{id}\""),
+        Self { form: URL_SAFE_NO_PAD.encode(&form.finalize()[..6]) }
+    }
+
+    /// The tag of `subject` in one version of the catalogue. It is known without a query.
+    pub(crate) fn of_state(&self, version: CatalogueVersion, subject: Subject) -> HeaderValue {
+        let mut text = String::with_capacity(TYPICAL_TAG);
+        text.push('"');
+        text.push_str(&self.form);
+        text.push('.');
+        URL_SAFE_NO_PAD.encode_string(version.0.to_be_bytes(), &mut text);
+        // Writing to a string never fails.
+        let _ = match subject {
+            Subject::Page(PetQuery { limit, status, after }) => {
+                let status = status.map_or("", |status| status.as_str());
+                let after = after.map(|id| id.to_string()).unwrap_or_default();
+                write!(text, ".{}.{status}.{after}\"", limit.get())
+            }
+            Subject::Pet(id) => write!(text, ".{id}\""),
+        };
+        header_value(text)
+    }
+
+    /// The tag of `subject`, which was read as `content`: that of its version if the store has one.
+    pub(crate) fn of(
+        &self,
+        content: &[u8],
+        version: Option<CatalogueVersion>,
+        subject: Subject,
+    ) -> HeaderValue {
+        match version {
+            Some(version) => self.of_state(version, subject),
+            None => tag_of_content(content),
+        }
+    }
+}
+
+/// Animals whose JSON has every field, and every kind of value and character.
+fn sample() -> Vec<Pet> {
+    let statuses = [None].into_iter().chain(PetStatus::ALL.map(Some));
+    let name = PetName::parse("Zo\u{eb} \"\\/<\u{1f408}>");
+    let pet = |status| {
+        let (id, name) = (PetId(i64::MAX), name.clone().ok()?);
+        Some(Pet { id, name, category_id: CategoryId(-1), status })
     };
-    header_value(text)
+    statuses.filter_map(pet).collect()
 }
 
 /// The tag of bytes, for a store that has no version.
 pub(crate) fn tag_of_content(content: &[u8]) -> HeaderValue {
     let digest = Sha256::digest(content);
     header_value(format!("\"{}\"", URL_SAFE_NO_PAD.encode(&digest[..16])))
-}
-
-/// The tag of `subject`, which was read as `content`: that of its version if the store has one.
-pub(crate) fn tag(
-    content: &[u8],
-    version: Option<CatalogueVersion>,
-    subject: Subject,
-) -> HeaderValue {
-    match version {
-        Some(version) => tag_of_state(version, subject),
-        None => tag_of_content(content),
-    }
 }
 
 fn header_value(text: String) -> HeaderValue {
@@ -131,8 +169,9 @@ mod tests {
         header::{HeaderValue, IF_NONE_MATCH},
     };
     use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery, PetStatus};
+    use petstore_json::pets_to_json;
 
-    use super::{IfNoneMatch, Subject, tag_of_content, tag_of_state};
+    use super::{IfNoneMatch, Subject, Tags, sample, tag_of_content};
     use crate::coding::Coding;
 
     #[test]
@@ -179,7 +218,7 @@ mod tests {
         ];
         let mut tags = Vec::new();
         for version in [CatalogueVersion(0), CatalogueVersion(1), CatalogueVersion(u128::MAX)] {
-            tags.extend(subjects.map(|subject| tag_of_state(version, subject)));
+            tags.extend(subjects.map(|subject| Tags::new("/v1").of_state(version, subject)));
         }
         tags.extend([tag_of_content(b"[]"), tag_of_content(b"{}")]);
         let plain = tags.clone();
@@ -189,5 +228,22 @@ mod tests {
             assert!(text.len() > 10 && text.starts_with('"') && text.ends_with('"'), "{text}");
             assert!(!tags[..index].contains(tag), "{text}");
         }
+    }
+
+    #[test]
+    fn a_tag_changes_with_what_is_written_and_with_nothing_else() {
+        let tag = |tags: Tags| tags.of_state(CatalogueVersion(7), Subject::Pet(PetId(7)));
+        assert_eq!(sample().len(), 4);
+        let tags = [
+            Tags::new("/v1"),
+            Tags::new("/animals/v1"),
+            Tags::with_writer("/v1", |pets| format!("{pets:?}").into()),
+            Tags::with_writer("/v1", |pets| pets_to_json(&pets[..3])),
+        ];
+        let tags = tags.map(tag);
+        for (index, other) in tags.iter().enumerate() {
+            assert!(!tags[..index].contains(other), "{other:?}");
+        }
+        assert_eq!(tag(Tags::with_writer("/v1", pets_to_json)), tags[0]);
     }
 }

@@ -1,6 +1,5 @@
 //! One connection, over any stream: which version of HTTP it speaks, and who serves it.
 
-mod counted_body;
 pub(crate) mod drain;
 mod head_buffer;
 mod head_timer;

@@ -11,31 +11,31 @@ use crate::{
     settings::GetPetSunset,
 };
 
+const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
+const SUNSET: HeaderName = HeaderName::from_static("sunset");
+
 /// The end of an operation.
 #[derive(Debug)]
 pub(crate) struct Deprecation {
+    /// Since when it is deprecated (RFC 9745).
+    since: HeaderValue,
     /// When it ends, unless the operator says otherwise.
     sunset: Timestamp,
-    /// What every answer of the operation announces.
-    headers: [(HeaderName, HeaderValue); 3],
+    /// The same as a date (RFC 8594).
+    sunset_date: HeaderValue,
+    /// What to use instead, below the base path.
+    successor: &'static str,
     /// What a client is told after the end.
     message: &'static str,
 }
 
 /// getPet ends on 5 December 2030, 00:00 UTC.
 pub(crate) static GET_PET: Deprecation = Deprecation {
+    // 20 November 2026, 00:00 UTC.
+    since: HeaderValue::from_static("@1795132800"),
     sunset: Timestamp(1_922_659_200_000),
-    headers: [
-        // 20 November 2026, 00:00 UTC (RFC 9745).
-        (HeaderName::from_static("deprecation"), HeaderValue::from_static("@1795132800")),
-        // The sunset (RFC 8594).
-        (
-            HeaderName::from_static("sunset"),
-            HeaderValue::from_static("Thu, 05 Dec 2030 00:00:00 GMT"),
-        ),
-        // The replacement (RFC 5829).
-        (LINK, HeaderValue::from_static("</v1/pets?status=available>; rel=\"successor-version\"")),
-    ],
+    sunset_date: HeaderValue::from_static("Thu, 05 Dec 2030 00:00:00 GMT"),
+    successor: "/pets?status=available",
     message: "fetching one animal is no longer offered; use GET /v1/pets with the status filter",
 };
 
@@ -72,10 +72,16 @@ impl Deprecation {
         Ok(())
     }
 
-    /// Announces on an answer that the operation ends.
-    pub(crate) fn announce(&self, headers: &mut HeaderMap) {
-        for (name, value) in &self.headers {
-            headers.insert(name, value.clone());
+    /// Announces on an answer that the operation ends, and its replacement below `base` (RFC 5829). The date is
+    /// that of [`GetPetSunset::Date`] alone: no other end is known.
+    pub(crate) fn announce(&self, headers: &mut HeaderMap, sunset: GetPetSunset, base: &str) {
+        headers.insert(DEPRECATION, self.since.clone());
+        if sunset == GetPetSunset::Date {
+            headers.insert(SUNSET, self.sunset_date.clone());
+        }
+        let successor = format!("<{base}{}>; rel=\"successor-version\"", self.successor);
+        if let Ok(successor) = HeaderValue::try_from(successor) {
+            headers.insert(LINK, successor);
         }
     }
 }
@@ -102,8 +108,8 @@ mod tests {
 
     #[test]
     fn the_announced_date_is_the_one_that_counts() {
-        let [_, (_, sunset), _] = &GET_PET.headers;
-        let announced = httpdate::parse_http_date(sunset.to_str().unwrap()).unwrap();
+        let date = GET_PET.sunset_date.to_str().unwrap();
+        let announced = httpdate::parse_http_date(date).unwrap();
         let millis = announced.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
         assert_eq!(i64::try_from(millis), Ok(GET_PET.sunset.0));
     }

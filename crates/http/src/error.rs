@@ -2,7 +2,7 @@
 
 mod code;
 
-use std::{borrow::Cow, fmt};
+use std::{any::Any, borrow::Cow, fmt};
 
 use bytes::Bytes;
 use hyper::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -14,7 +14,7 @@ pub(crate) use self::code::ErrorCode;
 use crate::response::{self, APPLICATION_JSON, Response};
 
 /// A request that is not answered as its sender hoped.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     pub(crate) code: ErrorCode,
     /// For the client: what was wrong, where, and what would be right.
@@ -27,7 +27,7 @@ pub(crate) struct ApiError {
 }
 
 /// The header that an error has besides the common ones.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum ExtraHeader {
     None,
     /// A challenge (RFC 6750, section 3).
@@ -127,6 +127,13 @@ impl ApiError {
     pub(crate) fn internal(cause: impl fmt::Display) -> Self {
         let message = "the service failed; the request id identifies this failure in its log";
         Self { cause: Some(cause.to_string()), ..Self::new(ErrorCode::Internal, message) }
+    }
+
+    /// A panic was caught. The program's panic hook has said where it was.
+    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let message = panic.downcast_ref::<&str>().copied();
+        let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Self::internal(format_args!("a panic: {}", message.unwrap_or("it has no message")))
     }
 
     /// Not now; `cause` goes to the log, never to the client.

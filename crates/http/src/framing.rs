@@ -32,36 +32,35 @@ fn is_plainly_chunked(headers: &HeaderMap) -> bool {
 
 fn host_fault(head: &request::Parts) -> Option<&'static str> {
     let mut hosts = head.headers.get_all(HOST).iter();
-    match (hosts.next(), hosts.next()) {
-        (Some(_), Some(_)) => Some("there must be one Host header, not several"),
-        (None, _) if head.version == Version::HTTP_11 => Some("the Host header is required"),
-        (Some(host), None) if !is_host(host.as_bytes()) => {
-            Some("the Host header must be a host and, if need be, a port")
-        }
-        _ => None,
+    let (host, authority) = (hosts.next(), head.uri.authority());
+    if hosts.next().is_some() {
+        return Some("there must be one Host header, not several");
     }
+    if host.is_none() && head.version == Version::HTTP_11 {
+        return Some("the Host header is required");
+    }
+    let is_good =
+        host.is_none_or(|host| is_host(host.as_bytes())) && authority.is_none_or(is_host_and_port);
+    (!is_good)
+        .then_some("the host of a request must be a name or an address and, if need be, a port")
 }
 
 /// An empty one stands for a target without an authority (RFC 9110, section 7.2).
 fn is_host(host: &[u8]) -> bool {
-    host.is_empty() || is_plain_host(host) || Authority::try_from(host).is_ok()
+    host.is_empty() || Authority::try_from(host).is_ok_and(|authority| is_host_and_port(&authority))
 }
 
-/// Whether it is a name or an IPv4 address, and maybe a port: most are, and need no parser.
-fn is_plain_host(host: &[u8]) -> bool {
-    let in_name =
-        |byte: &&u8| matches!(**byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'.' | b'-');
-    match host.split_at(host.iter().take_while(in_name).count()) {
-        ([], _) => false,
-        (_, []) => true,
-        (_, [b':', port @ ..]) => !port.is_empty() && port.iter().all(u8::is_ascii_digit),
-        _ => false,
-    }
+/// Whether it has no user, and its port, if it has one, is a number (RFC 3986, section 3.2).
+fn is_host_and_port(authority: &Authority) -> bool {
+    let Some(port) = authority.as_str().strip_prefix(authority.host()) else { return false };
+    let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_port = |port: &str| port.is_empty() || is_number(port) && port.parse::<u16>().is_ok();
+    !authority.host().is_empty() && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
 }
 
 #[cfg(test)]
 mod tests {
-    use hyper::{Request, Version};
+    use hyper::{Request, Uri, Version};
 
     use super::require_unambiguous;
 
@@ -86,6 +85,38 @@ mod tests {
         assert!(passes(Version::HTTP_10, &[]));
         assert!(!passes(Version::HTTP_10, &[one, two]));
         assert!(passes(Version::HTTP_2, &[]));
+    }
+
+    #[test]
+    fn a_host_is_a_name_or_an_address_and_a_port_in_every_place_where_it_stands() {
+        for (host, is_good) in [
+            ("a", true),
+            ("a:80", true),
+            ("a:", true),
+            ("pets.example:8443", true),
+            ("[::1]", true),
+            ("[::1]:8080", true),
+            ("a_b~c", true),
+            ("user@a", false),
+            ("a@a", false),
+            ("user:secret@a:80", false),
+            ("@a", false),
+            ("a:port", false),
+            ("a:+80", false),
+            ("a:65536", false),
+            ("a:80:80", false),
+            (":80", false),
+            ("[::1]x", false),
+        ] {
+            for version in [Version::HTTP_10, Version::HTTP_11, Version::HTTP_2] {
+                assert_eq!(passes(version, &[("host", host)]), is_good, "{host} {version:?}");
+            }
+            // As the `:authority` of HTTP/2, or in the target of HTTP/1. Some are refused when they are read.
+            let Ok(uri) = format!("http://{host}/").parse::<Uri>() else { continue };
+            let request = Request::builder().version(Version::HTTP_2).uri(uri).body(()).unwrap();
+            let outcome = require_unambiguous(&request.into_parts().0);
+            assert_eq!(outcome.is_ok(), is_good, "{host}");
+        }
     }
 
     #[test]

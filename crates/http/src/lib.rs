@@ -6,7 +6,7 @@
 //!
 //! 1. `server` accepts connections, and drains them at the end.
 //! 2. `connection` serves one, over any stream: it finds out which version of HTTP it speaks, and
-//!    hands the requests that hyper reads to the next step.
+//!    hands the requests that hyper, or for HTTP/2 h2, reads to the next step.
 //! 3. `answer` turns every request into a response; it cannot fail.
 //! 4. `route` is the table of addresses: a row says what each of its operations needs.
 //! 5. `pipeline` is the one checklist that every request goes through, read from the row.
@@ -20,7 +20,7 @@
 //! each finished request; `trace` is the trace that it belongs to, `spans` what is exported of it. `metrics`
 //! counts what happens, and `server/metrics_listener` serves that. `peer` is the other end of a connection.
 //! `failed_auth` and `rate_limit` bound how many requests come, `turns` is fair to API keys at the store's
-//! writer. The other files read or write one part of a message each.
+//! writer, and `readiness` asks the store at most once a second whether it answers. The other files read or write one part of a message each.
 //!
 //! A new operation is a row in `route`, a file with its handler, and its codes in `error/code`.
 
@@ -58,6 +58,7 @@ mod pipeline;
 mod ports;
 mod query;
 mod rate_limit;
+mod readiness;
 mod request_id;
 mod response;
 mod route;

@@ -235,4 +235,4 @@ impl Finished<'_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -27,18 +27,36 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
 /// `application/json`, any parameters; a `charset` among them only if it is UTF-8.
 fn is_json(sent: &HeaderValue) -> bool {
     let Ok(text) = sent.to_str() else { return false };
-    let mut parts = text.split(';').map(str::trim);
-    let essence = parts.next().unwrap_or_default();
-    essence.eq_ignore_ascii_case("application/json") && parts.all(is_harmless)
+    let (essence, mut rest) = text.split_at(text.find(';').unwrap_or(text.len()));
+    while let Some(parameter) = rest.trim_start().strip_prefix(';') {
+        let Some(after) = after_parameter(parameter.trim_start()) else { return false };
+        rest = after;
+    }
+    essence.trim().eq_ignore_ascii_case("application/json") && rest.trim().is_empty()
 }
 
-fn is_harmless(parameter: &str) -> bool {
-    if parameter.is_empty() {
-        return true; // `application/json;` is what some clients send.
+/// What follows a parameter (RFC 9110, section 5.6.6); `None` if it is not well-formed, or another charset.
+fn after_parameter(text: &str) -> Option<&str> {
+    if text.is_empty() || text.starts_with(';') {
+        return Some(text); // `application/json;` is what some clients send.
     }
-    let Some((name, value)) = parameter.split_once('=') else { return false };
-    let bare = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
-    !name.eq_ignore_ascii_case("charset") || bare.eq_ignore_ascii_case("utf-8")
+    let (name, value) = text.split_once('=')?;
+    let (value, after) = match value.strip_prefix('"') {
+        Some(quoted) => {
+            let mut escaped = false;
+            let end = quoted.find(|char| {
+                let is_literal = escaped;
+                escaped = char == '\\' && !is_literal;
+                char == '"' && !is_literal
+            })?;
+            (&quoted[..end], &quoted[end + 1..])
+        }
+        None => value.split_at(value.find(';').unwrap_or(value.len())),
+    };
+    let is_utf_8 = || value.trim_end().eq_ignore_ascii_case("utf-8");
+    let is_good =
+        !name.contains([';', '"']) && (!name.eq_ignore_ascii_case("charset") || is_utf_8());
+    is_good.then_some(after)
 }
 
 fn is_identity(coding: &HeaderValue) -> bool {
@@ -70,6 +88,9 @@ mod tests {
             "application/json; charset=utf-8",
             "application/json;charset=\"UTF-8\"",
             "application/json; profile=x",
+            "application/json; profile=\"a;b\"",
+            "application/json; profile=\"a;b\"; charset=utf-8",
+            "application/json; profile=\"a\\\";\\\\\"; charset=utf-8",
             "application/json;",
         ] {
             assert!(accepts(&[(CONTENT_TYPE, value)]), "{value}");
@@ -86,6 +107,11 @@ mod tests {
             "application/problem+json",
             "application/json; charset=latin1",
             "application/json; charset",
+            "application/json; charset; profile=x",
+            "application/json; profile=\"a\"b",
+            "application/json; profile=\"a;b\"; charset=latin1",
+            "application/json; profile=\"a\\\\\"; charset=latin1",
+            "application/json; profile=\"a; charset=utf-8",
             "application/json, application/json",
             "*/*",
         ] {

@@ -1,9 +1,9 @@
 //! The handlers outside the base path, which need no credential.
 
 use hyper::{StatusCode, header::LOCATION};
-use petstore_domain::{PageLimit, PetQuery};
 
 use crate::{
+    address::BASE_PATH,
     call::Call,
     conditional::IfNoneMatch,
     error::ApiError,
@@ -22,30 +22,32 @@ pub(crate) fn livez() -> Response {
     response::json(StatusCode::OK, r#"{"status":"live"}"#)
 }
 
-/// Ready means: not draining, and the store answers a real read.
+/// Ready means: not draining, and the store answers a real read, which is at most a second old.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     if state.is_draining() {
         return Err(ApiError::unavailable("the service is shutting down"));
     }
-    let one = PetQuery { limit: PageLimit::MIN, ..PetQuery::default() };
-    state.ports.pets.list(one).await?;
+    state.readiness.check(&state.ports.pets, state.settings.limits.request_timeout).await?;
     Ok(response::json(StatusCode::OK, r#"{"status":"ready"}"#))
 }
 
 /// Leads to the first page.
 pub(crate) fn home(call: &Call<'_>) -> Result<Response, ApiError> {
     let first = call.state.settings.pages.first().ok_or_else(ApiError::route_not_found)?;
-    redirect(StatusCode::TEMPORARY_REDIRECT, first.path)
+    redirect(call, StatusCode::TEMPORARY_REDIRECT, first.path)
 }
 
 /// Leads from a page's address with a slash behind it to the page.
 pub(crate) fn without_slash(call: &Call<'_>) -> Result<Response, ApiError> {
-    redirect(StatusCode::PERMANENT_REDIRECT, call.parameter)
+    redirect(call, StatusCode::PERMANENT_REDIRECT, call.parameter)
 }
 
-fn redirect(status: StatusCode, location: &str) -> Result<Response, ApiError> {
+/// Leads to `path` beside the base path, where clients see that.
+fn redirect(call: &Call<'_>, status: StatusCode, path: &str) -> Result<Response, ApiError> {
+    let base = &call.state.public_base;
+    let root = base.strip_suffix(BASE_PATH).unwrap_or_default();
     let mut response = response::empty(status);
-    response.headers_mut().insert(LOCATION, page::value(location)?);
+    response.headers_mut().insert(LOCATION, page::value(&format!("{root}{path}"))?);
     Ok(response)
 }
 

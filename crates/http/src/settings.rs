@@ -12,7 +12,7 @@ use crate::page::Page;
 pub struct Settings {
     /// Name of this deployment, for the OpenAPI document.
     pub environment: Option<String>,
-    /// Where production is reached, for the OpenAPI document; it ends in `/v1`.
+    /// Where production is reached, for the OpenAPI document; it ends in `/v1`. Links begin with its path.
     pub public_url: Option<String>,
     /// Where staging is reached, for the OpenAPI document; it ends in `/v1`.
     pub staging_url: Option<String>,

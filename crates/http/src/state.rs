@@ -9,9 +9,10 @@ use petstore_domain::KeyDigest;
 use tokio::sync::Semaphore;
 
 use crate::{
-    cors::Cors, failed_auth::FailedAuthLimit, log::Observer, metrics::Metrics, openapi::Document,
-    page_cache::PageCache, ports::Ports, rate_limit::RateLimit, request_id::RequestIds,
-    settings::Settings, trace::Traces, turns::Turns,
+    address::public_base, conditional::Tags, cors::Cors, failed_auth::FailedAuthLimit,
+    log::Observer, metrics::Metrics, openapi::Document, page_cache::PageCache, ports::Ports,
+    rate_limit::RateLimit, readiness::Readiness, request_id::RequestIds, settings::Settings,
+    trace::Traces, turns::Turns,
 };
 
 /// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
@@ -23,8 +24,11 @@ const MAX_OVERSIZED_HEADS: usize = 64;
 pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
+    /// What the addresses of the interface begin with for clients.
+    pub(crate) public_base: String,
     pub(crate) request_ids: RequestIds,
     pub(crate) traces: Traces,
+    pub(crate) tags: Tags,
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
@@ -44,6 +48,8 @@ pub(crate) struct State {
     pub(crate) cors: Option<Cors>,
     /// The OpenAPI document of this deployment.
     pub(crate) openapi: Document,
+    /// Whether the store answers.
+    pub(crate) readiness: Readiness,
     draining: AtomicBool,
 }
 
@@ -51,6 +57,7 @@ impl State {
     /// The state at the start. What happens is counted in `metrics`.
     pub(crate) fn new(ports: Ports, settings: Settings, metrics: Option<Arc<Metrics>>) -> Self {
         let openapi = Document::new(&settings);
+        let public_base = public_base(settings.public_url.as_deref()).to_owned();
         let page_cache = PageCache::new(settings.limits.page_cache);
         let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
         let authenticator = Arc::clone(&ports.authenticator);
@@ -59,6 +66,8 @@ impl State {
             ports,
             request_ids: RequestIds::new(),
             traces: Traces::new(),
+            tags: Tags::new(&public_base),
+            public_base,
             page_cache,
             body_memory: Semaphore::new(max_bytes),
             oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),
@@ -69,6 +78,7 @@ impl State {
             metrics,
             cors: Cors::new(&settings.cors_origins),
             openapi,
+            readiness: Readiness::default(),
             draining: AtomicBool::new(false),
             settings,
         }

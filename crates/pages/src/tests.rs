@@ -63,7 +63,7 @@ fn loaded_by_the_reference() -> Vec<&'static File> {
         let tags =
             page.split('<').filter(|tag| tag.starts_with("link") || tag.starts_with("script"));
         file.path == "/docs"
-            || tags.into_iter().any(|tag| tag.contains(&format!("\"{}\"", file.path)))
+            || tags.into_iter().any(|tag| tag.contains(&format!("\"{}\"", &file.path[1..])))
     };
     FILES.iter().filter(named).collect()
 }
@@ -86,14 +86,13 @@ fn the_reference_is_readable_within_one_round_trip_and_small_as_a_whole() {
 fn the_reference_says_what_it_is_before_a_script_runs() {
     let page = std::str::from_utf8(FILES[0].content).unwrap();
     let (_, body) = page.split_once("<body>").unwrap();
-    for text in
-        ["<h1>API reference</h1>", "List the animals", "curl http", "href=\"/openapi.json\""]
+    for text in ["<h1>API reference</h1>", "List the animals", "curl http", "href=\"openapi.json\""]
     {
         assert!(body.contains(text), "{text}");
     }
     let (_, notice) = body.split_once("<noscript>").unwrap();
     let (notice, _) = notice.split_once("</noscript>").unwrap();
-    assert!(notice.contains("href=\"/openapi.json\""), "{notice}");
+    assert!(notice.contains("href=\"openapi.json\""), "{notice}");
 }
 
 /// A module that the markup does not name would be asked for only after the one that imports it has
@@ -105,4 +104,51 @@ fn every_module_of_the_reference_is_named_by_its_markup() {
     for module in modules {
         assert!(files.iter().any(|file| file.path == module.path), "{}", module.path);
     }
+}
+
+/// The addresses that a page or a module names: what it loads, and what it leads to.
+fn addresses(file: &File) -> Vec<&'static str> {
+    let content = std::str::from_utf8(file.content).unwrap();
+    let (starts, end): (&[_], _) = if is_module(file) {
+        (&["from '", "import '"], '\'')
+    } else {
+        (&["href=\"", "src=\""], '"')
+    };
+    let begun = starts.iter().flat_map(|start| content.split(start).skip(1));
+    let addresses = begun.map(|rest| rest.split(end).next().unwrap());
+    addresses.filter(|it| !it.starts_with('#') && !it.starts_with("data:")).collect()
+}
+
+/// A proxy may serve the pages below a path of its own, which it strips.
+#[test]
+fn every_address_is_relative_and_leads_to_a_file_wherever_the_pages_are() {
+    let mut seen = 0;
+    for file in FILES {
+        let (folder, _) = file.path.rsplit_once('/').unwrap();
+        for address in addresses(file) {
+            let mut path: Vec<_> = folder.split('/').collect();
+            for segment in address.split('/') {
+                match segment {
+                    "." => (),
+                    ".." => drop(path.pop()),
+                    _ => path.push(segment),
+                }
+            }
+            let path = path.join("/");
+            let exists = path == "/openapi.json" || FILES.iter().any(|other| other.path == path);
+            assert!(exists, "{}: {address}", file.path);
+            seen += 1;
+        }
+        let content = std::str::from_utf8(file.content).unwrap();
+        for absolute in ["/v1", "/docs", "/catalogue", "/openapi"] {
+            for quote in ['"', '\'', '`'] {
+                assert!(
+                    !content.contains(&format!("{quote}{absolute}")),
+                    "{}: {absolute}",
+                    file.path
+                );
+            }
+        }
+    }
+    assert!(seen >= 90, "{seen}");
 }

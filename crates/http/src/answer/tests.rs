@@ -1,5 +1,6 @@
 mod admission;
 mod conditional;
+mod failures;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -8,8 +9,8 @@ use http_body_util::{BodyExt, Full};
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use petstore_domain::{
     AddError, Added, ApiKeySecret, AuthenticationError, Caller, CatalogueVersion, CategoryId,
-    Corruption, Idempotency, KeyRights, ManualClock, MockAuthenticator, MockPetService, NewPet,
-    Pet, PetId, PetName, PetPage, PetQuery, StoreError, Timestamp, Versioned,
+    Idempotency, KeyRights, ManualClock, MockAuthenticator, MockPetService, NewPet, Pet, PetId,
+    PetName, PetPage, PetQuery, StoreError, Timestamp, Versioned,
 };
 
 use tokio::time::{Instant, timeout};
@@ -76,10 +77,10 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
 }
 
 async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {
-    let (head, mut body) = request.into_parts();
+    let (mut head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
     let peer = SocketAddr::from(([127, 0, 0, 1], 4711)).into();
-    let (head, body) = answer(state, peer, &head, &mut body).await.into_parts();
+    let (head, body) = answer(state, peer, &mut head, &mut body).await.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
     Answer { status: head.status, headers: head.headers, body }
 }
@@ -176,60 +177,86 @@ async fn a_request_with_many_faults_is_refused_for_the_first_in_the_documented_o
 }
 
 #[tokio::test]
-async fn a_failing_store_is_a_503_and_a_corrupt_one_a_500_without_a_word_about_the_inside() {
-    let mut pets = MockPetService::new();
-    pets.expect_version().returning(|| None);
-    pets.expect_list().returning(|_| Err(StoreError::unavailable("/secret/path")));
-    pets.expect_get().returning(|_| {
-        let (what, rule) = ("animal 7 of /secret/path".into(), "be good".into());
-        Err(StoreError::Corrupt(Corruption { what, rule }))
-    });
-    pets.expect_add()
-        .returning(|_, _| Err(AddError::Store(StoreError::unavailable("/secret/path"))));
-    let state = state(pets, GetPetSunset::Off);
-    let requests = [
-        (request(&Method::GET, "/v1/pets", &[], ""), "unavailable"),
-        (request(&Method::GET, "/readyz", &[], ""), "unavailable"),
-        (request(&Method::POST, "/v1/pets", &[JSON], REX), "unavailable"),
-        (request(&Method::GET, "/v1/pets/7", &[], ""), "internal"),
+async fn every_answer_of_get_pet_announces_its_end_with_its_date_if_there_is_one() {
+    let date = Some("Thu, 05 Dec 2030 00:00:00 GMT");
+    let offered = [
+        ("/v1/pets/7", StatusCode::OK),
+        ("/v1/pets/8", StatusCode::NOT_FOUND),
+        ("/v1/pets/07", StatusCode::NOT_FOUND),
+        ("/v1/pets/7?x", StatusCode::BAD_REQUEST),
     ];
-    for (request, code) in requests {
-        let answer = ask(&state, request).await;
-        assert_eq!(answer.code(), code);
-        assert_eq!(answer.header("retry-after").is_some(), code == "unavailable");
-        assert!(!String::from_utf8_lossy(&answer.body).contains("secret"));
+    let ended = offered.map(|(path, _)| (path, StatusCode::GONE));
+    for (sunset, date, table) in [
+        (GetPetSunset::Date, date, offered),
+        (GetPetSunset::Off, None, offered),
+        (GetPetSunset::Now, None, ended),
+    ] {
+        let mut pets = MockPetService::new();
+        pets.expect_version().returning(|| Some(VERSION));
+        pets.expect_get().returning(|id| {
+            Ok((id == PetId(7)).then(|| Versioned { value: rex(), version: Some(VERSION) }))
+        });
+        let state = state(pets, sunset);
+        for (path, status) in table {
+            for method in [Method::GET, Method::HEAD] {
+                let answer = ask(&state, request(&method, path, &[], "")).await;
+                assert_eq!(answer.status, status, "{path}");
+                assert_eq!(answer.header("deprecation"), Some("@1795132800"));
+                assert_eq!(answer.header("sunset"), date, "{sunset:?}");
+                let successor = "</v1/pets?status=available>; rel=\"successor-version\"";
+                assert_eq!(answer.header("link"), Some(successor));
+            }
+        }
+        let other = ask(&state, request(&Method::OPTIONS, "/v1/pets/7", &[], "")).await;
+        assert_eq!(other.status, StatusCode::NO_CONTENT);
+        assert_eq!(other.header("deprecation"), None);
     }
 }
 
 #[tokio::test]
-async fn every_answer_of_get_pet_announces_its_end() {
-    let mut pets = MockPetService::new();
-    pets.expect_version().returning(|| Some(VERSION));
-    pets.expect_get().returning(|id| {
-        Ok((id == PetId(7)).then(|| Versioned { value: rex(), version: Some(VERSION) }))
-    });
-    let offered = state(pets, GetPetSunset::Off);
-    let ended = state(untouched(), GetPetSunset::Now);
-    let table = [
-        (&offered, "/v1/pets/7", StatusCode::OK),
-        (&offered, "/v1/pets/8", StatusCode::NOT_FOUND),
-        (&offered, "/v1/pets/07", StatusCode::NOT_FOUND),
-        (&offered, "/v1/pets/7?x", StatusCode::BAD_REQUEST),
-        (&ended, "/v1/pets/7", StatusCode::GONE),
-    ];
-    for (state, path, status) in table {
-        for method in [Method::GET, Method::HEAD] {
-            let answer = ask(state, request(&method, path, &[], "")).await;
-            assert_eq!(answer.status, status, "{path}");
-            assert_eq!(answer.header("deprecation"), Some("@1795132800"));
-            assert_eq!(answer.header("sunset"), Some("Thu, 05 Dec 2030 00:00:00 GMT"));
-            let successor = "</v1/pets?status=available>; rel=\"successor-version\"";
-            assert_eq!(answer.header("link"), Some(successor));
+async fn every_link_begins_with_the_path_of_the_public_url() {
+    for (url, root) in [(None, ""), (Some("https://pets.example/a/b/v1"), "/a/b")] {
+        let mut pets = MockPetService::new();
+        pets.expect_version().returning(|| None);
+        pets.expect_list().returning(|_| {
+            let page = PetPage { pets: vec![rex()], more: true };
+            Ok(Versioned { value: page, version: None })
+        });
+        pets.expect_get().returning(|_| Ok(None));
+        pets.expect_add().returning(|_, _| Ok(Added::Created(rex())));
+        let ports = state(pets, GetPetSunset::Date).ports;
+        let public_url = url.map(str::to_owned);
+        let settings = Settings { public_url, pages: vec![PAGE], ..Settings::default() };
+        let state = State::new(ports, settings, None);
+        for (method, path, header, start) in [
+            (Method::GET, "/v1/pets", "link", "</v1/pets?limit=20&cursor="),
+            (Method::GET, "/v1/pets/8", "link", "</v1/pets?status=available>;"),
+            (Method::POST, "/v1/pets", "location", "/v1/pets/7"),
+            (Method::GET, "/", "location", "/docs"),
+            (Method::GET, "/docs/", "location", "/docs"),
+        ] {
+            let answer = ask(&state, request(&method, path, &[JSON], REX)).await;
+            let expected = start.replacen('/', &format!("{root}/"), 1);
+            let link = answer.header(header).unwrap();
+            assert!(link.starts_with(&expected), "{method} {path}: {link}");
         }
     }
-    let other = ask(&ended, request(&Method::OPTIONS, "/v1/pets/7", &[], "")).await;
-    assert_eq!(other.status, StatusCode::NO_CONTENT);
-    assert_eq!(other.header("sunset"), None);
+}
+
+#[tokio::test]
+async fn what_is_escaped_without_need_is_the_same_address_and_needs_a_key_no_less() {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| None);
+    pets.expect_get().returning(|_| Ok(Some(Versioned { value: rex(), version: None })));
+    let state = state(pets, GetPetSunset::Off);
+    for path in ["/v1/pets/%37", "/v1/%70ets/7", "/%761/pets/7", "/%76%31/%70%65%74%73/%37"] {
+        let answer = ask(&state, request(&Method::GET, path, &[], "")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}");
+        assert_eq!(answer.header("cache-control"), Some("private, no-cache"), "{path}");
+        let mut keyless = request(&Method::GET, path, &[], "");
+        keyless.headers_mut().remove("authorization");
+        assert_eq!(ask(&state, keyless).await.status, StatusCode::UNAUTHORIZED, "{path}");
+    }
 }
 
 #[tokio::test]

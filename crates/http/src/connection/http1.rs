@@ -89,9 +89,9 @@ async fn respond(
     unread: &AtomicBool,
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
-    let (head, mut body) = request.into_parts();
+    let (mut head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
-    let response = answer(state, peer, &head, &mut body).await;
+    let response = answer(state, peer, &mut head, &mut body).await;
     if !body.has_ended() {
         unread.store(true, Ordering::Relaxed);
     }

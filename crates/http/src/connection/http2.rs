@@ -1,19 +1,36 @@
-//! HTTP/2 with prior knowledge.
+//! HTTP/2, by h2.
+//!
+//! hyper would serve it in fewer lines, but never answers `100 Continue` over HTTP/2, so that a client which
+//! waits for that never sends its body.
 
-use std::{convert::Infallible, future::poll_fn, pin::Pin, sync::Arc, time::Duration};
-
-use hyper::{Request, Response, body::Incoming, server::conn::http2::Builder, service::service_fn};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    time::timeout,
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
+    time::Duration,
 };
 
+use bytes::Bytes;
+use h2::{
+    RecvStream,
+    server::{Builder, Connection, SendResponse},
+};
+use http_body_util::BodyExt as _;
+use hyper::{
+    HeaderMap, Request, Response, StatusCode,
+    body::{Body, Frame, SizeHint},
+    header::{CONTENT_LENGTH, EXPECT, HeaderValue},
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+
 use super::{
-    counted_body::CountedBody,
     drain::Drain,
     head_buffer::HeadBuffer,
-    in_flight::{InFlight, Inactivity},
+    in_flight::{CountedBytes, InFlight, InFlightRequest, Inactivity},
     limits::MAX_HEAD,
     linger::discard,
     oversized_heads,
@@ -23,6 +40,7 @@ use crate::{
     answer::{answer, note_unreadable_head},
     body::RequestBody,
     peer::Peer,
+    response,
     state::State,
 };
 
@@ -32,9 +50,8 @@ const MAX_STREAMS: u32 = 128;
 /// it, in bytes. It is held outside the bound of all bodies, so it is as small as the protocol lets it
 /// begin with (RFC 9113, section 6.9.2).
 const WINDOW: u32 = 65_535;
-/// What of one response may wait for the client, in bytes: a page of 100 long names.
-const MAX_SEND_BUFFER: usize = 128 * 1024;
-/// How long a connection that is asked to end may take to do so.
+/// How long a connection that was asked to end stays open without a request in flight. Clients send no
+/// further request once they have been asked.
 const MAX_GOODBYE: Duration = Duration::from_secs(1);
 
 /// Serves a connection whose preface is still to be read from `stream`.
@@ -44,55 +61,153 @@ where
 {
     let limits = state.settings.limits;
     let in_flight = InFlight::new(limits.write_timeout);
-    let counter = in_flight.clone();
     let stream = stream.with_whole_heads(HeadBuffer::new(Arc::clone(&state.oversized_heads)));
-    let noted = Arc::clone(&state);
-    let service =
-        service_fn(move |request| respond(Arc::clone(&state), peer, counter.clone(), request));
-    let mut connection = Builder::new(TokioExecutor::new())
-        .timer(TokioTimer::new())
+    let handshake = Builder::new()
         .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(MAX_HEAD)
-        .initial_stream_window_size(WINDOW)
+        .initial_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
-        .max_send_buf_size(MAX_SEND_BUFFER)
-        .serve_connection(TokioIo::new(stream), service);
+        .handshake(stream);
+    let Ok(mut connection) = handshake.await else { return };
 
     let inactivity = tokio::select! {
-        () = run(&mut connection, &noted, peer) => return,
+        () = serve_requests(&mut connection, &state, peer, &in_flight) => return,
         inactivity = in_flight.wait_until_inactive(limits.header_timeout) => Some(inactivity),
         () = drain.last_call() => None,
     };
     if inactivity == Some(Inactivity::Stalled) {
         return;
     }
-    Pin::new(&mut connection).graceful_shutdown();
-    let unanswered = limits.request_timeout + limits.write_timeout;
-    let goodbye = if inactivity.is_some() { MAX_GOODBYE } else { unanswered };
-    let _ = timeout(goodbye, run(&mut connection, &noted, peer)).await;
+    // A request may have been sent before its client learns of this: it is answered like any other.
+    connection.graceful_shutdown();
+    tokio::select! {
+        () = serve_requests(&mut connection, &state, peer, &in_flight) => (),
+        _ = in_flight.wait_until_inactive(MAX_GOODBYE) => (),
+    }
 }
 
-/// Runs a connection, and shows the observer each head that h2 has refused by itself.
-async fn run<C: Future + Unpin>(connection: &mut C, state: &State, peer: Peer) {
+/// Serves requests, each in a task of its own, until the connection has ended. The observer is shown each
+/// head that h2 has refused by itself.
+async fn serve_requests<S>(
+    connection: &mut Connection<Stream<S>, CountedBytes>,
+    state: &Arc<State>,
+    peer: Peer,
+    in_flight: &InFlight,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
     let note = || note_unreadable_head(state, peer, true);
-    poll_fn(|context| oversized_heads::poll(connection, context, note)).await;
+    loop {
+        let mut accepted = pin!(connection.accept());
+        let accepted = poll_fn(|cx| oversized_heads::poll(&mut accepted, cx, note)).await;
+        let Some(Ok((request, respond))) = accepted else { return };
+        let counted = in_flight.begin();
+        tokio::spawn(respond_to(request, respond, Arc::clone(state), peer, counted));
+    }
 }
 
-async fn respond(
+/// Answers one request, unless its client takes it back.
+async fn respond_to(
+    request: Request<RecvStream>,
+    mut respond: SendResponse<CountedBytes>,
     state: Arc<State>,
     peer: Peer,
-    in_flight: InFlight,
-    request: Request<Incoming>,
-) -> Result<Response<CountedBody>, Infallible> {
-    let counted = in_flight.begin();
-    let (head, mut incoming) = request.into_parts();
+    counted: InFlightRequest,
+) {
+    let (mut head, stream) = request.into_parts();
+    let is_wanted = AtomicBool::new(false);
+    let mut incoming = Incoming::new(stream, &head.headers, &is_wanted);
     let mut body = RequestBody::new(&mut incoming, &state.body_memory);
-    let response = answer(&state, peer, &head, &mut body).await;
+    let response = {
+        let mut answer = pin!(answer(&state, peer, &mut head, &mut body));
+        poll_fn(|cx| {
+            let polled = answer.as_mut().poll(cx);
+            if polled.is_ready() {
+                return polled.map(Some);
+            }
+            if is_wanted.swap(false, Ordering::Relaxed) {
+                let mut proceed = Response::new(());
+                *proceed.status_mut() = StatusCode::CONTINUE;
+                // An error means that the stream has ended, as below.
+                let _ = respond.send_informational(proceed);
+            }
+            respond.poll_reset(cx).map(|_| None)
+        })
+        .await
+    };
+    let Some(response) = response else { return };
     let ended = body.has_ended();
     drop(body);
+
+    send(response, respond, counted).await;
     if !ended {
-        // The stream is open until this ends, so there are no more of these than streams.
-        tokio::spawn(discard(incoming));
+        discard(incoming).await;
     }
-    Ok(response.map(|body| CountedBody::new(body, counted)))
+}
+
+/// Gives a response to h2, which keeps its body while the client's windows are closed.
+async fn send(
+    response: response::Response,
+    mut respond: SendResponse<CountedBytes>,
+    counted: InFlightRequest,
+) {
+    let (head, body) = response.into_parts();
+    let Ok(body) = body.collect().await;
+    let body = body.to_bytes();
+    let is_empty = body.is_empty();
+    // An error concerns this request alone, and its client knows of it.
+    let sent = respond.send_response(Response::from_parts(head, ()), is_empty);
+    if let (Ok(mut stream), false) = (sent, is_empty) {
+        let _ = stream.send_data(CountedBytes::new(body, counted), true);
+    }
+}
+
+/// The body of a request.
+struct Incoming<'w> {
+    stream: RecvStream,
+    /// Its length, if the client says it. h2 holds the client to that.
+    length: Option<u64>,
+    /// Whether the client waits for `100 Continue` before it sends the body.
+    waits: bool,
+    /// Set when somebody asks for the body and the client waits.
+    is_wanted: &'w AtomicBool,
+}
+
+impl<'w> Incoming<'w> {
+    fn new(stream: RecvStream, headers: &HeaderMap, is_wanted: &'w AtomicBool) -> Self {
+        let length =
+            headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+        let expected = headers.get(EXPECT).map(HeaderValue::as_bytes);
+        let waits = expected.is_some_and(|it| it.eq_ignore_ascii_case(b"100-continue"));
+        Self { stream, length, waits, is_wanted }
+    }
+}
+
+impl Body for Incoming<'_> {
+    type Data = Bytes;
+    type Error = h2::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, h2::Error>>> {
+        let polled = self.stream.poll_data(cx);
+        if polled.is_pending() && self.waits {
+            self.waits = false;
+            self.is_wanted.store(true, Ordering::Relaxed);
+        }
+        Poll::Ready(ready!(polled).map(|data| {
+            let data = data?;
+            self.stream.flow_control().release_capacity(data.len())?;
+            Ok(Frame::data(data))
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.stream.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.length.map_or_else(SizeHint::default, SizeHint::with_exact)
+    }
 }

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use bytes::{Buf, Bytes};
 use tokio::time::{Instant, sleep_until};
 
 use super::pace::Pace;
@@ -52,8 +53,10 @@ impl InFlight {
         InFlightRequest(self.clone())
     }
 
-    /// Resolves when there has been no request for `idle`, or the client takes its answers too slowly.
+    /// Resolves when there has been no request for `idle` from now on, or the client takes its answers too
+    /// slowly.
     pub(super) async fn wait_until_inactive(&self, idle: Duration) -> Inactivity {
+        let began = Instant::now();
         loop {
             let wake = {
                 let (now, state) = (Instant::now(), self.lock());
@@ -62,7 +65,7 @@ impl InFlight {
                 let (deadline, inactivity) = match *state {
                     Now { answers: 1.., pace, .. } => (pace.deadline(), Inactivity::Stalled),
                     Now { requests: 1.., .. } => (later, Inactivity::Stalled),
-                    Now { since, .. } => (since + idle, Inactivity::Idle),
+                    Now { since, .. } => (since.max(began) + idle, Inactivity::Idle),
                 };
                 if deadline <= now {
                     return inactivity;
@@ -90,13 +93,43 @@ impl Drop for InFlightRequest {
     }
 }
 
+/// The body of a response, whose request is in flight until this is gone. h2 takes the bytes all at once,
+/// keeps them while the client's windows are closed, and advances through them as it sends them.
+#[derive(Debug)]
+pub(super) struct CountedBytes {
+    bytes: Bytes,
+    answer: InFlightAnswer,
+}
+
+impl CountedBytes {
+    /// The body of the answer to `request`.
+    pub(super) fn new(bytes: Bytes, request: InFlightRequest) -> Self {
+        Self { bytes, answer: InFlightAnswer::new(request) }
+    }
+}
+
+impl Buf for CountedBytes {
+    fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.bytes.chunk()
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+        self.answer.take(count);
+    }
+}
+
 /// One request whose answer is being sent.
 #[derive(Debug)]
-pub(super) struct InFlightAnswer(InFlightRequest);
+struct InFlightAnswer(InFlightRequest);
 
 impl InFlightAnswer {
     /// The answer to `request`, of which nothing has been sent.
-    pub(super) fn new(request: InFlightRequest) -> Self {
+    fn new(request: InFlightRequest) -> Self {
         let InFlightRequest(in_flight) = &request;
         let mut now = in_flight.lock();
         if now.answers == 0 {
@@ -108,7 +141,7 @@ impl InFlightAnswer {
     }
 
     /// So many of its bytes have been sent.
-    pub(super) fn take(&self, bytes: usize) {
+    fn take(&self, bytes: usize) {
         self.lock().pace.take(bytes);
     }
 

@@ -1,6 +1,6 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use hyper::{Request, client::conn::http2};
+use hyper::{Request, client::conn};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use petstore_domain::{ManualClock, MockAuthenticator, MockPetService, Timestamp};
 use tokio::{
@@ -17,7 +17,7 @@ use crate::{
     state::State,
 };
 
-mod http2_limits;
+mod http2;
 
 const HEADER: Duration = Duration::from_secs(3);
 const WRITE: Duration = Duration::from_secs(7);
@@ -38,11 +38,17 @@ fn connect_with(
     header_timeout: Duration,
     clock: Arc<ManualClock>,
 ) -> (DuplexStream, JoinHandle<()>) {
-    let ports = Ports {
-        pets: Arc::new(MockPetService::new()),
-        authenticator: Arc::new(MockAuthenticator::new()),
-        clock,
-    };
+    let (pets, authenticator) = (MockPetService::new(), MockAuthenticator::new());
+    let ports = Ports { pets: Arc::new(pets), authenticator: Arc::new(authenticator), clock };
+    connect_to(buffer, header_timeout, ports)
+}
+
+/// The same with a service and with keys.
+fn connect_to(
+    buffer: usize,
+    header_timeout: Duration,
+    ports: Ports,
+) -> (DuplexStream, JoinHandle<()>) {
     let pages = vec![Page { path: "/large", content: &[b' '; LARGE], ..Page::default() }];
     let limits = Limits { header_timeout, write_timeout: WRITE, ..Limits::default() };
     let state =
@@ -193,7 +199,7 @@ async fn a_refusal_does_not_wait_for_the_rest_of_a_body() {
 async fn a_refusal_over_http_2_does_not_wait_for_the_body() {
     let (client, _task) = connect(1 << 16);
     let (mut sender, connection) =
-        http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
+        conn::http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
     tokio::spawn(connection);
     let began = Instant::now();
     let request = Request::post("http://a/v1/pets").header("content-length", "10");

@@ -11,17 +11,22 @@ use tracing::{Event, Level, Metadata, Subscriber, field::Field, span, subscriber
 use super::{Finished, Observer};
 use crate::{
     error::{ApiError, ErrorCode},
+    metrics::Metrics,
     peer::Peer,
     settings::AccessLog,
 };
 
 /// The lines in their order: their levels, and their fields as text.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<(Level, String)>>>);
+pub(crate) struct Lines(Arc<Mutex<Vec<(Level, String)>>>);
 
 impl Lines {
-    fn take(&self) -> Vec<Level> {
-        std::mem::take(&mut *self.0.lock().unwrap()).into_iter().map(|(level, _)| level).collect()
+    pub(crate) fn take(&self) -> Vec<(Level, String)> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+
+    fn levels(&self) -> Vec<Level> {
+        self.take().into_iter().map(|(level, _)| level).collect()
     }
 }
 
@@ -90,9 +95,9 @@ fn refusals_have_a_hundred_lines_a_second_and_then_their_number() {
         for _ in 0..130 {
             finish(&observer, began, Err(&refusal));
         }
-        assert_eq!(lines.take(), [Level::INFO; 100]);
+        assert_eq!(lines.levels(), [Level::INFO; 100]);
         finish(&observer, began + Duration::from_secs(1), Err(&refusal));
-        assert_eq!(lines.take(), [Level::WARN, Level::INFO]);
+        assert_eq!(lines.levels(), [Level::WARN, Level::INFO]);
     });
 }
 
@@ -108,7 +113,7 @@ fn failures_have_a_few_lines_for_each_cause() {
                 finish(&observer, began, Err(failure));
             }
         }
-        assert_eq!(lines.take(), [Level::ERROR; 20]);
+        assert_eq!(lines.levels(), [Level::ERROR; 20]);
     });
 }
 
@@ -153,12 +158,36 @@ fn the_name_of_a_key_is_looked_up_for_a_line_alone() {
             }
         }
     });
-    let lines = lines.0.lock().unwrap();
+    let lines = lines.take();
     assert_eq!(lines.len(), 110);
-    for (_, fields) in &*lines {
+    for (_, fields) in lines {
         assert!(
             fields.contains("peer=unix ") && fields.contains("key_name=\"service key\" "),
             "{fields}"
         );
+    }
+}
+
+#[test]
+fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
+    const TOOK: Duration = Duration::from_secs(7);
+    let failure = ApiError::unavailable("the store is gone");
+    for outcome in [Ok(StatusCode::OK), Err(&failure)] {
+        let lines = Lines::default();
+        let metrics = Arc::new(Metrics::new().unwrap());
+        with_default(lines.clone(), || {
+            let (log, authenticator) = (AccessLog::All, Arc::new(MockAuthenticator::new()));
+            let observer = Observer::new(log, authenticator, Some(Arc::clone(&metrics)));
+            finish(&observer, Instant::now().checked_sub(TOOK).unwrap(), outcome);
+        });
+        // However slow this test is, it is not off by a factor of 1,000.
+        let about = TOOK.as_secs_f64()..100.0 * TOOK.as_secs_f64();
+        let text = metrics.to_text(&[]).unwrap();
+        let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} ";
+        let sum = text.lines().find_map(|line| line.strip_prefix(sum)).unwrap();
+        assert!(about.contains(&sum.parse().unwrap()), "{sum}");
+        let (_, line) = lines.take().remove(0);
+        let micros = line.split(' ').find_map(|field| field.strip_prefix("micros=")).unwrap();
+        assert!(about.contains(&(micros.parse::<f64>().unwrap() / 1e6)), "{line}");
     }
 }

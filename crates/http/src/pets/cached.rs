@@ -8,7 +8,7 @@ use petstore_domain::CatalogueVersion;
 
 use crate::{
     call::Call,
-    conditional::{IfNoneMatch, Subject, tag},
+    conditional::{IfNoneMatch, Subject},
     page_cache::Encoded,
     response::Response,
 };
@@ -36,7 +36,7 @@ pub(super) fn answer(
     next: Option<HeaderValue>,
 ) -> Response {
     let content = Bytes::from(content);
-    let tag = tag(&content, version, subject);
+    let tag = call.state.tags.of(&content, version, subject);
     let encoded = Arc::new(Encoded { content, tag, next });
     if let Some(version) = version {
         call.state.page_cache.insert(subject, version, Arc::clone(&encoded));

@@ -8,7 +8,6 @@ use petstore_domain::{Added, Idempotency, PetId};
 use petstore_json::{pet_to_json, read_new_pet};
 
 use crate::{
-    address::BASE_PATH,
     call::Call,
     deprecation,
     error::ApiError,
@@ -37,13 +36,13 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
     }
     // An address that can no longer be fetched is not given.
     if !deprecation::GET_PET.has_ended(state.settings.get_pet_sunset, &*state.ports.clock) {
-        headers.insert(LOCATION, location(pet.id)?);
+        headers.insert(LOCATION, location(&state.public_base, pet.id)?);
     }
     Ok(response)
 }
 
-fn location(id: PetId) -> Result<HeaderValue, ApiError> {
-    HeaderValue::try_from(format!("{BASE_PATH}/pets/{id}")).map_err(ApiError::internal)
+fn location(base: &str, id: PetId) -> Result<HeaderValue, ApiError> {
+    HeaderValue::try_from(format!("{base}/pets/{id}")).map_err(ApiError::internal)
 }
 
 #[cfg(test)]

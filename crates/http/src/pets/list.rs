@@ -6,9 +6,8 @@ use petstore_json::pets_to_json;
 
 use super::cached;
 use crate::{
-    address::BASE_PATH,
     call::Call,
-    conditional::{IfNoneMatch, Subject, tag_of_state},
+    conditional::{IfNoneMatch, Subject, Tags},
     cursor,
     error::ApiError,
     query,
@@ -24,12 +23,14 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
     if let Some(cached) = cached::find(&call, subject, version) {
         return Ok(cached);
     }
-    if let Some(unchanged) = unchanged(version, IfNoneMatch::of(&head.headers), subject) {
+    if let Some(unchanged) =
+        unchanged(&state.tags, version, IfNoneMatch::of(&head.headers), subject)
+    {
         return Ok(unchanged);
     }
     let Versioned { value: page, version } = state.ports.pets.list(query).await?;
     let next = CursorPosition::following(&page, &query)
-        .map(|position| next_link(query.limit, position))
+        .map(|position| next_link(&state.public_base, query.limit, position))
         .transpose()?;
     Ok(cached::answer(&call, subject, version, pets_to_json(&page.pets), next))
 }
@@ -37,21 +38,26 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
 /// 304 without a query, if the client names the tag of this page in this version of the catalogue. A
 /// forged tag gains nothing: every page exists.
 fn unchanged(
+    tags: &Tags,
     version: Option<CatalogueVersion>,
     condition: Option<IfNoneMatch<'_>>,
     page: Subject,
 ) -> Option<Response> {
     let condition = condition?;
-    let tag = tag_of_state(version?, page);
+    let tag = tags.of_state(version?, page);
     condition.names_a_form(&tag).then(|| response::not_modified(tag))
 }
 
 /// The next page (RFC 8288), relative, with the limit and the filter of this one.
-fn next_link(limit: PageLimit, position: CursorPosition) -> Result<HeaderValue, ApiError> {
+fn next_link(
+    base: &str,
+    limit: PageLimit,
+    position: CursorPosition,
+) -> Result<HeaderValue, ApiError> {
     let limit = limit.get();
     let status = position.status.map(|status| format!("&status={status}")).unwrap_or_default();
     let cursor = cursor::encode(position);
-    let link = format!("<{BASE_PATH}/pets?limit={limit}{status}&cursor={cursor}>; rel=\"next\"");
+    let link = format!("<{base}/pets?limit={limit}{status}&cursor={cursor}>; rel=\"next\"");
     HeaderValue::try_from(link).map_err(ApiError::internal)
 }
 

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{ManualClock, MockAuthenticator, MockPetService, Timestamp};
+use petstore_domain::{Clock, MockAuthenticator, MockPetService, Timestamp};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -43,20 +43,30 @@ impl Subscriber for Errors {
     fn exit(&self, _: &span::Id) {}
 }
 
+/// A clock that panics, outside of every handler: it is asked for the date of an answer.
+#[derive(Debug)]
+struct Broken;
+
+impl Clock for Broken {
+    fn now(&self) -> Timestamp {
+        panic!("broken")
+    }
+}
+
 #[tokio::test]
 async fn a_connection_that_panics_is_logged_before_another_one_comes() {
     let errors = Errors::default();
     let _guard = tracing::subscriber::set_default(errors.clone());
     let ports = Ports {
-        pets: Arc::new(MockPetService::new()), // A call that it does not expect panics.
+        pets: Arc::new(MockPetService::new()),
         authenticator: Arc::new(MockAuthenticator::new()),
-        clock: Arc::new(ManualClock::new(Timestamp(0))),
+        clock: Arc::new(Broken),
     };
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
     let client = async {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        stream.write_all(b"GET /livez HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
         let _ = stream.read_to_end(&mut Vec::new()).await;
         while errors.0.load(Ordering::Relaxed) == 0 {
             sleep(Duration::from_millis(1)).await;

@@ -2,7 +2,7 @@
 // stays the same until it is known what became of it. So whatever is pressed twice, and whichever
 // answer is lost, nothing is added twice, and what the page says is true.
 
-import { $, enable, make } from '/docs/shared/dom.js';
+import { $, enable, make } from '../docs/shared/dom.js';
 
 import { call, explain, isKeyRefused, PETS, Refusal } from './api.js';
 import { countAdded } from './counts.js';

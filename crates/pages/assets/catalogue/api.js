@@ -1,11 +1,12 @@
 // The service, through its public interface like any client.
 
-import { storedKey } from '/docs/shared/key.js';
+import { ROOT } from '../docs/shared/dom.js';
+import { storedKey } from '../docs/shared/key.js';
 
 import { objectsOf, parseExactly } from './json.js';
 
 /** The address of the animals. */
-export const PETS = '/v1/pets';
+export const PETS = `${ROOT}v1/pets`;
 
 /** The most animals on a page. */
 export const MAX_LIMIT = 100;

@@ -1,6 +1,6 @@
 // The bars that show how many animals have which status.
 
-import { $, make } from '/docs/shared/dom.js';
+import { $, make } from '../docs/shared/dom.js';
 
 import { format } from './dom.js';
 import { labelOf } from './pet.js';

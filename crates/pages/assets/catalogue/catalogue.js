@@ -1,7 +1,7 @@
 // The catalogue page: lists, finds, counts and adds animals through the public interface.
 
-import { $ } from '/docs/shared/dom.js';
-import { storedKey } from '/docs/shared/key.js';
+import { $ } from '../docs/shared/dom.js';
+import { storedKey } from '../docs/shared/key.js';
 
 import { connectAdd } from './add.js';
 import { connectCounts } from './counts.js';

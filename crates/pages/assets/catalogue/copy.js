@@ -1,6 +1,6 @@
 // Copies text for the reader to paste elsewhere.
 
-import { $ } from '/docs/shared/dom.js';
+import { $ } from '../docs/shared/dom.js';
 
 import { announce, show, showText } from './dom.js';
 

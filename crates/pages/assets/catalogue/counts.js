@@ -1,6 +1,6 @@
 // The counts by status. The interface has no totals, so counting reads the list, and only on demand.
 
-import { $ } from '/docs/shared/dom.js';
+import { $ } from '../docs/shared/dom.js';
 
 import { explain, MAX_LIMIT, PETS, walk } from './api.js';
 import { drawBars } from './bars.js';

@@ -1,6 +1,6 @@
 // What the modules of the catalogue do with the document, beyond what both pages share.
 
-import { $, isEnabled, make } from '/docs/shared/dom.js';
+import { $, isEnabled, make } from '../docs/shared/dom.js';
 
 /** A number with its thousands apart. */
 export const format = new Intl.NumberFormat('en').format;

@@ -1,7 +1,7 @@
 // The form that asks for the key.
 
-import { $ } from '/docs/shared/dom.js';
-import { connectKeyForm } from '/docs/shared/keyform.js';
+import { $ } from '../docs/shared/dom.js';
+import { connectKeyForm } from '../docs/shared/keyform.js';
 
 import { onPress, show, showFault } from './dom.js';
 import { leave, onKeyGone } from './session.js';

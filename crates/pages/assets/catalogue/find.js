@@ -3,7 +3,7 @@
 // The service answers for one animal until that operation is removed. From then on the page looks
 // through the list instead.
 
-import { $, enable, make } from '/docs/shared/dom.js';
+import { $, enable, make } from '../docs/shared/dom.js';
 
 import { explain, get, Refusal } from './api.js';
 import { copy } from './copy.js';

@@ -1,6 +1,6 @@
 // The fields of the form that adds an animal, and what is wrong with them.
 
-import { $ } from '/docs/shared/dom.js';
+import { $ } from '../docs/shared/dom.js';
 
 import { show, showFault, showText } from './dom.js';
 

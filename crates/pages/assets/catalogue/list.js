@@ -1,6 +1,6 @@
 // The list of animals: one page of it at a time.
 
-import { $, enable } from '/docs/shared/dom.js';
+import { $, enable } from '../docs/shared/dom.js';
 
 import { explain, list, Refusal } from './api.js';
 import { clearCopied, copy } from './copy.js';

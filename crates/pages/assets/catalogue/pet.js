@@ -1,6 +1,6 @@
 // What an animal looks like, and what the form's animal is as JSON.
 
-import { make } from '/docs/shared/dom.js';
+import { make } from '../docs/shared/dom.js';
 
 /** The statuses of the interface. */
 export const STATUSES = ['available', 'pending', 'sold'];

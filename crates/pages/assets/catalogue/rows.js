@@ -1,6 +1,6 @@
 // The rows of the list.
 
-import { $, make } from '/docs/shared/dom.js';
+import { $, make } from '../docs/shared/dom.js';
 
 import { pill } from './pet.js';
 

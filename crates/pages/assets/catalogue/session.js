@@ -1,7 +1,7 @@
 // The key of this tab coming and going. Whoever shows what a key gave access to listens here, so
 // that nothing of it stays on the page.
 
-import { forgetKey } from '/docs/shared/key.js';
+import { forgetKey } from '../docs/shared/key.js';
 
 import { isKeyRefused } from './api.js';
 

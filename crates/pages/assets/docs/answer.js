@@ -1,6 +1,6 @@
 // The answer of the service: status, time, headers, and the body as it was sent.
 
-import { make } from '/docs/shared/dom.js';
+import { make } from './shared/dom.js';
 import { codeBox, copyButton } from './code.js';
 import { indented } from './exact.js';
 

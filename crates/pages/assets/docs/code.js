@@ -1,6 +1,6 @@
 // Boxes of code: with a button that copies, and with a choice of languages.
 
-import { make } from '/docs/shared/dom.js';
+import { make } from './shared/dom.js';
 import { LANGUAGES } from './samples.js';
 
 /** A box with a text that may be long: it can be scrolled with the keyboard. */

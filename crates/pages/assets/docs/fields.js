@@ -1,6 +1,6 @@
 // The fields of a request or an answer, as a list to read: name, type, bounds, default, meaning.
 
-import { make } from '/docs/shared/dom.js';
+import { make } from './shared/dom.js';
 import { marks } from './marks.js';
 import { blocks, inline } from './text.js';
 

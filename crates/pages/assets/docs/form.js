@@ -1,6 +1,6 @@
 // The form of an operation, built from the document.
 
-import { make } from '/docs/shared/dom.js';
+import { make } from './shared/dom.js';
 import { typeOf } from './fields.js';
 
 /**

@@ -1,8 +1,8 @@
 // The form that asks for the key, has it checked, and forgets it.
 
-import { $ } from '/docs/shared/dom.js';
-import { forgetKey, storedKey, verifyKey } from '/docs/shared/key.js';
-import { connectKeyForm } from '/docs/shared/keyform.js';
+import { $ } from './shared/dom.js';
+import { forgetKey, storedKey, verifyKey } from './shared/key.js';
+import { connectKeyForm } from './shared/keyform.js';
 
 /** Shows whether there is a key. The style sheet takes hints about a missing key away. */
 function showState(text) {

@@ -1,6 +1,6 @@
 // The badges beside a name: how stable it is, and when it ends.
 
-import { make } from '/docs/shared/dom.js';
+import { make } from './shared/dom.js';
 import { day } from './text.js';
 
 const COLOURS = { beta: 'blue', experimental: 'amber', deprecated: 'amber' };

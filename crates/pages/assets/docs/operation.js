@@ -1,9 +1,10 @@
 // An operation: on the left what it does, on the right how it is called and what it answers.
 
-import { make } from '/docs/shared/dom.js';
+import { make } from './shared/dom.js';
 import { statusPill } from './answer.js';
 import { fieldList, properties, typeOf } from './fields.js';
 import { marks } from './marks.js';
+import { BASE } from './request.js';
 import { blocks, inline } from './text.js';
 import { tryout } from './tryout.js';
 
@@ -13,7 +14,7 @@ export function operationSection(operation, onAnswer) {
   const good = answers.filter(({ isError }) => !isError);
   const errors = answers.filter(({ isError }) => isError);
   const text = make('div', { class: 'text' },
-    make('p', { class: 'endpoint' }, methodPill(method), ' ', make('code', {}, `/v1${path}`)),
+    make('p', { class: 'endpoint' }, methodPill(method), ' ', make('code', {}, `${BASE}${path}`)),
     blocks(description),
     parameters.length > 0 && [make('h4', {}, 'Parameters'), parameterLists(parameters)],
     body && [make('h4', {}, 'Body'), blocks(body.description), fieldList(properties(body.schema))],

@@ -1,6 +1,6 @@
 // The page: fetches the OpenAPI document and shows it.
 
-import { $, make } from '/docs/shared/dom.js';
+import { $, make, ROOT } from './shared/dom.js';
 import { followReader } from './contents.js';
 import { answers, fetchDocument, groups } from './document.js';
 import { fieldList, properties } from './fields.js';
@@ -9,7 +9,7 @@ import { errorText, methodPill, operationSection } from './operation.js';
 import { blocks, inline } from './text.js';
 import { clearAnswers } from './tryout.js';
 
-const SOURCE = '/openapi.json';
+const SOURCE = `${ROOT}openapi.json`;
 
 /** Where else the service is, for who wants to call it from elsewhere than this page. */
 function showServers(servers = []) {
@@ -62,7 +62,7 @@ function show(source) {
   followReader($('contents'));
 }
 
-$('first').textContent = $('first').textContent.replace('http://127.0.0.1:8080', location.origin);
+$('first').textContent = $('first').textContent.replace('http://127.0.0.1:8080', location.origin + ROOT.slice(0, -1));
 $('api-key').hidden = false;
 startKeyPanel(clearAnswers);
 try {

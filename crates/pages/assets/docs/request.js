@@ -1,6 +1,9 @@
 // A request: made from the fields of a form, and sent.
 
-const BASE = '/v1';
+import { ROOT } from './shared/dom.js';
+
+/** What every path of the document is relative to. */
+export const BASE = `${ROOT}v1`;
 /** Milliseconds until a request is given up: longer than the service lets one take. */
 const TIMEOUT = 40_000;
 

@@ -1,7 +1,7 @@
 // The form that sends an operation's request, with its sample above and its answer below.
 
-import { enable, isEnabled, make } from '/docs/shared/dom.js';
-import { storedKey } from '/docs/shared/key.js';
+import { enable, isEnabled, make } from './shared/dom.js';
+import { storedKey } from './shared/key.js';
 import { answerElements, nextQuery } from './answer.js';
 import { sample } from './code.js';
 import { formFields } from './form.js';

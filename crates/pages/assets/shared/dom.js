@@ -1,4 +1,7 @@
-// Building elements.
+// Building elements, and where the service is.
+
+/** Where the pages and the interface are, such as `/`: a proxy may put a path before it. */
+export const ROOT = new URL('../../', import.meta.url).pathname;
 
 /** The element with this id. */
 export const $ = (id) => document.getElementById(id);

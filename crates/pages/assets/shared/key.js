@@ -1,5 +1,7 @@
 // The API key of both pages: where it is kept, and whether the service takes it.
 
+import { ROOT } from './dom.js';
+
 const ITEM = 'petstore.key';
 /** Milliseconds until a check is given up: longer than the service lets a request take. */
 const TIMEOUT = 40_000;
@@ -41,7 +43,7 @@ export async function verifyKey(key) {
   if (fault) return fault;
   let response;
   try {
-    response = await fetch('/v1/pets?limit=1', {
+    response = await fetch(`${ROOT}v1/pets?limit=1`, {
       headers: { Authorization: `Bearer ${key}` },
       signal: AbortSignal.timeout(TIMEOUT),
     });

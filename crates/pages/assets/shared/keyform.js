@@ -1,7 +1,7 @@
 // The form in which an API key is entered: has the key checked, and keeps it.
 
-import { $, enable, isEnabled } from '/docs/shared/dom.js';
-import { storeKey, verifyKey } from '/docs/shared/key.js';
+import { $, enable, isEnabled } from './dom.js';
+import { storeKey, verifyKey } from './key.js';
 
 function reveal(revealed) {
   $('key').type = revealed ? 'text' : 'password';

@@ -45,7 +45,7 @@ async fn an_animal_is_read_once_in_each_version() {
             let answer = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
             assert_eq!(answer.status, StatusCode::OK);
             assert_eq!(answer.body, pet_to_json(&rex()));
-            assert!(answer.header("sunset").is_some());
+            assert!(answer.header("deprecation").is_some());
             tags.push(answer.header("etag").unwrap().to_owned());
         }
     }

@@ -44,10 +44,10 @@ async fn create(state: Arc<State>, key: &str) -> u16 {
         .header("content-type", "application/json")
         .body(Full::new(Bytes::from_static(br#"{"name":"Rex","categoryId":1}"#)))
         .unwrap();
-    let (head, mut body) = request.into_parts();
+    let (mut head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
     let peer = SocketAddr::from(([127, 0, 0, 1], 4711)).into();
-    answer(&state, peer, &head, &mut body).await.status().as_u16()
+    answer(&state, peer, &mut head, &mut body).await.status().as_u16()
 }
 
 #[tokio::test(start_paused = true)]

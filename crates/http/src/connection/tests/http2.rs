@@ -1,20 +1,71 @@
-//! Each limit of an HTTP/2 connection.
+//! HTTP/2: each limit of a connection, its end, and clients that wait.
 
 use std::{sync::Arc, time::Duration};
 
+use async_trait::async_trait;
 use http_body_util::Empty;
 use hyper::{Request, body::Bytes, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use petstore_domain::{ManualClock, Timestamp};
+use petstore_domain::{
+    AddError, Added, ApiKeySecret, Caller, CatalogueVersion, Idempotency, KeyRights, ManualClock,
+    MockAuthenticator, NewPet, Pet, PetId, PetPage, PetQuery, PetService, StoreError, Timestamp,
+    Versioned,
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
     time::{Instant, sleep, timeout},
 };
 
-use super::{HEADER, LARGE, WRITE, connect, connect_with, is_about};
+use super::{HEADER, LARGE, WRITE, connect, connect_to, connect_with, is_about};
+use crate::ports::Ports;
 
-/// The kind of a frame that ends a stream early.
+// Kinds of frames.
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+/// It ends a stream early.
 const RESET: u8 = 3;
+/// It asks to end the connection.
+const GOAWAY: u8 = 7;
+
+/// The head of `100 Continue` in HPACK: `:status`, whose name is the eighth of its table, and `100` in
+/// Huffman's code.
+const CONTINUE: [u8; 4] = [0x48, 0x82, 0x08, 0x01];
+
+/// Asks a store that takes longer than a connection has to say goodbye.
+struct Slow;
+
+#[async_trait]
+impl PetService for Slow {
+    async fn list(&self, _: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+        sleep(5 * HEADER).await;
+        Ok(Versioned { value: PetPage { pets: Vec::new(), more: false }, version: None })
+    }
+
+    async fn add(&self, new: NewPet, _: Option<Idempotency>) -> Result<Added, AddError> {
+        sleep(5 * HEADER).await;
+        let NewPet { name, category_id, status } = new;
+        Ok(Added::Created(Pet { id: PetId(1), name, category_id, status }))
+    }
+
+    async fn get(&self, _: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+        Ok(None)
+    }
+
+    fn version(&self) -> Option<CatalogueVersion> {
+        None
+    }
+}
+
+/// A connection to a slow service at which every key is good.
+fn connect_to_slow() -> DuplexStream {
+    let mut authenticator = MockAuthenticator::new();
+    authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| {
+        Ok(Caller { digest: secret.digest(), rights: KeyRights::Full })
+    });
+    let (pets, authenticator) = (Arc::new(Slow), Arc::new(authenticator));
+    let clock = Arc::new(ManualClock::new(Timestamp(0)));
+    connect_to(1 << 16, HEADER, Ports { pets, authenticator, clock }).0
+}
 
 /// What a client sends first, with settings of its own.
 fn preface(settings: &[u8]) -> Vec<u8> {
@@ -28,10 +79,19 @@ fn frame(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
 
 /// A request that ends with its head: `GET path`.
 fn get(path: &str) -> Vec<u8> {
+    frame(HEADERS, 4 | 1, 1, &block(path))
+}
+
+/// The head of `GET path` in HPACK: two fields of its table, a path and an authority.
+fn block(path: &str) -> Vec<u8> {
     let length = u8::try_from(path.len()).unwrap();
-    // In HPACK: two fields of its table, a path and an authority.
-    let block = [&[0x82, 0x86, 0x04, length], path.as_bytes(), &[0x01, 1, b'a']].concat();
-    frame(1, 4 | 1, 1, &block)
+    [&[0x82, 0x86, 0x04, length], path.as_bytes(), &[0x01, 1, b'a']].concat()
+}
+
+/// A field of a head in HPACK: its name and its value.
+fn field(name: &str, value: &str) -> Vec<u8> {
+    let length = |text: &str| u8::try_from(text.len()).unwrap();
+    [&[0, length(name)], name.as_bytes(), &[length(value)], value.as_bytes()].concat()
 }
 
 /// Reads until the server ends the connection; how long that took.
@@ -155,19 +215,89 @@ fn post(path: &str) -> Vec<u8> {
     head
 }
 
+/// The next frame: its kind, its stream and its payload; `None` if the server ends the connection.
+async fn read_frame(client: &mut DuplexStream) -> Option<(u8, u8, Vec<u8>)> {
+    let mut head = [0; 9];
+    client.read_exact(&mut head).await.ok()?;
+    let mut payload = vec![0; usize::from(u16::from_be_bytes([head[1], head[2]]))];
+    client.read_exact(&mut payload).await.unwrap();
+    Some((head[3], head[8], payload))
+}
+
 /// The kinds of the frames of stream 1 that come until the server is silent for `silence`.
 async fn frames_of_stream_1(client: &mut DuplexStream, silence: Duration) -> Vec<u8> {
     let mut kinds = Vec::new();
-    let mut head = [0; 9];
-    while let Ok(read) = timeout(silence, client.read_exact(&mut head)).await {
-        read.unwrap();
-        let mut payload = vec![0; usize::from(u16::from_be_bytes([head[1], head[2]]))];
-        client.read_exact(&mut payload).await.unwrap();
-        if head[8] == 1 {
-            kinds.push(head[3]);
+    while let Ok(frame) = timeout(silence, read_frame(client)).await {
+        let (kind, stream, _) = frame.unwrap();
+        if stream == 1 {
+            kinds.push(kind);
         }
     }
     kinds
+}
+
+/// The payload of the next frame of this kind.
+async fn next_of(client: &mut DuplexStream, wanted: u8) -> Vec<u8> {
+    loop {
+        let (kind, _, payload) = read_frame(client).await.expect("the connection is open");
+        if kind == wanted {
+            return payload;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_meets_the_goodbye_is_answered() {
+    for acknowledged in [false, true] {
+        let mut client = connect_to_slow();
+        client.write_all(&preface(&[])).await.unwrap();
+        next_of(&mut client, GOAWAY).await;
+        client.write_all(&get("/readyz")).await.unwrap();
+        if acknowledged {
+            // The client has seen that it was asked to end, after it sent its request.
+            let ping = next_of(&mut client, 6).await;
+            client.write_all(&frame(6, 1, 0, &ping)).await.unwrap();
+        }
+        assert!(!next_of(&mut client, HEADERS).await.is_empty());
+        assert_eq!(next_of(&mut client, DATA).await, br#"{"status":"ready"}"#);
+        let took = time_until_closed(&mut client).await;
+        assert!(took <= Duration::from_secs(2), "{took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_waits_is_asked_for_its_body_once_it_is_wanted() {
+    let key = field("authorization", "Bearer any");
+    let json = field("content-type", "application/json");
+    let expect = field("expect", "100-continue");
+    let post = |fields: &[&[u8]]| {
+        let mut block = [block("/v1/pets"), fields.concat()].concat();
+        block[0] = 0x83;
+        frame(HEADERS, 4, 1, &block)
+    };
+    let table: [(&[&[u8]], bool); 4] = [
+        (&[&key, &json, &expect], true),
+        (&[&key, &json, &field("expect", "100-Continue")], true),
+        (&[&key, &json], false),
+        // Refused without the body.
+        (&[&key, &expect], false),
+    ];
+    for (fields, is_asked) in table {
+        let mut client = connect_to_slow();
+        client.write_all(&[preface(&[]), post(fields)].concat()).await.unwrap();
+        let began = Instant::now();
+        let first = timeout(HEADER, next_of(&mut client, HEADERS)).await;
+        let is_continue = first.as_ref().is_ok_and(|head| *head == CONTINUE);
+        assert_eq!(is_continue, is_asked, "{first:?}");
+        if is_asked {
+            assert_eq!(began.elapsed(), Duration::ZERO);
+            let body = br#"{"name":"Rex","categoryId":1}"#;
+            client.write_all(&frame(DATA, 1, 1, body)).await.unwrap();
+            next_of(&mut client, HEADERS).await;
+            let added = next_of(&mut client, DATA).await;
+            assert_eq!(added, br#"{"id":1,"name":"Rex","categoryId":1}"#);
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

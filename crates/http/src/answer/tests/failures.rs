@@ -1,0 +1,105 @@
+//! What fails inside: the answer, the count and the log line of each failure at each place.
+
+use std::sync::Arc;
+
+use hyper::{Method, StatusCode};
+use petstore_domain::{
+    AddError, ApiKeySecret, AuthenticationError, Caller, KeyLabel, KeyRights, ManualClock,
+    MockAuthenticator, MockPetService, StoreError, Timestamp,
+};
+use tracing::{Level, subscriber::set_default};
+
+use super::{JSON, REX, ask, request};
+use crate::{log::tests::Lines, metrics::Metrics, ports::Ports, settings::Settings, state::State};
+
+/// Where it fails: the method and the path of the request, and whether the key cannot be looked up.
+type Place = (Method, &'static str, bool);
+
+const PLACES: [Place; 7] = [
+    (Method::GET, "/v1/pets", false),
+    (Method::HEAD, "/v1/pets", false),
+    (Method::GET, "/v1/pets/7", false),
+    (Method::POST, "/v1/pets", false),
+    (Method::GET, "/readyz", false),
+    (Method::GET, "/v1/pets", true),
+    (Method::OPTIONS, "/v1/nothing", true),
+];
+
+/// How it fails, then the status and the code of the answer, and whether it counts as the store's failure.
+type Failure = (fn() -> StoreError, u16, &'static str, bool);
+
+/// A service of which the part that `place` needs fails so.
+fn state(fail: fn() -> StoreError, in_authentication: bool) -> (State, Arc<Metrics>) {
+    let mut pets = MockPetService::new();
+    pets.expect_version().returning(|| None);
+    pets.expect_list().returning(move |_| Err(fail()));
+    pets.expect_get().returning(move |_| Err(fail()));
+    pets.expect_add().returning(move |_, _| Err(AddError::Store(fail())));
+    let mut authenticator = MockAuthenticator::new();
+    authenticator.expect_key_label().returning(|_| Some(KeyLabel::Service));
+    authenticator.expect_authenticate().returning(move |secret: &ApiKeySecret| {
+        if in_authentication {
+            return Err(AuthenticationError::Store(fail()));
+        }
+        Ok(Caller { digest: secret.digest(), rights: KeyRights::Full })
+    });
+    let (pets, authenticator) = (Arc::new(pets), Arc::new(authenticator));
+    let clock = Arc::new(ManualClock::new(Timestamp(0)));
+    let metrics = Arc::new(Metrics::new().unwrap());
+    let ports = Ports { pets, authenticator, clock };
+    (State::new(ports, Settings::default(), Some(Arc::clone(&metrics))), metrics)
+}
+
+#[tokio::test]
+async fn a_failure_is_answered_counted_and_logged_once_wherever_it_happens() {
+    let table: [Failure; 4] = [
+        (|| StoreError::unavailable("/secret/path"), 503, "unavailable", true),
+        (|| StoreError::fenced("/secret/path"), 503, "unavailable", true),
+        (|| StoreError::corrupt("/secret/path", "be good"), 500, "internal", true),
+        (|| panic!("/secret/path"), 500, "internal", false),
+    ];
+    for (fail, status, code, by_store) in table {
+        for (method, path, in_authentication) in PLACES {
+            let case = format!("{method} {path} {in_authentication} {code} {by_store}");
+            let (state, metrics) = state(fail, in_authentication);
+            let lines = Lines::default();
+            let guard = set_default(lines.clone());
+            let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+            let headers = [JSON, ("traceparent", trace), ("x-request-id", "this-one")];
+            let answer = ask(&state, request(&method, path, &headers, REX)).await;
+            drop(guard);
+
+            assert_eq!(answer.status, StatusCode::from_u16(status).unwrap(), "{case}");
+            if method != Method::HEAD {
+                assert_eq!(answer.code(), code, "{case}");
+            }
+            assert_eq!(answer.header("retry-after").is_some(), status == 503, "{case}");
+            assert_eq!(answer.header("x-request-id"), Some("this-one"), "{case}");
+            assert!(!String::from_utf8_lossy(&answer.body).contains("secret"), "{case}");
+
+            let text = metrics.to_text(&[]).unwrap();
+            let count = |series: &str| text.lines().any(|line| line == series);
+            assert!(
+                count(&format!("petstore_store_errors_total {}", u8::from(by_store))),
+                "{case}"
+            );
+            assert!(
+                count(&format!("petstore_rejected_requests_total{{code=\"{code}\"}} 1")),
+                "{text}"
+            );
+            let counted = format!("method=\"{method}\",");
+            assert!(text.contains(&counted) && text.contains(&format!("status=\"{status}\"}} 1")));
+
+            let lines = lines.take();
+            let [(Level::ERROR, line)] = &lines[..] else { panic!("{case}: {lines:?}") };
+            for field in [
+                "request_id=\"this-one\"",
+                "0af7651916cd43dd8448eb211c80319c",
+                code,
+                "/secret/path",
+            ] {
+                assert!(line.contains(field), "{case}: {field}: {line}");
+            }
+        }
+    }
+}
