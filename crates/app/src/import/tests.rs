@@ -3,7 +3,10 @@ use std::future;
 use petstore_domain::{CategoryId, NewPet, PetName};
 use petstore_json::Record;
 use petstore_memory::MemoryStore;
-use tokio::{sync::mpsc, time::Instant};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, timeout},
+};
 
 use super::{
     MAX_STALL, import,
@@ -28,7 +31,8 @@ async fn imported(batches: Vec<Option<Batch>>, stands_still: bool) -> (String, u
         sender.send(Ok(batch)).await.unwrap();
     }
     let _sender = stands_still.then_some(sender);
-    let done = import(&store, Source(receiver), false, future::pending()).await;
+    let done = import(&store, Source(receiver), false, future::pending());
+    let done = timeout(2 * MAX_STALL, done).await.expect("it waits without end");
     let said = done.map_or_else(|failure| failure.to_string(), |imported| imported.to_string());
     (said, petstore_domain::Archive::snapshot(&store).await.unwrap().counts().await.unwrap().pets)
 }
