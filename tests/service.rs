@@ -45,6 +45,7 @@ mod query;
 mod rates;
 mod request_id;
 mod routes;
+mod secrets;
 mod settings;
 mod size;
 mod startup;

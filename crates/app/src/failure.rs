@@ -36,6 +36,13 @@ impl fmt::Display for Failure {
     }
 }
 
+/// The text as a message may quote it: in one line, and `…` in its place where it may hold a password, as a
+/// URL, a connection string and a line of a password file do.
+pub(crate) fn quotable(text: &str) -> String {
+    let may_hold_password = text.contains(['@', '=']) || text.matches(':').count() >= 4;
+    if may_hold_password { "…".to_owned() } else { one_line_of(text) }
+}
+
 /// The text with its control characters escaped.
 pub(crate) fn one_line_of(text: &str) -> String {
     let mut line = String::with_capacity(text.len());

@@ -48,21 +48,16 @@ impl PostgresConfig {
     /// a Unix socket must be (`%2Frun%2Fpostgresql`).
     ///
     /// # Errors
-    /// [`InvalidUrl`]; no message repeats the password.
+    /// [`InvalidUrl`]; no message repeats any of the text.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
         let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
-        // An @ behind the ? may end a password that was not encoded, and a message would repeat it.
-        let has_password = query.is_some_and(|query| query.contains('@'));
-        let hide = |fault: InvalidUrl| {
-            if has_password && fault.repeats_input() {
-                InvalidUrl::Encoding("password")
-            } else {
-                fault
-            }
-        };
-        let address = Address::parse(address).map_err(hide)?;
-        let parameters = query.map_or_else(|| Ok(Parameters::default()), Parameters::parse);
-        Ok(Self { address, parameters: parameters.map_err(hide)? })
+        let parsed = Address::parse(address).and_then(|address| {
+            let parameters = query.map_or_else(|| Ok(Parameters::default()), Parameters::parse)?;
+            Ok(Self { address, parameters })
+        });
+        // An @ behind the ? most likely ends a password that was not encoded.
+        let has_at = query.is_some_and(|query| query.contains('@'));
+        parsed.map_err(|fault| if has_at { InvalidUrl::Encoding("password") } else { fault })
     }
 
     /// The same database and settings, in the schema `name`, which is created when the store is

@@ -9,7 +9,7 @@ use std::{
 
 use toml::{Table, Value};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, quotable};
 
 /// The largest file that is read, in bytes: whatever is larger is no file of settings, or no secret.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -18,7 +18,7 @@ const SIMILAR: f64 = 0.8;
 
 /// Reads a TOML file whose keys are among `known`: a value for each of them.
 pub(super) fn read(path: &Path, known: &[String]) -> Result<BTreeMap<String, String>, Failure> {
-    let shown = path.display();
+    let shown = quotable(&path.display().to_string());
     let text = text(path)
         .map_err(|error| Failure::runtime(format!("cannot read the settings {shown}: {error}")))?;
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
@@ -44,12 +44,15 @@ pub(super) fn read(path: &Path, known: &[String]) -> Result<BTreeMap<String, Str
 }
 
 fn unknown(key: &str, known: &[String]) -> String {
+    let shown = quotable(key);
     let similar = |name: &&String| strsim::jaro_winkler(key, name);
     let nearest = known.iter().max_by(|one, other| similar(one).total_cmp(&similar(other)));
     match nearest.filter(|name| similar(name) >= SIMILAR) {
-        Some(nearest) => format!("there is no setting '{key}'; did you mean '{nearest}'?"),
+        Some(nearest) => format!("there is no setting '{shown}'; did you mean '{nearest}'?"),
         None => {
-            format!("there is no setting '{key}'; 'petstore config show' lists all that there are")
+            format!(
+                "there is no setting '{shown}'; 'petstore config show' lists all that there are"
+            )
         }
     }
 }

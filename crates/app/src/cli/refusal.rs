@@ -1,17 +1,23 @@
 //! What is wrong with a command line, in one line.
 
-use std::{env, ffi::OsString};
+use std::env;
 
 use clap::error::{ContextKind, ContextValue};
 
 use super::arguments::{Arguments, command_of, variable_of};
-use crate::failure::one_line_of;
+use crate::failure::quotable;
 
 /// Condenses clap's several lines: the message, its tips, and where the help is.
-pub(super) fn one_line(error: &clap::Error, arguments: &Arguments, root: &clap::Command) -> String {
-    let message = in_one_line(&with_harmless_quotes(error));
-    let message = naming_the_source(message, error, arguments);
-    format!("{message}; try '{} --help'", command_path(&arguments.words, root))
+pub(super) fn one_line(error: clap::Error, arguments: &Arguments, root: &clap::Command) -> String {
+    // Only a definition that is built knows how its arguments are shown.
+    let mut root = root.clone();
+    root.build();
+    let (path, _) = command_of(&arguments.words, &root);
+    let error = with_harmless_quotes(error, &path);
+    let message = in_one_line(&error.render().to_string());
+    let message = naming_the_source(message, &error, arguments);
+    let names = path.iter().map(|command| command.get_name()).collect::<Vec<_>>().join(" ");
+    format!("{message}; try '{names} --help'")
 }
 
 /// Keeps the paragraphs before the usage, joined.
@@ -24,23 +30,26 @@ fn in_one_line(rendered: &str) -> String {
         .join("; ")
 }
 
-/// The rendered error, where what it quotes neither breaks the line nor gives a password away.
-fn with_harmless_quotes(error: &clap::Error) -> String {
-    let quoted =
-        [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
-    let values = quoted.into_iter().filter_map(|kind| string_of(error, kind));
-    values.fold(error.render().to_string(), |text, value| {
-        let harmless = one_line_of(&without_password(value));
-        if harmless == value { text } else { text.replace(value, &harmless) }
-    })
-}
-
-/// Hides the user and the password of a URL.
-fn without_password(value: &str) -> String {
-    value
-        .split_once("://")
-        .and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1)))
-        .map_or_else(|| value.to_owned(), |(scheme, address)| format!("{scheme}://…@{address}"))
+/// The error, where what it quotes neither breaks the line nor gives a password away. The value of an argument
+/// that may hold one is never quoted.
+fn with_harmless_quotes(mut error: clap::Error, path: &[&clap::Command]) -> clap::Error {
+    let arg = string_of(&error, ContextKind::InvalidArg);
+    let args = path.iter().flat_map(|command| command.get_arguments());
+    let is_secret = args
+        .filter(|known| known.is_hide_env_values_set())
+        .any(|known| Some(known.to_string().as_str()) == arg);
+    for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand]
+    {
+        let Some(text) = string_of(&error, kind) else { continue };
+        let hidden = is_secret && kind == ContextKind::InvalidValue;
+        let shown = if hidden { "…".to_owned() } else { quotable(text) };
+        if shown != text {
+            error.insert(kind, ContextValue::String(shown));
+            // A tip repeats what it is about.
+            error.remove(ContextKind::Suggested);
+        }
+    }
+    error
 }
 
 /// A value that came from a file or the environment is reported by that, not by a flag that was not
@@ -52,7 +61,7 @@ fn naming_the_source(message: String, error: &clap::Error, arguments: &Arguments
     };
     let bare = name.trim_start_matches('-');
     if let Some(file) = arguments.origins.get(bare) {
-        let source = format!("'{bare}' in {}", one_line_of(&file.display().to_string()));
+        let source = format!("'{bare}' in {}", quotable(&file.display().to_string()));
         return message.replace(&format!("'{flag}'"), &source);
     }
     let assigned = format!("{name}=");
@@ -64,12 +73,6 @@ fn naming_the_source(message: String, error: &clap::Error, arguments: &Arguments
         return message;
     }
     message.replace(&format!("'{flag}'"), &variable)
-}
-
-/// The commands as far as they were written, so that the help fits.
-fn command_path(words: &[OsString], root: &clap::Command) -> String {
-    let (path, _) = command_of(words, root);
-    path.iter().map(|command| command.get_name()).collect::<Vec<_>>().join(" ")
 }
 
 fn string_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {

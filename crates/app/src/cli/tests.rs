@@ -34,7 +34,7 @@ fn keys(line: &str) -> KeysCommand {
 
 fn refusal(line: &str) -> String {
     let args = words(line);
-    one_line(&parse(&args).unwrap_err(), &Arguments::new(&args), &definition())
+    one_line(parse(&args).unwrap_err(), &Arguments::new(&args), &definition())
 }
 
 /// Every command, the root too, with its path.
@@ -221,7 +221,7 @@ fn a_refusal_is_one_line_that_says_what_would_be_right() {
         ),
         (
             "petstore serve --store postgres://me:secret@host",
-            "invalid value 'postgres://…@host' for '--store <URL>': no database is named; \
+            "invalid value '…' for '--store <URL>': no database is named; \
              write postgres://USER:PASSWORD@HOST/DATABASE; try 'petstore serve --help'",
         ),
         (
@@ -255,7 +255,7 @@ fn a_refusal_of_a_store_or_a_move_says_what_is_missing_or_wrong() {
     for (line, expected) in [
         (
             "petstore keys list --store memory:",
-            "invalid value 'memory:' for '--store <URL>': a store in memory ends with this \
+            "invalid value '…' for '--store <URL>': a store in memory ends with this \
              command; use sqlite:PATH or postgres://USER:PASSWORD@HOST[,HOST]/DATABASE; \
              try 'petstore keys list --help'",
         ),

@@ -81,21 +81,17 @@ impl Parameters {
     pub(super) fn parse(query: &str) -> Result<Self, InvalidUrl> {
         let mut parameters = Self::default();
         let mut seen = Vec::new();
-        for pair in query.split('&') {
+        for (index, pair) in query.split('&').enumerate() {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
-                return Err(InvalidUrl::UnknownParameter { name: name.to_owned(), known: &NAMES });
+                return Err(InvalidUrl::UnknownParameter { position: index + 1, known: &NAMES });
             };
             if seen.contains(&name) {
                 return Err(InvalidUrl::RepeatedParameter(name));
             }
             seen.push(name);
             let value = decode(value, name)?;
-            parameters.set(name, &value).map_err(|allowed| InvalidUrl::Value {
-                name,
-                value,
-                allowed,
-            })?;
+            parameters.set(name, &value).map_err(|allowed| InvalidUrl::Value { name, allowed })?;
         }
         Ok(parameters)
     }

@@ -68,7 +68,7 @@ impl HostPort {
         let port = match port.map(str::parse) {
             None => DEFAULT_PORT,
             Some(Ok(port)) if port > 0 => port,
-            Some(_) => return Err(InvalidUrl::Port(host)),
+            Some(_) => return Err(InvalidUrl::Port),
         };
         Ok(Self { host, port })
     }

@@ -10,7 +10,10 @@ use std::{
 use clap::{Arg, Command};
 
 use super::definition::{path_arg, variable_of};
-use crate::{cli::config_file, failure::Failure};
+use crate::{
+    cli::config_file,
+    failure::{Failure, quotable},
+};
 
 /// What the user gave by flags and variables.
 pub(super) struct Given<'a> {
@@ -112,8 +115,10 @@ fn refuse_both(both: bool, first: &str, second: &str) -> Result<(), Failure> {
 }
 
 fn read_secret(path: PathBuf) -> Result<(String, PathBuf), Failure> {
-    let text = config_file::text(&path)
-        .map_err(|error| Failure::runtime(format!("cannot read {}: {error}", path.display())))?;
+    let text = config_file::text(&path).map_err(|error| {
+        let shown = quotable(&path.display().to_string());
+        Failure::runtime(format!("cannot read {shown}: {error}"))
+    })?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     Ok((line.strip_suffix('\r').unwrap_or(line).to_owned(), path))
 }

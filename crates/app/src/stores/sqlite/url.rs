@@ -13,7 +13,7 @@ pub(super) fn parse(url: &str) -> Result<SqliteConfig, InvalidUrl> {
     };
     let path = match path.strip_prefix("//") {
         Some(absolute) if absolute.starts_with('/') => one_slash(absolute),
-        Some(name) if !name.is_empty() => return Err(InvalidUrl::Slashes(name.to_owned())),
+        Some(name) if !name.is_empty() => return Err(InvalidUrl::Slashes),
         Some(_) => return Err(InvalidUrl::NoPath),
         None => path,
     };
@@ -38,13 +38,13 @@ fn synchronous(query: &str) -> Result<Synchronous, InvalidUrl> {
     for parameter in query.split('&') {
         let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
         if name != "synchronous" {
-            return Err(InvalidUrl::UnknownParameter(name.to_owned()));
+            return Err(InvalidUrl::UnknownParameter);
         }
         let value = match value {
             "normal" => Synchronous::Normal,
             "full" => Synchronous::Full,
             "extra" => Synchronous::Extra,
-            other => return Err(InvalidUrl::UnknownSynchronous(other.to_owned())),
+            _ => return Err(InvalidUrl::UnknownSynchronous),
         };
         if given.replace(value).is_some() {
             return Err(InvalidUrl::RepeatedParameter);
@@ -53,7 +53,8 @@ fn synchronous(query: &str) -> Result<Synchronous, InvalidUrl> {
     Ok(given.unwrap_or(Synchronous::Full))
 }
 
-/// The text names no SQLite file. Each message says what would.
+/// The text names no SQLite file. Each message says what would, and repeats nothing: it may be the URL of a
+/// database with a password, under another scheme.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidUrl {
     #[error("no path is given; use sqlite:PATH, for example sqlite:petstore.db")]
@@ -61,15 +62,15 @@ pub(super) enum InvalidUrl {
     #[error("a store in memory is written memory:")]
     Memory,
     #[error(
-        "a host cannot be given; for a relative path use sqlite:{0}, for an absolute one sqlite:/{0}"
+        "a host cannot be given; for a relative path use sqlite:PATH, for an absolute one sqlite:/PATH"
     )]
-    Slashes(String),
-    #[error("there is no parameter '{0}'; the only one is synchronous=normal|full|extra")]
-    UnknownParameter(String),
+    Slashes,
+    #[error("the only parameter is synchronous=normal|full|extra")]
+    UnknownParameter,
     #[error("synchronous is given twice; give it once")]
     RepeatedParameter,
-    #[error("synchronous cannot be '{0}'; it is normal, full or extra")]
-    UnknownSynchronous(String),
+    #[error("the value of synchronous is not allowed: it is normal, full or extra")]
+    UnknownSynchronous,
 }
 
 #[cfg(test)]
@@ -104,15 +105,15 @@ mod tests {
             ("sqlite://", NoPath),
             ("sqlite:?synchronous=full", NoPath),
             ("sqlite::memory:", Memory),
-            ("sqlite://x", Slashes("x".into())),
-            ("sqlite://dir/x?synchronous=full", Slashes("dir/x".into())),
-            ("sqlite:a?", UnknownParameter(String::new())),
-            ("sqlite:a?mode=ro", UnknownParameter("mode".into())),
-            ("sqlite:a?synchronous=full&", UnknownParameter(String::new())),
-            ("sqlite:a?synchronous=full&cache=shared", UnknownParameter("cache".into())),
-            ("sqlite:a?synchronous", UnknownSynchronous(String::new())),
-            ("sqlite:a?synchronous=off", UnknownSynchronous("off".into())),
-            ("sqlite:a?synchronous=FULL", UnknownSynchronous("FULL".into())),
+            ("sqlite://x", Slashes),
+            ("sqlite://dir/x?synchronous=full", Slashes),
+            ("sqlite:a?", UnknownParameter),
+            ("sqlite:a?mode=ro", UnknownParameter),
+            ("sqlite:a?synchronous=full&", UnknownParameter),
+            ("sqlite:a?synchronous=full&cache=shared", UnknownParameter),
+            ("sqlite:a?synchronous", UnknownSynchronous),
+            ("sqlite:a?synchronous=off", UnknownSynchronous),
+            ("sqlite:a?synchronous=FULL", UnknownSynchronous),
             ("sqlite:a?synchronous=full&synchronous=full", RepeatedParameter),
         ];
         for (url, refusal) in table {
