@@ -12,3 +12,4 @@ mod restarts;
 mod sharing;
 mod support;
 mod tls;
+mod writes;
