@@ -9,9 +9,11 @@ use petstore_domain::{Archive, Restore, Snapshot, StoreError};
 
 use self::{restore::Restoring, snapshot::View};
 use crate::{
+    connector::Purpose,
     relocation::rows,
+    sequences,
     store::PostgresStore,
-    transaction::{READ_COMMITTED, SNAPSHOT},
+    transaction::{READ_COMMITTED, SNAPSHOT, Transaction},
 };
 
 #[async_trait]
@@ -25,6 +27,11 @@ impl Archive for PostgresStore {
         let transaction = self.spare.begin(&self.connector, READ_COMMITTED).await?;
         if rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
             return Err(StoreError::fenced("it is being moved; finish the move first"));
+        }
+        // A role that may not read or raise them may import all the same, if it need not.
+        if sequences::behind(&self.pool).await.is_ok_and(|behind| !behind.is_empty()) {
+            let begin = Transaction::begin(&self.connector, Purpose::Calls, READ_COMMITTED);
+            sequences::raise(begin.await?).await?;
         }
         Ok(Box::new(Restoring::new(transaction, self.version.clone(), self.spare.clone())))
     }

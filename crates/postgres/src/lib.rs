@@ -44,6 +44,7 @@ mod pets;
 mod pool;
 mod relocation;
 mod schema;
+mod sequences;
 mod store;
 mod tls;
 mod transaction;

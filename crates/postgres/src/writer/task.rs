@@ -20,6 +20,8 @@ use crate::{
     connector::{Connector, Purpose},
     error::StoreFailure,
     pool::MAX_TRIES,
+    sequences,
+    transaction::{READ_COMMITTED, Transaction},
     version::VersionCache,
 };
 
@@ -88,14 +90,31 @@ impl Task {
         let timeout = self.connector.parameters().call_timeout;
         let written = time::timeout(timeout, group::write(&connection, group)).await;
         let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
-        let written = written.unwrap_or_else(late);
+        let mut written = written.unwrap_or_else(late);
         let is_clean = match &written {
             Ok(_) => true,
             // After any other failure a new connection is the sure way to a clean session.
             Err(failed) => failed.failure.is_conflict() && connection.rollback().await.is_ok(),
         };
         self.connection = is_clean.then_some(connection);
+        if let Err(failed) = &mut written
+            && failed.failure.is_identifier_taken()
+            && let Err(failure) = self.raise_sequences().await
+        {
+            failed.failure = failure;
+        }
         written
+    }
+
+    async fn raise_sequences(&mut self) -> Result<(), StoreFailure> {
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.connector.connect(Purpose::Calls).await?,
+        };
+        let timeout = self.connector.parameters().call_timeout;
+        let transaction = Transaction::begin_on(connection, timeout, READ_COMMITTED).await?;
+        self.connection = Some(sequences::raise(transaction).await?);
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ mod corruption;
 mod deadlines;
 mod doubtful;
 mod failover;
+mod identifiers;
 mod opening;
 mod poolers;
 mod restarts;
