@@ -43,7 +43,7 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError`] if the database does not answer.
     pub async fn inspect(&self) -> Result<Vec<Finding>, StoreError> {
-        let transaction = Transaction::begin(&self.connector, Purpose::Archive, SNAPSHOT).await?;
+        let transaction = Transaction::begin(&self.pool, Purpose::Archive, SNAPSHOT).await?;
         let settings = transaction.rows(SETTINGS, &[]).await?;
         let unusable = transaction.rows(UNUSABLE, &[&INDEXES.to_vec()]).await?;
         let texts = |rows: &[Row], column| {

@@ -8,8 +8,9 @@ use tokio_postgres::Row;
 
 use crate::{
     connection::Connection,
-    connector::{Connector, Purpose},
+    connector::Purpose,
     error::StoreFailure,
+    pool::Pool,
     values::{Value, Values},
 };
 
@@ -29,12 +30,12 @@ pub(crate) struct Transaction {
 
 impl Transaction {
     pub(crate) async fn begin(
-        connector: &Connector,
+        pool: &Pool,
         purpose: Purpose,
         begin: &str,
     ) -> Result<Self, StoreFailure> {
-        let connection = connector.connect(purpose).await?;
-        Self::begin_on(connection, purpose.timeout(connector.parameters()), begin).await
+        let connection = pool.connect(purpose).await?;
+        Self::begin_on(connection, purpose.timeout(pool.parameters()), begin).await
     }
 
     /// Begins on a connection that is in no transaction.
@@ -94,6 +95,8 @@ impl Transaction {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use petstore_testing::postgres_or_skip;
 
     use super::{READ_COMMITTED, Transaction};
@@ -101,6 +104,7 @@ mod tests {
         config::PostgresConfig,
         connector::{Connector, Purpose},
         error::StoreFailure,
+        pool::Pool,
     };
 
     #[tokio::test]
@@ -108,7 +112,8 @@ mod tests {
         let Some(database) = postgres_or_skip("a_statement_that_is_not_answered") else { return };
         let url = format!("{}?statement_timeout=20s&call_timeout=2s", database.url);
         let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
-        let begin = Transaction::begin(&connector, Purpose::Calls, READ_COMMITTED).await;
+        let pool = Pool::new(Arc::new(connector)).unwrap();
+        let begin = Transaction::begin(&pool, Purpose::Calls, READ_COMMITTED).await;
         let waited = begin.unwrap().rows("SELECT pg_sleep(60)", &[]).await;
         assert!(matches!(waited, Err(StoreFailure::Deadline(_))), "{waited:?}");
     }

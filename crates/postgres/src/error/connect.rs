@@ -29,6 +29,11 @@ pub(crate) enum HostFailure {
 }
 
 impl ConnectError {
+    /// Whether a server was reached that allows no more connections.
+    pub(crate) fn is_full(&self) -> bool {
+        self.sql_state() == Some(&SqlState::TOO_MANY_CONNECTIONS)
+    }
+
     /// What the server says, if one of them answered.
     pub(crate) fn sql_state(&self) -> Option<&SqlState> {
         self.hosts.iter().find_map(|(_, failure)| match failure {

@@ -17,9 +17,9 @@ use super::{
 };
 use crate::{
     connection::Connection,
-    connector::{Connector, Purpose},
+    connector::Purpose,
     error::StoreFailure,
-    pool::MAX_TRIES,
+    pool::{MAX_TRIES, Pool},
     sequences,
     transaction::{READ_COMMITTED, Transaction},
     version::VersionCache,
@@ -32,14 +32,14 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The writing task. It never ends because something failed.
 pub(super) struct Task {
-    connector: Arc<Connector>,
+    pool: Arc<Pool>,
     version: Arc<VersionCache>,
     connection: Option<Connection>,
 }
 
 impl Task {
-    pub(super) fn new(connector: Arc<Connector>, version: Arc<VersionCache>) -> Self {
-        Self { connector, version, connection: None }
+    pub(super) fn new(pool: Arc<Pool>, version: Arc<VersionCache>) -> Self {
+        Self { pool, version, connection: None }
     }
 
     pub(super) async fn run(mut self, mut waiting: mpsc::Receiver<Job>) {
@@ -85,9 +85,9 @@ impl Task {
     async fn try_to_write(&mut self, group: &[Job]) -> Result<Written, Failed> {
         let connection = match self.connection.take().filter(|connection| !connection.is_closed()) {
             Some(connection) => connection,
-            None => self.connector.connect(Purpose::Calls).await?,
+            None => self.pool.connect(Purpose::Calls).await?,
         };
-        let timeout = self.connector.parameters().call_timeout;
+        let timeout = self.pool.parameters().call_timeout;
         let written = time::timeout(timeout, group::write(&connection, group)).await;
         let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
         let mut written = written.unwrap_or_else(late);
@@ -109,9 +109,9 @@ impl Task {
     async fn raise_sequences(&mut self) -> Result<(), StoreFailure> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
-            None => self.connector.connect(Purpose::Calls).await?,
+            None => self.pool.connect(Purpose::Calls).await?,
         };
-        let timeout = self.connector.parameters().call_timeout;
+        let timeout = self.pool.parameters().call_timeout;
         let transaction = Transaction::begin_on(connection, timeout, READ_COMMITTED).await?;
         self.connection = Some(sequences::raise(transaction).await?);
         Ok(())

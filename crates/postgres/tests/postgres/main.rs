@@ -3,6 +3,7 @@
 #![cfg(test)] // so that clippy knows every function here to be part of a test
 
 mod corruption;
+mod crowded;
 mod deadlines;
 mod doubtful;
 mod failover;

@@ -15,6 +15,7 @@ use crate::{
     connector::Connector,
     error::StoreFailure,
     pool::MAX_TRIES,
+    pool::Pool,
     store::PostgresStore,
     version::VersionCache,
     writer::{group::Failed, job::Job, plan::Outcome},
@@ -84,6 +85,7 @@ async fn an_addition_whose_caller_has_given_up_is_not_begun() {
     }
     drop(queue);
     let connector = Arc::new(Connector::new(&config).unwrap());
-    Task::new(connector, Arc::new(VersionCache::default())).run(waiting).await;
+    let pool = Arc::new(Pool::new(connector).unwrap());
+    Task::new(pool, Arc::new(VersionCache::default())).run(waiting).await;
     assert_eq!(database.sql("SELECT count(*) FROM pet").unwrap().trim(), "1");
 }
