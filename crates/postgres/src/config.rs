@@ -29,6 +29,9 @@ pub(crate) use self::{
 /// | `pool_size` | `16` | connections for reads, at most; writing and watching take two more |
 /// | `target_session_attrs` | `read-write` | take only a host that accepts writes, or `any` |
 /// | `schema` | the role's own | a schema to live in, created if need be |
+/// | `application_name` | `petstore` | how the server lists the sessions |
+/// | `options` | none | settings of the session (`-c name=value`), or what a provider's proxy wants |
+/// | `channel_binding` | `prefer` | `disable`, `prefer` or `require`: the password is bound to the TLS connection |
 /// | `pgbouncer` | found out | `true`: a pooler gives the session to others between two transactions; `false`: the session is this connection's |
 ///
 /// Times are written `3s` or `500ms`; a bare number has the unit that libpq gives it: seconds for

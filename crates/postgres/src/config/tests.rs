@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio_postgres::config::ChannelBinding;
+
 use super::{InvalidUrl, PostgresConfig, SslMode, parameters::NAMES};
 
 fn parse(url: &str) -> PostgresConfig {
@@ -30,7 +32,8 @@ fn every_parameter_arrives() {
     let given = parse(
         "postgres://u@h/d?sslmode=require&sslrootcert=/a%20b.pem&connect_timeout=7&\
          statement_timeout=800&call_timeout=9s&pool_timeout=10ms&tcp_user_timeout=1min&\
-         pool_size=3&target_session_attrs=any&schema=Zoo%22&pgbouncer=true",
+         pool_size=3&target_session_attrs=any&schema=Zoo%22&pgbouncer=true&\
+         application_name=zoo%201&options=-c%20a%3Db&channel_binding=require",
     )
     .parameters;
     assert_eq!(given.ssl_mode, SslMode::VerifyFull);
@@ -43,6 +46,13 @@ fn every_parameter_arrives() {
     assert_eq!((given.pool_size, given.read_write), (3, false));
     assert_eq!(given.schema.as_deref(), Some("Zoo\""));
     assert_eq!((plain.shared_session, given.shared_session), (None, Some(true)));
+    assert_eq!((plain.application_name.as_str(), plain.options), ("petstore", None));
+    assert_eq!(
+        (given.application_name.as_str(), given.options.as_deref()),
+        ("zoo 1", Some("-c a=b"))
+    );
+    assert_eq!(given.channel_binding, ChannelBinding::Require);
+    assert_eq!(parse("postgres://u@h/d?sslmode=verify-ca").parameters.ssl_mode, SslMode::VerifyCa);
 }
 
 #[test]
@@ -81,6 +91,10 @@ fn anything_else_is_refused_in_one_line() {
         ("postgres://u@h/d?", unknown(1)),
         ("postgres://u@h/d?sslmode=disable&SSLMODE=disable", unknown(2)),
         ("postgres://u@h/d?schema=a&schema=b", InvalidUrl::RepeatedParameter("schema")),
+        (
+            "postgres://u@h/d?channel_binding=on",
+            value("channel_binding", "it is disable, prefer or require"),
+        ),
         ("postgres://u@h/d?pgbouncer=yes", value("pgbouncer", "it is true or false")),
         ("postgres://u@h/d?connect_timeout=", value("connect_timeout", time)),
         ("postgres://u@h/d?connect_timeout=0", value("connect_timeout", time)),
@@ -88,7 +102,7 @@ fn anything_else_is_refused_in_one_line() {
         ("postgres://u@h/d?call_timeout=61min", value("call_timeout", time)),
         (
             "postgres://u@h/d?sslmode=allow",
-            value("sslmode", "it is disable, prefer, require or verify-full"),
+            value("sslmode", "it is disable, prefer, verify-ca, require or verify-full"),
         ),
         (
             "postgres://u@h/d?pool_size=0",
@@ -112,7 +126,7 @@ fn a_refused_parameter_names_those_that_exist() {
         refusal,
         "parameter 1 behind the ? is none of sslmode, sslrootcert, connect_timeout, \
          statement_timeout, call_timeout, pool_timeout, tcp_user_timeout, pool_size, \
-         target_session_attrs, schema, pgbouncer; user and password are written in front of the \
-         host"
+         target_session_attrs, schema, pgbouncer, application_name, options, channel_binding; user \
+         and password are written in front of the host"
     );
 }
