@@ -76,6 +76,16 @@ impl StoreFailure {
         })
     }
 
+    /// Whether the server refuses the statement itself, and would again: neither has a concurrent transaction, a
+    /// shortage or an operator ended it, nor is the connection of no more use.
+    pub(crate) fn is_refusal(&self) -> bool {
+        const PASSING: [&str; 6] = ["25", "53", "55", "57", "58", "XX"];
+        self.sql_state().is_some_and(|state| {
+            let passes = PASSING.iter().any(|class| state.code().starts_with(class));
+            !passes && !self.is_conflict() && !self.breaks_connection()
+        })
+    }
+
     /// Whether the connection is of no more use: it is broken, its server is about to stop or
     /// takes no writes any more, or what was prepared on it is not valid any more.
     pub(crate) fn breaks_connection(&self) -> bool {
@@ -146,7 +156,7 @@ impl From<StoreFailure> for StoreError {
         if let Some(fenced) = fenced(&failure) {
             return fenced;
         }
-        Self::unavailable(failure)
+        if failure.is_refusal() { Self::refused(failure) } else { Self::unavailable(failure) }
     }
 }
 

@@ -126,7 +126,10 @@ async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Fai
     let inserted = inserted.map_err(refused)?;
     let found = found.map_err(refused)?;
     let renewed = renewed.map_err(refused)?;
-    committed.map_err(|failure| Failed { in_doubt: !failure.is_conflict(), failure })?;
+    committed.map_err(|failure| {
+        let in_doubt = !failure.is_conflict() && !failure.is_refusal();
+        Failed { failure, in_doubt }
+    })?;
     let outcomes = plan.outcomes(&inserted, &found);
     Ok(Written {
         outcomes: outcomes.map_err(|error| Failed::in_doubt(error.into()))?,

@@ -72,6 +72,14 @@ impl Task {
                 }
                 answer(group, written.outcomes)
             }
+            // Which of them it refuses, the server does not say.
+            Err(failed) if failed.failure.is_refusal() && !failed.in_doubt && group.len() > 1 => {
+                let mut first = group;
+                let second = first.split_off(first.len() / 2);
+                let mut left = Box::pin(self.write(first)).await;
+                left.append(&mut Box::pin(self.write(second)).await);
+                left
+            }
             Err(failed) => {
                 let left = retry(group, &failed);
                 if !left.is_empty() && !failed.failure.is_conflict() {

@@ -10,6 +10,7 @@ mod failover;
 mod identifiers;
 mod opening;
 mod poolers;
+mod refusals;
 mod restarts;
 mod sharing;
 mod support;
