@@ -13,7 +13,7 @@ use crate::{
     relocation::rows,
     sequences,
     store::PostgresStore,
-    transaction::{READ_COMMITTED, SNAPSHOT, Transaction},
+    transaction::{READ_COMMITTED, SNAPSHOT, Transaction, WRITING},
 };
 
 #[async_trait]
@@ -24,7 +24,7 @@ impl Archive for PostgresStore {
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        let transaction = self.spare.begin(&self.pool, READ_COMMITTED).await?;
+        let transaction = self.spare.begin(&self.pool, WRITING).await?;
         if rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
             return Err(StoreError::fenced("it is being moved; finish the move first"));
         }

@@ -17,7 +17,7 @@ use crate::{
     connector::Purpose,
     error::StoreFailure,
     store::PostgresStore,
-    transaction::{READ_COMMITTED, Transaction},
+    transaction::{READ_COMMITTED, Transaction, WRITING},
 };
 
 #[async_trait]
@@ -119,7 +119,7 @@ impl Relocatable for PostgresStore {
         &self,
         Changes { pets, records, keys, purged }: Changes,
     ) -> Result<(), RestoreError> {
-        let transaction = self.spare.begin(&self.pool, READ_COMMITTED).await?;
+        let transaction = self.spare.begin(&self.pool, WRITING).await?;
         if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
             return Err(StoreError::fenced("it is in no move").into());
         }

@@ -16,8 +16,21 @@ use crate::{
 
 /// Each statement sees what was committed before it.
 pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// The same, where animals are written: triggers know by it who writes, and a statement that is sent together with
+/// the beginning knows that it has a transaction ([`in_writing!`]).
+pub(crate) const WRITING: &str =
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
 /// All statements see what was committed before the first.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// A condition that is an error outside of a transaction that has begun by [`WRITING`]. Where the beginning is
+/// refused, as when an operator cancels it, what is sent behind it must not be a transaction by itself.
+macro_rules! in_writing {
+    () => {
+        "1 / (coalesce(current_setting('petstore.writer', true), '') = 'on')::integer = 1"
+    };
+}
+pub(crate) use in_writing;
 
 /// Nothing of it has happened until `commit` has returned; nothing ever does if it is dropped, for
 /// then its connection is closed.

@@ -3,8 +3,8 @@
 use std::{error::Error, sync::Arc};
 
 use petstore_domain::{
-    ApiKeyRepository, Archive as _, IdempotencyRecord, IdempotencyRequest, KeyId, KeyName,
-    KeySelector, PetId, PetRepository,
+    ApiKeyRepository, Archive as _, Changes, IdempotencyRecord, IdempotencyRequest, KeyId, KeyName,
+    KeySelector, PetId, PetRepository, Relocatable as _, Relocation, Role,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Durability, cluster_or_skip, postgres_or_skip};
@@ -138,6 +138,34 @@ async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
             assert!(refused.contains(expected), "{write:?} {session}: {refused}");
         }
     }
+}
+
+/// A trigger knows by it whether an animal is written by the service or past it.
+#[tokio::test]
+async fn each_write_of_animals_says_that_it_is_the_service_s() {
+    let Some(database) = postgres_or_skip("each_write_of_animals_says") else { return };
+    prepare(&open(&database.url).await, &[1, 2]).await;
+    database
+        .sql(
+            "CREATE FUNCTION only_service() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+               IF coalesce(current_setting('petstore.writer', true), '') <> 'on' THEN \
+               RAISE EXCEPTION 'a stranger'; END IF; RETURN NULL; END $$; \
+             CREATE TRIGGER only_service AFTER INSERT OR UPDATE OR DELETE ON pet \
+               EXECUTE FUNCTION only_service()",
+        )
+        .unwrap();
+    database.sql("DELETE FROM pet").unwrap_err();
+    for (session, seed) in SESSIONS {
+        let store = open(&format!("{}?{session}", database.url)).await;
+        for write in Write::ALL {
+            write.run(&store, seed).await.unwrap();
+        }
+    }
+    // The follower of a move is one too.
+    let store = open(&database.url).await;
+    assert!(store.begin(Relocation::new(Role::Standby, 1, "the peer")).await.unwrap());
+    let pets = vec![new_pet("Rex").with_id(PetId(9000))];
+    store.apply(Changes { pets, ..Changes::default() }).await.unwrap();
 }
 
 /// The server warns at each connect that the system's collations have changed; a trigger of the operator
