@@ -9,7 +9,7 @@ use crate::support::{
 
 /// What people write in the place of `postgres://USER:PASSWORD@HOST/DATABASE`, and three that are right but
 /// reach nothing.
-const FORMS: [&str; 23] = [
+const FORMS: [&str; 29] = [
     "host=db user=me password=hunter2 dbname=x",
     "postgres://db/x?user=me&password=hunter2",
     "postgres://me@db/x?password=hunter2",
@@ -32,6 +32,12 @@ const FORMS: [&str; 23] = [
     "sqlite:a?synchronous=hunter2",
     "postgres://me:hunter2@127.0.0.1:1/x",
     "postgres://me:hunter2@/x",
+    "postgres://me;password=hunter2@127.0.0.1:1/x",
+    "postgres://me@127.0.0.1;password=hunter2/x",
+    "postgres://me@127.0.0.1:1/x;password=hunter2",
+    "postgres://me@127.0.0.1:1/x&password=hunter2",
+    "postgres://me@127.0.0.1:1/x:hunter2",
+    "postgres://me@127.0.0.1:1/x?schema=s;password=hunter2",
     "postgres://me:hunter2@127.0.0.1:1/x?sslmode=require&sslrootcert=/none",
 ];
 

@@ -4,6 +4,9 @@ mod driver;
 pub(crate) mod session;
 mod turns;
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     fmt,
     pin::pin,

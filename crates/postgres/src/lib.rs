@@ -29,7 +29,8 @@
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Relocatable`](petstore_domain::Relocatable) in `relocation.rs`. Reads and changes of keys run through
 //! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `version.rs`
-//! gives the catalogue's version without a query; `activity.rs` says how busy the pool is.
+//! gives the catalogue's version without a query; `sequences.rs` raises a sequence that is behind the rows;
+//! `activity.rs` says how busy the pool is.
 
 mod activity;
 mod api_keys;

@@ -19,9 +19,10 @@ pub enum InvalidUrl {
     /// Not a number from 1 to 65535.
     #[error("a port is not a number from 1 to 65535")]
     Port,
-    /// A `%` without two hexadecimal digits, or bytes that are not UTF-8.
+    /// A `%` without two hexadecimal digits, bytes that are not UTF-8, or a character that must be encoded.
     #[error(
-        "the {0} is not properly percent-encoded; write % as %25, @ as %40, / as %2F, ? as %3F"
+        "the {0} is not properly percent-encoded; write % as %25, & as %26, / as %2F, : as %3A, \
+         ; as %3B, = as %3D, ? as %3F, @ as %40"
     )]
     Encoding(&'static str),
     /// Not `NAME=VALUE` with a known name; these exist.

@@ -4,7 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use tokio_postgres::config::ChannelBinding;
 
-use super::{invalid_url::InvalidUrl, url::decode};
+use super::{
+    invalid_url::InvalidUrl,
+    url::{decode, decode_name},
+};
 
 /// Every parameter there is.
 pub(super) const NAMES: [&str; 14] = [
@@ -106,7 +109,9 @@ impl Parameters {
                 return Err(InvalidUrl::RepeatedParameter(name));
             }
             seen.push(name);
-            let value = decode(value, name)?;
+            // Providers write it as it is.
+            let read = if name == "options" { decode } else { decode_name };
+            let value = read(value, name)?;
             parameters.set(name, &value).map_err(|allowed| InvalidUrl::Value { name, allowed })?;
         }
         Ok(parameters)

@@ -1,0 +1,29 @@
+//! What a connection says of a commit.
+
+use petstore_testing::{Durability, cluster_or_skip};
+
+use crate::{
+    config::PostgresConfig,
+    connector::{Connector, Purpose},
+    transaction::READ_COMMITTED,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_is_not_judged_by_what_the_server_said_before_it() {
+    let test = "a_transaction_is_not_judged_by_what_the_server_said_before";
+    let Some(primary) = cluster_or_skip(test, Durability::Fast) else { return };
+    let standby = primary.standby().unwrap();
+    let config = PostgresConfig::parse(&primary.url("postgres")).unwrap();
+    let connection = Connector::new(&config).unwrap().connect(Purpose::Archive).await.unwrap();
+    standby.stop().unwrap();
+    let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    let (written, ()) = tokio::join!(connection.batch("CREATE TABLE before ()"), async {
+        tokio::task::block_in_place(|| {
+            primary.wait_for(&format!("SELECT count(*) {waiting}"), "1").unwrap();
+            primary.sql(&format!("SELECT pg_cancel_backend(pid) {waiting}")).unwrap();
+        });
+    });
+    written.unwrap();
+    connection.begin(READ_COMMITTED).await.unwrap();
+    connection.commit().await.unwrap();
+}
