@@ -47,11 +47,12 @@ fn no_message_repeats_the_password_of_a_store() {
     let path = |name: &str| folder.folder().join(name).to_str().unwrap().to_owned();
     let (file, config) = (path("url"), path("petstore.toml"));
     let run = |words: &[&str]| petstore(words);
+    let folder_store = format!("sqlite:{}", path("petstore.db"));
     for form in FORMS {
         fs::write(&file, form).unwrap();
         fs::write(&config, format!("store = \"{form}\"")).unwrap();
         let assigned = format!("--store={form}");
-        let ways: [(Run, Option<&str>); 14] = [
+        let ways: [(Run, Option<&str>); 17] = [
             (run(&["config", "show", "--store", form]), Some("--store")),
             (run(&["config", "show", &assigned]), Some("--store")),
             (run(&["config", "show"]).env("PETSTORE_STORE", form), Some("PETSTORE_STORE")),
@@ -67,6 +68,9 @@ fn no_message_repeats_the_password_of_a_store() {
             (run(&[form]), None),
             (run(&["config", "show", "--store-file", form]), None),
             (run(&["config", "show", "--config", &file]), None),
+            (run(&["import", form, "--create", "--store", &folder_store]), None),
+            (run(&["backup", "--to", form, "--store", &folder_store]), None),
+            (run(&["serve", "--api-key-file", form, "--listen", "127.0.0.1:0"]), None),
         ];
         for (run, source) in ways {
             let finished = run.finish();

@@ -1,6 +1,6 @@
 //! Why the program ends without having done what it was asked.
 
-use std::{fmt, process::ExitCode};
+use std::{fmt, path::Path, process::ExitCode};
 
 /// One line for the user of the program, and the exit code that goes with it.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +41,11 @@ impl fmt::Display for Failure {
 pub(crate) fn quotable(text: &str) -> String {
     let may_hold_password = text.contains(['@', '=']) || text.matches(':').count() >= 4;
     if may_hold_password { "…".to_owned() } else { one_line_of(text) }
+}
+
+/// The path as a message may name it: whoever mistakes the arguments gives the URL of a store in its place.
+pub(crate) fn quotable_path(path: &Path) -> String {
+    quotable(&path.display().to_string())
 }
 
 /// The text with its control characters escaped.

@@ -8,7 +8,7 @@ use std::{
     process,
 };
 
-use crate::failure::Failure;
+use crate::failure::{Failure, quotable_path};
 
 /// A file under a temporary name beside its own. It is removed when this is dropped before the end.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl PartialFile {
         // What a link leads to is replaced, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let name = path.file_name().ok_or_else(|| {
-            Failure::runtime(format!("{} is not the name of a file", path.display()))
+            Failure::runtime(format!("{} is not the name of a file", quotable_path(&path)))
         })?;
         let hidden = format!(".{}.{}.partial", name.to_string_lossy(), process::id());
         let temporary = path.with_file_name(hidden);
@@ -93,7 +93,7 @@ impl Drop for PartialFile {
 
 impl IfExists {
     fn check(self, path: &Path) -> Result<(), Failure> {
-        let shown = path.display();
+        let shown = quotable_path(path);
         match (fs::metadata(path), self) {
             (Ok(metadata), _) if !metadata.is_file() => {
                 Err(Failure::runtime(format!("{shown} is not a plain file; name another")))
@@ -110,17 +110,17 @@ impl IfExists {
 
 /// Why nothing can be written beside `path`. Names a directory that is missing.
 fn cannot_begin(path: &Path, error: &io::Error) -> Failure {
-    let shown = path.display();
+    let shown = quotable_path(path);
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     match folder.filter(|folder| !folder.exists()) {
         Some(folder) => Failure::runtime(format!(
             "cannot write {shown}: there is no directory {}: {error}; create it, or name another file",
-            folder.display()
+            quotable_path(folder)
         )),
         None => Failure::runtime(format!("cannot write {shown}: {error}")),
     }
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> Failure {
-    move |error| Failure::runtime(format!("cannot write {}: {error}", path.display()))
+    move |error| Failure::runtime(format!("cannot write {}: {error}", quotable_path(path)))
 }

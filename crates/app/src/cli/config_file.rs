@@ -9,7 +9,7 @@ use std::{
 
 use toml::{Table, Value};
 
-use crate::failure::{Failure, quotable};
+use crate::failure::{Failure, quotable, quotable_path};
 
 /// The largest file that is read, in bytes: whatever is larger is no file of settings, or no secret.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -18,7 +18,7 @@ const SIMILAR: f64 = 0.8;
 
 /// Reads a TOML file whose keys are among `known`: a value for each of them.
 pub(super) fn read(path: &Path, known: &[String]) -> Result<BTreeMap<String, String>, Failure> {
-    let shown = quotable(&path.display().to_string());
+    let shown = quotable_path(path);
     let text = text(path)
         .map_err(|error| Failure::runtime(format!("cannot read the settings {shown}: {error}")))?;
     let table: Table = text.parse().map_err(|error: toml::de::Error| {

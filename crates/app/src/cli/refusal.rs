@@ -5,7 +5,7 @@ use std::env;
 use clap::error::{ContextKind, ContextValue};
 
 use super::arguments::{Arguments, command_of, variable_of};
-use crate::failure::quotable;
+use crate::failure::{quotable, quotable_path};
 
 /// Condenses clap's several lines: the message, its tips, and where the help is.
 pub(super) fn one_line(error: clap::Error, arguments: &Arguments, root: &clap::Command) -> String {
@@ -61,7 +61,7 @@ fn naming_the_source(message: String, error: &clap::Error, arguments: &Arguments
     };
     let bare = name.trim_start_matches('-');
     if let Some(file) = arguments.origins.get(bare) {
-        let source = format!("'{bare}' in {}", quotable(&file.display().to_string()));
+        let source = format!("'{bare}' in {}", quotable_path(file));
         return message.replace(&format!("'{flag}'"), &source);
     }
     let assigned = format!("{name}=");

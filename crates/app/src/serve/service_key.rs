@@ -9,7 +9,7 @@ use std::{
 
 use petstore_domain::ServiceKey;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, quotable_path};
 
 /// The variable that may hold the key itself. It has no flag: a command line is there for
 /// everybody to read.
@@ -29,7 +29,7 @@ pub(super) fn read(
         ))),
         (Some(text), None) => parse(text.as_encoded_bytes(), VARIABLE).map(Some),
         (None, Some(path)) => {
-            let shown = path.display();
+            let shown = quotable_path(path);
             let bytes = read_file(path).map_err(|error| {
                 Failure::runtime(format!("cannot read the API key file {shown}: {error}"))
             })?;

@@ -12,7 +12,7 @@ use clap::{Arg, Command};
 use super::definition::{path_arg, variable_of};
 use crate::{
     cli::config_file,
-    failure::{Failure, quotable},
+    failure::{Failure, quotable_path},
 };
 
 /// What the user gave by flags and variables.
@@ -116,7 +116,7 @@ fn refuse_both(both: bool, first: &str, second: &str) -> Result<(), Failure> {
 
 fn read_secret(path: PathBuf) -> Result<(String, PathBuf), Failure> {
     let text = config_file::text(&path).map_err(|error| {
-        let shown = quotable(&path.display().to_string());
+        let shown = quotable_path(&path);
         Failure::runtime(format!("cannot read {shown}: {error}"))
     })?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
