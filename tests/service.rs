@@ -47,6 +47,7 @@ mod rates;
 mod reload;
 mod request_id;
 mod routes;
+mod secrets;
 mod settings;
 mod size;
 mod startup;

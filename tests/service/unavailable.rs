@@ -61,6 +61,24 @@ fn a_short_lock_is_waited_for() {
     });
 }
 
+/// A trigger of the operator's own.
+#[test]
+fn what_the_store_refuses_for_good_is_no_reason_to_try_again() {
+    let Some(store) = Store::postgres() else { return };
+    let server = Launch::on(&store).start();
+    store.vandalise(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+         $$ BEGIN RAISE EXCEPTION 'no lions'; END $$; \
+         CREATE TRIGGER refuse BEFORE INSERT ON pet EXECUTE FUNCTION refuse()",
+    );
+    let id = "the-request-of-a-lion";
+    let request = server.client().add(&pet("Leo")).header("x-request-id", id);
+    let refusal = request.send().refuses(500, "internal");
+    assert_eq!(refusal.header("retry-after"), None, "{refusal:?}");
+    let line = server.log_line(id).to_string();
+    assert!(line.contains("no lions"), "{line}");
+}
+
 #[test]
 fn a_corrupt_row_is_told_to_the_log_alone() {
     let (store, server) = Server::on_file();

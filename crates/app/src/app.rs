@@ -63,7 +63,7 @@ impl App {
         let arguments = Arguments::complete(args, &definition)?;
         match cli::parse(&definition, &arguments) {
             Ok(command) => execute(command, &definition).map(|()| ExitCode::SUCCESS),
-            Err(error) => cli::explain(&error, &arguments, &definition),
+            Err(error) => cli::explain(error, &arguments, &definition),
         }
     }
 }

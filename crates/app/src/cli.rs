@@ -168,7 +168,7 @@ fn settings_shown(
 
 /// Answers with help if that was asked for, or says in one line what is wrong.
 pub(crate) fn explain(
-    error: &clap::Error,
+    error: clap::Error,
     arguments: &Arguments,
     definition: &clap::Command,
 ) -> Result<ExitCode, Failure> {

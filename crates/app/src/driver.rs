@@ -38,8 +38,8 @@ pub trait StoreDriver: Send + Sync + 'static {
     /// Reads a URL whose scheme is one of [`schemes`](Self::schemes), without opening anything.
     ///
     /// # Errors
-    /// One line that says what would be right. It never repeats a password; where a command quotes the URL
-    /// itself, it hides what is between `://` and the last `@`.
+    /// One line that says what would be right. It repeats nothing that may be a password; a command never
+    /// quotes the URL itself.
     fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem>;
 }
 

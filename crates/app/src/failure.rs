@@ -1,6 +1,6 @@
 //! Why the program ends without having done what it was asked.
 
-use std::{fmt, process::ExitCode};
+use std::{fmt, path::Path, process::ExitCode};
 
 /// One line for the user of the program, and the exit code that goes with it.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,6 +34,23 @@ impl fmt::Display for Failure {
         let (Self::Usage(line) | Self::Runtime(line)) = self;
         f.write_str(&one_line_of(line))
     }
+}
+
+/// The text as a message may quote it: in one line, and `…` in its place where it may hold a password, as a
+/// URL, a connection string and a line of a password file do.
+pub(crate) fn quotable(text: &str) -> String {
+    let has = |word: &str| text.to_lowercase().contains(word);
+    let may_hold_password = has("://")
+        || (has("@") && has(":"))
+        || (has("=") && text.contains(['&', ';', ' ', '?', '@']))
+        || ["password", "passwd", "pwd"].into_iter().any(has)
+        || text.matches(':').count() >= 4;
+    if may_hold_password { "…".to_owned() } else { one_line_of(text) }
+}
+
+/// The path as a message may name it: whoever mistakes the arguments gives the URL of a store in its place.
+pub(crate) fn quotable_path(path: &Path) -> String {
+    quotable(&path.display().to_string())
 }
 
 /// The text with its control characters escaped.

@@ -7,7 +7,7 @@ use clap_mangen::Man;
 use crate::{
     cli::{CompletionsArgs, ManArgs},
     console::{Console, Output as _, stdout_failed},
-    failure::Failure,
+    failure::{Failure, quotable_path},
 };
 
 /// The name of the program, whatever its file is called.
@@ -37,7 +37,7 @@ pub(crate) fn pages(definition: &clap::Command, args: &ManArgs) -> Result<(), Fa
     write_pages(&definition, &args.folder).map_err(|error| {
         Failure::runtime(format!(
             "cannot write manual pages into {}: {error}",
-            args.folder.display()
+            quotable_path(&args.folder)
         ))
     })
 }

@@ -9,7 +9,7 @@ use std::{
 
 use tempfile::{Builder, NamedTempFile};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, quotable_path};
 
 /// A file under a temporary name beside its own. It is removed when this is dropped before the end. One that a
 /// killed process has left is in nobody's way: the name is a new one each time.
@@ -43,7 +43,7 @@ impl PartialFile {
         // What a link leads to is replaced, not the link.
         let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let name = path.file_name().ok_or_else(|| {
-            Failure::runtime(format!("{} is not the name of a file", path.display()))
+            Failure::runtime(format!("{} is not the name of a file", quotable_path(&path)))
         })?;
         let mut builder = Builder::new();
         let prefix = format!(".{}.", name.to_string_lossy());
@@ -89,7 +89,7 @@ impl PartialFile {
 
 impl IfExists {
     fn check(self, path: &Path) -> Result<(), Failure> {
-        let shown = path.display();
+        let shown = quotable_path(path);
         match (fs::metadata(path), self) {
             (Ok(metadata), _) if !metadata.is_file() => {
                 Err(Failure::runtime(format!("{shown} is not a plain file; name another")))
@@ -106,14 +106,16 @@ impl IfExists {
 
 /// Why nothing can be written beside `path`. Names a directory that is missing.
 fn cannot_begin(path: &Path, error: &io::Error) -> Failure {
-    let shown = path.display();
+    let shown = quotable_path(path);
+    // Without the temporary name, which `tempfile` adds.
+    let error = error.kind();
     let folder = folder_of(path);
     if folder.exists() {
         return Failure::runtime(format!("cannot write {shown}: {error}"));
     }
     Failure::runtime(format!(
         "cannot write {shown}: there is no directory {}: {error}; create it, or name another file",
-        folder.display()
+        quotable_path(folder)
     ))
 }
 
@@ -122,7 +124,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> Failure {
-    move |error| Failure::runtime(format!("cannot write {}: {error}", path.display()))
+    move |error| Failure::runtime(format!("cannot write {}: {error}", quotable_path(path)))
 }
 
 #[cfg(test)]

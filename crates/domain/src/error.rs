@@ -17,6 +17,11 @@ pub enum StoreError {
     /// the same write may be tried on the other store.
     #[error("the store takes no writes: {0}")]
     Fenced(String),
+    /// The store refuses this, and will until an operator has changed something: a trigger or a constraint of
+    /// the operator's own, a right that is missing, no identifiers left. Nothing has happened. The reason is for
+    /// the log, never for a client.
+    #[error("the store refuses it, and will again: {0}")]
+    Refused(String),
     /// See [`Corruption`].
     #[error(transparent)]
     Corrupt(#[from] Corruption),
@@ -31,6 +36,11 @@ impl StoreError {
     /// The store takes no such write, because of `reason`.
     pub fn fenced(reason: impl fmt::Display) -> Self {
         Self::Fenced(reason.to_string())
+    }
+
+    /// The store refuses this for good, because of `reason`.
+    pub fn refused(reason: impl fmt::Display) -> Self {
+        Self::Refused(reason.to_string())
     }
 
     /// The store holds `what` (for example `animal 7`), which breaks `rule`.

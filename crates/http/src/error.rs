@@ -184,7 +184,7 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         let error = match error {
             StoreError::Unavailable(_) | StoreError::Fenced(_) => Self::unavailable(error),
-            StoreError::Corrupt(cause) => Self::internal(cause),
+            StoreError::Refused(_) | StoreError::Corrupt(_) => Self::internal(error),
         };
         Self { by_store: true, ..error }
     }

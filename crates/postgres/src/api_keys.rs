@@ -101,7 +101,7 @@ impl PostgresStore {
     ) -> Result<T, E> {
         let change = async {
             let _turn = self.changing_keys.lock().await;
-            let begin = Transaction::begin(&self.connector, Purpose::Calls, READ_COMMITTED);
+            let begin = Transaction::begin(&self.pool, Purpose::Calls, READ_COMMITTED);
             let transaction = begin.await?;
             transaction.rows(rows::GUARD, &[]).await?;
             let changed = change(&transaction).await?;

@@ -26,9 +26,12 @@ pub(crate) use self::{
 /// | `call_timeout` | `5s` | a call as a whole, whatever the network does |
 /// | `pool_timeout` | `1s` | the part of it that may be spent on waiting for a free connection |
 /// | `tcp_user_timeout` | `5s` | the kernel closes a connection that acknowledges nothing (Linux) |
-/// | `pool_size` | `16` | connections for reads; writing and watching take two more |
+/// | `pool_size` | `16` | connections for reads, at most; writing and watching take two more |
 /// | `target_session_attrs` | `read-write` | take only a host that accepts writes, or `any` |
 /// | `schema` | the role's own | a schema to live in, created if need be |
+/// | `application_name` | `petstore` | how the server lists the sessions |
+/// | `options` | none | settings of the session (`-c name=value`), or what a provider's proxy wants |
+/// | `channel_binding` | `prefer` | `disable`, `prefer` or `require`: the password is bound to the TLS connection |
 /// | `pgbouncer` | found out | `true`: a pooler gives the session to others between two transactions; `false`: the session is this connection's |
 ///
 /// Times are written `3s` or `500ms`; a bare number has the unit that libpq gives it: seconds for
@@ -48,21 +51,16 @@ impl PostgresConfig {
     /// a Unix socket must be (`%2Frun%2Fpostgresql`).
     ///
     /// # Errors
-    /// [`InvalidUrl`]; no message repeats the password.
+    /// [`InvalidUrl`]; no message repeats any of the text.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
         let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
-        // An @ behind the ? may end a password that was not encoded, and a message would repeat it.
-        let has_password = query.is_some_and(|query| query.contains('@'));
-        let hide = |fault: InvalidUrl| {
-            if has_password && fault.repeats_input() {
-                InvalidUrl::Encoding("password")
-            } else {
-                fault
-            }
-        };
-        let address = Address::parse(address).map_err(hide)?;
-        let parameters = query.map_or_else(|| Ok(Parameters::default()), Parameters::parse);
-        Ok(Self { address, parameters: parameters.map_err(hide)? })
+        let parsed = Address::parse(address).and_then(|address| {
+            let parameters = query.map_or_else(|| Ok(Parameters::default()), Parameters::parse)?;
+            Ok(Self { address, parameters })
+        });
+        // An @ behind the ? most likely ends a password that was not encoded.
+        let has_at = query.is_some_and(|query| query.contains('@'));
+        parsed.map_err(|fault| if has_at { InvalidUrl::Encoding("password") } else { fault })
     }
 
     /// The same database and settings, in the schema `name`, which is created when the store is

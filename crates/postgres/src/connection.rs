@@ -40,9 +40,8 @@ pub(crate) struct Connection {
     session: Session,
     /// Where one statement must be answered before the next is sent.
     turns: Option<Turns>,
-    /// Whether the server has warned of anything. Nothing that this crate sends is worth a warning
-    /// but a commit that did not wait for its standby.
-    warned: Arc<AtomicBool>,
+    /// Whether the server has warned, since the transaction began, that its commit did not wait for a standby.
+    not_replicated: Arc<AtomicBool>,
     /// Notified when the connection is dropped.
     closing: Arc<Notify>,
 }
@@ -54,11 +53,17 @@ impl Connection {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let warned = Arc::new(AtomicBool::new(false));
+        let not_replicated = Arc::new(AtomicBool::new(false));
         let closing = Arc::new(Notify::new());
-        let driver = drive(wire, Arc::clone(&warned));
+        let driver = drive(wire, Arc::clone(&not_replicated));
         tokio::spawn(until_closed(driver, Arc::clone(&closing)));
-        Self { client, session: Session::Own(Prepared::default()), turns: None, warned, closing }
+        Self {
+            client,
+            session: Session::Own(Prepared::default()),
+            turns: None,
+            not_replicated,
+            closing,
+        }
     }
 
     /// The same, where a pooler gives the session to others between two transactions. `settings` is
@@ -81,6 +86,7 @@ impl Connection {
 
     /// Begins a transaction by the statement `begin`.
     pub(crate) async fn begin(&self, begin: &str) -> Result<(), Error> {
+        self.not_replicated.store(false, Ordering::Release);
         match &self.session {
             Session::Own(_) => self.batch(begin).await,
             Session::Shared { settings } => self.batch(&format!("{begin}; {settings}")).await,
@@ -174,18 +180,15 @@ impl Connection {
     /// Commits. It has happened, and is as durable as was promised, only if this is `Ok`.
     pub(crate) async fn commit(&self) -> Result<(), StoreFailure> {
         self.batch("COMMIT").await?;
-        if self.warned.swap(false, Ordering::AcqRel) {
+        if self.not_replicated.load(Ordering::Acquire) {
             return Err(StoreFailure::NotReplicated);
         }
         Ok(())
     }
 
-    /// Rolls back after a failure, whether or not the transaction has ended with it. The server warns
-    /// if it has, which says nothing about the next commit.
+    /// Rolls back after a failure, whether or not the transaction has ended with it.
     pub(crate) async fn rollback(&self) -> Result<(), Error> {
-        self.batch("ROLLBACK").await?;
-        self.warned.store(false, Ordering::Release);
-        Ok(())
+        self.batch("ROLLBACK").await
     }
 
     /// Whether a query without values answers `expected`.

@@ -134,7 +134,11 @@ impl Connector {
 fn driver_config(address: &Address, host: &HostPort, parameters: &Parameters) -> Config {
     let mut driver = Config::new();
     driver.user(&address.user).dbname(&address.database).host(&host.host).port(host.port);
-    driver.application_name("petstore");
+    driver.application_name(&parameters.application_name);
+    driver.channel_binding(parameters.channel_binding);
+    if let Some(options) = &parameters.options {
+        driver.options(options);
+    }
     if let Some(password) = &address.password {
         driver.password(password);
     }
@@ -145,7 +149,7 @@ fn driver_config(address: &Address, host: &HostPort, parameters: &Parameters) ->
         _ if host.is_unix() => Negotiation::Disable,
         SslMode::Disable => Negotiation::Disable,
         SslMode::Prefer => Negotiation::Prefer,
-        SslMode::VerifyFull => Negotiation::Require,
+        SslMode::VerifyCa | SslMode::VerifyFull => Negotiation::Require,
     });
     driver.target_session_attrs(if parameters.read_write {
         TargetSessionAttrs::ReadWrite

@@ -60,11 +60,30 @@ pub(crate) enum StoreFailure {
 }
 
 impl StoreFailure {
-    /// Whether the server rolled the transaction back because of a concurrent one, so that it may be
-    /// tried again: nothing was committed.
+    /// Whether the server rolled the transaction back because of what others have written, so that it may
+    /// be tried again: nothing was committed.
     pub(crate) fn is_conflict(&self) -> bool {
         let conflict = [&SqlState::T_R_SERIALIZATION_FAILURE, &SqlState::T_R_DEADLOCK_DETECTED];
         self.sql_state().is_some_and(|state| conflict.contains(&state))
+            || self.is_identifier_taken()
+    }
+
+    /// Whether an animal has been refused as another one has its identifier: the sequence is behind.
+    pub(crate) fn is_identifier_taken(&self) -> bool {
+        let Self::Postgres(error) = self else { return false };
+        error.as_db_error().is_some_and(|error| {
+            *error.code() == SqlState::UNIQUE_VIOLATION && error.constraint() == Some("pet_pkey")
+        })
+    }
+
+    /// Whether the server refuses the statement itself, and would again: neither has a concurrent transaction, a
+    /// shortage or an operator ended it, nor is the connection of no more use.
+    pub(crate) fn is_refusal(&self) -> bool {
+        const PASSING: [&str; 6] = ["25", "53", "55", "57", "58", "XX"];
+        self.sql_state().is_some_and(|state| {
+            let passes = PASSING.iter().any(|class| state.code().starts_with(class));
+            !passes && !self.is_conflict() && !self.breaks_connection()
+        })
     }
 
     /// Whether the connection is of no more use: it is broken, its server is about to stop or
@@ -137,7 +156,7 @@ impl From<StoreFailure> for StoreError {
         if let Some(fenced) = fenced(&failure) {
             return fenced;
         }
-        Self::unavailable(failure)
+        if failure.is_refusal() { Self::refused(failure) } else { Self::unavailable(failure) }
     }
 }
 

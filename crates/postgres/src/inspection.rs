@@ -6,7 +6,7 @@ use tokio_postgres::Row;
 use crate::{
     connector::Purpose,
     error::StoreFailure,
-    schema,
+    schema, sequences,
     store::PostgresStore,
     transaction::{SNAPSHOT, Transaction},
 };
@@ -43,7 +43,7 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError`] if the database does not answer.
     pub async fn inspect(&self) -> Result<Vec<Finding>, StoreError> {
-        let transaction = Transaction::begin(&self.connector, Purpose::Archive, SNAPSHOT).await?;
+        let transaction = Transaction::begin(&self.pool, Purpose::Archive, SNAPSHOT).await?;
         let settings = transaction.rows(SETTINGS, &[]).await?;
         let unusable = transaction.rows(UNUSABLE, &[&INDEXES.to_vec()]).await?;
         let texts = |rows: &[Row], column| {
@@ -58,6 +58,7 @@ impl PostgresStore {
             ),
             durability(&[setting(1)?, setting(2)?, setting(3)?, setting(4)?]),
             indexes(&texts(&unusable, 0)?),
+            identifiers(sequences::behind(&self.pool).await),
         ])
     }
 }
@@ -94,6 +95,25 @@ fn indexes(unusable: &[String]) -> Finding {
         "indexes",
         format!("missing or not valid: {unusable}; REINDEX them, or create them again"),
     )
+}
+
+fn identifiers(behind: Result<Vec<String>, StoreFailure>) -> Finding {
+    let subject = "identifiers";
+    match behind {
+        Ok(behind) if behind.is_empty() => Finding::good(subject, "the next ones are free"),
+        Ok(behind) => {
+            let behind = behind.join(", ");
+            let remedy = "the next addition raises it, if the role may UPDATE the sequence";
+            Finding::warning(
+                subject,
+                format!("a sequence is behind the rows that are there: {behind}; {remedy}"),
+            )
+        }
+        Err(failure) => {
+            let remedy = "grant the role SELECT on the sequences";
+            Finding::warning(subject, format!("not examined: {failure}; {remedy}"))
+        }
+    }
 }
 
 #[cfg(test)]

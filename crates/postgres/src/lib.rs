@@ -30,7 +30,8 @@
 //! [`Relocatable`](petstore_domain::Relocatable) in `relocation.rs`. Reads and changes of keys run through
 //! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `schema.rs` has the
 //! versions of the schema, and `upgrade.rs` leads from one to the next; `version.rs`
-//! gives the catalogue's version without a query; `activity.rs` says how busy the pool is.
+//! gives the catalogue's version without a query; `sequences.rs` raises a sequence that is behind the rows;
+//! `activity.rs` says how busy the pool is.
 
 mod activity;
 mod api_keys;
@@ -46,6 +47,7 @@ mod pets;
 mod pool;
 mod relocation;
 mod schema;
+mod sequences;
 mod store;
 mod tls;
 mod transaction;

@@ -92,7 +92,6 @@ impl From<SchemaError> for Reason {
 
 /// What a store is made of.
 pub(crate) struct Opened {
-    pub(crate) connector: Arc<Connector>,
     pub(crate) pool: Pool,
     /// Holds the version already, so that the first request has one.
     pub(crate) version: VersionCache,
@@ -119,7 +118,7 @@ async fn try_open(config: &PostgresConfig, if_missing: IfMissing) -> Result<Open
     if let Ok(stored) = StoredVersion::from_row(rows.first()) {
         version.observe(stored, began);
     }
-    Ok(Opened { pool: Pool::new(Arc::clone(&connector))?, connector, version, was_created })
+    Ok(Opened { pool: Pool::new(connector)?, version, was_created })
 }
 
 impl PostgresConfig {

@@ -1,26 +1,33 @@
 //! Connections for single statements, and the deadline of every call.
 //!
-//! The pool is deadpool's: it bounds the number of connections and the wait for one, and serves who
-//! waits in turn. What is added here: when a connection turns out to be broken, the idle ones are
-//! dropped and those in use are not used again. After a failover one call, not one for each
-//! connection, meets the dead server.
+//! The pool is deadpool's. What is added here:
+//! - When a connection turns out to be broken, the idle ones are dropped and those in use are not used again.
+//!   After a failover one call, not one for each connection, meets the dead server.
+//! - A server may allow fewer connections than the pool wants. Each call takes a permit, in turn; one that is
+//!   refused a new connection puts its permit aside for [`FULL_PAUSE`] and queues again for a connection that is
+//!   there. So there are soon as many permits as connections, and the server is seldom asked for one more.
 
 #[cfg(test)]
 mod tests;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
 };
 
 use deadpool::{
-    Runtime, Status,
+    Status,
     managed::{
         self, BuildError, Metrics, Object, PoolError, QueueMode, RecycleError, RecycleResult,
-        Timeouts,
     },
 };
-use tokio::time;
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::{self, Instant},
+};
 use tokio_postgres::Row;
 
 use crate::{
@@ -37,9 +44,26 @@ pub(crate) const MAX_TRIES: u32 = 5;
 /// Calls that may wait for a connection, or for one to be made; one more is refused at once.
 const MAX_WAITING: usize = 4096;
 
+/// How long the server is not asked again for one more connection after it has refused it.
+const FULL_PAUSE: Duration = Duration::from_millis(500);
+/// How long the server may take to end a session that was closed for another one.
+const CLOSE_PAUSE: Duration = Duration::from_millis(20);
+
 /// A bounded number of connections.
 #[derive(Debug)]
-pub(crate) struct Pool(managed::Pool<Manager>);
+pub(crate) struct Pool {
+    connections: managed::Pool<Manager>,
+    /// One for each call that may use or make a connection.
+    permits: Arc<Semaphore>,
+    /// One for each call that may wait for a permit, or for a connection to be made.
+    waiting: Semaphore,
+}
+
+/// A connection, given back before its permit.
+struct Lease<'a> {
+    object: Object<Manager>,
+    _permit: SemaphorePermit<'a>,
+}
 
 #[derive(Debug)]
 struct Manager {
@@ -82,15 +106,15 @@ impl managed::Manager for Manager {
 impl Pool {
     /// The error is that of a pool without a runtime to measure time; this one has tokio's.
     pub(crate) fn new(connector: Arc<Connector>) -> Result<Self, BuildError> {
-        let Parameters { pool_size, pool_timeout, .. } = *connector.parameters();
-        managed::Pool::builder(Manager { connector, generation: AtomicU64::new(0) })
-            .max_size(pool_size)
-            .timeouts(Timeouts { wait: Some(pool_timeout), create: None, recycle: None })
-            // The last one put back is the first one taken: its caches are warm.
-            .queue_mode(QueueMode::Lifo)
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map(Self)
+        let pool_size = connector.parameters().pool_size;
+        let connections =
+            managed::Pool::builder(Manager { connector, generation: AtomicU64::new(0) })
+                .max_size(pool_size)
+                // The last one put back is the first one taken: its caches are warm.
+                .queue_mode(QueueMode::Lifo)
+                .build()?;
+        let (permits, waiting) = (Semaphore::new(pool_size), Semaphore::new(MAX_WAITING));
+        Ok(Self { connections, permits: Arc::new(permits), waiting })
     }
 
     /// Runs a call within its deadline.
@@ -114,7 +138,7 @@ impl Pool {
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreFailure> {
         let read =
-            async || self.checked(self.get().await?.connection.rows_alone(sql, values).await);
+            async || self.checked(self.get().await?.connection().rows_alone(sql, values).await);
         match read().await {
             Err(failure) if failure.breaks_connection() => read().await,
             result => result,
@@ -128,7 +152,7 @@ impl Pool {
         values: Values<'_>,
     ) -> Result<u64, StoreFailure> {
         for _ in 0..MAX_TRIES {
-            match self.checked(self.get().await?.connection.execute_alone(sql, values).await) {
+            match self.checked(self.get().await?.connection().execute_alone(sql, values).await) {
                 Err(failure) if failure.is_conflict() => {}
                 result => return result,
             }
@@ -137,17 +161,60 @@ impl Pool {
     }
 
     /// A connection, a new one if none is idle.
-    async fn get(&self) -> Result<Object<Manager>, StoreFailure> {
-        if self.0.status().waiting >= MAX_WAITING {
-            return Err(StoreFailure::PoolQueueFull(MAX_WAITING));
-        }
-        self.0.get().await.map_err(|error| match error {
-            PoolError::Timeout(_) => StoreFailure::Busy(self.parameters().pool_timeout),
-            PoolError::Backend(error) => StoreFailure::Connect(error),
-            PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_) => {
-                StoreFailure::Stopped
+    async fn get(&self) -> Result<Lease<'_>, StoreFailure> {
+        let full = |_| StoreFailure::PoolQueueFull(MAX_WAITING);
+        let _waiting = self.waiting.try_acquire().map_err(full)?;
+        let timeout = self.parameters().pool_timeout;
+        let (deadline, mut failure) = (Instant::now() + timeout, StoreFailure::Busy(timeout));
+        loop {
+            let Ok(Ok(permit)) = time::timeout_at(deadline, self.permits.acquire()).await else {
+                return Err(failure);
+            };
+            match self.connections.get().await {
+                Ok(object) => return Ok(Lease { object, _permit: permit }),
+                Err(PoolError::Backend(error)) if error.is_full() => {
+                    failure = StoreFailure::Connect(error);
+                    self.put_aside(permit);
+                }
+                Err(PoolError::Backend(error)) => return Err(StoreFailure::Connect(error)),
+                // There is a permit for each connection, so none is waited for here.
+                Err(
+                    PoolError::Timeout(_)
+                    | PoolError::Closed
+                    | PoolError::NoRuntimeSpecified
+                    | PoolError::PostCreateHook(_),
+                ) => return Err(StoreFailure::Stopped),
             }
-        })
+        }
+    }
+
+    fn put_aside(&self, permit: SemaphorePermit<'_>) {
+        permit.forget();
+        let permits = Arc::clone(&self.permits);
+        tokio::spawn(async move {
+            time::sleep(FULL_PAUSE).await;
+            permits.add_permits(1);
+        });
+    }
+
+    /// A connection outside of the pool. Where the server allows no more, one of the pool is closed for it.
+    pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
+        let connector = self.connector();
+        match connector.connect(purpose).await {
+            Err(error) if error.is_full() => {}
+            connected => return Ok(connected?),
+        }
+        let Lease { object, _permit } = self.get().await?;
+        drop(Object::take(object));
+        let deadline = Instant::now() + self.parameters().pool_timeout;
+        loop {
+            match connector.connect(purpose).await {
+                Err(error) if error.is_full() && Instant::now() < deadline => {
+                    time::sleep(CLOSE_PAUSE).await;
+                }
+                connected => return Ok(connected?),
+            }
+        }
     }
 
     fn checked<T>(&self, result: Result<T, tokio_postgres::Error>) -> Result<T, StoreFailure> {
@@ -160,16 +227,27 @@ impl Pool {
 
     /// Uses no connection again that was made until now.
     pub(crate) fn drop_all(&self) {
-        self.0.manager().generation.fetch_add(1, Ordering::AcqRel);
-        drop(self.0.retain(|_, _| false));
+        self.connections.manager().generation.fetch_add(1, Ordering::AcqRel);
+        drop(self.connections.retain(|_, _| false));
     }
 
     /// How many connections there are, idle ones among them, and calls that wait.
     pub(crate) fn status(&self) -> Status {
-        self.0.status()
+        let waiting = MAX_WAITING - self.waiting.available_permits();
+        Status { waiting, ..self.connections.status() }
     }
 
-    fn parameters(&self) -> &Parameters {
-        self.0.manager().connector.parameters()
+    pub(crate) fn parameters(&self) -> &Parameters {
+        self.connector().parameters()
+    }
+
+    fn connector(&self) -> &Connector {
+        &self.connections.manager().connector
+    }
+}
+
+impl Lease<'_> {
+    fn connection(&self) -> &Connection {
+        &self.object.connection
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     connector::Purpose,
     error::StoreFailure,
     store::PostgresStore,
-    transaction::{READ_COMMITTED, Transaction},
+    transaction::{READ_COMMITTED, Transaction, WRITING},
 };
 
 #[async_trait]
@@ -119,7 +119,7 @@ impl Relocatable for PostgresStore {
         &self,
         Changes { pets, records, keys, purged }: Changes,
     ) -> Result<(), RestoreError> {
-        let transaction = self.spare.begin(&self.connector, READ_COMMITTED).await?;
+        let transaction = self.spare.begin(&self.pool, WRITING).await?;
         if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
             return Err(StoreError::fenced("it is in no move").into());
         }
@@ -139,7 +139,7 @@ impl Relocatable for PostgresStore {
 impl PostgresStore {
     /// A transaction that no write is under way beside.
     async fn locked(&self, purpose: Purpose) -> Result<Transaction, StoreFailure> {
-        let transaction = Transaction::begin(&self.connector, purpose, READ_COMMITTED).await?;
+        let transaction = Transaction::begin(&self.pool, purpose, READ_COMMITTED).await?;
         transaction.batch(rows::LOCK).await?;
         Ok(transaction)
     }

@@ -11,7 +11,6 @@ use tokio::{sync::Mutex as AsyncMutex, task::JoinHandle, time};
 use crate::{
     archive::spare::Spare,
     config::PostgresConfig,
-    connector::Connector,
     open::{self, OpenError, Opened},
     pool::Pool,
     schema::IfMissing,
@@ -27,8 +26,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// It works within the tokio runtime in which it was opened. Dropping it closes it: what waits to
 /// be written is still written as long as that runtime runs; [`Self::close`] waits for it.
 pub struct PostgresStore {
-    pub(crate) connector: Arc<Connector>,
-    pub(crate) pool: Pool,
+    pub(crate) pool: Arc<Pool>,
     /// Held while keys are changed, so that this takes one connection at a time.
     pub(crate) changing_keys: AsyncMutex<()>,
     pub(crate) version: Arc<VersionCache>,
@@ -57,23 +55,13 @@ impl PostgresStore {
     }
 
     fn new(opened: Opened) -> Self {
-        let Opened { connector, pool, version, was_created } = opened;
-        let version = Arc::new(version);
-        let (writer, writing) = Writer::start(Arc::clone(&connector), Arc::clone(&version));
-        let watching = tokio::spawn(watch::watch(Arc::clone(&version), Arc::clone(&connector)));
+        let Opened { pool, version, was_created } = opened;
+        let (pool, version) = (Arc::new(pool), Arc::new(version));
+        let (writer, writing) = Writer::start(Arc::clone(&pool), Arc::clone(&version));
+        let watching = tokio::spawn(watch::watch(Arc::clone(&version), Arc::clone(&pool)));
         let (changing_keys, writing) = (AsyncMutex::default(), Mutex::new(Some(writing)));
         let spare = Arc::default();
-        Self {
-            connector,
-            pool,
-            changing_keys,
-            version,
-            writer,
-            spare,
-            was_created,
-            writing,
-            watching,
-        }
+        Self { pool, changing_keys, version, writer, spare, was_created, writing, watching }
     }
 
     /// Whether opening it has created its tables.

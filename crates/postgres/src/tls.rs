@@ -3,8 +3,12 @@
 use std::{io, path::Path, sync::Arc};
 
 use rustls::{
-    ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore, SignatureScheme,
-    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    CertificateError, ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore,
+    SignatureScheme,
+    client::{
+        VerifierBuilderError, WebPkiServerVerifier,
+        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    },
     crypto::{CryptoProvider, ring},
     pki_types::{
         CertificateDer, ServerName, UnixTime,
@@ -29,6 +33,8 @@ pub(crate) enum TlsFailure {
     NoSystemRoots,
     #[error("TLS cannot be set up: {0}")]
     Rustls(#[from] TlsError),
+    #[error("TLS cannot be set up: {0}")]
+    Verifier(#[from] VerifierBuilderError),
 }
 
 /// Makes TLS connections as `sslmode` asks for.
@@ -36,14 +42,20 @@ pub(crate) fn connector(parameters: &Parameters) -> Result<MakeRustlsConnect, Tl
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
-    let config = match parameters.ssl_mode {
+    let roots = || roots(parameters.root_certificates.as_deref());
+    let chain = match parameters.ssl_mode {
         SslMode::VerifyFull => {
-            builder.with_root_certificates(roots(parameters.root_certificates.as_deref())?)
+            let config = builder.with_root_certificates(roots()?).with_no_client_auth();
+            return Ok(MakeRustlsConnect::new(config));
         }
-        SslMode::Disable | SslMode::Prefer => {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(AcceptAny(provider)))
+        SslMode::VerifyCa => {
+            let (roots, provider) = (Arc::new(roots()?), Arc::clone(&provider));
+            Some(WebPkiServerVerifier::builder_with_provider(roots, provider).build()?)
         }
+        SslMode::Disable | SslMode::Prefer => None,
     };
+    let any_host = Arc::new(AnyHost { provider, chain });
+    let config = builder.dangerous().with_custom_certificate_verifier(any_host);
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
 }
 
@@ -67,21 +79,33 @@ fn roots(path: Option<&Path>) -> Result<RootCertStore, TlsFailure> {
     if roots.is_empty() { Err(TlsFailure::Empty(shown())) } else { Ok(roots) }
 }
 
-/// Accepts every certificate (`sslmode=prefer`): a listener learns nothing, which is more than in
-/// clear, but whoever answers may be somebody else.
+/// Accepts a certificate whatever host it names.
 #[derive(Debug)]
-struct AcceptAny(Arc<CryptoProvider>);
+struct AnyHost {
+    provider: Arc<CryptoProvider>,
+    /// Checks by whom it is signed (`sslmode=verify-ca`). Without it every certificate is accepted
+    /// (`sslmode=prefer`): a listener learns nothing, which is more than in clear, but whoever answers may be
+    /// somebody else.
+    chain: Option<Arc<WebPkiServerVerifier>>,
+}
 
-impl ServerCertVerifier for AcceptAny {
+impl ServerCertVerifier for AnyHost {
     fn verify_server_cert(
         &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
+        certificate: &CertificateDer<'_>,
+        others: &[CertificateDer<'_>],
+        host: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
     ) -> Result<ServerCertVerified, TlsError> {
-        Ok(ServerCertVerified::assertion())
+        let Some(chain) = &self.chain else { return Ok(ServerCertVerified::assertion()) };
+        match chain.verify_server_cert(certificate, others, host, ocsp, now) {
+            // The name is looked at last.
+            Err(TlsError::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) => Ok(ServerCertVerified::assertion()),
+            verified => verified,
+        }
     }
 
     fn verify_tls12_signature(
@@ -90,7 +114,7 @@ impl ServerCertVerifier for AcceptAny {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        let algorithms = &self.0.signature_verification_algorithms;
+        let algorithms = &self.provider.signature_verification_algorithms;
         rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
     }
 
@@ -100,11 +124,11 @@ impl ServerCertVerifier for AcceptAny {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, TlsError> {
-        let algorithms = &self.0.signature_verification_algorithms;
+        let algorithms = &self.provider.signature_verification_algorithms;
         rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }

@@ -8,15 +8,29 @@ use tokio_postgres::Row;
 
 use crate::{
     connection::Connection,
-    connector::{Connector, Purpose},
+    connector::Purpose,
     error::StoreFailure,
+    pool::Pool,
     values::{Value, Values},
 };
 
 /// Each statement sees what was committed before it.
 pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// The same, where animals are written: triggers know by it who writes, and a statement that is sent together with
+/// the beginning knows that it has a transaction ([`in_writing!`]).
+pub(crate) const WRITING: &str =
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
 /// All statements see what was committed before the first.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// A condition that is an error outside of a transaction that has begun by [`WRITING`]. Where the beginning is
+/// refused, as when an operator cancels it, what is sent behind it must not be a transaction by itself.
+macro_rules! in_writing {
+    () => {
+        "1 / (coalesce(current_setting('petstore.writer', true), '') = 'on')::integer = 1"
+    };
+}
+pub(crate) use in_writing;
 
 /// Nothing of it has happened until `commit` has returned; nothing ever does if it is dropped, for
 /// then its connection is closed.
@@ -29,12 +43,12 @@ pub(crate) struct Transaction {
 
 impl Transaction {
     pub(crate) async fn begin(
-        connector: &Connector,
+        pool: &Pool,
         purpose: Purpose,
         begin: &str,
     ) -> Result<Self, StoreFailure> {
-        let connection = connector.connect(purpose).await?;
-        Self::begin_on(connection, purpose.timeout(connector.parameters()), begin).await
+        let connection = pool.connect(purpose).await?;
+        Self::begin_on(connection, purpose.timeout(pool.parameters()), begin).await
     }
 
     /// Begins on a connection that is in no transaction.
@@ -94,6 +108,8 @@ impl Transaction {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use petstore_testing::{needs, postgres_or_skip};
 
     use super::{READ_COMMITTED, Transaction};
@@ -101,6 +117,7 @@ mod tests {
         config::PostgresConfig,
         connector::{Connector, Purpose},
         error::StoreFailure,
+        pool::Pool,
     };
 
     #[needs(postgres)]
@@ -109,7 +126,8 @@ mod tests {
         let Some(database) = postgres_or_skip("a_statement_that_is_not_answered") else { return };
         let url = format!("{}?statement_timeout=20s&call_timeout=2s", database.url);
         let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
-        let begin = Transaction::begin(&connector, Purpose::Calls, READ_COMMITTED).await;
+        let pool = Pool::new(Arc::new(connector)).unwrap();
+        let begin = Transaction::begin(&pool, Purpose::Calls, READ_COMMITTED).await;
         let waited = begin.unwrap().rows("SELECT pg_sleep(60)", &[]).await;
         assert!(matches!(waited, Err(StoreFailure::Deadline(_))), "{waited:?}");
     }

@@ -30,7 +30,7 @@ use tokio::{
 };
 
 use self::{job::Job, task::Task};
-use crate::{connector::Connector, error::StoreFailure, version::VersionCache};
+use crate::{error::StoreFailure, pool::Pool, version::VersionCache};
 
 /// Additions that may wait; one more is refused at once.
 const MAX_QUEUE: usize = 4096;
@@ -43,13 +43,10 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(
-        connector: Arc<Connector>,
-        version: Arc<VersionCache>,
-    ) -> (Self, JoinHandle<()>) {
+    pub(crate) fn start(pool: Arc<Pool>, version: Arc<VersionCache>) -> (Self, JoinHandle<()>) {
         let (queue, waiting) = mpsc::channel(MAX_QUEUE);
-        let timeout = connector.parameters().call_timeout;
-        let task = tokio::spawn(Task::new(connector, version).run(waiting));
+        let timeout = pool.parameters().call_timeout;
+        let task = tokio::spawn(Task::new(pool, version).run(waiting));
         (Self { queue: Mutex::new(Some(queue)), timeout }, task)
     }
 

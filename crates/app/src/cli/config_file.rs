@@ -10,7 +10,7 @@ use std::{
 
 use toml::{Table, Value};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, quotable, quotable_path};
 
 /// The largest file that is read, in bytes: whatever is larger is no file of settings, or no secret.
 const MAX_BYTES: u64 = 64 * 1024;
@@ -23,7 +23,7 @@ pub(super) type Values = BTreeMap<String, Vec<String>>;
 /// Reads a TOML file whose keys are among `known`: one value for each of them, or a list for those that take
 /// several.
 pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values, Failure> {
-    let shown = path.display();
+    let shown = quotable_path(path);
     let text = text(path)
         .map_err(|error| Failure::runtime(format!("cannot read the settings {shown}: {error}")))?;
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
@@ -59,12 +59,15 @@ fn scalar(value: &Value) -> Option<String> {
 }
 
 fn unknown(key: &str, known: &BTreeMap<String, bool>) -> String {
+    let shown = quotable(key);
     let similar = |name: &&String| strsim::jaro_winkler(key, name);
     let nearest = known.keys().max_by(|one, other| similar(one).total_cmp(&similar(other)));
     match nearest.filter(|name| similar(name) >= SIMILAR) {
-        Some(nearest) => format!("there is no setting '{key}'; did you mean '{nearest}'?"),
+        Some(nearest) => format!("there is no setting '{shown}'; did you mean '{nearest}'?"),
         None => {
-            format!("there is no setting '{key}'; 'petstore config show' lists all that there are")
+            format!(
+                "there is no setting '{shown}'; 'petstore config show' lists all that there are"
+            )
         }
     }
 }

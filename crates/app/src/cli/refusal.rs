@@ -2,17 +2,20 @@
 
 use clap::error::{ContextKind, ContextValue};
 
-use super::arguments::{Arguments, command_of, secrets, variable, variable_of};
-use crate::failure::one_line_of;
+use super::arguments::{Arguments, command_of, variable, variable_of};
+use crate::failure::{quotable, quotable_path};
 
 /// Condenses clap's several lines: the message, its tips, and where the help is.
-pub(super) fn one_line(error: &clap::Error, arguments: &Arguments, root: &clap::Command) -> String {
-    let (path, _) = command_of(&arguments.words, root);
-    let message = in_one_line(&with_harmless_quotes(error, path.last().unwrap_or(&root)));
-    let message = naming_the_source(message, error, arguments);
-    // The commands as far as they were written, so that the help fits.
-    let path: Vec<_> = path.iter().map(|command| command.get_name()).collect();
-    format!("{message}; try '{} --help'", path.join(" "))
+pub(super) fn one_line(error: clap::Error, arguments: &Arguments, root: &clap::Command) -> String {
+    // Only a definition that is built knows how its arguments are shown.
+    let mut root = root.clone();
+    root.build();
+    let (path, _) = command_of(&arguments.words, &root);
+    let error = with_harmless_quotes(error, &path);
+    let message = in_one_line(&error.render().to_string());
+    let message = naming_the_source(message, &error, arguments);
+    let names = path.iter().map(|command| command.get_name()).collect::<Vec<_>>().join(" ");
+    format!("{message}; try '{names} --help'")
 }
 
 /// Keeps the paragraphs before the usage, joined.
@@ -25,42 +28,38 @@ fn in_one_line(rendered: &str) -> String {
         .join("; ")
 }
 
-/// The rendered error, where what it quotes neither breaks the line nor gives a password away.
-fn with_harmless_quotes(error: &clap::Error, command: &clap::Command) -> String {
-    let mut text = error.render().to_string();
-    if let (Some(flag), Some(value)) = (flag_of(error), string_of(error, ContextKind::InvalidValue))
-        && secrets(command).any(|secret| flag.strip_prefix("--") == Some(secret))
+/// The error, where what it quotes neither breaks the line nor gives a password away. The value of an argument
+/// that may hold one is never quoted.
+fn with_harmless_quotes(mut error: clap::Error, path: &[&clap::Command]) -> clap::Error {
+    let arg = string_of(&error, ContextKind::InvalidArg);
+    let args = path.iter().flat_map(|command| command.get_arguments());
+    let is_secret = args
+        .filter(|known| known.is_hide_env_values_set())
+        .any(|known| Some(known.to_string().as_str()) == arg);
+    for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand]
     {
-        // Mistyped, a URL may have its password anywhere.
-        text = text.replacen(&format!(" '{value}'"), "", 1);
+        let Some(text) = string_of(&error, kind) else { continue };
+        let hidden = is_secret && kind == ContextKind::InvalidValue;
+        let shown = if hidden { "…".to_owned() } else { quotable(text) };
+        if shown != text {
+            error.insert(kind, ContextValue::String(shown));
+            // A tip repeats what it is about.
+            error.remove(ContextKind::Suggested);
+        }
     }
-    let quoted =
-        [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand];
-    let values = quoted.into_iter().filter_map(|kind| string_of(error, kind));
-    values.fold(text, |text, value| {
-        let harmless = one_line_of(&without_password(value));
-        if harmless == value { text } else { text.replace(value, &harmless) }
-    })
-}
-
-/// Hides the user and the password of a URL.
-fn without_password(value: &str) -> String {
-    value
-        .split_once("://")
-        .and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1)))
-        .map_or_else(|| value.to_owned(), |(scheme, address)| format!("{scheme}://…@{address}"))
+    error
 }
 
 /// A value that came from a file or the environment is reported by that, not by a flag that was not
 /// written.
 fn naming_the_source(message: String, error: &clap::Error, arguments: &Arguments) -> String {
-    let (Some(flag), Some(name)) = (string_of(error, ContextKind::InvalidArg), flag_of(error))
-    else {
+    let Some(flag) = string_of(error, ContextKind::InvalidArg) else { return message };
+    let Some(name) = flag.split_whitespace().next().filter(|name| name.starts_with("--")) else {
         return message;
     };
     let bare = name.trim_start_matches('-');
     if let Some(file) = arguments.origins.get(bare) {
-        let source = format!("'{bare}' in {}", one_line_of(&file.display().to_string()));
+        let source = format!("'{bare}' in {}", quotable_path(file));
         return message.replace(&format!("'{flag}'"), &source);
     }
     let assigned = format!("{name}=");
@@ -71,12 +70,6 @@ fn naming_the_source(message: String, error: &clap::Error, arguments: &Arguments
         return message;
     }
     message.replace(&format!("'{flag}'"), &of_flag)
-}
-
-/// The flag that is wrong, as it is written: `--store`.
-fn flag_of(error: &clap::Error) -> Option<&str> {
-    let shown = string_of(error, ContextKind::InvalidArg)?;
-    shown.split_whitespace().next().filter(|name| name.starts_with("--"))
 }
 
 fn string_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {

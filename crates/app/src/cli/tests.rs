@@ -34,7 +34,7 @@ fn keys(line: &str) -> KeysCommand {
 
 fn refusal(line: &str) -> String {
     let args = words(line);
-    one_line(&parse(&args).unwrap_err(), &Arguments::new(&args), &definition())
+    one_line(parse(&args).unwrap_err(), &Arguments::new(&args), &definition())
 }
 
 /// Every command, the root too, with its path.
@@ -256,21 +256,21 @@ fn a_refusal_of_a_store_or_a_move_says_what_is_missing_or_wrong() {
     for (line, expected) in [
         (
             "petstore serve --store postgres://me:secret@host",
-            "invalid value for '--store <URL>': no database is named; \
+            "invalid value '…' for '--store <URL>': no database is named; \
              write postgres://USER:PASSWORD@HOST/DATABASE; try 'petstore serve --help'",
         ),
         (
             "petstore serve --store postgres//me:secret@host/db",
-            "invalid value for '--store <URL>': a store is sqlite:PATH, \
+            "invalid value '…' for '--store <URL>': a store is sqlite:PATH, \
              postgres://USER:PASSWORD@HOST[,HOST]/DATABASE or memory:; try 'petstore serve --help'",
         ),
         (
             "petstore serve postgres://me:secret@host/db",
-            "unexpected argument 'postgres://…@host/db' found; try 'petstore serve --help'",
+            "unexpected argument '…' found; try 'petstore serve --help'",
         ),
         (
             "petstore keys list --store memory:",
-            "invalid value for '--store <URL>': a store in memory ends with this \
+            "invalid value '…' for '--store <URL>': a store in memory ends with this \
              command; use sqlite:PATH or postgres://USER:PASSWORD@HOST[,HOST]/DATABASE; \
              try 'petstore keys list --help'",
         ),

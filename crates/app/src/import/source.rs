@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use crate::{
     cli::{FileArg, Format},
-    failure::Failure,
+    failure::{Failure, quotable_path},
     import::{faults::Fault, lines::Lines},
     progress::Of,
     records::{CsvReader, RecordReader},
@@ -61,7 +61,7 @@ impl Source {
             FileArg::Standard => (Box::new(BufReader::new(io::stdin())), None),
             FileArg::Path(path) => {
                 let (file, size) = open(&path).map_err(|error| {
-                    Failure::runtime(format!("cannot read {}: {error}", path.display()))
+                    Failure::runtime(format!("cannot read {}: {error}", quotable_path(&path)))
                 })?;
                 (Box::new(BufReader::new(file)), size)
             }

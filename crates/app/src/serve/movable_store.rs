@@ -37,9 +37,9 @@ impl MovableStore {
                 others.close().await;
                 return Err(match error {
                     StoreError::Fenced(reason) => Failure::runtime(reason),
-                    error @ (StoreError::Unavailable(_) | StoreError::Corrupt(_)) => {
-                        Failure::runtime(error)
-                    }
+                    error @ (StoreError::Unavailable(_)
+                    | StoreError::Refused(_)
+                    | StoreError::Corrupt(_)) => Failure::runtime(error),
                 });
             }
         };

@@ -10,7 +10,7 @@ use std::{
 use petstore_domain::ServiceKey;
 
 use crate::{
-    failure::Failure,
+    failure::{Failure, quotable_path},
     serve::reload::{self, Followed},
 };
 
@@ -51,7 +51,7 @@ pub(super) fn read(
 }
 
 fn from_file(path: &Path) -> Result<ServiceKey, Failure> {
-    let shown = path.display();
+    let shown = quotable_path(path);
     let bytes = read_file(path).map_err(|error| {
         Failure::runtime(format!("cannot read the API key file {shown}: {error}"))
     })?;

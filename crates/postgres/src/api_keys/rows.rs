@@ -39,8 +39,10 @@ const LIVE_KEYS: &str = "SELECT \
      EXISTS (SELECT 1 FROM api_key WHERE name = $2 \
        AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)), \
      EXISTS (SELECT 1 FROM api_key WHERE digest = $3)";
-const INSERT: &str = "INSERT INTO api_key (name, digest, prefix, created_at, expires_at, rights) \
-     VALUES ($1, $2, $3, $4, $5, $6) RETURNING id";
+/// The identifier is above every other also where the sequence is behind: nobody else adds one meanwhile.
+const INSERT: &str = "INSERT INTO api_key (id, name, digest, prefix, created_at, expires_at, rights) \
+     SELECT greatest(nextval('api_key_id'), (SELECT max(id) FROM api_key) + 1), $1, $2, $3, $4, $5, \
+       $6 RETURNING id";
 /// A use may be noted at the same time, so the later one is kept.
 const UPDATE: &str = "UPDATE api_key AS k SET expires_at = u.expires_at, revoked_at = u.revoked_at, \
        last_used_at = greatest(k.last_used_at, u.last_used_at) \

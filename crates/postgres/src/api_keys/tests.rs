@@ -23,7 +23,7 @@ async fn a_use_that_is_noted_during_a_revocation_is_kept() {
     let new = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
     let mut key = store.add(new, 1).await.unwrap();
 
-    let begin = Transaction::begin(&store.connector, Purpose::Calls, READ_COMMITTED);
+    let begin = Transaction::begin(&store.pool, Purpose::Calls, READ_COMMITTED);
     let revocation = begin.await.unwrap();
     store.note_use(vec![(key.id, Timestamp(5))]).await.unwrap();
     key.revoked_at = Some(Timestamp(7));

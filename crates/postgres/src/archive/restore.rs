@@ -18,6 +18,7 @@ use super::spare::Spare;
 use crate::{
     error::StoreFailure,
     relocation::rows as relocation,
+    sequences,
     transaction::Transaction,
     values::Values,
     version::{self, StoredVersion, VersionCache},
@@ -28,11 +29,6 @@ use crate::{
 /// the server ends a restore that sends nothing for longer than a batch may take elsewhere.
 const LOCK: &str = "SET LOCAL idle_in_transaction_session_timeout = '5min'; \
      LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
-/// Lets the next identifiers be above the highest of the table.
-const RAISE: &str = "SELECT setval('pet_id', m.id) FROM (SELECT max(id) AS id FROM pet) m, pet_id s \
-     WHERE m.id >= 1 AND (s.last_value < m.id OR NOT s.is_called); \
-     SELECT setval('api_key_id', m.id) FROM (SELECT max(id) AS id FROM api_key) m, api_key_id s \
-     WHERE m.id >= 1 AND (s.last_value < m.id OR NOT s.is_called)";
 
 /// A transaction that is still open.
 #[derive(Debug)]
@@ -101,7 +97,7 @@ impl Restore for Restoring {
 
     async fn commit(self: Box<Self>) -> Result<(), StoreError> {
         if self.locked {
-            self.transaction.batch(RAISE).await?;
+            self.transaction.batch(sequences::RAISE).await?;
         }
         if !self.changed {
             self.spare.keep(self.transaction.commit().await?);

@@ -8,9 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::time;
 
 use crate::{
-    connection::Connection,
-    connector::{Connector, Purpose},
-    error::StoreFailure,
+    connection::Connection, connector::Purpose, error::StoreFailure, pool::Pool,
     transaction::Transaction,
 };
 
@@ -23,10 +21,10 @@ impl Spare {
     /// connecting may, on a new connection.
     pub(crate) async fn begin(
         &self,
-        connector: &Connector,
+        pool: &Pool,
         statement: &str,
     ) -> Result<Transaction, StoreFailure> {
-        let parameters = connector.parameters();
+        let parameters = pool.parameters();
         if let Some(connection) = self.replace(None) {
             let timeout = Purpose::Archive.timeout(parameters);
             let transaction = Transaction::begin_on(connection, timeout, statement);
@@ -35,7 +33,7 @@ impl Spare {
                 return Ok(transaction);
             }
         }
-        Transaction::begin(connector, Purpose::Archive, statement).await
+        Transaction::begin(pool, Purpose::Archive, statement).await
     }
 
     /// Keeps the connection of a transaction that was committed.
@@ -51,12 +49,15 @@ impl Spare {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use petstore_testing::{needs, postgres_or_skip};
 
     use super::Spare;
     use crate::{
         config::PostgresConfig,
         connector::Connector,
+        pool::Pool,
         transaction::{READ_COMMITTED, Transaction},
     };
 
@@ -71,15 +72,15 @@ mod tests {
             return;
         };
         let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
-        let spare = Spare::default();
-        let first = spare.begin(&connector, READ_COMMITTED).await.unwrap();
+        let (pool, spare) = (Pool::new(Arc::new(connector)).unwrap(), Spare::default());
+        let first = spare.begin(&pool, READ_COMMITTED).await.unwrap();
         let served_by = process(&first).await;
         spare.keep(first.commit().await.unwrap());
-        let second = spare.begin(&connector, READ_COMMITTED).await.unwrap();
+        let second = spare.begin(&pool, READ_COMMITTED).await.unwrap();
         assert_eq!(process(&second).await, served_by);
         spare.keep(second.commit().await.unwrap());
         database.disconnect_all().unwrap();
-        let third = spare.begin(&connector, READ_COMMITTED).await.unwrap();
+        let third = spare.begin(&pool, READ_COMMITTED).await.unwrap();
         assert_ne!(process(&third).await, served_by);
     }
 }

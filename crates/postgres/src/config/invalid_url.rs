@@ -1,7 +1,7 @@
 //! Why a URL is refused.
 
-/// The text is not the URL of a PostgreSQL store. One line says what would be right; none repeats
-/// what may be a password.
+/// The text is not the URL of a PostgreSQL store. One line says what would be right; none repeats any of the
+/// text, as each part of it may be a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidUrl {
     /// Not of this form at all.
@@ -17,16 +17,19 @@ pub enum InvalidUrl {
     #[error("no database is named; write postgres://USER:PASSWORD@HOST/DATABASE")]
     NoDatabase,
     /// Not a number from 1 to 65535.
-    #[error("the port of the host '{0}' is not a number from 1 to 65535")]
-    Port(String),
-    /// A `%` without two hexadecimal digits, or bytes that are not UTF-8.
-    #[error("the {0} is not properly percent-encoded; write % as %25, @ as %40, / as %2F")]
+    #[error("a port is not a number from 1 to 65535")]
+    Port,
+    /// A `%` without two hexadecimal digits, bytes that are not UTF-8, or a character that must be encoded.
+    #[error(
+        "the {0} is not properly percent-encoded; write % as %25, & as %26, / as %2F, : as %3A, \
+         ; as %3B, = as %3D, ? as %3F, @ as %40"
+    )]
     Encoding(&'static str),
-    /// A parameter that does not exist.
-    #[error("there is no parameter '{name}'; there are {}", known.join(", "))]
+    /// Not `NAME=VALUE` with a known name; these exist.
+    #[error("parameter {position} behind the ? is none of {}; user and password are written in front of the host", known.join(", "))]
     UnknownParameter {
-        /// As it was given.
-        name: String,
+        /// Of the parameter, from 1 on.
+        position: usize,
         /// The parameters that exist.
         known: &'static [&'static str],
     },
@@ -34,20 +37,11 @@ pub enum InvalidUrl {
     #[error("{0} is given twice; give it once")]
     RepeatedParameter(&'static str),
     /// A parameter with a value that it cannot have.
-    #[error("{name} cannot be '{value}'; {allowed}")]
+    #[error("the value of {name} is not allowed: {allowed}")]
     Value {
         /// Of the parameter.
         name: &'static str,
-        /// As it was given.
-        value: String,
         /// What would be right.
         allowed: &'static str,
     },
-}
-
-impl InvalidUrl {
-    /// Whether the message repeats a part of the URL.
-    pub(super) fn repeats_input(&self) -> bool {
-        matches!(self, Self::Port(_) | Self::UnknownParameter { .. } | Self::Value { .. })
-    }
 }

@@ -2,10 +2,15 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use super::{invalid_url::InvalidUrl, url::decode};
+use tokio_postgres::config::ChannelBinding;
+
+use super::{
+    invalid_url::InvalidUrl,
+    url::{decode, decode_name},
+};
 
 /// Every parameter there is.
-pub(super) const NAMES: [&str; 11] = [
+pub(super) const NAMES: [&str; 14] = [
     "sslmode",
     "sslrootcert",
     "connect_timeout",
@@ -17,6 +22,9 @@ pub(super) const NAMES: [&str; 11] = [
     "target_session_attrs",
     "schema",
     "pgbouncer",
+    "application_name",
+    "options",
+    "channel_binding",
 ];
 
 const DURATION: &str = "it is a time from 1ms to 1h such as 3s or 500ms";
@@ -43,6 +51,11 @@ pub(crate) struct Parameters {
     pub(crate) schema: Option<String>,
     /// Whether a pooler gives the session to others between two transactions; found out if `None`.
     pub(crate) shared_session: Option<bool>,
+    /// As the server lists its sessions.
+    pub(crate) application_name: String,
+    /// Settings as a server's command line has them, or what a provider's proxy wants.
+    pub(crate) options: Option<String>,
+    pub(crate) channel_binding: ChannelBinding,
 }
 
 impl Default for Parameters {
@@ -59,6 +72,9 @@ impl Default for Parameters {
             read_write: true,
             schema: None,
             shared_session: None,
+            application_name: "petstore".to_owned(),
+            options: None,
+            channel_binding: ChannelBinding::Prefer,
         }
     }
 }
@@ -71,6 +87,9 @@ pub enum SslMode {
     /// `prefer`: encrypted if the server can, without checking who it is. Protects against
     /// listeners only.
     Prefer,
+    /// `verify-ca`: encrypted, and the certificate must be signed by a known authority, whatever host it
+    /// names.
+    VerifyCa,
     /// `require` or `verify-full`, which are one here: encrypted, and the certificate must be
     /// signed by a known authority and name the host. Stricter than libpq's `require`, which takes
     /// any certificate.
@@ -81,21 +100,19 @@ impl Parameters {
     pub(super) fn parse(query: &str) -> Result<Self, InvalidUrl> {
         let mut parameters = Self::default();
         let mut seen = Vec::new();
-        for pair in query.split('&') {
+        for (index, pair) in query.split('&').enumerate() {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
-                return Err(InvalidUrl::UnknownParameter { name: name.to_owned(), known: &NAMES });
+                return Err(InvalidUrl::UnknownParameter { position: index + 1, known: &NAMES });
             };
             if seen.contains(&name) {
                 return Err(InvalidUrl::RepeatedParameter(name));
             }
             seen.push(name);
-            let value = decode(value, name)?;
-            parameters.set(name, &value).map_err(|allowed| InvalidUrl::Value {
-                name,
-                value,
-                allowed,
-            })?;
+            // Providers write it as it is.
+            let read = if name == "options" { decode } else { decode_name };
+            let value = read(value, name)?;
+            parameters.set(name, &value).map_err(|allowed| InvalidUrl::Value { name, allowed })?;
         }
         Ok(parameters)
     }
@@ -116,7 +133,10 @@ impl Parameters {
             "pool_size" => self.pool_size = pool_size(value)?,
             "target_session_attrs" => self.read_write = read_write(value)?,
             "schema" => self.schema = Some(schema(value)?),
-            _ => self.shared_session = Some(pgbouncer(value)?),
+            "pgbouncer" => self.shared_session = Some(pgbouncer(value)?),
+            "application_name" => value.clone_into(&mut self.application_name),
+            "options" => self.options = Some(value.to_owned()),
+            _ => self.channel_binding = channel_binding(value)?,
         }
         Ok(())
     }
@@ -126,8 +146,18 @@ fn ssl_mode(value: &str) -> Result<SslMode, &'static str> {
     match value {
         "disable" => Ok(SslMode::Disable),
         "prefer" => Ok(SslMode::Prefer),
+        "verify-ca" => Ok(SslMode::VerifyCa),
         "require" | "verify-full" => Ok(SslMode::VerifyFull),
-        _ => Err("it is disable, prefer, require or verify-full"),
+        _ => Err("it is disable, prefer, verify-ca, require or verify-full"),
+    }
+}
+
+fn channel_binding(value: &str) -> Result<ChannelBinding, &'static str> {
+    match value {
+        "disable" => Ok(ChannelBinding::Disable),
+        "prefer" => Ok(ChannelBinding::Prefer),
+        "require" => Ok(ChannelBinding::Require),
+        _ => Err("it is disable, prefer or require"),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio_postgres::config::ChannelBinding;
+
 use super::{InvalidUrl, PostgresConfig, SslMode, parameters::NAMES};
 
 fn parse(url: &str) -> PostgresConfig {
@@ -30,7 +32,8 @@ fn every_parameter_arrives() {
     let given = parse(
         "postgres://u@h/d?sslmode=require&sslrootcert=/a%20b.pem&connect_timeout=7&\
          statement_timeout=800&call_timeout=9s&pool_timeout=10ms&tcp_user_timeout=1min&\
-         pool_size=3&target_session_attrs=any&schema=Zoo%22&pgbouncer=true",
+         pool_size=3&target_session_attrs=any&schema=Zoo%22&pgbouncer=true&\
+         application_name=zoo%201&options=-c%20a%3Db&channel_binding=require",
     )
     .parameters;
     assert_eq!(given.ssl_mode, SslMode::VerifyFull);
@@ -43,6 +46,13 @@ fn every_parameter_arrives() {
     assert_eq!((given.pool_size, given.read_write), (3, false));
     assert_eq!(given.schema.as_deref(), Some("Zoo\""));
     assert_eq!((plain.shared_session, given.shared_session), (None, Some(true)));
+    assert_eq!((plain.application_name.as_str(), plain.options), ("petstore", None));
+    assert_eq!(
+        (given.application_name.as_str(), given.options.as_deref()),
+        ("zoo 1", Some("-c a=b"))
+    );
+    assert_eq!(given.channel_binding, ChannelBinding::Require);
+    assert_eq!(parse("postgres://u@h/d?sslmode=verify-ca").parameters.ssl_mode, SslMode::VerifyCa);
 }
 
 #[test]
@@ -54,9 +64,8 @@ fn the_password_is_never_shown() {
 
 #[test]
 fn anything_else_is_refused_in_one_line() {
-    let unknown = |name: &str| InvalidUrl::UnknownParameter { name: name.into(), known: &NAMES };
-    let value =
-        |name, value: &str, allowed| InvalidUrl::Value { name, value: value.into(), allowed };
+    let unknown = |position| InvalidUrl::UnknownParameter { position, known: &NAMES };
+    let value = |name, allowed| InvalidUrl::Value { name, allowed };
     let time = "it is a time from 1ms to 1h such as 3s or 500ms";
     let table = [
         ("postgres:", InvalidUrl::Form),
@@ -68,39 +77,46 @@ fn anything_else_is_refused_in_one_line() {
         ("postgres://u@a,,b/d", InvalidUrl::NoHost),
         ("postgres://u@h", InvalidUrl::NoDatabase),
         ("postgres://u@h/", InvalidUrl::NoDatabase),
-        ("postgres://u@h:0/d", InvalidUrl::Port("h".into())),
-        ("postgres://u@h:x/d", InvalidUrl::Port("h".into())),
-        ("postgres://u@h:65536/d", InvalidUrl::Port("h".into())),
+        ("postgres://u@h:0/d", InvalidUrl::Port),
+        ("postgres://u@h:x/d", InvalidUrl::Port),
+        ("postgres://u@h:65536/d", InvalidUrl::Port),
         ("postgres://u:hush%zz@h/d", InvalidUrl::Encoding("password")),
         ("postgres://u:hush%@h/d", InvalidUrl::Encoding("password")),
         ("postgres://u:a@hush:b/c?d@h/d", InvalidUrl::Encoding("password")),
         ("postgres://u:a@b/c?hush@h/d", InvalidUrl::Encoding("password")),
         ("postgres://u:a@b/c?sslmode=hush@h/d", InvalidUrl::Encoding("password")),
+        ("postgres://u:a?hush@h/d", InvalidUrl::Encoding("password")),
         ("postgres://u%ff@h/d", InvalidUrl::Encoding("user")),
+        ("postgres://u;password=hush@h/d", InvalidUrl::Encoding("user")),
+        ("postgres://u@h;password=hush/d", InvalidUrl::Encoding("host")),
+        ("postgres://u@h/d;password=hush", InvalidUrl::Encoding("database")),
+        ("postgres://u@h/d&password=hush", InvalidUrl::Encoding("database")),
+        ("postgres://u@h/d:hush", InvalidUrl::Encoding("database")),
+        ("postgres://u@h/d?schema=s;password=hush", InvalidUrl::Encoding("schema")),
         ("postgres://u@h/d%00", InvalidUrl::Encoding("database")),
-        ("postgres://u@h/d?", unknown("")),
-        ("postgres://u@h/d?SSLMODE=disable", unknown("SSLMODE")),
+        ("postgres://u@h/d?", unknown(1)),
+        ("postgres://u@h/d?sslmode=disable&SSLMODE=disable", unknown(2)),
         ("postgres://u@h/d?schema=a&schema=b", InvalidUrl::RepeatedParameter("schema")),
-        ("postgres://u@h/d?pgbouncer=yes", value("pgbouncer", "yes", "it is true or false")),
-        ("postgres://u@h/d?connect_timeout=", value("connect_timeout", "", time)),
-        ("postgres://u@h/d?connect_timeout=0", value("connect_timeout", "0", time)),
-        ("postgres://u@h/d?call_timeout=-1s", value("call_timeout", "-1s", time)),
-        ("postgres://u@h/d?call_timeout=61min", value("call_timeout", "61min", time)),
+        (
+            "postgres://u@h/d?channel_binding=on",
+            value("channel_binding", "it is disable, prefer or require"),
+        ),
+        ("postgres://u@h/d?pgbouncer=yes", value("pgbouncer", "it is true or false")),
+        ("postgres://u@h/d?connect_timeout=", value("connect_timeout", time)),
+        ("postgres://u@h/d?connect_timeout=0", value("connect_timeout", time)),
+        ("postgres://u@h/d?call_timeout=-1s", value("call_timeout", time)),
+        ("postgres://u@h/d?call_timeout=61min", value("call_timeout", time)),
         (
             "postgres://u@h/d?sslmode=allow",
-            value("sslmode", "allow", "it is disable, prefer, require or verify-full"),
+            value("sslmode", "it is disable, prefer, verify-ca, require or verify-full"),
         ),
         (
             "postgres://u@h/d?pool_size=0",
-            value("pool_size", "0", "it is a number of connections from 1 to 1000"),
+            value("pool_size", "it is a number of connections from 1 to 1000"),
         ),
         (
             "postgres://u@h/d?schema=pg_temp",
-            value(
-                "schema",
-                "pg_temp",
-                "it is a name of 1 to 63 bytes that does not begin with pg_",
-            ),
+            value("schema", "it is a name of 1 to 63 bytes that does not begin with pg_"),
         ),
     ];
     for (url, refusal) in table {
@@ -114,8 +130,9 @@ fn a_refused_parameter_names_those_that_exist() {
     let refusal = PostgresConfig::parse("postgres://u@h/d?ssl=on").unwrap_err().to_string();
     assert_eq!(
         refusal,
-        "there is no parameter 'ssl'; there are sslmode, sslrootcert, connect_timeout, \
+        "parameter 1 behind the ? is none of sslmode, sslrootcert, connect_timeout, \
          statement_timeout, call_timeout, pool_timeout, tcp_user_timeout, pool_size, \
-         target_session_attrs, schema, pgbouncer"
+         target_session_attrs, schema, pgbouncer, application_name, options, channel_binding; user \
+         and password are written in front of the host"
     );
 }

@@ -36,11 +36,14 @@ impl Address {
         let (user, password) =
             credential.split_once(':').map_or((credential, None), |(u, p)| (u, Some(p)));
         let (hosts, database) = place.split_once('/').ok_or(InvalidUrl::NoDatabase)?;
+        if database.contains(':') {
+            return Err(InvalidUrl::Encoding("database"));
+        }
         let address = Self {
             hosts: hosts.split(',').map(HostPort::parse).collect::<Result<_, _>>()?,
-            user: decode(user, "user")?,
+            user: decode_name(user, "user")?,
             password: password.map(|text| decode(text, "password")).transpose()?,
-            database: decode(database, "database")?,
+            database: decode_name(database, "database")?,
         };
         if address.user.is_empty() {
             return Err(InvalidUrl::NoUser);
@@ -61,14 +64,14 @@ impl HostPort {
             }
             None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
         };
-        let host = decode(host, "host")?;
+        let host = decode_name(host, "host")?;
         if host.is_empty() {
             return Err(InvalidUrl::NoHost);
         }
         let port = match port.map(str::parse) {
             None => DEFAULT_PORT,
             Some(Ok(port)) if port > 0 => port,
-            Some(_) => return Err(InvalidUrl::Port(host)),
+            Some(_) => return Err(InvalidUrl::Port),
         };
         Ok(Self { host, port })
     }
@@ -92,6 +95,15 @@ impl fmt::Display for HostPort {
         let Self { host, port } = self;
         if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
     }
+}
+
+/// Percent-decodes what may be shown. A character that would begin a parameter or a password elsewhere, as in
+/// `DATABASE;password=…`, must be encoded to be a part of a name.
+pub(super) fn decode_name(text: &str, part: &'static str) -> Result<String, InvalidUrl> {
+    if text.contains([';', '&', '=']) {
+        return Err(InvalidUrl::Encoding(part));
+    }
+    decode(text, part)
 }
 
 /// Percent-decodes `text`, strictly. No control character can be meant.

@@ -32,18 +32,24 @@ pub(super) async fn until_closed(driver: impl Future<Output = ()>, closing: Arc<
     }
 }
 
+/// The routine of the server that warns when a commit has stopped waiting for its standby. All else that it
+/// says of a message depends on its language, and triggers may warn of anything.
+const WAIT_FOR_STANDBY: &str = "SyncRepWaitForLSN";
+
 /// Moves bytes until the connection ends. Why it ends, its statements report.
-pub(super) async fn drive<S, T>(mut wire: tokio_postgres::Connection<S, T>, warned: Arc<AtomicBool>)
-where
+pub(super) async fn drive<S, T>(
+    mut wire: tokio_postgres::Connection<S, T>,
+    not_replicated: Arc<AtomicBool>,
+) where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {
     while let Some(Ok(message)) = future::poll_fn(|context| wire.poll_message(context)).await {
         if let AsyncMessage::Notice(notice) = message
-            && !["NOTICE", "INFO", "LOG", "DEBUG"].contains(&notice.severity())
+            && notice.routine() == Some(WAIT_FOR_STANDBY)
         {
             // Set before the commit's own answer is handed on: it comes behind this message.
-            warned.store(true, Ordering::Release);
+            not_replicated.store(true, Ordering::Release);
         }
     }
 }

@@ -1,23 +1,30 @@
 //! What a connection says of a commit.
 
-use petstore_testing::{needs, postgres_or_skip};
+use petstore_testing::{Durability, cluster_or_skip, needs};
 
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
+    transaction::READ_COMMITTED,
 };
 
 #[needs(postgres)]
-#[tokio::test]
-async fn a_rollback_after_a_transaction_that_has_ended_does_not_cast_doubt_on_the_next_commit() {
-    let Some(database) = postgres_or_skip("a_rollback_after_a_transaction") else { return };
-    let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
-    let connection = connector.connect(Purpose::Calls).await.unwrap();
-    connection.begin("BEGIN").await.unwrap();
-    assert!(connection.rows("SELECT 1 / 0", &[]).await.is_err());
-    connection.commit().await.unwrap();
-    // The server warns that there is no transaction.
-    connection.rollback().await.unwrap();
-    connection.begin("BEGIN").await.unwrap();
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_is_not_judged_by_what_the_server_said_before_it() {
+    let test = "a_transaction_is_not_judged_by_what_the_server_said_before";
+    let Some(primary) = cluster_or_skip(test, Durability::Fast) else { return };
+    let standby = primary.standby().unwrap();
+    let config = PostgresConfig::parse(&primary.url("postgres")).unwrap();
+    let connection = Connector::new(&config).unwrap().connect(Purpose::Archive).await.unwrap();
+    standby.stop().unwrap();
+    let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    let (written, ()) = tokio::join!(connection.batch("CREATE TABLE before ()"), async {
+        tokio::task::block_in_place(|| {
+            primary.wait_for(&format!("SELECT count(*) {waiting}"), "1").unwrap();
+            primary.sql(&format!("SELECT pg_cancel_backend(pid) {waiting}")).unwrap();
+        });
+    });
+    written.unwrap();
+    connection.begin(READ_COMMITTED).await.unwrap();
     connection.commit().await.unwrap();
 }

@@ -75,7 +75,8 @@ impl Handshake {
         }
         let value = getrandom::u64().map_err(HostFailure::Random)?.to_string();
         let mut asking = self.clone();
-        asking.config.options(format!("-c {SETTING}={value}"));
+        let given = self.config.get_options().unwrap_or_default();
+        asking.config.options(format!("{given} -c {SETTING}={value}"));
         match asking.plain().await {
             Ok(connection) => {
                 let is_own = connection.shows(SHOW, &value).await?;

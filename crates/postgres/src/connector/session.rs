@@ -70,6 +70,7 @@ fn plans(purpose: Purpose) -> &'static [(&'static str, &'static str)] {
     }
 }
 
+/// The warning of a commit that did not wait for its standby must arrive, whatever the role's own settings are.
 fn for_all(parameters: &Parameters, purpose: Purpose, scope: &str, is_local: bool) -> String {
     let (statement, idle) = match purpose {
         // A client that stalls inside a transaction must not hold up the others.
@@ -82,7 +83,8 @@ fn for_all(parameters: &Parameters, purpose: Purpose, scope: &str, is_local: boo
     });
     format!(
         "SET {scope} statement_timeout = {}; \
-         SET {scope} idle_in_transaction_session_timeout = {}; {schema} \
+         SET {scope} idle_in_transaction_session_timeout = {}; \
+         SET {scope} client_min_messages = warning; {schema} \
          SELECT set_config('synchronous_commit', 'on', {is_local}) \
          WHERE current_setting('synchronous_commit') = 'off'",
         statement.as_millis(),

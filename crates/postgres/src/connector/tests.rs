@@ -9,7 +9,7 @@ use tokio::{
     time,
 };
 
-use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{ChannelBinding, SslMode, TargetSessionAttrs};
 
 use super::{Connector, Purpose, driver_config};
 use crate::config::PostgresConfig;
@@ -17,13 +17,27 @@ use crate::config::PostgresConfig;
 #[test]
 fn the_driver_has_the_parameters_of_the_url() {
     let url = "postgres://u:p@db.example/d?connect_timeout=7s&tcp_user_timeout=9s\
-               &target_session_attrs=any&sslmode=verify-full";
+               &target_session_attrs=any&sslmode=verify-full&channel_binding=require";
     let PostgresConfig { address, parameters } = PostgresConfig::parse(url).unwrap();
     let driver = driver_config(&address, &address.hosts[0], &parameters);
     assert_eq!(driver.get_connect_timeout(), Some(&Duration::from_secs(7)));
     assert_eq!(driver.get_tcp_user_timeout(), Some(&Duration::from_secs(9)));
     assert_eq!(driver.get_target_session_attrs(), TargetSessionAttrs::Any);
     assert_eq!(driver.get_ssl_mode(), SslMode::Require);
+    assert_eq!(driver.get_channel_binding(), ChannelBinding::Require);
+}
+
+#[needs(postgres)]
+#[tokio::test]
+async fn a_session_has_the_name_and_the_options_of_the_url_and_is_no_pooler_s() {
+    let Some(database) = postgres_or_skip("a_session_has_the_name_and_the_options") else { return };
+    let url = format!("{}?application_name=zoo&options=-c%20work_mem%3D123kB", database.url);
+    let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
+    for (setting, value) in [("application_name", "zoo"), ("work_mem", "123kB")] {
+        assert_eq!(shown(&connector, Purpose::Calls, setting).await, value, "{setting}");
+    }
+    let connection = connector.connect(Purpose::Calls).await.unwrap();
+    assert!(connection.prepare("SELECT 1").await.unwrap().is_some());
 }
 
 /// What the server says of `setting` in a session for `purpose`.

@@ -14,27 +14,37 @@ async fn a_connection_is_given_up_when_its_server_or_what_was_prepared_is_of_no_
     let Some(database) = postgres_or_skip("a_connection_is_given_up") else { return };
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     let connection = connector.connect(Purpose::Calls).await.unwrap();
-    for (state, breaks, is_conflict) in [
+    for (state, breaks, is_conflict, is_refusal) in [
         // A broken connection, a server that stops, one that starts.
-        ("08006", true, false),
-        ("57P01", true, false),
-        ("57P03", true, false),
+        ("08006", true, false, false),
+        ("57P01", true, false, false),
+        ("57P03", true, false, false),
         // A primary that has become a standby.
-        ("25006", true, false),
+        ("25006", true, false, false),
         // A session that was idle within a transaction.
-        ("25P03", true, false),
+        ("25P03", true, false, false),
         // A prepared statement that is not valid any more, or is gone, or is about other tables.
-        ("0A000", true, false),
-        ("26000", true, false),
-        ("42P01", true, false),
-        ("40001", false, true),
-        ("40P01", false, true),
-        ("23505", false, false),
-        ("53300", false, false),
+        ("0A000", true, false, false),
+        ("26000", true, false, false),
+        ("42P01", true, false, false),
+        ("40001", false, true, false),
+        ("40P01", false, true, false),
+        // Rows that break a constraint, a trigger that raises, a missing right, a sequence at its end.
+        ("23505", false, false, true),
+        ("P0001", false, false, true),
+        ("42501", false, false, true),
+        ("2200H", false, false, true),
+        // No connection or space left, a lock that is held, a statement that was canceled, a sick disk.
+        ("53300", false, false, false),
+        ("53100", false, false, false),
+        ("55P03", false, false, false),
+        ("57014", false, false, false),
+        ("58030", false, false, false),
     ] {
         let raise = format!("DO $$ BEGIN RAISE 'as asked' USING ERRCODE = '{state}'; END $$");
         let failure = StoreFailure::from(connection.batch(&raise).await.unwrap_err());
         assert_eq!(failure.breaks_connection(), breaks, "{state}");
         assert_eq!(failure.is_conflict(), is_conflict, "{state}");
+        assert_eq!(failure.is_refusal(), is_refusal, "{state}");
     }
 }

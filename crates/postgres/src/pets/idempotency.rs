@@ -8,6 +8,7 @@ use petstore_domain::{
 use tokio_postgres::{Row, types::FromSql};
 
 use super::rows;
+use crate::transaction::in_writing;
 
 /// Deletes the expired ones among the records with these ids.
 pub(crate) const PURGE_IDS: &str = "DELETE FROM idempotency AS i \
@@ -15,10 +16,13 @@ pub(crate) const PURGE_IDS: &str = "DELETE FROM idempotency AS i \
      WHERE i.id = u.id AND i.created_at <= u.cutoff";
 /// Reserves ids together with an animal's identifier for each. Whoever else has begun to reserve one of
 /// them is waited for: if that commits, the id is not among those returned.
-pub(crate) const RESERVE: &str = "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
+pub(crate) const RESERVE: &str = concat!(
+    "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
      SELECT u.id, u.fingerprint, nextval('pet_id'), u.created_at \
-     FROM unnest($1::bytea[], $2::bytea[], $3::bigint[]) AS u (id, fingerprint, created_at) \
-     ON CONFLICT (id) DO NOTHING RETURNING id, pet_id";
+     FROM unnest($1::bytea[], $2::bytea[], $3::bigint[]) AS u (id, fingerprint, created_at) WHERE ",
+    in_writing!(),
+    " ON CONFLICT (id) DO NOTHING RETURNING id, pet_id"
+);
 /// The records with these ids, with their animals.
 pub(crate) const FIND: &str = "SELECT i.id, i.fingerprint, i.pet_id, i.created_at, \
        p.id, p.name, p.category_id, p.status \

@@ -5,7 +5,7 @@ use std::fmt;
 use petstore_domain::{CategoryId, NewPet, Pet, PetId, PetName, PetStatus, StoreError};
 use tokio_postgres::{Row, types::FromSql};
 
-use crate::version::select_with_version;
+use crate::{transaction::in_writing, version::select_with_version};
 
 /// One row with the version, whether or not there is such an animal.
 pub(crate) const FIND: &str = select_with_version!(
@@ -38,14 +38,18 @@ pub(crate) const fn page(status: Option<PetStatus>) -> &'static str {
 /// The identifier is that of `$1`, or a new one where it is null. Returns the identifiers in the
 /// order of the arrays: what `INSERT … RETURNING` promises no order of, the list that is inserted
 /// from has.
-pub(crate) const INSERT: &str = "WITH new AS MATERIALIZED ( \
+pub(crate) const INSERT: &str = concat!(
+    "WITH new AS MATERIALIZED ( \
        SELECT coalesce(u.id, nextval('pet_id')) AS id, u.name, u.category_id, u.status, u.place \
        FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY \
          AS u (id, name, category_id, status, place) \
-     ), inserted AS ( \
+       WHERE ",
+    in_writing!(),
+    "), inserted AS ( \
        INSERT INTO pet (id, name, category_id, status) \
        SELECT id, name, category_id, status FROM new \
-     ) SELECT id FROM new ORDER BY place";
+     ) SELECT id FROM new ORDER BY place"
+);
 
 /// The animals of rows that begin with the version. A row without an identifier holds none.
 pub(crate) fn pets(rows: &[Row]) -> Result<Vec<Pet>, StoreError> {

@@ -20,7 +20,7 @@ pub(super) const DROP: &str = "DROP FUNCTION petstore_fence() CASCADE; DROP INDE
 /// Waits for the writers that are under way, and keeps others out until the transaction ends. They wait
 /// behind it, so it gives up soon, but not before the server has ended an automatic vacuum that is in its way,
 /// which it does after `deadlock_timeout`: 1 s.
-pub(super) const LOCK: &str = "SET LOCAL lock_timeout = '1500ms'; \
+pub(crate) const LOCK: &str = "SET LOCAL lock_timeout = '1500ms'; \
      LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
 /// Says to the fence who writes.
 pub(super) const AS_FOLLOWER: &str = "SET LOCAL petstore.follower = 'on'";

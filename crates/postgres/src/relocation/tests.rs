@@ -20,7 +20,7 @@ async fn open(test: &str) -> Option<(Database, PostgresStore, Transaction)> {
     let database = postgres_or_skip(test)?;
     let config = PostgresConfig::parse(&database.url).unwrap();
     let store = PostgresStore::connect(&config).await.unwrap();
-    let begin = Transaction::begin(&store.connector, Purpose::Calls, READ_COMMITTED);
+    let begin = Transaction::begin(&store.pool, Purpose::Calls, READ_COMMITTED);
     let transaction = begin.await.unwrap();
     Some((database, store, transaction))
 }

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use petstore_domain::{CategoryId, NewPet, PetName, PetRepository, Upgrade, UpgradeMode};
-use petstore_testing::{Database, postgres_or_skip};
+use petstore_testing::{Database, needs, postgres_or_skip};
 use tokio::{task::JoinSet, time};
 
 use super::upgrade;
@@ -73,6 +73,7 @@ fn description(database: &Database) -> String {
     database.sql(sql).unwrap()
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn an_upgraded_store_is_like_a_new_one() {
     let Some(old) = old("an_upgraded_store_is_like_a_new_one").await else { return };
@@ -91,6 +92,7 @@ async fn an_upgraded_store_is_like_a_new_one() {
     assert_eq!(again, Upgrade { from: VERSION, steps: Vec::new(), saved_to: None });
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_store_between_two_versions_is_upgraded_from_there() {
     for done in 2..STEPS.len() {
@@ -104,6 +106,7 @@ async fn a_store_between_two_versions_is_upgraded_from_there() {
     }
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
     let Some(old) = old("rows_that_a_new_rule_refuses").await else { return };
@@ -136,6 +139,7 @@ async fn rows_that_a_new_rule_refuses_are_named_and_nothing_is_changed() {
     }
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are_connected() {
     let Some(old) = old("a_step_that_cannot_run_beside").await else { return };
@@ -160,6 +164,7 @@ async fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are
     assert!(refusal.contains(&expected), "{refusal}");
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_newer_store_is_used_as_far_as_it_allows() {
     let Some(old) = old("a_newer_store_is_used").await else { return };
@@ -173,6 +178,7 @@ async fn a_newer_store_is_used_as_far_as_it_allows() {
     assert_eq!((nothing.from, nothing.steps.len()), (VERSION + 1, 0));
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn several_instances_may_upgrade_at_once() {
     let Some(old) = old("several_instances_may_upgrade_at_once").await else { return };
@@ -187,6 +193,7 @@ async fn several_instances_may_upgrade_at_once() {
     assert_eq!(done.iter().sum::<usize>(), STEPS.len() - 1, "{done:?}");
 }
 
+#[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_waits_for_its_locks_without_stopping_others() {
     let Some(old) = old("a_step_waits_for_its_locks").await else { return };
@@ -212,6 +219,7 @@ async fn a_step_waits_for_its_locks_without_stopping_others() {
     assert_eq!(upgrading.await.unwrap().unwrap().steps.len(), STEPS.len() - 1);
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_role_that_may_not_change_tables_is_told_who_may() {
     let Some(old) = old("a_role_that_may_not_change_tables").await else { return };
@@ -234,6 +242,7 @@ async fn a_role_that_may_not_change_tables_is_told_who_may() {
     old.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_step_that_fails_leaves_the_store_as_it_was() {
     let Some(old) = old("a_step_that_fails_leaves_the_store").await else { return };
@@ -244,6 +253,7 @@ async fn a_step_that_fails_leaves_the_store_as_it_was() {
     drop(PostgresStore::connect(&config(&old)).await.unwrap());
 }
 
+#[needs(postgres)]
 #[tokio::test]
 async fn a_database_without_a_store_is_not_upgraded() {
     let Some(database) = postgres_or_skip("a_database_without_a_store") else { return };

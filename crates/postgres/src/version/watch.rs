@@ -8,10 +8,7 @@ use std::{
 use tokio::time;
 
 use super::{SELECT, StoredVersion, VersionCache};
-use crate::{
-    connection::Connection,
-    connector::{Connector, Purpose},
-};
+use crate::{connection::Connection, connector::Purpose, pool::Pool};
 
 /// How often the version is read; less than half of what the port allows.
 const INTERVAL: Duration = Duration::from_millis(40);
@@ -23,7 +20,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(250);
 const WATCH_TIME: Duration = Duration::from_secs(2);
 
 /// Reads the version for as long as it is requested. Never ends by itself.
-pub(crate) async fn watch(cache: Arc<VersionCache>, connector: Arc<Connector>) {
+pub(crate) async fn watch(cache: Arc<VersionCache>, pool: Arc<Pool>) {
     let mut connection = None;
     loop {
         // A request during the last watch has left its notification.
@@ -31,7 +28,7 @@ pub(crate) async fn watch(cache: Arc<VersionCache>, connector: Arc<Connector>) {
         let requested = Instant::now();
         while requested.elapsed() < WATCH_TIME {
             let began = Instant::now();
-            connection = read(&cache, &connector, connection.take()).await;
+            connection = read(&cache, &pool, connection.take()).await;
             let pause = if connection.is_some() { INTERVAL } else { RETRY_PAUSE };
             time::sleep(pause.saturating_sub(began.elapsed())).await;
         }
@@ -41,12 +38,12 @@ pub(crate) async fn watch(cache: Arc<VersionCache>, connector: Arc<Connector>) {
 /// Reads once. Gives the connection back if it is still good.
 async fn read(
     cache: &VersionCache,
-    connector: &Connector,
+    pool: &Pool,
     connection: Option<Connection>,
 ) -> Option<Connection> {
     let connection = match connection.filter(|connection| !connection.is_closed()) {
         Some(connection) => connection,
-        None => connector.connect(Purpose::Calls).await.ok()?,
+        None => pool.connect(Purpose::Calls).await.ok()?,
     };
     let began = Instant::now();
     // Requests fail for the same cause, and report it.

@@ -17,11 +17,10 @@ use crate::{
         idempotency,
         rows::{self, Columns},
     },
+    transaction::WRITING,
     values::Values,
     version::{self, StoredVersion},
 };
-
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /// What became of a group. It is committed.
 pub(super) struct Written {
@@ -88,7 +87,7 @@ async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, E
     let new: Values<'_> = &[&ids, &fingerprints, &times];
     let (begun, purged, reserved) = tokio::join!(
         biased;
-        connection.begin(BEGIN),
+        connection.begin(WRITING),
         connection.execute(idempotency::PURGE_IDS, expired),
         connection.rows(idempotency::RESERVE, new),
     );
@@ -113,7 +112,7 @@ async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Fai
     let (records, renewal): (Values<'_>, Values<'_>) = (&[&repeats], &[&version]);
     let (begun, inserted, found, renewed, committed) = tokio::join!(
         biased;
-        async { if plan.first.is_empty() { connection.begin(BEGIN).await } else { Ok(()) } },
+        async { if plan.first.is_empty() { connection.begin(WRITING).await } else { Ok(()) } },
         rows_unless(ids.is_empty(), connection, rows::INSERT, animals),
         rows_unless(repeats.is_empty(), connection, idempotency::FIND, records),
         connection.rows(version::RENEW, renewal),
@@ -126,7 +125,10 @@ async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Fai
     let inserted = inserted.map_err(refused)?;
     let found = found.map_err(refused)?;
     let renewed = renewed.map_err(refused)?;
-    committed.map_err(|failure| Failed { in_doubt: !failure.is_conflict(), failure })?;
+    committed.map_err(|failure| {
+        let in_doubt = !failure.is_conflict() && !failure.is_refusal();
+        Failed { failure, in_doubt }
+    })?;
     let outcomes = plan.outcomes(&inserted, &found);
     Ok(Written {
         outcomes: outcomes.map_err(|error| Failed::in_doubt(error.into()))?,

@@ -17,9 +17,11 @@ use super::{
 };
 use crate::{
     connection::Connection,
-    connector::{Connector, Purpose},
+    connector::Purpose,
     error::StoreFailure,
-    pool::MAX_TRIES,
+    pool::{MAX_TRIES, Pool},
+    sequences,
+    transaction::{READ_COMMITTED, Transaction},
     version::VersionCache,
 };
 
@@ -30,14 +32,14 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The writing task. It never ends because something failed.
 pub(super) struct Task {
-    connector: Arc<Connector>,
+    pool: Arc<Pool>,
     version: Arc<VersionCache>,
     connection: Option<Connection>,
 }
 
 impl Task {
-    pub(super) fn new(connector: Arc<Connector>, version: Arc<VersionCache>) -> Self {
-        Self { connector, version, connection: None }
+    pub(super) fn new(pool: Arc<Pool>, version: Arc<VersionCache>) -> Self {
+        Self { pool, version, connection: None }
     }
 
     pub(super) async fn run(mut self, mut waiting: mpsc::Receiver<Job>) {
@@ -70,6 +72,14 @@ impl Task {
                 }
                 answer(group, written.outcomes)
             }
+            // Which of them it refuses, the server does not say.
+            Err(failed) if failed.failure.is_refusal() && !failed.in_doubt && group.len() > 1 => {
+                let mut first = group;
+                let second = first.split_off(first.len() / 2);
+                let mut left = Box::pin(self.write(first)).await;
+                left.append(&mut Box::pin(self.write(second)).await);
+                left
+            }
             Err(failed) => {
                 let left = retry(group, &failed);
                 if !left.is_empty() && !failed.failure.is_conflict() {
@@ -83,19 +93,36 @@ impl Task {
     async fn try_to_write(&mut self, group: &[Job]) -> Result<Written, Failed> {
         let connection = match self.connection.take().filter(|connection| !connection.is_closed()) {
             Some(connection) => connection,
-            None => self.connector.connect(Purpose::Calls).await?,
+            None => self.pool.connect(Purpose::Calls).await?,
         };
-        let timeout = self.connector.parameters().call_timeout;
+        let timeout = self.pool.parameters().call_timeout;
         let written = time::timeout(timeout, group::write(&connection, group)).await;
         let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
-        let written = written.unwrap_or_else(late);
+        let mut written = written.unwrap_or_else(late);
         let is_clean = match &written {
             Ok(_) => true,
             // After any other failure a new connection is the sure way to a clean session.
             Err(failed) => failed.failure.is_conflict() && connection.rollback().await.is_ok(),
         };
         self.connection = is_clean.then_some(connection);
+        if let Err(failed) = &mut written
+            && failed.failure.is_identifier_taken()
+            && let Err(failure) = self.raise_sequences().await
+        {
+            failed.failure = failure;
+        }
         written
+    }
+
+    async fn raise_sequences(&mut self) -> Result<(), StoreFailure> {
+        let connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => self.pool.connect(Purpose::Calls).await?,
+        };
+        let timeout = self.pool.parameters().call_timeout;
+        let transaction = Transaction::begin_on(connection, timeout, READ_COMMITTED).await?;
+        self.connection = Some(sequences::raise(transaction).await?);
+        Ok(())
     }
 }
 

@@ -48,7 +48,7 @@ async fn a_promoted_standby_is_found_with_all_that_was_acknowledged() {
 }
 
 /// Lets the server stop waiting for its standby, as an operator might, once it does.
-fn cancel_wait(primary: &Cluster) {
+pub(crate) fn cancel_wait(primary: &Cluster) {
     let waiting = "FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
     primary.wait_for(&format!("SELECT count(*) {waiting}"), "1").unwrap();
     primary.sql(&format!("SELECT pg_cancel_backend(pid) {waiting}")).unwrap();

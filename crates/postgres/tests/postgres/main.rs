@@ -3,12 +3,16 @@
 #![cfg(test)] // so that clippy knows every function here to be part of a test
 
 mod corruption;
+mod crowded;
 mod deadlines;
 mod doubtful;
 mod failover;
+mod identifiers;
 mod opening;
 mod poolers;
+mod refusals;
 mod restarts;
 mod sharing;
 mod support;
 mod tls;
+mod writes;

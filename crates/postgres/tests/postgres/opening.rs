@@ -5,7 +5,11 @@ use std::{future::poll_fn, task::Poll};
 use petstore_domain::PetRepository;
 use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_testing::{needs, postgres_or_skip};
-use tokio::task::JoinSet;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpListener,
+    task::JoinSet,
+};
 
 use crate::support::{add, all, open, refusal};
 
@@ -103,6 +107,22 @@ async fn a_role_that_may_only_use_the_tables_can() {
     drop(store);
     database.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
     assert!(made.contains("grant this role CREATE"), "{made}");
+}
+
+#[needs(postgres)]
+#[tokio::test]
+async fn a_missing_password_is_said_to_be_missing() {
+    let asking = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = asking.local_addr().unwrap();
+    tokio::spawn(async move {
+        let (mut client, _) = asking.accept().await.unwrap();
+        assert!(client.read(&mut [0; 512]).await.unwrap() > 0);
+        // For a password in clear.
+        client.write_all(b"R\0\0\0\x08\0\0\0\x03").await.unwrap();
+    });
+    let refused = refusal(&format!("postgres://me@{address}/db?sslmode=disable")).await;
+    let expected = "the server asks for a password, and the URL has none); mend the user or";
+    assert!(refused.contains(expected), "{refused}");
 }
 
 #[needs(postgres)]

@@ -56,12 +56,20 @@ async fn a_certificate_must_be_signed_and_name_the_host_if_that_is_asked_for() {
     assert_ne!(encrypted(&cluster), "0");
     drop(store);
 
+    let signed = format!("sslmode=verify-ca&sslrootcert={}", pem(&cluster));
+    let store = open(&url(&cluster, "127.0.0.1", &signed)).await;
+    add(&store, "Rex").await;
+    assert_ne!(encrypted(&cluster), "0");
+    drop(store);
+
+    let not_signed = refusal(&url(&cluster, "127.0.0.1", "sslmode=verify-ca")).await;
     let wrong_name = refusal(&url(&cluster, "127.0.0.1", &verified)).await;
     let unknown = refusal(&url(&cluster, "localhost", "sslmode=require")).await;
     for (line, expected) in [
         (plain, "server does not support TLS"),
         (wrong_name, "not valid for name"),
         (unknown, "UnknownIssuer"),
+        (not_signed, "UnknownIssuer"),
     ] {
         assert!(line.contains(expected), "{line}");
     }

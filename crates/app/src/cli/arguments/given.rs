@@ -10,7 +10,7 @@ use clap::{Arg, Command};
 use super::definition::{file_of_secret, variable, variable_of};
 use crate::{
     cli::config_file::{self, Values},
-    failure::Failure,
+    failure::{Failure, quotable_path},
 };
 
 /// What the user gave by flags and variables.
@@ -113,8 +113,9 @@ fn refuse_both(both: bool, first: &str, second: &str) -> Result<(), Failure> {
 }
 
 fn read_secret(path: PathBuf) -> Result<(Vec<String>, PathBuf), Failure> {
-    let text = config_file::text(&path)
-        .map_err(|error| Failure::runtime(format!("cannot read {}: {error}", path.display())))?;
+    let text = config_file::text(&path).map_err(|error| {
+        Failure::runtime(format!("cannot read {}: {error}", quotable_path(&path)))
+    })?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
     Ok((vec![line.strip_suffix('\r').unwrap_or(line).to_owned()], path))
 }

@@ -63,6 +63,7 @@ fn in_flight<T: Clone>(slot: Option<&WeakShared<Read<T>>>) -> Option<Shared<Read
 enum SharedError {
     Unavailable(Arc<dyn Error + Send + Sync>),
     Fenced(String),
+    Refused(String),
     Corrupt(Corruption),
 }
 
@@ -72,6 +73,7 @@ impl From<StoreError> for SharedError {
             StoreError::Corrupt(corruption) => Self::Corrupt(corruption),
             StoreError::Unavailable(cause) => Self::Unavailable(cause.into()),
             StoreError::Fenced(reason) => Self::Fenced(reason),
+            StoreError::Refused(reason) => Self::Refused(reason),
         }
     }
 }
@@ -82,6 +84,7 @@ impl From<SharedError> for StoreError {
             SharedError::Corrupt(corruption) => corruption.into(),
             SharedError::Unavailable(cause) => Self::Unavailable(Box::new(cause)),
             SharedError::Fenced(reason) => Self::Fenced(reason),
+            SharedError::Refused(reason) => Self::Refused(reason),
         }
     }
 }

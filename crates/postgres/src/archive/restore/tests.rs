@@ -19,7 +19,7 @@ async fn a_restore_that_stalls_holds_its_locks_for_a_bounded_time() {
     let Some(database) = postgres_or_skip("a_restore_that_stalls") else { return };
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let store = store.unwrap();
-    let begin = Transaction::begin(&store.connector, Purpose::Archive, READ_COMMITTED).await;
+    let begin = Transaction::begin(&store.pool, Purpose::Archive, READ_COMMITTED).await;
     let mut restoring =
         Restoring::new(begin.unwrap(), Arc::clone(&store.version), Arc::clone(&store.spare));
     let limit = "SELECT current_setting('idle_in_transaction_session_timeout')";
@@ -47,7 +47,7 @@ async fn only_animals_that_are_not_there_are_written_whatever_their_order() {
     let Some(database) = postgres_or_skip("only_animals_that_are_not_there") else { return };
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let store = store.unwrap();
-    let begin = || Transaction::begin(&store.connector, Purpose::Archive, READ_COMMITTED);
+    let begin = || Transaction::begin(&store.pool, Purpose::Archive, READ_COMMITTED);
     let mut restoring = Restoring::new(
         begin().await.unwrap(),
         Arc::clone(&store.version),

@@ -12,12 +12,17 @@ use tokio::{
 use super::{Task, answer, retry};
 use crate::{
     config::PostgresConfig,
-    connector::Connector,
+    connector::{Connector, Purpose},
     error::StoreFailure,
     pool::MAX_TRIES,
+    pool::Pool,
     store::PostgresStore,
     version::VersionCache,
-    writer::{group::Failed, job::Job, plan::Outcome},
+    writer::{
+        group::{self, Failed},
+        job::Job,
+        plan::Outcome,
+    },
 };
 
 fn job(with_key: bool, tries: u32, in_doubt: bool) -> Job {
@@ -72,6 +77,26 @@ fn a_record_that_is_gone_is_looked_for_a_bounded_number_of_times() {
     }
 }
 
+/// As `pg_cancel_backend` refuses it at that instant. What was sent behind it has no transaction.
+#[needs(postgres)]
+#[tokio::test]
+async fn nothing_is_written_where_the_beginning_of_a_transaction_is_refused() {
+    let Some(database) = postgres_or_skip("nothing_is_written_where_the_beginning") else { return };
+    let config = PostgresConfig::parse(&database.url).unwrap();
+    drop(PostgresStore::connect(&config).await.unwrap());
+    let connector = Connector::new(&config).unwrap();
+    for with_key in [false, true] {
+        let connection = connector.connect(Purpose::Calls).await.unwrap();
+        let connection = connection.with_shared_session("ROLLBACK; SELECT 1 / 0".to_owned());
+        let Err(failed) = group::write(&connection, &[job(with_key, 0, false)]).await else {
+            panic!("written");
+        };
+        assert!(!failed.in_doubt);
+        let rows = "SELECT count(*) FROM pet UNION ALL SELECT count(*) FROM idempotency";
+        assert_eq!(database.sql(rows).unwrap().trim(), "0\n0", "{with_key}");
+    }
+}
+
 #[needs(postgres)]
 #[tokio::test]
 async fn an_addition_whose_caller_has_given_up_is_not_begun() {
@@ -85,6 +110,7 @@ async fn an_addition_whose_caller_has_given_up_is_not_begun() {
     }
     drop(queue);
     let connector = Arc::new(Connector::new(&config).unwrap());
-    Task::new(connector, Arc::new(VersionCache::default())).run(waiting).await;
+    let pool = Arc::new(Pool::new(connector).unwrap());
+    Task::new(pool, Arc::new(VersionCache::default())).run(waiting).await;
     assert_eq!(database.sql("SELECT count(*) FROM pet").unwrap().trim(), "1");
 }

@@ -1,0 +1,48 @@
+//! The sequences that identifiers come from, where rows are there that did not come from them: after a restore of
+//! the data alone, under a logical replication, or written by hand.
+//!
+//! The server refuses an animal whose identifier is taken, with the whole transaction. Then the sequence is raised
+//! above the highest animal, and the transaction is repeated. A key takes the next identifier above the highest
+//! by itself, as keys are added one after the other (`api_keys/rows.rs`).
+
+use tokio_postgres::Row;
+
+use crate::{
+    connection::Connection, error::StoreFailure, pool::Pool, relocation::rows::LOCK,
+    transaction::Transaction,
+};
+
+/// What decides of a sequence `s` whether it is behind the highest identifier `m.id`.
+macro_rules! is_behind {
+    () => {
+        "(s.last_value < m.id OR NOT s.is_called AND s.last_value = m.id)"
+    };
+}
+
+/// Lets the next identifiers be above the highest of the table. Whoever calls it has locked both tables.
+pub(crate) const RAISE: &str = concat!(
+    "SELECT setval('pet_id', m.id) FROM (SELECT max(id) AS id FROM pet) m, pet_id s WHERE ",
+    is_behind!(),
+    "; SELECT setval('api_key_id', m.id) FROM (SELECT max(id) AS id FROM api_key) m, api_key_id s WHERE ",
+    is_behind!()
+);
+const BEHIND: &str = concat!(
+    "SELECT 'pet_id' FROM (SELECT max(id) AS id FROM pet) m, pet_id s WHERE ",
+    is_behind!(),
+    " UNION ALL SELECT 'api_key_id' FROM (SELECT max(id) AS id FROM api_key) m, api_key_id s WHERE ",
+    is_behind!()
+);
+
+/// The names of the sequences that will give an identifier that is taken.
+pub(crate) async fn behind(pool: &Pool) -> Result<Vec<String>, StoreFailure> {
+    let rows = pool.read(BEHIND, &[]).await?;
+    let name = |row: &Row| row.try_get(0).map_err(StoreFailure::from);
+    rows.iter().map(name).collect()
+}
+
+/// Raises them, in a transaction that has just begun, and commits.
+pub(crate) async fn raise(transaction: Transaction) -> Result<Connection, StoreFailure> {
+    transaction.batch(LOCK).await?;
+    transaction.batch(RAISE).await?;
+    transaction.commit().await
+}

@@ -1,0 +1,49 @@
+//! A server that allows fewer connections than the pool wants.
+
+use std::sync::Arc;
+
+use petstore_domain::{ApiKeyRepository, Archive as _, PetRepository};
+use petstore_testing::{needs, postgres_or_skip};
+use tokio::task::JoinSet;
+
+use crate::support::{add, all, new_key, new_pet, open, query, request};
+
+/// Of the role.
+const LIMIT: usize = 4;
+
+#[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_share_the_connections_that_the_server_allows() {
+    let Some(database) = postgres_or_skip("calls_share_the_connections") else { return };
+    let role = format!("crowd_{}", std::process::id());
+    let grants = format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'secret' CONNECTION LIMIT {LIMIT}; \
+         GRANT CREATE ON SCHEMA public TO {role}"
+    );
+    database.sql(&grants).unwrap();
+    let address = database.url.split_once('@').unwrap().1;
+    let timeouts = "pool_timeout=20s&statement_timeout=20s&call_timeout=25s";
+    let store = Arc::new(open(&format!("postgres://{role}:secret@{address}?{timeouts}")).await);
+    // Until the pool has every connection: the one that has opened the store may still be ending.
+    while store.activity().connections < LIMIT {
+        let mut reading = JoinSet::new();
+        for _ in 0..240 {
+            let store = store.clone();
+            reading.spawn(async move { PetRepository::list(&*store, query(1, None)).await });
+        }
+        let refused: Vec<_> =
+            reading.join_all().await.into_iter().filter_map(Result::err).collect();
+        assert!(refused.is_empty(), "{}: {:?}", refused.len(), refused.first());
+    }
+    // What needs a connection of its own gets one all the same.
+    add(&store, "Rex").await;
+    let with_key = request("k", &new_pet("Rex"));
+    PetRepository::add(&*store, new_pet("Rex"), Some(with_key)).await.unwrap();
+    ApiKeyRepository::add(&*store, new_key(1, "web"), 9).await.unwrap();
+    store.snapshot().await.unwrap().counts().await.unwrap();
+    assert_eq!(all(&store).await.len(), 2);
+    store.close().await;
+    drop(store);
+    database.disconnect_all().unwrap();
+    database.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
+}

@@ -1,0 +1,110 @@
+//! Identifiers, where rows are there that did not come from the sequences.
+
+use std::sync::Arc;
+
+use petstore_domain::{Added, ApiKeyRepository, Archive as _, KeyId, PetRepository, Severity};
+use petstore_postgres::PostgresStore;
+use petstore_testing::{needs, postgres_or_skip};
+use tokio::task::JoinSet;
+
+use crate::support::{add, all, new_key, new_pet, open, request};
+
+async fn warnings(store: &PostgresStore) -> Vec<String> {
+    let findings = store.inspect().await.unwrap().into_iter();
+    let warnings = findings.filter(|finding| finding.severity == Severity::Warning);
+    let identifiers = warnings.filter(|finding| finding.subject == "identifiers");
+    identifiers.map(|finding| finding.detail).collect()
+}
+
+#[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sequence_behind_the_rows_is_named_and_raised_by_the_first_addition() {
+    let Some(database) = postgres_or_skip("a_sequence_behind_the_rows") else { return };
+    let store = Arc::new(open(&database.url).await);
+    for round in 1..=3 {
+        assert_eq!(warnings(&store).await, [""; 0]);
+        let rows = format!(
+            "INSERT INTO pet SELECT i + {round}000, 'Rex', 1, NULL FROM generate_series(1, 50) i; \
+             SELECT setval('pet_id', {round}001, false)"
+        );
+        database.sql(&rows).unwrap();
+        let named = warnings(&store).await.concat();
+        assert!(named.contains("behind the rows that are there: pet_id;"), "{named}");
+        let before = all(&store).await.len();
+        let added = match round {
+            1 => {
+                let mut adding = JoinSet::new();
+                for index in 0..20 {
+                    let (store, pet) = (store.clone(), new_pet("Bello"));
+                    let key = (index % 2 == 0).then(|| request(&index.to_string(), &pet));
+                    adding
+                        .spawn(async move { PetRepository::add(&*store, pet, key).await.unwrap() });
+                }
+                adding.join_all().await.len()
+            }
+            2 => {
+                let pet = new_pet("Bello");
+                let added = PetRepository::add(&*store, pet.clone(), Some(request("k", &pet)));
+                assert!(matches!(added.await.unwrap(), Added::Created(_)));
+                1
+            }
+            _ => {
+                let mut restore = store.restore().await.unwrap();
+                restore.new_pets(vec![new_pet("Bello"); 3]).await.unwrap();
+                restore.commit().await.unwrap();
+                3
+            }
+        };
+        let pets = all(&store).await;
+        assert_eq!(pets.len(), before + added);
+        let last = round * 1000 + 50 + i64::try_from(added).unwrap();
+        assert_eq!(pets.last().unwrap().id.0, last);
+    }
+}
+
+#[needs(postgres)]
+#[tokio::test]
+async fn a_key_has_an_identifier_above_all_others_wherever_the_sequence_is() {
+    let Some(database) = postgres_or_skip("a_key_has_an_identifier_above_all_others") else {
+        return;
+    };
+    let store = open(&database.url).await;
+    let add = async |seed: u8| {
+        let key = new_key(seed, &format!("key-{seed}"));
+        ApiKeyRepository::add(&store, key, 99).await.unwrap().id
+    };
+    assert_eq!(add(1).await, KeyId(1));
+    database.sql("UPDATE api_key SET id = 7; SELECT setval('api_key_id', 5)").unwrap();
+    let named = warnings(&store).await.concat();
+    assert!(named.contains("api_key_id;"), "{named}");
+    assert_eq!([add(2).await, add(3).await], [KeyId(8), KeyId(9)]);
+    database.sql("SELECT setval('api_key_id', 50)").unwrap();
+    assert_eq!(add(4).await, KeyId(51));
+}
+
+/// An import, which needs no right to read or to set the sequences, needs none where they are not behind.
+#[tokio::test]
+async fn what_a_role_may_not_raise_is_named() {
+    let Some(database) = postgres_or_skip("what_a_role_may_not_raise") else { return };
+    drop(open(&database.url).await);
+    let role = format!("adder_{}", std::process::id());
+    let grants = format!(
+        "CREATE ROLE {role} LOGIN PASSWORD 'secret'; \
+         GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}; \
+         GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {role}"
+    );
+    database.sql(&grants).unwrap();
+    let address = database.url.split_once('@').unwrap().1;
+    let store = open(&format!("postgres://{role}:secret@{address}")).await;
+    add(&store, "Rex").await;
+    let mut restore = store.restore().await.unwrap();
+    restore.new_pets(vec![new_pet("Rex")]).await.unwrap();
+    restore.commit().await.unwrap();
+    let examined = warnings(&store).await.concat();
+    database.sql("SELECT setval('pet_id', 1)").unwrap();
+    let refused = PetRepository::add(&store, new_pet("Rex"), None).await.unwrap_err().to_string();
+    drop(store);
+    database.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
+    assert!(examined.contains("grant the role SELECT on the sequences"), "{examined}");
+    assert!(refused.contains("permission denied for sequence pet_id"), "{refused}");
+}

@@ -1,0 +1,59 @@
+//! What the database refuses for good.
+
+use std::sync::Arc;
+
+use petstore_domain::{AddError, AddKeyError, ApiKeyRepository, PetRepository, StoreError};
+use petstore_testing::{needs, postgres_or_skip};
+use tokio::task::JoinSet;
+
+use crate::support::{add, all, new_key, new_pet, open, request};
+
+#[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_database_refuses_for_good_fails_alone_and_is_not_tried_again() {
+    let Some(database) = postgres_or_skip("what_the_database_refuses_for_good") else { return };
+    let store = Arc::new(open(&database.url).await);
+    let trigger = |table: &str, when: &str| {
+        format!(
+            "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN RAISE EXCEPTION 'as the operator has it' USING ERRCODE = 'ZZ001'; END $$; \
+             CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON {table} {when} \
+             FOR EACH ROW WHEN (NEW.name = 'lion') EXECUTE FUNCTION refuse()"
+        )
+    };
+    let refusals = [
+        "ALTER TABLE pet ADD CONSTRAINT no_lions CHECK (name <> 'lion')",
+        "ALTER TABLE pet DROP CONSTRAINT no_lions; CREATE UNIQUE INDEX one ON pet (name) \
+         WHERE name = 'lion'; INSERT INTO pet (name, category_id) VALUES ('lion', 1)",
+        &format!("DROP INDEX one; {}", trigger("pet", "")),
+        // At the commit.
+        &format!("DROP TRIGGER refuse ON pet; {}", trigger("pet", "DEFERRABLE INITIALLY DEFERRED")),
+    ];
+    for (round, refuse) in refusals.into_iter().enumerate() {
+        database.sql(refuse).unwrap();
+        let before = all(&store).await.len();
+        let mut adding = JoinSet::new();
+        for index in 0..40_u8 {
+            let store = store.clone();
+            let pet = new_pet(if index % 10 == 3 { "lion" } else { "Rex" });
+            let request = (index % 3 == 0).then(|| request(&format!("{round}-{index}"), &pet));
+            adding.spawn(async move { (index, PetRepository::add(&*store, pet, request).await) });
+        }
+        for (index, added) in adding.join_all().await {
+            if index % 10 == 3 {
+                let refused = matches!(added, Err(AddError::Store(StoreError::Refused(_))));
+                assert!(refused, "{refuse}: {added:?}");
+            } else {
+                added.unwrap();
+            }
+        }
+        assert_eq!(all(&store).await.len(), before + 36);
+    }
+    database.sql(&trigger("api_key", "").replace("lion", "web")).unwrap();
+    let refused = ApiKeyRepository::add(&*store, new_key(1, "web"), 9).await;
+    assert!(matches!(refused, Err(AddKeyError::Store(StoreError::Refused(_)))), "{refused:?}");
+    add(&store, "Rex").await;
+    database.sql("SELECT setval('pet_id', 9223372036854775807)").unwrap();
+    let refused = PetRepository::add(&*store, new_pet("Rex"), None).await;
+    assert!(matches!(refused, Err(AddError::Store(StoreError::Refused(_)))), "{refused:?}");
+}

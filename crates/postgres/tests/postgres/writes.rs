@@ -1,0 +1,204 @@
+//! Every kind of write: what it waits for, and that nothing else is taken for a failure.
+
+use std::{error::Error, sync::Arc};
+
+use petstore_domain::{
+    ApiKeyRepository, Archive as _, Changes, IdempotencyRecord, IdempotencyRequest, KeyId, KeyName,
+    KeySelector, PetId, PetRepository, Relocatable as _, Relocation, Role,
+};
+use petstore_postgres::PostgresStore;
+use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
+
+use crate::{
+    failover::cancel_wait,
+    support::{NOW, all, new_key, new_pet, open, request},
+};
+
+/// A kind of write.
+#[derive(Clone, Copy, Debug)]
+enum Write {
+    Add,
+    AddKey,
+    RollKey,
+    RevokeKey,
+    /// Animals without identifiers, as an import has them.
+    Import,
+    /// Animals that are written by a `COPY`.
+    CopyPets,
+    /// Animals that are written by an `INSERT`.
+    MergePets,
+    CopyKeys,
+    CopyRecords,
+}
+
+impl Write {
+    const ALL: [Self; 9] = [
+        Self::Add,
+        Self::AddKey,
+        Self::RollKey,
+        Self::RevokeKey,
+        Self::Import,
+        Self::CopyPets,
+        Self::MergePets,
+        Self::CopyKeys,
+        Self::CopyRecords,
+    ];
+
+    /// Writes; no two with the same `seed` to one database, which [`prepare`] was called with before.
+    async fn run(
+        self,
+        store: &PostgresStore,
+        seed: u8,
+    ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        match self {
+            Self::Add => drop(PetRepository::add(store, new_pet("Rex"), None).await?),
+            Self::AddKey => {
+                let key = new_key(seed, &format!("new-{seed}"));
+                drop(ApiKeyRepository::add(store, key, 99).await?);
+            }
+            Self::RollKey => {
+                let key = new_key(seed + 90, &format!("rolled-{seed}"));
+                drop(store.roll(key, NOW, 99).await?);
+            }
+            Self::RevokeKey => {
+                let name = KeyName::parse(&format!("revoked-{seed}")).unwrap();
+                drop(store.revoke(KeySelector::Name(name), NOW).await?);
+            }
+            Self::Import => {
+                let mut restore = store.restore().await?;
+                restore.new_pets(vec![new_pet("Rex")]).await?;
+                restore.commit().await?;
+            }
+            Self::CopyPets | Self::MergePets => {
+                let count = if matches!(self, Self::CopyPets) { 2 } else { 1 };
+                let first = i64::from(seed) * 100 + count * 10;
+                let ids = first..first + count;
+                let pets = ids.map(|id| new_pet("Rex").with_id(PetId(id))).collect();
+                let mut restore = store.restore().await?;
+                restore.pets(pets).await?;
+                restore.commit().await?;
+            }
+            Self::CopyKeys => {
+                let key = new_key(seed + 210, &format!("copied-{seed}"));
+                let mut restore = store.restore().await?;
+                restore.keys(vec![key.with_id(KeyId(i64::from(seed) * 1000))]).await?;
+                restore.commit().await?;
+            }
+            Self::CopyRecords => {
+                let IdempotencyRequest { id, fingerprint, at, .. } =
+                    request(&format!("k{seed}"), &new_pet("Rex"));
+                let record = IdempotencyRecord { id, fingerprint, pet: PetId(1), at };
+                let mut restore = store.restore().await?;
+                restore.idempotency_records(vec![record]).await?;
+                restore.commit().await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the writes with these seeds need: an animal, and keys to roll and to revoke.
+async fn prepare(store: &PostgresStore, seeds: &[u8]) {
+    Write::Add.run(store, 0).await.unwrap();
+    for seed in seeds {
+        for (offset, name) in [(150, "rolled"), (50, "revoked")] {
+            let key = new_key(seed + offset, &format!("{name}-{seed}"));
+            ApiKeyRepository::add(store, key, 99).await.unwrap();
+        }
+    }
+}
+
+/// By a session of its own, and by one that a pooler could share out.
+const SESSIONS: [(&str, u8); 2] = [("pgbouncer=false", 1), ("pgbouncer=true", 2)];
+
+/// Where the server does not wait for its disk, the sessions of the store do. Here that can be seen, as
+/// it waits for its standby then too.
+#[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
+async fn no_write_is_acknowledged_before_the_disk_and_the_standby_have_it() {
+    let test = "no_write_is_acknowledged_before_the_disk";
+    let Some(primary) = cluster_or_skip(test, Durability::Fast) else { return };
+    let standby = primary.standby().unwrap();
+    let url = |session| format!("{}?call_timeout=30s&{session}", primary.url("postgres"));
+    prepare(&open(&url(SESSIONS[0].0)).await, &SESSIONS.map(|(_, seed)| seed)).await;
+    // Neither does the server wait by itself, nor does the role hear of warnings.
+    for setting in ["synchronous_commit = off", "client_min_messages = error"] {
+        primary.sql(&format!("ALTER ROLE petstore SET {setting}")).unwrap();
+    }
+    standby.stop().unwrap();
+    for (session, seed) in SESSIONS {
+        let store = Arc::new(open(&url(session)).await);
+        for write in Write::ALL {
+            let writing = {
+                let store = store.clone();
+                tokio::spawn(async move { write.run(&store, seed).await })
+            };
+            cancel_wait(&primary);
+            let refused = writing.await.unwrap().unwrap_err().to_string();
+            let expected = "did not wait for its standby";
+            assert!(refused.contains(expected), "{write:?} {session}: {refused}");
+        }
+    }
+}
+
+/// A trigger knows by it whether an animal is written by the service or past it.
+#[needs(postgres)]
+#[tokio::test]
+async fn each_write_of_animals_says_that_it_is_the_service_s() {
+    let Some(database) = postgres_or_skip("each_write_of_animals_says") else { return };
+    prepare(&open(&database.url).await, &[1, 2]).await;
+    database
+        .sql(
+            "CREATE FUNCTION only_service() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN \
+               IF coalesce(current_setting('petstore.writer', true), '') <> 'on' THEN \
+               RAISE EXCEPTION 'a stranger'; END IF; RETURN NULL; END $$; \
+             CREATE TRIGGER only_service AFTER INSERT OR UPDATE OR DELETE ON pet \
+               EXECUTE FUNCTION only_service()",
+        )
+        .unwrap();
+    database.sql("DELETE FROM pet").unwrap_err();
+    for (session, seed) in SESSIONS {
+        let store = open(&format!("{}?{session}", database.url)).await;
+        for write in Write::ALL {
+            write.run(&store, seed).await.unwrap();
+        }
+    }
+    // The follower of a move is one too.
+    let store = open(&database.url).await;
+    assert!(store.begin(Relocation::new(Role::Standby, 1, "the peer")).await.unwrap());
+    let pets = vec![new_pet("Rex").with_id(PetId(9000))];
+    store.apply(Changes { pets, ..Changes::default() }).await.unwrap();
+}
+
+/// The server warns at each connect that the system's collations have changed; a trigger of the operator
+/// warns at each write.
+#[needs(postgres)]
+#[tokio::test]
+async fn no_other_warning_is_taken_for_a_commit_that_may_be_lost() {
+    let Some(database) = postgres_or_skip("no_other_warning_is_taken") else { return };
+    let sessions = SESSIONS.map(|(session, seed)| (format!("{}?{session}", database.url), seed));
+    prepare(&open(&database.url).await, &[1, 2]).await;
+    database
+        .sql(
+            "UPDATE pg_database SET datcollversion = '0' WHERE datname = current_database(); \
+             CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN RAISE WARNING 'as ever'; RETURN NULL; END $$",
+        )
+        .unwrap();
+    for table in ["pet", "idempotency", "api_key"] {
+        let trigger = format!(
+            "CREATE TRIGGER warn AFTER INSERT OR UPDATE ON {table} EXECUTE FUNCTION warn()"
+        );
+        database.sql(&trigger).unwrap();
+    }
+    for (url, seed) in sessions {
+        let store = open(&url).await;
+        let before = all(&store).await.len();
+        for write in Write::ALL {
+            write.run(&store, seed).await.unwrap();
+        }
+        let pet = new_pet("Bello");
+        PetRepository::add(&store, pet.clone(), Some(request(&url, &pet))).await.unwrap();
+        assert_eq!(all(&store).await.len(), before + 6);
+    }
+}
