@@ -67,7 +67,7 @@ fn what_is_not_a_plain_file_is_not_replaced() {
     }
     let path = "/nowhere/at/all.csv";
     let refused = run(&["export", "--store", &store.url, path]);
-    refused.fails(1, "there is no directory /nowhere/at: No such file or directory");
+    refused.fails(1, "there is no directory /nowhere/at; create it");
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn cannot_begin(path: &Path, error: &io::Error) -> Failure {
         return Failure::runtime(format!("cannot write {shown}: {error}"));
     }
     Failure::runtime(format!(
-        "cannot write {shown}: there is no directory {}: {error}; create it, or name another file",
+        "cannot write {shown}: there is no directory {}; create it, or name another file",
         quotable_path(folder)
     ))
 }
