@@ -51,6 +51,20 @@ pub(super) fn lose_one_answer(browser: &Browser) {
          };");
 }
 
+/// The next request that adds an animal is carried out, and the page is told that it failed with `status`.
+pub(super) fn spoil_one_answer(browser: &Browser, status: u16) {
+    browser.js(&format!(
+        "const real = window.fetch; let is_spoilt = false;
+         window.fetch = async (url, options = {{}}) => {{
+             const answer = await real(url, options);
+             if (options.method !== 'POST' || is_spoilt) return answer;
+             is_spoilt = true;
+             const body = {{ code: 'unavailable', message: 'try again', status: {status} }};
+             return new Response(JSON.stringify(body), {{ status: {status} }});
+         }};"
+    ));
+}
+
 /// From now on another party answers the requests with this method, with an error of the interface.
 pub(super) fn answer_instead(browser: &Browser, method: &str, status: u16, code: &str) {
     browser.js(&format!(

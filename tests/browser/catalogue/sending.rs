@@ -5,7 +5,7 @@ use thirtyfour::Key;
 
 use super::{
     adding::fill_in,
-    conditions::{hold_answers, let_through, lose_one_answer, settle},
+    conditions::{hold_answers, let_through, lose_one_answer, settle, spoil_one_answer},
 };
 use crate::support::{browser::Browser, zoo::Zoo};
 
@@ -149,4 +149,26 @@ fn another_try_after_a_lost_answer_adds_nothing_twice() {
     let keys: Vec<_> = posts.map(|request| request.header("Idempotency-Key")).collect();
     assert_eq!(keys.len(), 3, "{requests:?}");
     assert!(keys[0].len() >= 16 && keys[0] == keys[1] && keys[1] != keys[2], "{keys:?}");
+}
+
+#[needs(chromium)]
+#[test]
+fn another_try_after_a_failure_of_the_service_adds_nothing_twice() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    let browser = zoo.enter("/catalogue");
+    for (count, status) in [(1, 500), (2, 502), (3, 503), (4, 504)] {
+        browser.requests();
+        // The service has added the animal, and says that it failed.
+        spoil_one_answer(browser, status);
+        fill_in(browser, "Rex", "1");
+        browser.click("#add-send");
+        browser.reads("#add-failure", "Press “Add” again: it is not added twice.");
+        browser.click("#add-send");
+        browser.reads("#added", &format!("Was added by the try before: Rex (id {count}"));
+        assert_eq!(zoo.everything().len(), count, "{status}");
+        let requests = browser.requests();
+        let posts = requests.iter().filter(|request| request.method == "POST");
+        let keys: Vec<_> = posts.map(|request| request.header("Idempotency-Key")).collect();
+        assert!(keys.len() == 2 && keys[0] == keys[1], "{status}: {keys:?}");
+    }
 }
