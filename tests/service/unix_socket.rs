@@ -120,9 +120,7 @@ fn a_socket_alone_needs_no_port() {
     assert_eq!(command::exit(&mut child), Some(0));
     let mut said = String::new();
     child.stdout.take().unwrap().read_to_string(&mut said).unwrap();
-    assert!(said.ends_with(&format!("petstore listens on {listen}\n")), "{said}");
-    let curl = format!("--unix-socket '{}' http://localhost/v1/pets", path.display());
-    assert!(said.contains(&curl), "{said}");
+    assert_eq!(said, format!("petstore listens on {listen}\n"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ use crate::{
 
 const NAME: &str = "default";
 const BEGINNING: &str = "This store has no API key yet, so one named 'default' is made.\n";
-const MADE_ELSEWHERE: &str = "Another process has just made it, and has shown it.\n";
+const MADE_ELSEWHERE: &str = "Another process has just made it: see there.\n";
 
 /// Makes a key if the store has none at all, neither live nor revoked. `file` is where it goes if there is no
 /// terminal. The log says in one line where the key is, or why no key is live and `how` to make one.

@@ -1,9 +1,10 @@
-use std::{ffi::OsString, fmt, fs, sync::Arc};
+use std::{ffi::OsString, fmt, fs, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_domain::{MockApiKeyRepository, ServiceKey};
 use petstore_http::Settings;
 use petstore_memory::MemoryStore;
+use tokio::time;
 
 use super::{Config, run};
 use crate::{
@@ -55,7 +56,8 @@ async fn a_service_whose_housekeeping_has_panicked_stops_with_a_failure() {
         otlp_endpoint: None,
         settings: Settings::default(),
     };
-    let Err(Failure::Runtime(why)) = run(config).await else { panic!("it goes on") };
+    let ended = time::timeout(Duration::from_mins(1), run(config)).await;
+    let Ok(Err(Failure::Runtime(why))) = ended else { panic!("it goes on: {ended:?}") };
     assert!(why.contains("a task of the service has ended by a bug"), "{why}");
 }
 
