@@ -1,6 +1,6 @@
 //! Moving a catalogue between stores with the real binary: copy, verify, export, import.
 //!
-//! Every test runs on each kind of store, or from each kind to each kind, that `kinds.rs` names.
+//! Most tests run on each kind of store that outlives a process, or from each kind to each kind.
 
 mod animals;
 mod backup;
@@ -11,7 +11,6 @@ mod export;
 mod export_file;
 mod import;
 mod interrupted;
-mod kinds;
 mod live;
 mod looking;
 mod missing;

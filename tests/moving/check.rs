@@ -2,10 +2,14 @@
 
 use super::{
     animals::many,
-    commands::{import, run},
-    kinds,
+    commands::{import, made, run},
 };
-use crate::support::{catalogue, command::Finished, server::Launch, store::Store};
+use crate::support::{
+    catalogue,
+    command::Finished,
+    server::Launch,
+    store::{Kind, Store, on_lasting_stores},
+};
 
 fn check(store: &Store) -> Finished {
     run(&["check", "--store", &store.url])
@@ -36,54 +40,45 @@ fn names(store: &Store, words: &[&str]) {
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
 }
 
-#[test]
-fn a_sound_store_is_called_sound() {
-    for store in kinds::each() {
-        import(&store.url, "ndjson", &many(7_000)).succeeds();
-        store.new_key("web");
-        let said = check(&store).succeeds();
-        assert!(said.contains("\nthe store is sound"), "{said}");
-        for (subject, detail) in [
-            ("schema", "version "),
-            ("indexes", ""),
-            ("API keys", "1 read"),
-            ("animals", "7000 read"),
-        ] {
-            let good = format!("ok       {subject:<11} {detail}");
-            assert!(said.lines().any(|line| line.starts_with(&good)), "{good:?}: {said}");
-        }
-        // The servers of the tests do not wait for their disk.
-        let lasting = if store.url.starts_with("sqlite:") { "ok     " } else { "warning" };
-        assert!(said.contains(&format!("\n{lasting}  durability  ")), "{said}");
+fn a_sound_store_is_called_sound(kind: Kind) {
+    let store = made(kind);
+    import(&store.url, "ndjson", &many(7_000)).succeeds();
+    store.new_key("web");
+    let said = check(&store).succeeds();
+    assert!(said.contains("\nthe store is sound"), "{said}");
+    for (subject, detail) in
+        [("schema", "version "), ("indexes", ""), ("API keys", "1 read"), ("animals", "7000 read")]
+    {
+        let good = format!("ok       {subject:<11} {detail}");
+        assert!(said.lines().any(|line| line.starts_with(&good)), "{good:?}: {said}");
     }
+    // The servers of the tests do not wait for their disk.
+    let lasting = if store.url.starts_with("sqlite:") { "ok     " } else { "warning" };
+    assert!(said.contains(&format!("\n{lasting}  durability  ")), "{said}");
 }
 
-#[test]
-fn damaged_rows_are_named() {
-    for store in kinds::each() {
-        import(&store.url, "ndjson", &many(6_000)).succeeds();
-        store.new_key("good");
-        store.new_key("bad");
-        store.vandalise("UPDATE api_key SET digest = substr(digest, 1, 31) WHERE name = 'bad'");
-        names(&store, &["API keys", "API key 2", "a digest has 32 bytes"]);
-        let server = Launch::on(&store).start();
-        let once = server.client().add(&catalogue::pet("Once")).header("idempotency-key", "once");
-        once.send().is(201);
-        server.stop();
-        store.vandalise("UPDATE idempotency SET fingerprint = substr(fingerprint, 1, 31)");
-        names(&store, &["animals", "idempotency record"]);
-        store.drop_rules();
-        store.vandalise("UPDATE pet SET name = '' WHERE id = 5500");
-        names(&store, &["animals", "animal 5500"]);
-    }
+fn damaged_rows_are_named(kind: Kind) {
+    let store = made(kind);
+    import(&store.url, "ndjson", &many(6_000)).succeeds();
+    store.new_key("good");
+    store.new_key("bad");
+    store.vandalise("UPDATE api_key SET digest = substr(digest, 1, 31) WHERE name = 'bad'");
+    names(&store, &["API keys", "API key 2", "a digest has 32 bytes"]);
+    let server = Launch::on(&store).start();
+    let once = server.client().add(&catalogue::pet("Once")).header("idempotency-key", "once");
+    once.send().is(201);
+    server.stop();
+    store.vandalise("UPDATE idempotency SET fingerprint = substr(fingerprint, 1, 31)");
+    names(&store, &["animals", "idempotency record"]);
+    store.drop_rules();
+    store.vandalise("UPDATE pet SET name = '' WHERE id = 5500");
+    names(&store, &["animals", "animal 5500"]);
 }
 
-#[test]
-fn an_index_that_is_gone_is_named() {
-    for store in kinds::each() {
-        store.vandalise("DROP INDEX pet_sold");
-        names(&store, &["indexes", "sold"]);
-    }
+fn an_index_that_is_gone_is_named(kind: Kind) {
+    let store = made(kind);
+    store.vandalise("DROP INDEX pet_sold");
+    names(&store, &["indexes", "sold"]);
 }
 
 #[test]
@@ -104,3 +99,9 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     let said = check(&store).succeeds();
     assert!(said.contains("warning  schema      version 8, and not petstore's: mine"), "{said}");
 }
+
+on_lasting_stores!(
+    a_sound_store_is_called_sound,
+    damaged_rows_are_named,
+    an_index_that_is_gone_is_named,
+);

@@ -4,7 +4,7 @@ use std::process::Child;
 
 use crate::support::{
     command::{Finished, finish, petstore},
-    store::Store,
+    store::{Kind, Store},
 };
 
 /// Runs `petstore` with these words.
@@ -17,6 +17,14 @@ pub(crate) fn run(words: &[&str]) -> Finished {
 #[track_caller]
 pub(crate) fn make(store: &Store) {
     run(&["import", "--create", "--store", &store.url]).succeeds();
+}
+
+/// A new and empty store of this kind, which is there.
+#[track_caller]
+pub(crate) fn made(kind: Kind) -> Store {
+    let store = Store::new(kind);
+    make(&store);
+    store
 }
 
 /// Copies, which must succeed: what it says.

@@ -6,8 +6,7 @@ use serde_json::json;
 
 use super::{
     animals::many,
-    commands::{exported, fed, feed, import, make, run},
-    kinds,
+    commands::{exported, fed, feed, import, made, make, run},
 };
 use crate::support::{
     catalogue,
@@ -19,94 +18,82 @@ use crate::support::{
 
 const GOOD: &str = "{\"name\":\"Rex\",\"categoryId\":1}\n";
 
-#[test]
-fn a_bad_line_keeps_the_whole_file_out() {
-    for store in kinds::each() {
-        import(&store.url, "ndjson", GOOD).succeeds();
-        let before = exported(&store.url, "ndjson");
-        let text = format!("{}{{\"name\":\"\"}}\n{GOOD}nonsense\n", many(12_000));
-        let refused = import(&store.url, "ndjson", &text);
-        assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
-        let said: Vec<_> = refused.stderr.lines().collect();
-        assert_eq!(
-            said[0],
-            "line 12001: `name`: must have 1 to 255 characters, but is empty; \
+fn a_bad_line_keeps_the_whole_file_out(kind: Kind) {
+    let store = made(kind);
+    import(&store.url, "ndjson", GOOD).succeeds();
+    let before = exported(&store.url, "ndjson");
+    let text = format!("{}{{\"name\":\"\"}}\n{GOOD}nonsense\n", many(12_000));
+    let refused = import(&store.url, "ndjson", &text);
+    assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
+    let said: Vec<_> = refused.stderr.lines().collect();
+    assert_eq!(
+        said[0],
+        "line 12001: `name`: must have 1 to 255 characters, but is empty; \
              `categoryId`: is required"
-        );
-        let fault = "the line must be one JSON document, but: expected ident at column 2";
-        assert_eq!(said[1], format!("line 12003: {fault}"));
-        assert_eq!(
-            said[2],
-            "petstore: nothing was kept: 2 lines are bad; mend them, or leave them \
+    );
+    let fault = "the line must be one JSON document, but: expected ident at column 2";
+    assert_eq!(said[1], format!("line 12003: {fault}"));
+    assert_eq!(
+        said[2],
+        "petstore: nothing was kept: 2 lines are bad; mend them, or leave them \
              out with --skip-bad"
-        );
-        assert_eq!(said.len(), 3);
-        assert_eq!(exported(&store.url, "ndjson"), before);
-    }
+    );
+    assert_eq!(said.len(), 3);
+    assert_eq!(exported(&store.url, "ndjson"), before);
 }
 
-#[test]
-fn the_good_lines_are_kept_if_that_was_asked_for() {
-    for store in kinds::each() {
-        let text = "name,categoryId,status\nRex,1,\nx,y,z\nTom,2,sold\n,,\n";
-        let words = ["import", "--store", &store.url, "--format", "csv", "--skip-bad"];
-        let done = feed(&words, text);
-        assert!(done.stderr.starts_with("line 3: `categoryId`: must be a whole number"));
-        let said = done.succeeds();
-        assert_eq!(said, "added 2 animals, passed over 0 that were there, skipped 2 bad lines\n");
-        let kept = "id,name,categoryId,status\n1,Rex,1,\n2,Tom,2,sold\n";
-        assert_eq!(exported(&store.url, "csv"), kept);
-    }
+fn the_good_lines_are_kept_if_that_was_asked_for(kind: Kind) {
+    let store = made(kind);
+    let text = "name,categoryId,status\nRex,1,\nx,y,z\nTom,2,sold\n,,\n";
+    let words = ["import", "--store", &store.url, "--format", "csv", "--skip-bad"];
+    let done = feed(&words, text);
+    assert!(done.stderr.starts_with("line 3: `categoryId`: must be a whole number"));
+    let said = done.succeeds();
+    assert_eq!(said, "added 2 animals, passed over 0 that were there, skipped 2 bad lines\n");
+    let kept = "id,name,categoryId,status\n1,Rex,1,\n2,Tom,2,sold\n";
+    assert_eq!(exported(&store.url, "csv"), kept);
 }
 
-#[test]
-fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted() {
-    for store in kinds::each() {
-        let refused = import(&store.url, "ndjson", &"x\n".repeat(20_250));
-        let said: Vec<_> = refused.stderr.lines().collect();
-        assert_eq!(said.len(), 102);
-        assert!(said[99].starts_with("line 100: "));
-        assert_eq!(said[100], "and 20150 more bad lines");
-        assert!(said[101].starts_with("petstore: nothing was kept: 20250 lines are bad"));
-    }
+fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted(kind: Kind) {
+    let store = made(kind);
+    let refused = import(&store.url, "ndjson", &"x\n".repeat(20_250));
+    let said: Vec<_> = refused.stderr.lines().collect();
+    assert_eq!(said.len(), 102);
+    assert!(said[99].starts_with("line 100: "));
+    assert_eq!(said[100], "and 20150 more bad lines");
+    assert!(said[101].starts_with("petstore: nothing was kept: 20250 lines are bad"));
 }
 
-#[test]
-fn records_with_identifiers_keep_them_and_another_animal_is_a_conflict() {
-    for store in kinds::each() {
-        let pet =
-            |id: i64, name: &str| json!({"id": id, "name": name, "categoryId": 1}).to_string();
-        let first = [pet(9, "i"), pet(2, "b")].join("\n");
-        import(&store.url, "ndjson", &first).succeeds();
-        let more = [pet(1, "a"), pet(9, "i"), pet(1, "a")].join("\n");
-        let said = import(&store.url, "ndjson", &more).succeeds();
-        assert_eq!(said, "added 1 animals, passed over 2 that were there, skipped 0 bad lines\n");
+fn records_with_identifiers_keep_them_and_another_animal_is_a_conflict(kind: Kind) {
+    let store = made(kind);
+    let pet = |id: i64, name: &str| json!({"id": id, "name": name, "categoryId": 1}).to_string();
+    let first = [pet(9, "i"), pet(2, "b")].join("\n");
+    import(&store.url, "ndjson", &first).succeeds();
+    let more = [pet(1, "a"), pet(9, "i"), pet(1, "a")].join("\n");
+    let said = import(&store.url, "ndjson", &more).succeeds();
+    assert_eq!(said, "added 1 animals, passed over 2 that were there, skipped 0 bad lines\n");
 
-        let before = exported(&store.url, "csv");
-        assert_eq!(before, "id,name,categoryId,status\n1,a,1,\n2,b,1,\n9,i,1,\n");
-        for text in [[pet(3, "c"), pet(2, "x")].join("\n"), [pet(4, "d"), pet(4, "e")].join("\n")] {
-            let conflict = "nothing was kept: the target already holds another animal ";
-            import(&store.url, "ndjson", &text).fails(1, conflict);
-            assert_eq!(exported(&store.url, "csv"), before);
-        }
-    }
-}
-
-#[test]
-fn a_conflict_names_the_lines_of_the_animal() {
-    for store in kinds::each() {
-        let pet =
-            |id: i64, name: &str| json!({"id": id, "name": name, "categoryId": 1}).to_string();
-        import(&store.url, "ndjson", &pet(2, "b")).succeeds();
-        let text = [pet(3, "c"), pet(4, "d"), pet(2, "x")].join("\n");
-        let conflict = "the target already holds another animal 2 (line 3)";
+    let before = exported(&store.url, "csv");
+    assert_eq!(before, "id,name,categoryId,status\n1,a,1,\n2,b,1,\n9,i,1,\n");
+    for text in [[pet(3, "c"), pet(2, "x")].join("\n"), [pet(4, "d"), pet(4, "e")].join("\n")] {
+        let conflict = "nothing was kept: the target already holds another animal ";
         import(&store.url, "ndjson", &text).fails(1, conflict);
-        let csv = "id,name,categoryId\n5,e,1\n2,x,1\n";
-        import(&store.url, "csv", csv).fails(1, conflict);
-        let text = [pet(7, "g"), pet(3, "c"), pet(7, "h")].join("\n");
-        let conflict = "the target already holds another animal 7 (lines 1, 3)";
-        import(&store.url, "ndjson", &text).fails(1, conflict);
+        assert_eq!(exported(&store.url, "csv"), before);
     }
+}
+
+fn a_conflict_names_the_lines_of_the_animal(kind: Kind) {
+    let store = made(kind);
+    let pet = |id: i64, name: &str| json!({"id": id, "name": name, "categoryId": 1}).to_string();
+    import(&store.url, "ndjson", &pet(2, "b")).succeeds();
+    let text = [pet(3, "c"), pet(4, "d"), pet(2, "x")].join("\n");
+    let conflict = "the target already holds another animal 2 (line 3)";
+    import(&store.url, "ndjson", &text).fails(1, conflict);
+    let csv = "id,name,categoryId\n5,e,1\n2,x,1\n";
+    import(&store.url, "csv", csv).fails(1, conflict);
+    let text = [pet(7, "g"), pet(3, "c"), pet(7, "h")].join("\n");
+    let conflict = "the target already holds another animal 7 (lines 1, 3)";
+    import(&store.url, "ndjson", &text).fails(1, conflict);
 }
 
 fn a_store_is_made_only_when_asked_and_the_command_says_where(kind: Kind) {
@@ -145,34 +132,30 @@ fn an_import_that_fails_leaves_no_new_file() {
     assert_eq!(fs::read_dir(store.folder()).unwrap().count(), 0);
 }
 
-#[test]
-fn only_blank_lines_at_the_end_are_no_fault() {
-    for store in kinds::each() {
-        for (format, text) in
-            [("ndjson", GOOD.to_owned()), ("csv", "name,categoryId\nRex,1\n".to_owned())]
-        {
-            let done = import(&store.url, format, &format!("{text}\n \r\n\n"));
-            assert!(done.succeeds().starts_with("added 1 animals"));
-        }
-        // More of them than a batch has lines.
-        let refused = import(&store.url, "ndjson", &format!("{}{GOOD}", "\n".repeat(20_001)));
-        assert!(refused.stderr.starts_with("line 1: the line is empty (20001 such lines)\n"));
-        assert_eq!((refused.code, store.pets()), (Some(1), 2));
+fn only_blank_lines_at_the_end_are_no_fault(kind: Kind) {
+    let store = made(kind);
+    for (format, text) in
+        [("ndjson", GOOD.to_owned()), ("csv", "name,categoryId\nRex,1\n".to_owned())]
+    {
+        let done = import(&store.url, format, &format!("{text}\n \r\n\n"));
+        assert!(done.succeeds().starts_with("added 1 animals"));
     }
+    // More of them than a batch has lines.
+    let refused = import(&store.url, "ndjson", &format!("{}{GOOD}", "\n".repeat(20_001)));
+    assert!(refused.stderr.starts_with("line 1: the line is empty (20001 such lines)\n"));
+    assert_eq!((refused.code, store.pets()), (Some(1), 2));
 }
 
-#[test]
-fn an_import_that_waits_for_its_first_line_holds_nobody_up() {
-    for store in kinds::each() {
-        let server = Launch::on(&store).start();
-        let mut running = fed(&["import", "--store", &store.url]);
-        // It has the store open: nothing else tells when.
-        thread::sleep(Duration::from_millis(300));
-        catalogue::add(&server.client(), &catalogue::pet("Beside"));
-        signal(&running, "TERM");
-        assert_eq!(exit(&mut running), Some(1));
-        server.stop();
-    }
+fn an_import_that_waits_for_its_first_line_holds_nobody_up(kind: Kind) {
+    let store = made(kind);
+    let server = Launch::on(&store).start();
+    let mut running = fed(&["import", "--store", &store.url]);
+    // It has the store open: nothing else tells when.
+    thread::sleep(Duration::from_millis(300));
+    catalogue::add(&server.client(), &catalogue::pet("Beside"));
+    signal(&running, "TERM");
+    assert_eq!(exit(&mut running), Some(1));
+    server.stop();
 }
 
 #[test]
@@ -204,78 +187,79 @@ fn the_progress_fits_the_terminal() {
     assert!(!plain.contains('\u{1b}') && plain.ends_with("skipped 0 bad lines\r\n"), "{plain:?}");
 }
 
-#[test]
-fn either_every_record_has_an_identifier_or_none_has() {
-    for store in kinds::each() {
-        let with_id = "{\"id\":5,\"name\":\"Tom\",\"categoryId\":1}\n";
-        for (text, fault) in [
-            (format!("{GOOD}{with_id}"), "line 2: `id`: is there, but records before this one"),
-            (format!("{with_id}{GOOD}"), "line 2: `id`: is missing, but records before this one"),
-        ] {
-            let refused = import(&store.url, "ndjson", &text);
-            assert_eq!(refused.code, Some(1));
-            assert!(refused.stderr.starts_with(fault), "{refused:?}");
-        }
-        assert_eq!(exported(&store.url, "ndjson"), "");
-    }
-}
-
-#[test]
-fn line_ends_and_a_byte_order_mark_of_other_systems_are_taken() {
-    for store in kinds::each() {
-        let text = "\u{feff}name,categoryId\r\n\"Rex\",1\r\nTom,2";
-        import(&store.url, "csv", text).succeeds();
-        assert_eq!(exported(&store.url, "csv"), "id,name,categoryId,status\n1,Rex,1,\n2,Tom,2,\n");
-    }
-}
-
-#[test]
-fn a_quote_that_is_left_open_is_a_fault_of_its_line_alone() {
-    for store in kinds::each() {
-        let text = "name,categoryId\n\"Rex,1\nTom,2\n\"Kim\",3\n";
-        let words = ["import", "--store", &store.url, "--format", "csv", "--skip-bad"];
-        let done = feed(&words, text);
-        assert!(done.stderr.starts_with("line 2: quotes must be around a whole field, closed"));
-        done.succeeds();
-        assert_eq!(exported(&store.url, "csv"), "id,name,categoryId,status\n1,Tom,2,\n2,Kim,3,\n");
-    }
-}
-
-#[test]
-fn a_header_that_names_other_columns_is_refused() {
-    for store in kinds::each() {
-        for text in ["", "name\nRex\n", "id,name,categoryId,tag\n", "1,Rex,2,\n"] {
-            import(&store.url, "csv", text).fails(1, "nothing was kept: line 1: ");
-        }
-    }
-}
-
-#[test]
-fn a_file_says_by_its_name_what_it_holds() {
-    for store in kinds::each() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("pets.csv");
-        fs::write(&path, "categoryId,name\n1,Rex\n").unwrap();
-        let path = path.to_str().unwrap();
-        run(&["import", "--store", &store.url, path]).succeeds();
-        assert_eq!(
-            exported(&store.url, "ndjson"),
-            "{\"id\":1,\"name\":\"Rex\",\"categoryId\":1}\n"
-        );
-        let missing = folder.path().join("missing.csv");
-        let missing = missing.to_str().unwrap();
-        run(&["import", "--store", &store.url, missing]).fails(1, "No such file or directory");
-        let folder = folder.path().to_str().unwrap();
-        run(&["import", "--store", &store.url, folder]).fails(1, "is a directory");
-    }
-}
-
-#[test]
-fn a_line_without_end_takes_no_memory() {
-    for store in kinds::each() {
-        let text = format!("{{\"name\":\"{}\n{GOOD}", "x".repeat(3_000_000));
+fn either_every_record_has_an_identifier_or_none_has(kind: Kind) {
+    let store = made(kind);
+    let with_id = "{\"id\":5,\"name\":\"Tom\",\"categoryId\":1}\n";
+    for (text, fault) in [
+        (format!("{GOOD}{with_id}"), "line 2: `id`: is there, but records before this one"),
+        (format!("{with_id}{GOOD}"), "line 2: `id`: is missing, but records before this one"),
+    ] {
         let refused = import(&store.url, "ndjson", &text);
-        assert!(refused.stderr.starts_with("line 1: the line is longer than 65536 bytes\n"));
         assert_eq!(refused.code, Some(1));
+        assert!(refused.stderr.starts_with(fault), "{refused:?}");
+    }
+    assert_eq!(exported(&store.url, "ndjson"), "");
+}
+
+fn line_ends_and_a_byte_order_mark_of_other_systems_are_taken(kind: Kind) {
+    let store = made(kind);
+    let text = "\u{feff}name,categoryId\r\n\"Rex\",1\r\nTom,2";
+    import(&store.url, "csv", text).succeeds();
+    assert_eq!(exported(&store.url, "csv"), "id,name,categoryId,status\n1,Rex,1,\n2,Tom,2,\n");
+}
+
+fn a_quote_that_is_left_open_is_a_fault_of_its_line_alone(kind: Kind) {
+    let store = made(kind);
+    let text = "name,categoryId\n\"Rex,1\nTom,2\n\"Kim\",3\n";
+    let words = ["import", "--store", &store.url, "--format", "csv", "--skip-bad"];
+    let done = feed(&words, text);
+    assert!(done.stderr.starts_with("line 2: quotes must be around a whole field, closed"));
+    done.succeeds();
+    assert_eq!(exported(&store.url, "csv"), "id,name,categoryId,status\n1,Tom,2,\n2,Kim,3,\n");
+}
+
+fn a_header_that_names_other_columns_is_refused(kind: Kind) {
+    let store = made(kind);
+    for text in ["", "name\nRex\n", "id,name,categoryId,tag\n", "1,Rex,2,\n"] {
+        import(&store.url, "csv", text).fails(1, "nothing was kept: line 1: ");
     }
 }
+
+fn a_file_says_by_its_name_what_it_holds(kind: Kind) {
+    let store = made(kind);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pets.csv");
+    fs::write(&path, "categoryId,name\n1,Rex\n").unwrap();
+    let path = path.to_str().unwrap();
+    run(&["import", "--store", &store.url, path]).succeeds();
+    assert_eq!(exported(&store.url, "ndjson"), "{\"id\":1,\"name\":\"Rex\",\"categoryId\":1}\n");
+    let missing = folder.path().join("missing.csv");
+    let missing = missing.to_str().unwrap();
+    run(&["import", "--store", &store.url, missing]).fails(1, "No such file or directory");
+    let folder = folder.path().to_str().unwrap();
+    run(&["import", "--store", &store.url, folder]).fails(1, "is a directory");
+}
+
+fn a_line_without_end_takes_no_memory(kind: Kind) {
+    let store = made(kind);
+    let text = format!("{{\"name\":\"{}\n{GOOD}", "x".repeat(3_000_000));
+    let refused = import(&store.url, "ndjson", &text);
+    assert!(refused.stderr.starts_with("line 1: the line is longer than 65536 bytes\n"));
+    assert_eq!(refused.code, Some(1));
+}
+
+on_lasting_stores!(
+    a_bad_line_keeps_the_whole_file_out,
+    the_good_lines_are_kept_if_that_was_asked_for,
+    a_hundred_bad_lines_are_shown_and_the_rest_is_counted,
+    records_with_identifiers_keep_them_and_another_animal_is_a_conflict,
+    a_conflict_names_the_lines_of_the_animal,
+    only_blank_lines_at_the_end_are_no_fault,
+    an_import_that_waits_for_its_first_line_holds_nobody_up,
+    either_every_record_has_an_identifier_or_none_has,
+    line_ends_and_a_byte_order_mark_of_other_systems_are_taken,
+    a_quote_that_is_left_open_is_a_fault_of_its_line_alone,
+    a_header_that_names_other_columns_is_refused,
+    a_file_says_by_its_name_what_it_holds,
+    a_line_without_end_takes_no_memory,
+);

@@ -6,10 +6,14 @@ use serde_json::Value;
 
 use super::{
     animals::awkward,
-    commands::{copy, exported, import, run, verify},
-    kinds,
+    commands::{copy, exported, import, made, run, verify},
 };
-use crate::support::{catalogue, command::petstore, server::Launch, store::Store};
+use crate::support::{
+    catalogue,
+    command::petstore,
+    server::Launch,
+    store::{Kind, Store, on_lasting_stores, on_pairs_of_stores},
+};
 
 /// Adds awkward animals through the service, as its clients do.
 fn fill(store: &Store) {
@@ -25,79 +29,63 @@ fn parsed(ndjson: &str) -> Vec<Value> {
     ndjson.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-#[test]
-fn a_copy_holds_what_the_original_holds() {
-    for (from, to) in kinds::pairs() {
-        fill(&from);
-        let count = awkward().len();
-        let said = copy(&from.url, &to.url);
-        assert!(
-            said.starts_with(&format!("copied {count} animals (0 were there before)")),
-            "{said}"
-        );
-        verify(&from.url, &to.url);
-        verify(&to.url, &from.url);
-        assert_eq!(exported(&from.url, "ndjson"), exported(&to.url, "ndjson"));
-    }
+fn a_copy_holds_what_the_original_holds(kinds: [Kind; 2]) {
+    let [from, to] = kinds.map(made);
+    fill(&from);
+    let count = awkward().len();
+    let said = copy(&from.url, &to.url);
+    assert!(said.starts_with(&format!("copied {count} animals (0 were there before)")), "{said}");
+    verify(&from.url, &to.url);
+    verify(&to.url, &from.url);
+    assert_eq!(exported(&from.url, "ndjson"), exported(&to.url, "ndjson"));
 }
 
-#[test]
-fn an_import_of_an_export_holds_what_the_original_holds() {
+fn an_import_of_an_export_holds_what_the_original_holds(kinds: [Kind; 2]) {
     for format in ["ndjson", "csv"] {
-        for (from, to) in kinds::pairs() {
-            fill(&from);
-            let text = exported(&from.url, format);
-            let said = import(&to.url, format, &text).succeeds();
-            let count = awkward().len();
-            assert!(said.starts_with(&format!("added {count} animals, passed over 0 ")), "{said}");
-            assert_eq!(exported(&to.url, format), text);
-            let again = import(&to.url, format, &text).succeeds();
-            assert!(
-                again.starts_with(&format!("added 0 animals, passed over {count} ")),
-                "{again}"
-            );
-            assert_eq!(exported(&to.url, format), text);
-        }
+        let [from, to] = kinds.map(made);
+        fill(&from);
+        let text = exported(&from.url, format);
+        let said = import(&to.url, format, &text).succeeds();
+        let count = awkward().len();
+        assert!(said.starts_with(&format!("added {count} animals, passed over 0 ")), "{said}");
+        assert_eq!(exported(&to.url, format), text);
+        let again = import(&to.url, format, &text).succeeds();
+        assert!(again.starts_with(&format!("added 0 animals, passed over {count} ")), "{again}");
+        assert_eq!(exported(&to.url, format), text);
     }
 }
 
-#[test]
-fn an_export_says_what_the_service_says() {
-    for store in kinds::each() {
-        fill(&store);
-        let server = Launch::on(&store).start();
-        let answered = catalogue::everything(&server.client());
-        assert_eq!(parsed(&exported(&store.url, "ndjson")), answered);
-        for (answered, pet) in answered.iter().zip(awkward()) {
-            assert_eq!(answered["name"], pet["name"]);
-        }
+fn an_export_says_what_the_service_says(kind: Kind) {
+    let store = made(kind);
+    fill(&store);
+    let server = Launch::on(&store).start();
+    let answered = catalogue::everything(&server.client());
+    assert_eq!(parsed(&exported(&store.url, "ndjson")), answered);
+    for (answered, pet) in answered.iter().zip(awkward()) {
+        assert_eq!(answered["name"], pet["name"]);
     }
 }
 
-#[test]
-fn records_without_identifiers_get_them_in_their_order() {
-    for store in kinds::each() {
-        let lines: Vec<_> = awkward().iter().map(Value::to_string).collect();
-        import(&store.url, "ndjson", &lines.join("\n")).succeeds();
-        let found = parsed(&exported(&store.url, "ndjson"));
-        for (index, (found, mut pet)) in found.into_iter().zip(awkward()).enumerate() {
-            pet["id"] = (index + 1).into();
-            assert_eq!(found, pet);
-        }
+fn records_without_identifiers_get_them_in_their_order(kind: Kind) {
+    let store = made(kind);
+    let lines: Vec<_> = awkward().iter().map(Value::to_string).collect();
+    import(&store.url, "ndjson", &lines.join("\n")).succeeds();
+    let found = parsed(&exported(&store.url, "ndjson"));
+    for (index, (found, mut pet)) in found.into_iter().zip(awkward()).enumerate() {
+        pet["id"] = (index + 1).into();
+        assert_eq!(found, pet);
     }
 }
 
-#[test]
-fn an_empty_store_is_moved_too() {
-    for (from, to) in kinds::pairs() {
-        from.new_key("web");
-        copy(&from.url, &to.url);
-        verify(&from.url, &to.url);
-        assert_eq!(exported(&to.url, "ndjson"), "");
-        assert_eq!(exported(&to.url, "csv"), "id,name,categoryId,status\n");
-        import(&to.url, "csv", "id,name,categoryId,status\n").succeeds();
-        import(&to.url, "ndjson", "").succeeds();
-    }
+fn an_empty_store_is_moved_too(kinds: [Kind; 2]) {
+    let [from, to] = kinds.map(made);
+    from.new_key("web");
+    copy(&from.url, &to.url);
+    verify(&from.url, &to.url);
+    assert_eq!(exported(&to.url, "ndjson"), "");
+    assert_eq!(exported(&to.url, "csv"), "id,name,categoryId,status\n");
+    import(&to.url, "csv", "id,name,categoryId,status\n").succeeds();
+    import(&to.url, "ndjson", "").succeeds();
 }
 
 #[test]
@@ -134,16 +122,14 @@ fn spellings(store: &Store) -> Vec<String> {
     urls
 }
 
-#[test]
-fn one_store_is_recognised_under_any_spelling() {
-    for store in kinds::each() {
-        let url = store.url.as_str();
-        for other in spellings(&store) {
-            for command in ["copy", "verify", "move"] {
-                for [from, to] in [[url, &other], [&other, url]] {
-                    run(&["store", command, "--from", from, "--to", to])
-                        .fails(2, "name the same store");
-                }
+fn one_store_is_recognised_under_any_spelling(kind: Kind) {
+    let store = made(kind);
+    let url = store.url.as_str();
+    for other in spellings(&store) {
+        for command in ["copy", "verify", "move"] {
+            for [from, to] in [[url, &other], [&other, url]] {
+                run(&["store", command, "--from", from, "--to", to])
+                    .fails(2, "name the same store");
             }
         }
     }
@@ -165,3 +151,15 @@ fn an_answer_that_cannot_be_written_is_a_failure() {
         petstore(words).with_full_stdout().finish().fails(1, "cannot write to stdout");
     }
 }
+
+on_lasting_stores!(
+    an_export_says_what_the_service_says,
+    records_without_identifiers_get_them_in_their_order,
+    one_store_is_recognised_under_any_spelling,
+);
+
+on_pairs_of_stores!(
+    a_copy_holds_what_the_original_holds,
+    an_empty_store_is_moved_too,
+    an_import_of_an_export_holds_what_the_original_holds,
+);

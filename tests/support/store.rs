@@ -69,6 +69,39 @@ macro_rules! on_lasting_stores {
 }
 pub(crate) use on_lasting_stores;
 
+/// The same for each pair of them.
+macro_rules! on_pairs_of_stores {
+    ($($test:ident),+ $(,)?) => {$(
+        mod $test {
+            use crate::support::store::Kind::{Postgres, Sqlite};
+
+            #[test]
+            fn from_sqlite_to_sqlite() {
+                super::$test([Sqlite, Sqlite]);
+            }
+
+            #[petstore_testing::needs(postgres)]
+            #[test]
+            fn from_sqlite_to_postgres() {
+                super::$test([Sqlite, Postgres]);
+            }
+
+            #[petstore_testing::needs(postgres)]
+            #[test]
+            fn from_postgres_to_sqlite() {
+                super::$test([Postgres, Sqlite]);
+            }
+
+            #[petstore_testing::needs(postgres)]
+            #[test]
+            fn from_postgres_to_postgres() {
+                super::$test([Postgres, Postgres]);
+            }
+        }
+    )+};
+}
+pub(crate) use on_pairs_of_stores;
+
 /// A store, and a folder of its own.
 pub(crate) struct Store {
     folder: TempDir,

@@ -11,8 +11,7 @@ use crate::{
     open_store::OpenStore,
 };
 
-/// Opens a store, lets `work` use it, and closes it, also when the work fails. A store that was made for work that
-/// has failed is removed again, if nothing is in it.
+/// Opens a store, lets `work` use it, and closes it, also when the work fails.
 pub(crate) async fn with_store<T>(
     location: &dyn StoreLocation,
     mode: OpenMode,
@@ -21,17 +20,13 @@ pub(crate) async fn with_store<T>(
     let store = location.open(mode).await.map_err(Failure::runtime)?;
     let own_handles = store.handles();
     let done = work(&store).await;
-    let is_of_no_use = done.is_err() && store.made_at.is_some() && is_empty(&store).await;
     if !store.close(own_handles).await {
         tracing::warn!("the store took too long to close; nothing acknowledged is lost");
-    } else if is_of_no_use && let Err(problem) = location.remove().await {
-        tracing::warn!(%location, %problem, "a new store without any data stays");
     }
     done
 }
 
-async fn is_empty(store: &OpenStore) -> bool {
-    let Some(archive) = &store.archive else { return false };
+async fn is_empty(archive: &dyn Archive) -> bool {
     let counts = async { archive.snapshot().await?.counts().await };
     counts.await.is_ok_and(|StoreCounts { pets, keys, idempotency_records }| {
         pets + keys + idempotency_records == 0
@@ -45,13 +40,15 @@ pub(crate) fn note_if_made(store: &OpenStore, out: &mut impl Output) {
     }
 }
 
-/// The same for work on the store as a whole, which needs an archive.
+/// The same for work on the store as a whole, which needs an archive. A store that was made for work that has failed
+/// is removed again, if nothing is in it.
 pub(crate) async fn with_archive<T>(
     location: &dyn StoreLocation,
     mode: OpenMode,
     work: impl AsyncFnOnce(Arc<dyn Archive>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    with_store(location, mode, async |store| {
+    let mut is_of_no_use = false;
+    let done = with_store(location, mode, async |store| {
         let archive = store.archive.clone().ok_or_else(|| {
             Failure::runtime(format!(
                 "{location} has no archive, so it cannot be copied, verified, exported or imported \
@@ -59,9 +56,15 @@ pub(crate) async fn with_archive<T>(
             ))
         })?;
         note_if_made(store, &mut Console);
-        work(archive).await
-    })
-    .await
+        let done = work(Arc::clone(&archive)).await;
+        is_of_no_use = done.is_err() && store.made_at.is_some() && is_empty(&*archive).await;
+        done
+    });
+    let done = done.await;
+    if is_of_no_use && let Err(problem) = location.remove().await {
+        tracing::warn!(%location, %problem, "a new store without any data stays");
+    }
+    done
 }
 
 #[cfg(test)]

@@ -94,18 +94,19 @@ impl Input {
     /// Why `text` could not be read as an object: it is no JSON, or of another kind.
     fn not_an_object(self, text: &str, error: &serde_json::Error) -> ReadError {
         let noun = self.noun();
+        let why = |error: &serde_json::Error| match self {
+            Self::Body => error.to_string(),
+            // It has a number in the file, which whoever reads it knows.
+            Self::Line => error.to_string().replace(" at line 1 column ", " at column "),
+        };
         match serde_json::from_str::<&RawValue>(text).map(Kind::from) {
             Err(error) => {
-                let mut why = error.to_string();
-                if self == Self::Line {
-                    // It has a number in the file, which whoever reads it knows.
-                    why = why.replace(" at line 1 column ", " at column ");
-                }
+                let why = why(&error);
                 ReadError::InvalidJson(format!("{noun} must be one JSON document, but: {why}"))
             }
             // The name of a member is not Unicode.
             Ok(Kind::Object) => {
-                ReadError::InvalidPet(format!("{noun} must be a JSON object, but: {error}"))
+                ReadError::InvalidPet(format!("{noun} must be a JSON object, but: {}", why(error)))
             }
             Ok(kind) => {
                 ReadError::InvalidPet(format!("{noun} must be a JSON object, but is {kind}"))

@@ -1,5 +1,6 @@
 //! The pages without a mouse.
 
+use petstore_testing::needs;
 use serde_json::Value;
 use thirtyfour::Key;
 
@@ -46,6 +47,7 @@ fn holds_in_order(names: &[String], expected: &[&str]) {
     }
 }
 
+#[needs(chromium)]
 #[test]
 fn tab_reaches_every_control_of_the_catalogue_in_order() {
     let Some(zoo) = super::stocked() else { return };
@@ -78,6 +80,7 @@ fn tab_reaches_every_control_of_the_catalogue_in_order() {
     holds_in_order(&names, &expected);
 }
 
+#[needs(chromium)]
 #[test]
 fn tab_reaches_the_operations_of_the_reference() {
     let Some(zoo) = super::stocked() else { return };
@@ -97,6 +100,7 @@ pub(super) fn can_be_skipped_to(name: &str, browser: &Browser) {
     assert_eq!(inside, true, "{name}");
 }
 
+#[needs(chromium)]
 #[test]
 fn the_catalogue_can_be_used_with_the_keyboard_alone() {
     let Some(zoo) = super::stocked() else { return };
