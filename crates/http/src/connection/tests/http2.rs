@@ -16,7 +16,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{HEADER, LARGE, WRITE, connect, connect_to, connect_with, is_about};
+use super::{HEADER, IDLE, LARGE, WRITE, connect, connect_to, connect_with, is_about};
 use crate::ports::Ports;
 
 // Kinds of frames.
@@ -136,6 +136,26 @@ async fn a_head_that_stops_does_not_keep_a_connection() {
     client.write_all(&[preface(&[]), unfinished].concat()).await.unwrap();
     let took = time_until_closed(&mut client).await;
     assert!(is_about(took, HEADER + Duration::from_secs(1)), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_has_had_a_request_may_idle_for_longer_than_a_head_may_take() {
+    const LATER: Duration = Duration::from_secs(10);
+    const GOODBYE: Duration = Duration::from_secs(1);
+    let ping = frame(6, 0, 0, &[0; 8]);
+    let unfinished = frame(HEADERS, 0, 3, &[0x82, 0x86]);
+    let cases = [(vec![], IDLE), (ping, IDLE), (unfinished, LATER + HEADER)];
+    for (sent_later, expected) in cases {
+        let (mut client, _task) = connect(1 << 16);
+        client.write_all(&[preface(&[]), get("/livez")].concat()).await.unwrap();
+        next_of(&mut client, DATA).await;
+        let began = Instant::now();
+        sleep(LATER).await;
+        client.write_all(&sent_later).await.unwrap();
+        time_until_closed(&mut client).await;
+        let took = began.elapsed();
+        assert!(is_about(took, expected + GOODBYE), "{sent_later:?}: {took:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
