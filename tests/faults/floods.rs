@@ -30,7 +30,11 @@ const MAX_GROWTH: u64 = 32 * 1024;
 fn server() -> Server {
     // Longer than the client of these tests keeps a connection that it does not use.
     let launch = Launch::on(&Store::memory()).flag("--header-timeout", "4s");
-    launch.flag("--body-timeout", "2s").flag("--write-timeout", "2s").start()
+    launch
+        .flag("--idle-timeout", "4s")
+        .flag("--body-timeout", "2s")
+        .flag("--write-timeout", "2s")
+        .start()
 }
 
 /// Holds the promises of this file for a connection that begins with `start`, and then sends

@@ -131,7 +131,7 @@ fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
     let slack = crashes(60, 1);
     raise_own_file_limit();
     let store = Store::memory();
-    let flags = ["--header-timeout", "--body-timeout", "--write-timeout"];
+    let flags = ["--header-timeout", "--idle-timeout", "--body-timeout", "--write-timeout"];
     let launch = flags.iter().fold(Launch::on(&store), |launch, flag| launch.flag(flag, "10s"));
     let server = launch.flag("--max-connections", "20000").start();
     let silent = beside_silence(&server, 4 * senders + readers);

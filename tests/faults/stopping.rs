@@ -196,7 +196,13 @@ fn stuck(server: &Server) -> Vec<Raw> {
 #[test]
 fn a_stop_ends_within_the_grace_whatever_clients_do() {
     let store = Store::sqlite();
-    let flags = ["--header-timeout", "--body-timeout", "--request-timeout", "--write-timeout"];
+    let flags = [
+        "--header-timeout",
+        "--idle-timeout",
+        "--body-timeout",
+        "--request-timeout",
+        "--write-timeout",
+    ];
     let launch = flags.iter().fold(Launch::on(&store), |launch, flag| launch.flag(flag, "10m"));
     let mut server = launch.flag("--shutdown-grace", "2s").start();
     let clients = stuck(&server);

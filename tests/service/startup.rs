@@ -125,6 +125,7 @@ fn help_is_there_for_who_asks() {
         "--store",
         "--max-connections",
         "--header-timeout",
+        "--idle-timeout",
         "--body-timeout",
         "--write-timeout",
         "--request-timeout",

@@ -22,7 +22,8 @@ const NOISE: Duration = Duration::from_secs(8);
 fn impatient() -> (Store, Server) {
     let store = Store::at("memory:");
     let launch = Launch::on(&store).flag("--header-timeout", "400ms");
-    let server = launch.flag("--body-timeout", "400ms").start();
+    let launch = launch.flag("--body-timeout", "400ms").flag("--idle-timeout", "400ms");
+    let server = launch.start();
     (store, server)
 }
 
@@ -76,6 +77,18 @@ fn an_idle_connection_is_closed_silently() {
         raw.answer("GET", "/livez").is(200);
         raw.is_closed();
     });
+}
+
+#[test]
+fn a_connection_may_idle_for_longer_than_a_head_may_take() {
+    let store = Store::at("memory:");
+    let server = Launch::on(&store).flag("--header-timeout", "200ms").start();
+    let mut raw = server.raw();
+    for _ in 0..2 {
+        raw.send(head("GET", "/livez", ""));
+        raw.answer("GET", "/livez").is(200);
+        assert!(!raw.hears_within(Duration::from_millis(600)));
+    }
 }
 
 #[test]

@@ -2,7 +2,6 @@
 
 pub(crate) mod drain;
 mod head_buffer;
-mod head_timer;
 mod http1;
 mod http2;
 mod in_flight;
@@ -25,6 +24,7 @@ use tokio_rustls::TlsAcceptor;
 
 use self::{
     drain::Drain,
+    in_flight::InFlight,
     sniff::{Protocol, sniff},
     stream::Stream,
 };
@@ -80,11 +80,12 @@ where
         () = drain.last_call() => return,
     };
     let Some((protocol, first_bytes)) = sniffed else { return };
-    let stream = Stream::new(io, first_bytes, limits.write_timeout);
+    let in_flight = InFlight::new(accepted, limits);
+    let stream = Stream::new(io, first_bytes, limits.write_timeout, in_flight.clone());
     // Each in a box of its own size: most connections are idle, and there may be many.
     match protocol {
-        Protocol::Http1 => Box::pin(http1::serve(stream, peer, accepted, &state, drain)).await,
-        Protocol::Http2 => Box::pin(http2::serve(stream, peer, state, drain)).await,
+        Protocol::Http1 => Box::pin(http1::serve(stream, in_flight, peer, &state, drain)).await,
+        Protocol::Http2 => Box::pin(http2::serve(stream, in_flight, peer, state, drain)).await,
     }
 }
 

@@ -55,8 +55,11 @@ pub enum AccessLog {
 /// Limits and times of the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Until the head of a request has arrived; also the longest idle time between requests.
+    /// From the first byte of the head of a request, or from when a connection was accepted, until the head has
+    /// arrived.
     pub header_timeout: Duration,
+    /// How long a connection may wait for its next request.
+    pub idle_timeout: Duration,
     /// Until the body of a request has arrived.
     pub body_timeout: Duration,
     /// How long a client may take nothing of a response, or less than 1 KiB a second.
@@ -85,6 +88,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             header_timeout: Duration::from_secs(10),
+            // Longer than the usual balancers keep a connection that they do not use.
+            idle_timeout: Duration::from_secs(75),
             body_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(30),

@@ -112,13 +112,14 @@ fn the_defaults_of_the_flags_are_those_of_the_server() {
 #[test]
 fn every_limit_reaches_its_own_setting() {
     let args = serve(
-        "petstore serve --max-connections 7 --header-timeout 1s --body-timeout 2s \
+        "petstore serve --max-connections 7 --header-timeout 1s --idle-timeout 5s --body-timeout 2s \
          --write-timeout 3s --request-timeout 4s --max-body 5KiB \
          --max-buffered-bodies 8KiB --page-cache 6KiB --shutdown-grace 0s \
          --rate-limit 9 --failed-auth-rate 10",
     );
     let Limits {
         header_timeout,
+        idle_timeout,
         body_timeout,
         write_timeout,
         request_timeout,
@@ -130,8 +131,9 @@ fn every_limit_reaches_its_own_setting() {
         page_cache,
         shutdown_grace,
     } = args.settings().limits;
-    let times = [header_timeout, body_timeout, write_timeout, request_timeout, shutdown_grace];
-    assert_eq!(times.map(|time| time.as_secs()), [1, 2, 3, 4, 0]);
+    let of_requests = [header_timeout, body_timeout, write_timeout, request_timeout];
+    assert_eq!(of_requests.map(|time| time.as_secs()), [1, 2, 3, 4]);
+    assert_eq!([idle_timeout, shutdown_grace].map(|time| time.as_secs()), [5, 0]);
     assert_eq!((max_connections.get(), max_body, page_cache), (7, 5 * 1024, 6 * 1024));
     assert_eq!(max_buffered_bodies, 8 * 1024);
     assert_eq!((rate_limit, failed_auth_rate), (NonZeroU32::new(9), NonZeroU32::new(10)));

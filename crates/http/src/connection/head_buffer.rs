@@ -100,6 +100,11 @@ impl HeadBuffer {
         length > 0
     }
 
+    /// Whether a part of a request's head is there, and not all of it.
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.request_head.is_some()
+    }
+
     /// Counts bytes of a request's head; frame heads too, as a frame may be empty.
     fn count(&mut self, bytes: usize) -> io::Result<()> {
         let Some(head) = &mut self.request_head else { return Ok(()) };

@@ -55,12 +55,15 @@ const WINDOW: u32 = 65_535;
 const MAX_GOODBYE: Duration = Duration::from_secs(1);
 
 /// Serves a connection whose preface is still to be read from `stream`.
-pub(super) async fn serve<S>(stream: Stream<S>, peer: Peer, state: Arc<State>, drain: Drain)
-where
+pub(super) async fn serve<S>(
+    stream: Stream<S>,
+    in_flight: InFlight,
+    peer: Peer,
+    state: Arc<State>,
+    drain: Drain,
+) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let limits = state.settings.limits;
-    let in_flight = InFlight::new(limits.write_timeout);
     let stream = stream.with_whole_heads(HeadBuffer::new(Arc::clone(&state.oversized_heads)));
     let handshake = Builder::new()
         .max_concurrent_streams(MAX_STREAMS)
@@ -72,11 +75,13 @@ where
 
     let inactivity = tokio::select! {
         () = serve_requests(&mut connection, &state, peer, &in_flight) => return,
-        inactivity = in_flight.wait_until_inactive(limits.header_timeout) => Some(inactivity),
+        inactivity = in_flight.wait_until_inactive(state.settings.limits.idle_timeout) => Some(inactivity),
         () = drain.last_call() => None,
     };
-    if inactivity == Some(Inactivity::Stalled) {
-        return;
+    match inactivity {
+        Some(Inactivity::Stalled) => return,
+        Some(Inactivity::LateHead) => in_flight.give_up_head(),
+        Some(Inactivity::Idle) | None => (),
     }
     // A request may have been sent before its client learns of this: it is answered like any other.
     connection.graceful_shutdown();

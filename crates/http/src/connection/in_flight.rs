@@ -1,5 +1,5 @@
-//! How many requests an HTTP/2 connection has in flight, and how quickly the client takes the answers,
-//! so that an idle or stalled connection is closed.
+//! What a connection waits for: a head, the next request, or the client, which takes its answers; and until
+//! when, so that one which waits for too long is closed.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -10,28 +10,37 @@ use bytes::{Buf, Bytes};
 use tokio::time::{Instant, sleep_until};
 
 use super::pace::Pace;
+use crate::settings::Limits;
 
-/// Counts the requests of a connection whose answers the client has not taken whole yet.
+/// Counts the requests of a connection whose answers the client has not taken whole yet, and knows whether
+/// a head is under way.
 #[derive(Clone, Debug)]
 pub(super) struct InFlight(Arc<Mutex<Now>>);
 
 #[derive(Debug)]
 struct Now {
-    /// Those being answered, and those whose answers are being sent.
+    /// Those being answered, and, over HTTP/2, those whose answers are being sent.
     requests: usize,
-    /// Those whose answers are being sent.
+    /// Those whose answers are being sent, over HTTP/2.
     answers: usize,
-    /// When a request last began or ended.
+    /// Whether there has been a request.
+    has_begun: bool,
+    /// When the head that is under way must be there. The first one is under way from the beginning.
+    head_deadline: Option<Instant>,
+    /// Whether the client has not taken all that was written to the connection.
+    has_backlog: bool,
+    /// When a request last began or ended, or a backlog did.
     since: Instant,
     /// Of the answers that are being sent, together.
     pace: Pace,
-    /// How long the client may take nothing of them.
-    write_timeout: Duration,
+    limits: Limits,
 }
 
 /// Why a connection is to be closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inactivity {
+    /// A head did not arrive in time.
+    LateHead,
     /// No request came.
     Idle,
     /// The client takes too little of the answers that are being sent.
@@ -39,10 +48,18 @@ pub(super) enum Inactivity {
 }
 
 impl InFlight {
-    /// No request is in flight; a client keeps its [`Pace`] within `write_timeout`.
-    pub(super) fn new(write_timeout: Duration) -> Self {
-        let (since, pace) = (Instant::now(), Pace::new(write_timeout));
-        Self(Arc::new(Mutex::new(Now { requests: 0, answers: 0, since, pace, write_timeout })))
+    /// No request is in flight on a connection that was accepted at that moment.
+    pub(super) fn new(accepted: Instant, limits: Limits) -> Self {
+        Self(Arc::new(Mutex::new(Now {
+            requests: 0,
+            answers: 0,
+            has_begun: false,
+            has_backlog: false,
+            head_deadline: Some(accepted + limits.header_timeout),
+            since: Instant::now(),
+            pace: Pace::new(limits.write_timeout),
+            limits,
+        })))
     }
 
     /// A request has begun; it lasts until the returned value, or what it is put into, is gone.
@@ -50,27 +67,68 @@ impl InFlight {
         let mut now = self.lock();
         now.requests += 1;
         now.since = Instant::now();
+        if !now.has_begun {
+            now.has_begun = true;
+            now.head_deadline = None;
+        }
         InFlightRequest(self.clone())
     }
 
-    /// Resolves when there has been no request for `idle` from now on, or the client takes its answers too
-    /// slowly.
+    /// A part of a head has arrived, or nothing of one is there that is not whole. The time for a head counts from
+    /// its first byte; that for the first one goes on until there is a request.
+    pub(super) fn note_head(&self, is_under_way: bool) {
+        let mut now = self.lock();
+        if is_under_way {
+            let limit = now.limits.header_timeout;
+            now.head_deadline.get_or_insert_with(|| Instant::now() + limit);
+        } else if now.has_begun {
+            now.head_deadline = None;
+        }
+    }
+
+    /// A head that is late is not waited for any more.
+    pub(super) fn give_up_head(&self) {
+        self.lock().head_deadline = None;
+    }
+
+    /// Bytes of HTTP/1 were read; whether they are of a head, as no request is in flight.
+    pub(super) fn note_bytes(&self) -> bool {
+        let is_head = self.lock().requests == 0;
+        if is_head {
+            self.note_head(true);
+        }
+        is_head
+    }
+
+    /// The client has, or has no longer, to take what was written before anything else is waited for. It has a time
+    /// of its own for that.
+    pub(super) fn note_backlog(&self, is_there: bool) {
+        let mut now = self.lock();
+        now.has_backlog = is_there;
+        now.since = Instant::now();
+    }
+
+    /// Resolves when a head is late, when there has been no request for `idle` from now on, or when the client
+    /// takes its answers too slowly.
     pub(super) async fn wait_until_inactive(&self, idle: Duration) -> Inactivity {
         let began = Instant::now();
         loop {
             let wake = {
                 let (now, state) = (Instant::now(), self.lock());
+                let Limits { header_timeout, write_timeout, .. } = state.limits;
                 // No state that begins while this sleeps can end the connection before that.
-                let later = now + idle.min(state.write_timeout);
-                let (deadline, inactivity) = match *state {
-                    Now { answers: 1.., pace, .. } => (pace.deadline(), Inactivity::Stalled),
-                    Now { requests: 1.., .. } => (later, Inactivity::Stalled),
-                    Now { since, .. } => (since.max(began) + idle, Inactivity::Idle),
-                };
-                if deadline <= now {
-                    return inactivity;
+                let later = now + idle.min(write_timeout).min(header_timeout);
+                let is_idle =
+                    state.requests == 0 && state.head_deadline.is_none() && !state.has_backlog;
+                let deadlines = [
+                    (state.answers > 0).then(|| (state.pace.deadline(), Inactivity::Stalled)),
+                    state.head_deadline.map(|deadline| (deadline, Inactivity::LateHead)),
+                    is_idle.then(|| (state.since.max(began) + idle, Inactivity::Idle)),
+                ];
+                match deadlines.into_iter().flatten().min_by_key(|(deadline, _)| *deadline) {
+                    Some((deadline, inactivity)) if deadline <= now => return inactivity,
+                    next => next.map_or(later, |(deadline, _)| deadline.min(later)),
                 }
-                deadline.min(later)
             };
             sleep_until(wake).await;
         }
@@ -133,7 +191,7 @@ impl InFlightAnswer {
         let InFlightRequest(in_flight) = &request;
         let mut now = in_flight.lock();
         if now.answers == 0 {
-            now.pace = Pace::new(now.write_timeout);
+            now.pace = Pace::new(now.limits.write_timeout);
         }
         now.answers += 1;
         drop(now);

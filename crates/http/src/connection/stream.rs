@@ -15,7 +15,7 @@ use tokio::{
     time::{Sleep, sleep_until},
 };
 
-use super::{head_buffer::HeadBuffer, pace::Pace};
+use super::{head_buffer::HeadBuffer, in_flight::InFlight, pace::Pace};
 
 /// What is read at a time, in bytes, where heads are held back.
 const READ: usize = 8 * 1024;
@@ -23,11 +23,13 @@ const READ: usize = 8 * 1024;
 #[derive(Debug)]
 pub(super) struct Stream<S> {
     io: S,
-    /// Read before, and to be read again.
-    first_bytes: Bytes,
+    /// What has arrived and is still to be read.
+    unread: Bytes,
     /// Holds unfinished heads back, over HTTP/2.
     heads: Option<HeadBuffer>,
     write_timeout: Duration,
+    /// Is told what is read and written.
+    in_flight: InFlight,
     /// There while not all that was written has been taken.
     backlog: Option<Backlog>,
 }
@@ -41,14 +43,39 @@ struct Backlog {
 impl<S> Stream<S> {
     /// `io` behind `first_bytes`. A write fails when the client keeps no [`Pace`] within
     /// `write_timeout`.
-    pub(super) fn new(io: S, first_bytes: Bytes, write_timeout: Duration) -> Self {
-        Self { io, first_bytes, heads: None, write_timeout, backlog: None }
+    pub(super) fn new(
+        io: S,
+        first_bytes: Bytes,
+        write_timeout: Duration,
+        in_flight: InFlight,
+    ) -> Self {
+        Self { io, unread: first_bytes, heads: None, write_timeout, in_flight, backlog: None }
     }
 
     /// The same, of which the heads of requests that follow `first_bytes` can be read when they are
     /// whole.
     pub(super) fn with_whole_heads(self, heads: HeadBuffer) -> Self {
         Self { heads: Some(heads), ..self }
+    }
+
+    /// Whether something has arrived that was not read.
+    pub(super) fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
+    /// Of what was read into `buffer` after `begin`, in HTTP/1, takes back what follows the last whole head. If it is a
+    /// part of another head, its time counts from when it is read again.
+    fn hold_back_after_heads(&mut self, buffer: &mut ReadBuf<'_>, begin: usize) {
+        const END: &[u8] = b"\r\n\r\n";
+        let arrived = &buffer.filled()[begin..];
+        if arrived.ends_with(END) {
+            return;
+        }
+        if let Some(at) = arrived.windows(END.len()).rposition(|bytes| bytes == END) {
+            let end = at + END.len();
+            self.unread = [&arrived[end..], &self.unread].concat().into();
+            buffer.set_filled(begin + end);
+        }
     }
 
     /// Passes on what a write came to, unless the client has taken too little for too long.
@@ -74,12 +101,15 @@ impl<S> Stream<S> {
         if flushed.is_pending() {
             return self.wait(cx);
         }
-        self.backlog = None;
+        if self.backlog.take().is_some() {
+            self.in_flight.note_backlog(false);
+        }
         flushed
     }
 
     fn wait<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
         let Backlog { pace, deadline } = self.backlog.get_or_insert_with(|| {
+            self.in_flight.note_backlog(true);
             let pace = Pace::new(self.write_timeout);
             Backlog { pace, deadline: Box::pin(sleep_until(pace.deadline())) }
         });
@@ -97,13 +127,23 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Self { io, first_bytes, heads, .. } = &mut *self;
-        if !first_bytes.is_empty() {
-            let length = first_bytes.len().min(buffer.remaining());
-            buffer.put_slice(&first_bytes.split_to(length));
+        let Self { io, unread, heads, in_flight, .. } = &mut *self;
+        let before = buffer.filled().len();
+        if !unread.is_empty() {
+            let length = unread.len().min(buffer.remaining());
+            buffer.put_slice(&unread.split_to(length));
+        } else if heads.is_none() {
+            ready!(Pin::new(&mut *io).poll_read(cx, buffer))?;
+        }
+        let Some(heads) = heads else {
+            if buffer.filled().len() > before && in_flight.note_bytes() {
+                self.hold_back_after_heads(buffer, before);
+            }
+            return Poll::Ready(Ok(()));
+        };
+        if buffer.filled().len() > before {
             return Poll::Ready(Ok(()));
         }
-        let Some(heads) = heads else { return Pin::new(io).poll_read(cx, buffer) };
         while !heads.release(buffer) {
             // Not into `buffer`, whose memory h2 keeps.
             let mut space = [MaybeUninit::uninit(); READ];
@@ -113,6 +153,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
                 break;
             }
             heads.push(arrived.filled())?;
+            in_flight.note_head(heads.is_unfinished());
         }
         Poll::Ready(Ok(()))
     }

@@ -20,6 +20,7 @@ use crate::{
 mod http2;
 
 const HEADER: Duration = Duration::from_secs(3);
+const IDLE: Duration = Duration::from_secs(20);
 const WRITE: Duration = Duration::from_secs(7);
 const LIVE: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
 /// The bytes of the page at `/large`.
@@ -50,7 +51,8 @@ fn connect_to(
     ports: Ports,
 ) -> (DuplexStream, JoinHandle<()>) {
     let pages = vec![Page { path: "/large", content: &[b' '; LARGE], ..Page::default() }];
-    let limits = Limits { header_timeout, write_timeout: WRITE, ..Limits::default() };
+    let limits =
+        Limits { header_timeout, idle_timeout: IDLE, write_timeout: WRITE, ..Limits::default() };
     let state =
         Arc::new(State::new(ports, Settings { limits, pages, ..Settings::default() }, None));
     let (client, server) = duplex(buffer);
@@ -101,34 +103,39 @@ async fn the_first_head_has_one_deadline_whenever_it_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_later_head_has_its_own_time_and_gains_none_by_trickling() {
-    let (mut client, _task) = connect(1 << 16);
-    for _ in 0..5 {
-        sleep(Duration::from_secs(2)).await;
-        client.write_all(LIVE.as_bytes()).await.unwrap();
-        assert!(answer(&mut client).await.starts_with("HTTP/1.1 200 OK\r\n"));
+async fn each_later_head_has_its_own_time_from_its_first_byte_and_gains_none_by_trickling() {
+    for first in ["\r\n", "G"] {
+        let (mut client, _task) = connect(1 << 16);
+        for _ in 0..3 {
+            client.write_all(LIVE.as_bytes()).await.unwrap();
+            assert!(answer(&mut client).await.starts_with("HTTP/1.1 200 OK\r\n"));
+            // Longer than a head may take: the connection is idle.
+            sleep(5 * HEADER).await;
+        }
+        let began = Instant::now();
+        for piece in [first, "G", "E"] {
+            client.write_all(piece.as_bytes()).await.unwrap();
+            sleep(Duration::from_millis(900)).await;
+        }
+        assert!(rest(&mut client).await.starts_with("HTTP/1.1 408 "));
+        assert!(is_about(began.elapsed(), HEADER), "{first:?}: {:?}", began.elapsed());
     }
-    let began = Instant::now();
-    for piece in ["\r\n", "G", "E"] {
-        sleep(Duration::from_millis(900)).await;
-        client.write_all(piece.as_bytes()).await.unwrap();
-    }
-    assert!(rest(&mut client).await.starts_with("HTTP/1.1 408 "));
-    assert!(is_about(began.elapsed(), HEADER), "{:?}", began.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_is_closed_without_a_word() {
-    for before in ["", "\r\n", LIVE] {
+    let nothing = format!("{LIVE}\r\n");
+    for (before, expected) in [("", HEADER), ("\r\n", HEADER), (LIVE, IDLE), (&nothing, HEADER)] {
         let (mut client, task) = connect(1 << 16);
-        client.write_all(before.as_bytes()).await.unwrap();
-        if before == LIVE {
+        client.write_all(&before.as_bytes()[..before.len().min(LIVE.len())]).await.unwrap();
+        if before.starts_with(LIVE) {
             answer(&mut client).await;
+            client.write_all(&before.as_bytes()[LIVE.len()..]).await.unwrap();
         }
         let began = Instant::now();
         assert_eq!(rest(&mut client).await, "", "{before:?}");
         task.await.unwrap();
-        assert!(is_about(began.elapsed(), HEADER), "{before:?}: {:?}", began.elapsed());
+        assert!(is_about(began.elapsed(), expected), "{before:?}: {:?}", began.elapsed());
     }
 }
 
@@ -160,6 +167,49 @@ async fn a_slow_client_gets_its_whole_answer_and_one_that_trickles_is_cut_off() 
         } else {
             // What lies in the buffers of the connection takes a while to read.
             assert!(received < 2000, "{received} bytes taken");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_of_a_slow_answer_is_no_idle_time_and_no_time_of_the_next_head() {
+    let slow = "GET /large HTTP/1.1\r\nhost: a\r\n\r\n";
+    for (before, after) in [(slow, LIVE), (&format!("{slow}GET /li"), &LIVE[7..])] {
+        let (mut client, _task) = connect(1000);
+        client.write_all(before.as_bytes()).await.unwrap();
+        let (mut received, mut piece, began) = (0, vec![0; 2000], Instant::now());
+        while received < LARGE {
+            let read = client.read(&mut piece).await.unwrap();
+            assert_ne!(read, 0, "it is closed after {received} bytes");
+            received += read;
+            sleep(Duration::from_secs(1)).await;
+        }
+        assert!(began.elapsed() > IDLE + HEADER);
+        client.write_all(after.as_bytes()).await.unwrap();
+        let mut more = String::new();
+        while !more.ends_with("\"live\"}") {
+            more.push(char::from(client.read_u8().await.expect(&more)));
+        }
+        assert!(more.contains("HTTP/1.1 200 OK\r\n"), "{more}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_part_of_a_head_has_the_time_of_a_head_wherever_it_lies() {
+    let post = "POST /livez HTTP/1.1\r\nhost: a\r\ncontent-length: 4\r\n\r\nbody";
+    let two = LIVE.repeat(2);
+    for (before, answers, expected) in
+        [(LIVE, 1, HEADER), (&two, 2, HEADER), ("", 0, HEADER), (post, 1, IDLE)]
+    {
+        for part in ["G", "GET /livez HTTP/1.1\r\n"] {
+            let (mut client, _task) = connect(1 << 16);
+            let began = Instant::now();
+            client.write_all(format!("{before}{part}").as_bytes()).await.unwrap();
+            for _ in 0..answers {
+                assert!(!answer(&mut client).await.starts_with("HTTP/1.1 408 "));
+            }
+            assert!(rest(&mut client).await.starts_with("HTTP/1.1 408 "), "{before:?}");
+            assert!(is_about(began.elapsed(), expected), "{before:?}: {:?}", began.elapsed());
         }
     }
 }

@@ -33,7 +33,7 @@ use crate::{
 };
 
 /// Connections at a time; one more waits to be accepted. A monitoring system needs one or two.
-const MAX_CONNECTIONS: usize = 32;
+pub(super) const MAX_CONNECTIONS: usize = 32;
 /// How long the store may take for an answer. Prometheus waits for 10 s.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Until the head of a request has arrived, and how long a connection may idle: longer than the usual

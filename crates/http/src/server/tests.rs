@@ -1,4 +1,7 @@
 use std::{
+    net::SocketAddr,
+    num::NonZeroUsize,
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -6,16 +9,23 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{Clock, MockAuthenticator, MockPetService, Timestamp};
+use petstore_domain::{Clock, ManualClock, MockAuthenticator, MockPetService, Timestamp};
 use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
     time::{sleep, timeout},
 };
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
-use super::Server;
-use crate::{ports::Ports, settings::Settings};
+use super::{
+    Server,
+    listener::{Listener, Listeners},
+    metrics_listener::MAX_CONNECTIONS,
+};
+use crate::{
+    ports::Ports,
+    settings::{Limits, Settings},
+};
 
 /// Counts errors.
 #[derive(Clone, Default)]
@@ -75,4 +85,126 @@ async fn a_connection_that_panics_is_logged_before_another_one_comes() {
     let server = Server::new(ports, Settings::default());
     let noticed = timeout(Duration::from_mins(1), server.run(listener, client));
     assert!(noticed.await.is_ok(), "nothing was logged");
+}
+
+trait Stream: AsyncRead + AsyncWrite + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
+
+/// A place that clients connect to.
+enum Place {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+/// Long enough for an answer, if there is one: a test that waits in vain only notices less.
+const SHORT: Duration = Duration::from_millis(200);
+
+impl Place {
+    /// A connection, and a request on it.
+    async fn ask(&self, path: &str) -> Box<dyn Stream> {
+        let mut stream: Box<dyn Stream> = match self {
+            Self::Tcp(address) => Box::new(TcpStream::connect(address).await.unwrap()),
+            Self::Unix(path) => Box::new(UnixStream::connect(path).await.unwrap()),
+        };
+        let request = format!("GET {path} HTTP/1.1\r\nhost: a\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        stream
+    }
+}
+
+async fn is_answered(stream: &mut Box<dyn Stream>) -> bool {
+    stream.read_exact(&mut [0; 12]).await.is_ok()
+}
+
+/// The value of a series.
+async fn value(metrics: &Place, series: &str) -> String {
+    let mut stream = metrics.ask("/metrics").await;
+    let mut text = Vec::new();
+    let end = format!("\n{series} ");
+    loop {
+        text.push(stream.read_u8().await.unwrap());
+        let text = String::from_utf8_lossy(&text);
+        if let Some((_, value)) = text.split_once(&end)
+            && let Some(value) = value.strip_suffix('\n')
+        {
+            return value.to_owned();
+        }
+    }
+}
+
+async fn until(metrics: &Place, series: &str, expected: &str) {
+    let reached = async {
+        while value(metrics, series).await != expected {
+            sleep(Duration::from_millis(1)).await;
+        }
+    };
+    assert!(timeout(Duration::from_mins(1), reached).await.is_ok(), "{series} {expected}");
+}
+
+/// Runs `test` beside a server for so many clients at once. It is given a socket of each kind, and where the
+/// metrics are.
+async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2], Place)) {
+    let folder = tempfile::tempdir().unwrap();
+    let ports = Ports {
+        pets: Arc::new(MockPetService::new()),
+        authenticator: Arc::new({
+            let mut authenticator = MockAuthenticator::new();
+            authenticator.expect_live_keys().returning(|| Ok(0));
+            authenticator
+        }),
+        clock: Arc::new(ManualClock::new(Timestamp(0))),
+    };
+    let max_connections = NonZeroUsize::new(max_connections).unwrap();
+    let limits = Limits { max_connections, ..Limits::default() };
+    let settings = Settings { limits, ..Settings::default() };
+    let [clients, metrics] = [
+        TcpListener::bind(("127.0.0.1", 0)).await.unwrap(),
+        TcpListener::bind(("127.0.0.1", 0)).await.unwrap(),
+    ];
+    let path = folder.path().join("socket");
+    let unix = UnixListener::bind(&path).unwrap();
+    let places = [Place::Tcp(clients.local_addr().unwrap()), Place::Unix(path)];
+    let of_metrics = Place::Tcp(metrics.local_addr().unwrap());
+    let server = Server::with_metrics(ports, settings, metrics, Arc::new(Vec::new));
+    let server = server.map_err(|error| error.to_string()).unwrap();
+    let listeners: Listeners = [Listener::from(clients), unix.into()].into_iter().collect();
+    server.run(listeners, test(places, of_metrics)).await;
+}
+
+#[tokio::test]
+async fn connections_of_every_socket_are_counted_and_limited() {
+    for (first, second) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+        beside_server(1, async |places, metrics| {
+            let mut served = places[first].ask("/livez").await;
+            assert!(is_answered(&mut served).await);
+            let mut waiting = places[second].ask("/livez").await;
+            let early = timeout(SHORT, is_answered(&mut waiting)).await;
+            assert!(early.is_err(), "{first} {second}: it is over the limit");
+            assert_eq!(value(&metrics, "petstore_connections_accepted_total").await, "1");
+            assert_eq!(value(&metrics, "petstore_connections_open").await, "1");
+            drop(served);
+            assert!(is_answered(&mut waiting).await, "{first} {second}");
+            until(&metrics, "petstore_connections_accepted_total", "2").await;
+            drop(waiting);
+            until(&metrics, "petstore_connections_open", "0").await;
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn the_listener_of_the_metrics_serves_so_many_connections_and_no_more() {
+    beside_server(1, async |_, metrics| {
+        let mut served = Vec::new();
+        for _ in 0..MAX_CONNECTIONS {
+            let mut stream = metrics.ask("/livez").await;
+            assert!(is_answered(&mut stream).await);
+            served.push(stream);
+        }
+        let mut waiting = metrics.ask("/livez").await;
+        assert!(timeout(SHORT, is_answered(&mut waiting)).await.is_err(), "over the limit");
+        served.pop();
+        assert!(is_answered(&mut waiting).await);
+    })
+    .await;
 }

@@ -24,6 +24,7 @@ async fn a_lock_held_too_long_is_unavailable_and_passes() {
     let store = place.open();
     add(&store).await;
     let version = known_version(&store).await;
+    let before = store.activity();
     let raw = place.raw();
     raw.execute_batch("BEGIN IMMEDIATE").unwrap();
 
@@ -36,6 +37,7 @@ async fn a_lock_held_too_long_is_unavailable_and_passes() {
     assert!(store.note_use(vec![]).await.is_err());
     assert!(found(&store, PetId(1)).await, "reads go on");
     assert_eq!(known_version(&store).await, version);
+    assert_eq!(store.activity(), before, "nothing was committed");
 
     raw.execute_batch("ROLLBACK").unwrap();
     assert_eq!(add(&store).await.id, PetId(2));
@@ -72,8 +74,12 @@ async fn a_transaction_left_open_does_not_stop_the_writer() {
     };
     store.writer().unwrap().write::<(), StoreError>(leave_open).await.unwrap();
     let end = |connection: &Connection, _: &mut _| Ok(connection.execute_batch("COMMIT")?);
+    let before = store.activity();
     assert!(store.writer().unwrap().write::<(), StoreError>(end).await.is_err());
+    assert_eq!(store.activity(), before, "a commit that fails is none");
     add(&store).await;
+    let after = store.activity();
+    assert_eq!((after.commits, after.writes), (before.commits + 1, before.writes + 1));
 }
 
 #[tokio::test]

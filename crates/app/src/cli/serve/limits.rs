@@ -23,7 +23,7 @@ pub(super) struct LimitArgs {
     )]
     max_connections: NonZeroUsize,
 
-    /// Until the head of a request has arrived; also the longest idle time between requests.
+    /// From the first byte of the head of a request until the head has arrived.
     #[arg(
         long,
         value_name = "DURATION",
@@ -32,6 +32,16 @@ pub(super) struct LimitArgs {
         value_parser = values::timeout
     )]
     header_timeout: Duration,
+
+    /// How long a connection may wait for its next request. More than a balancer keeps one that it does not use.
+    #[arg(
+        long,
+        value_name = "DURATION",
+        env = "PETSTORE_IDLE_TIMEOUT",
+        default_value = "75s",
+        value_parser = values::timeout
+    )]
+    idle_timeout: Duration,
 
     /// Until the body of a request has arrived.
     #[arg(
@@ -132,6 +142,7 @@ impl LimitArgs {
         let Self {
             max_connections,
             header_timeout,
+            idle_timeout,
             body_timeout,
             write_timeout,
             request_timeout,
@@ -144,6 +155,7 @@ impl LimitArgs {
         } = *self;
         Limits {
             header_timeout,
+            idle_timeout,
             body_timeout,
             write_timeout,
             request_timeout,

@@ -8,9 +8,10 @@ use petstore_domain::{
     StoreError, Timestamp,
 };
 
-use super::{KEY, ask, untouched};
+use super::{KEY, ask, request, untouched};
 use crate::{
     ports::Ports,
+    rate_limit::RateLimit,
     settings::{Limits, Settings},
     state::State,
 };
@@ -57,4 +58,24 @@ async fn bad_keys_are_slowed_down_and_neither_good_ones_nor_those_that_nobody_ca
     assert_eq!(statuses(&state, "made-up").await, [StatusCode::UNAUTHORIZED, limited, limited]);
     assert_eq!(statuses(&state, UNREADABLE).await, [StatusCode::SERVICE_UNAVAILABLE; 3]);
     assert_eq!(statuses(&state, KEY).await, [StatusCode::NO_CONTENT; 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_request_with_a_key_takes_of_the_rate_of_that_key() {
+    let methods = [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS, Method::DELETE];
+    let paths = ["/v1", "/v1/pets?limit=0", "/v1/pets/x", "/v1/store/orders", "/v1/nothing"];
+    for method in &methods {
+        for path in paths {
+            let mut state = state();
+            state.key_rate = NonZeroU32::new(1).map(RateLimit::new);
+            for is_first in [true, false] {
+                let answer = ask(&state, request(method, path, &[], "")).await;
+                let is_limited = answer.status == StatusCode::TOO_MANY_REQUESTS;
+                assert_eq!(is_limited, !is_first, "{method} {path}: {}", answer.status);
+                // An open address has none.
+                let open = ask(&state, request(method, "/livez", &[], "")).await;
+                assert_ne!(open.status, StatusCode::TOO_MANY_REQUESTS, "{method}");
+            }
+        }
+    }
 }

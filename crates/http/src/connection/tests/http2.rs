@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use http_body_util::Empty;
+use http_body_util::{Empty, Full};
 use hyper::{Request, body::Bytes, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use petstore_domain::{
@@ -16,8 +16,8 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use super::{HEADER, LARGE, WRITE, connect, connect_to, connect_with, is_about};
-use crate::ports::Ports;
+use super::{HEADER, IDLE, LARGE, WRITE, connect, connect_to, connect_with, is_about};
+use crate::{ports::Ports, settings::Limits};
 
 // Kinds of frames.
 const DATA: u8 = 0;
@@ -26,6 +26,7 @@ const HEADERS: u8 = 1;
 const RESET: u8 = 3;
 /// It asks to end the connection.
 const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
 
 /// The head of `100 Continue` in HPACK: `:status`, whose name is the eighth of its table, and `100` in
 /// Huffman's code.
@@ -118,6 +119,40 @@ async fn the_limits_are_announced() {
     assert_eq!(value(3), Some(128), "requests in flight");
     assert!(value(4).is_none_or(|window| window == 65_535), "bytes of a body: {settings:?}");
     assert_eq!(value(6), Some(16_384), "bytes of a head");
+    // The window of the connection is as large as it begins, as no frame makes it larger.
+    while let Ok(frame) = timeout(Duration::from_secs(1), read_frame(&mut client)).await {
+        let (kind, stream, _) = frame.unwrap();
+        assert_ne!((kind, stream), (WINDOW_UPDATE, 0), "bytes of all bodies");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_may_be_larger_than_the_windows() {
+    let client = connect_to_slow();
+    let (mut sender, connection) =
+        http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
+    tokio::spawn(connection);
+    let json = r#"{"name":"Rex","categoryId":1}"#;
+    let body = " ".repeat(Limits::default().max_body - json.len()) + json;
+    for _ in 0..2 {
+        let request = Request::post("http://a/v1/pets")
+            .header("authorization", "Bearer any")
+            .header("content-type", "application/json")
+            .body(Full::<Bytes>::from(body.clone()));
+        let answer = sender.send_request(request.unwrap()).await.unwrap();
+        assert_eq!(answer.status(), 201);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_taken_back_is_in_flight_no_longer() {
+    let mut client = connect_to_slow();
+    client.write_all(&[preface(&[]), get("/readyz")].concat()).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    client.write_all(&frame(RESET, 0, 1, &[0, 0, 0, 8])).await.unwrap();
+    let took = time_until_closed(&mut client).await;
+    // Idle since then, and asked to end.
+    assert!(is_about(took, IDLE + Duration::from_secs(1)), "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,6 +171,26 @@ async fn a_head_that_stops_does_not_keep_a_connection() {
     client.write_all(&[preface(&[]), unfinished].concat()).await.unwrap();
     let took = time_until_closed(&mut client).await;
     assert!(is_about(took, HEADER + Duration::from_secs(1)), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_has_had_a_request_may_idle_for_longer_than_a_head_may_take() {
+    const LATER: Duration = Duration::from_secs(10);
+    const GOODBYE: Duration = Duration::from_secs(1);
+    let ping = frame(6, 0, 0, &[0; 8]);
+    let unfinished = frame(HEADERS, 0, 3, &[0x82, 0x86]);
+    let cases = [(vec![], IDLE), (ping, IDLE), (unfinished, LATER + HEADER)];
+    for (sent_later, expected) in cases {
+        let (mut client, _task) = connect(1 << 16);
+        client.write_all(&[preface(&[]), get("/livez")].concat()).await.unwrap();
+        next_of(&mut client, DATA).await;
+        let began = Instant::now();
+        sleep(LATER).await;
+        client.write_all(&sent_later).await.unwrap();
+        time_until_closed(&mut client).await;
+        let took = began.elapsed();
+        assert!(is_about(took, expected + GOODBYE), "{sent_later:?}: {took:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
