@@ -10,7 +10,7 @@ use super::{
     journal::{Entry, Journal, Kind, NEED_THE_STORE},
     load::Load,
     serve,
-    times::{CALL, KNOWN, RECOVERY, SHORT_SLACK, SLACK, deadline, hold},
+    times::{CALL, KNOWN, KNOWN_READY, RECOVERY, SHORT_SLACK, SLACK, deadline, hold},
 };
 
 /// What happens to the database of a service.
@@ -50,10 +50,10 @@ impl Outage<'_> {
         load.journal.wait_for(Instant::now(), &NEED_THE_STORE, AFTER);
         let journal = load.journal.clone();
         let attempts = load.stop();
-        let known_until = failed + KNOWN;
         self.was_told(&journal, |entry| {
-            let of_a_kept_page = entry.began <= known_until && entry.status == 200;
-            entry.began >= failed && entry.ended <= mending && !of_a_kept_page
+            let known = if entry.kind == Kind::Ready { KNOWN_READY } else { KNOWN };
+            let was_known = entry.began <= failed + known && entry.status == 200;
+            entry.began >= failed && entry.ended <= mending && !was_known
         });
         self.was_short(&journal, mending);
         account::balances(self.what, &server.client(), &attempts);

