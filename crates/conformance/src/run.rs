@@ -8,25 +8,8 @@ use crate::{
     broken::Broken,
     harness::{Capability, Harness},
     promises::{PROMISES, Promise},
-    summary::Summary,
     verdict::Verdict,
 };
-
-/// Checks every promise, one after the other, and reports each as it ends.
-///
-/// Runs on a tokio runtime with timers; adapters that block want one with several threads.
-pub async fn run_all(
-    harness: &Arc<dyn Harness>,
-    report: &mut (dyn FnMut(&Promise, &Verdict) + Send),
-) -> Summary {
-    let mut summary = Summary::default();
-    for promise in PROMISES {
-        let verdict = run(harness, promise).await;
-        summary.count(&verdict);
-        report(promise, &verdict);
-    }
-    summary
-}
 
 /// Checks one promise. A panic of the adapter, and a call without end, break it.
 pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Verdict {
@@ -81,19 +64,16 @@ pub fn check(harness: impl Harness, name: &str) -> Result<(), Broken> {
 /// # Errors
 /// Nothing can be written to stderr.
 pub fn print_coverage(harness: &impl Harness) -> Result<(), Broken> {
-    let mut coverage = Summary::default();
-    for promise in PROMISES {
-        if let Some((capability, _)) = unsupported(harness, promise) {
-            coverage.count_unsupported(capability);
+    let unchecked: Vec<_> =
+        PROMISES.iter().filter_map(|promise| unsupported(harness, promise)).collect();
+    let (total, count) = (PROMISES.len(), unchecked.len());
+    let mut parts = vec![format!("{total} promises: {} checked, {count} not", total - count)];
+    for (capability, reason) in unchecked {
+        let part = format!("{capability} is unsupported ({reason})");
+        if !parts.contains(&part) {
+            parts.push(part);
         }
     }
-    let (total, unchecked) = (PROMISES.len(), coverage.not_checked);
-    let mut parts =
-        vec![format!("{total} promises: {} checked, {unchecked} not", total - unchecked)];
-    parts.extend(coverage.unsupported.into_iter().filter_map(|capability| {
-        let reason = harness.unsupported(capability)?;
-        Some(format!("{capability} is unsupported ({reason})"))
-    }));
     print(&parts.join("; "))
 }
 
