@@ -69,7 +69,7 @@ where
     };
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
 
-    let trace = state.traces.span(&head.headers, state.observer.exports_spans());
+    let trace = state.traces.span(&head.headers);
     let (headers, method) = (&head.headers, Some(&head.method));
     let caller = caller.as_ref();
     let request = Request { peer, headers, method, target, caller, trace, began };

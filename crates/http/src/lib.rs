@@ -17,7 +17,7 @@
 //! pages may read it.
 //!
 //! Around them: `settings` is what an operator chooses, `state` what every request can see. `log` observes
-//! each finished request; `trace` is the trace that it belongs to, `spans` what is exported of it. `metrics`
+//! each finished request; `trace` is the trace that it belongs to. `metrics`
 //! counts what happens, and `server/metrics_listener` serves that. `peer` is the other end of a connection.
 //! `failed_auth` and `rate_limit` bound how many requests come, `turns` is fair to API keys at the store's
 //! writer, and `readiness` asks the store at most once a second whether it answers. The other files read or write one part of a message each.
@@ -64,7 +64,6 @@ mod response;
 mod route;
 mod server;
 mod settings;
-mod spans;
 mod state;
 mod sync;
 mod trace;
@@ -81,4 +80,3 @@ pub use server::{
     listener::{Listener, Listeners},
 };
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings};
-pub use spans::{RequestSpan, Spans};

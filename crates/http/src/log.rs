@@ -6,23 +6,14 @@
 
 mod budget;
 
-use std::{
-    fmt,
-    sync::{Arc, OnceLock},
-    time::Instant,
-};
+use std::{fmt, sync::Arc, time::Instant};
 
 use hyper::{Method, StatusCode, header::HeaderValue};
 use petstore_domain::{Authenticator, Caller};
 
 use self::budget::LineBudget;
 use crate::{
-    error::ApiError,
-    metrics::Metrics,
-    peer::Peer,
-    settings::AccessLog,
-    spans::{RequestSpan, Spans},
-    trace::TraceContext,
+    error::ApiError, metrics::Metrics, peer::Peer, settings::AccessLog, trace::TraceContext,
 };
 
 /// A request whose answer is known.
@@ -49,8 +40,6 @@ pub(crate) struct Observer {
     /// Knows the names of API keys. It is asked only when a line is written.
     authenticator: Arc<dyn Authenticator>,
     metrics: Option<Arc<Metrics>>,
-    /// Takes requests as spans, if anything does.
-    spans: OnceLock<Spans>,
     refusals: LineBudget,
     failures: LineBudget,
 }
@@ -67,32 +56,15 @@ impl Observer {
             access_log,
             authenticator,
             metrics,
-            spans: OnceLock::new(),
             refusals: LineBudget::new(),
             failures: LineBudget::new(),
         }
-    }
-
-    /// From now on `spans` takes each request that is part of a recorded trace.
-    pub(crate) fn export_to(&self, spans: Spans) {
-        // There is one exporter: a second is not taken.
-        let _ = self.spans.set(spans);
-    }
-
-    /// Whether requests are exported.
-    pub(crate) fn exports_spans(&self) -> bool {
-        self.spans.get().is_some()
     }
 
     /// Takes note of a request.
     pub(crate) fn finished(&self, request: &Finished<'_>) {
         if let Some(metrics) = &self.metrics {
             request.count(metrics);
-        }
-        if let (Some(spans), Some(trace)) = (self.spans.get(), request.trace)
-            && trace.sampled
-        {
-            spans(&request.span(trace));
         }
         match request.outcome {
             Ok(status) if self.access_log == AccessLog::All => self.info(request, status, ""),
@@ -186,21 +158,6 @@ impl Finished<'_> {
         metrics.finished(self.route(), self.method(), status, self.began.elapsed());
         if let Err(error) = self.outcome {
             metrics.rejected(error.code.as_str(), error.by_store);
-        }
-    }
-
-    fn span(&self, trace: TraceContext) -> RequestSpan<'_> {
-        let TraceContext { trace_id, parent_id, span_id, sampled: _ } = trace;
-        RequestSpan {
-            trace_id,
-            span_id,
-            parent_id,
-            request_id: self.request_id(),
-            method: self.method(),
-            route: self.route(),
-            status: self.outcome.unwrap_or_else(|error| error.code.status()).as_u16(),
-            code: self.outcome.err().map(|error| error.code.as_str()),
-            took: self.began.elapsed(),
         }
     }
 

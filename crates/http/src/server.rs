@@ -27,7 +27,6 @@ use crate::{
     metrics::{Metrics, figure::Figures},
     ports::Ports,
     settings::Settings,
-    spans::Spans,
     state::State,
 };
 
@@ -101,13 +100,6 @@ impl Server {
                 metrics.revoked_key_used(name.as_str(), uses);
             }
         })
-    }
-
-    /// The same with an exporter of requests as spans. A request without a trace begins one then.
-    #[must_use]
-    pub fn with_spans(self, spans: Spans) -> Self {
-        self.state.observer.export_to(spans);
-        self
     }
 
     /// The same over TLS. `config` says the certificate and, in this order, the protocols that are

@@ -4,7 +4,7 @@
 //! the answer has `traceresponse` with the id of that span: level 1 gives `traceparent` to requests alone,
 //! and `traceresponse` is what the next level gives to answers. `tracestate` is for those who pass a request
 //! on, and is not read. A request without a valid `traceparent` belongs to no trace: one is begun for
-//! requests that are passed on, and this service sends none; and for spans that are exported.
+//! requests that are passed on, and this service sends none.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -27,8 +27,6 @@ const SAMPLED: u8 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TraceContext {
     pub(crate) trace_id: u128,
-    /// The span of the client; `None` if the trace begins here.
-    pub(crate) parent_id: Option<u64>,
     /// This request.
     pub(crate) span_id: u64,
     /// The trace is recorded.
@@ -62,25 +60,10 @@ impl Traces {
         Self { ids: RandomState::new(), next: AtomicU64::new(0) }
     }
 
-    /// The span of a request with these headers, if it belongs to a trace; else one of a new trace if one is
-    /// to `begin`.
-    pub(crate) fn span(&self, headers: &HeaderMap, begin: bool) -> Option<TraceContext> {
-        let span_id = || self.new_id();
-        if let Some((trace_id, parent_id, sampled)) = parse(headers) {
-            return Some(TraceContext {
-                trace_id,
-                parent_id: Some(parent_id),
-                span_id: span_id(),
-                sampled,
-            });
-        }
-        let trace_id = || u128::from(self.new_id()) << 64 | u128::from(self.new_id());
-        begin.then(|| TraceContext {
-            trace_id: trace_id(),
-            parent_id: None,
-            span_id: span_id(),
-            sampled: true,
-        })
+    /// The span of a request with these headers, if it belongs to a trace.
+    pub(crate) fn span(&self, headers: &HeaderMap) -> Option<TraceContext> {
+        let (trace_id, sampled) = parse(headers)?;
+        Some(TraceContext { trace_id, span_id: self.new_id(), sampled })
     }
 
     /// Zero is no id.
@@ -90,7 +73,7 @@ impl Traces {
 }
 
 /// The trace, the span and whether it is recorded, if there is one `traceparent` and it is valid.
-fn parse(headers: &HeaderMap) -> Option<(u128, u64, bool)> {
+fn parse(headers: &HeaderMap) -> Option<(u128, bool)> {
     let mut sent = headers.get_all(TRACEPARENT).iter();
     let text = sent.next()?.to_str().ok().filter(|_| sent.next().is_none())?;
     let (known, later) = text.split_at_checked(LENGTH)?;
@@ -105,7 +88,7 @@ fn parse(headers: &HeaderMap) -> Option<(u128, u64, bool)> {
         _ => later.is_empty() || later.starts_with('-'),
     };
     let valid = whole && fields.next().is_none() && trace_id != 0 && parent_id != 0;
-    valid.then_some((trace_id, parent_id, flags & SAMPLED != 0))
+    valid.then_some((trace_id, flags & SAMPLED != 0))
 }
 
 /// Reads so many digits, of which the letters are in lower case.
@@ -129,9 +112,8 @@ mod tests {
         for value in sent {
             headers.append(TRACEPARENT, HeaderValue::from_bytes(value.as_bytes()).unwrap());
         }
-        let trace = Traces::new().span(&headers, false)?;
+        let trace = Traces::new().span(&headers)?;
         assert_eq!(trace.id(), TRACE);
-        assert_eq!(format!("{:016x}", trace.parent_id.unwrap()), PARENT);
         Some(trace.response().unwrap().to_str().unwrap().to_owned())
     }
 
@@ -183,17 +165,5 @@ mod tests {
         let good = format!("00-{TRACE}-{PARENT}-01");
         assert_eq!(response(&[&good, &good]), None, "two are none");
         assert_eq!(response(&[]), None);
-    }
-
-    #[test]
-    fn a_trace_begins_here_if_it_is_asked_for_and_there_is_none() {
-        let (traces, none) = (Traces::new(), HeaderMap::new());
-        assert_eq!(traces.span(&none, false), None);
-        let [one, other] = [(); 2].map(|()| traces.span(&none, true).unwrap());
-        assert!(one.sampled && one.parent_id.is_none());
-        assert!(one.trace_id != other.trace_id && one.span_id != other.span_id);
-        let theirs = HeaderValue::from_str(&format!("00-{TRACE}-{PARENT}-00")).unwrap();
-        let theirs = traces.span(&HeaderMap::from_iter([(TRACEPARENT, theirs)]), true).unwrap();
-        assert_eq!((theirs.id().as_str(), theirs.sampled), (TRACE, false));
     }
 }

@@ -2,8 +2,6 @@
 
 mod cors;
 mod limits;
-#[cfg(feature = "otlp")]
-mod otlp;
 
 use std::{num::NonZeroU32, path::PathBuf};
 
@@ -92,10 +90,6 @@ pub(crate) struct ServeArgs {
 
     #[command(flatten)]
     cors: CorsArgs,
-
-    #[cfg(feature = "otlp")]
-    #[command(flatten)]
-    pub(crate) otlp: otlp::OtlpArgs,
 
     /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
     #[arg(long, env = "PETSTORE_NO_DOCS")]
