@@ -21,8 +21,6 @@ use crate::{
 
 /// Server connections of `PgBouncer` for each database, so few that many clients share them.
 const SERVER_CONNECTIONS: u32 = 4;
-/// Clients of Pgpool-II, each of which has a process there.
-const PGPOOL_CLIENTS: u32 = 80;
 /// Runs the pooler until standard input is closed, which the kernel does for a process that was
 /// killed. The first word is the signal that lets it end at once.
 const SCRIPT: &str = "signal=$1; shift; \"$@\" & cat >/dev/null; kill -s \"$signal\" \"$!\"; wait";
@@ -38,8 +36,6 @@ pub enum Pooling {
     TransactionWithoutOptions,
     /// `PgBouncer`, for one statement.
     Statement,
-    /// Pgpool-II, to one client until it leaves.
-    Pgpool,
 }
 
 /// A pooler on 127.0.0.1. It ends with the value, and with this process at the latest.
@@ -61,19 +57,8 @@ impl Pooler {
         let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
         let (port, path) = (free_port()?, folder.path());
         hand_over(path)?;
-        let process = match pooling {
-            Pooling::Pgpool => {
-                let text = pgpool(&server, port, free_port()?, path);
-                spawn("INT", "pgpool", &["-n", "-f"], "pgpool.conf", &text, path)
-            }
-            Pooling::Session
-            | Pooling::Transaction
-            | Pooling::TransactionWithoutOptions
-            | Pooling::Statement => {
-                let text = pgbouncer(&server, port, pooling);
-                spawn("TERM", "pgbouncer", &[], "pgbouncer.ini", &text, path)
-            }
-        }?;
+        let text = pgbouncer(&server, port, pooling);
+        let process = spawn("TERM", "pgbouncer", &[], "pgbouncer.ini", &text, path)?;
         let pooler = Self { port, process, folder };
         pooler.wait()?;
         Ok(pooler)
@@ -138,7 +123,7 @@ fn pgbouncer(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
     let Server { host, port: server_port, user, password } = server;
     let (mode, options) = match pooling {
         Pooling::Statement => ("statement", ""),
-        Pooling::Session | Pooling::Pgpool => ("session", "default_pool_size = 100\n"),
+        Pooling::Session => ("session", "default_pool_size = 100\n"),
         Pooling::Transaction => ("transaction", ""),
         Pooling::TransactionWithoutOptions => {
             ("transaction", "ignore_startup_parameters = options\n")
@@ -150,19 +135,6 @@ fn pgbouncer(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
          [pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {port}\nunix_socket_dir =\n\
          auth_type = any\npool_mode = {mode}\nmax_client_conn = 1000\nserver_login_retry = 0.1\n\
          default_pool_size = {SERVER_CONNECTIONS}\n{options}"
-    )
-}
-
-fn pgpool(server: &Server<'_>, port: u16, control_port: u16, folder: &Path) -> String {
-    let Server { host, port: server_port, .. } = server;
-    let folder = folder.display();
-    format!(
-        "backend_clustering_mode = 'raw'\nlisten_addresses = '127.0.0.1'\nport = {port}\n\
-         socket_dir = '{folder}'\npcp_listen_addresses = ''\npcp_port = {control_port}\n\
-         pcp_socket_dir = '{folder}'\nwd_ipc_socket_dir = '{folder}'\nlogdir = '{folder}'\n\
-         pid_file_name = '{folder}/pgpool.pid'\npool_passwd = ''\nenable_pool_hba = off\n\
-         num_init_children = {PGPOOL_CLIENTS}\nmax_pool = 2\nbackend_hostname0 = '{host}'\n\
-         backend_port0 = {server_port}\nbackend_weight0 = 1\nbackend_flag0 = 'ALLOW_TO_FAILOVER'\n"
     )
 }
 
