@@ -19,8 +19,7 @@
 //! Around them: `settings` is what an operator chooses, `state` what every request can see. `log` observes
 //! each finished request; `trace` is the trace that it belongs to. `metrics`
 //! counts what happens, and `server/metrics_listener` serves that. `peer` is the other end of a connection.
-//! `failed_auth` and `rate_limit` bound how many requests come, `turns` is fair to API keys at the store's
-//! writer, and `readiness` asks the store at most once a second whether it answers. The other files read or write one part of a message each.
+//! `failed_auth` and `rate_limit` bound how many requests come, and `readiness` asks the store at most once a second whether it answers. The other files read or write one part of a message each.
 //!
 //! A new operation is a row in `route`, a file with its handler, and its codes in `error/code`.
 
@@ -62,12 +61,13 @@ mod readiness;
 mod request_id;
 mod response;
 mod route;
+#[cfg(test)]
+#[cfg(feature = "schedules")]
+mod schedules;
 mod server;
 mod settings;
 mod state;
-mod sync;
 mod trace;
-mod turns;
 
 pub use connection::oversized_heads::oversized_heads;
 pub use deprecation::get_pet_end;

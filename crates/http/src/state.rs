@@ -12,7 +12,7 @@ use crate::{
     address::public_base, conditional::Tags, cors::Cors, failed_auth::FailedAuthLimit,
     log::Observer, metrics::Metrics, openapi::Document, page_cache::PageCache, ports::Ports,
     rate_limit::RateLimit, readiness::Readiness, request_id::RequestIds, settings::Settings,
-    trace::Traces, turns::Turns,
+    trace::Traces,
 };
 
 /// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
@@ -39,7 +39,6 @@ pub(crate) struct State {
     /// Those of each key.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
     /// Of API keys, at adding an animal.
-    pub(crate) turns: Turns,
     /// Sees each finished request.
     pub(crate) observer: Observer,
     /// `None` if nothing is counted.
@@ -73,7 +72,6 @@ impl State {
             oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),
             failed_auth: FailedAuthLimit::new(settings.limits.failed_auth_rate),
             key_rate: settings.limits.rate_limit.map(RateLimit::new),
-            turns: Turns::new(),
             observer,
             metrics,
             cors: Cors::new(&settings.cors_origins),

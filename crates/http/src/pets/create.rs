@@ -24,7 +24,6 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
     let key = idempotency_key::read(&head.headers)?;
     let pet = read_new_pet(body)?;
     let idempotency = key.map(|key| Idempotency { caller, key });
-    let _turn = state.turns.next(caller).await?;
     let (pet, replayed) = match state.ports.pets.add(pet, idempotency).await? {
         Added::Created(pet) => (pet, false),
         Added::Replayed(pet) => (pet, true),

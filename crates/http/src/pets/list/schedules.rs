@@ -17,8 +17,7 @@ use shuttle::{
 };
 
 use crate::{
-    call::Call, pets::list, ports::Ports, settings::Settings, state::State,
-    sync::schedules::explore,
+    call::Call, pets::list, ports::Ports, schedules::explore, settings::Settings, state::State,
 };
 
 /// A catalogue whose version is the number of its animals.
