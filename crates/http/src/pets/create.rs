@@ -44,5 +44,3 @@ fn location(base: &str, id: PetId) -> Result<HeaderValue, ApiError> {
     HeaderValue::try_from(format!("{base}/pets/{id}")).map_err(ApiError::internal)
 }
 
-#[cfg(test)]
-mod tests;
