@@ -62,9 +62,9 @@ fn a_known_tag_is_answered_without_a_body() {
         let tag = tag(&client, &target);
         for known in [
             tag.clone(),
-            format!("W/{tag}"),
+            tag.strip_prefix("W/").unwrap().to_owned(),
             format!("\"other\", {tag}"),
-            format!("\"other\",W/{tag} , \"x,y\""),
+            format!("\"other\",{tag} , \"x,y\""),
             "*".to_owned(),
         ] {
             for call in [client.get(&target), client.head(&target)] {

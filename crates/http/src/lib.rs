@@ -29,7 +29,6 @@ mod answer;
 mod auth;
 mod body;
 mod call;
-mod coding;
 mod compression;
 mod conditional;
 mod connection;

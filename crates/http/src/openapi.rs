@@ -1,6 +1,6 @@
 //! The OpenAPI document of this deployment: `docs/openapi.json`, with its servers filled in.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 use hyper::{
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::{
     address::BASE_PATH,
-    coding::Coding,
+    compression,
     conditional::{IfNoneMatch, tag_of_content},
     response::{self, Compressed, Response},
     settings::Settings,
@@ -49,9 +49,9 @@ fn server(url: &str, name: &str) -> String {
 pub(crate) struct Document {
     text: Bytes,
     tag: HeaderValue,
-    /// Its compressed forms, once somebody has asked for one. They are outside the page cache, as everybody
-    /// may ask for them again and again.
-    compressed: OnceLock<Arc<[(Coding, Bytes)]>>,
+    /// Its compressed form, once somebody has asked for it. It is outside the page cache, as everybody may ask
+    /// for it again and again.
+    compressed: OnceLock<Bytes>,
 }
 
 impl Document {
@@ -69,16 +69,12 @@ impl Document {
             response::json(StatusCode::OK, self.text.clone())
         };
         if headers.contains_key(ACCEPT_ENCODING) {
-            let compressed = self.compressed.get_or_init(|| self.compress());
-            response.extensions_mut().insert(Compressed(Arc::clone(compressed)));
+            let compress = || compression::gzip(&self.text).unwrap_or_default();
+            let compressed = self.compressed.get_or_init(compress);
+            response.extensions_mut().insert(Compressed(compressed.clone()));
         }
         response.headers_mut().insert(ETAG, self.tag.clone());
         response
-    }
-
-    fn compress(&self) -> Arc<[(Coding, Bytes)]> {
-        let forms = Coding::ALL.map(|coding| Some((coding, coding.compress(&self.text)?)));
-        forms.into_iter().flatten().collect()
     }
 }
 

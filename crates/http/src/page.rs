@@ -9,7 +9,6 @@ use hyper::{
 };
 
 use crate::{
-    coding::Coding,
     conditional::IfNoneMatch,
     error::ApiError,
     response::{self, Compressed, Response},
@@ -39,16 +38,15 @@ impl fmt::Debug for Page {
 }
 
 impl Page {
-    /// The page with its compressed form ready, or 304 if the client has one of the two.
+    /// The page with its compressed form ready, or 304 if the client has it.
     pub(crate) fn answer(&self, condition: Option<IfNoneMatch<'_>>) -> Result<Response, ApiError> {
-        let tag = value(&format!("\"{}\"", self.tag))?;
+        let tag = value(&format!("W/\"{}\"", self.tag))?;
         let mut response = if condition.is_some_and(|condition| condition.matches(&tag)) {
             response::empty(StatusCode::NOT_MODIFIED)
         } else {
             response::with_body(StatusCode::OK, value(self.media_type)?, self.content)
         };
-        let gzip = (Coding::Gzip, Bytes::from_static(self.gzip));
-        response.extensions_mut().insert(Compressed([gzip].into()));
+        response.extensions_mut().insert(Compressed(Bytes::from_static(self.gzip)));
         let headers = response.headers_mut();
         headers.insert(ETAG, tag);
         headers.insert(CONTENT_SECURITY_POLICY, value(self.content_security_policy)?);

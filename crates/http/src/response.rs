@@ -1,15 +1,11 @@
 //! Building blocks of responses.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{
     HeaderMap, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS},
 };
-
-use crate::coding::Coding;
 
 /// As many headers as an answer has, extra ones included: their table is made once.
 const TYPICAL_HEADERS: usize = 8;
@@ -20,9 +16,9 @@ const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 /// Every response of the service: its body is known whole before it is sent.
 pub(crate) type Response = hyper::Response<Full<Bytes>>;
 
-/// The compressed forms of a body that has some ready; an extension of the answer. There are no others.
+/// The body compressed by gzip, if that is ready; an extension of the answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Compressed(pub(crate) Arc<[(Coding, Bytes)]>);
+pub(crate) struct Compressed(pub(crate) Bytes);
 
 /// The media type of every body under `/v1`.
 pub(crate) const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");

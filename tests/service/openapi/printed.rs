@@ -49,7 +49,7 @@ fn who_has_the_document_is_told_so() {
         let ask = || client.get("/openapi.json").anonymous();
         let fresh = ask().send().is(200);
         let tag = fresh.must("etag");
-        for condition in [tag, "*", &format!("\"other\", W/{tag}")] {
+        for condition in [tag, "*", &format!("\"other\", {tag}")] {
             let same = ask().header("if-none-match", condition).send().is(304);
             assert_eq!(same.must("etag"), tag);
         }

@@ -43,4 +43,3 @@ pub(crate) async fn handle(call: Call<'_>) -> Result<Response, ApiError> {
 fn location(base: &str, id: PetId) -> Result<HeaderValue, ApiError> {
     HeaderValue::try_from(format!("{base}/pets/{id}")).map_err(ApiError::internal)
 }
-

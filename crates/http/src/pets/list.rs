@@ -45,7 +45,7 @@ fn unchanged(
 ) -> Option<Response> {
     let condition = condition?;
     let tag = tags.of_state(version?, page);
-    condition.names_a_form(&tag).then(|| response::not_modified(tag))
+    condition.names(&tag).then(|| response::not_modified(tag))
 }
 
 /// The next page (RFC 8288), relative, with the limit and the filter of this one.

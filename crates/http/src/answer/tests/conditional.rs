@@ -98,10 +98,10 @@ async fn a_store_without_a_version_gets_tags_of_the_content() {
 }
 
 #[tokio::test]
-async fn a_page_has_two_forms_with_a_tag_each() {
+async fn a_page_has_two_forms_under_one_tag() {
     let state = state(untouched(), GetPetSunset::Off);
     let forms =
-        [("br", "as it is", "\"tag\"", None), ("gzip", "compressed", "\"tag-gzip\"", Some("gzip"))];
+        [("br", "as it is", "W/\"tag\"", None), ("gzip", "compressed", "W/\"tag\"", Some("gzip"))];
     for (accepted, body, tag, coding) in forms {
         let accept = ("accept-encoding", accepted);
         let answer = ask(&state, request(&Method::GET, "/docs", &[accept], "")).await;
