@@ -43,9 +43,7 @@ impl Seed {
         }
         note(format_args!("filling a store with {animals} animals"));
         let mut command = server::petstore(binary);
-        command.args(["import", "-", "--store", &url(&path)]);
-        // A variable and no flag: another build may not know it yet.
-        command.env("PETSTORE_CREATE", "true");
+        command.args(["import", "-", "--create", "--store", &url(&path)]);
         command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().context("cannot start petstore import")?;
         let written = child.stdin.take().map(|stdin| {
