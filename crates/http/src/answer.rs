@@ -23,13 +23,12 @@ use crate::{
     address::{is_under_base, normalize},
     body::RequestBody,
     compression,
-    date::http_date,
     error::{ApiError, ErrorCode},
     log::Finished,
     peer::Peer,
     pipeline,
     request_id::X_REQUEST_ID,
-    response::Response,
+    response::{Response, http_date},
     route::{self, Target},
     state::State,
     trace::{TRACERESPONSE, TraceContext},
@@ -105,7 +104,9 @@ pub(crate) fn late_head(state: &State, peer: Peer) -> Response {
     };
     let mut response = finish(state, &request, Err(error));
     set_length(&mut response);
-    response.headers_mut().insert(CONNECTION, CLOSE);
+    let headers = response.headers_mut();
+    headers.extend(http_date(state.ports.clock.now()).map(|date| (DATE, date)));
+    headers.insert(CONNECTION, CLOSE);
     response
 }
 
@@ -141,7 +142,7 @@ struct Request<'r> {
     began: Instant,
 }
 
-/// Names the request and dates its answer, shows its outcome to the observer, and makes
+/// Names the request, shows its outcome to the observer, and makes
 /// a response of it.
 fn finish(state: &State, request: &Request<'_>, outcome: Result<Response, ApiError>) -> Response {
     let request_id = state.request_ids.choose(request.headers);
@@ -160,9 +161,6 @@ fn finish(state: &State, request: &Request<'_>, outcome: Result<Response, ApiErr
     headers.insert(X_REQUEST_ID, request_id);
     if let Some(response) = request.trace.and_then(|trace| trace.response()) {
         headers.insert(TRACERESPONSE, response);
-    }
-    if let Some(date) = http_date(state.ports.clock.now()) {
-        headers.insert(DATE, date);
     }
     response
 }

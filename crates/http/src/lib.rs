@@ -34,7 +34,6 @@ mod conditional;
 mod connection;
 mod cors;
 mod cursor;
-mod date;
 mod deprecation;
 mod error;
 mod failed_auth;
@@ -68,7 +67,6 @@ mod settings;
 mod state;
 mod trace;
 
-pub use connection::oversized_heads::oversized_heads;
 pub use deprecation::get_pet_end;
 pub use metrics::figure::{Figure, FigureKind, Figures};
 pub use openapi::openapi_document;

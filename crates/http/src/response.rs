@@ -1,12 +1,18 @@
 //! Building blocks of responses.
 
+use std::time::{Duration, SystemTime};
+
 use bytes::Bytes;
 use http_body_util::Full;
+use httpdate::fmt_http_date;
 use hyper::{
     HeaderMap, StatusCode,
     header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS},
 };
+use petstore_domain::Timestamp;
 
+/// The last second that HTTP's form of time knows: its years are 1970 to 9999.
+const LAST_SECOND: u64 = 253_402_300_799;
 /// As many headers as an answer has, extra ones included: their table is made once.
 const TYPICAL_HEADERS: usize = 8;
 
@@ -64,4 +70,33 @@ pub(crate) fn vary_by(headers: &mut HeaderMap, name: &'static str) {
     let joined = before.map(|before| format!("{before}, {name}"));
     let joined = joined.and_then(|names| HeaderValue::try_from(names).ok());
     headers.insert(VARY, joined.unwrap_or(HeaderValue::from_static(name)));
+}
+
+/// Returns `now` as the value of `Date`, for the answers that hyper's server of HTTP/1.1 does not write. Always
+/// `Some`: such a date is the value of a header.
+pub(crate) fn http_date(now: Timestamp) -> Option<HeaderValue> {
+    let second = u64::try_from(now.0).map_or(0, |millis| millis / 1000).min(LAST_SECOND);
+    let date = fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(second));
+    HeaderValue::try_from(date).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_domain::Timestamp;
+
+    use super::http_date;
+
+    #[test]
+    fn every_time_has_a_date() {
+        for (millis, date) in [
+            (i64::MIN, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (1_922_659_199_999, "Wed, 04 Dec 2030 23:59:59 GMT"),
+            (1_922_659_200_000, "Thu, 05 Dec 2030 00:00:00 GMT"),
+            (1_922_659_200_999, "Thu, 05 Dec 2030 00:00:00 GMT"),
+            (i64::MAX, "Fri, 31 Dec 9999 23:59:59 GMT"),
+        ] {
+            assert_eq!(http_date(Timestamp(millis)).unwrap(), date);
+        }
+    }
 }

@@ -15,10 +15,6 @@ use crate::{
     trace::Traces,
 };
 
-/// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
-/// more is closed.
-const MAX_OVERSIZED_HEADS: usize = 64;
-
 /// Shared by all connections.
 #[derive(Debug)]
 pub(crate) struct State {
@@ -32,8 +28,6 @@ pub(crate) struct State {
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
-    /// A permit for each head of an HTTP/2 request that is too large and may be refused in words.
-    pub(crate) oversized_heads: Arc<Semaphore>,
     /// Those without a good key.
     pub(crate) failed_auth: FailedAuthLimit,
     /// Those of each key.
@@ -69,7 +63,6 @@ impl State {
             public_base,
             page_cache,
             body_memory: Semaphore::new(max_bytes),
-            oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),
             failed_auth: FailedAuthLimit::new(settings.limits.failed_auth_rate),
             key_rate: settings.limits.rate_limit.map(RateLimit::new),
             observer,

@@ -4,14 +4,24 @@ use std::{
     fmt,
     future::poll_fn,
     io,
+    net::SocketAddr,
     sync::atomic::{AtomicUsize, Ordering},
     task::{Context, Poll},
+    time::Duration,
 };
 
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::{
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    time::sleep,
+};
 
-use super::last_connections::refuse_handshakes;
 use crate::peer::Peer;
+
+/// The pause after a connection could not be accepted, for example because the process has no file
+/// descriptor left: without it the loop would spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// The longest accept queue that is taken over at the end: while clients connect, it may never be empty.
+const MAX_QUEUED: usize = 65_536;
 
 /// A socket that clients connect to.
 pub struct Listener {
@@ -42,17 +52,49 @@ impl Listener {
 
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
         match &self.socket {
-            Socket::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
-                // Without this a small answer may wait for the acknowledgement of the one before.
-                let _ = stream.set_nodelay(true);
-                Accepted::Tcp(stream, peer.into())
-            }),
-            Socket::Unix(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
-                let user = stream.peer_cred().ok().map(|peer| peer.uid());
-                Accepted::Unix(stream, Peer::Unix(user))
-            }),
+            Socket::Tcp(listener) => listener.poll_accept(cx).map_ok(Accepted::tcp),
+            Socket::Unix(listener) => {
+                listener.poll_accept(cx).map_ok(|(stream, _)| Accepted::unix(stream))
+            }
         }
     }
+}
+
+impl Socket {
+    /// Closes the socket, and returns the connections in its accept queue, which the system would reset.
+    fn close(self) -> io::Result<Vec<Accepted>> {
+        match self {
+            Self::Tcp(listener) => {
+                let listener = listener.into_std()?;
+                Ok(take_queued(|| {
+                    let (stream, peer) = listener.accept()?;
+                    stream.set_nonblocking(true)?;
+                    Ok(Accepted::tcp((TcpStream::from_std(stream)?, peer)))
+                }))
+            }
+            Self::Unix(listener) => {
+                let listener = listener.into_std()?;
+                Ok(take_queued(|| {
+                    let (stream, _) = listener.accept()?;
+                    stream.set_nonblocking(true)?;
+                    Ok(Accepted::unix(UnixStream::from_std(stream)?))
+                }))
+            }
+        }
+    }
+}
+
+/// Accepts until there is nothing to be accepted, without waiting.
+fn take_queued(accept: impl Fn() -> io::Result<Accepted>) -> Vec<Accepted> {
+    let mut queued = Vec::new();
+    while queued.len() < MAX_QUEUED {
+        match accept() {
+            Ok(connection) => queued.push(connection),
+            Err(error) if is_of_one_connection(&error) => (),
+            Err(_) => break,
+        }
+    }
+    queued
 }
 
 impl From<TcpListener> for Listener {
@@ -79,6 +121,19 @@ pub(super) enum Accepted {
     Unix(UnixStream, Peer),
 }
 
+impl Accepted {
+    fn tcp((stream, peer): (TcpStream, SocketAddr)) -> Self {
+        // Without this a small answer may wait for the acknowledgement of the one before.
+        let _ = stream.set_nodelay(true);
+        Self::Tcp(stream, peer.into())
+    }
+
+    fn unix(stream: UnixStream) -> Self {
+        let user = stream.peer_cred().ok().map(|peer| peer.uid());
+        Self::Unix(stream, Peer::Unix(user))
+    }
+}
+
 /// Every socket of a server. A single [`TcpListener`] is one, too.
 #[derive(Debug)]
 pub struct Listeners {
@@ -88,31 +143,33 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// The next connection of any of them.
-    pub(super) async fn accept(&self) -> io::Result<Accepted> {
-        let first = self.first.fetch_add(1, Ordering::Relaxed) % self.all.len().max(1);
-        let (later, sooner) = self.all.split_at(first);
-        poll_fn(|cx| {
-            let mut polled = sooner.iter().chain(later).map(|listener| listener.poll_accept(cx));
-            polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
+    /// Accepts the next connection of any of them.
+    pub(super) async fn accept(&self) -> Accepted {
+        accept_next(|| {
+            let first = self.first.fetch_add(1, Ordering::Relaxed) % self.all.len().max(1);
+            let (later, sooner) = self.all.split_at(first);
+            poll_fn(move |cx| {
+                let mut polled =
+                    sooner.iter().chain(later).map(|listener| listener.poll_accept(cx));
+                polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
+            })
         })
         .await
     }
 
-    /// Closes those that are shared, and keeps new connections from the others; `false` if none is left.
-    pub(super) fn begin_drain(&mut self) -> bool {
-        for listener in &mut self.all {
-            if let Some(work) = listener.at_drain.take() {
+    /// Closes them, and returns the connections that wait to be accepted. Those of a shared socket wait on, for
+    /// the other process.
+    pub(super) fn close(self) -> Vec<Accepted> {
+        let mut queued = Vec::new();
+        for Listener { socket, shared, at_drain } in self.all {
+            if let Some(work) = at_drain {
                 work();
             }
-        }
-        self.all.retain(|listener| !listener.shared);
-        for listener in &self.all {
-            if let Socket::Tcp(listener) = &listener.socket {
-                refuse_handshakes(listener);
+            if !shared {
+                queued.extend(socket.close().unwrap_or_default());
             }
         }
-        !self.all.is_empty()
+        queued
     }
 }
 
@@ -126,4 +183,35 @@ impl FromIterator<Listener> for Listeners {
     fn from_iter<I: IntoIterator<Item = Listener>>(all: I) -> Self {
         Self { all: all.into_iter().collect(), first: AtomicUsize::new(0) }
     }
+}
+
+/// Calls `accept` until it gives a connection.
+pub(super) async fn accept_next<T, F>(accept: impl Fn() -> F) -> T
+where
+    F: Future<Output = io::Result<T>>,
+{
+    let mut failing = false;
+    loop {
+        match accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) if is_of_one_connection(&error) => (),
+            Err(error) => {
+                if !failing {
+                    tracing::error!(%error, "connections cannot be accepted for now");
+                }
+                failing = true;
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    )
 }

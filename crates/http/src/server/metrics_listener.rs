@@ -20,7 +20,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::accept::next;
+use super::listener::accept_next;
 use crate::{
     error::{ApiError, ErrorCode},
     metrics::{
@@ -54,7 +54,7 @@ pub(super) async fn serve_metrics(
     loop {
         // The semaphore is never closed, so a place always comes.
         let place = Arc::clone(&places).acquire_owned().await.ok();
-        let (stream, _) = next(|| listener.accept()).await;
+        let (stream, _) = accept_next(|| listener.accept()).await;
         while connections.try_join_next().is_some() {}
         let (state, metrics) = (Arc::clone(&state), Arc::clone(&metrics));
         let figures = Arc::clone(&figures);
