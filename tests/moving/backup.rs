@@ -6,8 +6,7 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use petstore_testing::disk_or_skip;
-use petstore_testing::needs;
+use petstore_testing::{disk_or_skip, needs};
 
 use super::{
     animals::many,

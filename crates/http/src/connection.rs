@@ -17,10 +17,8 @@ use tokio::{
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use self::{activity::Activity, ending::Drain, stream::Stream};
-use crate::{peer::Peer, state::State};
+use crate::{request::peer::Peer, state::State};
 
-/// The largest head of a request, in bytes, in both versions of HTTP.
-const MAX_HEAD: u32 = 16 * 1024;
 /// What a client with prior knowledge of HTTP/2 sends first (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 

@@ -14,17 +14,15 @@ use hyper::{
 use petstore_domain::{Caller, KeyRights};
 
 use crate::{
-    address::is_under_base,
-    auth,
-    body::RequestBody,
-    call::Call,
-    cors,
-    error::{ApiError, ErrorCode},
-    framing, media_type,
-    peer::Peer,
-    query,
+    handlers::Call,
     rate_limit::RateLimit,
-    response::{self, Response},
+    request::{
+        address::is_under_base, auth, body::RequestBody, framing, headers, peer::Peer, query,
+    },
+    response::{
+        self, Response, cors,
+        error::{ApiError, ErrorCode},
+    },
     route::{Content, Query, Route, Target},
     state::State,
 };
@@ -70,7 +68,7 @@ where
     }
 
     if operation.content == Content::Json {
-        media_type::require_json(&head.headers)?;
+        headers::require_json(&head.headers)?;
     }
     let limits = &state.settings.limits;
     body.require_fitting(limits.max_body)?;

@@ -5,12 +5,12 @@ use std::future::ready;
 use hyper::Method;
 
 use crate::{
-    address::is_under_base,
-    call::Handler,
-    deprecation::{self, Deprecation},
-    open, orders,
-    page::Page,
-    pets::{create, get, list},
+    handlers::{self, Handler, pets, public},
+    request::address::is_under_base,
+    response::{
+        deprecation::{self, Deprecation},
+        page::Page,
+    },
 };
 
 /// One address and its operations. HEAD works wherever GET does; OPTIONS works under the base path.
@@ -69,14 +69,14 @@ pub(crate) static ROUTES: [Route; 6] = [
                 content: Content::Ignored,
                 query: Query::Handled,
                 deprecation: None,
-                handler: |call| Box::pin(list::handle(call)),
+                handler: |call| Box::pin(pets::list(call)),
             },
             Operation {
                 method: Method::POST,
                 content: Content::Json,
                 query: Query::Refused,
                 deprecation: None,
-                handler: |call| Box::pin(create::handle(call)),
+                handler: |call| Box::pin(pets::create(call)),
             },
         ],
     },
@@ -87,31 +87,31 @@ pub(crate) static ROUTES: [Route; 6] = [
             content: Content::Ignored,
             query: Query::Refused,
             deprecation: Some(&deprecation::GET_PET),
-            handler: |call| Box::pin(get::handle(call)),
+            handler: |call| Box::pin(pets::get(call)),
         }],
     },
     Route {
         template: "/v1/store/orders",
-        operations: &[read(|_| Box::pin(ready(orders::handle())))],
+        operations: &[read(|_| Box::pin(ready(handlers::orders())))],
     },
     Route {
         template: "/openapi.json",
-        operations: &[read(|call| Box::pin(ready(Ok(open::openapi(&call)))))],
+        operations: &[read(|call| Box::pin(ready(Ok(public::openapi(&call)))))],
     },
-    Route { template: "/livez", operations: &[read(|_| Box::pin(ready(Ok(open::livez()))))] },
-    Route { template: "/readyz", operations: &[read(|call| Box::pin(open::readyz(call.state)))] },
+    Route { template: "/livez", operations: &[read(|_| Box::pin(ready(Ok(public::livez()))))] },
+    Route { template: "/readyz", operations: &[read(|call| Box::pin(public::readyz(call.state)))] },
 ];
 
 /// Leads to the first page; there if there is one.
 static HOME: Route =
-    Route { template: "/", operations: &[read(|call| Box::pin(ready(open::home(&call))))] };
+    Route { template: "/", operations: &[read(|call| Box::pin(ready(public::home(&call))))] };
 /// The address of every page, whose path is the parameter.
 static PAGE: Route =
-    Route { template: "{page}", operations: &[read(|call| Box::pin(ready(open::page(&call))))] };
+    Route { template: "{page}", operations: &[read(|call| Box::pin(ready(public::page(&call))))] };
 /// The same with a slash behind it, as some people type it; the parameter is without.
 static PAGE_WITH_SLASH: Route = Route {
     template: "{page}/",
-    operations: &[read(|call| Box::pin(ready(open::without_slash(&call))))],
+    operations: &[read(|call| Box::pin(ready(public::without_slash(&call))))],
 };
 
 /// A GET that needs nothing.

@@ -20,10 +20,9 @@ use self::{
 };
 use crate::{
     connection::{self, ending::DrainSignal},
-    metrics::{Metrics, figure::Figures},
-    ports::Ports,
+    observe::metrics::{Figures, Metrics},
     settings::Settings,
-    state::State,
+    state::{Ports, State},
 };
 
 /// The HTTP server.

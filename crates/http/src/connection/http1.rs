@@ -12,15 +12,13 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{
-    MAX_HEAD,
     activity::{Activity, Inactivity},
     ending::{Drain, linger},
-    stream::Stream,
+    stream::{MAX_HEAD, Stream},
 };
 use crate::{
     answer::{answer, late_head, note_unreadable_head},
-    body::RequestBody,
-    peer::Peer,
+    request::{body::RequestBody, peer::Peer},
     response::Response,
     state::State,
 };

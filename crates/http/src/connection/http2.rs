@@ -31,15 +31,13 @@ use tokio::{
 };
 
 use super::{
-    MAX_HEAD,
     activity::{Activity, InFlightRequest, Inactivity},
     ending::{Drain, discard},
-    stream::Stream,
+    stream::{MAX_HEAD, Stream},
 };
 use crate::{
     answer::answer,
-    body::RequestBody,
-    peer::Peer,
+    request::{body::RequestBody, peer::Peer},
     response::{Response as Answer, http_date},
     state::State,
 };

@@ -12,6 +12,10 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::activity::Activity;
 
+/// The largest head of a request, in bytes, in both versions of HTTP.
+pub(super) const MAX_HEAD: u32 = 16 * 1024;
+
+/// A stream that tells an [`Activity`] what happens.
 #[derive(Debug)]
 pub(super) struct Stream<S> {
     io: S,

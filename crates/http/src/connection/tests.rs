@@ -11,10 +11,9 @@ use tokio::{
 
 use super::{ending::DrainSignal, serve};
 use crate::{
-    page::Page,
-    ports::Ports,
+    response::page::Page,
     settings::{Limits, Settings},
-    state::State,
+    state::{Ports, State},
 };
 
 mod http2;

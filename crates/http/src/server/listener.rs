@@ -15,7 +15,7 @@ use tokio::{
     time::sleep,
 };
 
-use crate::peer::Peer;
+use crate::request::peer::Peer;
 
 /// The pause after a connection could not be accepted, for example because the process has no file
 /// descriptor left: without it the loop would spin.

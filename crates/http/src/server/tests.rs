@@ -23,8 +23,8 @@ use super::{
     metrics_listener::MAX_CONNECTIONS,
 };
 use crate::{
-    ports::Ports,
     settings::{Limits, Settings},
+    state::Ports,
 };
 
 /// Counts errors.

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::{HEADER, IDLE, LARGE, WRITE, connect, connect_to, connect_with, is_about};
-use crate::{ports::Ports, settings::Limits};
+use crate::{settings::Limits, state::Ports};
 
 // Kinds of frames.
 const DATA: u8 = 0;
