@@ -25,12 +25,12 @@ use crate::{
     },
     pipeline,
     request::{
+        Peer,
         address::{is_under_base, normalize},
         body::RequestBody,
-        peer::Peer,
     },
     response::{
-        Response,
+        Response, deprecation,
         error::{ApiError, ErrorCode},
         http_date,
     },
@@ -106,8 +106,8 @@ fn decorate(state: &State, response: &mut Response, head: &Parts, target: Target
         headers.insert(CACHE_CONTROL, PUBLIC);
     }
     let operation = target.and_then(|(route, _)| route.operation(&head.method));
-    if let Some(deprecation) = operation.and_then(|operation| operation.deprecation) {
-        deprecation.announce(headers, state.settings.get_pet_sunset, &state.public_base);
+    if operation.is_some_and(|operation| operation.is_deprecated) {
+        deprecation::announce(headers, state.settings.get_pet_sunset, &state.public_base);
     }
     if let Some(cors) = &state.cors {
         cors.add_headers(&head.headers, headers);

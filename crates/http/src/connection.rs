@@ -17,7 +17,7 @@ use tokio::{
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use self::{activity::Activity, ending::Drain, stream::Stream};
-use crate::{request::peer::Peer, state::State};
+use crate::{request::Peer, state::State};
 
 /// What a client with prior knowledge of HTTP/2 sends first (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";

@@ -5,7 +5,7 @@ pub(crate) mod pets;
 pub(crate) mod public;
 pub(crate) mod readiness;
 
-use std::{fmt, pin::Pin};
+use std::pin::Pin;
 
 use bytes::Bytes;
 use hyper::http::request::Parts;
@@ -29,13 +29,6 @@ pub(crate) struct Call<'r> {
     pub(crate) caller: Option<&'r Caller>,
     /// The whole body; empty if the operation takes none.
     pub(crate) body: Bytes,
-}
-
-/// Without the head, whose headers hold the API key, and without the body.
-impl fmt::Debug for Call<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call").field("caller", &self.caller).finish_non_exhaustive()
-    }
 }
 
 impl Call<'_> {

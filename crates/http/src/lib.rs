@@ -19,7 +19,7 @@
 //! `observe/metrics` counts what happens, and `server/metrics_listener` serves that. `failed_auth` and `rate_limit`
 //! bound how many requests come, and `handlers/readiness` asks the store at most once a second whether it answers.
 //!
-//! A new operation is a row in `route`, a function in `handlers`, and its codes in `response/error/code`.
+//! A new operation is a row in `route`, a function in `handlers`, and its codes in `response/error`.
 
 mod answer;
 mod connection;
@@ -42,9 +42,6 @@ mod state;
 
 pub use observe::metrics::{Figure, FigureKind, Figures};
 pub use response::{deprecation::get_pet_end, openapi::openapi_document, page::Page};
-pub use server::{
-    Drained, RevokedKeyCounter, Server,
-    listener::{Listener, Listeners},
-};
+pub use server::{Drained, RevokedKeyCounter, Server, listener::Listener};
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings};
 pub use state::Ports;

@@ -16,11 +16,9 @@ use petstore_domain::{Caller, KeyRights};
 use crate::{
     handlers::Call,
     rate_limit::RateLimit,
-    request::{
-        address::is_under_base, auth, body::RequestBody, framing, headers, peer::Peer, query,
-    },
+    request::{Peer, address::is_under_base, auth, body::RequestBody, framing, headers, query},
     response::{
-        self, Response, cors,
+        self, Response, cors, deprecation,
         error::{ApiError, ErrorCode},
     },
     route::{Content, Query, Route, Target},
@@ -58,9 +56,9 @@ where
     let Some(operation) = route.operation(&head.method) else {
         return Err(ApiError::method_not_allowed(&route.allow()));
     };
-    if let Some(deprecation) = operation.deprecation {
+    if operation.is_deprecated {
         note_deprecated_call(state, caller);
-        deprecation.require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
+        deprecation::require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
     }
     let may_only_read = |caller: &Caller| caller.rights == KeyRights::ReadOnly;
     if operation.writes() && caller.is_some_and(may_only_read) {

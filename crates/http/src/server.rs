@@ -15,7 +15,7 @@ use tokio::{
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use self::{
-    listener::{Accepted, Listeners},
+    listener::{Accepted, Listener, accept, close},
     metrics_listener::serve_metrics,
 };
 use crate::{
@@ -109,10 +109,9 @@ impl Server {
     /// [`Limits::shutdown_grace`](crate::Limits::shutdown_grace).
     pub async fn run(
         mut self,
-        listeners: impl Into<Listeners>,
+        listeners: Vec<Listener>,
         shutdown: impl Future<Output = ()>,
     ) -> Drained {
-        let listeners = listeners.into();
         tokio::select! {
             never = self.accept_all(&listeners) => match never {},
             () = shutdown => (),
@@ -120,7 +119,7 @@ impl Server {
         self.state.begin_drain();
         self.drain.begin();
         let grace = self.state.settings.limits.shutdown_grace;
-        let waiting = listeners.close();
+        let waiting = close(listeners);
         let all_ended = async {
             for connection in waiting {
                 let permit = self.permit().await;
@@ -140,10 +139,12 @@ impl Server {
 
     /// Accepts connections, no more at a time than the limit; the rest waits in the accept queue. One
     /// that ends is taken note of at once.
-    async fn accept_all(&mut self, listeners: &Listeners) -> Infallible {
+    async fn accept_all(&mut self, listeners: &[Listener]) -> Infallible {
+        let mut turn = 0_usize;
         loop {
+            turn = turn.wrapping_add(1);
             let permit = self.permit();
-            let mut accepted = pin!(async { (permit.await, listeners.accept().await) });
+            let mut accepted = pin!(async { (permit.await, accept(listeners, turn).await) });
             let (permit, connection) = loop {
                 tokio::select! {
                     accepted = &mut accepted => break accepted,

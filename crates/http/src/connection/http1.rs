@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     answer::{answer, late_head, note_unreadable_head},
-    request::{body::RequestBody, peer::Peer},
+    request::{Peer, body::RequestBody},
     response::Response,
     state::State,
 };

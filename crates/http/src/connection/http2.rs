@@ -37,7 +37,7 @@ use super::{
 };
 use crate::{
     answer::answer,
-    request::{body::RequestBody, peer::Peer},
+    request::{Peer, body::RequestBody},
     response::{Response as Answer, http_date},
     state::State,
 };

@@ -79,7 +79,7 @@ pub(crate) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
         headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
     }
     // An address that can no longer be fetched is not given.
-    if !deprecation::GET_PET.has_ended(state.settings.get_pet_sunset, &*state.ports.clock) {
+    if !deprecation::has_ended(state.settings.get_pet_sunset, &*state.ports.clock) {
         let location = format!("{}/pets/{}", state.public_base, pet.id);
         headers.insert(LOCATION, HeaderValue::try_from(location).map_err(ApiError::internal)?);
     }

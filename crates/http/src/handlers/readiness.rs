@@ -2,67 +2,66 @@
 //!
 //! `/readyz` needs no key, so however often it is asked must not matter to the store.
 
-use std::{
-    fmt,
-    panic::AssertUnwindSafe,
-    pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use futures_util::{FutureExt as _, future::Shared};
+use futures_util::FutureExt as _;
 use petstore_domain::{PageLimit, PetQuery, PetService};
-use tokio::time::{Instant, timeout};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
 
 use crate::response::error::ApiError;
 
 /// Until an outcome is too old to be given again. It counts from the beginning of the read.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
-type Read = Shared<Pin<Box<dyn Future<Output = Result<(), ApiError>> + Send>>>;
+type Outcome = Result<(), ApiError>;
 
-/// The latest read, and when it began. It may be under way: then no other one begins.
-#[derive(Default)]
-pub(crate) struct Readiness(Mutex<Option<(Instant, Read)>>);
+/// The latest read. It is locked while one is under way.
+#[derive(Debug, Default)]
+pub(crate) struct Readiness(Arc<Mutex<Option<Read>>>);
+
+#[derive(Debug)]
+struct Read {
+    began: Instant,
+    ended: Instant,
+    outcome: Outcome,
+}
 
 impl Readiness {
     /// Waits for the outcome of the latest read, which is given up after `limit`.
     ///
     /// # Errors
     /// The store did not answer it.
-    pub(crate) async fn check(
-        &self,
-        pets: &Arc<dyn PetService>,
-        limit: Duration,
-    ) -> Result<(), ApiError> {
-        let read = {
-            let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            latest.take_if(|(began, read)| began.elapsed() >= MAX_AGE && read.peek().is_some());
-            latest.get_or_insert_with(|| (Instant::now(), begin(Arc::clone(pets), limit))).1.clone()
-        };
-        read.await
-    }
-}
-
-impl fmt::Debug for Readiness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Readiness").finish_non_exhaustive()
-    }
-}
-
-/// Begins a read. A task drives it: it must end, and give back what it holds, although nobody waits.
-fn begin(pets: Arc<dyn PetService>, limit: Duration) -> Read {
-    let read = async move {
-        let one = PetQuery { limit: PageLimit::MIN, ..PetQuery::default() };
-        match timeout(limit, AssertUnwindSafe(pets.list(one)).catch_unwind()).await {
-            Ok(Ok(answer)) => answer.map(|_| ()).map_err(ApiError::from),
-            Ok(Err(panic)) => Err(ApiError::panicked(&*panic)),
-            Err(_) => Err(ApiError::unavailable("the store takes too long")),
+    pub(crate) async fn check(&self, pets: &Arc<dyn PetService>, limit: Duration) -> Outcome {
+        let asked = Instant::now();
+        let mut latest = Arc::clone(&self.0).lock_owned().await;
+        // One that was under way is waited for, however long it takes.
+        if let Some(Read { began, ended, outcome }) = &*latest
+            && (began.elapsed() < MAX_AGE || *ended > asked)
+        {
+            return outcome.clone();
         }
-    };
-    let read = read.boxed().shared();
-    tokio::spawn(read.clone());
-    read
+        let pets = Arc::clone(pets);
+        // In a task: the read must end, and give back what it holds, although nobody waits.
+        let read = tokio::spawn(async move {
+            let began = Instant::now();
+            let outcome = read(&*pets, limit).await;
+            *latest = Some(Read { began, ended: Instant::now(), outcome: outcome.clone() });
+            outcome
+        });
+        read.await.unwrap_or_else(|error| Err(ApiError::internal(error)))
+    }
+}
+
+async fn read(pets: &dyn PetService, limit: Duration) -> Outcome {
+    let one = PetQuery { limit: PageLimit::MIN, ..PetQuery::default() };
+    match timeout(limit, AssertUnwindSafe(pets.list(one)).catch_unwind()).await {
+        Ok(Ok(answer)) => answer.map(|_| ()).map_err(ApiError::from),
+        Ok(Err(panic)) => Err(ApiError::panicked(&*panic)),
+        Err(_) => Err(ApiError::unavailable("the store takes too long")),
+    }
 }
 
 #[cfg(test)]

@@ -103,25 +103,20 @@ fn parse(headers: &HeaderMap) -> Option<(u128, bool)> {
     let mut sent = headers.get_all(TRACEPARENT).iter();
     let text = sent.next()?.to_str().ok().filter(|_| sent.next().is_none())?;
     let (known, later) = text.split_at_checked(LENGTH)?;
-    let mut fields = known.split('-');
-    let version = hexadecimal(fields.next()?, 2)?;
-    let trace_id = hexadecimal(fields.next()?, 32)?;
-    let parent_id = u64::try_from(hexadecimal(fields.next()?, 16)?).ok()?;
-    let flags = u8::try_from(hexadecimal(fields.next()?, 2)?).ok()?;
-    let whole = match version {
-        0 => later.is_empty(),
-        0xff => false,
+    let is_whole = match &known[..2] {
+        "00" => later.is_empty(),
+        "ff" => false,
         _ => later.is_empty() || later.starts_with('-'),
     };
-    let valid = whole && fields.next().is_none() && trace_id != 0 && parent_id != 0;
-    valid.then_some((trace_id, flags & SAMPLED != 0))
-}
-
-/// Reads so many digits, of which the letters are in lower case.
-fn hexadecimal(text: &str, digits: usize) -> Option<u128> {
-    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
-    let fits = text.len() == digits && text.bytes().all(is_digit);
-    u128::from_str_radix(text, 16).ok().filter(|_| fits)
+    let is_well_formed = known.bytes().enumerate().all(|(at, byte)| match at {
+        2 | 35 | 52 => byte == b'-',
+        _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
+    });
+    let number = |digits: &str| u128::from_str_radix(digits, 16).ok().filter(|_| is_well_formed);
+    let (trace_id, parent_id, flags) =
+        (number(&known[3..35])?, number(&known[36..52])?, number(&known[53..])?);
+    let is_valid = is_whole && trace_id != 0 && parent_id != 0;
+    is_valid.then_some((trace_id, flags & u128::from(SAMPLED) != 0))
 }
 
 #[cfg(test)]

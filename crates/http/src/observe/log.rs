@@ -14,10 +14,14 @@ use petstore_domain::{Authenticator, Caller};
 use self::budget::LineBudget;
 use crate::{
     observe::{ids::TraceContext, metrics::Metrics},
-    request::peer::Peer,
+    request::Peer,
     response::error::ApiError,
     settings::AccessLog,
 };
+
+/// The methods that HTTP defines.
+const METHODS: [&str; 9] =
+    ["GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"];
 
 /// A request whose answer is known.
 #[derive(Debug)]
@@ -69,45 +73,34 @@ impl Observer {
         if let Some(metrics) = &self.metrics {
             request.count(metrics);
         }
-        match request.outcome {
-            Ok(status) if self.access_log == AccessLog::All => self.info(request, status, ""),
-            // Refused by hyper, which has no code.
-            Ok(status) if status.is_client_error() => {
-                if self.access_log == AccessLog::Errors {
-                    self.refused(request, status, "");
-                }
+        let status = request.status();
+        let cause = request.outcome.err().and_then(|error| error.cause.as_deref());
+        let (is_logged, budget) = match (self.access_log, cause) {
+            (AccessLog::All, _) => (true, None),
+            (AccessLog::Errors | AccessLog::Off, Some(_)) => (true, Some(&self.failures)),
+            (AccessLog::Errors, None) => (status.as_u16() >= 400, Some(&self.refusals)),
+            (AccessLog::Off, None) => (false, None),
+        };
+        if !is_logged {
+            return;
+        }
+        let unwritten = budget.map_or(Some(0), |budget| budget.take(request.began, cause));
+        match (request.outcome, cause, unwritten) {
+            (_, _, None) => (),
+            (Err(error), Some(cause), Some(unwritten)) => {
+                self.error(request, error, cause, unwritten);
             }
-            Ok(_) => (),
-            Err(error) => match &error.cause {
-                Some(cause) => self.failed(request, error, cause),
-                None if self.access_log == AccessLog::Off => (),
-                None => self.refused(request, error.code.status(), error.code.as_str()),
-            },
+            (outcome, _, Some(unwritten)) => {
+                if unwritten > 0 {
+                    tracing::warn!(
+                        unwritten,
+                        failed = false,
+                        "requests were not logged one by one"
+                    );
+                }
+                self.info(request, status, outcome.err().map_or("", |error| error.code.as_str()));
+            }
         }
-    }
-
-    fn refused(&self, request: &Finished<'_>, status: StatusCode, code: &str) {
-        let Some(unwritten) = self.take_line(&self.refusals, request, None) else { return };
-        if unwritten > 0 {
-            tracing::warn!(unwritten, failed = false, "requests were not logged one by one");
-        }
-        self.info(request, status, code);
-    }
-
-    fn failed(&self, request: &Finished<'_>, error: &ApiError, cause: &str) {
-        if let Some(unwritten) = self.take_line(&self.failures, request, Some(cause)) {
-            self.error(request, error, cause, unwritten);
-        }
-    }
-
-    /// Takes a line of `budget`: how many requests had none since the last one. `None` if this one has none.
-    fn take_line(
-        &self,
-        budget: &LineBudget,
-        request: &Finished<'_>,
-        cause: Option<&str>,
-    ) -> Option<u64> {
-        if self.access_log == AccessLog::All { Some(0) } else { budget.take(request.began, cause) }
     }
 
     /// `unwritten` failures before this one had no line.
@@ -175,11 +168,14 @@ impl<'r> Finished<'r> {
     }
 
     fn count(&self, metrics: &Metrics) {
-        let status = self.outcome.unwrap_or_else(|error| error.code.status());
-        metrics.finished(self.route(), self.method(), status, self.began.elapsed());
+        metrics.finished(self.route(), self.method(), self.status(), self.began.elapsed());
         if let Err(error) = self.outcome {
             metrics.rejected(error.code.as_str(), error.by_store);
         }
+    }
+
+    fn status(&self) -> StatusCode {
+        self.outcome.unwrap_or_else(|error| error.code.status())
     }
 
     fn request_id(&self) -> &str {
@@ -192,19 +188,8 @@ impl<'r> Finished<'r> {
 
     /// A method that HTTP does not define is the client's own text, so it is not repeated.
     fn method(&self) -> &'static str {
-        match self.method.map(Method::as_str) {
-            None => "none",
-            Some("GET") => "GET",
-            Some("HEAD") => "HEAD",
-            Some("POST") => "POST",
-            Some("OPTIONS") => "OPTIONS",
-            Some("PUT") => "PUT",
-            Some("DELETE") => "DELETE",
-            Some("PATCH") => "PATCH",
-            Some("TRACE") => "TRACE",
-            Some("CONNECT") => "CONNECT",
-            Some(_) => "other",
-        }
+        let Some(sent) = self.method else { return "none" };
+        METHODS.into_iter().find(|known| sent == known).unwrap_or("other")
     }
 
     fn micros(&self) -> u64 {

@@ -1,17 +1,62 @@
-//! What each failure is to a client: one table from error to status and code.
-
-mod code;
+//! What each failure is to a client: the closed list of codes, and one table from error to code.
 
 use std::{any::Any, borrow::Cow, fmt};
 
 use bytes::Bytes;
-use hyper::header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{
+    StatusCode,
+    header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
+};
 use petstore_domain::{AddError, AuthenticationError, StoreError};
 use petstore_json::ReadError;
 use serde::Serialize;
 
-pub(crate) use self::code::ErrorCode;
 use crate::response::{self, APPLICATION_JSON, Response};
+
+/// Defines the codes from the table of the interface: variant, status and code.
+macro_rules! error_codes {
+    ($($variant:ident, $status:ident, $code:literal;)+) => {
+        /// The machine-readable `code` of an error body. Each is documented in `docs/INTERFACE.md` and in
+        /// `docs/openapi.json`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum ErrorCode { $($variant),+ }
+
+        impl ErrorCode {
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$variant),+];
+
+            pub(crate) const fn status(self) -> StatusCode {
+                match self { $(Self::$variant => StatusCode::$status),+ }
+            }
+
+            pub(crate) const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $code),+ }
+            }
+        }
+    };
+}
+
+error_codes! {
+    InvalidRequest, BAD_REQUEST, "invalid_request";
+    InvalidJson, BAD_REQUEST, "invalid_json";
+    InvalidPet, BAD_REQUEST, "invalid_pet";
+    InvalidQuery, BAD_REQUEST, "invalid_query";
+    InvalidIdempotencyKey, BAD_REQUEST, "invalid_idempotency_key";
+    Unauthorized, UNAUTHORIZED, "unauthorized";
+    Forbidden, FORBIDDEN, "forbidden";
+    PetNotFound, NOT_FOUND, "pet_not_found";
+    RouteNotFound, NOT_FOUND, "route_not_found";
+    MethodNotAllowed, METHOD_NOT_ALLOWED, "method_not_allowed";
+    RequestTimeout, REQUEST_TIMEOUT, "request_timeout";
+    OperationRemoved, GONE, "operation_removed";
+    BodyTooLarge, PAYLOAD_TOO_LARGE, "body_too_large";
+    UnsupportedMediaType, UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type";
+    IdempotencyKeyReused, UNPROCESSABLE_ENTITY, "idempotency_key_reused";
+    RateLimited, TOO_MANY_REQUESTS, "rate_limited";
+    Internal, INTERNAL_SERVER_ERROR, "internal";
+    NotImplemented, NOT_IMPLEMENTED, "not_implemented";
+    Unavailable, SERVICE_UNAVAILABLE, "unavailable";
+}
 
 /// A request that is not answered as its sender hoped.
 #[derive(Clone, Debug)]
@@ -19,34 +64,12 @@ pub(crate) struct ApiError {
     pub(crate) code: ErrorCode,
     /// For the client: what was wrong, where, and what would be right.
     pub(crate) message: Cow<'static, str>,
-    extra: ExtraHeader,
+    /// The header that it has besides the common ones.
+    header: Option<(HeaderName, HeaderValue)>,
     /// For the log alone: what went wrong inside.
-    pub(crate) cause: Option<String>,
+    pub(crate) cause: Option<Box<str>>,
     /// For the metrics alone: the store failed.
     pub(crate) by_store: bool,
-}
-
-/// The header that an error has besides the common ones.
-#[derive(Clone, Debug)]
-enum ExtraHeader {
-    None,
-    /// A challenge (RFC 6750, section 3).
-    Challenge(HeaderValue),
-    Allow(HeaderValue),
-    AcceptPost,
-    RetryAfter,
-}
-
-impl ExtraHeader {
-    fn into_header(self) -> Option<(HeaderName, HeaderValue)> {
-        match self {
-            Self::None => None,
-            Self::Challenge(challenge) => Some((WWW_AUTHENTICATE, challenge)),
-            Self::Allow(methods) => Some((ALLOW, methods)),
-            Self::AcceptPost => Some((ACCEPT_POST, APPLICATION_JSON)),
-            Self::RetryAfter => Some((RETRY_AFTER, RETRY_SECONDS)),
-        }
-    }
 }
 
 /// Schema `Error` of the interface: exactly three fields.
@@ -61,72 +84,63 @@ const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
 /// Overload passes, a store comes back, and a limited client has its turn in moments rather than
 /// minutes.
 const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
-const NO_TOKEN: HeaderValue = HeaderValue::from_static(r#"Bearer realm="petstore""#);
-const INVALID_TOKEN: HeaderValue =
-    HeaderValue::from_static(r#"Bearer realm="petstore", error="invalid_token""#);
-const INSUFFICIENT_SCOPE: HeaderValue =
-    HeaderValue::from_static(r#"Bearer realm="petstore", error="insufficient_scope""#);
 
 impl ApiError {
-    /// An error without an extra header.
+    /// Creates an error without a header of its own.
     pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        let (extra, cause) = (ExtraHeader::None, None);
-        Self { code, message: message.into(), extra, cause, by_store: false }
+        Self { code, message: message.into(), header: None, cause: None, by_store: false }
     }
 
-    /// 401; a credential was sent but is not good, or none was sent.
+    fn with(self, name: HeaderName, value: HeaderValue) -> Self {
+        Self { header: Some((name, value)), ..self }
+    }
+
+    /// 401; a credential was sent but is not good, or none was sent (RFC 6750, section 3).
     pub(crate) fn unauthorized(credential_sent: bool) -> Self {
-        let message = if credential_sent {
-            "the API key is unknown, malformed, revoked or expired; \
-             send one as the header 'Authorization: Bearer <API key>'"
+        let (message, challenge) = if credential_sent {
+            let message = "the API key is unknown, malformed, revoked or expired; \
+                           send one as the header 'Authorization: Bearer <API key>'";
+            (message, r#"Bearer realm="petstore", error="invalid_token""#)
         } else {
-            "an API key is required, as the header 'Authorization: Bearer <API key>'"
+            let message = "an API key is required, as the header 'Authorization: Bearer <API key>'";
+            (message, r#"Bearer realm="petstore""#)
         };
-        Self {
-            extra: ExtraHeader::Challenge(if credential_sent { INVALID_TOKEN } else { NO_TOKEN }),
-            ..Self::new(ErrorCode::Unauthorized, message)
-        }
+        Self::new(ErrorCode::Unauthorized, message)
+            .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
     }
 
     /// 403: the key is good, but may only read.
     pub(crate) fn forbidden() -> Self {
         let message = "this API key may only read; adding an animal needs one that may write";
-        let extra = ExtraHeader::Challenge(INSUFFICIENT_SCOPE);
-        Self { extra, ..Self::new(ErrorCode::Forbidden, message) }
+        let challenge = r#"Bearer realm="petstore", error="insufficient_scope""#;
+        Self::new(ErrorCode::Forbidden, message)
+            .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
     }
 
     /// 405 at an address that knows `methods`, a list as `Allow` has it.
     pub(crate) fn method_not_allowed(methods: &str) -> Self {
         let message = format!("this address knows the methods {methods}");
         match HeaderValue::from_str(methods) {
-            Ok(allow) => Self {
-                extra: ExtraHeader::Allow(allow),
-                ..Self::new(ErrorCode::MethodNotAllowed, message)
-            },
+            Ok(allow) => Self::new(ErrorCode::MethodNotAllowed, message).with(ALLOW, allow),
             Err(error) => Self::internal(error),
         }
     }
 
     /// 415, with what is taken.
     pub(crate) fn unsupported_media_type(message: &'static str) -> Self {
-        Self {
-            extra: ExtraHeader::AcceptPost,
-            ..Self::new(ErrorCode::UnsupportedMediaType, message)
-        }
+        Self::new(ErrorCode::UnsupportedMediaType, message).with(ACCEPT_POST, APPLICATION_JSON)
     }
 
     /// 404 for an address.
     pub(crate) fn route_not_found() -> Self {
-        Self::new(
-            ErrorCode::RouteNotFound,
-            "there is nothing at this address; /openapi.json lists what there is",
-        )
+        let message = "there is nothing at this address; /openapi.json lists what there is";
+        Self::new(ErrorCode::RouteNotFound, message)
     }
 
     /// The service itself is at fault; `cause` goes to the log, never to the client.
     pub(crate) fn internal(cause: impl fmt::Display) -> Self {
         let message = "the service failed; the request id identifies this failure in its log";
-        Self { cause: Some(cause.to_string()), ..Self::new(ErrorCode::Internal, message) }
+        Self { cause: Some(cause.to_string().into()), ..Self::new(ErrorCode::Internal, message) }
     }
 
     /// A panic was caught. The program's panic hook has said where it was.
@@ -139,25 +153,20 @@ impl ApiError {
     /// Not now; `cause` goes to the log, never to the client.
     pub(crate) fn unavailable(cause: impl fmt::Display) -> Self {
         let message = "the service cannot answer now; try again after the time in Retry-After";
-        Self {
-            cause: Some(cause.to_string()),
-            extra: ExtraHeader::RetryAfter,
-            ..Self::new(ErrorCode::Unavailable, message)
-        }
+        let error = Self::new(ErrorCode::Unavailable, message).with(RETRY_AFTER, RETRY_SECONDS);
+        Self { cause: Some(cause.to_string().into()), ..error }
     }
 
     /// 429: faster than a limit allows. All limits are a number a second, and answer alike.
     pub(crate) fn rate_limited() -> Self {
         let message = "too many requests in a second; try again after the time in Retry-After";
-        Self { extra: ExtraHeader::RetryAfter, ..Self::new(ErrorCode::RateLimited, message) }
+        Self::new(ErrorCode::RateLimited, message).with(RETRY_AFTER, RETRY_SECONDS)
     }
 
-    /// The response with its body and its extra header.
+    /// Returns the response with its body and its header.
     pub(crate) fn into_response(self) -> Response {
         let mut response = response::json(self.code.status(), self.body());
-        if let Some((name, value)) = self.extra.into_header() {
-            response.headers_mut().insert(name, value);
-        }
+        response.headers_mut().extend(self.header);
         response
     }
 
@@ -229,6 +238,14 @@ mod tests {
         for error in [ApiError::internal("secret path"), ApiError::unavailable("secret path")] {
             assert_eq!(error.cause.as_deref(), Some("secret path"));
             assert!(!format!("{:?}", error.into_response()).contains("secret path"));
+        }
+    }
+
+    #[test]
+    fn every_code_has_a_name_of_its_own_and_an_error_status() {
+        for (index, code) in ErrorCode::ALL.iter().enumerate() {
+            assert!(code.status().is_client_error() || code.status().is_server_error());
+            assert!(ErrorCode::ALL[..index].iter().all(|other| other.as_str() != code.as_str()));
         }
     }
 }

@@ -5,7 +5,6 @@ use std::{
     future::poll_fn,
     io,
     net::SocketAddr,
-    sync::atomic::{AtomicUsize, Ordering},
     task::{Context, Poll},
     time::Duration,
 };
@@ -15,7 +14,7 @@ use tokio::{
     time::sleep,
 };
 
-use crate::request::peer::Peer;
+use crate::request::Peer;
 
 /// The pause after a connection could not be accepted, for example because the process has no file
 /// descriptor left: without it the loop would spin.
@@ -134,55 +133,31 @@ impl Accepted {
     }
 }
 
-/// Every socket of a server. A single [`TcpListener`] is one, too.
-#[derive(Debug)]
-pub struct Listeners {
-    all: Vec<Listener>,
-    /// Which is asked first: they take turns.
-    first: AtomicUsize,
-}
-
-impl Listeners {
-    /// Accepts the next connection of any of them.
-    pub(super) async fn accept(&self) -> Accepted {
-        accept_next(|| {
-            let first = self.first.fetch_add(1, Ordering::Relaxed) % self.all.len().max(1);
-            let (later, sooner) = self.all.split_at(first);
-            poll_fn(move |cx| {
-                let mut polled =
-                    sooner.iter().chain(later).map(|listener| listener.poll_accept(cx));
-                polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
-            })
+/// Accepts the next connection of any listener. They take turns: `turn` says which is asked first.
+pub(super) async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
+    let (later, sooner) = listeners.split_at(turn % listeners.len().max(1));
+    accept_next(|| {
+        poll_fn(|cx| {
+            let mut polled = sooner.iter().chain(later).map(|listener| listener.poll_accept(cx));
+            polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
         })
-        .await
-    }
+    })
+    .await
+}
 
-    /// Closes them, and returns the connections that wait to be accepted. Those of a shared socket wait on, for
-    /// the other process.
-    pub(super) fn close(self) -> Vec<Accepted> {
-        let mut queued = Vec::new();
-        for Listener { socket, shared, at_drain } in self.all {
-            if let Some(work) = at_drain {
-                work();
-            }
-            if !shared {
-                queued.extend(socket.close().unwrap_or_default());
-            }
+/// Closes the listeners, and returns the connections that wait to be accepted. Those of a shared socket wait on, for
+/// the other process.
+pub(super) fn close(listeners: Vec<Listener>) -> Vec<Accepted> {
+    let mut queued = Vec::new();
+    for Listener { socket, shared, at_drain } in listeners {
+        if let Some(work) = at_drain {
+            work();
         }
-        queued
+        if !shared {
+            queued.extend(socket.close().unwrap_or_default());
+        }
     }
-}
-
-impl From<TcpListener> for Listeners {
-    fn from(listener: TcpListener) -> Self {
-        Self::from_iter([Listener::from(listener)])
-    }
-}
-
-impl FromIterator<Listener> for Listeners {
-    fn from_iter<I: IntoIterator<Item = Listener>>(all: I) -> Self {
-        Self { all: all.into_iter().collect(), first: AtomicUsize::new(0) }
-    }
+    queued
 }
 
 /// Calls `accept` until it gives a connection.

@@ -17,11 +17,7 @@ use tokio::{
 };
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
-use super::{
-    Server,
-    listener::{Listener, Listeners},
-    metrics_listener::MAX_CONNECTIONS,
-};
+use super::{Server, listener::Listener, metrics_listener::MAX_CONNECTIONS};
 use crate::{
     settings::{Limits, Settings},
     state::Ports,
@@ -84,7 +80,7 @@ async fn a_connection_that_panics_is_logged_before_another_one_comes() {
     };
     let limits = Limits { header_timeout: SHORT, ..Limits::default() };
     let server = Server::new(ports, Settings { limits, ..Settings::default() });
-    let noticed = timeout(Duration::from_mins(1), server.run(listener, client));
+    let noticed = timeout(Duration::from_mins(1), server.run(vec![listener.into()], client));
     assert!(noticed.await.is_ok(), "nothing was logged");
 }
 
@@ -168,7 +164,7 @@ async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2]
     let of_metrics = Place::Tcp(metrics.local_addr().unwrap());
     let server = Server::with_metrics(ports, settings, metrics, Arc::new(Vec::new));
     let server = server.map_err(|error| error.to_string()).unwrap();
-    let listeners: Listeners = [Listener::from(clients), unix.into()].into_iter().collect();
+    let listeners = vec![Listener::from(clients), unix.into()];
     server.run(listeners, test(places, of_metrics)).await;
 }
 

@@ -11,7 +11,7 @@ use tracing::{Event, Level, Metadata, Subscriber, field::Field, span, subscriber
 use super::{Finished, Observer};
 use crate::{
     observe::metrics::Metrics,
-    request::peer::Peer,
+    request::Peer,
     response::error::{ApiError, ErrorCode},
     settings::AccessLog,
 };
