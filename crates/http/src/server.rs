@@ -119,7 +119,7 @@ impl Server {
         self.state.begin_drain();
         self.drain.begin();
         let grace = self.state.settings.limits.shutdown_grace;
-        let waiting = close(listeners);
+        let waiting = close(listeners).await;
         let all_ended = async {
             for connection in waiting {
                 let permit = self.permit().await;
@@ -184,7 +184,7 @@ impl Server {
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("state", &self.state).finish_non_exhaustive()
+        f.debug_struct("Server").finish_non_exhaustive()
     }
 }
 

@@ -41,7 +41,6 @@ impl fmt::Debug for Ports {
 }
 
 /// Shared by all connections.
-#[derive(Debug)]
 pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,

@@ -6,7 +6,7 @@
 
 mod budget;
 
-use std::{fmt, sync::Arc, time::Instant};
+use std::{sync::Arc, time::Instant};
 
 use hyper::{Method, StatusCode, header::HeaderValue};
 use petstore_domain::{Authenticator, Caller};
@@ -139,12 +139,6 @@ impl Observer {
     fn key_name(&self, request: &Finished<'_>) -> Option<String> {
         let label = self.authenticator.key_label(request.caller?)?;
         Some(label.as_str().to_owned())
-    }
-}
-
-impl fmt::Debug for Observer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Observer").field("access_log", &self.access_log).finish_non_exhaustive()
     }
 }
 

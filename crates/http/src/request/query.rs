@@ -25,13 +25,13 @@ pub(crate) fn require_none(query: Option<&str>) -> Result<(), ApiError> {
 
 /// The query of listPets: `limit`, `status` and `cursor`, each at most once.
 pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
-    let mut sent = Sent::default();
+    let [mut limit, mut status, mut cursor] = [const { None::<Cow<'_, str>> }; 3];
     let mut faults = Faults::default();
     for (name, value) in parameters(query) {
         let place = match name.as_ref() {
-            "limit" => &mut sent.limit,
-            "status" => &mut sent.status,
-            "cursor" => &mut sent.cursor,
+            "limit" => &mut limit,
+            "status" => &mut status,
+            "cursor" => &mut cursor,
             unknown => {
                 let allowed = "unknown parameter; allowed are limit, status and cursor";
                 faults.add(format!("`{}`: {allowed}", echo(unknown)));
@@ -42,32 +42,19 @@ pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
             faults.add(format!("`{name}`: must be given once at most"));
         }
     }
-    let query = sent.read(&mut faults);
-    faults.none_or_refuse()?;
-    Ok(query)
-}
-
-#[derive(Default)]
-struct Sent<'q> {
-    limit: Option<Cow<'q, str>>,
-    status: Option<Cow<'q, str>>,
-    cursor: Option<Cow<'q, str>>,
-}
-
-impl Sent<'_> {
-    fn read(self, faults: &mut Faults) -> PetQuery {
-        let limit = faults.keep("limit", self.limit.map(|text| PageLimit::parse(&text)));
-        let status = faults.keep("status", self.status.map(|text| PetStatus::parse(&text)));
-        let position = self.cursor.map(|text| cursor::decode(&text).ok_or(UNREADABLE));
-        let start = PetQuery { limit: limit.unwrap_or_default(), status, after: None };
-        match faults.keep("cursor", position) {
-            // With a bad `status` there is nothing to compare the cursor with.
-            Some(position) if faults.none() => {
-                faults.keep("cursor", Some(position.resume(start.limit, status))).unwrap_or(start)
-            }
-            _ => start,
+    let limit = faults.keep("limit", limit.map(|text| PageLimit::parse(&text)));
+    let status = faults.keep("status", status.map(|text| PetStatus::parse(&text)));
+    let position = cursor.map(|text| cursor::decode(&text).ok_or(UNREADABLE));
+    let start = PetQuery { limit: limit.unwrap_or_default(), status, after: None };
+    let query = match faults.keep("cursor", position) {
+        // With a bad `status` there is nothing to compare the cursor with.
+        Some(position) if faults.none() => {
+            faults.keep("cursor", Some(position.resume(start.limit, status)))
         }
-    }
+        _ => None,
+    };
+    faults.none_or_refuse()?;
+    Ok(query.unwrap_or(start))
 }
 
 const UNREADABLE: &str = "must be one that a next link has given, unchanged";

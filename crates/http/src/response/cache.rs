@@ -5,7 +5,7 @@
 //!
 //! **What it costs.** Up to [`Limits::page_cache`](crate::settings::Limits::page_cache) bytes of memory.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use petstore_domain::CatalogueVersion;
 use quick_cache::{Weighter, sync::Cache};
@@ -66,12 +66,6 @@ impl PageCache {
     /// Returns the memory that they take, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.0.weight()
-    }
-}
-
-impl fmt::Debug for PageCache {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PageCache").finish_non_exhaustive()
     }
 }
 

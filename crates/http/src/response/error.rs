@@ -9,7 +9,7 @@ use hyper::{
 };
 use petstore_domain::{AddError, AuthenticationError, StoreError};
 use petstore_json::ReadError;
-use serde::Serialize;
+use serde_json::json;
 
 use crate::response::{self, APPLICATION_JSON, Response};
 
@@ -70,14 +70,6 @@ pub(crate) struct ApiError {
     pub(crate) cause: Option<Box<str>>,
     /// For the metrics alone: the store failed.
     pub(crate) by_store: bool,
-}
-
-/// Schema `Error` of the interface: exactly three fields.
-#[derive(Serialize)]
-struct ErrorJson<'a> {
-    code: &'static str,
-    message: &'a str,
-    status: u16,
 }
 
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
@@ -170,13 +162,10 @@ impl ApiError {
         response
     }
 
+    /// Schema `Error` of the interface: exactly three fields.
     fn body(&self) -> Bytes {
         let (code, status) = (self.code.as_str(), self.code.status().as_u16());
-        let error = ErrorJson { code, message: &self.message, status };
-        let mut json = Vec::with_capacity(64 + self.message.len());
-        // Strings and a number in memory: this never fails.
-        let _ = serde_json::to_writer(&mut json, &error);
-        json.into()
+        json!({ "code": code, "message": self.message, "status": status }).to_string().into()
     }
 }
 

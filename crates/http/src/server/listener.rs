@@ -4,14 +4,14 @@ use std::{
     fmt,
     future::poll_fn,
     io,
-    net::SocketAddr,
     task::{Context, Poll},
     time::Duration,
 };
 
 use tokio::{
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
-    time::sleep,
+    task::yield_now,
+    time::{Instant, sleep, timeout_at},
 };
 
 use crate::request::Peer;
@@ -19,6 +19,8 @@ use crate::request::Peer;
 /// The pause after a connection could not be accepted, for example because the process has no file
 /// descriptor left: without it the loop would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long it may take until the runtime knows of what is in an accept queue.
+const CLOSING: Duration = Duration::from_millis(5);
 /// The longest accept queue that is taken over at the end: while clients connect, it may never be empty.
 const MAX_QUEUED: usize = 65_536;
 
@@ -51,49 +53,17 @@ impl Listener {
 
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
         match &self.socket {
-            Socket::Tcp(listener) => listener.poll_accept(cx).map_ok(Accepted::tcp),
-            Socket::Unix(listener) => {
-                listener.poll_accept(cx).map_ok(|(stream, _)| Accepted::unix(stream))
-            }
+            Socket::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
+                // Without this a small answer may wait for the acknowledgement of the one before.
+                let _ = stream.set_nodelay(true);
+                Accepted::Tcp(stream, peer.into())
+            }),
+            Socket::Unix(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
+                let user = stream.peer_cred().ok().map(|peer| peer.uid());
+                Accepted::Unix(stream, Peer::Unix(user))
+            }),
         }
     }
-}
-
-impl Socket {
-    /// Closes the socket, and returns the connections in its accept queue, which the system would reset.
-    fn close(self) -> io::Result<Vec<Accepted>> {
-        match self {
-            Self::Tcp(listener) => {
-                let listener = listener.into_std()?;
-                Ok(take_queued(|| {
-                    let (stream, peer) = listener.accept()?;
-                    stream.set_nonblocking(true)?;
-                    Ok(Accepted::tcp((TcpStream::from_std(stream)?, peer)))
-                }))
-            }
-            Self::Unix(listener) => {
-                let listener = listener.into_std()?;
-                Ok(take_queued(|| {
-                    let (stream, _) = listener.accept()?;
-                    stream.set_nonblocking(true)?;
-                    Ok(Accepted::unix(UnixStream::from_std(stream)?))
-                }))
-            }
-        }
-    }
-}
-
-/// Accepts until there is nothing to be accepted, without waiting.
-fn take_queued(accept: impl Fn() -> io::Result<Accepted>) -> Vec<Accepted> {
-    let mut queued = Vec::new();
-    while queued.len() < MAX_QUEUED {
-        match accept() {
-            Ok(connection) => queued.push(connection),
-            Err(error) if is_of_one_connection(&error) => (),
-            Err(_) => break,
-        }
-    }
-    queued
 }
 
 impl From<TcpListener> for Listener {
@@ -120,19 +90,6 @@ pub(super) enum Accepted {
     Unix(UnixStream, Peer),
 }
 
-impl Accepted {
-    fn tcp((stream, peer): (TcpStream, SocketAddr)) -> Self {
-        // Without this a small answer may wait for the acknowledgement of the one before.
-        let _ = stream.set_nodelay(true);
-        Self::Tcp(stream, peer.into())
-    }
-
-    fn unix(stream: UnixStream) -> Self {
-        let user = stream.peer_cred().ok().map(|peer| peer.uid());
-        Self::Unix(stream, Peer::Unix(user))
-    }
-}
-
 /// Accepts the next connection of any listener. They take turns: `turn` says which is asked first.
 pub(super) async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
     let (later, sooner) = listeners.split_at(turn % listeners.len().max(1));
@@ -145,17 +102,21 @@ pub(super) async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
     .await
 }
 
-/// Closes the listeners, and returns the connections that wait to be accepted. Those of a shared socket wait on, for
-/// the other process.
-pub(super) fn close(listeners: Vec<Listener>) -> Vec<Accepted> {
-    let mut queued = Vec::new();
-    for Listener { socket, shared, at_drain } in listeners {
-        if let Some(work) = at_drain {
-            work();
-        }
-        if !shared {
-            queued.extend(socket.close().unwrap_or_default());
-        }
+/// Closes the listeners, and returns the connections in their accept queues, which the system would reset. Those of
+/// a shared socket wait on, for the other process.
+pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
+    for work in listeners.iter_mut().filter_map(|listener| listener.at_drain.take()) {
+        work();
+    }
+    listeners.retain(|listener| !listener.shared);
+    let (mut queued, deadline) = (Vec::new(), Instant::now() + CLOSING);
+    while queued.len() < MAX_QUEUED
+        && !listeners.is_empty()
+        && let Ok(connection) = timeout_at(deadline, accept(&listeners, 0)).await
+    {
+        queued.push(connection);
+        // What is in a queue is accepted after the deadline too, unless the budget of this task is used up.
+        yield_now().await;
     }
     queued
 }
