@@ -6,7 +6,8 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use petstore_testing::{disk_or_skip, needs};
+use petstore_testing::disk_or_skip;
+use petstore_testing::needs;
 
 use super::{
     animals::many,
