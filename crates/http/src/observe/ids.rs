@@ -32,7 +32,8 @@ const SAMPLED: u8 = 1;
 #[derive(Debug)]
 pub(crate) struct RequestIds {
     random: RandomState,
-    process: u64,
+    /// 16 hexadecimal digits.
+    process: String,
     next: AtomicU64,
 }
 
@@ -49,7 +50,8 @@ pub(crate) struct TraceContext {
 impl RequestIds {
     pub(crate) fn new() -> Self {
         let random = RandomState::new();
-        Self { process: random.hash_one("petstore"), random, next: AtomicU64::new(0) }
+        let process = format!("{:016x}", random.hash_one("petstore"));
+        Self { random, process, next: AtomicU64::new(0) }
     }
 
     /// Returns the id that the client sent, if it sent one of 1 to 128 visible ASCII characters; else a
@@ -63,7 +65,7 @@ impl RequestIds {
     }
 
     fn generate(&self) -> HeaderValue {
-        let id = format!("{:016x}{:016x}", self.process, self.next());
+        let id = format!("{}{:016x}", self.process, self.next());
         HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("-"))
     }
 

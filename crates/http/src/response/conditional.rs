@@ -100,7 +100,8 @@ fn header_value(text: String) -> HeaderValue {
 /// Returns whether the client has what `tag` stands for, which exists: then the answer is 304.
 pub(crate) fn matches(request: &HeaderMap, tag: &HeaderValue) -> bool {
     // `*` matches whatever exists.
-    conditions(request).any(|value| value.trim_ascii() == b"*") || names(request, tag)
+    let is_any = || conditions(request).any(|value| value.trim_ascii() == b"*");
+    request.contains_key(IF_NONE_MATCH) && (is_any() || names(request, tag))
 }
 
 /// Returns whether the client names `tag` in `If-None-Match`, by weak comparison.

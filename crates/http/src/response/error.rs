@@ -9,7 +9,6 @@ use hyper::{
 };
 use petstore_domain::{AddError, AuthenticationError, StoreError};
 use petstore_json::ReadError;
-use serde_json::json;
 
 use crate::response::{self, APPLICATION_JSON, Response};
 
@@ -164,8 +163,13 @@ impl ApiError {
 
     /// Schema `Error` of the interface: exactly three fields.
     fn body(&self) -> Bytes {
-        let (code, status) = (self.code.as_str(), self.code.status().as_u16());
-        json!({ "code": code, "message": self.message, "status": status }).to_string().into()
+        let (code, status) = (self.code.as_str(), self.code.status());
+        // A string is always JSON.
+        let message = serde_json::to_string(&self.message).unwrap_or_default();
+        let status = status.as_str();
+        [r#"{"code":""#, code, r#"","message":"#, &message, r#","status":"#, status, "}"]
+            .concat()
+            .into()
     }
 }
 
