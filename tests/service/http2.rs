@@ -46,6 +46,18 @@ fn every_refusal_works_over_http_2() {
     client.post("/v1/pets", large).anonymous().send().refuses(401, "unauthorized");
 }
 
+#[test]
+fn a_head_that_is_too_large_is_refused_and_the_connection_goes_on() {
+    let client = shared::server().http2();
+    // A field of 20,000 bytes, and one of 3,000 that is sent once and named five times more.
+    for fields in [vec!["x".repeat(20_000)], vec!["x".repeat(3000); 6]] {
+        let call = client.get("/livez");
+        let call = fields.iter().fold(call, |call, field| call.header("x", field));
+        assert_eq!(call.status_of_library(), 431);
+        assert_eq!(client.get("/livez").anonymous().send().status, 200);
+    }
+}
+
 fn a_hundred_streams_at_once_are_served(kind: Kind) {
     let (_store, server) = Server::start(kind);
     let client = server.http2();

@@ -66,7 +66,6 @@ pub(crate) fn start(config: LogConfig) -> Result<Log, Failure> {
     let layer = if json { as_json(lines, environment.as_deref()) } else { as_text(lines, colours) };
     tracing_subscriber::registry()
         .with(layer.with_filter(filter))
-        .with(petstore_http::oversized_heads())
         .try_init()
         .map_err(|error| Failure::runtime(format!("cannot start the log: {error}")))?;
     panic::set_hook(Box::new(|panic| {

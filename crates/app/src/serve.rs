@@ -20,7 +20,7 @@ mod tests;
 use std::sync::Arc;
 
 use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing};
-use petstore_http::{Drained, Listeners as Sockets, Ports, Server};
+use petstore_http::{Drained, Listener, Ports, Server};
 use tokio::{net::TcpListener, task::JoinSet};
 
 pub(crate) use self::config::Config;
@@ -38,7 +38,7 @@ use crate::{
 
 /// The sockets that are served.
 struct Listeners {
-    clients: Sockets,
+    clients: Vec<Listener>,
     /// `None` for no metrics.
     metrics: Option<TcpListener>,
 }
@@ -68,7 +68,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
                 tracing::info!(store, "made a new store");
             }
             systemd::note_ready();
-            let listeners = Listeners { clients: Sockets::from_iter(clients), metrics };
+            let listeners = Listeners { clients, metrics };
             let mut tasks = JoinSet::new();
             tasks.spawn(reload::follow(followed, hangups));
             serve(&store, listeners, tls, config, signals, tasks).await

@@ -1,5 +1,5 @@
 //! The answer to a request. [`answer`] cannot fail: whatever the pipeline refuses becomes a response
-//! here, and the observer sees it here, once.
+//! here, the observer sees it here, once, and what every answer has is added here, in [`decorate`].
 
 use std::{
     panic::AssertUnwindSafe,
@@ -16,23 +16,26 @@ use hyper::{
     header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, DATE, HeaderValue},
     http::request::Parts,
 };
-use petstore_domain::Caller;
 use tokio::time::timeout;
 
 use crate::{
-    address::{is_under_base, normalize},
-    body::RequestBody,
-    compression,
-    date::http_date,
-    error::{ApiError, ErrorCode},
-    log::Finished,
-    peer::Peer,
+    observe::{
+        ids::{TRACERESPONSE, X_REQUEST_ID},
+        log::Finished,
+    },
     pipeline,
-    request_id::X_REQUEST_ID,
-    response::Response,
+    request::{
+        Peer,
+        address::{is_under_base, normalize},
+        body::RequestBody,
+    },
+    response::{
+        Response, deprecation,
+        error::{ApiError, ErrorCode},
+        http_date,
+    },
     route::{self, Target},
     state::State,
-    trace::{TRACERESPONSE, TraceContext},
 };
 
 /// The `Cache-Control` of what needs no credential.
@@ -69,16 +72,23 @@ where
     };
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
 
-    let trace = state.traces.span(&head.headers);
-    let (headers, method) = (&head.headers, Some(&head.method));
-    let caller = caller.as_ref();
-    let request = Request { peer, headers, method, target, caller, trace, began };
-    let mut response = finish(state, &request, outcome);
-    compression::apply(&state.page_cache, &head.headers, &mut response).await;
-    add_common_headers(state, &mut response, head, target);
-    if let Some(cors) = &state.cors {
-        cors.add_headers(&head.headers, response.headers_mut());
-    }
+    let request_id = state.request_ids.choose(&head.headers);
+    let trace = state.request_ids.trace(&head.headers);
+    state.observer.finished(&Finished {
+        request_id: &request_id,
+        peer,
+        method: Some(&head.method),
+        route: target.map(|(route, _)| route.template),
+        caller: caller.as_ref(),
+        trace,
+        began,
+        outcome: outcome.as_ref().map(Response::status),
+    });
+    let mut response = outcome.unwrap_or_else(ApiError::into_response);
+    let headers = response.headers_mut();
+    headers.insert(X_REQUEST_ID, request_id);
+    headers.extend(trace.and_then(|trace| trace.response()).map(|value| (TRACERESPONSE, value)));
+    decorate(state, &mut response, head, target);
     // An HTTP/2 stream ends alone; over HTTP/1 the next request begins where this one ends.
     if head.version < Version::HTTP_2 {
         let reusable = body.skip_arrived(&head.headers, limits.max_body).await && !misread;
@@ -89,97 +99,18 @@ where
     response
 }
 
-/// The answer to a head that began and did not arrive in time.
-pub(crate) fn late_head(state: &State, peer: Peer) -> Response {
-    let time = state.settings.limits.header_timeout;
-    let message = format!("the head did not arrive whole within {time:?}");
-    let error = ApiError::new(ErrorCode::RequestTimeout, message);
-    let request = Request {
-        peer,
-        headers: &HeaderMap::new(),
-        method: None,
-        target: None,
-        caller: None,
-        trace: None,
-        began: Instant::now(),
-    };
-    let mut response = finish(state, &request, Err(error));
-    set_length(&mut response);
-    response.headers_mut().insert(CONNECTION, CLOSE);
-    response
-}
-
-/// Shows the observer a head that hyper could not read and has answered by itself: 431 if it was too
-/// large, else 400.
-pub(crate) fn note_unreadable_head(state: &State, peer: Peer, too_large: bool) {
-    let status = if too_large {
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
-    } else {
-        StatusCode::BAD_REQUEST
-    };
-    state.observer.finished(&Finished {
-        request_id: &state.request_ids.choose(&HeaderMap::new()),
-        peer,
-        method: None,
-        route: None,
-        caller: None,
-        trace: None,
-        began: Instant::now(),
-        outcome: Ok(status),
-    });
-}
-
-/// What is known of a request, whole or not.
-struct Request<'r> {
-    peer: Peer,
-    headers: &'r HeaderMap,
-    method: Option<&'r Method>,
-    target: Target<'r>,
-    /// `None` if it has no valid key, or needs none.
-    caller: Option<&'r Caller>,
-    trace: Option<TraceContext>,
-    began: Instant,
-}
-
-/// Names the request and dates its answer, shows its outcome to the observer, and makes
-/// a response of it.
-fn finish(state: &State, request: &Request<'_>, outcome: Result<Response, ApiError>) -> Response {
-    let request_id = state.request_ids.choose(request.headers);
-    state.observer.finished(&Finished {
-        request_id: &request_id,
-        peer: request.peer,
-        method: request.method,
-        route: request.target.map(|(route, _)| route.template),
-        caller: request.caller,
-        trace: request.trace,
-        began: request.began,
-        outcome: outcome.as_ref().map(Response::status),
-    });
-    let mut response = outcome.unwrap_or_else(ApiError::into_response);
-    let headers = response.headers_mut();
-    headers.insert(X_REQUEST_ID, request_id);
-    if let Some(response) = request.trace.and_then(|trace| trace.response()) {
-        headers.insert(TRACERESPONSE, response);
-    }
-    if let Some(date) = http_date(state.ports.clock.now()) {
-        headers.insert(DATE, date);
-    }
-    response
-}
-
-fn too_slow(limit: Duration) -> ApiError {
-    ApiError::unavailable(format_args!("the request took longer than {limit:?}"))
-}
-
-/// Adds the headers that depend on the request alone, and takes the body from a HEAD.
-fn add_common_headers(state: &State, response: &mut Response, head: &Parts, target: Target<'_>) {
+/// Adds what depends on the request alone, and takes the body from a HEAD.
+fn decorate(state: &State, response: &mut Response, head: &Parts, target: Target<'_>) {
     let headers = response.headers_mut();
     if !is_under_base(head.uri.path()) {
         headers.insert(CACHE_CONTROL, PUBLIC);
     }
     let operation = target.and_then(|(route, _)| route.operation(&head.method));
-    if let Some(deprecation) = operation.and_then(|operation| operation.deprecation) {
-        deprecation.announce(headers, state.settings.get_pet_sunset, &state.public_base);
+    if operation.is_some_and(|operation| operation.is_deprecated) {
+        deprecation::announce(headers, state.settings.get_pet_sunset, &state.public_base);
+    }
+    if let Some(cors) = &state.cors {
+        cors.add_headers(&head.headers, headers);
     }
     let empty = response.body().is_end_stream();
     if head.method == Method::HEAD || head.version == Version::HTTP_2 || empty {
@@ -196,6 +127,38 @@ fn set_length(response: &mut Response) {
     if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
+}
+
+fn too_slow(limit: Duration) -> ApiError {
+    ApiError::unavailable(format_args!("the request took longer than {limit:?}"))
+}
+
+/// Returns the answer to a head that began and did not arrive in time.
+pub(crate) fn late_head(state: &State, peer: Peer) -> Response {
+    let time = state.settings.limits.header_timeout;
+    let message = format!("the head did not arrive whole within {time:?}");
+    let error = ApiError::new(ErrorCode::RequestTimeout, message);
+    let request_id = state.request_ids.choose(&HeaderMap::new());
+    state.observer.finished(&Finished::unread(&request_id, peer, Err(&error)));
+    let mut response = error.into_response();
+    set_length(&mut response);
+    let headers = response.headers_mut();
+    headers.insert(X_REQUEST_ID, request_id);
+    headers.insert(CONNECTION, CLOSE);
+    headers.extend(http_date(state.ports.clock.now()).map(|date| (DATE, date)));
+    response
+}
+
+/// Shows the observer a head that hyper could not read and has answered by itself: 431 if it was too
+/// large, else 400.
+pub(crate) fn note_unreadable_head(state: &State, peer: Peer, too_large: bool) {
+    let status = if too_large {
+        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
+    } else {
+        StatusCode::BAD_REQUEST
+    };
+    let request_id = state.request_ids.choose(&HeaderMap::new());
+    state.observer.finished(&Finished::unread(&request_id, peer, Ok(status)));
 }
 
 #[cfg(test)]

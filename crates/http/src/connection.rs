@@ -1,37 +1,29 @@
-//! One connection, over any stream: which version of HTTP it speaks, and who serves it.
+//! One connection, over any stream: TLS, if it is inside, then which version of HTTP it speaks, and who serves
+//! that until the client, a limit or the drain ends it.
 
-pub(crate) mod drain;
-mod head_buffer;
+mod activity;
+pub(crate) mod ending;
 mod http1;
 mod http2;
-mod in_flight;
-mod late_head;
-mod limits;
-mod linger;
-pub(crate) mod oversized_heads;
-mod pace;
-mod sniff;
 mod stream;
-mod tls;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    time::Instant,
+    io::{AsyncRead, AsyncReadExt as _, AsyncWrite},
+    time::{Instant, timeout_at},
 };
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use self::{
-    drain::Drain,
-    in_flight::InFlight,
-    sniff::{Protocol, sniff},
-    stream::Stream,
-};
-use crate::{peer::Peer, state::State};
+use self::{activity::Activity, ending::Drain, stream::Stream};
+use crate::{request::Peer, state::State};
 
-/// Serves the requests of one connection from `peer` until its client, its idleness or the drain ends
-/// it. With an acceptor, HTTP is inside TLS.
+/// What a client with prior knowledge of HTTP/2 sends first (RFC 9113, section 3.4).
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// Serves the requests of one connection from `peer`. With an acceptor, HTTP is inside TLS. The handshake and
+/// the first head have one deadline together.
 pub(crate) async fn serve<S>(
     io: S,
     peer: Peer,
@@ -42,51 +34,66 @@ pub(crate) async fn serve<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let accepted = Instant::now();
-    match tls {
-        None => serve_http(io, peer, accepted, state, drain).await,
-        // In a box of its own size, as below.
-        Some(acceptor) => Box::pin(serve_tls(io, peer, &acceptor, accepted, state, drain)).await,
-    }
+    let Some(acceptor) = tls else { return serve_http(io, peer, accepted, state, drain).await };
+    // In a box of its own size, as below.
+    let encrypted = Box::pin(async move {
+        let deadline = accepted + state.settings.limits.header_timeout;
+        let stream = tokio::select! {
+            stream = handshake(io, &acceptor, deadline) => stream,
+            () = drain.last_call() => return,
+        };
+        if let Some(stream) = stream {
+            serve_http(stream, peer, accepted, state, drain).await;
+        }
+    });
+    encrypted.await;
 }
 
-async fn serve_tls<S>(
-    io: S,
-    peer: Peer,
-    acceptor: &TlsAcceptor,
-    accepted: Instant,
-    state: Arc<State>,
-    drain: Drain,
-) where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+/// Returns the stream inside TLS; `None` if there is none at `deadline`, or the client speaks something else.
+async fn handshake<S>(io: S, acceptor: &TlsAcceptor, deadline: Instant) -> Option<TlsStream<S>>
+where
+    S: AsyncRead + AsyncWrite + Unpin,
 {
-    let deadline = accepted + state.settings.limits.header_timeout;
-    let stream = tokio::select! {
-        stream = tls::handshake(io, acceptor, deadline) => stream,
-        () = drain.last_call() => return,
-    };
-    if let Some(stream) = stream {
-        serve_http(stream, peer, accepted, state, drain).await;
-    }
+    let stream = timeout_at(deadline, acceptor.accept(io)).await.ok()?;
+    // Anybody can cause it, as often as they like.
+    stream.inspect_err(|error| tracing::debug!(%error, "a TLS handshake failed")).ok()
 }
 
-/// Serves what a client sends on `io`, of which the first request has one deadline from `accepted`.
 async fn serve_http<S>(mut io: S, peer: Peer, accepted: Instant, state: Arc<State>, drain: Drain)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = state.settings.limits;
-    let sniffed = tokio::select! {
-        sniffed = sniff(&mut io, accepted + limits.header_timeout) => sniffed,
+    let first_bytes = tokio::select! {
+        bytes = read_first_bytes(&mut io, accepted + limits.header_timeout) => bytes,
         () = drain.last_call() => return,
     };
-    let Some((protocol, first_bytes)) = sniffed else { return };
-    let in_flight = InFlight::new(accepted, limits);
-    let stream = Stream::new(io, first_bytes, limits.write_timeout, in_flight.clone());
-    // Each in a box of its own size: most connections are idle, and there may be many.
-    match protocol {
-        Protocol::Http1 => Box::pin(http1::serve(stream, in_flight, peer, &state, drain)).await,
-        Protocol::Http2 => Box::pin(http2::serve(stream, in_flight, peer, state, drain)).await,
+    if first_bytes.is_empty() {
+        return;
     }
+    let is_http2 = first_bytes[..] == PREFACE[..];
+    let activity = Activity::new(accepted, limits);
+    let stream = Stream::new(io, first_bytes, activity.clone(), is_http2);
+    // Each in a box of its own size: most connections are idle, and there may be many.
+    if is_http2 {
+        Box::pin(http2::serve(stream, activity, peer, state, drain)).await;
+    } else {
+        Box::pin(http1::serve(stream, activity, peer, &state, drain)).await;
+    }
+}
+
+/// Reads until it is known whether a connection begins with the preface of HTTP/2. Part of a preface that stays
+/// alone until `deadline` counts as HTTP/1.1, which has the means to refuse it.
+async fn read_first_bytes<S: AsyncRead + Unpin>(io: &mut S, deadline: Instant) -> Bytes {
+    let mut bytes = [0; PREFACE.len()];
+    let mut length = 0;
+    while PREFACE.starts_with(&bytes[..length]) && length < PREFACE.len() {
+        match timeout_at(deadline, io.read(&mut bytes[length..])).await {
+            Ok(Ok(arrived @ 1..)) => length += arrived,
+            Ok(_) | Err(_) => break,
+        }
+    }
+    Bytes::copy_from_slice(&bytes[..length])
 }
 
 #[cfg(test)]

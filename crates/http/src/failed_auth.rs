@@ -22,7 +22,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::{error::ApiError, peer::Peer, rate_limit::RateLimit};
+use crate::{rate_limit::RateLimit, request::Peer, response::error::ApiError};
 
 /// The longest wait of a failure for its answer.
 const MAX_DELAY: Duration = Duration::from_millis(100);

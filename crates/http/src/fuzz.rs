@@ -10,10 +10,11 @@ use hyper::{
 use petstore_domain::{ApiKeySecret, CursorPosition, IdempotencyKey, PetId, PetQuery, PetStatus};
 
 use crate::{
-    auth::{self, Credential},
-    cursor,
-    error::{ApiError, ErrorCode},
-    idempotency_key, media_type, query,
+    request::{
+        auth::{self, Credential},
+        cursor, headers, query,
+    },
+    response::error::{ApiError, ErrorCode},
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -79,7 +80,7 @@ fn written(query: PetQuery) -> String {
 /// # Panics
 /// A promise of credentials is broken.
 pub fn credential(data: &[u8]) {
-    let headers = headers(&AUTHORIZATION, data);
+    let headers = each_line(&AUTHORIZATION, data);
     let sent: Vec<_> = headers.get_all(AUTHORIZATION).iter().map(HeaderValue::as_bytes).collect();
     match auth::credential(&headers) {
         Credential::None => assert!(sent.is_empty()),
@@ -115,16 +116,16 @@ fn api_key(text: &str) {
 /// # Panics
 /// A promise of idempotency keys is broken.
 pub fn idempotency_key(data: &[u8]) {
-    let headers = headers(&IDEMPOTENCY_KEY, data);
-    match idempotency_key::read(&headers) {
+    let headers = each_line(&IDEMPOTENCY_KEY, data);
+    match headers::idempotency_key(&headers) {
         Ok(None) => assert!(headers.is_empty()),
         Ok(Some(key)) => {
             assert_eq!(headers.len(), 1, "one of several keys was taken");
             let text = key.as_str();
             assert!((1..=IdempotencyKey::MAX_CHARS).contains(&text.len()));
             assert!(text.bytes().all(|byte| byte.is_ascii_graphic()));
-            let quoted = self::headers(&IDEMPOTENCY_KEY, format!("\"{text}\"").as_bytes());
-            assert_eq!(idempotency_key::read(&quoted).ok(), Some(Some(key)));
+            let quoted = each_line(&IDEMPOTENCY_KEY, format!("\"{text}\"").as_bytes());
+            assert_eq!(headers::idempotency_key(&quoted).ok(), Some(Some(key)));
         }
         Err(error) => is_explained(&error, ErrorCode::InvalidIdempotencyKey),
     }
@@ -135,8 +136,8 @@ pub fn idempotency_key(data: &[u8]) {
 /// # Panics
 /// A promise of media types is broken.
 pub fn media_type(data: &[u8]) {
-    let headers = headers(&CONTENT_TYPE, data);
-    match media_type::require_json(&headers) {
+    let headers = each_line(&CONTENT_TYPE, data);
+    match headers::require_json(&headers) {
         Ok(()) => {
             assert_eq!(headers.len(), 1, "one of several types was taken");
             let sent = headers[CONTENT_TYPE].to_str().unwrap_or_default().to_ascii_lowercase();
@@ -151,7 +152,7 @@ pub fn media_type(data: &[u8]) {
 }
 
 /// The lines of `data` that can be values, as headers of this name.
-fn headers(name: &HeaderName, data: &[u8]) -> HeaderMap {
+fn each_line(name: &HeaderName, data: &[u8]) -> HeaderMap {
     let lines = data.split(|byte| *byte == b'\n').filter(|_| !data.is_empty());
     let values = lines.filter_map(|line| HeaderValue::from_bytes(line).ok());
     values.map(|value| (name.clone(), value)).fold(

@@ -10,54 +10,27 @@
 //! 3. `answer` turns every request into a response; it cannot fail.
 //! 4. `route` is the table of addresses: a row says what each of its operations needs.
 //! 5. `pipeline` is the one checklist that every request goes through, read from the row.
-//! 6. `pets/list`, `pets/create`, `pets/get`, `orders` and `open` are the handlers.
-//! 7. `error` says what each failure is to a client, `response` builds what is sent.
+//! 6. `handlers/pets` and `handlers/public` do what an operation does.
+//! 7. `response/error` says what each failure is to a client, `response/representation` in which form what has an
+//!    entity tag is sent. What every answer has is added in one list, in `answer`.
 //!
-//! On its way out every answer passes `compression`, which chooses its form, and `cors`, which says whose
-//! pages may read it.
+//! Around them: `settings` is what an operator chooses, `state` what every request can see. The files of `request`
+//! and of `response` read or write one part of a message each. `observe/log` sees each finished request,
+//! `observe/metrics` counts what happens, and `server/metrics_listener` serves that. `failed_auth` and `rate_limit`
+//! bound how many requests come, and `handlers/readiness` asks the store at most once a second whether it answers.
 //!
-//! Around them: `settings` is what an operator chooses, `state` what every request can see. `log` observes
-//! each finished request; `trace` is the trace that it belongs to. `metrics`
-//! counts what happens, and `server/metrics_listener` serves that. `peer` is the other end of a connection.
-//! `failed_auth` and `rate_limit` bound how many requests come, and `readiness` asks the store at most once a second whether it answers. The other files read or write one part of a message each.
-//!
-//! A new operation is a row in `route`, a file with its handler, and its codes in `error/code`.
+//! A new operation is a row in `route`, a function in `handlers`, and its codes in `response/error`.
 
-mod accept_encoding;
-mod address;
 mod answer;
-mod auth;
-mod body;
-mod call;
-mod compression;
-mod conditional;
 mod connection;
-mod cors;
-mod cursor;
-mod date;
-mod deprecation;
-mod error;
 mod failed_auth;
-mod framing;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
-mod idempotency_key;
-mod log;
-mod media_type;
-mod metrics;
-mod open;
-mod openapi;
-mod orders;
-mod page;
-mod page_cache;
-mod peer;
-mod pets;
+mod handlers;
+mod observe;
 mod pipeline;
-mod ports;
-mod query;
 mod rate_limit;
-mod readiness;
-mod request_id;
+mod request;
 mod response;
 mod route;
 #[cfg(test)]
@@ -66,16 +39,9 @@ mod schedules;
 mod server;
 mod settings;
 mod state;
-mod trace;
 
-pub use connection::oversized_heads::oversized_heads;
-pub use deprecation::get_pet_end;
-pub use metrics::figure::{Figure, FigureKind, Figures};
-pub use openapi::openapi_document;
-pub use page::Page;
-pub use ports::Ports;
-pub use server::{
-    Drained, RevokedKeyCounter, Server,
-    listener::{Listener, Listeners},
-};
+pub use observe::metrics::{Figure, FigureKind, Figures};
+pub use response::{deprecation::get_pet_end, openapi::openapi_document, page::Page};
+pub use server::{Drained, RevokedKeyCounter, Server, listener::Listener};
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings};
+pub use state::Ports;

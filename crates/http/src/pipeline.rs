@@ -14,17 +14,13 @@ use hyper::{
 use petstore_domain::{Caller, KeyRights};
 
 use crate::{
-    address::is_under_base,
-    auth,
-    body::RequestBody,
-    call::Call,
-    cors,
-    error::{ApiError, ErrorCode},
-    framing, media_type,
-    peer::Peer,
-    query,
+    handlers::Call,
     rate_limit::RateLimit,
-    response::{self, Response},
+    request::{Peer, address::is_under_base, auth, body::RequestBody, framing, headers, query},
+    response::{
+        self, Response, cors, deprecation,
+        error::{ApiError, ErrorCode},
+    },
     route::{Content, Query, Route, Target},
     state::State,
 };
@@ -60,9 +56,9 @@ where
     let Some(operation) = route.operation(&head.method) else {
         return Err(ApiError::method_not_allowed(&route.allow()));
     };
-    if let Some(deprecation) = operation.deprecation {
+    if operation.is_deprecated {
         note_deprecated_call(state, caller);
-        deprecation.require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
+        deprecation::require_not_ended(state.settings.get_pet_sunset, &*state.ports.clock)?;
     }
     let may_only_read = |caller: &Caller| caller.rights == KeyRights::ReadOnly;
     if operation.writes() && caller.is_some_and(may_only_read) {
@@ -70,7 +66,7 @@ where
     }
 
     if operation.content == Content::Json {
-        media_type::require_json(&head.headers)?;
+        headers::require_json(&head.headers)?;
     }
     let limits = &state.settings.limits;
     body.require_fitting(limits.max_body)?;

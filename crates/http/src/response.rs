@@ -1,12 +1,27 @@
-//! Building blocks of responses.
+//! What an answer says: the building blocks that every answer has, and a file for each kind.
+
+pub(crate) mod cache;
+pub(crate) mod conditional;
+pub(crate) mod cors;
+pub(crate) mod deprecation;
+pub(crate) mod error;
+pub(crate) mod openapi;
+pub(crate) mod page;
+pub(crate) mod representation;
+
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http_body_util::Full;
+use httpdate::fmt_http_date;
 use hyper::{
     HeaderMap, StatusCode,
-    header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS},
+    header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS},
 };
+use petstore_domain::Timestamp;
 
+/// The last second that HTTP's form of time knows: its years are 1970 to 9999.
+const LAST_SECOND: u64 = 253_402_300_799;
 /// As many headers as an answer has, extra ones included: their table is made once.
 const TYPICAL_HEADERS: usize = 8;
 
@@ -16,19 +31,15 @@ const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 /// Every response of the service: its body is known whole before it is sent.
 pub(crate) type Response = hyper::Response<Full<Bytes>>;
 
-/// The body compressed by gzip, if that is ready; an extension of the answer.
-#[derive(Clone, Debug)]
-pub(crate) struct Compressed(pub(crate) Bytes);
-
 /// The media type of every body under `/v1`.
 pub(crate) const APPLICATION_JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// JSON.
+/// Returns a response with JSON.
 pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response {
     with_body(status, APPLICATION_JSON, body)
 }
 
-/// Bytes of a media type.
+/// Returns a response with bytes of a media type.
 pub(crate) fn with_body(
     status: StatusCode,
     media_type: HeaderValue,
@@ -40,7 +51,7 @@ pub(crate) fn with_body(
     response
 }
 
-/// A response without a body. It belongs to its caller alone until it turns out to be open to all.
+/// Returns a response without a body. No cache may share it: answers that are open to all say so later.
 pub(crate) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Full::default());
     *response.status_mut() = status;
@@ -51,17 +62,31 @@ pub(crate) fn empty(status: StatusCode) -> Response {
     response
 }
 
-/// The client has what `tag` stands for.
-pub(crate) fn not_modified(tag: HeaderValue) -> Response {
-    let mut response = empty(StatusCode::NOT_MODIFIED);
-    response.headers_mut().insert(ETAG, tag);
-    response
+/// Returns `now` as the value of `Date`, for the answers that hyper's server of HTTP/1.1 does not write. Always
+/// `Some`: such a date is the value of a header.
+pub(crate) fn http_date(now: Timestamp) -> Option<HeaderValue> {
+    let second = u64::try_from(now.0).map_or(0, |millis| millis / 1000).min(LAST_SECOND);
+    let date = fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(second));
+    HeaderValue::try_from(date).ok()
 }
 
-/// Notes that the answer depends on this header of the request too.
-pub(crate) fn vary_by(headers: &mut HeaderMap, name: &'static str) {
-    let before = headers.get(VARY).and_then(|names| names.to_str().ok());
-    let joined = before.map(|before| format!("{before}, {name}"));
-    let joined = joined.and_then(|names| HeaderValue::try_from(names).ok());
-    headers.insert(VARY, joined.unwrap_or(HeaderValue::from_static(name)));
+#[cfg(test)]
+mod tests {
+    use petstore_domain::Timestamp;
+
+    use super::http_date;
+
+    #[test]
+    fn every_time_has_a_date() {
+        for (millis, date) in [
+            (i64::MIN, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (1_922_659_199_999, "Wed, 04 Dec 2030 23:59:59 GMT"),
+            (1_922_659_200_000, "Thu, 05 Dec 2030 00:00:00 GMT"),
+            (1_922_659_200_999, "Thu, 05 Dec 2030 00:00:00 GMT"),
+            (i64::MAX, "Fri, 31 Dec 9999 23:59:59 GMT"),
+        ] {
+            assert_eq!(http_date(Timestamp(millis)).unwrap(), date);
+        }
+    }
 }

@@ -5,12 +5,9 @@ use std::future::ready;
 use hyper::Method;
 
 use crate::{
-    address::is_under_base,
-    call::Handler,
-    deprecation::{self, Deprecation},
-    open, orders,
-    page::Page,
-    pets::{create, get, list},
+    handlers::{self, Handler, pets, public},
+    request::address::is_under_base,
+    response::page::Page,
 };
 
 /// One address and its operations. HEAD works wherever GET does; OPTIONS works under the base path.
@@ -29,8 +26,8 @@ pub(crate) struct Operation {
     method: Method,
     pub(crate) content: Content,
     pub(crate) query: Query,
-    /// Its announcement and its end, if it is deprecated.
-    pub(crate) deprecation: Option<&'static Deprecation>,
+    /// Whether it is announced that it ends.
+    pub(crate) is_deprecated: bool,
     pub(crate) handler: Handler,
 }
 
@@ -64,19 +61,13 @@ pub(crate) static ROUTES: [Route; 6] = [
     Route {
         template: "/v1/pets",
         operations: &[
-            Operation {
-                method: Method::GET,
-                content: Content::Ignored,
-                query: Query::Handled,
-                deprecation: None,
-                handler: |call| Box::pin(list::handle(call)),
-            },
+            read(|call| Box::pin(pets::list(call))),
             Operation {
                 method: Method::POST,
                 content: Content::Json,
                 query: Query::Refused,
-                deprecation: None,
-                handler: |call| Box::pin(create::handle(call)),
+                is_deprecated: false,
+                handler: |call| Box::pin(pets::create(call)),
             },
         ],
     },
@@ -86,41 +77,41 @@ pub(crate) static ROUTES: [Route; 6] = [
             method: Method::GET,
             content: Content::Ignored,
             query: Query::Refused,
-            deprecation: Some(&deprecation::GET_PET),
-            handler: |call| Box::pin(get::handle(call)),
+            is_deprecated: true,
+            handler: |call| Box::pin(pets::get(call)),
         }],
     },
     Route {
         template: "/v1/store/orders",
-        operations: &[read(|_| Box::pin(ready(orders::handle())))],
+        operations: &[read(|_| Box::pin(ready(handlers::orders())))],
     },
     Route {
         template: "/openapi.json",
-        operations: &[read(|call| Box::pin(ready(Ok(open::openapi(&call)))))],
+        operations: &[read(|call| Box::pin(ready(Ok(public::openapi(&call)))))],
     },
-    Route { template: "/livez", operations: &[read(|_| Box::pin(ready(Ok(open::livez()))))] },
-    Route { template: "/readyz", operations: &[read(|call| Box::pin(open::readyz(call.state)))] },
+    Route { template: "/livez", operations: &[read(|_| Box::pin(ready(Ok(public::livez()))))] },
+    Route { template: "/readyz", operations: &[read(|call| Box::pin(public::readyz(call.state)))] },
 ];
 
 /// Leads to the first page; there if there is one.
 static HOME: Route =
-    Route { template: "/", operations: &[read(|call| Box::pin(ready(open::home(&call))))] };
+    Route { template: "/", operations: &[read(|call| Box::pin(ready(public::home(&call))))] };
 /// The address of every page, whose path is the parameter.
 static PAGE: Route =
-    Route { template: "{page}", operations: &[read(|call| Box::pin(ready(open::page(&call))))] };
+    Route { template: "{page}", operations: &[read(|call| Box::pin(ready(public::page(&call))))] };
 /// The same with a slash behind it, as some people type it; the parameter is without.
 static PAGE_WITH_SLASH: Route = Route {
     template: "{page}/",
-    operations: &[read(|call| Box::pin(ready(open::without_slash(&call))))],
+    operations: &[read(|call| Box::pin(ready(public::without_slash(&call))))],
 };
 
-/// A GET that needs nothing.
+/// A GET that takes any query.
 const fn read(handler: Handler) -> Operation {
     Operation {
         method: Method::GET,
         content: Content::Ignored,
         query: Query::Handled,
-        deprecation: None,
+        is_deprecated: false,
         handler,
     }
 }

@@ -1,41 +1,36 @@
 //! The accept loop and the drain.
 
-mod accept;
-mod last_connections;
 pub(crate) mod listener;
 mod metrics_listener;
 
-use std::{convert::Infallible, fmt, sync::Arc};
+use std::{convert::Infallible, fmt, pin::pin, sync::Arc};
 
 use petstore_domain::KeyName;
 use tokio::{
     net::TcpListener,
     sync::{OwnedSemaphorePermit, Semaphore},
     task::{JoinError, JoinSet},
-    time::{Instant, timeout, timeout_at},
+    time::timeout,
 };
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use self::{
-    accept::next,
-    last_connections::HANDSHAKE,
-    listener::{Accepted, Listeners},
+    listener::{Accepted, Listener, accept, close},
     metrics_listener::serve_metrics,
 };
 use crate::{
-    connection::{self, drain::DrainSignal},
-    metrics::{Metrics, figure::Figures},
-    ports::Ports,
+    connection::{self, ending::DrainSignal},
+    observe::metrics::{Figures, Metrics},
     settings::Settings,
-    state::State,
+    state::{Ports, State},
 };
 
 /// The HTTP server.
 pub struct Server {
     state: Arc<State>,
     tls: Option<TlsAcceptor>,
-    /// Of the connections that are served at once.
-    places: Arc<Semaphore>,
+    /// Limits the number of connections that are served at once.
+    permits: Arc<Semaphore>,
     connections: JoinSet<()>,
     drain: DrainSignal,
     /// Serves the metrics, if they have a listener. It ends with the server.
@@ -85,9 +80,9 @@ impl Server {
     fn with_state(state: State) -> Self {
         let state = Arc::new(state);
         let limit = state.settings.limits.max_connections.get().min(Semaphore::MAX_PERMITS);
-        let places = Arc::new(Semaphore::new(limit));
+        let permits = Arc::new(Semaphore::new(limit));
         let (connections, drain) = (JoinSet::new(), DrainSignal::new());
-        Self { state, tls: None, places, connections, drain, metrics: JoinSet::new() }
+        Self { state, tls: None, permits, connections, drain, metrics: JoinSet::new() }
     }
 
     /// What counts requests with revoked keys: called with the name of a key, and how many there were. Without
@@ -110,14 +105,13 @@ impl Server {
     }
 
     /// Serves `listeners` until `shutdown` resolves, then drains: readiness turns 503, no connection is
-    /// taken but those that were made before, every request already received gets its answer within
+    /// taken but those that wait to be accepted, every request already received gets its answer within
     /// [`Limits::shutdown_grace`](crate::Limits::shutdown_grace).
     pub async fn run(
         mut self,
-        listeners: impl Into<Listeners>,
+        listeners: Vec<Listener>,
         shutdown: impl Future<Output = ()>,
     ) -> Drained {
-        let mut listeners = listeners.into();
         tokio::select! {
             never = self.accept_all(&listeners) => match never {},
             () = shutdown => (),
@@ -125,11 +119,12 @@ impl Server {
         self.state.begin_drain();
         self.drain.begin();
         let grace = self.state.settings.limits.shutdown_grace;
+        let waiting = close(listeners).await;
         let all_ended = async {
-            if listeners.begin_drain() {
-                self.accept_last(&listeners).await;
+            for connection in waiting {
+                let permit = self.permit().await;
+                self.spawn(connection, permit);
             }
-            drop(listeners);
             while let Some(ended) = self.connections.join_next().await {
                 note_end(ended);
             }
@@ -144,33 +139,30 @@ impl Server {
 
     /// Accepts connections, no more at a time than the limit; the rest waits in the accept queue. One
     /// that ends is taken note of at once.
-    async fn accept_all(&mut self, listeners: &Listeners) -> Infallible {
-        let mut accepted = Box::pin(accept(listeners, Arc::clone(&self.places)));
+    async fn accept_all(&mut self, listeners: &[Listener]) -> Infallible {
+        let mut turn = 0_usize;
         loop {
-            tokio::select! {
-                (connection, place) = &mut accepted => {
-                    self.spawn(connection, place);
-                    accepted.set(accept(listeners, Arc::clone(&self.places)));
+            turn = turn.wrapping_add(1);
+            let permit = self.permit();
+            let mut accepted = pin!(async { (permit.await, accept(listeners, turn).await) });
+            let (permit, connection) = loop {
+                tokio::select! {
+                    accepted = &mut accepted => break accepted,
+                    Some(ended) = self.connections.join_next() => note_end(ended),
                 }
-                Some(ended) = self.connections.join_next() => note_end(ended),
-            }
+            };
+            self.spawn(connection, permit);
         }
     }
 
-    /// Accepts the connections that clients have made.
-    async fn accept_last(&mut self, listeners: &Listeners) {
-        let deadline = Instant::now() + HANDSHAKE;
-        loop {
-            // A place may come late. What is in the accept queue then is accepted all the same.
-            let place = Arc::clone(&self.places).acquire_owned().await.ok();
-            let next = next(|| listeners.accept());
-            let Ok(connection) = timeout_at(deadline, next).await else { return };
-            self.spawn(connection, place);
-        }
+    /// Resolves to the permit of one more connection. The semaphore is never closed, so it always comes.
+    fn permit(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
+        let permits = Arc::clone(&self.permits);
+        async { permits.acquire_owned().await.ok() }
     }
 
     /// Serves a connection. TLS is for those from other machines.
-    fn spawn(&mut self, connection: Accepted, place: Option<OwnedSemaphorePermit>) {
+    fn spawn(&mut self, connection: Accepted, permit: Option<OwnedSemaphorePermit>) {
         let (tls, state, drain) =
             (self.tls.clone(), Arc::clone(&self.state), self.drain.subscribe());
         let counted = self.state.metrics.as_ref().map(|metrics| metrics.begin_connection());
@@ -185,24 +177,14 @@ impl Server {
                     Box::pin(connection::serve(stream, peer, None, state, drain)).await;
                 }
             }
-            drop(place);
+            drop(permit);
         });
     }
 }
 
-/// The next connection, and its place among those that are served at once.
-async fn accept(
-    listeners: &Listeners,
-    places: Arc<Semaphore>,
-) -> (Accepted, Option<OwnedSemaphorePermit>) {
-    // The semaphore is never closed, so a place always comes.
-    let place = places.acquire_owned().await.ok();
-    (next(|| listeners.accept()).await, place)
-}
-
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("state", &self.state).finish_non_exhaustive()
+        f.debug_struct("Server").finish_non_exhaustive()
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use crate::page::Page;
+use crate::response::page::Page;
 
 /// How the service presents itself and what it allows.
 #[derive(Clone, Debug, Default)]

@@ -1,39 +1,56 @@
 //! What every request can see.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use petstore_domain::KeyDigest;
+use petstore_domain::{Authenticator, Clock, KeyDigest, PetService};
 use tokio::sync::Semaphore;
 
 use crate::{
-    address::public_base, conditional::Tags, cors::Cors, failed_auth::FailedAuthLimit,
-    log::Observer, metrics::Metrics, openapi::Document, page_cache::PageCache, ports::Ports,
-    rate_limit::RateLimit, readiness::Readiness, request_id::RequestIds, settings::Settings,
-    trace::Traces,
+    failed_auth::FailedAuthLimit,
+    handlers::readiness::Readiness,
+    observe::{ids::RequestIds, log::Observer, metrics::Metrics},
+    rate_limit::RateLimit,
+    request::address::public_base,
+    response::{
+        cache::PageCache, conditional::Tags, cors::Cors, openapi, representation::Representation,
+    },
+    settings::Settings,
 };
 
-/// Heads of HTTP/2 requests that are too large and are answered 431 at a time. The connection of one
-/// more is closed.
-const MAX_OVERSIZED_HEADS: usize = 64;
+/// What the adapter drives.
+#[derive(Clone)]
+pub struct Ports {
+    /// The catalogue.
+    pub pets: Arc<dyn PetService>,
+    /// Who is calling.
+    pub authenticator: Arc<dyn Authenticator>,
+    /// For the sunset of getPet.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ports").finish_non_exhaustive()
+    }
+}
 
 /// Shared by all connections.
-#[derive(Debug)]
 pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
     /// What the addresses of the interface begin with for clients.
     pub(crate) public_base: String,
     pub(crate) request_ids: RequestIds,
-    pub(crate) traces: Traces,
     pub(crate) tags: Tags,
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
-    /// A permit for each head of an HTTP/2 request that is too large and may be refused in words.
-    pub(crate) oversized_heads: Arc<Semaphore>,
     /// Those without a good key.
     pub(crate) failed_auth: FailedAuthLimit,
     /// Those of each key.
@@ -46,7 +63,7 @@ pub(crate) struct State {
     /// `None` if no page of another origin may call.
     pub(crate) cors: Option<Cors>,
     /// The OpenAPI document of this deployment.
-    pub(crate) openapi: Document,
+    pub(crate) openapi: Representation,
     /// Whether the store answers.
     pub(crate) readiness: Readiness,
     draining: AtomicBool,
@@ -55,7 +72,7 @@ pub(crate) struct State {
 impl State {
     /// The state at the start. What happens is counted in `metrics`.
     pub(crate) fn new(ports: Ports, settings: Settings, metrics: Option<Arc<Metrics>>) -> Self {
-        let openapi = Document::new(&settings);
+        let openapi = openapi::representation(&settings);
         let public_base = public_base(settings.public_url.as_deref()).to_owned();
         let page_cache = PageCache::new(settings.limits.page_cache);
         let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
@@ -64,12 +81,10 @@ impl State {
         Self {
             ports,
             request_ids: RequestIds::new(),
-            traces: Traces::new(),
             tags: Tags::new(&public_base),
             public_base,
             page_cache,
             body_memory: Semaphore::new(max_bytes),
-            oversized_heads: Arc::new(Semaphore::new(MAX_OVERSIZED_HEADS)),
             failed_auth: FailedAuthLimit::new(settings.limits.failed_auth_rate),
             key_rate: settings.limits.rate_limit.map(RateLimit::new),
             observer,

@@ -125,15 +125,6 @@ fn the_peer_is_the_address_of_the_clients_socket() {
 }
 
 #[test]
-fn a_head_that_is_too_large_for_http2_has_a_peer_in_its_line() {
-    let (_store, server) = start("json");
-    let call = server.http2().get("/livez").header("x", "x".repeat(20_000));
-    assert_eq!(call.status_of_library(), 431);
-    let line = line_of(&server, 431);
-    assert!(field(&line, "peer").starts_with("127.0.0.1:"), "{line}");
-}
-
-#[test]
 fn a_head_that_came_too_late_has_a_peer_in_its_line() {
     let store = Store::memory();
     let server = Launch::on(&store).flag("--header-timeout", "200ms").start();

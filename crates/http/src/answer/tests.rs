@@ -17,13 +17,11 @@ use tokio::time::{Instant, timeout};
 
 use super::answer;
 use crate::{
-    address::is_under_base,
-    body::RequestBody,
-    page::Page,
-    ports::Ports,
+    request::{address::is_under_base, body::RequestBody},
+    response::page::Page,
     route::ROUTES,
     settings::{GetPetSunset, Settings},
-    state::State,
+    state::{Ports, State},
 };
 
 const KEY: &str = "the-only-key-there-is";

@@ -1,4 +1,4 @@
-//! HTTP/1.0 and HTTP/1.1.
+//! HTTP/1.0 and HTTP/1.1, by hyper.
 
 use std::{
     convert::Infallible,
@@ -6,25 +6,27 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use http_body_util::BodyExt as _;
 use hyper::{Request, body::Incoming, server::conn::http1::Builder, service::service_fn};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{
-    drain::Drain, in_flight::InFlight, late_head, limits::MAX_HEAD, linger::linger, stream::Stream,
+    activity::{Activity, Inactivity},
+    ending::{Drain, linger},
+    stream::{MAX_HEAD, Stream},
 };
 use crate::{
     answer::{answer, late_head, note_unreadable_head},
-    body::RequestBody,
-    peer::Peer,
+    request::{Peer, body::RequestBody},
     response::Response,
     state::State,
 };
 
-/// Serves a connection, whose requests `in_flight` counts.
+/// Serves a connection.
 pub(super) async fn serve<S>(
     stream: Stream<S>,
-    in_flight: InFlight,
+    activity: Activity,
     peer: Peer,
     state: &State,
     drain: Drain,
@@ -32,7 +34,7 @@ pub(super) async fn serve<S>(
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let unread = AtomicBool::new(false);
-    let service = service_fn(|request| respond(state, peer, &in_flight, &unread, request));
+    let service = service_fn(|request| respond(state, peer, &activity, &unread, request));
     let mut connection = Builder::new()
         // Its timer would count the idle time and the time for a head as one.
         .header_read_timeout(None)
@@ -42,55 +44,50 @@ pub(super) async fn serve<S>(
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
     let idle = state.settings.limits.idle_timeout;
-    let ended = tokio::select! {
-        biased;
-        ended = &mut connection => Some(ended),
-        _ = in_flight.wait_until_inactive(idle) => None,
-        () = drain.last_call() => {
-            pin::Pin::new(&mut connection).graceful_shutdown();
-            tokio::select! {
-                biased;
-                ended = &mut connection => Some(ended),
-                _ = in_flight.wait_until_inactive(idle) => None,
+    let mut is_draining = false;
+    let ended = loop {
+        tokio::select! {
+            biased;
+            ended = &mut connection => break Ok(ended),
+            inactivity = activity.wait_until_inactive(idle) => break Err(inactivity),
+            () = drain.last_call(), if !is_draining => {
+                is_draining = true;
+                pin::Pin::new(&mut connection).graceful_shutdown();
             }
         }
     };
 
     let parts = connection.into_parts();
     let mut stream = parts.io.into_inner();
-    let still_sending = match ended {
-        Some(Ok(())) => !parts.read_buf.is_empty() || stream.has_unread() || unread.into_inner(),
-        None => {
-            // An idle client expects to be left without a word, one in mid-request does not.
-            let begun = parts.read_buf.iter().any(|byte| !b"\r\n".contains(byte));
-            if begun {
-                let refusal = late_head::encode(late_head(state, peer)).await;
-                let _ = stream.write_all(&refusal).await;
+    match ended {
+        Ok(Ok(())) => {
+            if !parts.read_buf.is_empty() || stream.has_unread() || unread.into_inner() {
+                linger(&mut stream, b"").await;
             }
-            begun
         }
-        Some(Err(error)) => {
-            if error.is_parse() {
-                note_unreadable_head(state, peer, error.is_parse_too_large());
-            }
-            error.is_parse()
+        Ok(Err(error)) if error.is_parse() => {
+            note_unreadable_head(state, peer, error.is_parse_too_large());
+            linger(&mut stream, b"").await;
         }
-    };
-    if still_sending {
-        linger(&mut stream).await;
+        // An idle client expects to be left without a word, one in mid-request does not.
+        Err(Inactivity::LateHead | Inactivity::Idle)
+            if parts.read_buf.iter().any(|byte| !b"\r\n".contains(byte)) =>
+        {
+            linger(&mut stream, &encode(late_head(state, peer)).await).await;
+        }
+        Ok(Err(_)) | Err(_) => (),
     }
 }
 
-/// The answer to one request; `unread` is set if the client may still be sending its body.
+/// Answers one request; `unread` is set if the client may still be sending its body.
 async fn respond(
     state: &State,
     peer: Peer,
-    in_flight: &InFlight,
+    activity: &Activity,
     unread: &AtomicBool,
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
-    let _counted = in_flight.begin();
-    in_flight.give_up_head();
+    let _in_flight = activity.begin_request();
     let (mut head, mut body) = request.into_parts();
     let mut body = RequestBody::new(&mut body, &state.body_memory);
     let response = answer(state, peer, &mut head, &mut body).await;
@@ -98,4 +95,17 @@ async fn respond(
         unread.store(true, Ordering::Relaxed);
     }
     Ok(response)
+}
+
+/// Returns a response as bytes, for the one that hyper does not write.
+async fn encode(response: Response) -> Vec<u8> {
+    let (head, body) = response.into_parts();
+    let mut bytes = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();
+    for (name, value) in &head.headers {
+        bytes.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+    }
+    bytes.extend_from_slice(b"\r\n");
+    let Ok(body) = body.collect().await;
+    bytes.extend_from_slice(&body.to_bytes());
+    bytes
 }

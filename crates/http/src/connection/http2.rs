@@ -23,24 +23,22 @@ use http_body_util::BodyExt as _;
 use hyper::{
     HeaderMap, Request, Response, StatusCode,
     body::{Body, Frame, SizeHint},
-    header::{CONTENT_LENGTH, EXPECT, HeaderValue},
+    header::{CONTENT_LENGTH, DATE, EXPECT, HeaderValue},
 };
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::timeout,
+};
 
 use super::{
-    drain::Drain,
-    head_buffer::HeadBuffer,
-    in_flight::{CountedBytes, InFlight, InFlightRequest, Inactivity},
-    limits::MAX_HEAD,
-    linger::discard,
-    oversized_heads,
-    stream::Stream,
+    activity::{Activity, InFlightRequest, Inactivity},
+    ending::{Drain, discard},
+    stream::{MAX_HEAD, Stream},
 };
 use crate::{
-    answer::{answer, note_unreadable_head},
-    body::RequestBody,
-    peer::Peer,
-    response,
+    answer::answer,
+    request::{Peer, body::RequestBody},
+    response::{Response as Answer, http_date},
     state::State,
 };
 
@@ -52,72 +50,67 @@ const MAX_STREAMS: u32 = 128;
 const WINDOW: u32 = 65_535;
 /// How long a connection that was asked to end stays open without a request in flight. Clients send no
 /// further request once they have been asked.
-const MAX_GOODBYE: Duration = Duration::from_secs(1);
+const GOAWAY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves a connection whose preface is still to be read from `stream`.
 pub(super) async fn serve<S>(
     stream: Stream<S>,
-    in_flight: InFlight,
+    activity: Activity,
     peer: Peer,
     state: Arc<State>,
     drain: Drain,
 ) where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
-    let stream = stream.with_whole_heads(HeadBuffer::new(Arc::clone(&state.oversized_heads)));
+    let limits = state.settings.limits;
     let handshake = Builder::new()
         .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(MAX_HEAD)
         .initial_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
         .handshake(stream);
-    let Ok(mut connection) = handshake.await else { return };
+    let Ok(Ok(mut connection)) = timeout(limits.write_timeout, handshake).await else { return };
 
     let inactivity = tokio::select! {
-        () = serve_requests(&mut connection, &state, peer, &in_flight) => return,
-        inactivity = in_flight.wait_until_inactive(state.settings.limits.idle_timeout) => Some(inactivity),
+        () = serve_requests(&mut connection, &state, peer, &activity) => return,
+        inactivity = activity.wait_until_inactive(limits.idle_timeout) => Some(inactivity),
         () = drain.last_call() => None,
     };
     match inactivity {
         Some(Inactivity::Stalled) => return,
-        Some(Inactivity::LateHead) => in_flight.give_up_head(),
+        Some(Inactivity::LateHead) => activity.give_up_head(),
         Some(Inactivity::Idle) | None => (),
     }
     // A request may have been sent before its client learns of this: it is answered like any other.
     connection.graceful_shutdown();
     tokio::select! {
-        () = serve_requests(&mut connection, &state, peer, &in_flight) => (),
-        _ = in_flight.wait_until_inactive(MAX_GOODBYE) => (),
+        () = serve_requests(&mut connection, &state, peer, &activity) => (),
+        _ = activity.wait_until_inactive(GOAWAY_TIMEOUT) => (),
     }
 }
 
-/// Serves requests, each in a task of its own, until the connection has ended. The observer is shown each
-/// head that h2 has refused by itself.
+/// Serves requests, each in a task of its own, until the connection has ended.
 async fn serve_requests<S>(
-    connection: &mut Connection<Stream<S>, CountedBytes>,
+    connection: &mut Connection<Stream<S>, Bytes>,
     state: &Arc<State>,
     peer: Peer,
-    in_flight: &InFlight,
+    activity: &Activity,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let note = || note_unreadable_head(state, peer, true);
-    loop {
-        let mut accepted = pin!(connection.accept());
-        let accepted = poll_fn(|cx| oversized_heads::poll(&mut accepted, cx, note)).await;
-        let Some(Ok((request, respond))) = accepted else { return };
-        let counted = in_flight.begin();
-        tokio::spawn(respond_to(request, respond, Arc::clone(state), peer, counted));
+    while let Some(Ok((request, respond))) = connection.accept().await {
+        let in_flight = activity.begin_request();
+        tokio::spawn(respond_to(request, respond, Arc::clone(state), peer, in_flight));
     }
 }
 
 /// Answers one request, unless its client takes it back.
 async fn respond_to(
     request: Request<RecvStream>,
-    mut respond: SendResponse<CountedBytes>,
+    mut respond: SendResponse<Bytes>,
     state: Arc<State>,
     peer: Peer,
-    counted: InFlightRequest,
+    in_flight: InFlightRequest,
 ) {
     let (mut head, stream) = request.into_parts();
     let is_wanted = AtomicBool::new(false);
@@ -144,26 +137,42 @@ async fn respond_to(
     let ended = body.has_ended();
     drop(body);
 
-    send(response, respond, counted).await;
+    send(response, respond, http_date(state.ports.clock.now()), in_flight).await;
     if !ended {
         discard(incoming).await;
     }
 }
 
-/// Gives a response to h2, which keeps its body while the client's windows are closed.
+/// Gives a response to h2, which keeps its body while the client's windows are closed. The request is in flight
+/// until the client has taken it.
 async fn send(
-    response: response::Response,
-    mut respond: SendResponse<CountedBytes>,
-    counted: InFlightRequest,
+    response: Answer,
+    mut respond: SendResponse<Bytes>,
+    date: Option<HeaderValue>,
+    mut in_flight: InFlightRequest,
 ) {
-    let (head, body) = response.into_parts();
+    let (mut head, body) = response.into_parts();
+    head.headers.extend(date.map(|date| (DATE, date)));
     let Ok(body) = body.collect().await;
     let body = body.to_bytes();
     let is_empty = body.is_empty();
     // An error concerns this request alone, and its client knows of it.
     let sent = respond.send_response(Response::from_parts(head, ()), is_empty);
     if let (Ok(mut stream), false) = (sent, is_empty) {
-        let _ = stream.send_data(CountedBytes::new(body, counted), true);
+        in_flight.begin_answer();
+        let _ = stream.send_data(Bytes::from_owner(Answered { body, _in_flight: in_flight }), true);
+    }
+}
+
+/// The body of an answer, and its request.
+struct Answered {
+    body: Bytes,
+    _in_flight: InFlightRequest,
+}
+
+impl AsRef<[u8]> for Answered {
+    fn as_ref(&self) -> &[u8] {
+        &self.body
     }
 }
 

@@ -4,7 +4,7 @@ use futures::join_all;
 use tokio::time::{Instant, advance};
 
 use super::{FailedAuthLimit, MAX_DELAY, MAX_DELAYED, SERVING, Source};
-use crate::peer::Peer;
+use crate::request::Peer;
 
 mod futures {
     /// What all of them come to, run at the same time.

@@ -1,7 +1,7 @@
 use hyper::Method;
 
 use super::{HOME, PAGE, PAGE_WITH_SLASH, ROUTES, find};
-use crate::{address::is_under_base, page::Page};
+use crate::{request::address::is_under_base, response::page::Page};
 
 #[test]
 fn the_methods_of_an_address_follow_from_its_row() {

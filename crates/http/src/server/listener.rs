@@ -4,14 +4,25 @@ use std::{
     fmt,
     future::poll_fn,
     io,
-    sync::atomic::{AtomicUsize, Ordering},
     task::{Context, Poll},
+    time::Duration,
 };
 
-use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
+use tokio::{
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    task::yield_now,
+    time::{Instant, sleep, timeout_at},
+};
 
-use super::last_connections::refuse_handshakes;
-use crate::peer::Peer;
+use crate::request::Peer;
+
+/// The pause after a connection could not be accepted, for example because the process has no file
+/// descriptor left: without it the loop would spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long it may take until the runtime knows of what is in an accept queue.
+const CLOSING: Duration = Duration::from_millis(5);
+/// The longest accept queue that is taken over at the end: while clients connect, it may never be empty.
+const MAX_QUEUED: usize = 65_536;
 
 /// A socket that clients connect to.
 pub struct Listener {
@@ -79,51 +90,64 @@ pub(super) enum Accepted {
     Unix(UnixStream, Peer),
 }
 
-/// Every socket of a server. A single [`TcpListener`] is one, too.
-#[derive(Debug)]
-pub struct Listeners {
-    all: Vec<Listener>,
-    /// Which is asked first: they take turns.
-    first: AtomicUsize,
-}
-
-impl Listeners {
-    /// The next connection of any of them.
-    pub(super) async fn accept(&self) -> io::Result<Accepted> {
-        let first = self.first.fetch_add(1, Ordering::Relaxed) % self.all.len().max(1);
-        let (later, sooner) = self.all.split_at(first);
+/// Accepts the next connection of any listener. They take turns: `turn` says which is asked first.
+pub(super) async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
+    let (later, sooner) = listeners.split_at(turn % listeners.len().max(1));
+    accept_next(|| {
         poll_fn(|cx| {
             let mut polled = sooner.iter().chain(later).map(|listener| listener.poll_accept(cx));
             polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
         })
-        .await
-    }
+    })
+    .await
+}
 
-    /// Closes those that are shared, and keeps new connections from the others; `false` if none is left.
-    pub(super) fn begin_drain(&mut self) -> bool {
-        for listener in &mut self.all {
-            if let Some(work) = listener.at_drain.take() {
-                work();
+/// Closes the listeners, and returns the connections in their accept queues, which the system would reset. Those of
+/// a shared socket wait on, for the other process.
+pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
+    for work in listeners.iter_mut().filter_map(|listener| listener.at_drain.take()) {
+        work();
+    }
+    listeners.retain(|listener| !listener.shared);
+    let (mut queued, deadline) = (Vec::new(), Instant::now() + CLOSING);
+    while queued.len() < MAX_QUEUED
+        && !listeners.is_empty()
+        && let Ok(connection) = timeout_at(deadline, accept(&listeners, 0)).await
+    {
+        queued.push(connection);
+        // What is in a queue is accepted after the deadline too, unless the budget of this task is used up.
+        yield_now().await;
+    }
+    queued
+}
+
+/// Calls `accept` until it gives a connection.
+pub(super) async fn accept_next<T, F>(accept: impl Fn() -> F) -> T
+where
+    F: Future<Output = io::Result<T>>,
+{
+    let mut failing = false;
+    loop {
+        match accept().await {
+            Ok(accepted) => return accepted,
+            Err(error) if is_of_one_connection(&error) => (),
+            Err(error) => {
+                if !failing {
+                    tracing::error!(%error, "connections cannot be accepted for now");
+                }
+                failing = true;
+                sleep(ACCEPT_PAUSE).await;
             }
         }
-        self.all.retain(|listener| !listener.shared);
-        for listener in &self.all {
-            if let Socket::Tcp(listener) = &listener.socket {
-                refuse_handshakes(listener);
-            }
-        }
-        !self.all.is_empty()
     }
 }
 
-impl From<TcpListener> for Listeners {
-    fn from(listener: TcpListener) -> Self {
-        Self::from_iter([Listener::from(listener)])
-    }
-}
-
-impl FromIterator<Listener> for Listeners {
-    fn from_iter<I: IntoIterator<Item = Listener>>(all: I) -> Self {
-        Self { all: all.into_iter().collect(), first: AtomicUsize::new(0) }
-    }
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    )
 }

@@ -20,15 +20,14 @@ use tokio::{
     time::timeout,
 };
 
-use super::accept::next;
+use super::listener::accept_next;
 use crate::{
-    error::{ApiError, ErrorCode},
-    metrics::{
-        Metrics,
-        figure::{Figure, FigureKind, Figures},
+    handlers::public,
+    observe::metrics::{Figure, FigureKind, Figures, Metrics},
+    response::{
+        self, Response,
+        error::{ApiError, ErrorCode},
     },
-    open,
-    response::{self, Response},
     state::State,
 };
 
@@ -54,7 +53,7 @@ pub(super) async fn serve_metrics(
     loop {
         // The semaphore is never closed, so a place always comes.
         let place = Arc::clone(&places).acquire_owned().await.ok();
-        let (stream, _) = next(|| listener.accept()).await;
+        let (stream, _) = accept_next(|| listener.accept()).await;
         while connections.try_join_next().is_some() {}
         let (state, metrics) = (Arc::clone(&state), Arc::clone(&metrics));
         let figures = Arc::clone(&figures);
@@ -97,8 +96,8 @@ async fn respond(
         return Err(ApiError::method_not_allowed("GET, HEAD"));
     }
     match path {
-        "/livez" => Ok(open::livez()),
-        "/readyz" => in_time(open::readyz(state)).await,
+        "/livez" => Ok(public::livez()),
+        "/readyz" => in_time(public::readyz(state)).await,
         _ => {
             let mut all = figures();
             all.extend(own_figures(state).await);
@@ -118,11 +117,7 @@ async fn own_figures(state: &State) -> Vec<Figure> {
     let pages = state.page_cache.len() as u64;
     let bytes = state.page_cache.bytes();
     let mut figures = vec![
-        gauge(
-            "petstore_page_cache_pages",
-            "Pages, animals and compressed forms in the cache.",
-            pages,
-        ),
+        gauge("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
         gauge("petstore_page_cache_bytes", "Memory that what is in the cache takes.", bytes),
     ];
     figures.extend(live);

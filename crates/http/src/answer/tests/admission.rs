@@ -10,10 +10,9 @@ use petstore_domain::{
 
 use super::{KEY, ask, request, untouched};
 use crate::{
-    ports::Ports,
     rate_limit::RateLimit,
     settings::{Limits, Settings},
-    state::State,
+    state::{Ports, State},
 };
 
 /// A key that the store cannot look up.

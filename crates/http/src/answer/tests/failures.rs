@@ -10,7 +10,11 @@ use petstore_domain::{
 use tracing::{Level, subscriber::set_default};
 
 use super::{JSON, REX, ask, request};
-use crate::{log::tests::Lines, metrics::Metrics, ports::Ports, settings::Settings, state::State};
+use crate::{
+    observe::{log::tests::Lines, metrics::Metrics},
+    settings::Settings,
+    state::{Ports, State},
+};
 
 /// Where it fails: the method and the path of the request, and whether the key cannot be looked up.
 type Place = (Method, &'static str, bool);

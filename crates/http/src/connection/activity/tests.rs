@@ -1,0 +1,99 @@
+use std::time::Duration;
+
+use tokio::time::{Instant, advance};
+
+use super::{Activity, Inactivity, MIN_RATE};
+use crate::settings::Limits;
+
+const IDLE: Duration = Duration::from_secs(75);
+const HEAD: Duration = Duration::from_secs(10);
+const WRITE: Duration = Duration::from_secs(30);
+
+/// Of a connection that is accepted now.
+fn accepted() -> Activity {
+    let limits = Limits { header_timeout: HEAD, write_timeout: WRITE, ..Limits::default() };
+    Activity::new(Instant::now(), limits)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_without_requests_becomes_idle() {
+    let activity = accepted();
+    advance(Duration::from_secs(4)).await;
+    drop(activity.begin_request());
+    let began = Instant::now();
+    assert_eq!(activity.wait_until_inactive(IDLE).await, Inactivity::Idle);
+    assert!(began.elapsed() >= IDLE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_is_being_answered_keeps_its_connection() {
+    let activity = accepted();
+    let request = activity.begin_request();
+    let waiting = tokio::spawn(async move { activity.wait_until_inactive(IDLE).await });
+    tokio::time::sleep(Duration::from_hours(1)).await;
+    assert!(!waiting.is_finished());
+    drop(request);
+    let began = Instant::now();
+    assert_eq!(waiting.await.unwrap(), Inactivity::Idle);
+    assert!(began.elapsed() <= IDLE + Duration::from_millis(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_activity_until_its_bytes_are_gone_and_stalls_when_none_go() {
+    let activity = accepted();
+    let mut request = activity.begin_request();
+    request.begin_answer();
+    let began = Instant::now();
+    let sending = async {
+        for _ in 0..100 {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            activity.note_written(2000);
+        }
+        std::future::pending::<()>().await;
+    };
+    let inactivity = tokio::select! {
+        inactivity = activity.wait_until_inactive(IDLE) => inactivity,
+        () = sending => unreachable!("it never ends"),
+    };
+    assert_eq!(inactivity, Inactivity::Stalled);
+    let expected = Duration::from_secs(100) + WRITE;
+    assert!(began.elapsed() >= expected && began.elapsed() < expected + IDLE);
+    drop(request);
+    assert_eq!(activity.wait_until_inactive(IDLE).await, Inactivity::Idle);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_of_the_least_rate_is_never_late_and_a_slower_one_is() {
+    let rate = usize::try_from(MIN_RATE).unwrap();
+    for (rate, expected) in [(0, Some(30)), (1, Some(30)), (rate / 2, Some(59)), (rate, None)] {
+        let activity = accepted();
+        let _request = activity.begin_request();
+        activity.set_blocked(true);
+        let trickle = async {
+            for _ in 1..1000 {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                activity.note_written(rate);
+            }
+        };
+        let began = Instant::now();
+        let late = tokio::select! {
+            inactivity = activity.wait_until_inactive(IDLE) => {
+                assert_eq!(inactivity, Inactivity::Stalled);
+                Some(began.elapsed().as_secs())
+            }
+            () = trickle => None,
+        };
+        assert_eq!(late, expected, "{rate} bytes a second");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_taken_quickly_allows_no_longer_silence() {
+    let activity = accepted();
+    let _request = activity.begin_request();
+    activity.set_blocked(true);
+    activity.note_written(usize::MAX);
+    let began = Instant::now();
+    assert_eq!(activity.wait_until_inactive(IDLE).await, Inactivity::Stalled);
+    assert!(began.elapsed() <= WRITE + Duration::from_millis(2));
+}

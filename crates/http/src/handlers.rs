@@ -1,0 +1,57 @@
+//! What a handler is given, once the pipeline has checked the request. Each operation is a function of the files
+//! below.
+
+pub(crate) mod pets;
+pub(crate) mod public;
+pub(crate) mod readiness;
+
+use std::pin::Pin;
+
+use bytes::Bytes;
+use hyper::http::request::Parts;
+use petstore_domain::Caller;
+
+use crate::{
+    response::{
+        Response,
+        error::{ApiError, ErrorCode},
+    },
+    state::State,
+};
+
+/// A request that has passed every check its row asks for.
+pub(crate) struct Call<'r> {
+    pub(crate) state: &'r State,
+    pub(crate) head: &'r Parts,
+    /// The value of the path's parameter; empty if it has none.
+    pub(crate) parameter: &'r str,
+    /// Whose key the request carries; `None` outside the base path.
+    pub(crate) caller: Option<&'r Caller>,
+    /// The whole body; empty if the operation takes none.
+    pub(crate) body: Bytes,
+}
+
+impl Call<'_> {
+    /// Who calls, for a handler that works in somebody's name.
+    ///
+    /// # Errors
+    /// 401 outside the base path.
+    pub(crate) fn caller(&self) -> Result<&Caller, ApiError> {
+        self.caller.ok_or_else(|| ApiError::unauthorized(false))
+    }
+}
+
+/// The future of a handler. It is boxed, so that a row of the route table can hold any handler.
+pub(crate) type Handling<'r> =
+    Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send + 'r>>;
+
+/// What an operation does.
+pub(crate) type Handler = fn(Call<'_>) -> Handling<'_>;
+
+/// Answers 501: the interface names the orders listing but does not describe it (section 4.4).
+pub(crate) fn orders() -> Result<Response, ApiError> {
+    Err(ApiError::new(
+        ErrorCode::NotImplemented,
+        "the orders listing is named by the interface but not described, so it is not offered",
+    ))
+}

@@ -1,0 +1,134 @@
+//! The operations on animals (interface, section 4). What a list and a get have encoded in this version of the
+//! catalogue is not read again.
+
+use std::sync::Arc;
+
+use hyper::{
+    StatusCode,
+    header::{HeaderName, HeaderValue, LOCATION},
+};
+use petstore_domain::{
+    Added, CatalogueVersion, CursorPosition, Idempotency, PageLimit, PetId, Versioned,
+};
+use petstore_json::{pet_to_json, pets_to_json, read_new_pet};
+
+use super::Call;
+use crate::{
+    request::{cursor, headers, query},
+    response::{
+        self, Response,
+        conditional::{self, Subject},
+        deprecation,
+        error::{ApiError, ErrorCode},
+        representation::{Representation, not_modified},
+    },
+};
+
+const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// Answers with a page of animals (section 4.1, listPets).
+pub(crate) async fn list(call: Call<'_>) -> Result<Response, ApiError> {
+    let Call { state, head, .. } = call;
+    let query = query::list_pets(head.uri.query())?;
+    let subject = Subject::Page(query);
+    let version = state.ports.pets.version();
+    if let Some(cached) = cached(&call, subject, version) {
+        return Ok(cached);
+    }
+    // 304 without a query, if the client names the tag of this page. A forged tag gains nothing: every page exists.
+    let tag = version.map(|version| state.tags.of_state(version, subject));
+    if let Some(tag) = tag.filter(|tag| conditional::names(&head.headers, tag)) {
+        return Ok(not_modified(tag));
+    }
+    let Versioned { value: page, version } = state.ports.pets.list(query).await?;
+    let next = CursorPosition::following(&page, &query)
+        .map(|position| next_link(&state.public_base, query.limit, position))
+        .transpose()?;
+    Ok(read(&call, subject, version, pets_to_json(&page.pets), next))
+}
+
+/// Answers with one animal (section 4.3, getPet). It is found even if the client names its tag: a tag can be made
+/// up, and there is no 304 for an animal that does not exist.
+pub(crate) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
+    let not_found =
+        || ApiError::new(ErrorCode::PetNotFound, "there is no animal of this identifier");
+    let pets = &call.state.ports.pets;
+    let id = PetId::parse(call.parameter).map_err(|_| not_found())?;
+    let subject = Subject::Pet(id);
+    if let Some(cached) = cached(&call, subject, pets.version()) {
+        return Ok(cached);
+    }
+    let Versioned { value: pet, version } = pets.get(id).await?.ok_or_else(not_found)?;
+    Ok(read(&call, subject, version, pet_to_json(&pet), None))
+}
+
+/// Adds an animal, or answers a repeat as the first time (section 4.2, createPet).
+pub(crate) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
+    let caller = call.caller()?.digest;
+    let Call { state, head, ref body, .. } = call;
+    let key = headers::idempotency_key(&head.headers)?;
+    let pet = read_new_pet(body)?;
+    let idempotency = key.map(|key| Idempotency { caller, key });
+    let (pet, replayed) = match state.ports.pets.add(pet, idempotency).await? {
+        Added::Created(pet) => (pet, false),
+        Added::Replayed(pet) => (pet, true),
+    };
+    let mut response = response::json(StatusCode::CREATED, pet_to_json(&pet));
+    let headers = response.headers_mut();
+    if replayed {
+        headers.insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
+    }
+    // An address that can no longer be fetched is not given.
+    if !deprecation::has_ended(state.settings.get_pet_sunset, &*state.ports.clock) {
+        let location = format!("{}/pets/{}", state.public_base, pet.id);
+        headers.insert(LOCATION, HeaderValue::try_from(location).map_err(ApiError::internal)?);
+    }
+    Ok(response)
+}
+
+/// Returns the answer from the cache, if `subject` is there in `version`.
+fn cached(
+    call: &Call<'_>,
+    subject: Subject,
+    version: Option<CatalogueVersion>,
+) -> Option<Response> {
+    let cached = version.and_then(|version| call.state.page_cache.get(subject, version));
+    if let Some(metrics) = &call.state.metrics {
+        metrics.page_looked_up(cached.is_some());
+    }
+    cached.map(|cached| cached.answer(&call.head.headers))
+}
+
+/// Returns the answer with `subject`, which was read in `version` and is encoded as `content`; `next` is the value
+/// of its `Link`. It goes into the cache.
+fn read(
+    call: &Call<'_>,
+    subject: Subject,
+    version: Option<CatalogueVersion>,
+    content: Vec<u8>,
+    next: Option<HeaderValue>,
+) -> Response {
+    let tag = call.state.tags.of(&content, version, subject);
+    let read = Arc::new(Representation::json(content.into(), tag, next));
+    if let Some(version) = version {
+        call.state.page_cache.insert(subject, version, Arc::clone(&read));
+    }
+    read.answer(&call.head.headers)
+}
+
+/// Returns the link to the next page (RFC 8288), relative, with the limit and the filter of this one.
+fn next_link(
+    base: &str,
+    limit: PageLimit,
+    position: CursorPosition,
+) -> Result<HeaderValue, ApiError> {
+    let limit = limit.get();
+    let status = position.status.map(|status| format!("&status={status}")).unwrap_or_default();
+    let cursor = cursor::encode(position);
+    let link = format!("<{base}/pets?limit={limit}{status}&cursor={cursor}>; rel=\"next\"");
+    HeaderValue::try_from(link).map_err(ApiError::internal)
+}
+
+#[cfg(test)]
+#[cfg(feature = "schedules")]
+mod schedules;

@@ -1,0 +1,92 @@
+//! Lists and additions under schedules: what is in the page cache is never older than its version.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::Request;
+use petstore_domain::{
+    AddError, Added, CatalogueVersion, CategoryId, Idempotency, ManualClock, MockAuthenticator,
+    NewPet, Pet, PetId, PetName, PetPage, PetQuery, PetService, StoreError, Timestamp, Versioned,
+};
+use shuttle::{
+    future::{block_on, yield_now},
+    sync::Mutex,
+    thread,
+};
+
+use crate::{
+    handlers::{Call, pets},
+    schedules::explore,
+    settings::Settings,
+    state::{Ports, State},
+};
+
+/// A catalogue whose version is the number of its animals.
+#[derive(Default)]
+struct Catalogue(Mutex<Vec<Pet>>);
+
+#[async_trait]
+impl PetService for Catalogue {
+    async fn list(&self, _: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+        let pets = self.0.lock().unwrap().clone();
+        let version = Some(CatalogueVersion(pets.len() as u128));
+        yield_now().await;
+        Ok(Versioned { value: PetPage { pets, more: false }, version })
+    }
+    async fn add(&self, pet: NewPet, _: Option<Idempotency>) -> Result<Added, AddError> {
+        let mut pets = self.0.lock().unwrap();
+        let pet = pet.with_id(PetId(i64::try_from(pets.len()).unwrap() + 1));
+        pets.push(pet.clone());
+        Ok(Added::Created(pet))
+    }
+    async fn get(&self, _: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+        unreachable!()
+    }
+    fn version(&self) -> Option<CatalogueVersion> {
+        Some(CatalogueVersion(self.0.lock().unwrap().len() as u128))
+    }
+}
+
+/// How many animals the answer to a list has.
+fn listed(state: &State) -> usize {
+    let (head, ()) = Request::get("/v1/pets").body(()).unwrap().into_parts();
+    let call = Call { state, head: &head, parameter: "", caller: None, body: Bytes::new() };
+    let response = block_on(pets::list(call)).unwrap();
+    let body = block_on(response.into_body().collect()).unwrap().to_bytes();
+    serde_json::from_slice::<Vec<serde_json::Value>>(&body).unwrap().len()
+}
+
+#[test]
+fn a_list_has_what_was_added_before_it_was_asked_for() {
+    explore(300, || {
+        let pets = Arc::<Catalogue>::default();
+        let ports = Ports {
+            pets: pets.clone(),
+            authenticator: Arc::new(MockAuthenticator::new()),
+            clock: Arc::new(ManualClock::new(Timestamp(0))),
+        };
+        let state = Arc::new(State::new(ports, Settings::default(), None));
+        let clients = [(); 3].map(|()| {
+            let (state, pets) = (Arc::clone(&state), Arc::clone(&pets));
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    let rex = NewPet {
+                        name: PetName::parse("Rex").unwrap(),
+                        category_id: CategoryId(1),
+                        status: None,
+                    };
+                    let Ok(Added::Created(pet)) = block_on(pets.add(rex, None)) else {
+                        unreachable!()
+                    };
+                    let listed = listed(&state);
+                    assert!(listed >= usize::try_from(pet.id.0).unwrap(), "a stale page");
+                }
+            })
+        });
+        for client in clients {
+            client.join().unwrap();
+        }
+    });
+}

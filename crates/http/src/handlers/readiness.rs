@@ -1,0 +1,158 @@
+//! Whether the store answers: one read of it a second, shared by all who ask.
+//!
+//! `/readyz` needs no key, so however often it is asked must not matter to the store.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::FutureExt as _;
+use petstore_domain::{PageLimit, PetQuery, PetService};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
+
+use crate::response::error::ApiError;
+
+/// Until an outcome is too old to be given again. It counts from the beginning of the read.
+const MAX_AGE: Duration = Duration::from_secs(1);
+
+type Outcome = Result<(), ApiError>;
+
+/// The latest read. It is locked while one is under way.
+#[derive(Debug, Default)]
+pub(crate) struct Readiness(Arc<Mutex<Option<Read>>>);
+
+#[derive(Debug)]
+struct Read {
+    began: Instant,
+    ended: Instant,
+    outcome: Outcome,
+}
+
+impl Readiness {
+    /// Waits for the outcome of the latest read, which is given up after `limit`.
+    ///
+    /// # Errors
+    /// The store did not answer it.
+    pub(crate) async fn check(&self, pets: &Arc<dyn PetService>, limit: Duration) -> Outcome {
+        let asked = Instant::now();
+        let mut latest = Arc::clone(&self.0).lock_owned().await;
+        // One that was under way is waited for, however long it takes.
+        if let Some(Read { began, ended, outcome }) = &*latest
+            && (began.elapsed() < MAX_AGE || *ended > asked)
+        {
+            return outcome.clone();
+        }
+        let pets = Arc::clone(pets);
+        // In a task: the read must end, and give back what it holds, although nobody waits.
+        let read = tokio::spawn(async move {
+            let began = Instant::now();
+            let outcome = read(&*pets, limit).await;
+            *latest = Some(Read { began, ended: Instant::now(), outcome: outcome.clone() });
+            outcome
+        });
+        read.await.unwrap_or_else(|error| Err(ApiError::internal(error)))
+    }
+}
+
+async fn read(pets: &dyn PetService, limit: Duration) -> Outcome {
+    let one = PetQuery { limit: PageLimit::MIN, ..PetQuery::default() };
+    match timeout(limit, AssertUnwindSafe(pets.list(one)).catch_unwind()).await {
+        Ok(Ok(answer)) => answer.map(|_| ()).map_err(ApiError::from),
+        Ok(Err(panic)) => Err(ApiError::panicked(&*panic)),
+        Err(_) => Err(ApiError::unavailable("the store takes too long")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use async_trait::async_trait;
+    use petstore_domain::{
+        AddError, Added, CatalogueVersion, Idempotency, NewPet, Pet, PetId, PetPage, StoreError,
+        Versioned,
+    };
+    use tokio::{task::JoinSet, time::sleep};
+
+    use super::*;
+    use crate::response::error::ErrorCode;
+
+    const LIMIT: Duration = Duration::from_secs(30);
+
+    /// Takes so long for each read, and counts the reads that began and those under way.
+    #[derive(Default)]
+    struct Store {
+        takes: Duration,
+        fails: bool,
+        began: AtomicUsize,
+        under_way: Arc<()>,
+    }
+
+    #[async_trait]
+    impl PetService for Store {
+        async fn list(&self, _: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+            self.began.fetch_add(1, Ordering::Relaxed);
+            let _under_way = Arc::clone(&self.under_way);
+            sleep(self.takes).await;
+            if self.fails {
+                return Err(StoreError::unavailable("gone"));
+            }
+            Ok(Versioned { value: PetPage { pets: Vec::new(), more: false }, version: None })
+        }
+
+        async fn add(&self, _: NewPet, _: Option<Idempotency>) -> Result<Added, AddError> {
+            unreachable!("nobody adds")
+        }
+
+        async fn get(&self, _: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+            unreachable!("nobody gets")
+        }
+
+        fn version(&self) -> Option<CatalogueVersion> {
+            None
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_is_read_once_a_second_however_many_ask_and_however_it_ends() {
+        for (takes, fails, reads) in [
+            (Duration::ZERO, false, 10),
+            (Duration::ZERO, true, 10),
+            (Duration::from_millis(1500), false, 7),
+        ] {
+            let store = Arc::new(Store { takes, fails, ..Store::default() });
+            let (readiness, mut asking) = (Arc::new(Readiness::default()), JoinSet::new());
+            for _ in 0..100 {
+                for _ in 0..10 {
+                    let pets: Arc<dyn PetService> = store.clone();
+                    let readiness = Arc::clone(&readiness);
+                    asking.spawn(async move { readiness.check(&pets, LIMIT).await });
+                }
+                sleep(Duration::from_millis(100)).await;
+            }
+            let outcomes = asking.join_all().await;
+            assert!(outcomes.iter().all(|outcome| outcome.is_err() == fails));
+            assert_eq!(store.began.load(Ordering::Relaxed), reads, "{takes:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_read_that_hangs_is_the_only_one_and_is_given_up_although_nobody_waits() {
+        let store = Arc::new(Store { takes: Duration::MAX, ..Store::default() });
+        let pets: Arc<dyn PetService> = store.clone();
+        let readiness = Readiness::default();
+        for _ in 0..20 {
+            let asked = timeout(Duration::from_secs(1), readiness.check(&pets, LIMIT)).await;
+            assert!(asked.is_err(), "there is no answer yet");
+        }
+        assert_eq!(store.began.load(Ordering::Relaxed), 1);
+        assert_eq!(Arc::strong_count(&store.under_way), 2);
+        sleep(LIMIT).await;
+        assert_eq!(Arc::strong_count(&store.under_way), 1);
+        let began = Instant::now();
+        let failed = timeout(2 * LIMIT, readiness.check(&pets, LIMIT)).await;
+        assert!(began.elapsed() >= LIMIT, "it is another read");
+        assert_eq!(failed.unwrap().unwrap_err().code, ErrorCode::Unavailable);
+    }
+}

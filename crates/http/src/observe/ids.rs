@@ -1,0 +1,227 @@
+//! The ids of a request: its name, which is the client's own or a new one, and the trace that it belongs to (W3C
+//! Trace Context, level 1).
+//!
+//! A request with a valid `traceparent` is a span of the trace of its client. The log names the trace, and
+//! the answer has `traceresponse` with the id of that span: level 1 gives `traceparent` to requests alone,
+//! and `traceresponse` is what the next level gives to answers. `tracestate` is for those who pass a request
+//! on, and is not read. A request without a valid `traceparent` belongs to no trace: one is begun for
+//! requests that are passed on, and this service sends none.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use hyper::{
+    HeaderMap,
+    header::{HeaderName, HeaderValue},
+};
+
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+pub(crate) const TRACERESPONSE: HeaderName = HeaderName::from_static("traceresponse");
+
+/// The longest request id taken from a client, in characters.
+const MAX_CHARS: usize = 128;
+/// The length of a `traceparent` of version 00, in characters. One of a later version begins like it.
+const LENGTH: usize = 55;
+const SAMPLED: u8 = 1;
+
+/// Makes ids from a number that counts. A request id has it after a number that is drawn once for each process; a
+/// span id is its hash.
+#[derive(Debug)]
+pub(crate) struct RequestIds {
+    random: RandomState,
+    /// 16 hexadecimal digits.
+    process: String,
+    next: AtomicU64,
+}
+
+/// The span of one request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TraceContext {
+    trace_id: u128,
+    /// This request.
+    span_id: u64,
+    /// The trace is recorded.
+    sampled: bool,
+}
+
+impl RequestIds {
+    pub(crate) fn new() -> Self {
+        let random = RandomState::new();
+        let process = format!("{:016x}", random.hash_one("petstore"));
+        Self { random, process, next: AtomicU64::new(0) }
+    }
+
+    /// Returns the id that the client sent, if it sent one of 1 to 128 visible ASCII characters; else a
+    /// new one of 32 hexadecimal digits.
+    pub(crate) fn choose(&self, headers: &HeaderMap) -> HeaderValue {
+        let mut sent = headers.get_all(X_REQUEST_ID).iter();
+        match (sent.next(), sent.next()) {
+            (Some(id), None) if is_acceptable(id.as_bytes()) => id.clone(),
+            _ => self.generate(),
+        }
+    }
+
+    fn generate(&self) -> HeaderValue {
+        let id = format!("{}{:016x}", self.process, self.next());
+        HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("-"))
+    }
+
+    /// Returns the span of a request with these headers, if it belongs to a trace.
+    pub(crate) fn trace(&self, headers: &HeaderMap) -> Option<TraceContext> {
+        let (trace_id, sampled) = parse(headers)?;
+        // Zero is no id.
+        let span_id = self.random.hash_one(self.next()).max(1);
+        Some(TraceContext { trace_id, span_id, sampled })
+    }
+
+    fn next(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl TraceContext {
+    /// Returns the trace as a log names it: 32 hexadecimal digits.
+    pub(crate) fn id(&self) -> String {
+        format!("{:032x}", self.trace_id)
+    }
+
+    /// Returns the value of `traceresponse`.
+    pub(crate) fn response(&self) -> Option<HeaderValue> {
+        let Self { trace_id, span_id, sampled } = self;
+        let flags = if *sampled { SAMPLED } else { 0 };
+        HeaderValue::try_from(format!("00-{trace_id:032x}-{span_id:016x}-{flags:02x}")).ok()
+    }
+}
+
+fn is_acceptable(id: &[u8]) -> bool {
+    (1..=MAX_CHARS).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
+}
+
+/// Returns the trace and whether it is recorded, if there is one `traceparent` and it is valid.
+fn parse(headers: &HeaderMap) -> Option<(u128, bool)> {
+    let mut sent = headers.get_all(TRACEPARENT).iter();
+    let text = sent.next()?.to_str().ok().filter(|_| sent.next().is_none())?;
+    let (known, later) = text.split_at_checked(LENGTH)?;
+    let is_whole = match &known[..2] {
+        "00" => later.is_empty(),
+        "ff" => false,
+        _ => later.is_empty() || later.starts_with('-'),
+    };
+    let is_well_formed = known.bytes().enumerate().all(|(at, byte)| match at {
+        2 | 35 | 52 => byte == b'-',
+        _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
+    });
+    let number = |digits: &str| u128::from_str_radix(digits, 16).ok().filter(|_| is_well_formed);
+    let (trace_id, parent_id, flags) =
+        (number(&known[3..35])?, number(&known[36..52])?, number(&known[53..])?);
+    let is_valid = is_whole && trace_id != 0 && parent_id != 0;
+    is_valid.then_some((trace_id, flags & u128::from(SAMPLED) != 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::{HeaderMap, header::HeaderValue};
+
+    use super::{RequestIds, TRACEPARENT, X_REQUEST_ID};
+
+    fn id_for(sent: &[&[u8]]) -> String {
+        let mut headers = HeaderMap::new();
+        for id in sent {
+            headers.append(X_REQUEST_ID, HeaderValue::from_bytes(id).unwrap());
+        }
+        RequestIds::new().choose(&headers).to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_visible_id_of_the_client_is_kept() {
+        let longest = "x".repeat(128);
+        for id in ["a", "7f/+=~!", &longest] {
+            assert_eq!(id_for(&[id.as_bytes()]), id);
+        }
+    }
+
+    #[test]
+    fn anything_else_gets_a_new_id() {
+        let too_long = [b'x'; 129];
+        let bad: [&[&[u8]]; 6] =
+            [&[], &[b""], &[b"a b"], &[b"caf\xc3\xa9"], &[b"a", b"b"], &[&too_long]];
+        for sent in bad {
+            let id = id_for(sent);
+            assert_eq!(id.len(), 32, "{sent:?}");
+            assert!(id.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        }
+    }
+
+    #[test]
+    fn new_ids_differ() {
+        let ids = RequestIds::new();
+        let made: std::collections::HashSet<_> = (0..1000).map(|_| ids.generate()).collect();
+        assert_eq!(made.len(), 1000);
+    }
+
+    const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+    const PARENT: &str = "b7ad6b7169203331";
+
+    fn response(sent: &[&str]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for value in sent {
+            headers.append(TRACEPARENT, HeaderValue::from_bytes(value.as_bytes()).unwrap());
+        }
+        let trace = RequestIds::new().trace(&headers)?;
+        assert_eq!(trace.id(), TRACE);
+        Some(trace.response().unwrap().to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn a_valid_traceparent_is_taken_up_under_a_new_span() {
+        for (sent, flags) in [
+            (format!("00-{TRACE}-{PARENT}-01"), "01"),
+            (format!("00-{TRACE}-{PARENT}-00"), "00"),
+            (format!("00-{TRACE}-{PARENT}-ff"), "01"),
+            (format!("00-{TRACE}-{PARENT}-02"), "00"),
+            // Of a later version, the beginning is read.
+            (format!("01-{TRACE}-{PARENT}-01"), "01"),
+            (format!("cc-{TRACE}-{PARENT}-01-what the future will be like"), "01"),
+        ] {
+            let answered = response(&[&sent]).unwrap_or_else(|| panic!("{sent}"));
+            let fields: Vec<_> = answered.split('-').collect();
+            assert_eq!((fields.len(), fields[0], fields[1], fields[3]), (4, "00", TRACE, flags));
+            assert!(fields[2].len() == 16 && fields[2] != PARENT, "{answered}");
+        }
+        let one = format!("00-{TRACE}-{PARENT}-01");
+        assert_ne!(response(&[&one]), response(&[&one]), "each request is a span of its own");
+    }
+
+    #[test]
+    fn what_is_not_valid_is_as_if_it_were_not_there() {
+        let zeros = "0".repeat(32);
+        let upper = TRACE.to_uppercase();
+        for sent in [
+            String::new(),
+            format!("00-{TRACE}-{PARENT}"),
+            format!("00-{TRACE}-{PARENT}-1"),
+            format!("00-{TRACE}-{PARENT}-0g"),
+            format!("00-{TRACE}-{PARENT}-01-"),
+            format!("00-{TRACE}-{PARENT}-01-extra"),
+            format!("00-{TRACE}-{PARENT}-01 "),
+            format!("ff-{TRACE}-{PARENT}-01"),
+            format!("01-{TRACE}-{PARENT}-01extra"),
+            format!("0-{TRACE}-{PARENT}-001"),
+            format!("00-{upper}-{PARENT}-01"),
+            format!("00-{zeros}-{PARENT}-01"),
+            format!("00-{TRACE}-{}-01", &zeros[..16]),
+            format!("00_{TRACE}_{PARENT}_01"),
+            format!("00-{}-{PARENT}0-01", &TRACE[1..]),
+            format!("00-+{}-{PARENT}-01", &TRACE[1..]),
+            format!("00-{TRACE}-{PARENT}-0é"),
+        ] {
+            assert_eq!(response(&[&sent]), None, "{sent}");
+        }
+        let good = format!("00-{TRACE}-{PARENT}-01");
+        assert_eq!(response(&[&good, &good]), None, "two are none");
+        assert_eq!(response(&[]), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! The observer of finished requests. It counts them for the metrics if there are any, and writes the log:
+//! one line for a request, at most, with its cause if the service itself failed.
+//!
+//! A line names the route's template, never the path, the query or a header but the request id, and of an API
+//! key only its name: the key itself cannot get into it.
+
+mod budget;
+
+use std::{sync::Arc, time::Instant};
+
+use hyper::{Method, StatusCode, header::HeaderValue};
+use petstore_domain::{Authenticator, Caller};
+
+use self::budget::LineBudget;
+use crate::{
+    observe::{ids::TraceContext, metrics::Metrics},
+    request::Peer,
+    response::error::ApiError,
+    settings::AccessLog,
+};
+
+/// The methods that HTTP defines.
+const METHODS: [&str; 9] =
+    ["GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"];
+
+/// A request whose answer is known.
+#[derive(Debug)]
+pub(crate) struct Finished<'r> {
+    pub(crate) request_id: &'r HeaderValue,
+    /// Where it came from.
+    pub(crate) peer: Peer,
+    /// `None` if it did not arrive.
+    pub(crate) method: Option<&'r Method>,
+    /// The template of its route; `None` if it has none, or the target did not arrive.
+    pub(crate) route: Option<&'static str>,
+    /// `None` if it has no valid key, or needs none.
+    pub(crate) caller: Option<&'r Caller>,
+    /// `None` if it belongs to none.
+    pub(crate) trace: Option<TraceContext>,
+    pub(crate) began: Instant,
+    pub(crate) outcome: Result<StatusCode, &'r ApiError>,
+}
+
+/// Sees each finished request exactly once.
+pub(crate) struct Observer {
+    access_log: AccessLog,
+    /// Knows the names of API keys. It is asked only when a line is written.
+    authenticator: Arc<dyn Authenticator>,
+    metrics: Option<Arc<Metrics>>,
+    refusals: LineBudget,
+    failures: LineBudget,
+}
+
+impl Observer {
+    /// An observer that writes the lines that `access_log` asks for, with the names that `authenticator` has
+    /// for API keys, and counts in `metrics`.
+    pub(crate) fn new(
+        access_log: AccessLog,
+        authenticator: Arc<dyn Authenticator>,
+        metrics: Option<Arc<Metrics>>,
+    ) -> Self {
+        Self {
+            access_log,
+            authenticator,
+            metrics,
+            refusals: LineBudget::new(),
+            failures: LineBudget::new(),
+        }
+    }
+
+    /// Takes note of a request.
+    pub(crate) fn finished(&self, request: &Finished<'_>) {
+        if let Some(metrics) = &self.metrics {
+            request.count(metrics);
+        }
+        let status = request.status();
+        let cause = request.outcome.err().and_then(|error| error.cause.as_deref());
+        let (is_logged, budget) = match (self.access_log, cause) {
+            (AccessLog::All, _) => (true, None),
+            (AccessLog::Errors | AccessLog::Off, Some(_)) => (true, Some(&self.failures)),
+            (AccessLog::Errors, None) => (status.as_u16() >= 400, Some(&self.refusals)),
+            (AccessLog::Off, None) => (false, None),
+        };
+        if !is_logged {
+            return;
+        }
+        let unwritten = budget.map_or(Some(0), |budget| budget.take(request.began, cause));
+        match (request.outcome, cause, unwritten) {
+            (_, _, None) => (),
+            (Err(error), Some(cause), Some(unwritten)) => {
+                self.error(request, error, cause, unwritten);
+            }
+            (outcome, _, Some(unwritten)) => {
+                if unwritten > 0 {
+                    tracing::warn!(
+                        unwritten,
+                        failed = false,
+                        "requests were not logged one by one"
+                    );
+                }
+                self.info(request, status, outcome.err().map_or("", |error| error.code.as_str()));
+            }
+        }
+    }
+
+    /// `unwritten` failures before this one had no line.
+    fn error(&self, request: &Finished<'_>, error: &ApiError, cause: &str, unwritten: u64) {
+        tracing::error!(
+            request_id = request.request_id(),
+            peer = %request.peer,
+            key_name = self.key_name(request),
+            trace_id = request.trace.map(|trace| trace.id()),
+            method = request.method(),
+            route = request.route(),
+            status = error.code.status().as_u16(),
+            code = error.code.as_str(),
+            micros = request.micros(),
+            cause,
+            unwritten = (unwritten > 0).then_some(unwritten),
+            "request failed"
+        );
+    }
+
+    fn info(&self, request: &Finished<'_>, status: StatusCode, code: &str) {
+        tracing::info!(
+            request_id = request.request_id(),
+            peer = %request.peer,
+            key_name = self.key_name(request),
+            trace_id = request.trace.map(|trace| trace.id()),
+            method = request.method(),
+            route = request.route(),
+            status = status.as_u16(),
+            code,
+            micros = request.micros(),
+            "request"
+        );
+    }
+
+    fn key_name(&self, request: &Finished<'_>) -> Option<String> {
+        let label = self.authenticator.key_label(request.caller?)?;
+        Some(label.as_str().to_owned())
+    }
+}
+
+impl<'r> Finished<'r> {
+    /// Describes a request of which no whole head arrived.
+    pub(crate) fn unread(
+        request_id: &'r HeaderValue,
+        peer: Peer,
+        outcome: Result<StatusCode, &'r ApiError>,
+    ) -> Self {
+        Self {
+            request_id,
+            peer,
+            method: None,
+            route: None,
+            caller: None,
+            trace: None,
+            began: Instant::now(),
+            outcome,
+        }
+    }
+
+    fn count(&self, metrics: &Metrics) {
+        metrics.finished(self.route(), self.method(), self.status(), self.began.elapsed());
+        if let Err(error) = self.outcome {
+            metrics.rejected(error.code.as_str(), error.by_store);
+        }
+    }
+
+    fn status(&self) -> StatusCode {
+        self.outcome.unwrap_or_else(|error| error.code.status())
+    }
+
+    fn request_id(&self) -> &str {
+        self.request_id.to_str().unwrap_or_default()
+    }
+
+    fn route(&self) -> &'static str {
+        self.route.unwrap_or("none")
+    }
+
+    /// A method that HTTP does not define is the client's own text, so it is not repeated.
+    fn method(&self) -> &'static str {
+        let Some(sent) = self.method else { return "none" };
+        METHODS.into_iter().find(|known| sent == known).unwrap_or("other")
+    }
+
+    fn micros(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,193 @@
+use std::{
+    fmt::{Debug, Write as _},
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use hyper::{Method, StatusCode, header::HeaderValue};
+use petstore_domain::{ApiKeySecret, Caller, KeyLabel, KeyRights, MockAuthenticator};
+use tracing::{Event, Level, Metadata, Subscriber, field::Field, span, subscriber::with_default};
+
+use super::{Finished, Observer};
+use crate::{
+    observe::metrics::Metrics,
+    request::Peer,
+    response::error::{ApiError, ErrorCode},
+    settings::AccessLog,
+};
+
+/// The lines in their order: their levels, and their fields as text.
+#[derive(Clone, Default)]
+pub(crate) struct Lines(Arc<Mutex<Vec<(Level, String)>>>);
+
+impl Lines {
+    pub(crate) fn take(&self) -> Vec<(Level, String)> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+
+    fn levels(&self) -> Vec<Level> {
+        self.take().into_iter().map(|(level, _)| level).collect()
+    }
+}
+
+impl Subscriber for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.target().starts_with("petstore_http")
+    }
+
+    fn new_span(&self, _: &span::Attributes<'_>) -> span::Id {
+        span::Id::from_u64(1)
+    }
+
+    fn record(&self, _: &span::Id, _: &span::Record<'_>) {}
+
+    fn record_follows_from(&self, _: &span::Id, _: &span::Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = String::new();
+        event.record(&mut |field: &Field, value: &dyn Debug| {
+            let _ = write!(fields, "{field}={value:?} ");
+        });
+        self.0.lock().unwrap().push((*event.metadata().level(), fields));
+    }
+
+    fn enter(&self, _: &span::Id) {}
+
+    fn exit(&self, _: &span::Id) {}
+}
+
+fn observer(choice: AccessLog) -> Observer {
+    Observer::new(choice, Arc::new(MockAuthenticator::new()), None)
+}
+
+fn finish(observer: &Observer, began: Instant, outcome: Result<StatusCode, &ApiError>) {
+    finish_of(observer, began, outcome, None);
+}
+
+/// The same, of a request with the key of `caller`.
+fn finish_of(
+    observer: &Observer,
+    began: Instant,
+    outcome: Result<StatusCode, &ApiError>,
+    caller: Option<&Caller>,
+) {
+    let request_id = &HeaderValue::from_static("id");
+    let method = Some(&Method::GET);
+    observer.finished(&Finished {
+        request_id,
+        peer: Peer::Unix(None),
+        method,
+        route: None,
+        caller,
+        trace: None,
+        began,
+        outcome,
+    });
+}
+
+#[test]
+fn refusals_have_a_hundred_lines_a_second_and_then_their_number() {
+    let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
+    let lines = Lines::default();
+    let began = Instant::now();
+    with_default(lines.clone(), || {
+        let observer = observer(AccessLog::Errors);
+        for _ in 0..130 {
+            finish(&observer, began, Err(&refusal));
+        }
+        assert_eq!(lines.levels(), [Level::INFO; 100]);
+        finish(&observer, began + Duration::from_secs(1), Err(&refusal));
+        assert_eq!(lines.levels(), [Level::WARN, Level::INFO]);
+    });
+}
+
+#[test]
+fn failures_have_a_few_lines_for_each_cause() {
+    let failures = ["full", "gone"].map(ApiError::unavailable);
+    let lines = Lines::default();
+    let began = Instant::now();
+    with_default(lines.clone(), || {
+        let observer = observer(AccessLog::Errors);
+        for _ in 0..130 {
+            for failure in &failures {
+                finish(&observer, began, Err(failure));
+            }
+        }
+        assert_eq!(lines.levels(), [Level::ERROR; 20]);
+    });
+}
+
+#[test]
+fn the_choice_of_the_operator_says_which_requests_have_a_line() {
+    let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
+    let failure = ApiError::unavailable("the store is gone");
+    let outcomes = [Ok(StatusCode::OK), Err(&refusal), Err(&failure)];
+    for (choice, expected) in [
+        (AccessLog::All, [200, 200, 200]),
+        (AccessLog::Errors, [0, 100, 10]),
+        (AccessLog::Off, [0, 0, 10]),
+    ] {
+        let lines = Lines::default();
+        let began = Instant::now();
+        with_default(lines.clone(), || {
+            let observer = observer(choice);
+            for (outcome, expected) in outcomes.into_iter().zip(expected) {
+                for _ in 0..200 {
+                    finish(&observer, began, outcome);
+                }
+                assert_eq!(lines.take().len(), expected, "{choice:?} {outcome:?}");
+            }
+        });
+    }
+}
+
+#[test]
+fn the_name_of_a_key_is_looked_up_for_a_line_alone() {
+    let caller = Caller { digest: ApiKeySecret::new("any").digest(), rights: KeyRights::Full };
+    let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
+    let failure = ApiError::unavailable("the store is gone");
+    let mut authenticator = MockAuthenticator::new();
+    authenticator.expect_key_label().times(110).returning(|_| Some(KeyLabel::Service));
+    let lines = Lines::default();
+    with_default(lines.clone(), || {
+        let observer = Observer::new(AccessLog::Errors, Arc::new(authenticator), None);
+        let began = Instant::now();
+        for outcome in [Ok(StatusCode::OK), Err(&refusal), Err(&failure)] {
+            for _ in 0..200 {
+                finish_of(&observer, began, outcome, Some(&caller));
+            }
+        }
+    });
+    let lines = lines.take();
+    assert_eq!(lines.len(), 110);
+    for (_, fields) in lines {
+        assert!(
+            fields.contains("peer=unix ") && fields.contains("key_name=\"service key\" "),
+            "{fields}"
+        );
+    }
+}
+
+#[test]
+fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
+    const TOOK: Duration = Duration::from_secs(7);
+    let failure = ApiError::unavailable("the store is gone");
+    for outcome in [Ok(StatusCode::OK), Err(&failure)] {
+        let lines = Lines::default();
+        let metrics = Arc::new(Metrics::new().unwrap());
+        with_default(lines.clone(), || {
+            let (log, authenticator) = (AccessLog::All, Arc::new(MockAuthenticator::new()));
+            let observer = Observer::new(log, authenticator, Some(Arc::clone(&metrics)));
+            finish(&observer, Instant::now().checked_sub(TOOK).unwrap(), outcome);
+        });
+        // However slow this test is, it is not off by a factor of 1,000.
+        let about = TOOK.as_secs_f64()..100.0 * TOOK.as_secs_f64();
+        let text = metrics.to_text(&[]).unwrap();
+        let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} ";
+        let sum = text.lines().find_map(|line| line.strip_prefix(sum)).unwrap();
+        assert!(about.contains(&sum.parse().unwrap()), "{sum}");
+        let (_, line) = lines.take().remove(0);
+        let micros = line.split(' ').find_map(|field| field.strip_prefix("micros=")).unwrap();
+        assert!(about.contains(&(micros.parse::<f64>().unwrap() / 1e6)), "{line}");
+    }
+}

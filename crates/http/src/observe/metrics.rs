@@ -1,0 +1,263 @@
+//! What is counted for Prometheus.
+//!
+//! **What it buys.** An operator sees load, latency and refusals without reading the log.
+//!
+//! **What it costs.** For a request the lookup of two series by their labels, and nothing if the metrics have no
+//! listener: then there is no [`Metrics`].
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use hyper::StatusCode;
+use prometheus::{
+    GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
+    TextEncoder, core::Collector,
+};
+
+/// Upper bounds of the histogram of durations, in seconds: from a page in memory to a request that
+/// nearly timed out.
+const BUCKETS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
+
+/// Names that get a series of their own.
+const MAX_NAMES: usize = 1000;
+/// The series of all others. No key is called so, as a name has no space.
+const OTHERS: &str = "other keys";
+
+/// Everything that is counted.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    requests: IntCounterVec,
+    durations: HistogramVec,
+    in_flight: IntGauge,
+    accepted_connections: IntCounter,
+    open_connections: IntGauge,
+    rejected: IntCounterVec,
+    store_errors: IntCounter,
+    page_hits: IntCounter,
+    page_misses: IntCounter,
+    deprecated: ByKey,
+    revoked: ByKey,
+}
+
+/// One more of something, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Counted(IntGauge);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
+fn one_more(gauge: &IntGauge) -> Counted {
+    gauge.inc();
+    Counted(gauge.clone())
+}
+
+impl Metrics {
+    /// Nothing has happened yet.
+    ///
+    /// # Errors
+    /// Two metrics have one name.
+    pub(crate) fn new() -> prometheus::Result<Self> {
+        let registry = Registry::new();
+        let counter = |name, help| register(&registry, IntCounter::new(name, help));
+        let gauge = |name, help| register(&registry, IntGauge::new(name, help));
+        let by = |name, help, labels: &[&str]| {
+            register(&registry, IntCounterVec::new(Opts::new(name, help), labels))
+        };
+
+        let build = Opts::new("petstore_build_info", "Always 1; the version of the service.");
+        let build = register(&registry, GaugeVec::new(build, &["version"]))?;
+        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
+        let durations = HistogramOpts::new(
+            "petstore_http_request_duration_seconds",
+            "From the head of a request until its answer is known.",
+        );
+        let durations = HistogramVec::new(durations.buckets(BUCKETS.to_vec()), &["route"]);
+        Ok(Self {
+            requests: by(
+                "petstore_http_requests_total",
+                "Requests whose answer is known.",
+                &["route", "method", "status"],
+            )?,
+            durations: register(&registry, durations)?,
+            in_flight: gauge("petstore_http_requests_in_flight", "Requests being answered.")?,
+            accepted_connections: counter(
+                "petstore_connections_accepted_total",
+                "Connections that were accepted.",
+            )?,
+            open_connections: gauge("petstore_connections_open", "Connections that are open.")?,
+            rejected: by(
+                "petstore_rejected_requests_total",
+                "Requests answered with an error, by its code.",
+                &["code"],
+            )?,
+            store_errors: counter(
+                "petstore_store_errors_total",
+                "Requests that failed because the store did.",
+            )?,
+            page_hits: counter(
+                "petstore_page_cache_hits_total",
+                "Pages and animals found in the cache.",
+            )?,
+            page_misses: counter(
+                "petstore_page_cache_misses_total",
+                "Pages and animals that were not in the cache.",
+            )?,
+            deprecated: ByKey::new(by(
+                "petstore_deprecated_requests_total",
+                "Requests for the deprecated operation getPet, by the name of the API key.",
+                &["key"],
+            )?),
+            revoked: ByKey::new(by(
+                "petstore_revoked_key_requests_total",
+                "Requests with a revoked API key, by its name.",
+                &["key"],
+            )?),
+            registry,
+        })
+    }
+
+    /// A request has its answer.
+    pub(crate) fn finished(&self, route: &str, method: &str, status: StatusCode, took: Duration) {
+        self.requests.with_label_values(&[route, method, status.as_str()]).inc();
+        self.durations.with_label_values(&[route]).observe(took.as_secs_f64());
+    }
+
+    /// A request was answered with the error `code`.
+    pub(crate) fn rejected(&self, code: &'static str, by_store: bool) {
+        self.rejected.with_label_values(&[code]).inc();
+        if by_store {
+            self.store_errors.inc();
+        }
+    }
+
+    /// A request is in flight until the returned value is dropped.
+    pub(crate) fn begin_request(&self) -> Counted {
+        one_more(&self.in_flight)
+    }
+
+    /// A connection was accepted, and is open until the returned value is dropped.
+    pub(crate) fn begin_connection(&self) -> Counted {
+        self.accepted_connections.inc();
+        one_more(&self.open_connections)
+    }
+
+    /// A page or an animal was looked for in the cache.
+    pub(crate) fn page_looked_up(&self, found: bool) {
+        if found { &self.page_hits } else { &self.page_misses }.inc();
+    }
+
+    /// The deprecated operation was called by the key of this name.
+    pub(crate) fn deprecated_call(&self, key: &str) {
+        self.deprecated.inc_by(key, 1);
+    }
+
+    /// So many requests had the revoked key of this name.
+    pub(crate) fn revoked_key_used(&self, key: &str, uses: u64) {
+        self.revoked.inc_by(key, uses);
+    }
+
+    /// Returns all of it, and `figures`, as Prometheus reads it.
+    ///
+    /// # Errors
+    /// A figure has the name of a metric or of another figure, or no valid name.
+    pub(crate) fn to_text(&self, figures: &[Figure]) -> prometheus::Result<String> {
+        let own = Registry::new();
+        for &Figure { name, help, kind, value } in figures {
+            match kind {
+                FigureKind::Counter => register(&own, IntCounter::new(name, help))?.inc_by(value),
+                FigureKind::Gauge => {
+                    let value = i64::try_from(value).unwrap_or(i64::MAX);
+                    register(&own, IntGauge::new(name, help))?.set(value);
+                }
+            }
+        }
+        let mut families = self.registry.gather();
+        families.extend(own.gather());
+        TextEncoder::new().encode_to_string(&families)
+    }
+}
+
+/// Returns what was made, once `registry` knows it.
+fn register<C: Collector + Clone + 'static>(
+    registry: &Registry,
+    made: prometheus::Result<C>,
+) -> prometheus::Result<C> {
+    let metric = made?;
+    registry.register(Box::new(metric.clone()))?;
+    Ok(metric)
+}
+
+/// Requests by the name of an API key. Keys come and go, and their series stay: so there is a bound.
+#[derive(Debug)]
+struct ByKey {
+    counts: IntCounterVec,
+    names: Mutex<BTreeSet<String>>,
+}
+
+impl ByKey {
+    /// `counts` has one label.
+    fn new(counts: IntCounterVec) -> Self {
+        Self { counts, names: Mutex::default() }
+    }
+
+    /// So many more requests with the key that is called `name`.
+    fn inc_by(&self, name: &str, requests: u64) {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());
+        self.counts.with_label_values(&[if own { name } else { OTHERS }]).inc_by(requests);
+    }
+}
+
+/// One value of a store, or of another part of the service, as it is at this moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Figure {
+    /// The whole name: `petstore_`, the kind of store, what it is, and its unit. That of a counter ends
+    /// in `_total`.
+    pub name: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    /// How it changes.
+    pub kind: FigureKind,
+    /// The value.
+    pub value: u64,
+}
+
+/// How a [`Figure`] changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FigureKind {
+    /// It only grows while the process runs.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+}
+
+/// Reads the figures of a store. It must not wait.
+pub type Figures = Arc<dyn Fn() -> Vec<Figure> + Send + Sync>;
+
+#[cfg(test)]
+mod tests {
+    use prometheus::{IntCounterVec, Opts};
+
+    use super::{ByKey, MAX_NAMES, OTHERS};
+
+    #[test]
+    fn a_thousand_names_have_series_of_their_own() {
+        let counts = IntCounterVec::new(Opts::new("calls_total", "Calls."), &["key"]).unwrap();
+        let calls = ByKey::new(counts.clone());
+        for _ in 0..2 {
+            for key in 0..MAX_NAMES + 3 {
+                calls.inc_by(&format!("key-{key}"), 1);
+            }
+        }
+        assert_eq!(counts.with_label_values(&["key-0"]).get(), 2);
+        assert_eq!(counts.with_label_values(&["key-999"]).get(), 2);
+        assert_eq!(counts.with_label_values(&[OTHERS]).get(), 6);
+    }
+}

@@ -1,0 +1,58 @@
+//! What a request says, each part read strictly: its address, its credential, its other headers, its query and its
+//! body; and who sends it.
+
+pub(crate) mod address;
+pub(crate) mod auth;
+pub(crate) mod body;
+pub(crate) mod cursor;
+pub(crate) mod framing;
+pub(crate) mod headers;
+pub(crate) mod query;
+
+use std::{fmt, net::SocketAddr};
+
+/// The other end of a connection, as the socket knows it: behind a proxy, that is the proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Peer {
+    /// A client over TCP. An IPv4 address is never written as an IPv6 one.
+    Tcp(SocketAddr),
+    /// A user of this machine, over a Unix socket; `None` if the system does not say which.
+    Unix(Option<u32>),
+}
+
+impl From<SocketAddr> for Peer {
+    fn from(address: SocketAddr) -> Self {
+        Self::Tcp(SocketAddr::new(address.ip().to_canonical(), address.port()))
+    }
+}
+
+/// As the log names it.
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp(address) => address.fmt(f),
+            Self::Unix(_) => f.write_str("unix"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use super::Peer;
+
+    #[test]
+    fn a_peer_is_its_address_and_port_or_the_kind_of_its_socket() {
+        for (address, name) in [
+            ("192.0.2.7:4711", "192.0.2.7:4711"),
+            ("[::ffff:192.0.2.7]:4711", "192.0.2.7:4711"),
+            ("[2001:db8::7]:4711", "[2001:db8::7]:4711"),
+        ] {
+            let peer = Peer::from(address.parse::<SocketAddr>().unwrap());
+            assert_eq!(peer.to_string(), name);
+        }
+        assert_eq!(Peer::Unix(Some(1000)).to_string(), "unix");
+        assert_eq!(Peer::Unix(None).to_string(), "unix");
+    }
+}

@@ -1,0 +1,95 @@
+//! Who is calling: the bearer credential of a request (interface, section 5; RFC 6750).
+
+use hyper::{HeaderMap, header::AUTHORIZATION};
+use petstore_domain::{ApiKeySecret, Authenticator, Caller};
+
+use crate::response::error::ApiError;
+
+const SCHEME: &str = "bearer";
+
+/// The caller whose key the `Authorization` header carries. A key anywhere else is not looked at.
+pub(crate) async fn authenticate(
+    authenticator: &dyn Authenticator,
+    headers: &HeaderMap,
+) -> Result<Caller, ApiError> {
+    match credential(headers) {
+        Credential::None => Err(ApiError::unauthorized(false)),
+        Credential::Malformed => Err(ApiError::unauthorized(true)),
+        Credential::Bearer(key) => Ok(authenticator.authenticate(&key).await?),
+    }
+}
+
+/// What a request carries as its credential.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Credential {
+    None,
+    /// Something was sent, but not one bearer token.
+    Malformed,
+    Bearer(ApiKeySecret),
+}
+
+/// The credential in the `Authorization` header.
+pub(crate) fn credential(headers: &HeaderMap) -> Credential {
+    let mut sent = headers.get_all(AUTHORIZATION).iter();
+    let Some(first) = sent.next() else { return Credential::None };
+    if sent.next().is_some() {
+        return Credential::Malformed;
+    }
+    let token = first.to_str().ok().and_then(bearer_token);
+    token.map_or(Credential::Malformed, |token| Credential::Bearer(ApiKeySecret::new(token)))
+}
+
+fn bearer_token(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_at_checked(SCHEME.len())?;
+    let token = token.strip_prefix(' ').filter(|_| scheme.eq_ignore_ascii_case(SCHEME))?;
+    Some(token.trim_ascii()).filter(|token| !token.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::{
+        HeaderMap,
+        header::{AUTHORIZATION, HeaderValue},
+    };
+
+    use petstore_domain::ApiKeySecret;
+
+    use super::{Credential, credential};
+
+    #[test]
+    fn a_credential_is_one_bearer_token() {
+        let bearer = |token: &str| Credential::Bearer(ApiKeySecret::new(token));
+        let table: [(&[&[u8]], Credential); 13] = [
+            (&[], Credential::None),
+            (&[b"Bearer abc"], bearer("abc")),
+            (&[b"bearer abc"], bearer("abc")),
+            (&[b"BEARER  abc "], bearer("abc")),
+            (&[b"Bearer a b"], bearer("a b")),
+            (&[b""], Credential::Malformed),
+            (&[b"Bearer"], Credential::Malformed),
+            (&[b"Bearer "], Credential::Malformed),
+            (&[b"Basic abc"], Credential::Malformed),
+            (&[b"abc"], Credential::Malformed),
+            (&[b"Bearerabc"], Credential::Malformed),
+            (&[b"Bearer caf\xc3\xa9"], Credential::Malformed),
+            (&[b"Bearer abc", b"Bearer abc"], Credential::Malformed),
+        ];
+        for (sent, expected) in table {
+            let mut headers = HeaderMap::new();
+            for value in sent {
+                headers.append(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
+            }
+            assert_eq!(credential(&headers), expected, "{sent:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_not_in_the_debug_form_of_its_credential() {
+        let headers = HeaderMap::from_iter([(
+            AUTHORIZATION,
+            HeaderValue::from_static("Bearer canary-key-0123456789"),
+        )]);
+        let shown = format!("{:?}", credential(&headers));
+        assert!(!shown.contains("canary"), "{shown}");
+    }
+}

@@ -1,0 +1,159 @@
+//! Request bodies: read within a limit and a time, or left alone.
+
+use std::{
+    future::poll_fn,
+    pin::{Pin, pin},
+    task::Poll,
+    time::Duration,
+};
+
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
+use hyper::{
+    HeaderMap,
+    body::{Body, Frame},
+    header::EXPECT,
+};
+use tokio::{
+    sync::{Semaphore, SemaphorePermit},
+    time::timeout,
+};
+
+use crate::response::error::{ApiError, ErrorCode};
+
+/// The body of one request. It knows when it has been read to its end, which hyper's own body does not
+/// say of a chunked one.
+#[derive(Debug)]
+pub(crate) struct RequestBody<'b, B> {
+    body: &'b mut B,
+    progress: Progress,
+    /// A permit for each byte that all requests together may hold.
+    memory: &'b Semaphore,
+    /// A permit for each byte of this one that has been read.
+    held: Option<SemaphorePermit<'b>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// There is more, or may be.
+    Open,
+    Ended,
+    /// It broke off, or is not framed as its head says.
+    Broken,
+}
+
+impl<'b, B> RequestBody<'b, B>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    /// A body of which nothing has been read. What is read of it takes permits of `memory`, which it
+    /// gives back when it is dropped.
+    pub(crate) fn new(body: &'b mut B, memory: &'b Semaphore) -> Self {
+        let progress = if body.is_end_stream() { Progress::Ended } else { Progress::Open };
+        Self { body, progress, memory, held: None }
+    }
+
+    /// Refuses, with 413, a body that is announced to have more than `limit` bytes, before any of it is
+    /// read.
+    pub(crate) fn require_fitting(&self, limit: usize) -> Result<(), ApiError> {
+        if self.is_announced_within(limit) { Ok(()) } else { Err(too_large(limit)) }
+    }
+
+    /// The whole body: at most `limit` bytes, arrived within `time`, and held in memory that is free.
+    pub(crate) async fn read(&mut self, limit: usize, time: Duration) -> Result<Bytes, ApiError> {
+        timeout(time, pin!(self.collect(limit))).await.unwrap_or_else(|_| {
+            let message = format!("the body did not arrive whole within {time:?}");
+            Err(ApiError::new(ErrorCode::RequestTimeout, message))
+        })
+    }
+
+    async fn collect(&mut self, limit: usize) -> Result<Bytes, ApiError> {
+        let mut whole = BytesMut::new();
+        while let Some(frame) = self.body.frame().await {
+            let frame = frame.map_err(|_| {
+                self.progress = Progress::Broken;
+                let message = "the body broke off, or is not framed as its head says";
+                ApiError::new(ErrorCode::InvalidRequest, message)
+            })?;
+            let Ok(data) = frame.into_data() else { continue }; // Trailers say nothing here.
+            if whole.len() + data.len() > limit {
+                return Err(too_large(limit));
+            }
+            self.hold(data.len())?;
+            if whole.is_empty() && self.body.is_end_stream() {
+                self.progress = Progress::Ended;
+                return Ok(data); // Most bodies arrive in one piece and need no copy.
+            }
+            // A copy, as a small piece may be part of a large buffer of the connection.
+            whole.extend_from_slice(&data);
+        }
+        self.progress = Progress::Ended;
+        Ok(whole.freeze())
+    }
+
+    /// Takes so many more bytes of the memory for bodies, or refuses with 503.
+    fn hold(&mut self, bytes: usize) -> Result<(), ApiError> {
+        let full =
+            || ApiError::unavailable("the bodies of other requests fill the memory for them");
+        let bytes = u32::try_from(bytes).map_err(|_| full())?;
+        let more = self.memory.try_acquire_many(bytes).map_err(|_| full())?;
+        match &mut self.held {
+            Some(held) => held.merge(more),
+            None => self.held = Some(more),
+        }
+        Ok(())
+    }
+
+    /// Passes over what has arrived of a body that nobody reads, without waiting for more; `true` if
+    /// that was all of it, so that the connection can serve the next request.
+    pub(crate) async fn skip_arrived(&mut self, headers: &HeaderMap, limit: usize) -> bool {
+        // To read would answer `100 Continue`, and so invite a body that nobody wants.
+        if headers.contains_key(EXPECT) || !self.is_announced_within(limit) {
+            return self.has_ended();
+        }
+        let mut length = 0;
+        while self.progress == Progress::Open && length <= limit {
+            match self.arrived_frame().await {
+                Some(Some(Ok(frame))) => length += frame.data_ref().map_or(0, Bytes::len),
+                Some(Some(Err(_))) => self.progress = Progress::Broken,
+                Some(None) => self.progress = Progress::Ended,
+                None => break,
+            }
+        }
+        self.has_ended()
+    }
+
+    /// The next frame if it is there. hyper gives a frame only after it was asked for, when the
+    /// connection is polled next: so what is not there at first is asked for once more.
+    async fn arrived_frame(&mut self) -> Option<Option<Result<Frame<Bytes>, B::Error>>> {
+        let mut asked = false;
+        poll_fn(|cx| match Pin::new(&mut *self.body).poll_frame(cx) {
+            Poll::Ready(frame) => Poll::Ready(Some(frame)),
+            Poll::Pending if asked => Poll::Ready(None),
+            Poll::Pending => {
+                asked = true;
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+        })
+        .await
+    }
+
+    /// Whether it has been read to its end.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.progress == Progress::Ended
+    }
+
+    fn is_announced_within(&self, limit: usize) -> bool {
+        let announced = usize::try_from(self.body.size_hint().lower());
+        announced.is_ok_and(|length| length <= limit)
+    }
+}
+
+fn too_large(limit: usize) -> ApiError {
+    let message = format!("a body may have at most {limit} bytes");
+    ApiError::new(ErrorCode::BodyTooLarge, message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,155 @@
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use hyper::{
+    HeaderMap,
+    body::{Body, Frame, SizeHint},
+    header::{EXPECT, HeaderValue},
+};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
+
+use super::RequestBody;
+use crate::response::error::ErrorCode;
+
+const SOON: Duration = Duration::from_millis(20);
+/// A read that takes longer would never end.
+const GENEROUS: Duration = Duration::from_mins(1);
+
+/// Yields its pieces, then ends or, with `stuck`, never does.
+struct Pieces {
+    left: Vec<&'static str>,
+    stuck: bool,
+    announced: u64,
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if self.left.is_empty() {
+            return if self.stuck { Poll::Pending } else { Poll::Ready(None) };
+        }
+        let piece = self.left.remove(0);
+        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(piece.as_bytes())))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left.is_empty() && !self.stuck
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let mut hint = SizeHint::new();
+        hint.set_lower(self.announced);
+        hint
+    }
+}
+
+fn pieces(left: &[&'static str], stuck: bool) -> Pieces {
+    Pieces { left: left.to_vec(), stuck, announced: 0 }
+}
+
+/// Enough memory for every body here.
+fn memory() -> Semaphore {
+    Semaphore::new(100)
+}
+
+async fn read(body: &mut Pieces, limit: usize) -> Result<Bytes, ErrorCode> {
+    let memory = memory();
+    let mut body = RequestBody::new(body, &memory);
+    let read = timeout(GENEROUS, body.read(limit, SOON)).await.expect("it is given up by itself");
+    read.map_err(|error| error.code)
+}
+
+#[tokio::test]
+async fn a_body_is_read_up_to_its_limit_however_it_is_cut() {
+    for cut in [&["abcde"][..], &["ab", "cde"], &["a", "", "bcd", "e"]] {
+        assert_eq!(read(&mut pieces(cut, false), 5).await.unwrap(), "abcde");
+        assert_eq!(read(&mut pieces(cut, false), 4).await, Err(ErrorCode::BodyTooLarge));
+    }
+    assert_eq!(read(&mut pieces(&[], false), 0).await.unwrap(), "");
+}
+
+#[tokio::test]
+async fn a_body_that_stops_is_given_up() {
+    assert_eq!(read(&mut pieces(&["a"], true), 5).await, Err(ErrorCode::RequestTimeout));
+}
+
+#[test]
+fn an_announced_length_is_refused_unread() {
+    for (length, fits) in [(0, true), (5, true), (6, false), (u64::MAX, false)] {
+        let memory = memory();
+        let mut body = Pieces { announced: length, ..pieces(&["a"], false) };
+        assert_eq!(
+            RequestBody::new(&mut body, &memory).require_fitting(5).is_ok(),
+            fits,
+            "{length}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_unread_body_is_skipped_only_if_it_is_there_and_small() {
+    tokio::time::pause();
+    let none = HeaderMap::new();
+    let expecting = HeaderMap::from_iter([(EXPECT, HeaderValue::from_static("100-continue"))]);
+    let announced = || Pieces { announced: 6, ..pieces(&["ab"], false) };
+    let table = [
+        (pieces(&[], false), &expecting, true), // There is nothing to read.
+        (pieces(&["ab", "cde"], false), &none, true),
+        (pieces(&["ab", "cdef"], false), &none, false),
+        (pieces(&["ab"], true), &none, false),
+        (pieces(&["ab"], false), &expecting, false),
+        (announced(), &none, false),
+    ];
+    let began = Instant::now();
+    let memory = memory();
+    for (at, (mut body, headers, skipped)) in table.into_iter().enumerate() {
+        let mut body = RequestBody::new(&mut body, &memory);
+        assert_eq!(body.skip_arrived(headers, 5).await, skipped, "{at}");
+        assert_eq!(body.has_ended(), skipped, "{at}");
+    }
+    assert_eq!(began.elapsed(), Duration::ZERO, "nothing was waited for");
+}
+
+#[tokio::test]
+async fn a_body_that_was_read_has_ended() {
+    let expecting = HeaderMap::from_iter([(EXPECT, HeaderValue::from_static("100-continue"))]);
+    let memory = memory();
+    let mut body = pieces(&["ab"], false);
+    let mut body = RequestBody::new(&mut body, &memory);
+    assert!(!body.has_ended());
+    body.read(5, SOON).await.unwrap();
+    assert!(body.has_ended() && body.skip_arrived(&expecting, 5).await);
+}
+
+#[tokio::test]
+async fn all_bodies_together_are_held_within_the_memory_for_them() {
+    let memory = Semaphore::new(10);
+    let (mut unfinished, mut whole, mut third) =
+        (pieces(&["abc", "def"], true), pieces(&["1234"], false), pieces(&["x"], false));
+    let mut first = RequestBody::new(&mut unfinished, &memory);
+    assert_eq!(first.read(100, SOON).await.unwrap_err().code, ErrorCode::RequestTimeout);
+    let mut second = RequestBody::new(&mut whole, &memory);
+    assert_eq!(second.read(100, SOON).await.unwrap(), "1234");
+    assert_eq!(memory.available_permits(), 0);
+
+    let refusal = RequestBody::new(&mut third, &memory).read(100, SOON).await.unwrap_err();
+    assert_eq!(refusal.code, ErrorCode::Unavailable);
+    assert!(refusal.into_response().headers().contains_key("retry-after"));
+    drop(first);
+    assert_eq!(memory.available_permits(), 6);
+    drop(second);
+    assert_eq!(memory.available_permits(), 10);
+}

@@ -1,0 +1,191 @@
+//! The headers of createPet: what its body is, which must be JSON in UTF-8, as it is, and its `Idempotency-Key`.
+
+use hyper::{
+    HeaderMap,
+    header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue},
+};
+use petstore_domain::{IdempotencyKey, InvalidIdempotencyKey};
+
+use crate::response::error::{ApiError, ErrorCode};
+
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Refuses, with 415, a body that is not `application/json` or is encoded.
+pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let message = match (types.next(), types.next()) {
+        (None, _) => "the header 'Content-Type: application/json' is required",
+        (Some(_), Some(_)) => "there must be one Content-Type header, not several",
+        (Some(sent), None) if !is_json(sent) => {
+            "the Content-Type must be application/json, in UTF-8"
+        }
+        _ if headers.get_all(CONTENT_ENCODING).iter().any(|coding| !is_identity(coding)) => {
+            "the body must be sent without a Content-Encoding"
+        }
+        _ => return Ok(()),
+    };
+    Err(ApiError::unsupported_media_type(message))
+}
+
+/// `application/json`, any parameters; a `charset` among them only if it is UTF-8.
+fn is_json(sent: &HeaderValue) -> bool {
+    let Ok(text) = sent.to_str() else { return false };
+    let (essence, mut rest) = text.split_at(text.find(';').unwrap_or(text.len()));
+    while let Some(parameter) = rest.trim_start().strip_prefix(';') {
+        let Some(after) = after_parameter(parameter.trim_start()) else { return false };
+        rest = after;
+    }
+    essence.trim().eq_ignore_ascii_case("application/json") && rest.trim().is_empty()
+}
+
+/// What follows a parameter (RFC 9110, section 5.6.6); `None` if it is not well-formed, or another charset.
+fn after_parameter(text: &str) -> Option<&str> {
+    if text.is_empty() || text.starts_with(';') {
+        return Some(text); // `application/json;` is what some clients send.
+    }
+    let (name, value) = text.split_once('=')?;
+    let (value, after) = match value.strip_prefix('"') {
+        Some(quoted) => {
+            let mut escaped = false;
+            let end = quoted.find(|char| {
+                let is_literal = escaped;
+                escaped = char == '\\' && !is_literal;
+                char == '"' && !is_literal
+            })?;
+            (&quoted[..end], &quoted[end + 1..])
+        }
+        None => value.split_at(value.find(';').unwrap_or(value.len())),
+    };
+    let is_utf_8 = || value.trim_end().eq_ignore_ascii_case("utf-8");
+    let is_good =
+        !name.contains([';', '"']) && (!name.eq_ignore_ascii_case("charset") || is_utf_8());
+    is_good.then_some(after)
+}
+
+fn is_identity(coding: &HeaderValue) -> bool {
+    coding.to_str().is_ok_and(|text| text.trim().eq_ignore_ascii_case("identity"))
+}
+
+/// The key that the client sent, if it sent one.
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
+    let mut sent = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let key = match (sent.next(), sent.next()) {
+        (None, _) => return Ok(None),
+        (Some(key), None) => {
+            let key = key.to_str().map_err(|_| InvalidIdempotencyKey);
+            key.and_then(unquoted).and_then(IdempotencyKey::parse)
+        }
+        (Some(_), Some(_)) => Err(InvalidIdempotencyKey),
+    };
+    key.map(Some).map_err(|rule| {
+        let message = format!(
+            "the header Idempotency-Key {rule}, bare or between double quotes, and be given once at most"
+        );
+        ApiError::new(ErrorCode::InvalidIdempotencyKey, message)
+    })
+}
+
+/// The key without its quotes: `abc` and `"abc"` are the same key. One lone quote at either end is a
+/// mistake.
+fn unquoted(text: &str) -> Result<&str, InvalidIdempotencyKey> {
+    match (text.strip_prefix('"'), text.strip_suffix('"')) {
+        (None, None) => Ok(text),
+        (Some(rest), Some(_)) => rest.strip_suffix('"').ok_or(InvalidIdempotencyKey),
+        (Some(_), None) | (None, Some(_)) => Err(InvalidIdempotencyKey),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::{
+        HeaderMap,
+        header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue},
+    };
+
+    use super::{IDEMPOTENCY_KEY, idempotency_key, require_json};
+
+    fn accepts(sent: &[(HeaderName, &'static str)]) -> bool {
+        let mut headers = HeaderMap::new();
+        for (name, value) in sent {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+        require_json(&headers).is_ok()
+    }
+
+    #[test]
+    fn json_in_utf_8_is_taken() {
+        for value in [
+            "application/json",
+            "Application/JSON",
+            "application/json; charset=utf-8",
+            "application/json;charset=\"UTF-8\"",
+            "application/json; profile=x",
+            "application/json; profile=\"a;b\"",
+            "application/json; profile=\"a;b\"; charset=utf-8",
+            "application/json; profile=\"a\\\";\\\\\"; charset=utf-8",
+            "application/json;",
+        ] {
+            assert!(accepts(&[(CONTENT_TYPE, value)]), "{value}");
+        }
+        assert!(accepts(&[(CONTENT_TYPE, "application/json"), (CONTENT_ENCODING, "identity")]));
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for value in [
+            "",
+            "text/plain",
+            "application/jsonx",
+            "application/problem+json",
+            "application/json; charset=latin1",
+            "application/json; charset",
+            "application/json; charset; profile=x",
+            "application/json; profile=\"a\"b",
+            "application/json; profile=\"a;b\"; charset=latin1",
+            "application/json; profile=\"a\\\\\"; charset=latin1",
+            "application/json; profile=\"a; charset=utf-8",
+            "application/json, application/json",
+            "*/*",
+        ] {
+            assert!(!accepts(&[(CONTENT_TYPE, value)]), "{value}");
+        }
+        assert!(!accepts(&[]));
+        let json = (CONTENT_TYPE, "application/json");
+        assert!(!accepts(&[json.clone(), json.clone()]));
+        for coding in ["gzip", "br", "", "identity, gzip"] {
+            assert!(!accepts(&[json.clone(), (CONTENT_ENCODING, coding)]), "{coding}");
+        }
+    }
+
+    fn key_in(sent: &[&'static [u8]]) -> Result<Option<String>, ()> {
+        let mut headers = HeaderMap::new();
+        for key in sent {
+            headers.append(
+                IDEMPOTENCY_KEY,
+                HeaderValue::from_static(std::str::from_utf8(key).unwrap_or("\u{7f}")),
+            );
+        }
+        idempotency_key(&headers).map(|key| key.map(|key| key.as_str().to_owned())).map_err(|_| ())
+    }
+
+    #[test]
+    fn one_header_with_a_good_key_or_none_at_all() {
+        assert_eq!(key_in(&[]), Ok(None));
+        assert_eq!(key_in(&[b"abc"]), Ok(Some("abc".into())));
+        assert_eq!(key_in(&[b"\"abc\""]), Ok(Some("abc".into())));
+        assert_eq!(key_in(&[b""]), Err(()));
+        assert_eq!(key_in(&[b"a b"]), Err(()));
+        assert_eq!(key_in(&[b"a\"b"]), Ok(Some("a\"b".into())));
+        for lone in [&b"\""[..], b"\"a", b"a\"", b"\"\""] {
+            assert_eq!(key_in(&[lone]), Err(()));
+        }
+        assert_eq!(key_in(&[b"abc", b"abc"]), Err(()));
+    }
+
+    #[test]
+    fn bytes_beyond_ascii_are_no_key() {
+        let mut headers = HeaderMap::new();
+        headers.append(IDEMPOTENCY_KEY, HeaderValue::from_bytes(b"caf\xc3\xa9").unwrap());
+        assert!(idempotency_key(&headers).is_err());
+    }
+}

@@ -1,0 +1,208 @@
+//! Strict query strings: what is not understood is refused, by name.
+
+use std::borrow::Cow;
+
+use petstore_domain::{PageLimit, PetQuery, PetStatus};
+
+use crate::{
+    request::cursor,
+    response::error::{ApiError, ErrorCode},
+};
+
+/// The most faults that one answer names.
+const MAX_FAULTS: usize = 8;
+/// The longest piece of what a client sent that an answer repeats, in characters.
+const MAX_ECHO: usize = 40;
+
+/// Refuses any parameter: the operation takes none.
+pub(crate) fn require_none(query: Option<&str>) -> Result<(), ApiError> {
+    let mut faults = Faults::default();
+    for (name, _) in parameters(query) {
+        faults.add(format!("`{}`: this operation takes no query parameter", echo(&name)));
+    }
+    faults.none_or_refuse()
+}
+
+/// The query of listPets: `limit`, `status` and `cursor`, each at most once.
+pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
+    let [mut limit, mut status, mut cursor] = [const { None::<Cow<'_, str>> }; 3];
+    let mut faults = Faults::default();
+    for (name, value) in parameters(query) {
+        let place = match name.as_ref() {
+            "limit" => &mut limit,
+            "status" => &mut status,
+            "cursor" => &mut cursor,
+            unknown => {
+                let allowed = "unknown parameter; allowed are limit, status and cursor";
+                faults.add(format!("`{}`: {allowed}", echo(unknown)));
+                continue;
+            }
+        };
+        if place.replace(value).is_some() {
+            faults.add(format!("`{name}`: must be given once at most"));
+        }
+    }
+    let limit = faults.keep("limit", limit.map(|text| PageLimit::parse(&text)));
+    let status = faults.keep("status", status.map(|text| PetStatus::parse(&text)));
+    let position = cursor.map(|text| cursor::decode(&text).ok_or(UNREADABLE));
+    let start = PetQuery { limit: limit.unwrap_or_default(), status, after: None };
+    let query = match faults.keep("cursor", position) {
+        // With a bad `status` there is nothing to compare the cursor with.
+        Some(position) if faults.none() => {
+            faults.keep("cursor", Some(position.resume(start.limit, status)))
+        }
+        _ => None,
+    };
+    faults.none_or_refuse()?;
+    Ok(query.unwrap_or(start))
+}
+
+const UNREADABLE: &str = "must be one that a next link has given, unchanged";
+
+#[derive(Default)]
+struct Faults(Vec<String>);
+
+impl Faults {
+    fn add(&mut self, fault: String) {
+        self.0.push(fault);
+    }
+
+    fn none(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value that was read, if one was sent and could be read; else its fault is noted.
+    fn keep<T, E: ToString>(&mut self, name: &str, read: Option<Result<T, E>>) -> Option<T> {
+        match read? {
+            Ok(value) => Some(value),
+            Err(fault) => {
+                self.add(format!("`{name}`: {}", fault.to_string()));
+                None
+            }
+        }
+    }
+
+    fn none_or_refuse(mut self) -> Result<(), ApiError> {
+        if self.none() {
+            return Ok(());
+        }
+        let unnamed = self.0.len().saturating_sub(MAX_FAULTS);
+        if unnamed > 0 {
+            self.0.truncate(MAX_FAULTS);
+            self.add(format!("and {unnamed} more"));
+        }
+        Err(ApiError::new(ErrorCode::InvalidQuery, self.0.join("; ")))
+    }
+}
+
+fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
+    form_urlencoded::parse(query.unwrap_or_default().as_bytes())
+}
+
+/// As much of `text` as an answer may repeat, without control characters.
+pub(crate) fn echo(text: &str) -> String {
+    let mut shown: String = text.chars().take(MAX_ECHO).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MAX_ECHO).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_domain::{CursorPosition, PageLimit, PetId, PetQuery, PetStatus};
+
+    use super::{list_pets, require_none};
+    use crate::{request::cursor, response::error::ErrorCode};
+
+    fn message(query: &str) -> String {
+        let refusal = list_pets(Some(query)).unwrap_err();
+        assert_eq!(refusal.code, ErrorCode::InvalidQuery);
+        format!("{refusal:?}")
+    }
+
+    #[test]
+    fn parameters_are_read_in_any_order() {
+        let position = CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) };
+        let cursor = cursor::encode(position);
+        let all = PetQuery {
+            limit: PageLimit::MAX,
+            status: Some(PetStatus::Sold),
+            after: Some(PetId(7)),
+        };
+        let sold = PetQuery { status: Some(PetStatus::Sold), ..PetQuery::default() };
+        let table = [
+            (None, PetQuery::default()),
+            (Some(String::new()), PetQuery::default()),
+            (Some("limit=100".into()), PetQuery { limit: PageLimit::MAX, ..PetQuery::default() }),
+            (Some("status=sold".into()), sold),
+            (Some("stat%75s=s%6Fld".into()), sold),
+            (Some("&&status=sold&".into()), sold),
+            (Some(format!("limit=100&status=sold&cursor={cursor}")), all),
+            (Some(format!("cursor={cursor}&status=sold&limit=100")), all),
+        ];
+        for (query, expected) in table {
+            assert_eq!(list_pets(query.as_deref()).unwrap(), expected, "{query:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        let of_sold =
+            cursor::encode(CursorPosition { after: PetId(7), status: Some(PetStatus::Sold) });
+        let table = [
+            ("limit", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=0", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=101", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=+5", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=%2B5", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=05", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=5.0", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=%205", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=%ff", "`limit`: must be a whole number from 1 to 100"),
+            ("limit=5&limit=5", "`limit`: must be given once at most"),
+            ("status=", "`status`: must be one of available, pending, sold"),
+            ("status=Sold", "`status`: must be one of available, pending, sold"),
+            ("status=sold,pending", "`status`: must be one of available, pending, sold"),
+            ("cursor=", "`cursor`: must be one that a next link has given, unchanged"),
+            ("cursor=abc", "`cursor`: must be one that a next link has given, unchanged"),
+            ("offset=3", "`offset`: unknown parameter; allowed are limit, status and cursor"),
+            ("Limit=5", "`Limit`: unknown parameter"),
+            ("=5", "``: unknown parameter"),
+            ("a%20b+c=5", "`a b c`: unknown parameter"),
+            ("limit=5=5", "`limit`: must be a whole number from 1 to 100"),
+            ("%ff=5", "`\u{fffd}`: unknown parameter"),
+        ];
+        for (query, expected) in table {
+            assert!(message(query).contains(expected), "{query}: {}", message(query));
+        }
+        for query in [format!("cursor={of_sold}"), format!("cursor={of_sold}&status=pending")] {
+            assert!(message(&query).contains("`cursor`: belongs to a list with another status"));
+        }
+        let unknown_status = message(&format!("cursor={of_sold}&status=lost"));
+        assert!(!unknown_status.contains("`cursor`"), "{unknown_status}");
+    }
+
+    #[test]
+    fn every_fault_is_named_but_no_more_than_a_handful() {
+        let all = message("limit=0&status=x&cursor=y&z=1");
+        for name in ["`limit`", "`status`", "`cursor`", "`z`"] {
+            assert!(all.contains(name), "{all}");
+        }
+        assert!(!all.contains("and 0 more"), "{all}");
+        let many = "x=1&".repeat(1000);
+        assert!(message(&many).contains("and 992 more"));
+        assert!(message(&format!("{}=1", "y".repeat(5000))).len() < 300);
+    }
+
+    #[test]
+    fn some_operations_take_no_parameter() {
+        for query in [None, Some("")] {
+            assert!(require_none(query).is_ok());
+        }
+        for query in ["limit=5", "a", "=", "status=sold&x"] {
+            assert!(require_none(Some(query)).is_err(), "{query}");
+        }
+    }
+}

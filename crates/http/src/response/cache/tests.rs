@@ -1,0 +1,82 @@
+use std::sync::Arc;
+
+use hyper::header::HeaderValue;
+use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery};
+
+use super::{OVERHEAD, PageCache};
+use crate::response::{conditional::Subject, representation::Representation};
+
+const NOW: CatalogueVersion = CatalogueVersion(1);
+const LATER: CatalogueVersion = CatalogueVersion(2);
+
+fn query_after(id: i64) -> PetQuery {
+    PetQuery { after: Some(PetId(id)), ..PetQuery::default() }
+}
+
+fn after(id: i64) -> Subject {
+    Subject::Page(query_after(id))
+}
+
+fn page(length: usize) -> Arc<Representation> {
+    let tag = HeaderValue::from_static("\"tag\"");
+    Arc::new(Representation::json(vec![b' '; length].into(), tag, None))
+}
+
+#[test]
+fn a_page_is_found_by_its_query_in_its_version_alone() {
+    let pages = PageCache::new(1 << 20);
+    let found = |subject, version| pages.get(subject, version).map(|page| page.size());
+    let (short, long) = (page(3), page(4));
+    pages.insert(after(7), NOW, Arc::clone(&short));
+    assert_eq!(found(after(7), NOW), Some(short.size()));
+    assert_eq!(found(after(7), LATER), None);
+    assert_eq!(found(after(8), NOW), None);
+    let fewer = PetQuery { limit: PageLimit::MIN, ..query_after(7) };
+    assert_eq!(found(Subject::Page(fewer), NOW), None);
+    assert_eq!(found(Subject::Pet(PetId(7)), NOW), None);
+
+    pages.insert(after(7), LATER, Arc::clone(&long));
+    assert_eq!(found(after(7), NOW), None);
+    assert_eq!(found(after(7), LATER), Some(long.size()));
+}
+
+#[test]
+fn the_cache_stays_within_its_bound() {
+    const MAX: usize = 1 << 20;
+    let pages = PageCache::new(MAX);
+    for id in 0..10_000 {
+        pages.insert(after(id), NOW, page(1000));
+    }
+    let cached = (0..10_000).filter(|id| pages.get(after(*id), NOW).is_some()).count();
+    assert!(cached * (1000 + OVERHEAD) <= MAX, "{cached} pages are cached");
+    assert!(cached > MAX / (1000 + OVERHEAD) / 2, "only {cached} pages are cached");
+}
+
+#[test]
+fn a_page_that_can_be_compressed_counts_twice() {
+    let pages = PageCache::new(1 << 20);
+    for (length, counted) in [(1000, 1000), (3000, 6000)] {
+        let before = pages.bytes();
+        pages.insert(after(length), NOW, page(usize::try_from(length).unwrap()));
+        let grown = pages.bytes() - before - OVERHEAD as u64;
+        assert!((counted..counted + 100).contains(&grown), "{grown}");
+    }
+}
+
+#[test]
+fn a_page_that_is_asked_for_again_outlasts_a_walk_through_the_catalogue() {
+    let pages = PageCache::new(1 << 20);
+    let first = Subject::Page(PetQuery::default());
+    pages.insert(first, NOW, page(1000));
+    for id in 0..10_000 {
+        assert!(pages.get(first, NOW).is_some(), "lost after {id} other pages");
+        pages.insert(after(id), NOW, page(1000));
+    }
+}
+
+#[test]
+fn without_memory_nothing_is_cached() {
+    let pages = PageCache::new(0);
+    pages.insert(after(7), NOW, page(0));
+    assert!(pages.get(after(7), NOW).is_none());
+}

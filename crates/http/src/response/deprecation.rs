@@ -1,0 +1,87 @@
+//! The end of getPet, an operation that is deprecated (interface, sections 4.3 and 9).
+
+use hyper::{
+    HeaderMap,
+    header::{HeaderName, HeaderValue, LINK},
+};
+use petstore_domain::{Clock, Timestamp};
+
+use super::error::{ApiError, ErrorCode};
+use crate::settings::GetPetSunset;
+
+const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
+/// Since when it is deprecated (RFC 9745): 20 November 2026, 00:00 UTC.
+const SINCE: HeaderValue = HeaderValue::from_static("@1795132800");
+const SUNSET: HeaderName = HeaderName::from_static("sunset");
+/// When it ends, unless the operator says otherwise: 5 December 2030, 00:00 UTC.
+const END: Timestamp = Timestamp(1_922_659_200_000);
+/// The same as a date (RFC 8594).
+const END_DATE: HeaderValue = HeaderValue::from_static("Thu, 05 Dec 2030 00:00:00 GMT");
+
+/// Returns when getPet ends, or ended: the first moment there is if that is rehearsed. `None` if its end is
+/// postponed.
+#[must_use]
+pub fn get_pet_end(sunset: GetPetSunset) -> Option<Timestamp> {
+    match sunset {
+        GetPetSunset::Date => Some(END),
+        GetPetSunset::Off => None,
+        GetPetSunset::Now => Some(Timestamp(i64::MIN)),
+    }
+}
+
+/// Returns whether the operation has ended.
+pub(crate) fn has_ended(sunset: GetPetSunset, clock: &dyn Clock) -> bool {
+    get_pet_end(sunset).is_some_and(|end| clock.now() >= end)
+}
+
+/// Refuses, with 410, an operation that has ended.
+pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Result<(), ApiError> {
+    if has_ended(sunset, clock) {
+        let message =
+            "fetching one animal is no longer offered; use GET /v1/pets with the status filter";
+        return Err(ApiError::new(ErrorCode::OperationRemoved, message));
+    }
+    Ok(())
+}
+
+/// Announces on an answer that the operation ends, and its replacement below `base` (RFC 5829). The date is
+/// that of [`GetPetSunset::Date`] alone: no other end is known.
+pub(crate) fn announce(headers: &mut HeaderMap, sunset: GetPetSunset, base: &str) {
+    headers.insert(DEPRECATION, SINCE);
+    if sunset == GetPetSunset::Date {
+        headers.insert(SUNSET, END_DATE);
+    }
+    let successor = format!("<{base}/pets?status=available>; rel=\"successor-version\"");
+    if let Ok(successor) = HeaderValue::try_from(successor) {
+        headers.insert(LINK, successor);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use petstore_domain::ManualClock;
+
+    use super::{END, END_DATE, has_ended};
+    use crate::settings::GetPetSunset;
+
+    #[test]
+    fn the_operation_ends_at_its_sunset_unless_the_operator_says_otherwise() {
+        let ended = |sunset, clock: &ManualClock| has_ended(sunset, clock);
+        let clock = ManualClock::new(END.minus(Duration::from_millis(1)));
+        assert!(!ended(GetPetSunset::Date, &clock));
+        assert!(ended(GetPetSunset::Now, &clock));
+        clock.set(END);
+        assert!(ended(GetPetSunset::Date, &clock));
+        assert!(!ended(GetPetSunset::Off, &clock));
+    }
+
+    #[test]
+    fn the_announced_date_is_the_one_that_counts() {
+        let date = END_DATE.to_str().map(str::to_owned).unwrap();
+        let announced = httpdate::parse_http_date(&date).unwrap();
+        let millis = announced.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
+        assert_eq!(i64::try_from(millis), Ok(END.0));
+    }
+}

@@ -1,0 +1,244 @@
+//! What each failure is to a client: the closed list of codes, and one table from error to code.
+
+use std::{any::Any, borrow::Cow, fmt};
+
+use bytes::Bytes;
+use hyper::{
+    StatusCode,
+    header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
+};
+use petstore_domain::{AddError, AuthenticationError, StoreError};
+use petstore_json::ReadError;
+
+use crate::response::{self, APPLICATION_JSON, Response};
+
+/// Defines the codes from the table of the interface: variant, status and code.
+macro_rules! error_codes {
+    ($($variant:ident, $status:ident, $code:literal;)+) => {
+        /// The machine-readable `code` of an error body. Each is documented in `docs/INTERFACE.md` and in
+        /// `docs/openapi.json`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum ErrorCode { $($variant),+ }
+
+        impl ErrorCode {
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$variant),+];
+
+            pub(crate) const fn status(self) -> StatusCode {
+                match self { $(Self::$variant => StatusCode::$status),+ }
+            }
+
+            pub(crate) const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $code),+ }
+            }
+        }
+    };
+}
+
+error_codes! {
+    InvalidRequest, BAD_REQUEST, "invalid_request";
+    InvalidJson, BAD_REQUEST, "invalid_json";
+    InvalidPet, BAD_REQUEST, "invalid_pet";
+    InvalidQuery, BAD_REQUEST, "invalid_query";
+    InvalidIdempotencyKey, BAD_REQUEST, "invalid_idempotency_key";
+    Unauthorized, UNAUTHORIZED, "unauthorized";
+    Forbidden, FORBIDDEN, "forbidden";
+    PetNotFound, NOT_FOUND, "pet_not_found";
+    RouteNotFound, NOT_FOUND, "route_not_found";
+    MethodNotAllowed, METHOD_NOT_ALLOWED, "method_not_allowed";
+    RequestTimeout, REQUEST_TIMEOUT, "request_timeout";
+    OperationRemoved, GONE, "operation_removed";
+    BodyTooLarge, PAYLOAD_TOO_LARGE, "body_too_large";
+    UnsupportedMediaType, UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type";
+    IdempotencyKeyReused, UNPROCESSABLE_ENTITY, "idempotency_key_reused";
+    RateLimited, TOO_MANY_REQUESTS, "rate_limited";
+    Internal, INTERNAL_SERVER_ERROR, "internal";
+    NotImplemented, NOT_IMPLEMENTED, "not_implemented";
+    Unavailable, SERVICE_UNAVAILABLE, "unavailable";
+}
+
+/// A request that is not answered as its sender hoped.
+#[derive(Clone, Debug)]
+pub(crate) struct ApiError {
+    pub(crate) code: ErrorCode,
+    /// For the client: what was wrong, where, and what would be right.
+    pub(crate) message: Cow<'static, str>,
+    /// The header that it has besides the common ones.
+    header: Option<(HeaderName, HeaderValue)>,
+    /// For the log alone: what went wrong inside.
+    pub(crate) cause: Option<Box<str>>,
+    /// For the metrics alone: the store failed.
+    pub(crate) by_store: bool,
+}
+
+const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
+/// Overload passes, a store comes back, and a limited client has its turn in moments rather than
+/// minutes.
+const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
+
+impl ApiError {
+    /// Creates an error without a header of its own.
+    pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, message: message.into(), header: None, cause: None, by_store: false }
+    }
+
+    fn with(self, name: HeaderName, value: HeaderValue) -> Self {
+        Self { header: Some((name, value)), ..self }
+    }
+
+    /// 401; a credential was sent but is not good, or none was sent (RFC 6750, section 3).
+    pub(crate) fn unauthorized(credential_sent: bool) -> Self {
+        let (message, challenge) = if credential_sent {
+            let message = "the API key is unknown, malformed, revoked or expired; \
+                           send one as the header 'Authorization: Bearer <API key>'";
+            (message, r#"Bearer realm="petstore", error="invalid_token""#)
+        } else {
+            let message = "an API key is required, as the header 'Authorization: Bearer <API key>'";
+            (message, r#"Bearer realm="petstore""#)
+        };
+        Self::new(ErrorCode::Unauthorized, message)
+            .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
+    }
+
+    /// 403: the key is good, but may only read.
+    pub(crate) fn forbidden() -> Self {
+        let message = "this API key may only read; adding an animal needs one that may write";
+        let challenge = r#"Bearer realm="petstore", error="insufficient_scope""#;
+        Self::new(ErrorCode::Forbidden, message)
+            .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
+    }
+
+    /// 405 at an address that knows `methods`, a list as `Allow` has it.
+    pub(crate) fn method_not_allowed(methods: &str) -> Self {
+        let message = format!("this address knows the methods {methods}");
+        match HeaderValue::from_str(methods) {
+            Ok(allow) => Self::new(ErrorCode::MethodNotAllowed, message).with(ALLOW, allow),
+            Err(error) => Self::internal(error),
+        }
+    }
+
+    /// 415, with what is taken.
+    pub(crate) fn unsupported_media_type(message: &'static str) -> Self {
+        Self::new(ErrorCode::UnsupportedMediaType, message).with(ACCEPT_POST, APPLICATION_JSON)
+    }
+
+    /// 404 for an address.
+    pub(crate) fn route_not_found() -> Self {
+        let message = "there is nothing at this address; /openapi.json lists what there is";
+        Self::new(ErrorCode::RouteNotFound, message)
+    }
+
+    /// The service itself is at fault; `cause` goes to the log, never to the client.
+    pub(crate) fn internal(cause: impl fmt::Display) -> Self {
+        let message = "the service failed; the request id identifies this failure in its log";
+        Self { cause: Some(cause.to_string().into()), ..Self::new(ErrorCode::Internal, message) }
+    }
+
+    /// A panic was caught. The program's panic hook has said where it was.
+    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let message = panic.downcast_ref::<&str>().copied();
+        let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Self::internal(format_args!("a panic: {}", message.unwrap_or("it has no message")))
+    }
+
+    /// Not now; `cause` goes to the log, never to the client.
+    pub(crate) fn unavailable(cause: impl fmt::Display) -> Self {
+        let message = "the service cannot answer now; try again after the time in Retry-After";
+        let error = Self::new(ErrorCode::Unavailable, message).with(RETRY_AFTER, RETRY_SECONDS);
+        Self { cause: Some(cause.to_string().into()), ..error }
+    }
+
+    /// 429: faster than a limit allows. All limits are a number a second, and answer alike.
+    pub(crate) fn rate_limited() -> Self {
+        let message = "too many requests in a second; try again after the time in Retry-After";
+        Self::new(ErrorCode::RateLimited, message).with(RETRY_AFTER, RETRY_SECONDS)
+    }
+
+    /// Returns the response with its body and its header.
+    pub(crate) fn into_response(self) -> Response {
+        let mut response = response::json(self.code.status(), self.body());
+        response.headers_mut().extend(self.header);
+        response
+    }
+
+    /// Schema `Error` of the interface: exactly three fields.
+    fn body(&self) -> Bytes {
+        let (code, status) = (self.code.as_str(), self.code.status());
+        // A string is always JSON.
+        let message = serde_json::to_string(&self.message).unwrap_or_default();
+        let status = status.as_str();
+        [r#"{"code":""#, code, r#"","message":"#, &message, r#","status":"#, status, "}"]
+            .concat()
+            .into()
+    }
+}
+
+impl From<ReadError> for ApiError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::InvalidJson(message) => Self::new(ErrorCode::InvalidJson, message),
+            ReadError::InvalidPet(message) => Self::new(ErrorCode::InvalidPet, message),
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        let error = match error {
+            StoreError::Unavailable(_) | StoreError::Fenced(_) => Self::unavailable(error),
+            StoreError::Refused(_) | StoreError::Corrupt(_) => Self::internal(error),
+        };
+        Self { by_store: true, ..error }
+    }
+}
+
+impl From<AddError> for ApiError {
+    fn from(error: AddError) -> Self {
+        match error {
+            AddError::IdempotencyKeyReused => Self::new(
+                ErrorCode::IdempotencyKeyReused,
+                "this Idempotency-Key was used for another animal within the last 24 hours; \
+                 a new animal needs a new key",
+            ),
+            AddError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AuthenticationError> for ApiError {
+    fn from(error: AuthenticationError) -> Self {
+        match error {
+            AuthenticationError::Refused => Self::unauthorized(true),
+            AuthenticationError::Store(error) => error.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ApiError, ErrorCode};
+
+    #[test]
+    fn an_error_has_three_fields() {
+        assert_eq!(
+            ApiError::new(ErrorCode::InvalidQuery, "say \"20\"").body(),
+            r#"{"code":"invalid_query","message":"say \"20\"","status":400}"#
+        );
+    }
+
+    #[test]
+    fn a_cause_stays_inside() {
+        for error in [ApiError::internal("secret path"), ApiError::unavailable("secret path")] {
+            assert_eq!(error.cause.as_deref(), Some("secret path"));
+            assert!(!format!("{:?}", error.into_response()).contains("secret path"));
+        }
+    }
+
+    #[test]
+    fn every_code_has_a_name_of_its_own_and_an_error_status() {
+        for (index, code) in ErrorCode::ALL.iter().enumerate() {
+            assert!(code.status().is_client_error() || code.status().is_server_error());
+            assert!(ErrorCode::ALL[..index].iter().all(|other| other.as_str() != code.as_str()));
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The OpenAPI document of this deployment: `docs/openapi.json`, with its servers filled in.
+
+use bytes::Bytes;
+use serde_json::json;
+
+use super::{conditional::tag_of_content, representation::Representation};
+use crate::{request::address::BASE_PATH, settings::Settings};
+
+/// The document as it is in the repository.
+const SOURCE: &str = include_str!("../../../../docs/openapi.json");
+/// The one line of it that depends on the deployment.
+const SERVERS: &str = r#"  "servers": [{ "url": "/v1", "description": "This server" }],"#;
+
+/// The OpenAPI document of a deployment: its servers are production and staging as far as
+/// `settings` name them, else the base path on whatever server it was read from.
+#[must_use]
+pub fn openapi_document(settings: &Settings) -> String {
+    SOURCE.replacen(SERVERS, &format!("  \"servers\": [{}],", servers(settings)), 1)
+}
+
+/// The servers, written as the rest of the document is.
+fn servers(settings: &Settings) -> String {
+    let named = [(&settings.public_url, "Production"), (&settings.staging_url, "Staging")];
+    let mut servers: Vec<String> =
+        named.into_iter().filter_map(|(url, name)| Some(server(url.as_ref()?, name))).collect();
+    if servers.is_empty() {
+        servers.push(server(BASE_PATH, settings.environment.as_deref().unwrap_or("This server")));
+    }
+    servers.join(", ")
+}
+
+fn server(url: &str, name: &str) -> String {
+    format!("{{ \"url\": {}, \"description\": {} }}", json!(url), json!(name))
+}
+
+/// Returns the document as it is served.
+pub(crate) fn representation(settings: &Settings) -> Representation {
+    let text = Bytes::from(openapi_document(settings));
+    let tag = tag_of_content(&text);
+    Representation::json(text, tag, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::{
+        HeaderMap,
+        header::{ETAG, HeaderValue, IF_NONE_MATCH},
+    };
+    use serde_json::{Value, json};
+
+    use super::{SERVERS, SOURCE, openapi_document, representation};
+    use crate::{
+        request::address::{BASE_PATH, is_under_base},
+        response::error::ErrorCode,
+        route::ROUTES,
+        settings::Settings,
+    };
+
+    fn parsed(settings: &Settings) -> Value {
+        serde_json::from_str(&openapi_document(settings)).unwrap()
+    }
+
+    #[test]
+    fn the_document_has_every_route_and_every_code() {
+        let document = parsed(&Settings::default());
+        let paths = document["paths"].as_object().unwrap();
+        let routes: Vec<_> = ROUTES.iter().filter(|route| is_under_base(route.template)).collect();
+        assert_eq!(paths.len(), routes.len());
+        for route in routes {
+            let path = &route.template[BASE_PATH.len()..];
+            let methods = route.allow();
+            for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+                let described = !document["paths"][path][method.to_lowercase()].is_null();
+                assert_eq!(described, methods.contains(method), "{method} {path}");
+            }
+        }
+        let codes = &document["components"]["schemas"]["Error"]["properties"]["code"]["enum"];
+        assert_eq!(
+            codes,
+            &json!(ErrorCode::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>())
+        );
+    }
+
+    #[test]
+    fn an_example_of_an_error_has_the_status_of_its_code() {
+        let document = parsed(&Settings::default());
+        let examples = document["components"]["examples"].as_object().unwrap();
+        assert!(examples.len() > 20);
+        for (name, example) in examples {
+            let error = &example["value"];
+            let known = ErrorCode::ALL.iter().find(|code| error["code"] == code.as_str());
+            assert_eq!(error["status"], known.unwrap().status().as_u16(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_servers_are_those_of_the_deployment() {
+        assert_eq!(SOURCE.matches(SERVERS).count(), 1);
+        let here = |name: &str| json!([{ "url": "/v1", "description": name }]);
+        assert_eq!(parsed(&Settings::default())["servers"], here("This server"));
+        assert_eq!(openapi_document(&Settings::default()), SOURCE);
+        let environment = Some("blue \"green\"".to_owned());
+        let named = Settings { environment, ..Settings::default() };
+        assert_eq!(parsed(&named)["servers"], here("blue \"green\""));
+
+        let production = json!({ "url": "https://pets.example/v1", "description": "Production" });
+        let staging = json!({ "url": "https://staging.example/v1", "description": "Staging" });
+        let public_url = Some("https://pets.example/v1".to_owned());
+        let staging_url = Some("https://staging.example/v1".to_owned());
+        let one = Settings { public_url, ..named };
+        assert_eq!(parsed(&one)["servers"], json!([production]));
+        let both = Settings { staging_url, ..one };
+        assert_eq!(parsed(&both)["servers"], json!([production, staging]));
+        let of_both = openapi_document(&both);
+        assert_eq!(of_both.lines().count(), SOURCE.lines().count(), "only the servers differ");
+    }
+
+    #[test]
+    fn the_tag_of_the_document_is_that_of_its_bytes() {
+        let document = representation(&Settings::default());
+        let fresh = document.answer(&HeaderMap::new());
+        assert_eq!(fresh.status(), 200);
+        for (sent, status) in [(fresh.headers()[ETAG].to_str().unwrap(), 304), ("\"x\"", 200)] {
+            let sent = HeaderValue::from_str(sent).unwrap();
+            let answer = document.answer(&HeaderMap::from_iter([(IF_NONE_MATCH, sent)]));
+            assert_eq!(answer.status(), status);
+            assert_eq!(answer.headers()[ETAG], fresh.headers()[ETAG]);
+        }
+        let environment = Some("staging".to_owned());
+        let other = representation(&Settings { environment, ..Settings::default() });
+        assert_ne!(other.answer(&HeaderMap::new()).headers()[ETAG], fresh.headers()[ETAG]);
+    }
+}

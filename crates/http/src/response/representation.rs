@@ -1,0 +1,217 @@
+//! What has an entity tag (a list, an animal, the document, a file for browsers), as it is sent: whole, compressed
+//! for clients that ask, or not at all to a client that has it.
+//!
+//! **What.** A body of more than [`MIN`] bytes is compressed by gzip, which every client knows, if the client names
+//! gzip. The tag is weak: it stands for both forms (RFC 9110, section 8.8.3). Errors and answers to additions are
+//! small, and are left as they are.
+//!
+//! **What it buys.** A list of 100 animals shrinks from 6.4 KiB to 0.9, the document from 52 KiB to 8.
+//!
+//! **What it costs.** The compressed form is made once, and kept beside the other one. For a list of 100 animals that
+//! is 1.0 million instructions, ten times a query; for the largest page there can be, 29 million.
+
+use std::{
+    io::{self, Write as _},
+    sync::OnceLock,
+};
+
+use bytes::Bytes;
+use flate2::{Compression, write::GzEncoder};
+use hyper::{
+    HeaderMap, StatusCode,
+    header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, HeaderValue, LINK, VARY},
+};
+
+use super::{APPLICATION_JSON, Response, conditional::matches, empty, with_body};
+
+/// The largest body that is left as it is, in bytes.
+const MIN: usize = 1024;
+
+/// A list of 100 animals is 2 % larger than by the default, 6, for nine tenths of the time.
+const LEVEL: Compression = Compression::new(4);
+
+/// A body and its tag.
+#[derive(Debug)]
+pub(crate) struct Representation {
+    media_type: HeaderValue,
+    content: Bytes,
+    tag: HeaderValue,
+    /// The value of the `Link` of a page that is not the last one.
+    next: Option<HeaderValue>,
+    /// The content compressed, once somebody has asked for it; `None` if that is not worth it.
+    gzip: OnceLock<Option<Bytes>>,
+}
+
+impl Representation {
+    /// Creates one of JSON.
+    pub(crate) fn json(content: Bytes, tag: HeaderValue, next: Option<HeaderValue>) -> Self {
+        Self { media_type: APPLICATION_JSON, content, tag, next, gzip: OnceLock::new() }
+    }
+
+    /// Creates one whose compressed form is ready.
+    pub(crate) fn with_gzip(
+        media_type: HeaderValue,
+        content: Bytes,
+        tag: HeaderValue,
+        gzip: Bytes,
+    ) -> Self {
+        Self { media_type, content, tag, next: None, gzip: OnceLock::from(Some(gzip)) }
+    }
+
+    /// Returns 200 with it, in the form that the client of `request` asks for, or 304 if the client has it.
+    pub(crate) fn answer(&self, request: &HeaderMap) -> Response {
+        if matches(request, &self.tag) {
+            return not_modified(self.tag.clone());
+        }
+        tagged(self.whole(request), self.tag.clone())
+    }
+
+    fn whole(&self, request: &HeaderMap) -> Response {
+        // Most programs do not ask.
+        let asked = request.contains_key(ACCEPT_ENCODING) && takes_gzip(request);
+        let gzip = asked.then(|| self.gzip.get_or_init(|| gzip(&self.content))).cloned().flatten();
+        let is_gzip = gzip.is_some();
+        let body = gzip.unwrap_or_else(|| self.content.clone());
+        let mut response = with_body(StatusCode::OK, self.media_type.clone(), body);
+        let headers = response.headers_mut();
+        headers.extend(self.next.clone().map(|next| (LINK, next)));
+        if is_gzip {
+            headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        }
+        response
+    }
+
+    /// Returns the memory that it takes, in bytes. The compressed form counts before it is there: it is never larger
+    /// than the content.
+    pub(crate) fn size(&self) -> usize {
+        let gzip = if self.content.len() > MIN { self.content.len() } else { 0 };
+        self.content.len() + gzip + self.tag.len() + self.next.as_ref().map_or(0, HeaderValue::len)
+    }
+}
+
+/// Returns 304 for a client that has what `tag` stands for.
+pub(crate) fn not_modified(tag: HeaderValue) -> Response {
+    tagged(empty(StatusCode::NOT_MODIFIED), tag)
+}
+
+fn tagged(mut response: Response, tag: HeaderValue) -> Response {
+    let headers = response.headers_mut();
+    headers.insert(ETAG, tag);
+    headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
+    response
+}
+
+/// Returns `content` compressed, if that is worth it. Compressing in memory never fails.
+fn gzip(content: &[u8]) -> Option<Bytes> {
+    if content.len() <= MIN {
+        return None;
+    }
+    let compress = || -> io::Result<Vec<u8>> {
+        let mut encoder = GzEncoder::new(Vec::new(), LEVEL);
+        encoder.write_all(content)?;
+        encoder.finish()
+    };
+    compress().ok().filter(|gzip| gzip.len() < content.len()).map(Bytes::from)
+}
+
+/// Returns whether a client names gzip, and does not prefer the body as it is. `*` names nothing: a client
+/// that sends it need not know every coding.
+fn takes_gzip(headers: &HeaderMap) -> bool {
+    let lists = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|list| list.to_str().ok());
+    let sent: Vec<_> = lists.flat_map(|list| list.split(',')).map(coding).collect();
+    let weight = |name: &str| {
+        let named = sent.iter().find(|(coding, _)| coding.eq_ignore_ascii_case(name));
+        named.map(|(_, weight)| *weight)
+    };
+    let gzip = weight("gzip").or_else(|| weight("x-gzip")).unwrap_or(0);
+    gzip > 0 && gzip >= weight("identity").unwrap_or(0)
+}
+
+/// A coding, and its weight in thousandths: 0 if it is not wanted, or its weight cannot be read.
+fn coding(member: &str) -> (&str, u16) {
+    let (name, parameters) = member.split_once(';').unwrap_or((member, "q=1"));
+    let value = parameters.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.strip_prefix('='));
+    (name.trim(), value.and_then(thousandths).unwrap_or(0))
+}
+
+/// Reads `1`, `0.5` or `0.125` (RFC 9110, section 12.4.2).
+fn thousandths(weight: &str) -> Option<u16> {
+    let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
+    let whole = ["0", "1"].iter().position(|digit| *digit == whole)?;
+    let is_plain = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let fraction = format!("{fraction:0<3}").parse::<u16>().ok().filter(|_| is_plain)?;
+    Some(1000 * u16::try_from(whole).ok()? + fraction).filter(|weight| *weight <= 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::{
+        HeaderMap,
+        header::{ACCEPT_ENCODING, HeaderValue},
+    };
+
+    use bytes::Bytes;
+
+    use super::{Representation, takes_gzip};
+
+    #[test]
+    fn gzip_is_sent_to_those_who_prefer_it() {
+        let table = [
+            ("gzip", true),
+            ("GZIP", true),
+            ("x-gzip", true),
+            ("gzip, deflate, br, zstd", true),
+            ("br;q=1.0, gzip;q=0.5", true),
+            ("br , gzip ; q=0.001", true),
+            ("gzip;Q=1.000", true),
+            ("*", false),
+            ("*;q=0.5", false),
+            ("gzip, identity", true),
+            ("identity;q=0.5, gzip;q=0.5", true),
+            ("identity;q=0, gzip;q=0.1", true),
+            ("identity, *;q=0.5", false),
+            ("gzip;q=0.5, identity;q=0.501", false),
+            ("gzip;q=0.9, identity", false),
+            ("gzip, *", true),
+            ("gzip;q=0.2, *;q=0.1", true),
+            ("gzip, *;q=0", true),
+            ("*, gzip;q=0.1", true),
+            ("gzip;q=0", false),
+            ("gzip; q=0.000, *", false),
+            ("gzip;q=x", false),
+            ("gzip;q=1.001", false),
+            ("gzip;q=0.1234", false),
+            ("gzip;q=0.0123", false),
+            ("gzip;q=0.+5", false),
+            ("gzip;q=1e0", false),
+            ("gzip;q=", false),
+            ("gzip;level=9", false),
+            ("*;q=0", false),
+            ("identity", false),
+            ("br, deflate", false),
+            ("", false),
+        ];
+        for (sent, expected) in table {
+            let sent = HeaderValue::from_static(sent);
+            let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, sent.clone())]);
+            assert_eq!(takes_gzip(&headers), expected, "{sent:?}");
+        }
+        assert!(!takes_gzip(&HeaderMap::new()));
+        let mut headers = HeaderMap::new();
+        headers.append(ACCEPT_ENCODING, HeaderValue::from_static("br"));
+        headers.append(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
+        assert!(takes_gzip(&headers));
+    }
+
+    #[test]
+    fn a_compressed_form_is_made_once() {
+        let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
+        let content = Bytes::from(vec![b'x'; 4000]);
+        let large = Representation::json(content, HeaderValue::from_static("W/\"a\""), None);
+        large.answer(&headers);
+        let compressed = large.gzip.get().cloned().flatten().unwrap();
+        large.answer(&headers);
+        assert_eq!(large.gzip.get().unwrap().as_ref().unwrap().as_ptr(), compressed.as_ptr());
+        assert!(compressed.len() < 100);
+    }
+}
