@@ -2,7 +2,6 @@
 
 mod driver;
 pub(crate) mod session;
-mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -27,7 +26,6 @@ use tokio_postgres::{
 use self::{
     driver::{drive, until_closed},
     session::{Prepared, Session},
-    turns::Turns,
 };
 use crate::{
     error::StoreFailure,
@@ -38,8 +36,6 @@ use crate::{
 pub(crate) struct Connection {
     client: Client,
     session: Session,
-    /// Where one statement must be answered before the next is sent.
-    turns: Option<Turns>,
     /// Whether the server has warned, since the transaction began, that its commit did not wait for a standby.
     not_replicated: Arc<AtomicBool>,
     /// Notified when the connection is dropped.
@@ -57,13 +53,7 @@ impl Connection {
         let closing = Arc::new(Notify::new());
         let driver = drive(wire, Arc::clone(&not_replicated));
         tokio::spawn(until_closed(driver, Arc::clone(&closing)));
-        Self {
-            client,
-            session: Session::Own(Prepared::default()),
-            turns: None,
-            not_replicated,
-            closing,
-        }
+        Self { client, session: Session::Own(Prepared::default()), not_replicated, closing }
     }
 
     /// The same, where a pooler gives the session to others between two transactions. `settings` is
@@ -73,15 +63,9 @@ impl Connection {
         self
     }
 
-    /// The same, where one statement must be answered before the next is sent.
-    pub(crate) fn with_turns(mut self) -> Self {
-        self.turns = Some(Turns::default());
-        self
-    }
-
     /// Runs SQL that has no values and no rows.
     pub(crate) async fn batch(&self, sql: &str) -> Result<(), Error> {
-        self.in_turn(self.client.batch_execute(sql)).await
+        self.client.batch_execute(sql).await
     }
 
     /// Begins a transaction by the statement `begin`.
@@ -99,15 +83,10 @@ impl Connection {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, Error> {
-        self.in_turn(async {
-            match self.prepare(sql).await? {
-                Some(statement) => {
-                    self.client.query(&statement, &untyped(&statement, values)).await
-                }
-                None => Box::pin(self.client.query_typed(sql, &typed(values))).await,
-            }
-        })
-        .await
+        match self.prepare(sql).await? {
+            Some(statement) => self.client.query(&statement, &untyped(&statement, values)).await,
+            None => Box::pin(self.client.query_typed(sql, &typed(values))).await,
+        }
     }
 
     /// Runs a statement of a transaction; how many rows it has changed.
@@ -116,15 +95,10 @@ impl Connection {
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<u64, Error> {
-        self.in_turn(async {
-            match self.prepare(sql).await? {
-                Some(statement) => {
-                    self.client.execute(&statement, &untyped(&statement, values)).await
-                }
-                None => Box::pin(self.client.execute_typed(sql, &typed(values))).await,
-            }
-        })
-        .await
+        match self.prepare(sql).await? {
+            Some(statement) => self.client.execute(&statement, &untyped(&statement, values)).await,
+            None => Box::pin(self.client.execute_typed(sql, &typed(values))).await,
+        }
     }
 
     /// Writes rows by `sql`, a binary `COPY`, and answers how many they were. `None`, and nothing has
@@ -205,19 +179,7 @@ impl Connection {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.client.is_closed() || self.turns.as_ref().is_some_and(Turns::is_interrupted)
-    }
-
-    async fn in_turn<T>(&self, call: impl Future<Output = T>) -> T {
-        let turn = match &self.turns {
-            Some(turns) => Some(turns.begin().await),
-            None => None,
-        };
-        let done = call.await;
-        if let Some(turn) = turn {
-            turn.end();
-        }
-        done
+        self.client.is_closed()
     }
 
     /// In a shared session the settings need a transaction around the statement. All of it is sent at

@@ -58,7 +58,6 @@ impl Connector {
             tls: tls.clone(),
             parameters: Arc::clone(&parameters),
             refuses_setting: Arc::default(),
-            is_pgpool: Arc::default(),
         };
         Ok(Self {
             hosts: address.hosts.iter().map(|host| (host.clone(), handshake(host))).collect(),

@@ -21,25 +21,21 @@ use crate::{
 
 /// Server connections of `PgBouncer` for each database, so few that many clients share them.
 const SERVER_CONNECTIONS: u32 = 4;
-/// Clients of Pgpool-II, each of which has a process there.
-const PGPOOL_CLIENTS: u32 = 80;
 /// Runs the pooler until standard input is closed, which the kernel does for a process that was
-/// killed. The first word is the signal that lets it end at once.
-const SCRIPT: &str = "signal=$1; shift; \"$@\" & cat >/dev/null; kill -s \"$signal\" \"$!\"; wait";
+/// killed. The words are the program and its file of settings.
+const SCRIPT: &str = "\"$0\" \"$1\" & cat >/dev/null; kill \"$!\"; wait";
 
-/// Which pooler, and how long it lends a server connection.
+/// How long `PgBouncer` lends a server connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
-    /// `PgBouncer`, to one client until it leaves.
+    /// To one client until it leaves.
     Session,
-    /// `PgBouncer`, for one transaction.
+    /// For one transaction.
     Transaction,
-    /// `PgBouncer`, for one transaction; it passes over the options of a client's first message.
+    /// For one transaction; it passes over the options of a client's first message.
     TransactionWithoutOptions,
-    /// `PgBouncer`, for one statement.
+    /// For one statement.
     Statement,
-    /// Pgpool-II, to one client until it leaves.
-    Pgpool,
 }
 
 /// A pooler on 127.0.0.1. It ends with the value, and with this process at the latest.
@@ -61,19 +57,7 @@ impl Pooler {
         let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
         let (port, path) = (free_port()?, folder.path());
         hand_over(path)?;
-        let process = match pooling {
-            Pooling::Pgpool => {
-                let text = pgpool(&server, port, free_port()?, path);
-                spawn("INT", "pgpool", &["-n", "-f"], "pgpool.conf", &text, path)
-            }
-            Pooling::Session
-            | Pooling::Transaction
-            | Pooling::TransactionWithoutOptions
-            | Pooling::Statement => {
-                let text = pgbouncer(&server, port, pooling);
-                spawn("TERM", "pgbouncer", &[], "pgbouncer.ini", &text, path)
-            }
-        }?;
+        let process = spawn(&settings(&server, port, pooling), path)?;
         let pooler = Self { port, process, folder };
         pooler.wait()?;
         Ok(pooler)
@@ -134,11 +118,11 @@ impl<'a> Server<'a> {
     }
 }
 
-fn pgbouncer(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
+fn settings(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
     let Server { host, port: server_port, user, password } = server;
     let (mode, options) = match pooling {
         Pooling::Statement => ("statement", ""),
-        Pooling::Session | Pooling::Pgpool => ("session", "default_pool_size = 100\n"),
+        Pooling::Session => ("session", "default_pool_size = 100\n"),
         Pooling::Transaction => ("transaction", ""),
         Pooling::TransactionWithoutOptions => {
             ("transaction", "ignore_startup_parameters = options\n")
@@ -153,40 +137,16 @@ fn pgbouncer(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
     )
 }
 
-fn pgpool(server: &Server<'_>, port: u16, control_port: u16, folder: &Path) -> String {
-    let Server { host, port: server_port, .. } = server;
-    let folder = folder.display();
-    format!(
-        "backend_clustering_mode = 'raw'\nlisten_addresses = '127.0.0.1'\nport = {port}\n\
-         socket_dir = '{folder}'\npcp_listen_addresses = ''\npcp_port = {control_port}\n\
-         pcp_socket_dir = '{folder}'\nwd_ipc_socket_dir = '{folder}'\nlogdir = '{folder}'\n\
-         pid_file_name = '{folder}/pgpool.pid'\npool_passwd = ''\nenable_pool_hba = off\n\
-         num_init_children = {PGPOOL_CLIENTS}\nmax_pool = 2\nbackend_hostname0 = '{host}'\n\
-         backend_port0 = {server_port}\nbackend_weight0 = 1\nbackend_flag0 = 'ALLOW_TO_FAILOVER'\n"
-    )
-}
-
-/// Runs a program with the file `name`, which holds `text`, as its last word.
-fn spawn(
-    signal: &str,
-    program: &str,
-    words: &[&str],
-    name: &str,
-    text: &str,
-    folder: &Path,
-) -> Result<Child, Trouble> {
-    let program = programs::find(program).ok_or(format!("{program} is not installed"))?;
-    let path = folder.join(name);
-    fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+/// Runs `PgBouncer` with this text as its settings.
+fn spawn(settings: &str, folder: &Path) -> Result<Child, Trouble> {
+    let program = programs::find("pgbouncer").ok_or("pgbouncer is not installed")?;
+    let path = folder.join("pgbouncer.ini");
+    fs::write(&path, settings)
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     hand_over(&path)?;
     let log = File::create(folder.join("log")).map_err(|error| error.to_string())?;
     let mut shell = as_server_user(Path::new("/bin/sh"));
-    shell
-        .args(["-c", SCRIPT, "pooler", signal])
-        .arg(program)
-        .args(words)
-        .arg(path)
-        .current_dir("/");
+    shell.args(["-c", SCRIPT]).arg(program).arg(path).current_dir("/");
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
     shell.spawn().map_err(|error| format!("cannot run a shell: {error}"))
 }

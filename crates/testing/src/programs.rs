@@ -12,10 +12,9 @@ use std::{
 pub(crate) type Need = (&'static str, &'static [&'static str], &'static str);
 
 /// All that a test may need.
-pub(crate) const NEEDS: [Need; 9] = [
+pub(crate) const NEEDS: [Need; 8] = [
     ("postgres", &["initdb"], "postgresql"),
     ("pgbouncer", &["pgbouncer"], "pgbouncer"),
-    ("pgpool", &["pgpool"], "pgpool2"),
     (
         "cluster",
         &["initdb", "patroni", "etcd", "haproxy", "curl"],

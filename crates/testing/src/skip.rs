@@ -67,8 +67,7 @@ pub fn disk_or_skip(test: &str) -> Option<Disk> {
 /// There is none although `CI=true`.
 #[must_use]
 pub fn pooler_or_skip(test: &str, pooling: Pooling, url: &str) -> Option<Pooler> {
-    let need = if pooling == Pooling::Pgpool { "Pgpool-II" } else { "PgBouncer" };
-    or_skip_without(need, test, Pooler::start(pooling, url))
+    or_skip_without("PgBouncer", test, Pooler::start(pooling, url))
 }
 
 fn or_skip<T, E: AsRef<str>>(test: &str, found: Result<T, E>) -> Option<T> {

@@ -3,10 +3,10 @@
 //! Each connection asks for a setting with a value of its own in its first message. A server sets it,
 //! and the session has it then. `PgBouncer` refuses the message or passes the setting over; whatever
 //! gives out sessions that were opened before has another value or none. A session without our value is
-//! a pooler's. Pgpool-II answers a question that every server refuses; it is asked once.
+//! a pooler's.
 
 use std::sync::{
-    Arc, OnceLock,
+    Arc,
     atomic::{AtomicBool, Ordering},
 };
 
@@ -18,7 +18,6 @@ use crate::{config::Parameters, connection::Connection, error::HostFailure};
 
 /// The setting, a name that no server knows otherwise.
 const SETTING: &str = "petstore.connection";
-const SHOW_PGPOOL: &str = "SHOW pool_version";
 const SHOW: &str = "SELECT current_setting('petstore.connection', true)";
 
 /// How to connect to one host.
@@ -29,38 +28,20 @@ pub(super) struct Handshake {
     pub(super) parameters: Arc<Parameters>,
     /// Whether the host is known to refuse our setting.
     pub(super) refuses_setting: Arc<AtomicBool>,
-    /// Whether Pgpool-II stands in front of the host, once that is known.
-    pub(super) is_pgpool: Arc<OnceLock<bool>>,
 }
 
 impl Handshake {
     pub(super) async fn connect(self, purpose: Purpose) -> Result<Connection, HostFailure> {
-        let (mut connection, mut is_shared) = match self.parameters.shared_session {
+        let (connection, is_shared) = match self.parameters.shared_session {
             Some(is_shared) => (self.plain().await?, is_shared),
             None => self.find_out().await?,
         };
-        if self.is_pgpool(&connection).await? {
-            // It begins a transaction of its own where a statement that writes is prepared.
-            (connection, is_shared) = (connection.with_turns(), true);
-        }
         if is_shared {
             let settings = session::of_transaction(&self.parameters, purpose);
             return Ok(connection.with_shared_session(settings));
         }
         connection.batch(&session::of_session(&self.parameters, purpose)).await?;
         Ok(connection)
-    }
-
-    async fn is_pgpool(&self, connection: &Connection) -> Result<bool, tokio_postgres::Error> {
-        if let Some(known) = self.is_pgpool.get() {
-            return Ok(*known);
-        }
-        let found = match connection.batch(SHOW_PGPOOL).await {
-            Ok(()) => true,
-            Err(error) if error.code().is_some() => false,
-            Err(error) => return Err(error),
-        };
-        Ok(*self.is_pgpool.get_or_init(|| found))
     }
 
     async fn plain(&self) -> Result<Connection, tokio_postgres::Error> {

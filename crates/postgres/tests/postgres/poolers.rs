@@ -99,12 +99,6 @@ async fn two_services_share_a_pooler_of_sessions() {
     two_services(Pooling::Session, "&pgbouncer=false").await;
 }
 
-#[needs(postgres, pgpool)]
-#[tokio::test(flavor = "multi_thread")]
-async fn two_services_share_pgpool() {
-    two_services(Pooling::Pgpool, "").await;
-}
-
 #[needs(postgres, pgbouncer)]
 #[tokio::test(flavor = "multi_thread")]
 async fn a_shared_session_can_be_asked_for() {
