@@ -2,7 +2,6 @@
 
 pub(crate) mod restore;
 mod snapshot;
-pub(crate) mod spare;
 
 use async_trait::async_trait;
 use petstore_domain::{Archive, Restore, Snapshot, StoreError};
@@ -19,12 +18,12 @@ use crate::{
 #[async_trait]
 impl Archive for PostgresStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let transaction = self.spare.begin(&self.pool, SNAPSHOT).await?;
+        let transaction = Transaction::begin(&self.pool, Purpose::Archive, SNAPSHOT).await?;
         Ok(Box::new(View::new(transaction).await?))
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        let transaction = self.spare.begin(&self.pool, WRITING).await?;
+        let transaction = Transaction::begin(&self.pool, Purpose::Archive, WRITING).await?;
         if rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
             return Err(StoreError::fenced("it is being moved; finish the move first"));
         }
@@ -33,6 +32,6 @@ impl Archive for PostgresStore {
             let begin = Transaction::begin(&self.pool, Purpose::Calls, READ_COMMITTED);
             sequences::raise(begin.await?).await?;
         }
-        Ok(Box::new(Restoring::new(transaction, self.version.clone(), self.spare.clone())))
+        Ok(Box::new(Restoring::new(transaction, self.version.clone())))
     }
 }

@@ -45,12 +45,6 @@ pub(crate) enum StoreFailure {
     /// Every try met a concurrent change of the same rows.
     #[error("others changed the same rows too often at the same time")]
     Contention,
-    /// The rows are those of another statement.
-    #[error(
-        "the answer is not the one that was asked for; if a pooler shares the sessions out, add \
-         pgbouncer=true to the URL"
-    )]
-    OtherAnswer,
     /// The store is being closed.
     #[error("the writer has stopped")]
     Stopped,
@@ -97,7 +91,6 @@ impl StoreFailure {
             | Self::QueueFull(_)
             | Self::PoolQueueFull(_)
             | Self::Contention
-            | Self::OtherAnswer
             | Self::Stopped
             | Self::Random(_) => false,
         }

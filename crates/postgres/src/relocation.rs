@@ -119,12 +119,12 @@ impl Relocatable for PostgresStore {
         &self,
         Changes { pets, records, keys, purged }: Changes,
     ) -> Result<(), RestoreError> {
-        let transaction = self.spare.begin(&self.pool, WRITING).await?;
+        let transaction = Transaction::begin(&self.pool, Purpose::Archive, WRITING).await?;
         if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
             return Err(StoreError::fenced("it is in no move").into());
         }
         transaction.batch(rows::AS_FOLLOWER).await?;
-        let restoring = Restoring::new(transaction, self.version.clone(), self.spare.clone());
+        let restoring = Restoring::new(transaction, self.version.clone());
         let mut restoring = Box::new(restoring);
         restoring.pets(pets).await?;
         restoring.idempotency_records(records).await?;

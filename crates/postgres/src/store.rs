@@ -9,7 +9,6 @@ use std::{
 use tokio::{sync::Mutex as AsyncMutex, task::JoinHandle, time};
 
 use crate::{
-    archive::spare::Spare,
     config::PostgresConfig,
     open::{self, OpenError, Opened},
     pool::Pool,
@@ -31,7 +30,6 @@ pub struct PostgresStore {
     pub(crate) changing_keys: AsyncMutex<()>,
     pub(crate) version: Arc<VersionCache>,
     pub(crate) writer: Writer,
-    pub(crate) spare: Arc<Spare>,
     was_created: bool,
     writing: Mutex<Option<JoinHandle<()>>>,
     watching: JoinHandle<()>,
@@ -60,8 +58,7 @@ impl PostgresStore {
         let (writer, writing) = Writer::start(Arc::clone(&pool), Arc::clone(&version));
         let watching = tokio::spawn(watch::watch(Arc::clone(&version), Arc::clone(&pool)));
         let (changing_keys, writing) = (AsyncMutex::default(), Mutex::new(Some(writing)));
-        let spare = Arc::default();
-        Self { pool, changing_keys, version, writer, spare, was_created, writing, watching }
+        Self { pool, changing_keys, version, writer, was_created, writing, watching }
     }
 
     /// Whether opening it has created its tables.

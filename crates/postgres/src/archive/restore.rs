@@ -14,7 +14,6 @@ use petstore_domain::{
     ApiKey, IdempotencyRecord, NewPet, Pet, Purged, Restore, RestoreError, StoreError,
 };
 
-use super::spare::Spare;
 use crate::{
     error::StoreFailure,
     relocation::rows as relocation,
@@ -35,8 +34,6 @@ const LOCK: &str = "SET LOCAL idle_in_transaction_session_timeout = '5min'; \
 pub(crate) struct Restoring {
     transaction: Transaction,
     version: Arc<VersionCache>,
-    /// Takes the connection after the commit.
-    spare: Arc<Spare>,
     began: Instant,
     /// Whether others are kept from writing.
     locked: bool,
@@ -45,12 +42,8 @@ pub(crate) struct Restoring {
 }
 
 impl Restoring {
-    pub(crate) fn new(
-        transaction: Transaction,
-        version: Arc<VersionCache>,
-        spare: Arc<Spare>,
-    ) -> Self {
-        Self { transaction, version, spare, began: Instant::now(), locked: false, changed: false }
+    pub(crate) fn new(transaction: Transaction, version: Arc<VersionCache>) -> Self {
+        Self { transaction, version, began: Instant::now(), locked: false, changed: false }
     }
 
     /// Deletes records that the other store of a move has purged.
@@ -100,12 +93,12 @@ impl Restore for Restoring {
             self.transaction.batch(sequences::RAISE).await?;
         }
         if !self.changed {
-            self.spare.keep(self.transaction.commit().await?);
+            self.transaction.commit().await?;
             return Ok(());
         }
         let version = version::random()?;
         let renewed = self.transaction.rows(version::RENEW, &[&Some(version.as_slice())]).await?;
-        self.spare.keep(self.transaction.commit().await?);
+        self.transaction.commit().await?;
         if let Ok(stored) = StoredVersion::from_row(renewed.first()) {
             self.version.observe(stored, self.began);
         }

@@ -1,43 +1,15 @@
-//! Which rows are an answer, and how the purge finds its own.
+//! How a page and the purge find their rows.
 
-use petstore_domain::{CategoryId, NewPet, PageLimit, Pet, PetId, PetName, PetQuery, PetStatus};
+use petstore_domain::PetStatus;
 use petstore_testing::{needs, postgres_or_skip};
 use tokio_postgres::Row;
 
-use super::{idempotency, is_page_of, rows};
+use super::{idempotency, rows};
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
     store::PostgresStore,
 };
-
-fn pet(id: i64, status: Option<PetStatus>) -> Pet {
-    let name = PetName::parse("Rex").unwrap();
-    NewPet { name, category_id: CategoryId(1), status }.with_id(PetId(id))
-}
-
-#[test]
-fn rows_that_were_not_asked_for_are_no_page() {
-    let query = |after: i64, status| PetQuery {
-        limit: PageLimit::new(3).unwrap(),
-        status,
-        after: Some(PetId(after)),
-    };
-    let sold = Some(PetStatus::Sold);
-    let (any, of_sold) = (query(4, None), query(4, sold));
-    for (query, pets, is_page) in [
-        (any, vec![], true),
-        (any, vec![pet(5, None), pet(7, sold)], true),
-        (any, vec![pet(4, None)], false),
-        (any, vec![pet(7, None), pet(5, None)], false),
-        (any, vec![pet(5, None), pet(5, None)], false),
-        (of_sold, vec![pet(5, sold)], true),
-        (of_sold, vec![pet(5, sold), pet(6, None)], false),
-        (of_sold, vec![pet(5, Some(PetStatus::Pending))], false),
-    ] {
-        assert_eq!(is_page_of(&query, &pets), is_page, "{query:?} {pets:?}");
-    }
-}
 
 #[needs(postgres)]
 #[tokio::test]

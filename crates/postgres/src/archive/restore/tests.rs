@@ -20,8 +20,7 @@ async fn a_restore_that_stalls_holds_its_locks_for_a_bounded_time() {
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let store = store.unwrap();
     let begin = Transaction::begin(&store.pool, Purpose::Archive, READ_COMMITTED).await;
-    let mut restoring =
-        Restoring::new(begin.unwrap(), Arc::clone(&store.version), Arc::clone(&store.spare));
+    let mut restoring = Restoring::new(begin.unwrap(), Arc::clone(&store.version));
     let limit = "SELECT current_setting('idle_in_transaction_session_timeout')";
     let locks = "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database \
         WHERE d.datname = current_database() AND mode = 'ShareRowExclusiveLock'";
@@ -48,11 +47,7 @@ async fn only_animals_that_are_not_there_are_written_whatever_their_order() {
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let store = store.unwrap();
     let begin = || Transaction::begin(&store.pool, Purpose::Archive, READ_COMMITTED);
-    let mut restoring = Restoring::new(
-        begin().await.unwrap(),
-        Arc::clone(&store.version),
-        Arc::clone(&store.spare),
-    );
+    let mut restoring = Restoring::new(begin().await.unwrap(), Arc::clone(&store.version));
     let batches: [(&[i64], u64); 6] =
         [(&[1, 2, 3], 3), (&[9, 8], 2), (&[12, 12], 1), (&[2, 4], 1), (&[4, 5, 7], 2), (&[6], 1)];
     for (ids, added) in batches {
@@ -63,11 +58,7 @@ async fn only_animals_that_are_not_there_are_written_whatever_their_order() {
     let all = "Rex 1 Rex 2 Rex 3 Rex 4 Rex 5 Rex 6 Rex 7 Rex 8 Rex 9 Rex 12";
     assert_eq!(database.sql(names).unwrap().trim(), all);
 
-    let mut restoring = Restoring::new(
-        begin().await.unwrap(),
-        Arc::clone(&store.version),
-        Arc::clone(&store.spare),
-    );
+    let mut restoring = Restoring::new(begin().await.unwrap(), Arc::clone(&store.version));
     let mut others = pets(&[10, 11, 12, 13]);
     others[2].category_id = CategoryId(2);
     let refused = restoring.pets(others).await;
