@@ -14,22 +14,9 @@ pub(crate) use self::url::{Address, HostPort};
 use self::url::{decode, decode_name};
 
 /// Every parameter there is.
-const NAMES: [&str; 14] = [
-    "sslmode",
-    "sslrootcert",
-    "connect_timeout",
-    "statement_timeout",
-    "call_timeout",
-    "pool_timeout",
-    "tcp_user_timeout",
-    "pool_size",
-    "target_session_attrs",
-    "schema",
-    "pgbouncer",
-    "application_name",
-    "options",
-    "channel_binding",
-];
+const NAMES: &str = "sslmode, sslrootcert, connect_timeout, statement_timeout, call_timeout, pool_timeout, \
+    tcp_user_timeout, pool_size, target_session_attrs, schema, pgbouncer, application_name, options, \
+    channel_binding";
 
 const DURATION: &str = "it is a time from 1ms to 1h such as 3s or 500ms";
 /// The longest time that a parameter may be.
@@ -177,14 +164,13 @@ impl Parameters {
         let mut seen = Vec::new();
         for (index, pair) in query.split('&').enumerate() {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
+            if !NAMES.split(", ").any(|known| known == name) {
                 return Err(InvalidUrl::new(format!(
-                    "parameter {} behind the ? is none of {}; user and password are written in front \
-                     of the host",
-                    index + 1,
-                    NAMES.join(", ")
+                    "parameter {} behind the ? is none of {NAMES}; user and password are written in \
+                     front of the host",
+                    index + 1
                 )));
-            };
+            }
             if seen.contains(&name) {
                 return Err(InvalidUrl::new(format!("{name} is given twice; give it once")));
             }

@@ -15,7 +15,11 @@ use petstore_domain::{
 };
 use tokio_postgres::Row;
 
-use crate::{store::PostgresStore, values::Values, version::StoredVersion};
+use crate::{
+    store::PostgresStore,
+    values::{Values, scalar},
+    version::StoredVersion,
+};
 
 #[async_trait]
 impl PetRepository for PostgresStore {
@@ -56,7 +60,7 @@ impl PetRepository for PostgresStore {
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
         let purge = async {
             let values: Values<'_> = &[&cutoff.0, &i64::from(limit)];
-            let purged = self.pool.change(idempotency::PURGE, values).await?;
+            let purged: i64 = scalar(&self.pool.query(idempotency::PURGE, values).await?)?;
             Ok(u32::try_from(purged).unwrap_or(limit))
         };
         self.pool.within_deadline(purge).await
@@ -71,7 +75,7 @@ impl PostgresStore {
         values: Values<'_>,
     ) -> Result<(Vec<Row>, Option<CatalogueVersion>), StoreError> {
         let began = Instant::now();
-        let rows = self.pool.read(sql, values).await?;
+        let rows = self.pool.query(sql, values).await?;
         let stored = StoredVersion::from_row(rows.first())?;
         self.version.observe(stored, began);
         Ok((rows, Some(stored.version)))

@@ -1,14 +1,18 @@
 //! Rows of the table `api_key`.
 
-use std::fmt;
+use std::slice;
 
 use petstore_domain::{
     ApiKey, Corruption, KeyDigest, KeyId, KeyName, KeyRights, LiveKeys, NewApiKey, StoreError,
     StoredKeys, Timestamp,
 };
-use tokio_postgres::{Row, types::FromSql};
+use tokio_postgres::Row;
 
-use crate::{error::StoreFailure, transaction::Transaction, values::Values};
+use crate::{
+    connection::Connection,
+    error::StoreFailure,
+    values::{Fields, Values, scalar},
+};
 
 /// Selects whole rows; what follows chooses among them.
 macro_rules! select {
@@ -39,16 +43,16 @@ const LIVE_KEYS: &str = "SELECT \
      EXISTS (SELECT 1 FROM api_key WHERE name = $2 \
        AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)), \
      EXISTS (SELECT 1 FROM api_key WHERE digest = $3)";
-/// The identifier is above every other also where the sequence is behind: nobody else adds one meanwhile.
-const INSERT: &str = "INSERT INTO api_key (id, name, digest, prefix, created_at, expires_at, rights) \
-     SELECT greatest(nextval('api_key_id'), (SELECT max(id) FROM api_key) + 1), $1, $2, $3, $4, $5, \
-       $6 RETURNING id";
+/// Above every other also where the sequence is behind: nobody else adds one meanwhile.
+const NEXT_ID: &str = "SELECT greatest(nextval('api_key_id'), (SELECT max(id) FROM api_key) + 1)";
 /// A use may be noted at the same time, so the later one is kept.
-const UPDATE: &str = "UPDATE api_key AS k SET expires_at = u.expires_at, revoked_at = u.revoked_at, \
-       last_used_at = greatest(k.last_used_at, u.last_used_at) \
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) \
-       AS u (id, expires_at, revoked_at, last_used_at) \
-     WHERE k.id = u.id";
+const WRITE: &str = "INSERT INTO api_key AS k (id, name, digest, prefix, created_at, expires_at, \
+       revoked_at, last_used_at, rights) \
+     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], \
+       $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) \
+     ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at, \
+       revoked_at = excluded.revoked_at, \
+       last_used_at = greatest(k.last_used_at, excluded.last_used_at)";
 pub(crate) const NOTE_USE: &str = "UPDATE api_key AS k SET last_used_at = u.at \
      FROM unnest($1::bigint[], $2::bigint[]) AS u (id, at) \
      WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)";
@@ -63,44 +67,36 @@ pub(crate) fn stored_keys(rows: &[Row]) -> StoredKeys {
 }
 
 fn api_key(row: &Row) -> Result<ApiKey, Corruption> {
-    let id = row.try_get(0).map(KeyId).map_err(|error| Corruption::new("an API key", error))?;
-    let name: &str = column(row, id, 1)?;
-    let digest: &[u8] = column(row, id, 2)?;
-    let prefix: String = column(row, id, 3)?;
+    let fields = Fields::new(row, 0, "API key", 0)?;
+    let prefix: String = fields.get(3)?;
     // A release that does not know the column leaves it empty.
-    let rights = match column::<Option<&str>>(row, id, 8)? {
-        Some(word) => KeyRights::parse(word).ok_or_else(|| corrupt(id, "its rights are known"))?,
+    let rights = match fields.get::<Option<&str>>(8)? {
+        Some(word) => {
+            KeyRights::parse(word).ok_or_else(|| fields.corrupt("its rights are known"))?
+        }
         None => KeyRights::of_prefix(&prefix),
     };
     Ok(ApiKey {
-        id,
-        name: KeyName::parse(name).map_err(|rule| corrupt(id, rule))?,
-        digest: KeyDigest(digest.try_into().map_err(|_| corrupt(id, "a digest has 32 bytes"))?),
+        id: KeyId(fields.id()),
+        name: KeyName::parse(fields.get::<&str>(1)?).map_err(|rule| fields.corrupt(rule))?,
+        digest: KeyDigest(fields.bytes(2, "a digest has 32 bytes")?),
         prefix,
         rights,
-        created_at: Timestamp(column(row, id, 4)?),
-        expires_at: column::<Option<i64>>(row, id, 5)?.map(Timestamp),
-        revoked_at: column::<Option<i64>>(row, id, 6)?.map(Timestamp),
-        last_used_at: column::<Option<i64>>(row, id, 7)?.map(Timestamp),
+        created_at: Timestamp(fields.get(4)?),
+        expires_at: fields.get::<Option<i64>>(5)?.map(Timestamp),
+        revoked_at: fields.get::<Option<i64>>(6)?.map(Timestamp),
+        last_used_at: fields.get::<Option<i64>>(7)?.map(Timestamp),
     })
-}
-
-fn column<'a, T: FromSql<'a>>(row: &'a Row, id: KeyId, index: usize) -> Result<T, Corruption> {
-    row.try_get(index).map_err(|error| corrupt(id, error))
-}
-
-fn corrupt(id: KeyId, rule: impl fmt::Display) -> Corruption {
-    Corruption::new(format_args!("API key {}", id.0), rule)
 }
 
 /// What the domain must know before `new` is stored.
 pub(super) async fn live_keys(
-    transaction: &Transaction,
+    transaction: &Connection,
     new: &NewApiKey,
 ) -> Result<LiveKeys, StoreFailure> {
     let (name, digest) = (new.name.as_str(), new.digest.0.as_slice());
-    let rows = transaction.rows(LIVE_KEYS, &[&new.created_at.0, &name, &digest]).await?;
-    let row = only(&rows)?;
+    let rows = transaction.query(LIVE_KEYS, &[&new.created_at.0, &name, &digest]).await?;
+    let row = rows.first().ok_or(StoreFailure::Contention)?;
     let count: i64 = row.try_get(0)?;
     Ok(LiveKeys {
         count: u32::try_from(count).unwrap_or(u32::MAX),
@@ -110,38 +106,29 @@ pub(super) async fn live_keys(
 }
 
 pub(super) async fn insert(
-    transaction: &Transaction,
+    transaction: &Connection,
     key: NewApiKey,
 ) -> Result<ApiKey, StoreFailure> {
-    let expires_at = key.expires_at.map(|at| at.0);
-    let (name, digest) = (key.name.as_str(), key.digest.0.as_slice());
-    let rights = key.rights.as_str();
-    let values: Values<'_> =
-        &[&name, &digest, &key.prefix, &key.created_at.0, &expires_at, &rights];
-    let rows = transaction.rows(INSERT, values).await?;
-    let id = only(&rows)?.try_get(0)?;
-    Ok(key.with_id(KeyId(id)))
+    let id = scalar(&transaction.query(NEXT_ID, &[]).await?)?;
+    let key = key.with_id(KeyId(id));
+    write(transaction, slice::from_ref(&key)).await?;
+    Ok(key)
 }
 
-/// Writes what may change in a key.
-pub(super) async fn update(transaction: &Transaction, keys: &[ApiKey]) -> Result<(), StoreFailure> {
+/// Writes new keys, and what may change in those that are there.
+pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(), StoreFailure> {
+    let time = |time: fn(&ApiKey) -> Option<Timestamp>| -> Vec<Option<i64>> {
+        keys.iter().map(|key| time(key).map(|at| at.0)).collect()
+    };
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
-    let expires = times(keys, |key| key.expires_at);
-    let revoked = times(keys, |key| key.revoked_at);
-    let used = times(keys, |key| key.last_used_at);
-    transaction.execute(UPDATE, &[&ids, &expires, &revoked, &used]).await?;
-    Ok(())
-}
-
-/// One time of each key, as an array.
-pub(crate) fn times(
-    keys: &[ApiKey],
-    time: impl Fn(&ApiKey) -> Option<Timestamp>,
-) -> Vec<Option<i64>> {
-    keys.iter().map(|key| time(key).map(|at| at.0)).collect()
-}
-
-/// The row of a statement that always has one.
-fn only(rows: &[Row]) -> Result<&Row, StoreFailure> {
-    rows.first().ok_or(StoreFailure::Contention)
+    let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+    let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
+    let prefixes: Vec<&str> = keys.iter().map(|key| key.prefix.as_str()).collect();
+    let created: Vec<i64> = keys.iter().map(|key| key.created_at.0).collect();
+    let (expires, revoked) = (time(|key| key.expires_at), time(|key| key.revoked_at));
+    let used = time(|key| key.last_used_at);
+    let rights: Vec<&str> = keys.iter().map(|key| key.rights.as_str()).collect();
+    let values: Values<'_> =
+        &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used, &rights];
+    transaction.query(WRITE, values).await.map(drop)
 }

@@ -5,10 +5,7 @@ use petstore_testing::{needs, postgres_or_skip};
 
 use super::rows;
 use crate::{
-    config::PostgresConfig,
-    connector::Purpose,
-    store::PostgresStore,
-    transaction::{READ_COMMITTED, Transaction},
+    config::PostgresConfig, connection::READ_COMMITTED, connector::Purpose, store::PostgresStore,
 };
 
 #[needs(postgres)]
@@ -23,11 +20,10 @@ async fn a_use_that_is_noted_during_a_revocation_is_kept() {
     let new = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
     let mut key = store.add(new, 1).await.unwrap();
 
-    let begin = Transaction::begin(&store.pool, Purpose::Calls, READ_COMMITTED);
-    let revocation = begin.await.unwrap();
+    let revocation = store.pool.begin(Purpose::Calls, READ_COMMITTED).await.unwrap();
     store.note_use(vec![(key.id, Timestamp(5))]).await.unwrap();
     key.revoked_at = Some(Timestamp(7));
-    rows::update(&revocation, &[key.clone()]).await.unwrap();
+    rows::write(&revocation, &[key.clone()]).await.unwrap();
     revocation.commit().await.unwrap();
     key.last_used_at = Some(Timestamp(5));
     assert_eq!(store.list().await.unwrap().keys, [key]);

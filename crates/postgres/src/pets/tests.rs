@@ -25,19 +25,19 @@ async fn a_page_is_planned_once_for_its_index_whatever_the_table_held_then() {
         for (status, index) in [(None, "pet_pkey"), (Some(PetStatus::Sold), "pet_sold")] {
             let page = rows::page(status);
             for _ in 0..8 {
-                connection.rows(page, &[&0_i64, &21_i64]).await.unwrap();
+                connection.query(page, &[&0_i64, &21_i64]).await.unwrap();
             }
             // PostgreSQL 12 and 13 do not count them.
             let plans = "SELECT to_jsonb(s) ->> 'custom_plans', to_jsonb(s) ->> 'generic_plans', \
                 name FROM pg_prepared_statements s WHERE statement = $1";
-            let made = connection.rows(plans, &[&page]).await.unwrap();
+            let made = connection.query(plans, &[&page]).await.unwrap();
             let custom: Option<&str> = made[0].get(0);
             assert!(custom.is_none_or(|custom| custom == "0"), "{page} is planned for its values");
             let generic = made[0].get::<_, Option<&str>>(1).map(str::parse::<u32>);
             assert!(generic.is_none_or(|generic| generic.unwrap() >= 8), "{page}");
             // The plan that the server has kept.
             let explain = format!("EXPLAIN EXECUTE {}(0, 21)", made[0].get::<_, &str>(2)).leak();
-            let plan = text(&connection.rows_alone(explain, &[]).await.unwrap());
+            let plan = text(&connection.query_alone(explain, &[]).await.unwrap());
             let is_by_index = plan.contains(&format!("Index Scan using {index} on pet"));
             assert!(is_by_index && plan.contains("(id > $1)"), "{plan}");
         }
@@ -53,7 +53,7 @@ async fn plan_of_the_purge(url: &str) -> String {
     let connector = Connector::new(&PostgresConfig::parse(url).unwrap()).unwrap();
     let connection = connector.connect(Purpose::Calls).await.unwrap();
     let purge = idempotency::PURGE.replace("$1", "500").replace("$2", "500");
-    text(&connection.rows_alone(format!("EXPLAIN {purge}").leak(), &[]).await.unwrap())
+    text(&connection.query_alone(format!("EXPLAIN {purge}").leak(), &[]).await.unwrap())
 }
 
 #[needs(postgres)]

@@ -10,8 +10,11 @@ use std::time::{Duration, Instant};
 use petstore_domain::PetId;
 use tokio::time;
 
-use super::rows;
-use crate::{error::StoreFailure, pool::Pool};
+use crate::{
+    error::StoreFailure,
+    pool::Pool,
+    values::{column, scalar},
+};
 
 /// How long writers that are under way are waited for.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -30,13 +33,11 @@ const ARE_WRITING: &str = "SELECT EXISTS (SELECT 1 FROM pg_locks \
 
 /// The highest identifier, when every writer has ended that may have drawn a lower one.
 pub(super) async fn find(pool: &Pool) -> Result<Option<PetId>, StoreFailure> {
-    let highest = rows::number(&pool.read(HIGHEST, &[]).await?)?;
+    let highest: Option<i64> = scalar(&pool.query(HIGHEST, &[]).await?)?;
     // Read after it: who begins later draws a higher one.
-    let writers = pool.read(WRITERS, &[]).await?;
-    let writers: Vec<String> =
-        writers.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
+    let writers: Vec<String> = column(&pool.query(WRITERS, &[]).await?)?;
     let start = Instant::now();
-    while !writers.is_empty() && rows::is_true(&pool.read(ARE_WRITING, &[&writers]).await?)? {
+    while !writers.is_empty() && scalar(&pool.query(ARE_WRITING, &[&writers]).await?)? {
         if start.elapsed() > TIMEOUT {
             return Err(StoreFailure::Deadline(TIMEOUT));
         }

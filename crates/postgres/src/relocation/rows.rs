@@ -6,10 +6,10 @@ use petstore_domain::{
 use tokio_postgres::Row;
 
 use crate::{
+    connection::Connection,
     error::StoreFailure,
     pets::{idempotency, rows},
-    transaction::Transaction,
-    values::Values,
+    values::{Values, scalar},
 };
 
 /// What a move needs besides the schema.
@@ -24,13 +24,13 @@ pub(crate) const LOCK: &str = "SET LOCAL lock_timeout = '1500ms'; \
      LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
 /// Says to the fence who writes.
 pub(super) const AS_FOLLOWER: &str = "SET LOCAL petstore.follower = 'on'";
-pub(crate) const EXISTS: &str = "SELECT to_regclass('petstore_relocation') IS NOT NULL";
+pub(super) const EXISTS: &str = "SELECT to_regclass('petstore_relocation') IS NOT NULL";
 pub(super) const SELECT: &str =
     "SELECT role, revision, peer, differences, last_difference FROM petstore_relocation";
 pub(super) const INSERT: &str = "INSERT INTO petstore_relocation \
      (only_row, role, revision, peer, differences, last_difference) VALUES (1, $1, $2, $3, $4, $5)";
 pub(super) const CHANGE: &str = "UPDATE petstore_relocation \
-     SET role = $2::text, revision = $3, peer = $4::text WHERE revision = $1";
+     SET role = $2::text, revision = $3, peer = $4::text WHERE revision = $1 RETURNING 1";
 pub(super) const NOTE: &str = "UPDATE petstore_relocation \
      SET differences = differences + $1, last_difference = $2::text";
 pub(super) const PETS: &str = "SELECT id, name, category_id, status FROM pet \
@@ -41,9 +41,9 @@ pub(super) const OLDEST_RECORD: &str = "SELECT min(created_at) FROM idempotency"
 pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE id IN (SELECT id \
      FROM idempotency WHERE created_at < $1 AND pet_id <= $2 ORDER BY created_at LIMIT $3)";
 
-/// Whether the only column of the only row is true.
-pub(crate) fn is_true(rows: &[Row]) -> Result<bool, StoreFailure> {
-    Ok(rows.first().map_or(Ok(false), |row| row.try_get(0))?)
+/// Whether the store is in a move.
+pub(crate) async fn is_moving(transaction: &Connection) -> Result<bool, StoreFailure> {
+    scalar(&transaction.query(EXISTS, &[]).await?)
 }
 
 /// The row of [`SELECT`].
@@ -61,26 +61,18 @@ pub(super) fn relocation(rows: &[Row]) -> Result<Option<Relocation>, StoreError>
 }
 
 /// Writes the row of a move that begins.
-pub(super) async fn insert(
-    transaction: &Transaction,
-    row: &Relocation,
-) -> Result<(), StoreFailure> {
+pub(super) async fn insert(transaction: &Connection, row: &Relocation) -> Result<(), StoreFailure> {
     let Relocation { role, revision, peer, differences: Differences { count, last } } = row;
     let values: Values<'_> = &[&role.as_str(), revision, peer, count, last];
-    transaction.execute(INSERT, values).await.map(drop)
-}
-
-/// The number of [`OLDEST_RECORD`] or of the highest identifier; `None` if the table is empty.
-pub(super) fn number(rows: &[Row]) -> Result<Option<i64>, StoreFailure> {
-    Ok(rows.first().map_or(Ok(None), |row| row.try_get(0))?)
+    transaction.query(INSERT, values).await.map(drop)
 }
 
 /// Rows of [`PETS`].
 pub(super) fn pets(rows: &[Row]) -> Result<Vec<Pet>, StoreError> {
-    rows.iter().map(|row| rows::pet(row, 0)).collect()
+    Ok(rows.iter().map(|row| rows::pet(row, 0)).collect::<Result<_, _>>()?)
 }
 
 /// Rows of [`RECORDS`].
 pub(super) fn records(rows: &[Row]) -> Result<Vec<IdempotencyRecord>, StoreError> {
-    rows.iter().map(idempotency::record).collect()
+    Ok(rows.iter().map(idempotency::record).collect::<Result<_, _>>()?)
 }

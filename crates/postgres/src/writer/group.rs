@@ -3,24 +3,46 @@
 //! Statements that do not wait for one another are sent together, so that a group of additions
 //! without idempotency keys takes one round trip, any other two.
 
-use petstore_domain::IdempotencyRequest;
+use std::collections::{BTreeMap, HashMap};
+
+use petstore_domain::{
+    AddError, Added, Corruption, IdempotencyDecision, IdempotencyRequest, NewPet, PetId, StoreError,
+};
+use tokio::{sync::oneshot, time::Instant};
 use tokio_postgres::{Error, Row};
 
-use super::{
-    job::Job,
-    plan::{Outcome, Plan, Step},
-};
 use crate::{
-    connection::Connection,
+    connection::{Connection, WRITING},
     error::StoreFailure,
     pets::{
         idempotency,
         rows::{self, Columns},
     },
-    transaction::WRITING,
     values::Values,
     version::{self, StoredVersion},
 };
+
+/// An animal to be added, and who waits for it.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) pet: NewPet,
+    pub(super) request: Option<IdempotencyRequest>,
+    /// Until then its caller waits.
+    pub(super) deadline: Instant,
+    /// How often it has been tried.
+    pub(super) tries: u32,
+    /// Whether an earlier try may have been committed: its answer was lost. Then its record is to
+    /// be looked for until the deadline.
+    pub(super) in_doubt: bool,
+    pub(super) caller: oneshot::Sender<Result<Added, AddError>>,
+}
+
+impl Job {
+    pub(super) fn answer(self, answer: Result<Added, AddError>) {
+        // The caller's future may have been dropped; the addition has happened whole all the same.
+        let _ = self.caller.send(answer);
+    }
+}
 
 /// What became of a group. It is committed.
 pub(super) struct Written {
@@ -75,7 +97,7 @@ async fn prepare(connection: &Connection) -> Result<(), Error> {
 }
 
 /// Begins, and reserves the ids that are free.
-async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, Error> {
+async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, StoreFailure> {
     let indexes = plan.first.values();
     let requests: Vec<&IdempotencyRequest> =
         indexes.filter_map(|index| plan.group[*index].request.as_ref()).collect();
@@ -88,8 +110,8 @@ async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, E
     let (begun, purged, reserved) = tokio::join!(
         biased;
         connection.begin(WRITING),
-        connection.execute(idempotency::PURGE_IDS, expired),
-        connection.rows(idempotency::RESERVE, new),
+        connection.query(idempotency::PURGE_IDS, expired),
+        connection.query(idempotency::RESERVE, new),
     );
     begun?;
     purged?;
@@ -101,7 +123,10 @@ async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Fai
     let (mut columns, mut repeats) = (Columns::default(), Vec::<&[u8]>::new());
     for (job, step) in plan.group.iter().zip(plan.steps()) {
         match step {
-            Step::Insert(id) => columns.push(id, &job.pet),
+            Step::Insert(id) => {
+                let NewPet { name, category_id, status } = &job.pet;
+                columns.push(id, name, *category_id, *status);
+            }
             Step::FindRecord(request) => repeats.push(&request.id.0),
         }
     }
@@ -115,12 +140,13 @@ async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Fai
         async { if plan.first.is_empty() { connection.begin(WRITING).await } else { Ok(()) } },
         rows_unless(ids.is_empty(), connection, rows::INSERT, animals),
         rows_unless(repeats.is_empty(), connection, idempotency::FIND, records),
-        connection.rows(version::RENEW, renewal),
+        connection.query(version::RENEW, renewal),
         connection.commit(),
     );
     // A statement that the server refuses takes the commit with it; one whose answer got lost
     // does not.
-    let refused = |error: Error| Failed { in_doubt: error.code().is_none(), failure: error.into() };
+    let refused =
+        |failure: StoreFailure| Failed { in_doubt: failure.sql_state().is_none(), failure };
     begun.map_err(refused)?;
     let inserted = inserted.map_err(refused)?;
     let found = found.map_err(refused)?;
@@ -142,6 +168,111 @@ async fn rows_unless(
     connection: &Connection,
     sql: &'static str,
     values: Values<'_>,
-) -> Result<Vec<Row>, Error> {
-    if nothing { Ok(Vec::new()) } else { connection.rows(sql, values).await }
+) -> Result<Vec<Row>, StoreFailure> {
+    if nothing { Ok(Vec::new()) } else { connection.query(sql, values).await }
+}
+
+/// What each addition of a group is to do.
+struct Plan<'a> {
+    group: &'a [Job],
+    /// The first addition of each id. All instances go through the ids in this order,
+    /// so that they wait for one another in a line and not in a circle.
+    first: BTreeMap<&'a [u8], usize>,
+    /// The identifiers that were reserved together with the ids of these additions.
+    reserved: HashMap<usize, PetId>,
+}
+
+/// What one addition is to do.
+enum Step<'a> {
+    /// Insert the animal, under the identifier that was reserved with its id if it has one.
+    Insert(Option<PetId>),
+    /// Find the record with its id, which another addition has stored: one of another instance, an
+    /// earlier one, or one of this group.
+    FindRecord(&'a IdempotencyRequest),
+}
+
+/// What became of one addition.
+pub(super) enum Outcome {
+    Answer(Result<Added, AddError>),
+    /// The record with its id has expired or is gone since.
+    Retry,
+}
+
+impl<'a> Plan<'a> {
+    /// Nothing is reserved yet.
+    fn new(group: &'a [Job]) -> Self {
+        let mut first = BTreeMap::new();
+        for (index, job) in group.iter().enumerate() {
+            if let Some(request) = &job.request {
+                first.entry(&request.id.0[..]).or_insert(index);
+            }
+        }
+        Self { group, first, reserved: HashMap::new() }
+    }
+
+    /// Takes the ids that were free, each with the identifier of its animal.
+    fn reserve(&mut self, rows: &[Row]) -> Result<(), Error> {
+        for row in rows {
+            if let Some(index) = self.first.get(row.try_get::<_, &[u8]>(0)?) {
+                self.reserved.insert(*index, PetId(row.try_get(1)?));
+            }
+        }
+        Ok(())
+    }
+
+    /// One step for each addition.
+    fn steps(&self) -> impl Iterator<Item = Step<'a>> {
+        let step = |(index, job): (usize, &'a Job)| match &job.request {
+            None => Step::Insert(None),
+            Some(request) => match self.reserved.get(&index) {
+                Some(id) => Step::Insert(Some(*id)),
+                None => Step::FindRecord(request),
+            },
+        };
+        self.group.iter().enumerate().map(step)
+    }
+
+    /// What became of each addition, by the identifiers of the animals inserted, in their order, and
+    /// the records found.
+    fn outcomes(&self, inserted: &[Row], found: &[Row]) -> Result<Vec<Outcome>, Error> {
+        let mut inserted = inserted.iter();
+        let mut records = HashMap::new();
+        for row in found {
+            records.insert(row.try_get::<_, &[u8]>(0)?, row);
+        }
+        let mut outcomes = Vec::with_capacity(self.group.len());
+        for (job, step) in self.group.iter().zip(self.steps()) {
+            outcomes.push(match step {
+                Step::Insert(_) => match inserted.next() {
+                    Some(row) => {
+                        let pet = job.pet.clone().with_id(PetId(row.try_get(0)?));
+                        Outcome::Answer(Ok(Added::Created(pet)))
+                    }
+                    None => Outcome::Answer(Err(StoreFailure::Contention.into())),
+                },
+                Step::FindRecord(request) => {
+                    by_record(request, records.get(&request.id.0[..]).copied())
+                }
+            });
+        }
+        Ok(outcomes)
+    }
+}
+
+/// What the record with the id of `request` means for it.
+fn by_record(request: &IdempotencyRequest, row: Option<&Row>) -> Outcome {
+    let replay = |row| -> Result<Outcome, Corruption> {
+        let record = idempotency::record(row)?;
+        let stored = (record.fingerprint, record.pet, record.at);
+        Ok(match request.decide(Some(stored)) {
+            IdempotencyDecision::Create => Outcome::Retry,
+            IdempotencyDecision::Replay(_) => {
+                let pet = idempotency::pet_of_record(row, &record)?;
+                Outcome::Answer(Ok(Added::Replayed(pet)))
+            }
+            IdempotencyDecision::Reused => Outcome::Answer(Err(AddError::IdempotencyKeyReused)),
+        })
+    };
+    let corrupt = |error| Outcome::Answer(Err(StoreError::from(error).into()));
+    row.map_or(Outcome::Retry, |row| replay(row).unwrap_or_else(corrupt))
 }
