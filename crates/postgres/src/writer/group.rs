@@ -6,7 +6,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use petstore_domain::{
-    AddError, Added, Corruption, IdempotencyDecision, IdempotencyRequest, NewPet, PetId, StoreError,
+    AddError, Added, Corruption, IdempotencyDecision, IdempotencyId, IdempotencyRequest, NewPet,
+    PetId, StoreError,
 };
 use tokio::{sync::oneshot, time::Instant};
 use tokio_postgres::{Error, Row};
@@ -74,12 +75,25 @@ impl<E: Into<StoreFailure>> From<E> for Failed {
 
 pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Written, Failed> {
     prepare(connection).await?;
-    let mut plan = Plan::new(group);
-    if !plan.first.is_empty() {
-        let reserved = reserve(connection, &plan).await?;
-        plan.reserve(&reserved)?;
+    // The first request of each id. All instances go through the ids in this order, so that they wait for
+    // one another in a line and not in a circle.
+    let mut first = BTreeMap::new();
+    for request in group.iter().filter_map(|job| job.request.as_ref()) {
+        first.entry(request.id).or_insert(request);
     }
-    finish(connection, &plan).await
+    let requests: Vec<&IdempotencyRequest> = first.into_values().collect();
+    let mut reserved = HashMap::new();
+    if !requests.is_empty() {
+        reserved = reserve(connection, &requests).await?;
+    }
+    let step = |job: &'_ Job| match &job.request {
+        None => Step::Insert(None),
+        Some(request) => reserved
+            .remove(&request.id)
+            .map_or(Step::FindRecord(*request), |id| Step::Insert(Some(id))),
+    };
+    let steps: Vec<Step> = group.iter().map(step).collect();
+    finish(connection, group, &steps, !requests.is_empty()).await
 }
 
 /// A statement that had to be prepared first would be sent behind the commit that is sent beside it.
@@ -96,12 +110,12 @@ async fn prepare(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Begins, and reserves the ids that are free.
-async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, StoreFailure> {
-    let indexes = plan.first.values();
-    let requests: Vec<&IdempotencyRequest> =
-        indexes.filter_map(|index| plan.group[*index].request.as_ref()).collect();
-    let ids: Vec<&[u8]> = plan.first.keys().copied().collect();
+/// Begins, and reserves the ids that are free. Returns these, each with the identifier of its animal.
+async fn reserve(
+    connection: &Connection,
+    requests: &[&IdempotencyRequest],
+) -> Result<HashMap<IdempotencyId, PetId>, StoreFailure> {
+    let ids: Vec<&[u8]> = requests.iter().map(|request| &request.id.0[..]).collect();
     let cutoffs: Vec<i64> = requests.iter().map(|request| request.cutoff.0).collect();
     let times: Vec<i64> = requests.iter().map(|request| request.at.0).collect();
     let fingerprints: Vec<&[u8]> = requests.iter().map(|one| &one.fingerprint.0[..]).collect();
@@ -115,17 +129,28 @@ async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, S
     );
     begun?;
     purged?;
-    reserved
+    let mut ids = HashMap::new();
+    for row in reserved? {
+        if let Ok(id) = row.try_get::<_, &[u8]>(0)?.try_into() {
+            ids.insert(IdempotencyId(id), PetId(row.try_get(1)?));
+        }
+    }
+    Ok(ids)
 }
 
-/// Inserts the animals, reads the records of the others, renews the version, and commits.
-async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Failed> {
+/// Begins if that is still to do, inserts the animals, reads the records of the others, renews the version, and commits.
+async fn finish(
+    connection: &Connection,
+    group: &[Job],
+    steps: &[Step],
+    has_begun: bool,
+) -> Result<Written, Failed> {
     let (mut columns, mut repeats) = (Columns::default(), Vec::<&[u8]>::new());
-    for (job, step) in plan.group.iter().zip(plan.steps()) {
+    for (job, step) in group.iter().zip(steps) {
         match step {
             Step::Insert(id) => {
                 let NewPet { name, category_id, status } = &job.pet;
-                columns.push(id, name, *category_id, *status);
+                columns.push(*id, name, *category_id, *status);
             }
             Step::FindRecord(request) => repeats.push(&request.id.0),
         }
@@ -137,7 +162,7 @@ async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Fai
     let (records, renewal): (Values<'_>, Values<'_>) = (&[&repeats], &[&version]);
     let (begun, inserted, found, renewed, committed) = tokio::join!(
         biased;
-        async { if plan.first.is_empty() { connection.begin(WRITING).await } else { Ok(()) } },
+        async { if has_begun { Ok(()) } else { connection.begin(WRITING).await } },
         rows_unless(ids.is_empty(), connection, rows::INSERT, animals),
         rows_unless(repeats.is_empty(), connection, idempotency::FIND, records),
         connection.query(version::RENEW, renewal),
@@ -155,7 +180,7 @@ async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Fai
         let in_doubt = !failure.is_conflict() && !failure.is_refusal();
         Failed { failure, in_doubt }
     })?;
-    let outcomes = plan.outcomes(&inserted, &found);
+    let outcomes = outcomes(group, steps, &inserted, &found);
     Ok(Written {
         outcomes: outcomes.map_err(|error| Failed::in_doubt(error.into()))?,
         version: StoredVersion::from_row(renewed.first()).ok(),
@@ -172,23 +197,14 @@ async fn rows_unless(
     if nothing { Ok(Vec::new()) } else { connection.query(sql, values).await }
 }
 
-/// What each addition of a group is to do.
-struct Plan<'a> {
-    group: &'a [Job],
-    /// The first addition of each id. All instances go through the ids in this order,
-    /// so that they wait for one another in a line and not in a circle.
-    first: BTreeMap<&'a [u8], usize>,
-    /// The identifiers that were reserved together with the ids of these additions.
-    reserved: HashMap<usize, PetId>,
-}
-
 /// What one addition is to do.
-enum Step<'a> {
+#[derive(Clone, Copy)]
+enum Step {
     /// Insert the animal, under the identifier that was reserved with its id if it has one.
     Insert(Option<PetId>),
     /// Find the record with its id, which another addition has stored: one of another instance, an
     /// earlier one, or one of this group.
-    FindRecord(&'a IdempotencyRequest),
+    FindRecord(IdempotencyRequest),
 }
 
 /// What became of one addition.
@@ -198,65 +214,35 @@ pub(super) enum Outcome {
     Retry,
 }
 
-impl<'a> Plan<'a> {
-    /// Nothing is reserved yet.
-    fn new(group: &'a [Job]) -> Self {
-        let mut first = BTreeMap::new();
-        for (index, job) in group.iter().enumerate() {
-            if let Some(request) = &job.request {
-                first.entry(&request.id.0[..]).or_insert(index);
-            }
-        }
-        Self { group, first, reserved: HashMap::new() }
+/// Returns what became of each addition, by the identifiers of the animals inserted, in their order, and
+/// the records found.
+fn outcomes(
+    group: &[Job],
+    steps: &[Step],
+    inserted: &[Row],
+    found: &[Row],
+) -> Result<Vec<Outcome>, Error> {
+    let mut inserted = inserted.iter();
+    let mut records = HashMap::new();
+    for row in found {
+        records.insert(row.try_get::<_, &[u8]>(0)?, row);
     }
-
-    /// Takes the ids that were free, each with the identifier of its animal.
-    fn reserve(&mut self, rows: &[Row]) -> Result<(), Error> {
-        for row in rows {
-            if let Some(index) = self.first.get(row.try_get::<_, &[u8]>(0)?) {
-                self.reserved.insert(*index, PetId(row.try_get(1)?));
-            }
-        }
-        Ok(())
-    }
-
-    /// One step for each addition.
-    fn steps(&self) -> impl Iterator<Item = Step<'a>> {
-        let step = |(index, job): (usize, &'a Job)| match &job.request {
-            None => Step::Insert(None),
-            Some(request) => match self.reserved.get(&index) {
-                Some(id) => Step::Insert(Some(*id)),
-                None => Step::FindRecord(request),
-            },
-        };
-        self.group.iter().enumerate().map(step)
-    }
-
-    /// What became of each addition, by the identifiers of the animals inserted, in their order, and
-    /// the records found.
-    fn outcomes(&self, inserted: &[Row], found: &[Row]) -> Result<Vec<Outcome>, Error> {
-        let mut inserted = inserted.iter();
-        let mut records = HashMap::new();
-        for row in found {
-            records.insert(row.try_get::<_, &[u8]>(0)?, row);
-        }
-        let mut outcomes = Vec::with_capacity(self.group.len());
-        for (job, step) in self.group.iter().zip(self.steps()) {
-            outcomes.push(match step {
-                Step::Insert(_) => match inserted.next() {
-                    Some(row) => {
-                        let pet = job.pet.clone().with_id(PetId(row.try_get(0)?));
-                        Outcome::Answer(Ok(Added::Created(pet)))
-                    }
-                    None => Outcome::Answer(Err(StoreFailure::Contention.into())),
-                },
-                Step::FindRecord(request) => {
-                    by_record(request, records.get(&request.id.0[..]).copied())
+    let mut outcomes = Vec::with_capacity(group.len());
+    for (job, step) in group.iter().zip(steps) {
+        outcomes.push(match step {
+            Step::Insert(_) => match inserted.next() {
+                Some(row) => {
+                    let pet = job.pet.clone().with_id(PetId(row.try_get(0)?));
+                    Outcome::Answer(Ok(Added::Created(pet)))
                 }
-            });
-        }
-        Ok(outcomes)
+                None => Outcome::Answer(Err(StoreFailure::Contention.into())),
+            },
+            Step::FindRecord(request) => {
+                by_record(request, records.get(&request.id.0[..]).copied())
+            }
+        });
     }
+    Ok(outcomes)
 }
 
 /// What the record with the id of `request` means for it.
