@@ -8,10 +8,11 @@ use tokio_postgres::Row;
 use super::rows;
 use crate::{connection::in_writing, values::Fields};
 
-/// Deletes the expired ones among the records with these ids.
-pub(crate) const PURGE_IDS: &str = "DELETE FROM idempotency AS i \
-     USING unnest($1::bytea[], $2::bigint[]) AS u (id, cutoff) \
-     WHERE i.id = u.id AND i.created_at <= u.cutoff";
+/// Deletes the expired ones among the records with these ids. They are found by their index whatever the server
+/// takes the size of the table to be: a join may be planned to read all of it.
+pub(crate) const PURGE_IDS: &str = "DELETE FROM idempotency AS i WHERE i.id = ANY($1::bytea[]) \
+     AND i.created_at <= (SELECT u.cutoff FROM unnest($1::bytea[], $2::bigint[]) AS u (id, cutoff) \
+       WHERE u.id = i.id)";
 /// Reserves ids together with an animal's identifier for each. Whoever else has begun to reserve one of
 /// them is waited for: if that commits, the id is not among those returned.
 pub(crate) const RESERVE: &str = concat!(
@@ -21,10 +22,12 @@ pub(crate) const RESERVE: &str = concat!(
     in_writing!(),
     " ON CONFLICT (id) DO NOTHING RETURNING id, pet_id"
 );
-/// The records with these ids, with their animals.
+/// The records with these ids, with their animals, found by their index likewise.
 pub(crate) const FIND: &str = "SELECT i.id, i.fingerprint, i.pet_id, i.created_at, \
        p.id, p.name, p.category_id, p.status \
-     FROM idempotency i LEFT JOIN pet p ON p.id = i.pet_id WHERE i.id = ANY($1)";
+     FROM idempotency i LEFT JOIN LATERAL \
+       (SELECT id, name, category_id, status FROM pet WHERE id = i.pet_id LIMIT 1) p ON true \
+     WHERE i.id = ANY($1)";
 /// Deletes the oldest records, and counts them.
 pub(crate) const PURGE: &str = "WITH purged AS (DELETE FROM idempotency WHERE id IN \
        (SELECT id FROM idempotency WHERE created_at <= $1 ORDER BY created_at LIMIT $2) \

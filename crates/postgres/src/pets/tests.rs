@@ -44,6 +44,36 @@ async fn a_page_is_planned_once_for_its_index_whatever_the_table_held_then() {
     }
 }
 
+/// As the writer has it when its first group comes early: what is planned for a table of one row serves until the
+/// server counts the rows again.
+#[needs(postgres)]
+#[tokio::test]
+async fn records_are_found_by_their_index_whatever_the_table_held_when_that_was_planned() {
+    let Some(database) = postgres_or_skip("records_are_found_by_their_index") else { return };
+    let config = PostgresConfig::parse(&database.url).unwrap();
+    drop(PostgresStore::connect(&config).await.unwrap());
+    let (ids, cutoffs) = (vec![&[1_u8; 16][..]], vec![0_i64]);
+    let one = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1); \
+        INSERT INTO idempotency VALUES ('', '', 1, 1); ANALYZE pet, idempotency";
+    for before in ["SELECT 1", one] {
+        database.sql(before).unwrap();
+        let connection = Connector::new(&config).unwrap().connect(Purpose::Calls).await.unwrap();
+        connection.query(idempotency::PURGE_IDS, &[&ids, &cutoffs]).await.unwrap();
+        connection.query(idempotency::FIND, &[&ids]).await.unwrap();
+        let names = "SELECT name FROM pg_prepared_statements WHERE statement = $1";
+        for (sql, values, by) in [
+            (idempotency::PURGE_IDS, "'{a}', '{0}'", "(id = ANY ($1))"),
+            (idempotency::FIND, "'{a}'", "(id = ANY ($1))"),
+            (idempotency::FIND, "'{a}'", "(id = i.pet_id)"),
+        ] {
+            let name = &connection.query(names, &[&sql]).await.unwrap()[0];
+            let explain = format!("EXPLAIN EXECUTE {}({values})", name.get::<_, &str>(0)).leak();
+            let plan = text(&connection.query_alone(explain, &[]).await.unwrap());
+            assert!(plan.contains(&format!("Index Cond: {by}")), "{before}\n{plan}");
+        }
+    }
+}
+
 fn text(plan: &[Row]) -> String {
     plan.iter().map(|row| row.get::<_, &str>(0).to_owned() + "\n").collect()
 }
