@@ -9,11 +9,8 @@ use std::{
 use tokio::{sync::Mutex as AsyncMutex, task::JoinHandle, time};
 
 use crate::{
-    config::PostgresConfig,
-    open::{self, OpenError, Opened},
-    pool::Pool,
-    schema::IfMissing,
-    version::{VersionCache, watch},
+    pool::{Activity, Pool},
+    version_cache::{VersionCache, watch},
     writer::Writer,
 };
 
@@ -36,27 +33,11 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects, and creates the tables if there are none.
-    ///
-    /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to mend it.
-    pub async fn connect(config: &PostgresConfig) -> Result<Self, OpenError> {
-        Ok(Self::new(open::open(config, IfMissing::Create).await?))
-    }
-
-    /// As [`Self::connect`], but creates no tables where there are none.
-    ///
-    /// # Errors
-    /// [`OpenError`], also where there is no store yet.
-    pub async fn connect_existing(config: &PostgresConfig) -> Result<Self, OpenError> {
-        Ok(Self::new(open::open(config, IfMissing::Refuse).await?))
-    }
-
-    fn new(opened: Opened) -> Self {
-        let Opened { pool, version, was_created } = opened;
+    /// `version` holds the version already, so that the first request has one.
+    pub(crate) fn new(pool: Pool, version: VersionCache, was_created: bool) -> Self {
         let (pool, version) = (Arc::new(pool), Arc::new(version));
         let (writer, writing) = Writer::start(Arc::clone(&pool), Arc::clone(&version));
-        let watching = tokio::spawn(watch::watch(Arc::clone(&version), Arc::clone(&pool)));
+        let watching = tokio::spawn(watch(Arc::clone(&version), Arc::clone(&pool)));
         let (changing_keys, writing) = (AsyncMutex::default(), Mutex::new(Some(writing)));
         Self { pool, changing_keys, version, writer, was_created, writing, watching }
     }
@@ -65,6 +46,12 @@ impl PostgresStore {
     #[must_use]
     pub fn was_created(&self) -> bool {
         self.was_created
+    }
+
+    /// Returns how busy the store is.
+    #[must_use]
+    pub fn activity(&self) -> Activity {
+        self.pool.activity()
     }
 
     /// Takes no more additions, and waits a bounded time until those that wait are written.

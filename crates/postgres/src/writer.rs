@@ -6,8 +6,6 @@
 //! together when their transaction does.
 
 mod group;
-mod job;
-mod plan;
 mod task;
 
 #[cfg(test)]
@@ -29,8 +27,8 @@ use tokio::{
     time::{self, Instant},
 };
 
-use self::{job::Job, task::Task};
-use crate::{error::StoreFailure, pool::Pool, version::VersionCache};
+use self::{group::Job, task::Task};
+use crate::{error::StoreFailure, pool::Pool, version_cache::VersionCache};
 
 /// Additions that may wait; one more is refused at once.
 const MAX_QUEUE: usize = 4096;

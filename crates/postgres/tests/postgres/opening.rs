@@ -121,7 +121,7 @@ async fn a_missing_password_is_said_to_be_missing() {
         client.write_all(b"R\0\0\0\x08\0\0\0\x03").await.unwrap();
     });
     let refused = refusal(&format!("postgres://me@{address}/db?sslmode=disable")).await;
-    let expected = "the server asks for a password, and the URL has none); mend the user or";
+    let expected = "the server asks for a password, and the URL has none); fix the user or";
     assert!(refused.contains(expected), "{refused}");
 }
 
