@@ -8,7 +8,7 @@ use crate::{
     error::open::{OpenError, Reason},
     pool::Pool,
     schema,
-    store::PostgresStore,
+    store::{PostgresSettings, PostgresStore},
     version::{self, StoredVersion},
     version_cache::VersionCache,
 };
@@ -24,7 +24,7 @@ impl PostgresStore {
     /// # Errors
     /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
     pub async fn connect(config: &PostgresConfig) -> Result<Self, OpenError> {
-        open(config, true).await.map_err(|reason| OpenError::new(config, reason))
+        Self::open(config, PostgresSettings { create: true, ..Default::default() }).await
     }
 
     /// As [`Self::connect`], but creates no tables where there are none.
@@ -32,22 +32,36 @@ impl PostgresStore {
     /// # Errors
     /// [`OpenError`], also where there is no store yet.
     pub async fn connect_existing(config: &PostgresConfig) -> Result<Self, OpenError> {
-        open(config, false).await.map_err(|reason| OpenError::new(config, reason))
+        Self::open(config, PostgresSettings::default()).await
+    }
+
+    /// Connects, as the settings say.
+    ///
+    /// # Errors
+    /// [`OpenError`], also where there is no store and none is to be created.
+    pub async fn open(
+        config: &PostgresConfig,
+        settings: PostgresSettings,
+    ) -> Result<Self, OpenError> {
+        open(config, &settings).await.map_err(|reason| OpenError::new(config, reason))
     }
 }
 
-async fn open(config: &PostgresConfig, create: bool) -> Result<PostgresStore, Reason> {
+async fn open(
+    config: &PostgresConfig,
+    settings: &PostgresSettings,
+) -> Result<PostgresStore, Reason> {
     let connector = Connector::new(config)?;
     let connection = connector.connect(Purpose::Archive).await?;
     let schema = config.parameters.schema.as_deref();
-    let was_created = schema::prepare(&connection, schema, create).await?;
+    let was_created = schema::prepare(&connection, schema, settings.create).await?;
     let (version, began) = (VersionCache::default(), Instant::now());
     let rows = connection.query_alone(version::SELECT, &[]).await?;
     // One that is missing or corrupt is what every read will report.
     if let Ok(stored) = StoredVersion::from_row(rows.first()) {
         version.observe(stored, began);
     }
-    Ok(PostgresStore::new(Pool::new(connector), version, was_created))
+    Ok(PostgresStore::new(Pool::new(connector), version, was_created, &settings.on_task_panic))
 }
 
 impl PostgresConfig {

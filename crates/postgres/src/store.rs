@@ -7,15 +7,27 @@ use std::{
 };
 
 use tokio::{sync::Mutex as AsyncMutex, task::JoinHandle, time};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     pool::{Activity, Pool},
+    tasks::spawn_essential,
     version_cache::{VersionCache, watch},
     writer::Writer,
 };
 
 /// How long closing may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What opening a store needs besides its URL.
+#[derive(Clone, Debug, Default)]
+pub struct PostgresSettings {
+    /// Whether the tables are created if there are none.
+    pub create: bool,
+    /// Canceled when a task of the store has panicked: the one that writes, without which every addition fails, or
+    /// the one that reads what other instances write. The program is to be restarted then.
+    pub on_task_panic: CancellationToken,
+}
 
 /// A catalogue and its API keys in a PostgreSQL database.
 ///
@@ -34,10 +46,17 @@ pub struct PostgresStore {
 
 impl PostgresStore {
     /// `version` holds the version already, so that the first request has one.
-    pub(crate) fn new(pool: Pool, version: VersionCache, was_created: bool) -> Self {
+    pub(crate) fn new(
+        pool: Pool,
+        version: VersionCache,
+        was_created: bool,
+        on_task_panic: &CancellationToken,
+    ) -> Self {
         let (pool, version) = (Arc::new(pool), Arc::new(version));
-        let (writer, writing) = Writer::start(Arc::clone(&pool), Arc::clone(&version));
-        let watching = tokio::spawn(watch(Arc::clone(&version), Arc::clone(&pool)));
+        let (writer, task) = Writer::new(Arc::clone(&pool), Arc::clone(&version));
+        let writing = spawn_essential(on_task_panic, task);
+        let watching = watch(Arc::clone(&version), Arc::clone(&pool));
+        let watching = spawn_essential(on_task_panic, watching);
         let (changing_keys, writing) = (AsyncMutex::default(), Mutex::new(Some(writing)));
         Self { pool, changing_keys, version, writer, was_created, writing, watching }
     }

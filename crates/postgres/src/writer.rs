@@ -23,7 +23,6 @@ use tokio::{
         mpsc::{self, error::TrySendError},
         oneshot,
     },
-    task::JoinHandle,
     time::{self, Instant},
 };
 
@@ -41,10 +40,14 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(pool: Arc<Pool>, version: Arc<VersionCache>) -> (Self, JoinHandle<()>) {
+    /// Returns the handle, and the task to spawn.
+    pub(crate) fn new(
+        pool: Arc<Pool>,
+        version: Arc<VersionCache>,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (queue, waiting) = mpsc::channel(MAX_QUEUE);
         let timeout = pool.parameters().call_timeout;
-        let task = tokio::spawn(Task::new(pool, version).run(waiting));
+        let task = Task::new(pool, version).run(waiting);
         (Self { queue: Mutex::new(Some(queue)), timeout }, task)
     }
 
