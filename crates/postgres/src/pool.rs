@@ -142,8 +142,10 @@ impl Pool {
         let mut tries = 0;
         loop {
             tries += 1;
-            let result = self.get().await?.pooled.connection.query_alone(sql, values).await;
+            let lease = self.get().await?;
+            let result = lease.pooled.connection.query_alone(sql, values).await;
             let Err(failure) = result else { return result };
+            // Before the lease is given back, so that no other call takes it.
             if failure.breaks_connection() {
                 self.drop_all();
             }
