@@ -1,11 +1,13 @@
-//! What a connection says of a commit.
+//! What a connection says of a commit, and of a statement that is not answered.
 
-use petstore_testing::{Durability, cluster_or_skip, needs};
+use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
 
+use super::READ_COMMITTED;
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
-    transaction::READ_COMMITTED,
+    error::StoreFailure,
+    pool::Pool,
 };
 
 #[needs(postgres)]
@@ -27,4 +29,15 @@ async fn a_transaction_is_not_judged_by_what_the_server_said_before_it() {
     written.unwrap();
     connection.begin(READ_COMMITTED).await.unwrap();
     connection.commit().await.unwrap();
+}
+
+#[needs(postgres)]
+#[tokio::test]
+async fn a_statement_that_is_not_answered_ends_within_the_timeout() {
+    let Some(database) = postgres_or_skip("a_statement_that_is_not_answered") else { return };
+    let url = format!("{}?statement_timeout=20s&call_timeout=2s", database.url);
+    let pool = Pool::new(Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap());
+    let begin = pool.begin(Purpose::Calls, READ_COMMITTED).await;
+    let waited = begin.unwrap().query("SELECT pg_sleep(60)", &[]).await;
+    assert!(matches!(waited, Err(StoreFailure::Deadline(_))), "{waited:?}");
 }
