@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKeyRepository, Archive, PetRepository, Relocatable};
+use petstore_domain::{ApiKeyRepository, Archive, Handover, PetRepository};
 
 /// Why a harness could not do its part. It counts as a broken promise.
 pub type Problem = Box<dyn Error + Send + Sync>;
@@ -77,14 +77,14 @@ pub struct Store {
     pub keys: Arc<dyn ApiKeyRepository>,
     /// The store as a whole ([`Capability::Archive`]).
     pub archive: Option<Arc<dyn Archive>>,
-    /// What a move of the store needs ([`Capability::Relocation`]).
-    pub relocation: Option<Arc<dyn Relocatable>>,
+    /// What handing the store over needs ([`Capability::Handover`]).
+    pub handover: Option<Arc<dyn Handover>>,
 }
 
 impl Store {
     /// The ports of a store without an archive.
     pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
-        Self { pets: store.clone(), keys: store, archive: None, relocation: None }
+        Self { pets: store.clone(), keys: store, archive: None, handover: None }
     }
 
     /// All three ports of a store.
@@ -95,10 +95,10 @@ impl Store {
         Self { archive: Some(store.clone()), ..Self::new(store) }
     }
 
-    /// With what a move of the same store needs.
+    /// With what handing the same store over needs.
     #[must_use]
-    pub fn with_relocation(self, relocation: Arc<dyn Relocatable>) -> Self {
-        Self { relocation: Some(relocation), ..self }
+    pub fn with_handover(self, handover: Arc<dyn Handover>) -> Self {
+        Self { handover: Some(handover), ..self }
     }
 }
 
@@ -121,8 +121,8 @@ pub enum Capability {
     Version,
     /// The adapter implements [`Archive`].
     Archive,
-    /// The adapter implements [`Relocatable`].
-    Relocation,
+    /// The adapter implements [`Handover`].
+    Handover,
 }
 
 impl Capability {
@@ -133,7 +133,7 @@ impl Capability {
         Self::Outage,
         Self::Version,
         Self::Archive,
-        Self::Relocation,
+        Self::Handover,
     ];
 }
 
@@ -145,7 +145,7 @@ impl fmt::Display for Capability {
             Self::Outage => "an outage",
             Self::Version => "a version",
             Self::Archive => "an archive",
-            Self::Relocation => "a move while in use",
+            Self::Handover => "handing over while in use",
         })
     }
 }

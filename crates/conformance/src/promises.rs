@@ -5,6 +5,7 @@ mod declared;
 mod dropped;
 mod durability;
 mod expiry;
+mod handover;
 mod idempotency;
 mod identifiers;
 mod key_life;
@@ -13,7 +14,6 @@ mod model;
 mod outage;
 mod pages;
 mod races;
-mod relocation;
 mod restores;
 mod round_trips;
 mod snapshots;
@@ -196,18 +196,22 @@ macro_rules! __for_each_promise {
         restores::new_pets_get_identifiers_in_their_order [Archive]
             "writes animals under new identifiers, in their order";
 
-        relocation::a_fenced_store_refuses_every_write [Relocation]
-            "in the role of its row, a store refuses every write that the role does not permit";
-        relocation::a_row_changes_by_its_revision_alone [Relocation]
-            "replaces the row if the revision that is stored is `expected`";
-        relocation::changes_up_to_the_horizon_are_complete [Relocation, SecondHandle]
-            "below the horizon no animal can appear any more";
-        relocation::what_is_applied_is_there [Relocation]
-            "writes what another store held, in one transaction, on a standby alone";
-        relocation::what_was_purged_is_purged_from_the_standby [Relocation]
-            "deletes the records that the other store has purged, and no others";
-        relocation::a_store_whose_move_has_ended_is_an_ordinary_one [Relocation]
-            "without a row, the store takes every write but the follower's";
+        handover::a_store_that_is_not_open_refuses_everything [Handover]
+            "a write of a service to a store that is not open fails and has no effect";
+        handover::a_sealed_store_is_read_by_who_asks_for_it [Handover]
+            "lets reads through this handle go on while the store is sealed";
+        handover::a_state_changes_by_its_revision_alone [Handover]
+            "replaces the state if the stored revision is `expected`";
+        handover::nothing_is_added_after_a_seal [Handover]
+            "a change of the state waits for writes under way";
+        handover::changes_are_complete [Handover, SecondHandle]
+            "no animal appears later at or below the last of them";
+        handover::a_mover_writes_to_what_it_fills_alone [Handover]
+            "a transaction of the mover is refused unless the store is filling at its revision";
+        handover::a_restore_that_spans_a_seal_has_no_effect [Handover, Archive]
+            "a restore that was begun before a seal has no effect after it";
+        handover::every_change_but_an_addition_is_a_rewrite [Handover, Archive]
+            "how often animals were changed otherwise than by adding one";
     } };
 }
 

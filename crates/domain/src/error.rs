@@ -13,10 +13,11 @@ pub enum StoreError {
     /// tried again. The cause is for the log, never for a client.
     #[error("the store cannot answer: {0}")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
-    /// The store takes no such write, because it is being moved or was moved. Nothing has happened, and
-    /// the same write may be tried on the other store.
-    #[error("the store takes no writes: {0}")]
-    Fenced(String),
+    /// The store is not open, because it is being handed over to another one, was handed over, or is being
+    /// filled. Nothing has happened, and the same call may be tried on the other store. The reason follows
+    /// the words "the store".
+    #[error("the store {0}")]
+    Sealed(String),
     /// The store refuses this, and will until an operator has changed something: a trigger or a constraint of
     /// the operator's own, a right that is missing, no identifiers left. Nothing has happened. The reason is for
     /// the log, never for a client.
@@ -33,9 +34,9 @@ impl StoreError {
         Self::Unavailable(cause.into())
     }
 
-    /// The store takes no such write, because of `reason`.
-    pub fn fenced(reason: impl fmt::Display) -> Self {
-        Self::Fenced(reason.to_string())
+    /// The store is not open, because of `reason`.
+    pub fn sealed(reason: impl fmt::Display) -> Self {
+        Self::Sealed(reason.to_string())
     }
 
     /// The store refuses this for good, because of `reason`.

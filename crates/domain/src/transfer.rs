@@ -1,13 +1,13 @@
-//! Moving a whole store: the ports [`Archive`] and [`Relocatable`], the rules of what a restore may write,
+//! Whole stores: the ports [`Archive`] and [`Handover`], the rules of what a restore may write,
 //! and the use cases [`CopyStore`] and [`VerifyStores`].
 
 pub(crate) mod archive;
 pub(crate) mod copy;
 pub(crate) mod difference;
 pub(crate) mod finding;
+pub(crate) mod handover;
 pub(crate) mod live_records;
 pub(crate) mod progress;
-pub(crate) mod relocation;
 pub(crate) mod resolution;
 pub(crate) mod upgrade;
 pub(crate) mod verify;
@@ -17,8 +17,8 @@ pub use self::{
     copy::{Copied, CopyError, CopyStore},
     difference::Difference,
     finding::{Finding, Severity},
+    handover::{Changes, Handover, Phase, StoreId, StoreState, Writer},
     progress::{OnProgress, TransferProgress, TransferStep},
-    relocation::{Changes, Differences, Purged, Relocatable, Relocation, Role, Writer},
     resolution::Resolution,
     upgrade::{Upgrade, UpgradeMode, UpgradeStep},
     verify::{RangeDigest, Verified, VerifyError, VerifyStores},
@@ -27,5 +27,5 @@ pub use self::{
 #[cfg(any(test, feature = "mocks"))]
 pub use self::{
     archive::{MockArchive, MockRestore, MockSnapshot},
-    relocation::MockRelocatable,
+    handover::MockHandover,
 };

@@ -20,9 +20,7 @@ impl Archive for MemoryStore {
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        if self.state().relocation.is_some() {
-            return Err(StoreError::fenced("it is being moved; finish the move first"));
-        }
+        self.state().handover.permit(Writer::Service)?;
         Ok(Box::new(Transaction::new(self.state.clone(), Writer::Service)))
     }
 }

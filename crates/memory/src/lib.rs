@@ -9,8 +9,9 @@
 
 mod api_keys;
 mod archive;
+mod handover;
 mod pets;
-mod relocation;
+
 mod state;
 mod store;
 

@@ -32,18 +32,17 @@ impl PetRepository for MemoryStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        let state = self.state();
-        let version = Some(state.version());
+        let (state, version) = self.readable()?;
         Ok(state.pets.get(&id).map(|pet| Versioned { value: pet.clone(), version }))
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        let state = self.state();
-        Ok(Versioned { value: page(&state, &query), version: Some(state.version()) })
+        let (state, version) = self.readable()?;
+        Ok(Versioned { value: page(&state, &query), version })
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
-        Some(self.state().version())
+        self.state().version()
     }
 
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {

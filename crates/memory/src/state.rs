@@ -7,7 +7,7 @@ use std::{
 
 use petstore_domain::{
     ApiKey, CatalogueVersion, IdempotencyId, IdempotencyRecord, KeyState, NewPet, Pet, PetId,
-    Relocation, StoreError, Timestamp, Writer,
+    Phase, StoreError, StoreId, StoreState, Timestamp,
 };
 
 #[derive(Clone)]
@@ -17,8 +17,7 @@ pub(crate) struct State {
     pub(crate) records: BTreeMap<IdempotencyId, IdempotencyRecord>,
     /// Ascending by identifier; the next one follows the highest.
     pub(crate) keys: Vec<ApiKey>,
-    /// While the store is being moved.
-    pub(crate) relocation: Option<Relocation>,
+    pub(crate) handover: StoreState,
     /// Random, so that a version of this store is not one of another store or another run.
     epoch: u64,
 }
@@ -29,25 +28,28 @@ impl Default for State {
             pets: BTreeMap::new(),
             records: BTreeMap::new(),
             keys: Vec::new(),
-            relocation: None,
-            epoch: RandomState::new().hash_one(()),
+            handover: StoreState {
+                id: StoreId(random().to_be_bytes()),
+                revision: 0,
+                rewrites: 0,
+                phase: Phase::Open { from: None },
+            },
+            epoch: random() as u64,
         }
     }
 }
 
-impl State {
-    /// Animals are only ever added, so their number tells one state from another.
-    pub(crate) fn version(&self) -> CatalogueVersion {
-        CatalogueVersion(u128::from(self.epoch) << 64 | self.pets.len() as u128)
-    }
+/// The standard library has random numbers for its maps alone.
+fn random() -> u128 {
+    let [high, low] = [(); 2].map(|()| u128::from(RandomState::new().hash_one(())));
+    high << 64 | low
+}
 
-    /// Refuses what `writer` may not write while the store is being moved.
-    pub(crate) fn permit(&self, writer: Writer) -> Result<(), StoreError> {
-        match (&self.relocation, writer) {
-            (Some(row), _) => row.role.permit(writer),
-            (None, Writer::Service) => Ok(()),
-            (None, Writer::Follower) => Err(StoreError::fenced("it is in no move")),
-        }
+impl State {
+    /// Animals are only ever added, so their number tells one state from another. `None` if the store is not open.
+    pub(crate) fn version(&self) -> Option<CatalogueVersion> {
+        let version = CatalogueVersion(u128::from(self.epoch) << 64 | self.pets.len() as u128);
+        matches!(self.handover.phase, Phase::Open { .. }).then_some(version)
     }
 
     /// Adds an animal under the next identifier.

@@ -2,10 +2,13 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use petstore_domain::{StoreError, Writer};
+use petstore_domain::{CatalogueVersion, Phase, StoreError, Writer};
 
 use crate::state::State;
 
@@ -14,6 +17,8 @@ use crate::state::State;
 pub struct MemoryStore {
     /// Shared with the transactions of a restore, which may outlive this value.
     pub(crate) state: Arc<Mutex<State>>,
+    /// Whether reads go on while the store is sealed.
+    pub(crate) reads_while_sealed: AtomicBool,
 }
 
 impl MemoryStore {
@@ -23,11 +28,27 @@ impl MemoryStore {
         Self::default()
     }
 
-    /// The state, unless a move keeps services from writing.
+    /// The state, unless services must not write.
     pub(crate) fn writable(&self) -> Result<MutexGuard<'_, State>, StoreError> {
         let state = self.state();
-        state.permit(Writer::Service)?;
+        state.handover.permit(Writer::Service)?;
         Ok(state)
+    }
+
+    /// The state, unless services must not read, and the version; `None` while the store is sealed.
+    pub(crate) fn readable(
+        &self,
+    ) -> Result<(MutexGuard<'_, State>, Option<CatalogueVersion>), StoreError> {
+        let state = self.state();
+        let goes_on = self.reads_while_sealed.load(Ordering::Relaxed)
+            && matches!(state.handover.phase, Phase::Sealed { .. });
+        match state.handover.permit(Writer::Service) {
+            Err(_) if goes_on => Ok((state, None)),
+            permitted => permitted.map(|()| {
+                let version = state.version();
+                (state, version)
+            }),
+        }
     }
 
     /// A panic elsewhere leaves the state whole: every method changes it only where it can no

@@ -18,7 +18,7 @@ impl Harness for Memory {
         match capability {
             Capability::Reopen | Capability::SecondHandle => Some("a store in memory is one value"),
             Capability::Outage => Some("a store in memory cannot be out of reach"),
-            Capability::Version | Capability::Archive | Capability::Relocation => None,
+            Capability::Version | Capability::Archive | Capability::Handover => None,
         }
     }
 }
@@ -27,7 +27,7 @@ impl Harness for Memory {
 impl ScratchStore for Memory {
     async fn open(&self) -> Result<Store, Problem> {
         let store = Arc::new(MemoryStore::new());
-        Ok(Store::with_archive(store.clone()).with_relocation(store))
+        Ok(Store::with_archive(store.clone()).with_handover(store))
     }
 }
 

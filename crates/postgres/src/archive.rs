@@ -25,7 +25,7 @@ impl Archive for PostgresStore {
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
         let transaction = self.pool.begin(Purpose::Archive, WRITING).await?;
         if rows::is_true(&transaction.query(rows::EXISTS, &[]).await?)? {
-            return Err(StoreError::fenced("it is being moved; finish the move first"));
+            return Err(StoreError::sealed("it is being moved; finish the move first"));
         }
         // A role that may not read or raise them may import all the same, if it need not.
         if sequences::behind(&self.pool).await.is_ok_and(|behind| !behind.is_empty()) {

@@ -124,7 +124,7 @@ impl Relocatable for PostgresStore {
     ) -> Result<(), RestoreError> {
         let transaction = self.pool.begin(Purpose::Archive, WRITING).await?;
         if !rows::is_true(&transaction.query(rows::EXISTS, &[]).await?)? {
-            return Err(StoreError::fenced("it is in no move").into());
+            return Err(StoreError::sealed("it is in no move").into());
         }
         transaction.batch(rows::AS_FOLLOWER).await?;
         let restoring = Restoring::new(transaction, self.version.clone());

@@ -26,7 +26,7 @@ impl ScratchStore for InDatabase {
         let separator = if self.url.contains('?') { '&' } else { '?' };
         let config = PostgresConfig::parse(&format!("{}{separator}{}", self.url, self.timeouts))?;
         let store = Arc::new(PostgresStore::connect(&config).await?);
-        Ok(Store::with_archive(store.clone()).with_relocation(store))
+        Ok(Store::with_archive(store.clone()).with_handover(store))
     }
 
     async fn cut_off(&self) -> Result<(), Problem> {

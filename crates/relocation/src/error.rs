@@ -64,7 +64,7 @@ impl MoveError {
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Store(error) | Self::Apply(RestoreError::Store(error)) => {
-                matches!(error, StoreError::Unavailable(_) | StoreError::Fenced(_))
+                matches!(error, StoreError::Unavailable(_) | StoreError::Sealed(_))
             }
             Self::Contradiction | Self::Interrupted => true,
             Self::Apply(RestoreError::OtherPet(_) | RestoreError::Conflict { .. })

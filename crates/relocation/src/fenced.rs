@@ -10,7 +10,7 @@ pub(crate) trait MayBeFenced {
 
 impl MayBeFenced for StoreError {
     fn is_fenced(&self) -> bool {
-        matches!(self, Self::Fenced(_))
+        matches!(self, Self::Sealed(_))
     }
 }
 
@@ -18,7 +18,7 @@ macro_rules! may_be_fenced {
     ($($error:ident),+) => {
         $(impl MayBeFenced for $error {
             fn is_fenced(&self) -> bool {
-                matches!(self, Self::Store(StoreError::Fenced(_)))
+                matches!(self, Self::Store(StoreError::Sealed(_)))
             }
         })+
     };

@@ -60,7 +60,7 @@ impl RelocatingStore {
             && row.role == Role::Moved
         {
             let peer = row.peer;
-            return Err(StoreError::fenced(format_args!(
+            return Err(StoreError::sealed(format_args!(
                 "this store was moved to {peer}; use --store {peer}"
             )));
         }

@@ -106,7 +106,7 @@ impl ScratchStore for Pair {
 
 fn unsupported(capability: Capability) -> Option<&'static str> {
     match capability {
-        Capability::Archive | Capability::Relocation => Some("a move is on"),
+        Capability::Archive | Capability::Handover => Some("a move is on"),
         Capability::Outage => Some("what becomes of it depends on the store"),
         Capability::Reopen => Some("the flips go on meanwhile"),
         Capability::SecondHandle | Capability::Version => None,

@@ -66,7 +66,7 @@ pub(crate) enum WriteFailure {
     },
     /// The store is being moved, or was. Nothing was written.
     #[error("{0}")]
-    Fenced(String),
+    Sealed(String),
     /// What the store says of a move cannot be read.
     #[error(transparent)]
     Unreadable(Arc<StoreError>),
@@ -95,8 +95,8 @@ impl From<rusqlite::Error> for WriteFailure {
 
 impl From<WriteFailure> for StoreError {
     fn from(failure: WriteFailure) -> Self {
-        if let WriteFailure::Fenced(reason) = failure {
-            return Self::Fenced(reason);
+        if let WriteFailure::Sealed(reason) = failure {
+            return Self::Sealed(reason);
         }
         Self::unavailable(failure)
     }

@@ -43,7 +43,7 @@ impl ScratchStore for Directory {
         let path = self.directory.path().join("petstore.db");
         let config = SqliteConfig { path, synchronous: Synchronous::Normal };
         let store = Arc::new(SqliteStore::open(&config)?);
-        Ok(Store::with_archive(store.clone()).with_relocation(store))
+        Ok(Store::with_archive(store.clone()).with_handover(store))
     }
 
     async fn cut_off(&self) -> Result<(), Problem> {

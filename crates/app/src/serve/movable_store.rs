@@ -36,7 +36,7 @@ impl MovableStore {
             Err(error) => {
                 others.close().await;
                 return Err(match error {
-                    StoreError::Fenced(reason) => Failure::runtime(reason),
+                    StoreError::Sealed(reason) => Failure::runtime(reason),
                     error @ (StoreError::Unavailable(_)
                     | StoreError::Refused(_)
                     | StoreError::Corrupt(_)) => Failure::runtime(error),

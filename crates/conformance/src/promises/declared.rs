@@ -12,7 +12,7 @@ pub(super) async fn what_is_declared_unsupported_is_not_there(harness: &dyn Harn
     for (capability, there) in [
         (Capability::Version, fresh.store.pets.version().is_some()),
         (Capability::Archive, fresh.store.archive.is_some()),
-        (Capability::Relocation, fresh.store.relocation.is_some()),
+        (Capability::Handover, fresh.store.handover.is_some()),
     ] {
         let declared = harness.unsupported(capability).is_some();
         ensure!(!(declared && there), "{capability} is declared unsupported, but it is there");

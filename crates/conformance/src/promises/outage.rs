@@ -81,7 +81,7 @@ async fn reads_are_right_or_refused(store: &Store, expected: &PetPage, limit: Du
     match end.map_err(|_| Broken::new(format!("listing has no end within {limit:?}")))? {
         Err(StoreError::Unavailable(_)) => {}
         Ok(Versioned { value, .. }) => same("a list while cut off", &value, expected)?,
-        Err(error @ (StoreError::Corrupt(_) | StoreError::Fenced(_) | StoreError::Refused(_))) => {
+        Err(error @ (StoreError::Corrupt(_) | StoreError::Sealed(_) | StoreError::Refused(_))) => {
             return Err(Broken::new(format!("listing while cut off: {error}")));
         }
     }

@@ -9,7 +9,7 @@ use petstore_domain::{
 };
 use petstore_memory::MemoryStore;
 
-use crate::relocations::MoveFault;
+use crate::handovers::MoveFault;
 
 type Reply<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Fault<In, Out> = Arc<dyn Fn(Arc<MemoryStore>, In) -> Reply<Out> + Send + Sync>;

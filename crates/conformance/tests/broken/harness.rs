@@ -74,7 +74,7 @@ impl ScratchStore for Disk {
         }
         let cut_off = Arc::clone(&self.cut_off);
         let store = Arc::new(Faulty { faults, store, cut_off });
-        Ok(Store::with_archive(store.clone()).with_relocation(store))
+        Ok(Store::with_archive(store.clone()).with_handover(store))
     }
 
     async fn cut_off(&self) -> Result<(), Problem> {

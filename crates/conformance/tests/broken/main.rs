@@ -8,13 +8,13 @@ mod declarations;
 mod faults;
 mod faulty;
 mod flaw;
+mod handovers;
 mod harness;
 mod keys;
 mod lists;
 mod outages;
 mod pets;
 mod records;
-mod relocations;
 mod reopening;
 mod versions;
 
@@ -37,7 +37,7 @@ const TABLES: [&[Flaw]; 10] = [
     outages::FLAWS,
     pets::FLAWS,
     records::FLAWS,
-    relocations::FLAWS,
+    handovers::FLAWS,
     reopening::FLAWS,
     versions::FLAWS,
 ];
@@ -96,7 +96,7 @@ caught! {
     flaws_of_reopening_are_caught: reopening;
     flaws_during_an_outage_are_caught: outages;
     flaws_of_snapshots_and_restores_are_caught: archives;
-    flaws_of_moves_are_caught: relocations;
+    flaws_of_handovers_are_caught: handovers;
     false_declarations_are_caught: declarations;
 }
 

@@ -14,7 +14,7 @@ pub use self::error::CopyError;
 use crate::{
     catalogue::{
         idempotency::{IdempotencyKey, IdempotencyRecord},
-        pet::Pet,
+        pet::{Pet, PetId},
     },
     clock::Clock,
     timestamp::Timestamp,
@@ -74,6 +74,18 @@ impl CopyStore {
             self.copy_records(&mut *from, total.idempotency_records, cutoff, on_progress).await?;
         self.require_count(total.pets).await?;
         Ok(Copied { found: present.pets, pets, keys, idempotency_records })
+    }
+
+    /// Compares all that the target holds with the source, and returns the last animal of the target. Nothing
+    /// is written.
+    ///
+    /// # Errors
+    /// [`CopyError`].
+    pub async fn compare(&self, on_progress: OnProgress<'_>) -> Result<Option<PetId>, CopyError> {
+        let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME);
+        let (from, to) = future::join(self.from.snapshot(), self.to.snapshot()).await;
+        let (mut from, to) = (from.map_err(CopyError::From)?, to.map_err(CopyError::target)?);
+        Ok(check::require_prefix(&mut *from, to, cutoff, on_progress).await?.last)
     }
 
     async fn copy_pets(

@@ -185,7 +185,7 @@ impl From<ReadError> for ApiError {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         let error = match error {
-            StoreError::Unavailable(_) | StoreError::Fenced(_) => Self::unavailable(error),
+            StoreError::Unavailable(_) | StoreError::Sealed(_) => Self::unavailable(error),
             StoreError::Refused(_) | StoreError::Corrupt(_) => Self::internal(error),
         };
         Self { by_store: true, ..error }

@@ -7,8 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, IdempotencyRecord, NewPet, Pet, Purged, Resolution, Restore, RestoreError, StoreError,
-    Writer,
+    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError, Writer,
 };
 
 use crate::state::State;
@@ -27,18 +26,12 @@ enum Change {
     NewPets(Vec<NewPet>),
     Keys(Vec<ApiKey>),
     Records(Vec<IdempotencyRecord>),
-    Purge(Purged),
 }
 
 impl Transaction {
     pub(crate) fn new(store: Arc<Mutex<State>>, writer: Writer) -> Self {
         let draft = store.lock().unwrap_or_else(PoisonError::into_inner).clone();
         Self { writer, store, draft, changes: Vec::new() }
-    }
-
-    /// Deletes records that the other store of a move has purged.
-    pub(crate) fn purge(&mut self, purged: Purged) -> Result<(), RestoreError> {
-        self.add(Change::Purge(purged))
     }
 
     fn add(&mut self, change: Change) -> Result<(), RestoreError> {
@@ -73,8 +66,9 @@ impl Restore for Transaction {
 
     async fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
         let mut state = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        state.permit(self.writer)?;
+        state.handover.permit(self.writer)?;
         let mut restored = state.clone();
+        restored.handover.rewrites += 1;
         for change in mem::take(&mut self.changes) {
             // What had no conflict when it came has one now: another writer came in between.
             change.apply(&mut restored).map_err(StoreError::unavailable)?;
@@ -97,10 +91,6 @@ impl Change {
             Self::Keys(keys) => keys.iter().try_for_each(|key| restore_key(state, key)),
             Self::Records(records) => {
                 records.iter().try_for_each(|record| restore_record(state, record))
-            }
-            Self::Purge(purged) => {
-                state.records.retain(|_, record| !purged.contains(record.pet, record.at));
-                Ok(())
             }
         }
     }

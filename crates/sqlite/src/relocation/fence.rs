@@ -54,9 +54,9 @@ pub(crate) fn permit_restore(
     match (rows::exists(connection)?, writer) {
         (false, Writer::Service) => Ok(()),
         (true, Writer::Service) => {
-            Err(Failure::Answer(StoreError::fenced("it is being moved; finish the move first")))
+            Err(Failure::Answer(StoreError::sealed("it is being moved; finish the move first")))
         }
         (true, Writer::Follower) => permit(connection, writer),
-        (false, Writer::Follower) => Err(Failure::Answer(StoreError::fenced("it is in no move"))),
+        (false, Writer::Follower) => Err(Failure::Answer(StoreError::sealed("it is in no move"))),
     }
 }

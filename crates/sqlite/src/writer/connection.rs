@@ -75,7 +75,7 @@ impl WriterConnection {
         self.in_doubt = matches!(&done, Err(Failure::Sqlite(error)) if is_in_doubt(error));
         done.map_err(|failure| match failure {
             Failure::Sqlite(error) => error.into(),
-            Failure::Answer(StoreError::Fenced(reason)) => WriteFailure::Fenced(reason),
+            Failure::Answer(StoreError::Sealed(reason)) => WriteFailure::Sealed(reason),
             Failure::Answer(error) => WriteFailure::Unreadable(Arc::new(error)),
         })
     }

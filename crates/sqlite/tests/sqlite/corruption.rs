@@ -10,7 +10,7 @@ use crate::support::{NOW, Place, add, all, new_key, once, query, rex};
 fn corrupt<T: std::fmt::Debug>(result: Result<T, StoreError>) -> (String, String) {
     match result.unwrap_err() {
         StoreError::Corrupt(Corruption { what, rule }) => (what, rule),
-        error @ (StoreError::Unavailable(_) | StoreError::Fenced(_) | StoreError::Refused(_)) => {
+        error @ (StoreError::Unavailable(_) | StoreError::Sealed(_) | StoreError::Refused(_)) => {
             panic!("{error}")
         }
     }
@@ -113,7 +113,7 @@ async fn a_record_whose_animal_is_gone_is_named_and_harms_no_other_write() {
         }
         AddError::IdempotencyKeyReused
         | AddError::Store(
-            StoreError::Unavailable(_) | StoreError::Fenced(_) | StoreError::Refused(_),
+            StoreError::Unavailable(_) | StoreError::Sealed(_) | StoreError::Refused(_),
         ) => {
             panic!("not corrupt")
         }

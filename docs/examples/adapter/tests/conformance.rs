@@ -25,7 +25,7 @@ impl Harness for ScratchFiles {
         match capability {
             Capability::SecondHandle => Some("the file is locked for one process"),
             Capability::Outage => Some("a test cannot take a local file out of reach"),
-            Capability::Relocation => Some("it is moved with the service stopped"),
+            Capability::Handover => Some("it is copied with the service stopped"),
             Capability::Archive => (!self.archive).then_some("its archive is hidden"),
             Capability::Reopen | Capability::Version => None,
         }

@@ -62,7 +62,7 @@ fn in_flight<T: Clone>(slot: Option<&WeakShared<Read<T>>>) -> Option<Shared<Read
 #[derive(Clone)]
 enum SharedError {
     Unavailable(Arc<dyn Error + Send + Sync>),
-    Fenced(String),
+    Sealed(String),
     Refused(String),
     Corrupt(Corruption),
 }
@@ -72,7 +72,7 @@ impl From<StoreError> for SharedError {
         match error {
             StoreError::Corrupt(corruption) => Self::Corrupt(corruption),
             StoreError::Unavailable(cause) => Self::Unavailable(cause.into()),
-            StoreError::Fenced(reason) => Self::Fenced(reason),
+            StoreError::Sealed(reason) => Self::Sealed(reason),
             StoreError::Refused(reason) => Self::Refused(reason),
         }
     }
@@ -83,7 +83,7 @@ impl From<SharedError> for StoreError {
         match error {
             SharedError::Corrupt(corruption) => corruption.into(),
             SharedError::Unavailable(cause) => Self::Unavailable(Box::new(cause)),
-            SharedError::Fenced(reason) => Self::Fenced(reason),
+            SharedError::Sealed(reason) => Self::Sealed(reason),
             SharedError::Refused(reason) => Self::Refused(reason),
         }
     }

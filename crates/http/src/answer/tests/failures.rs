@@ -58,7 +58,7 @@ fn state(fail: fn() -> StoreError, in_authentication: bool) -> (State, Arc<Metri
 async fn a_failure_is_answered_counted_and_logged_once_wherever_it_happens() {
     let table: [Failure; 4] = [
         (|| StoreError::unavailable("/secret/path"), 503, "unavailable", true),
-        (|| StoreError::fenced("/secret/path"), 503, "unavailable", true),
+        (|| StoreError::sealed("/secret/path"), 503, "unavailable", true),
         (|| StoreError::corrupt("/secret/path", "be good"), 500, "internal", true),
         (|| panic!("/secret/path"), 500, "internal", false),
     ];

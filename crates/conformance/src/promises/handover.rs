@@ -1,0 +1,331 @@
+//! A store that is handed over while it is in use.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use petstore_domain::{
+    Handover, IdempotencyId, Pet, PetId, Phase, RestoreError, StoreError, StoreId, StoreState,
+};
+use tokio::{task::JoinSet, time::sleep};
+
+use crate::{
+    broken::{Broken, Checked, ensure, same},
+    fresh::{Fresh, add, add_many, all, archive, created, join, replayed, still_works},
+    harness::{Capability, Harness, Store},
+    samples::{MANY, at, by_name, key, numbered, query, request, rex},
+};
+
+const OTHER: StoreId = StoreId([7; 16]);
+/// How long the version of a store that is sealed may still be given.
+const VERSION_AGE: Duration = Duration::from_millis(100);
+
+fn handover(store: &Store) -> Result<&dyn Handover, Broken> {
+    let missing = || Broken::new("there is no handover, but the harness declares one");
+    store.handover.as_deref().ok_or_else(missing)
+}
+
+fn sealed() -> Phase {
+    Phase::Sealed { to: OTHER, label: "elsewhere".to_owned() }
+}
+
+/// Brings the store into another phase.
+async fn change(store: &Store, phase: Phase) -> Result<StoreState, Broken> {
+    let handover = handover(store)?;
+    let now = handover.state().await?;
+    let new = now.with(phase);
+    ensure!(handover.change_state(now.revision, new.clone()).await?, "no change to {new:?}");
+    same("the state", &handover.state().await?, &new)?;
+    Ok(new)
+}
+
+fn is_sealed<T, E: Into<AnyError>>(what: &str, done: Result<T, E>) -> Checked {
+    let refused = done.is_err_and(|error| matches!(error.into(), AnyError(true)));
+    ensure!(refused, "{what} is not refused as on a store that is not open");
+    Ok(())
+}
+
+/// Whether an error says that the store is not open.
+struct AnyError(bool);
+
+impl From<StoreError> for AnyError {
+    fn from(error: StoreError) -> Self {
+        Self(matches!(error, StoreError::Sealed(_)))
+    }
+}
+
+macro_rules! any_error {
+    ($($error:ident),*) => {$(
+        impl From<petstore_domain::$error> for AnyError {
+            fn from(error: petstore_domain::$error) -> Self {
+                Self(matches!(error, petstore_domain::$error::Store(StoreError::Sealed(_))))
+            }
+        }
+    )*};
+}
+any_error!(AddError, AddKeyError, RollKeyError, RestoreError);
+
+pub(super) async fn a_store_that_is_not_open_refuses_everything(harness: &dyn Harness) -> Checked {
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+    let pet = created(store.pets.add(rex(), Some(request("there", &rex(), 5))).await?)?;
+    let there = store.keys.add(key(1, "there", 1, None), MANY).await?;
+    for phase in [Phase::Filling { from: OTHER }, sealed()] {
+        change(&store, phase).await?;
+        refuses_writes(&store).await?;
+        is_sealed("a use", store.keys.note_use(vec![(there.id, at(9))]).await)?;
+        is_sealed("a list", store.pets.list(query(9, None, None)).await)?;
+        for id in [pet.id, PetId(77)] {
+            is_sealed("finding an animal", store.pets.find(id).await)?;
+        }
+        sleep(VERSION_AGE).await;
+        same("the version", &store.pets.version(), &None)?;
+        same("the keys", &store.keys.list().await?.keys, &vec![there.clone()])?;
+        change(&store, Phase::Open { from: None }).await?;
+        same("the animals", &all(&store).await?, &vec![pet.clone()])?;
+        replayed(store.pets.add(rex(), Some(request("there", &rex(), 6))).await?)?;
+    }
+    still_works(&store).await
+}
+
+async fn refuses_writes(store: &Store) -> Checked {
+    is_sealed("an addition", store.pets.add(rex(), None).await)?;
+    let with_key = store.pets.add(rex(), Some(request("k", &rex(), 5))).await;
+    is_sealed("an addition with a key", with_key)?;
+    is_sealed("a purge", store.pets.purge_expired(at(10), 9).await)?;
+    is_sealed("a new API key", store.keys.add(key(2, "b", 2, None), MANY).await)?;
+    is_sealed("a roll", store.keys.roll(key(3, "there", 3, None), at(9), MANY).await)?;
+    is_sealed("a revocation", store.keys.revoke(by_name("there"), at(9)).await)?;
+    is_sealed("a restore", restores(store).await)
+}
+
+async fn restores(store: &Store) -> Result<(), RestoreError> {
+    let Some(archive) = &store.archive else { return Err(StoreError::sealed("").into()) };
+    let mut restore = archive.restore().await?;
+    restore.new_pets(vec![rex()]).await?;
+    Ok(restore.commit().await?)
+}
+
+pub(super) async fn a_sealed_store_is_read_by_who_asks_for_it(harness: &dyn Harness) -> Checked {
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+    let pets = add_many(&store, 3).await?;
+    handover(&store)?.read_while_sealed();
+    change(&store, sealed()).await?;
+    let page = store.pets.list(query(9, None, None)).await?;
+    same("the page", &page.value.pets, &pets)?;
+    same("its version", &page.version, &None)?;
+    let found = store.pets.find(pets[0].id).await?;
+    let found = found.ok_or_else(|| Broken::new("an animal is not found"))?;
+    same("the animal and its version", &(&found.value, found.version), &(&pets[0], None))?;
+    same("one that is not there", &store.pets.find(PetId(77)).await?, &None)?;
+    is_sealed("an addition", store.pets.add(rex(), None).await)?;
+    change(&store, Phase::Filling { from: OTHER }).await?;
+    is_sealed("a list of a store that is being filled", store.pets.list(query(9, None, None)).await)
+}
+
+pub(super) async fn a_state_changes_by_its_revision_alone(harness: &dyn Harness) -> Checked {
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+    let other = Fresh::new(harness).await?;
+    let begin = handover(&store)?.state().await?;
+    same("the phase of a new store", &begin.phase, &Phase::Open { from: None })?;
+    let id = handover(&other.store)?.state().await?.id;
+    ensure!(begin.id != id, "two stores have one identity");
+    let wrong = handover(&store)?.change_state(begin.revision - 1, begin.with(sealed())).await?;
+    ensure!(!wrong, "another revision is changed");
+    same("the state", &handover(&store)?.state().await?, &begin)?;
+    let mut tasks = JoinSet::new();
+    for number in 0..8 {
+        let (store, begin) = (store.clone(), begin.clone());
+        tasks.spawn(async move {
+            let label = number.to_string();
+            let new = begin.with(Phase::Sealed { to: OTHER, label });
+            // A lock that others hold may be a failure, never a change.
+            Ok(handover(&store)?.change_state(begin.revision, new).await.unwrap_or(false))
+        });
+    }
+    let changed = join(tasks).await?.into_iter().filter(|changed| *changed).count();
+    same("how many of eight equal changes were made", &changed, &1)?;
+    let now = handover(&store)?.state().await?;
+    let released = StoreState { id: OTHER, ..now.with(Phase::Open { from: Some(id) }) };
+    ensure!(handover(&store)?.change_state(now.revision, released.clone()).await?, "not released");
+    same("another identity", &handover(&store)?.state().await?, &released)?;
+    still_works(&store).await
+}
+
+pub(super) async fn nothing_is_added_after_a_seal(harness: &dyn Harness) -> Checked {
+    let fresh = Fresh::new(harness).await?;
+    let two = harness.unsupported(Capability::SecondHandle).is_none();
+    let other = if two { fresh.second().await? } else { fresh.store.clone() };
+    let handles = [fresh.store.clone(), other];
+    add(&fresh.store, rex()).await?;
+    let mut tasks = JoinSet::new();
+    for writer in 0..6 {
+        let store = handles[writer % 2].clone();
+        tasks.spawn(async move {
+            let mut added = Vec::new();
+            for number in 0..20_000 {
+                tokio::task::yield_now().await;
+                let pet = numbered(writer * 1000 + number);
+                let request = (writer < 3).then(|| request(&format!("{writer}-{number}"), &pet, 5));
+                match store.pets.add(pet, request).await {
+                    Ok(pet) => added.push(created(pet)?.id),
+                    Err(petstore_domain::AddError::Store(StoreError::Sealed(_))) => {
+                        return Ok(added);
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Err(Broken::new("a seal keeps no addition out"))
+        });
+    }
+    sleep(Duration::from_millis(50)).await;
+    handover(&fresh.store)?.read_while_sealed();
+    change(&fresh.store, sealed()).await?;
+    let then: BTreeSet<PetId> = all(&fresh.store).await?.iter().map(|pet| pet.id).collect();
+    let acknowledged = join(tasks).await?.concat();
+    let missing = acknowledged.iter().find(|id| !then.contains(id));
+    ensure!(missing.is_none(), "{missing:?} was acknowledged and not there when the seal was");
+    let now: BTreeSet<PetId> = all(&fresh.store).await?.iter().map(|pet| pet.id).collect();
+    same("the animals later", &now, &then)
+}
+
+pub(super) async fn changes_are_complete(harness: &dyn Harness) -> Checked {
+    let fresh = Fresh::new(harness).await?;
+    let handles = [fresh.store.clone(), fresh.second().await?];
+    let mut tasks = JoinSet::<Checked>::new();
+    for writer in 0..6 {
+        let store = handles[writer % 2].clone();
+        tasks.spawn(async move {
+            for number in 0..40 {
+                let pet = numbered(writer * 100 + number);
+                let key = format!("{writer}-{number}");
+                let request = (writer < 3).then(|| request(&key, &pet, 5));
+                created(store.pets.add(pet, request).await?)?;
+            }
+            Ok(())
+        });
+    }
+    let (mut found, mut records) = (Vec::<Pet>::new(), 0);
+    let mut ends = false;
+    loop {
+        // What is read after the last writer has ended is complete.
+        let last = ends;
+        ends = tasks.is_empty() || {
+            while let Some(ended) = tasks.try_join_next() {
+                ended.map_err(|error| Broken::new(format!("a call panicked: {error}")))??;
+            }
+            tasks.is_empty()
+        };
+        loop {
+            let after = found.last().map(|pet| pet.id);
+            let changes = handover(&fresh.store)?.changes(after, 7).await?;
+            ensure!(changes.pets.len() <= 7, "a batch of {}", changes.pets.len());
+            if changes.pets.is_empty() {
+                break;
+            }
+            records += changes.records.len();
+            found.extend(changes.pets);
+        }
+        if last {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    same("the animals that were read", &found, &all(&fresh.store).await?)?;
+    same("their records", &records, &120)
+}
+
+pub(super) async fn a_mover_writes_to_what_it_fills_alone(harness: &dyn Harness) -> Checked {
+    let (source, target) = (Fresh::new(harness).await?, Fresh::new(harness).await?);
+    let (from, to) = (&source.store, &target.store);
+    add_many(from, 3).await?;
+    created(from.pets.add(rex(), Some(request("once", &rex(), 5))).await?)?;
+    let kept = from.keys.add(key(1, "kept", 1, None), MANY).await?;
+    let changes = handover(from)?.changes(None, 100).await?;
+    same("the records", &changes.records.len(), &1)?;
+    is_sealed("filling an open store", fill(to, 0, &changes.pets).await)?;
+    let filling = change(to, Phase::Filling { from: OTHER }).await?;
+    is_sealed("filling by another mover", fill(to, filling.revision - 1, &changes.pets).await)?;
+    for _ in 0..2 {
+        let mut fill = handover(to)?.fill(filling.revision).await?;
+        fill.pets(changes.pets.clone()).await?;
+        fill.idempotency_records(changes.records.clone()).await?;
+        fill.keys(vec![kept.clone()]).await?;
+        fill.commit().await?;
+    }
+    same("what is there", &handover(to)?.changes(None, 100).await?, &changes)?;
+    // A frozen mover that goes on.
+    let mut frozen = handover(to)?.fill(filling.revision).await?;
+    let opened = change(to, Phase::Open { from: Some(OTHER) }).await;
+    if opened.is_ok() {
+        let late = async {
+            frozen.pets(vec![rex().with_id(PetId(1000))]).await?;
+            Ok::<_, RestoreError>(frozen.commit().await?)
+        };
+        is_sealed("a batch that was begun before", late.await)?;
+    } else {
+        // It had the lock, and has the store for as long as it goes on.
+        drop(frozen);
+        change(to, Phase::Open { from: Some(OTHER) }).await?;
+    }
+    same("the animals", &all(to).await?, &all(from).await?)?;
+    same("the keys", &to.keys.list().await?.keys, &vec![kept])?;
+    replayed(to.pets.add(rex(), Some(request("once", &rex(), 6))).await?)?;
+    let (next, last) = (add(to, rex()).await?.id, changes.pets.last().map(|pet| pet.id));
+    ensure!(Some(next) > last, "{next} is not above all that was written");
+    Ok(())
+}
+
+async fn fill(store: &Store, revision: i64, pets: &[Pet]) -> Result<(), RestoreError> {
+    let missing = || StoreError::unavailable("there is no handover");
+    let mut fill = store.handover.as_ref().ok_or_else(missing)?.fill(revision).await?;
+    fill.pets(pets.to_vec()).await?;
+    Ok(fill.commit().await?)
+}
+
+pub(super) async fn a_restore_that_spans_a_seal_has_no_effect(harness: &dyn Harness) -> Checked {
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+    let there = created(store.pets.add(rex(), Some(request("k", &rex(), 5))).await?)?;
+    let record = handover(&store)?.changes(None, 9).await?.records.remove(0);
+    let more = petstore_domain::IdempotencyRecord { id: IdempotencyId([9; 16]), ..record };
+    let kinds: [&str; 4] = ["animals", "new animals", "keys", "records"];
+    for kind in kinds {
+        let mut restore = archive(&store)?.restore().await?;
+        // Whoever has the lock of the store holds the seal up; it must fail in bounded time then.
+        if change(&store, sealed()).await.is_err() {
+            continue;
+        }
+        let done = async {
+            match kind {
+                "animals" => drop(restore.pets(vec![rex().with_id(PetId(99))]).await?),
+                "new animals" => restore.new_pets(vec![rex()]).await?,
+                "keys" => {
+                    restore
+                        .keys(vec![key(5, "k", 5, None).with_id(petstore_domain::KeyId(9))])
+                        .await?
+                }
+                _ => restore.idempotency_records(vec![more]).await?,
+            }
+            Ok::<_, RestoreError>(restore.commit().await?)
+        };
+        is_sealed(kind, done.await)?;
+        change(&store, Phase::Open { from: None }).await?;
+    }
+    same("the animals", &all(&store).await?, &vec![there])?;
+    same("the keys", &store.keys.list().await?.keys, &vec![])
+}
+
+pub(super) async fn every_change_but_an_addition_is_a_rewrite(harness: &dyn Harness) -> Checked {
+    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+    let rewrites = async || Ok::<_, Broken>(handover(&store)?.state().await?.rewrites);
+    let before = rewrites().await?;
+    add_many(&store, 2).await?;
+    created(store.pets.add(rex(), Some(request("k", &rex(), 5))).await?)?;
+    store.keys.add(key(1, "k", 1, None), MANY).await?;
+    store.pets.purge_expired(at(9), 9).await?;
+    same("the rewrites after additions", &rewrites().await?, &before)?;
+    let mut restore = archive(&store)?.restore().await?;
+    restore.pets(vec![rex().with_id(PetId(1_000_000))]).await?;
+    restore.commit().await?;
+    ensure!(rewrites().await? > before, "a restore of animals is not counted");
+    change(&store, sealed()).await?;
+    ensure!(rewrites().await? > before, "a change of the state forgets the rewrites");
+    Ok(())
+}
