@@ -14,7 +14,6 @@
 pub(crate) mod restore;
 mod snapshot;
 #[cfg(test)]
-#[cfg(not(feature = "schedules"))]
 mod tests;
 
 use std::sync::Arc;

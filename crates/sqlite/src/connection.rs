@@ -17,7 +17,7 @@ use crate::config::Synchronous;
 /// How often a connection that waits for the write lock asks for it.
 ///
 /// SQLite's own wait asks ever more rarely, down to every 100 ms, and so misses the short moments in
-/// which a busy process leaves the lock free (`writer/commit_delay.rs`).
+/// which a busy process leaves the lock free (`writer.rs`).
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The write-ahead log is cut back to this size, in bytes, when it starts anew.

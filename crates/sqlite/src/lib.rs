@@ -30,8 +30,7 @@
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Relocatable`](petstore_domain::Relocatable) in `relocation.rs`. The first two run their SQL through
 //! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `version_cache.rs`
-//! answers the catalogue's version without a query, and `renewal.rs` changes it; `read_lock.rs` saves the
-//! readers system calls; `schema.rs` has the versions of the schema, and `upgrade.rs` leads from one to the next; `watch.rs` reads beside the requests; `backup.rs` copies a store in use, `inspection.rs` examines one; `activity.rs` says how busy it is; `presence.rs` notices files that are gone.
+//! answers the catalogue's version without a query, and `renewal.rs` changes it; `schema.rs` has the versions of the schema, and `upgrade.rs` leads from one to the next; `watch.rs` reads beside the requests; `backup.rs` copies a store in use, `inspection.rs` examines one; `activity.rs` says how busy it is; `presence.rs` notices files that are gone.
 
 mod activity;
 mod api_keys;
@@ -47,18 +46,12 @@ mod integrity;
 mod open;
 mod pets;
 mod presence;
-mod read_lock;
 mod readers;
 mod relocation;
 mod renewal;
-#[cfg(test)]
-#[cfg(feature = "schedules")]
-mod schedules;
 mod schema;
 mod store;
-mod sync;
 #[cfg(test)]
-#[cfg(not(feature = "schedules"))]
 mod tests;
 mod upgrade;
 mod version;

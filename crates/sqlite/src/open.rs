@@ -17,7 +17,6 @@ use crate::{
     file::{DatabaseFile, IfMissing},
     file_limit::TooManyFiles,
     presence::Presence,
-    read_lock::ReadLock,
     readers::{Readers, pool::Pool},
     schema::{self, SchemaError},
     store::SqliteStore,
@@ -155,7 +154,6 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
         WriterConnection::new(settings, connection)?,
         Arc::clone(&store.versions),
         Arc::clone(&store.readers.presence),
-        store.readers.watch.write_pauses(),
     )?);
     store.was_created = was_created;
     Ok(store)
@@ -201,9 +199,7 @@ fn reading(
     // reported by the requests that need it.
     versions.confirm(moment, version::current::<StoreError>(connection).ok());
     let presence = Arc::new(Presence::new(&path, &file, access)?);
-    let opener = Arc::clone(&pool);
-    let lock = ReadLock::new(move || opener.open());
-    let watch = Watch::start(lock, Arc::clone(&versions), Arc::clone(&presence))?;
+    let watch = Watch::start(Arc::clone(&pool), Arc::clone(&versions), Arc::clone(&presence))?;
     let readers = Readers::new(pool, watch, presence)?;
     let synchronous = config.synchronous;
     Ok(SqliteStore { readers, versions, writer: None, was_created: false, synchronous, file })

@@ -4,7 +4,6 @@ mod failures;
 mod fairness;
 mod groups;
 mod plans;
-mod read_lock;
 mod settings;
 mod version;
 

@@ -264,5 +264,4 @@ fn save(path: &Path, copy: &Path) -> Result<(), Reason> {
 }
 
 #[cfg(test)]
-#[cfg(not(feature = "schedules"))]
 mod tests;

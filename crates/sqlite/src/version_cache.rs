@@ -4,11 +4,12 @@
 //! process's commit is noticed by the watch. A caller never waits for a disk: a version that was not
 //! confirmed for [`MAX_AGE`] is not given.
 
-use std::{sync::PoisonError, time::Duration};
+use std::{
+    sync::{PoisonError, RwLock},
+    time::{Duration, Instant},
+};
 
 use petstore_domain::CatalogueVersion;
-
-use crate::sync::{Instant, RwLock};
 
 /// The port allows as long until another process's write shows.
 const MAX_AGE: Duration = Duration::from_millis(100);

@@ -1,19 +1,23 @@
 //! What is read beside the requests while there are any: one thread, so that no request waits for it.
 //!
-//! Every [`INTERVAL`] it takes the read lock anew, looks whether another process has changed the version,
-//! and whether the files of the store are still there. When there are no requests, it sleeps.
+//! Every [`INTERVAL`] it reads the catalogue's version, which another process may have changed, and looks
+//! whether the files of the store are still there. When there are no requests, it sleeps.
 
-use std::{fmt, io, sync::Arc, time::Duration};
+use std::{
+    fmt, io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use petstore_domain::{CatalogueVersion, StoreError};
+use rusqlite::Connection;
 
 use crate::{
-    presence::Presence,
-    read_lock::ReadLock,
-    sync::{
-        Instant,
-        atomic::{AtomicBool, Ordering},
-        thread::{self, JoinHandle, Thread},
-    },
-    version_cache::VersionCache,
+    error::Failure, presence::Presence, readers::pool::Pool, version, version_cache::VersionCache,
 };
 
 /// Half of what the version cache allows: the rest is for the reading.
@@ -27,67 +31,48 @@ const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 /// The thread. Dropping it ends it.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    pauses: WritePauses,
+    shared: Arc<Shared>,
     thread: JoinHandle<()>,
 }
 
-/// Ends the read lock for the time of a write.
-#[derive(Clone, Debug)]
-pub(crate) struct WritePauses {
-    shared: Arc<Shared>,
-    thread: Thread,
-}
-
-/// While it lives, there is no read lock.
-#[must_use]
-pub(crate) struct WritePause<'p>(&'p WritePauses);
-
 struct Shared {
-    lock: ReadLock,
+    pool: Arc<Pool>,
     versions: Arc<VersionCache>,
     presence: Arc<Presence>,
     /// Whether there was a request since the thread last looked.
     in_use: AtomicBool,
-    /// Whether a write has ended since the thread last took the lock.
-    resume: AtomicBool,
     closed: AtomicBool,
 }
 
 impl Watch {
-    /// Starts the thread. It waits for the first request.
+    /// Starts the thread, which opens its connection by `pool`. It waits for the first request.
     pub(crate) fn start(
-        lock: ReadLock,
+        pool: Arc<Pool>,
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
     ) -> io::Result<Self> {
-        let [in_use, resume, closed] = [(); 3].map(|()| AtomicBool::new(false));
-        let shared = Arc::new(Shared { lock, versions, presence, in_use, resume, closed });
+        let (in_use, closed) = (AtomicBool::new(false), AtomicBool::new(false));
+        let shared = Arc::new(Shared { pool, versions, presence, in_use, closed });
         let own = Arc::clone(&shared);
         let thread = thread::Builder::new().name("sqlite-watch".to_owned());
         let thread = thread.spawn(move || own.run())?;
-        Ok(Self { pauses: WritePauses { shared, thread: thread.thread().clone() }, thread })
+        Ok(Self { shared, thread })
     }
 
     /// To be called for each read, and each time the version is asked for.
     pub(crate) fn note_use(&self) {
-        let WritePauses { shared, thread } = &self.pauses;
         // Mostly this only loads: a store would take the cache line away from the other threads.
-        if !shared.in_use.load(Ordering::Relaxed) {
-            shared.in_use.store(true, Ordering::Relaxed);
-            thread.unpark();
+        if !self.shared.in_use.load(Ordering::Relaxed) {
+            self.shared.in_use.store(true, Ordering::Relaxed);
+            self.thread.thread().unpark();
         }
-    }
-
-    /// For the writer.
-    pub(crate) fn write_pauses(&self) -> WritePauses {
-        self.pauses.clone()
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.pauses.shared.closed.store(true, Ordering::SeqCst);
-        self.pauses.thread.unpark();
+        self.shared.closed.store(true, Ordering::SeqCst);
+        self.thread.thread().unpark();
         let began = Instant::now();
         while !self.thread.is_finished() && began.elapsed() < CLOSE_TIMEOUT {
             thread::sleep(CLOSE_POLL_INTERVAL);
@@ -95,65 +80,24 @@ impl Drop for Watch {
     }
 }
 
-impl WritePauses {
-    /// Ends the read lock, and lets it not be taken until the pause ends.
-    pub(crate) fn begin(&self) -> WritePause<'_> {
-        self.shared.lock.pause();
-        WritePause(self)
-    }
-
-    #[cfg(test)]
-    #[cfg(not(feature = "schedules"))]
-    pub(crate) fn is_held(&self) -> bool {
-        self.shared.lock.is_held()
-    }
-}
-
-impl WritePause<'_> {
-    /// Ends the pause. The lock is taken again at once if no write waits and there are reads.
-    pub(crate) fn end(self, writes_wait: bool) {
-        let WritePauses { shared, thread } = self.0;
-        shared.lock.allow();
-        if !writes_wait && shared.in_use.load(Ordering::Relaxed) {
-            shared.resume.store(true, Ordering::SeqCst);
-            thread.unpark();
-        }
-    }
-}
-
 impl Shared {
     /// The life of the thread.
     fn run(&self) {
-        while !self.is_closed() {
+        let mut connection = None;
+        while !self.closed.load(Ordering::SeqCst) {
             if self.in_use.swap(false, Ordering::Relaxed) {
-                self.look();
+                self.look(&mut connection);
                 self.wait();
             } else {
-                self.lock.end();
                 thread::park();
             }
         }
-        self.lock.close();
     }
 
-    fn look(&self) {
-        let moment = self.versions.moment();
-        // SQLite removes the log of a file that is empty when a connection opens it.
-        let version = self.presence.check().is_ok().then(|| self.lock.renew()).flatten();
-        let present = self.presence.check().is_ok();
-        if !present {
-            self.lock.close();
-        }
-        self.versions.confirm(moment, version.filter(|_| present));
-    }
-
-    /// Waits for [`INTERVAL`]. After a write of this process, takes the lock again meanwhile.
+    /// Waits for [`INTERVAL`], however many requests come meanwhile.
     fn wait(&self) {
         let until = Instant::now() + INTERVAL;
-        while !self.is_closed() {
-            if self.resume.swap(false, Ordering::SeqCst) && self.presence.require().is_ok() {
-                self.lock.resume();
-            }
+        while !self.closed.load(Ordering::SeqCst) {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -162,8 +106,28 @@ impl Shared {
         }
     }
 
-    fn is_closed(&self) -> bool {
-        self.closed.load(Ordering::SeqCst)
+    fn look(&self, connection: &mut Option<Connection>) {
+        let moment = self.versions.moment();
+        // SQLite removes the log of a file that is empty when a connection opens it.
+        let version = self.presence.check().is_ok().then(|| self.read(connection)).flatten();
+        let present = self.presence.check().is_ok();
+        if !present {
+            *connection = None;
+        }
+        self.versions.confirm(moment, version.filter(|_| present));
+    }
+
+    /// The version now; `None` if it cannot be read. Reads of requests fail for the same cause, and report
+    /// it.
+    fn read(&self, connection: &mut Option<Connection>) -> Option<CatalogueVersion> {
+        let open = match connection.take() {
+            Some(connection) => connection,
+            None => self.pool.open().ok()?,
+        };
+        let read: Result<_, Failure<StoreError>> = version::current(&open);
+        let version = read.ok()?;
+        *connection = Some(open);
+        Some(version)
     }
 }
 

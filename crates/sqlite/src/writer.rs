@@ -1,12 +1,16 @@
 //! Writes: one thread, one connection, group commit.
 
-mod commit_delay;
 pub(crate) mod connection;
 mod group;
 mod job;
 pub(crate) mod tally;
 
-use std::{io, sync::Arc};
+use std::{
+    io,
+    sync::Arc,
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
 
 use petstore_domain::StoreError;
 use rusqlite::Connection;
@@ -16,7 +20,6 @@ use tokio::{
 };
 
 use self::{
-    commit_delay::{CommitDelay, Notify},
     connection::WriterConnection,
     group::Committer,
     job::{Job, Task},
@@ -26,12 +29,7 @@ use crate::{
     error::{Failure, WriteFailure},
     pets::idempotency::recent::RecentRecords,
     presence::Presence,
-    sync::{
-        recv_many,
-        thread::{self, JoinHandle},
-    },
     version_cache::VersionCache,
-    watch::WritePauses,
 };
 
 /// Writes that may wait; one more is refused at once. A few groups, so that an accepted write is
@@ -45,30 +43,26 @@ const MAX_GROUP: usize = 1024;
 pub(crate) struct Writer {
     // In the order in which they are dropped: the thread ends when the queue is closed and empty.
     queue: mpsc::Sender<Box<dyn Job>>,
-    notify: Arc<Notify>,
     tally: Arc<Tally>,
     _thread: JoinOnDrop,
 }
 
 impl Writer {
-    /// Starts the thread that writes through `connection`. It pauses the read lock for each transaction, publishes new versions in `versions`, and refuses to write
-    /// when a file is lost (`presence`).
+    /// Starts the thread that writes through `connection`. It publishes new versions in `versions`, and
+    /// refuses to write when a file is lost (`presence`).
     pub(crate) fn start(
         connection: WriterConnection,
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
-        write_pauses: WritePauses,
     ) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(MAX_QUEUE);
-        let delay = CommitDelay::new(MAX_GROUP);
-        let notify = Arc::clone(delay.notify());
         let runtime = Handle::try_current().ok();
         let tally = Arc::<Tally>::default();
         let mut committer = Committer { connection, versions, presence, tally: Arc::clone(&tally) };
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
-            run(&mut committer, &write_pauses, jobs, delay, runtime.as_ref());
+            run(&mut committer, jobs, runtime.as_ref());
         })?;
-        Ok(Self { queue, notify, tally, _thread: JoinOnDrop(Some(thread)) })
+        Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })
     }
 
     /// Runs `work` in a transaction and returns what it returned, once that is committed.
@@ -90,7 +84,6 @@ impl Writer {
                 mpsc::error::TrySendError::Closed(_) => WriteFailure::Stopped,
             })
         })?;
-        self.notify.queued(self.queue_length());
         answer.await.unwrap_or_else(|_| Err(StoreError::from(WriteFailure::Stopped).into()))
     }
 
@@ -108,19 +101,53 @@ impl Writer {
 /// The life of the thread. It never ends because something failed.
 fn run(
     committer: &mut Committer,
-    write_pauses: &WritePauses,
     mut jobs: mpsc::Receiver<Box<dyn Job>>,
-    mut delay: CommitDelay,
     runtime: Option<&Handle>,
 ) {
-    let mut next = Vec::new();
-    while recv_many(&mut jobs, &mut next, MAX_GROUP) > 0 {
-        delay.wait(&mut next, &mut jobs);
-        let pause = write_pauses.begin();
+    let (mut turn, mut next) = (Turn::new(), Vec::new());
+    while jobs.blocking_recv_many(&mut next, MAX_GROUP) > 0 {
+        turn.wait();
+        while next.len() < MAX_GROUP
+            && let Ok(job) = jobs.try_recv()
+        {
+            next.push(job);
+        }
         let group = committer.commit(&mut next);
-        delay.note_commit(group.len() + jobs.len(), group.commit_time());
+        turn.ended = Instant::now();
         group.answer(runtime);
-        pause.end(!jobs.is_empty());
+    }
+}
+
+/// How long this process may write without leaving SQLite's write lock free for [`FREE`] in all. The lock
+/// has no queue: a process that waits for it polls, and would starve beside a writer that begins its next
+/// transaction at once.
+const TURN: Duration = Duration::from_millis(100);
+
+/// Longer than the other processes' interval between two polls (`connection.rs`).
+const FREE: Duration = Duration::from_millis(2);
+
+/// When the writer began to write, and how long it has left the lock free since.
+struct Turn {
+    began: Instant,
+    free: Duration,
+    /// When the last transaction ended.
+    ended: Instant,
+}
+
+impl Turn {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { began: now, free: Duration::ZERO, ended: now }
+    }
+
+    /// Waits, before a transaction, for what is missing of [`FREE`] when the turn is over.
+    fn wait(&mut self) {
+        let now = Instant::now();
+        self.free += now - self.ended;
+        if now - self.began >= TURN {
+            thread::sleep(FREE.saturating_sub(self.free));
+            (self.began, self.free) = (Instant::now(), Duration::ZERO);
+        }
     }
 }
 
