@@ -92,7 +92,7 @@ impl SqliteStore {
         to: &Path,
         watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<(), BackupError> {
-        let (_file, version) = open::known_version(config, ReadAccess::ReadOnly)?;
+        let version = open::known_version(config, ReadAccess::ReadOnly)?;
         if version.is_none() {
             return Err(BackupError::Unsound("an empty database".to_owned()));
         }

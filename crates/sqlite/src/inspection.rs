@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use petstore_domain::{Finding, PetStatus};
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, MAIN_DB, params_from_iter};
 
 use crate::{
     api_keys::rows as keys,
@@ -35,10 +35,14 @@ impl SqliteStore {
         reader.pragma_update(None, "synchronous", self.synchronous.as_str())?;
         let synchronous: i64 = reader.pragma_query_value(None, "synchronous", |row| row.get(0))?;
         let subject = "durability";
-        let header = self.file.head::<{ schema::HEADER_LEN }>().unwrap_or_default();
-        if !schema::uses_write_ahead_log(&header) {
-            let detail = "it has no write-ahead log; 'petstore serve' gives it one";
-            return Ok(Finding::warning(subject, detail));
+        let mode: String = reader.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
+        if mode != "wal" {
+            return Ok(if reader.is_readonly(MAIN_DB)? {
+                Finding::good(subject, "its disk is read-only, and nothing is written")
+            } else {
+                let detail = "it has no write-ahead log; 'petstore serve' gives it one";
+                Finding::warning(subject, detail)
+            });
         }
         let word = self.synchronous.as_str().to_lowercase();
         let settings = format!("journal_mode is wal, synchronous is {synchronous} ({word})");

@@ -39,8 +39,6 @@ mod backup;
 mod config;
 mod connection;
 mod error;
-mod file;
-mod file_limit;
 mod inspection;
 mod integrity;
 mod open;

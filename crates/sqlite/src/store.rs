@@ -5,8 +5,8 @@ use std::{fmt, sync::Arc};
 use petstore_domain::StoreError;
 
 use crate::{
-    config::Synchronous, error::WriteFailure, file::DatabaseFile, readers::Readers,
-    version_cache::VersionCache, writer::Writer,
+    config::Synchronous, error::WriteFailure, readers::Readers, version_cache::VersionCache,
+    writer::Writer,
 };
 
 /// A catalogue and its API keys in a SQLite database.
@@ -15,14 +15,13 @@ use crate::{
 /// commit, and the write-ahead log is brought into the file.
 pub struct SqliteStore {
     // In the order in which they are dropped: the writer's connection is the last to be closed, so
-    // that it empties the log, and the file is closed when SQLite's locks on it are gone.
+    // that it empties the log.
     pub(crate) readers: Readers,
     pub(crate) versions: Arc<VersionCache>,
     /// `None` if the store is only read.
     pub(crate) writer: Option<Writer>,
     pub(crate) was_created: bool,
     pub(crate) synchronous: Synchronous,
-    pub(crate) file: DatabaseFile,
 }
 
 impl SqliteStore {

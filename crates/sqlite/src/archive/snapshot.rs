@@ -11,7 +11,6 @@ use tokio::task;
 use crate::{
     api_keys::rows as keys,
     error::Failure,
-    file::DatabaseFile,
     integrity,
     pets::{idempotency, rows as pets},
 };
@@ -23,35 +22,30 @@ const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM a
 /// while the last one is written.
 pub(super) struct ReadTransaction {
     /// Taken out for as long as a read runs. A read that nobody waits for any more does not put it back.
-    open: Option<Open>,
-}
-
-/// Dropping it closes the connection, which ends the transaction.
-struct Open {
-    // In the order in which they are dropped: the file is closed when SQLite's locks are gone.
-    connection: Connection,
-    _file: DatabaseFile,
+    /// Dropping it closes the connection, which ends the transaction.
+    connection: Option<Connection>,
 }
 
 impl ReadTransaction {
     /// Begins one, and has SQLite check all that it will read: a damaged page or index could leave
     /// animals out of what is read without an error.
-    pub(super) fn begin(connection: Connection, file: DatabaseFile) -> Result<Self, StoreError> {
+    pub(super) fn begin(connection: Connection) -> Result<Self, StoreError> {
         // The transaction sees the store as it is at its first read, not at its `BEGIN`.
         connection.execute_batch("BEGIN").map_err(StoreError::unavailable)?;
         check(&connection).map_err(Failure::<StoreError>::into_error)?;
-        Ok(Self { open: Some(Open { connection, _file: file }) })
+        Ok(Self { connection: Some(connection) })
     }
 
     async fn read<T: Send + 'static>(
         &mut self,
         read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let open = self.open.take();
-        let open = open.ok_or_else(|| StoreError::unavailable("an earlier read was canceled"))?;
-        let reading = task::spawn_blocking(move || (read(&open.connection), open));
-        let (result, open) = reading.await.map_err(StoreError::unavailable)?;
-        self.open = Some(open);
+        let connection = self.connection.take();
+        let connection =
+            connection.ok_or_else(|| StoreError::unavailable("an earlier read was canceled"))?;
+        let reading = task::spawn_blocking(move || (read(&connection), connection));
+        let (result, connection) = reading.await.map_err(StoreError::unavailable)?;
+        self.connection = Some(connection);
         result.map_err(Failure::into_error)
     }
 }
