@@ -139,7 +139,7 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
     // right when the process changes its directory.
     let path = path::absolute(&config.path)?;
     create(&path)?;
-    require_store(&path, Access::READ_OK | Access::WRITE_OK)?;
+    require_store(&path, ReadAccess::Shared)?;
     let settings = WriterSettings {
         path: path.clone(),
         synchronous: config.synchronous,
@@ -166,7 +166,7 @@ pub(crate) fn known_version(
 ) -> Result<Option<i32>, OpenError> {
     let find = || {
         let path = path::absolute(&config.path)?;
-        require_store(&path, Access::READ_OK)?;
+        require_store(&path, access)?;
         let timeout = BusyTimeout::default().reader;
         let connection = connection::open_reader(&path, access, timeout)?;
         Ok(schema::version(&connection)?)
@@ -176,7 +176,7 @@ pub(crate) fn known_version(
 
 fn open_to_read(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<SqliteStore, Reason> {
     let path = path::absolute(&config.path)?;
-    require_store(&path, Access::READ_OK)?;
+    require_store(&path, ReadAccess::ReadOnly)?;
     let connection = connection::open_reader(&path, ReadAccess::ReadOnly, busy_timeout.reader)?;
     schema::require_current(&connection)?;
     reading(config, ReadAccess::ReadOnly, busy_timeout, &connection)
@@ -216,13 +216,17 @@ fn create(path: &Path) -> Result<(), Reason> {
     }
 }
 
-/// Refuses what is no store, or empty file, that this process has such access to. It stays as it is.
-fn require_store(path: &Path, access: Access) -> Result<(), Reason> {
+/// Refuses what is neither a store nor an empty file, and what may not be opened so. It stays as it is.
+fn require_store(path: &Path, access: ReadAccess) -> Result<(), Reason> {
+    let needed = match access {
+        ReadAccess::Shared => Access::READ_OK | Access::WRITE_OK,
+        ReadAccess::ReadOnly => Access::READ_OK,
+    };
     let found = fs::metadata(path).and_then(|file| {
         if file.is_dir() {
             Err(io::ErrorKind::IsADirectory.into())
         } else if file.is_file() {
-            Ok(rustix::fs::access(path, access)?)
+            Ok(rustix::fs::access(path, needed)?)
         } else {
             Err(io::Error::other("it is not a plain file"))
         }
