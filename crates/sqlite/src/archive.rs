@@ -12,7 +12,7 @@
 //! who copies into a store that is in use takes a new restore for every batch.
 
 pub(crate) mod restore;
-mod snapshot;
+pub(crate) mod snapshot;
 #[cfg(test)]
 mod tests;
 

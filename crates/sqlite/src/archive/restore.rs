@@ -19,7 +19,7 @@ use crate::{
         rows as pets,
     },
     relocation::{fence, rows as relocation},
-    renewal::VersionRenewal,
+    version::VersionRenewal,
     version_cache::VersionCache,
 };
 

@@ -5,13 +5,13 @@ use petstore_domain::{
     ApiKey, Corruption, IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts,
     StoreError,
 };
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 use tokio::task;
 
 use crate::{
     api_keys::rows as keys,
     error::Failure,
-    integrity,
+    inspection,
     pets::{idempotency, rows as pets},
 };
 
@@ -52,7 +52,7 @@ impl ReadTransaction {
 
 /// What SQLite's check finds first is the error.
 fn check(connection: &Connection) -> Result<(), Failure<StoreError>> {
-    let Some(fault) = integrity::first_fault_in_a_snapshot(connection)? else { return Ok(()) };
+    let Some(fault) = inspection::first_fault_in_a_snapshot(connection)? else { return Ok(()) };
     Err(Corruption::new("damaged data", format_args!("SQLite's check finds no fault ({fault})"))
         .into())
 }
@@ -60,7 +60,7 @@ fn check(connection: &Connection) -> Result<(), Failure<StoreError>> {
 #[async_trait]
 impl Snapshot for ReadTransaction {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        self.read(|connection| Ok(connection.query_row(COUNTS, [], counts)?)).await
+        self.read(|connection| Ok(counts(connection)?)).await
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
@@ -80,7 +80,10 @@ impl Snapshot for ReadTransaction {
     }
 }
 
-fn counts(row: &Row<'_>) -> rusqlite::Result<StoreCounts> {
-    let count = |index| row.get(index).map(i64::unsigned_abs);
-    Ok(StoreCounts { pets: count(0)?, keys: count(1)?, idempotency_records: count(2)? })
+/// Returns how much the store has of everything.
+pub(crate) fn counts(connection: &Connection) -> rusqlite::Result<StoreCounts> {
+    connection.query_row(COUNTS, [], |row| {
+        let count = |index| row.get(index).map(i64::unsigned_abs);
+        Ok(StoreCounts { pets: count(0)?, keys: count(1)?, idempotency_records: count(2)? })
+    })
 }
