@@ -5,7 +5,7 @@ use std::sync::Arc;
 use petstore_domain::{Corruption, StoreError};
 use rusqlite::ffi;
 
-use crate::{file_limit, presence::LostFile};
+use crate::presence::LostFile;
 
 /// Why work on a connection ended early.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl<E: From<StoreError>> Failure<E> {
     pub(crate) fn into_error(self) -> E {
         match self {
             Self::Answer(error) => error,
-            Self::Sqlite(error) => StoreError::unavailable(file_limit::cause(error)).into(),
+            Self::Sqlite(error) => StoreError::unavailable(error).into(),
         }
     }
 }

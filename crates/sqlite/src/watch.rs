@@ -13,12 +13,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{CatalogueVersion, StoreError};
-use rusqlite::Connection;
+use petstore_domain::StoreError;
 
-use crate::{
-    error::Failure, presence::Presence, readers::pool::Pool, version, version_cache::VersionCache,
-};
+use crate::{presence::Presence, readers::pool::Pool, version, version_cache::VersionCache};
 
 /// Half of what the version cache allows: the rest is for the reading.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
@@ -45,7 +42,7 @@ struct Shared {
 }
 
 impl Watch {
-    /// Starts the thread, which opens its connection by `pool`. It waits for the first request.
+    /// Starts the thread, which reads by `pool`. It waits for the first request.
     pub(crate) fn start(
         pool: Arc<Pool>,
         versions: Arc<VersionCache>,
@@ -83,10 +80,9 @@ impl Drop for Watch {
 impl Shared {
     /// The life of the thread.
     fn run(&self) {
-        let mut connection = None;
         while !self.closed.load(Ordering::SeqCst) {
             if self.in_use.swap(false, Ordering::Relaxed) {
-                self.look(&mut connection);
+                self.look();
                 self.wait();
             } else {
                 thread::park();
@@ -106,28 +102,18 @@ impl Shared {
         }
     }
 
-    fn look(&self, connection: &mut Option<Connection>) {
+    fn look(&self) {
         let moment = self.versions.moment();
         // SQLite removes the log of a file that is empty when a connection opens it.
-        let version = self.presence.check().is_ok().then(|| self.read(connection)).flatten();
+        let version = self.presence.check().is_ok().then(|| {
+            // Reads of requests fail for the same cause, and report it.
+            self.pool.read::<_, StoreError>(version::current).ok()
+        });
         let present = self.presence.check().is_ok();
         if !present {
-            *connection = None;
+            self.pool.clear();
         }
-        self.versions.confirm(moment, version.filter(|_| present));
-    }
-
-    /// The version now; `None` if it cannot be read. Reads of requests fail for the same cause, and report
-    /// it.
-    fn read(&self, connection: &mut Option<Connection>) -> Option<CatalogueVersion> {
-        let open = match connection.take() {
-            Some(connection) => connection,
-            None => self.pool.open().ok()?,
-        };
-        let read: Result<_, Failure<StoreError>> = version::current(&open);
-        let version = read.ok()?;
-        *connection = Some(open);
-        Some(version)
+        self.versions.confirm(moment, version.flatten().filter(|_| present));
     }
 }
 

@@ -2,8 +2,6 @@
 
 pub(crate) mod connection;
 mod group;
-mod job;
-pub(crate) mod tally;
 
 use std::{
     io,
@@ -21,9 +19,7 @@ use tokio::{
 
 use self::{
     connection::WriterConnection,
-    group::Committer,
-    job::{Job, Task},
-    tally::Tally,
+    group::{Committer, Job, Tally, Task},
 };
 use crate::{
     error::{Failure, WriteFailure},
