@@ -43,6 +43,7 @@ mod error;
 mod inspection;
 mod open;
 mod pets;
+mod pool;
 mod presence;
 mod readers;
 mod relocation;

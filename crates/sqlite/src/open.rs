@@ -13,12 +13,14 @@ use std::{
 use petstore_domain::StoreError;
 use rusqlite::{Connection, ErrorCode};
 use rustix::fs::Access;
+use tokio::runtime::Handle;
 
 use crate::{
     config::{BusyTimeout, SqliteConfig},
     connection::{self, ReadAccess},
+    pool::Pool,
     presence::Presence,
-    readers::{Readers, pool::Pool},
+    readers::Readers,
     schema::{self, SchemaError},
     store::SqliteStore,
     version,
@@ -197,8 +199,14 @@ fn reading(
     // reported by the requests that need it.
     versions.confirm(moment, version::current::<StoreError>(connection).ok());
     let presence = Arc::new(Presence::new(&path, access)?);
-    let watch = Watch::start(Arc::clone(&pool), Arc::clone(&versions), Arc::clone(&presence))?;
-    let readers = Readers::new(pool, watch, presence)?;
+    let runtime = Handle::try_current().ok();
+    let watch = Watch::start(
+        runtime.clone(),
+        Arc::clone(&pool),
+        Arc::clone(&versions),
+        Arc::clone(&presence),
+    )?;
+    let readers = Readers::new(runtime, pool, watch, presence);
     let synchronous = config.synchronous;
     Ok(SqliteStore { readers, versions, writer: None, was_created: false, synchronous })
 }
@@ -206,7 +214,8 @@ fn reading(
 /// Creates the file for its owner alone, unless it is there.
 ///
 /// Closing a descriptor drops all POSIX locks of the process on the file, SQLite's too. So nobody else of
-/// this process comes past here, to open the new file, before this descriptor is closed.
+/// this process comes past here, to write to the new file, before this descriptor is closed. A file that is
+/// there gets none but SQLite's own (`schema::check_file`).
 fn create(path: &Path) -> Result<(), Reason> {
     static CREATING: Mutex<()> = Mutex::new(());
     let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);

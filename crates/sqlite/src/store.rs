@@ -7,10 +7,7 @@ use std::{
 
 use petstore_domain::StoreError;
 
-use crate::{
-    config::Synchronous, error::WriteFailure, readers::Readers, version_cache::VersionCache,
-    writer::Writer,
-};
+use crate::{config::Synchronous, readers::Readers, version_cache::VersionCache, writer::Writer};
 
 /// A catalogue and its API keys in a SQLite database.
 ///
@@ -64,7 +61,8 @@ impl SqliteStore {
     }
 
     pub(crate) fn writer(&self) -> Result<&Writer, StoreError> {
-        self.writer.as_ref().ok_or_else(|| WriteFailure::ReadOnly.into())
+        let read_only = || StoreError::unavailable("the store was opened only to be read");
+        self.writer.as_ref().ok_or_else(read_only)
     }
 }
 

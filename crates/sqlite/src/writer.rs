@@ -14,7 +14,10 @@ use petstore_domain::StoreError;
 use rusqlite::Connection;
 use tokio::{
     runtime::Handle,
-    sync::{mpsc, oneshot},
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot,
+    },
 };
 
 use self::{
@@ -74,12 +77,14 @@ impl Writer {
         E: From<StoreError> + Send + 'static,
     {
         let (caller, answer) = oneshot::channel();
-        self.queue.try_send(Box::new(Task::new(work, caller))).map_err(|refusal| {
-            StoreError::from(match refusal {
-                mpsc::error::TrySendError::Full(_) => WriteFailure::QueueFull { max: MAX_QUEUE },
-                mpsc::error::TrySendError::Closed(_) => WriteFailure::Stopped,
-            })
-        })?;
+        self.queue.try_send(Box::new(Task::new(work, caller))).map_err(
+            |refusal| match refusal {
+                TrySendError::Closed(_) => StoreError::from(WriteFailure::Stopped),
+                TrySendError::Full(_) => StoreError::unavailable(format!(
+                    "the writer's queue is full ({MAX_QUEUE} writes wait)"
+                )),
+            },
+        )?;
         answer.await.unwrap_or_else(|_| Err(StoreError::from(WriteFailure::Stopped).into()))
     }
 
