@@ -49,6 +49,7 @@ mod readers;
 mod relocation;
 mod schema;
 mod store;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod upgrade;
@@ -60,5 +61,5 @@ mod writer;
 pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
 pub use open::OpenError;
-pub use store::{Activity, SqliteStore};
+pub use store::{Activity, SqliteSettings, SqliteStore};
 pub use upgrade::{Reason as UpgradeReason, UpgradeError};

@@ -14,6 +14,7 @@ use petstore_domain::StoreError;
 use rusqlite::{Connection, ErrorCode};
 use rustix::fs::Access;
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{BusyTimeout, SqliteConfig},
@@ -22,7 +23,7 @@ use crate::{
     presence::Presence,
     readers::Readers,
     schema::{self, SchemaError},
-    store::SqliteStore,
+    store::{SqliteSettings, SqliteStore},
     version,
     version_cache::VersionCache,
     watch::Watch,
@@ -110,7 +111,7 @@ impl SqliteStore {
     /// # Errors
     /// [`OpenError`]; the message is one line that says what is wrong and how to mend it.
     pub fn open(config: &SqliteConfig) -> Result<Self, OpenError> {
-        open(config, BusyTimeout::default())
+        Self::open_with(config, &SqliteSettings::default())
     }
 
     /// Opens the store at `config.path` as a file that this process must not change, on a disk that may be
@@ -119,16 +120,27 @@ impl SqliteStore {
     /// # Errors
     /// [`OpenError`], also where there is no store.
     pub fn open_read_only(config: &SqliteConfig) -> Result<Self, OpenError> {
-        explained(config, open_to_read(config, BusyTimeout::default()))
+        let settings = SqliteSettings { read_only: true, ..SqliteSettings::default() };
+        Self::open_with(config, &settings)
+    }
+
+    /// Opens the store at `config.path`, as the settings say.
+    ///
+    /// # Errors
+    /// [`OpenError`], also where there is no store and none is to be created.
+    pub fn open_with(config: &SqliteConfig, settings: &SqliteSettings) -> Result<Self, OpenError> {
+        open(config, settings, BusyTimeout::default())
     }
 }
 
-/// Opens the store at `config.path`, or creates it.
+/// Opens the store at `config.path`, as the settings say.
 pub(crate) fn open(
     config: &SqliteConfig,
+    settings: &SqliteSettings,
     busy_timeout: BusyTimeout,
 ) -> Result<SqliteStore, OpenError> {
-    explained(config, open_parts(config, busy_timeout))
+    let open = if settings.read_only { open_to_read } else { open_or_create };
+    explained(config, open(config, busy_timeout, &settings.on_task_panic))
 }
 
 /// With the path in front of the reason.
@@ -136,7 +148,11 @@ fn explained<T>(config: &SqliteConfig, opened: Result<T, Reason>) -> Result<T, O
     opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
 }
 
-fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<SqliteStore, Reason> {
+fn open_or_create(
+    config: &SqliteConfig,
+    busy_timeout: BusyTimeout,
+    on_panic: &CancellationToken,
+) -> Result<SqliteStore, Reason> {
     // An absolute path is never one of SQLite's special names (`:memory:`, `file:…`), and it stays
     // right when the process changes its directory.
     let path = path::absolute(&config.path)?;
@@ -150,11 +166,12 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
     let mut connection = settings.open()?;
     let was_created = schema::create_or_check(&mut connection)?;
     use_write_ahead_log(&connection, busy_timeout.writer)?;
-    let mut store = reading(config, ReadAccess::Shared, busy_timeout, &connection)?;
+    let mut store = reading(config, ReadAccess::Shared, busy_timeout, &connection, on_panic)?;
     store.writer = Some(Writer::start(
         WriterConnection::new(settings, connection)?,
         Arc::clone(&store.versions),
         Arc::clone(&store.readers.presence),
+        on_panic,
     )?);
     store.was_created = was_created;
     Ok(store)
@@ -176,12 +193,16 @@ pub(crate) fn known_version(
     explained(config, find())
 }
 
-fn open_to_read(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<SqliteStore, Reason> {
+fn open_to_read(
+    config: &SqliteConfig,
+    busy_timeout: BusyTimeout,
+    on_panic: &CancellationToken,
+) -> Result<SqliteStore, Reason> {
     let path = path::absolute(&config.path)?;
     require_store(&path, ReadAccess::ReadOnly)?;
     let connection = connection::open_reader(&path, ReadAccess::ReadOnly, busy_timeout.reader)?;
     schema::require_current(&connection)?;
-    reading(config, ReadAccess::ReadOnly, busy_timeout, &connection)
+    reading(config, ReadAccess::ReadOnly, busy_timeout, &connection, on_panic)
 }
 
 /// A store without a writer. `connection` has been opened to its file.
@@ -190,6 +211,7 @@ fn reading(
     access: ReadAccess,
     busy_timeout: BusyTimeout,
     connection: &Connection,
+    on_panic: &CancellationToken,
 ) -> Result<SqliteStore, Reason> {
     let path = path::absolute(&config.path)?;
     let pool = Arc::new(Pool::new(path.clone(), access, busy_timeout.reader));
@@ -201,6 +223,7 @@ fn reading(
     let presence = Arc::new(Presence::new(&path, access)?);
     let runtime = Handle::try_current().ok();
     let watch = Watch::start(
+        on_panic,
         runtime.clone(),
         Arc::clone(&pool),
         Arc::clone(&versions),

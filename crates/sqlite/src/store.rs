@@ -6,8 +6,20 @@ use std::{
 };
 
 use petstore_domain::StoreError;
+use tokio_util::sync::CancellationToken;
 
 use crate::{config::Synchronous, readers::Readers, version_cache::VersionCache, writer::Writer};
+
+/// What opening a store needs besides its file.
+#[derive(Clone, Debug, Default)]
+pub struct SqliteSettings {
+    /// Whether the store is a file that this process must not change, on a disk that may be read-only. What
+    /// would write fails.
+    pub read_only: bool,
+    /// Canceled when a thread of the store has panicked: the one that writes, without which every write
+    /// fails, or the one that notices what other processes write. The program is to be restarted then.
+    pub on_task_panic: CancellationToken,
+}
 
 /// A catalogue and its API keys in a SQLite database.
 ///

@@ -16,8 +16,11 @@ use std::{
 
 use petstore_domain::StoreError;
 use tokio::{runtime::Handle, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
 
-use crate::{pool::Pool, presence::Presence, version, version_cache::VersionCache};
+use crate::{
+    pool::Pool, presence::Presence, tasks::spawn_essential, version, version_cache::VersionCache,
+};
 
 /// Half of what the version cache allows: the rest is for the reading.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
@@ -65,6 +68,7 @@ impl Drop for ReadPermit {
 impl Watch {
     /// Starts the thread. It waits for the first request.
     pub(crate) fn start(
+        on_panic: &CancellationToken,
         runtime: Option<Handle>,
         pool: Arc<Pool>,
         versions: Arc<VersionCache>,
@@ -76,8 +80,8 @@ impl Watch {
         let shared = Shared { pool, versions, presence, runtime, reads, in_use, closed };
         let shared = Arc::new(shared);
         let own = Arc::clone(&shared);
-        let thread = thread::Builder::new().name("sqlite-watch".to_owned());
-        let thread = thread.spawn(move || run(&own))?.thread().clone();
+        let thread = spawn_essential("sqlite-watch", on_panic, move || run(&own))?;
+        let thread = thread.thread().clone();
         Ok(Self { shared, thread, max_reads: workers.saturating_sub(1).max(1) })
     }
 

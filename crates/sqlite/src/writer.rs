@@ -19,6 +19,7 @@ use tokio::{
         oneshot,
     },
 };
+use tokio_util::sync::CancellationToken;
 
 use self::{
     connection::WriterConnection,
@@ -28,6 +29,7 @@ use crate::{
     error::{Failure, WriteFailure},
     pets::idempotency::recent::RecentRecords,
     presence::Presence,
+    tasks::spawn_essential,
     version_cache::VersionCache,
 };
 
@@ -53,12 +55,13 @@ impl Writer {
         connection: WriterConnection,
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
+        on_panic: &CancellationToken,
     ) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(MAX_QUEUE);
         let runtime = Handle::try_current().ok();
         let tally = Arc::<Tally>::default();
         let mut committer = Committer { connection, versions, presence, tally: Arc::clone(&tally) };
-        let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
+        let thread = spawn_essential("sqlite-writer", on_panic, move || {
             run(&mut committer, jobs, runtime.as_ref());
         })?;
         Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })
