@@ -4,13 +4,12 @@ pub(crate) mod restore;
 mod snapshot;
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Restore, Snapshot, StoreError};
+use petstore_domain::{Archive, Handover as _, Restore, Snapshot, StoreError, Writer};
 
 use self::{restore::Restoring, snapshot::View};
 use crate::{
     connection::{READ_COMMITTED, SNAPSHOT, WRITING},
     connector::Purpose,
-    relocation::rows,
     sequences,
     store::PostgresStore,
 };
@@ -23,10 +22,9 @@ impl Archive for PostgresStore {
     }
 
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
+        // The row's trigger refuses the commit, too.
+        self.state().await?.permit(Writer::Service)?;
         let transaction = self.pool.begin(Purpose::Archive, WRITING).await?;
-        if rows::is_true(&transaction.query(rows::EXISTS, &[]).await?)? {
-            return Err(StoreError::sealed("it is being moved; finish the move first"));
-        }
         // A role that may not read or raise them may import all the same, if it need not.
         if sequences::behind(&self.pool).await.is_ok_and(|behind| !behind.is_empty()) {
             sequences::raise(&self.pool.begin(Purpose::Calls, READ_COMMITTED).await?).await?;

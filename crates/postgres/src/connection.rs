@@ -41,6 +41,9 @@ pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /// the beginning knows that it has a transaction ([`in_writing!`]).
 pub(crate) const WRITING: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
+/// The same, where animals are added under the next identifiers and nothing else is changed.
+pub(crate) const APPENDING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
+     SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'";
 /// All statements see what was committed before the first.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 

@@ -12,9 +12,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{
-    AddError, AddKeyError, RestoreError, Role, RollKeyError, StoreError, Writer,
-};
+use petstore_domain::{AddError, AddKeyError, RestoreError, RollKeyError, StoreError};
 use tokio_postgres::error::SqlState;
 
 use crate::config::HostPort;
@@ -60,8 +58,8 @@ pub(crate) enum StoreFailure {
 #[derive(Debug)]
 pub(crate) struct ConnectError(pub(crate) Vec<(HostPort, StoreFailure)>);
 
-/// What the fence of a move raises, with the role of the store as its message.
-const FENCED: &str = "PSMOV";
+/// What a store that is not open raises, with the reason as its message.
+const SEALED: &str = "PSMOV";
 
 impl StoreFailure {
     pub(crate) fn random(error: getrandom::Error) -> Self {
@@ -107,9 +105,9 @@ impl StoreFailure {
         self.sql_state() == Some(state)
     }
 
-    /// Whether the fence of a move has refused the transaction, so that it has had no effect.
-    pub(crate) fn is_fenced(&self) -> bool {
-        self.sql_state().is_some_and(|state| state.code() == FENCED)
+    /// Whether the store was not open, so that the transaction has had no effect.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.sql_state().is_some_and(|state| state.code() == SEALED)
     }
 
     /// What the server says, if one has answered.
@@ -162,18 +160,17 @@ impl From<tokio_postgres::Error> for StoreFailure {
 
 impl From<StoreFailure> for StoreError {
     fn from(failure: StoreFailure) -> Self {
-        if let Some(fenced) = fenced(&failure) {
-            return fenced;
+        if let Some(sealed) = sealed(&failure) {
+            return sealed;
         }
         if failure.is_refusal() { Self::refused(failure) } else { Self::unavailable(failure) }
     }
 }
 
-/// The refusal of the fence, if the failure is one.
-fn fenced(failure: &StoreFailure) -> Option<StoreError> {
-    let error = failure.postgres()?.as_db_error().filter(|error| error.code().code() == FENCED)?;
-    let role = Role::parse(error.message()).unwrap_or(Role::Standby);
-    role.permit(Writer::Service).err().or_else(|| role.permit(Writer::Follower).err())
+/// The refusal of a store that is not open, if the failure is one.
+fn sealed(failure: &StoreFailure) -> Option<StoreError> {
+    let error = failure.postgres()?.as_db_error().filter(|error| error.code().code() == SEALED)?;
+    Some(StoreError::Sealed(error.message().to_owned()))
 }
 
 /// An error of the domain that holds a [`StoreError`] comes from a [`StoreFailure`] by `?`.

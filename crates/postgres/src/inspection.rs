@@ -20,13 +20,14 @@ const UNUSABLE: &str = "SELECT wanted.name::text FROM unnest($1::text[]) AS want
      AND i.indisvalid AND i.indisready) ORDER BY 1";
 
 /// The indexes of `schema.sql`.
-const INDEXES: [&str; 9] = [
+const INDEXES: [&str; 10] = [
     "pet_pkey",
     "pet_available",
     "pet_pending",
     "pet_sold",
     "idempotency_pkey",
     "idempotency_by_age",
+    "idempotency_by_pet",
     "api_key_pkey",
     "api_key_digest_key",
     "api_key_by_name",

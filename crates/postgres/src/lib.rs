@@ -27,7 +27,7 @@
 //! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
 //! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs` and
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
-//! [`Relocatable`](petstore_domain::Relocatable) in `relocation.rs`. Reads and changes of keys run through
+//! [`Handover`](petstore_domain::Handover) in `handover.rs`. Reads and changes of keys run through
 //! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `schema.rs` has the
 //! versions of the schema, and `upgrade.rs` leads from one to the next; `version_cache.rs`
 //! gives the catalogue's version without a query; `sequences.rs` raises a sequence that is behind the rows.
@@ -38,11 +38,11 @@ mod config;
 mod connection;
 mod connector;
 mod error;
+mod handover;
 mod inspection;
 mod open;
 mod pets;
 mod pool;
-mod relocation;
 mod schema;
 mod sequences;
 mod store;

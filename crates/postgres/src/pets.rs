@@ -78,6 +78,7 @@ impl PostgresStore {
         let rows = self.pool.query(sql, values).await?;
         let stored = StoredVersion::from_row(rows.first())?;
         self.version.observe(stored, began);
-        Ok((rows, Some(stored.version)))
+        self.permit_read(stored.version).await?;
+        Ok((rows, stored.version))
     }
 }

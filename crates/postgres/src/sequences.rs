@@ -5,9 +5,13 @@
 //! above the highest animal, and the transaction is repeated. A key takes the next identifier above the highest
 //! by itself, as keys are added one after the other (`api_keys/rows.rs`).
 
-use crate::{
-    connection::Connection, error::StoreFailure, pool::Pool, relocation::rows::LOCK, values::column,
-};
+use crate::{connection::Connection, error::StoreFailure, pool::Pool, values::column};
+
+/// Waits for the writers that are under way, and keeps others out until the transaction ends. They wait behind it,
+/// so it gives up soon, but not before the server has ended an automatic vacuum that is in its way, which it does
+/// after `deadlock_timeout`: 1 s.
+const LOCK: &str = "SET LOCAL lock_timeout = '1500ms'; \
+     LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
 
 /// What decides of a sequence `s` whether it is behind the highest identifier `m.id`.
 macro_rules! is_behind {

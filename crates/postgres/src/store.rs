@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -39,6 +39,8 @@ pub struct PostgresStore {
     pub(crate) changing_keys: AsyncMutex<()>,
     pub(crate) version: Arc<VersionCache>,
     pub(crate) writer: Writer,
+    /// Whether reads go on while the store is sealed.
+    pub(crate) reads_while_sealed: AtomicBool,
     was_created: bool,
     writing: Mutex<Option<JoinHandle<()>>>,
     watching: JoinHandle<()>,
@@ -58,7 +60,17 @@ impl PostgresStore {
         let watching = watch(Arc::clone(&version), Arc::clone(&pool));
         let watching = spawn_essential(on_task_panic, watching);
         let (changing_keys, writing) = (AsyncMutex::default(), Mutex::new(Some(writing)));
-        Self { pool, changing_keys, version, writer, was_created, writing, watching }
+        let reads_while_sealed = AtomicBool::new(false);
+        Self {
+            pool,
+            changing_keys,
+            version,
+            writer,
+            reads_while_sealed,
+            was_created,
+            writing,
+            watching,
+        }
     }
 
     /// Whether opening it has created its tables.

@@ -27,7 +27,8 @@ pub(crate) const INSERT: &str =
 /// The version in a snapshot of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StoredVersion {
-    pub(crate) version: CatalogueVersion,
+    /// `None` if the store is not open.
+    pub(crate) version: Option<CatalogueVersion>,
     /// How many changes there had been: more is later.
     pub(crate) changes: i64,
 }
@@ -36,8 +37,10 @@ impl StoredVersion {
     /// Reads the first two columns of a row.
     pub(crate) fn from_row(row: Option<&Row>) -> Result<Self, StoreError> {
         let columns = |row: &Row| {
-            let bytes: [u8; 16] = row.try_get::<_, &[u8]>(0).ok()?.try_into().ok()?;
-            let version = CatalogueVersion(u128::from_be_bytes(bytes));
+            let version = match row.try_get::<_, &[u8]>(0).ok()? {
+                [] => None,
+                bytes => Some(CatalogueVersion(u128::from_be_bytes(bytes.try_into().ok()?))),
+            };
             Some(Self { version, changes: row.try_get(1).ok()? })
         };
         let missing =

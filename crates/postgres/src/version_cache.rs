@@ -59,7 +59,7 @@ impl VersionCache {
         self.requested.notify_one();
         let latest = *self.latest.read().unwrap_or_else(PoisonError::into_inner);
         let fresh = latest.filter(|observation| observation.began.elapsed() <= MAX_AGE);
-        fresh.map(|observation| observation.stored.version)
+        fresh.and_then(|observation| observation.stored.version)
     }
 
     /// Takes what was read in a snapshot that was made after `began`.

@@ -55,10 +55,10 @@ pub(crate) enum WriteFailure {
         #[source]
         error: Arc<rusqlite::Error>,
     },
-    /// The store is being moved, or was. Nothing was written.
-    #[error("{0}")]
+    /// The store is not open. Nothing was written.
+    #[error("the store {0}")]
     Sealed(String),
-    /// What the store says of a move cannot be read.
+    /// The state of the store cannot be read.
     #[error(transparent)]
     Unreadable(Arc<StoreError>),
     /// A transaction had failed, and no new connection could be opened for this one.

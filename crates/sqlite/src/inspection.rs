@@ -82,8 +82,7 @@ fn inspect_schema(connection: &Connection) -> rusqlite::Result<Finding> {
         of.into_iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
     };
     let missing: Vec<_> = expected.difference(&found).collect();
-    let of_a_move = objects(&schema::in_a_move()?)?;
-    let foreign: Vec<_> = found.difference(&of_a_move).collect();
+    let foreign: Vec<_> = found.difference(&expected).collect();
     let version = schema::VERSION;
     Ok(if !missing.is_empty() {
         let missing = names(missing);

@@ -28,7 +28,7 @@
 //! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
 //! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs`,
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
-//! [`Relocatable`](petstore_domain::Relocatable) in `relocation.rs`. The first two run their SQL through
+//! [`Handover`](petstore_domain::Handover) in `handover.rs`. The first two run their SQL through
 //! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `schema.rs` has the versions of
 //! the schema, and `upgrade.rs` leads from one to the next. `version.rs` reads and renews the catalogue's
 //! version, `version_cache.rs` answers it without a query, and `watch.rs` reads it again beside the requests.
@@ -40,13 +40,13 @@ mod backup;
 mod config;
 mod connection;
 mod error;
+mod handover;
 mod inspection;
 mod open;
 mod pets;
 mod pool;
 mod presence;
 mod readers;
-mod relocation;
 mod schema;
 mod store;
 mod tasks;

@@ -5,7 +5,7 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt as _,
     path::{self, Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     thread,
     time::{Duration, Instant},
 };
@@ -219,7 +219,7 @@ fn reading(
     let moment = versions.moment();
     // The first read: from here on the connection has the log open. A version that cannot be read is
     // reported by the requests that need it.
-    versions.confirm(moment, version::current::<StoreError>(connection).ok());
+    versions.confirm(moment, version::current::<StoreError>(connection).ok().flatten());
     let presence = Arc::new(Presence::new(&path, access)?);
     let runtime = Handle::try_current().ok();
     let watch = Watch::start(
@@ -231,7 +231,15 @@ fn reading(
     )?;
     let readers = Readers::new(runtime, pool, watch, presence);
     let synchronous = config.synchronous;
-    Ok(SqliteStore { readers, versions, writer: None, was_created: false, synchronous })
+    let reads_while_sealed = AtomicBool::new(false);
+    Ok(SqliteStore {
+        readers,
+        versions,
+        writer: None,
+        was_created: false,
+        synchronous,
+        reads_while_sealed,
+    })
 }
 
 /// Creates the file for its owner alone, unless it is there.

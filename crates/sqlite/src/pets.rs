@@ -3,6 +3,8 @@
 pub(crate) mod idempotency;
 pub(crate) mod rows;
 
+use std::sync::atomic::Ordering;
+
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, CatalogueVersion, Corruption, IdempotencyDecision, IdempotencyRequest, NewPet,
@@ -11,7 +13,7 @@ use petstore_domain::{
 use rusqlite::Connection;
 
 use self::idempotency::recent::RecentRecords;
-use crate::{error::Failure, store::SqliteStore};
+use crate::{error::Failure, handover, store::SqliteStore, version};
 
 #[async_trait]
 impl PetRepository for SqliteStore {
@@ -24,11 +26,29 @@ impl PetRepository for SqliteStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        self.readers.read(move |connection| rows::find(connection, id)).await
+        let while_sealed = self.reads_while_sealed.load(Ordering::Relaxed);
+        self.readers
+            .read(move |connection| {
+                let found = rows::find(connection, id)?;
+                let version = match &found {
+                    Some(found) => found.version,
+                    None => version::current(connection)?,
+                };
+                handover::permit_read(connection, version, while_sealed)?;
+                Ok(found)
+            })
+            .await
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        self.readers.read(move |connection| rows::page(connection, &query)).await
+        let while_sealed = self.reads_while_sealed.load(Ordering::Relaxed);
+        self.readers
+            .read(move |connection| {
+                let page = rows::page(connection, &query)?;
+                handover::permit_read(connection, page.version, while_sealed)?;
+                Ok(page)
+            })
+            .await
     }
 
     fn version(&self) -> Option<CatalogueVersion> {

@@ -2,7 +2,10 @@
 
 use std::{
     fmt,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use petstore_domain::StoreError;
@@ -34,6 +37,8 @@ pub struct SqliteStore {
     pub(crate) writer: Option<Writer>,
     pub(crate) was_created: bool,
     pub(crate) synchronous: Synchronous,
+    /// Whether reads go on while the store is sealed.
+    pub(crate) reads_while_sealed: AtomicBool,
 }
 
 /// How busy a store is. Counts are of this process, since the store was opened.

@@ -17,12 +17,15 @@ use rusqlite::{Connection, Row, config::DbConfig, hooks::Action};
 use crate::{error::Failure, version_cache::VersionCache};
 
 pub(crate) const SELECT: &str = "SELECT version FROM catalogue WHERE only = 1";
-pub(crate) const RENEW: &str = "UPDATE catalogue SET version = randomblob(16) WHERE only = 1";
+/// A store that is not open keeps its empty version.
+pub(crate) const RENEW: &str = "UPDATE catalogue SET \
+     version = CASE state WHEN 'open' THEN randomblob(16) ELSE version END, \
+     rewrites = rewrites + ?1 WHERE only = 1";
 
-/// The version now.
+/// The version now; `None` if the store is not open.
 pub(crate) fn current<E: From<StoreError>>(
     connection: &Connection,
-) -> Result<CatalogueVersion, Failure<E>> {
+) -> Result<Option<CatalogueVersion>, Failure<E>> {
     in_snapshot(connection, Ok)
 }
 
@@ -32,7 +35,7 @@ pub(crate) fn current<E: From<StoreError>>(
 /// still running while `read` runs, so both see the same snapshot, and no `BEGIN` is needed.
 pub(crate) fn in_snapshot<T, E: From<StoreError>>(
     connection: &Connection,
-    read: impl FnOnce(CatalogueVersion) -> Result<T, Failure<E>>,
+    read: impl FnOnce(Option<CatalogueVersion>) -> Result<T, Failure<E>>,
 ) -> Result<T, Failure<E>> {
     let mut statement = connection.prepare_cached(SELECT)?;
     let mut rows = statement.query([])?;
@@ -43,10 +46,19 @@ pub(crate) fn in_snapshot<T, E: From<StoreError>>(
     read(version)
 }
 
-/// The version in `column` of a row.
-pub(crate) fn from_column(row: &Row<'_>, column: usize) -> Result<CatalogueVersion, Corruption> {
-    let bytes: [u8; 16] = row.get(column).map_err(|_| missing())?;
-    Ok(CatalogueVersion(u128::from_be_bytes(bytes)))
+/// The version in `column` of a row; `None` if the store is not open.
+pub(crate) fn from_column(
+    row: &Row<'_>,
+    column: usize,
+) -> Result<Option<CatalogueVersion>, Corruption> {
+    let bytes = row.get_ref(column).ok().and_then(|value| value.as_blob().ok());
+    match bytes.ok_or_else(missing)? {
+        [] => Ok(None),
+        bytes => {
+            let bytes = bytes.try_into().map_err(|_| missing())?;
+            Ok(Some(CatalogueVersion(u128::from_be_bytes(bytes))))
+        }
+    }
 }
 
 fn missing() -> Corruption {
@@ -74,17 +86,18 @@ impl VersionRenewal {
     }
 
     /// Commits the open transaction of `connection`, with a new version if an animal has changed, and
-    /// publishes that version.
+    /// publishes that version. `rewrites` is how often animals were changed otherwise than by additions.
     pub(crate) fn commit(
         &self,
         connection: &Connection,
         versions: &VersionCache,
+        rewrites: i64,
     ) -> rusqlite::Result<()> {
         if !self.pets_changed.swap(false, Ordering::Relaxed) {
             return connection.execute_batch("COMMIT");
         }
-        connection.prepare_cached(RENEW)?.execute([])?;
-        let version = current::<StoreError>(connection).ok();
+        connection.prepare_cached(RENEW)?.execute([rewrites])?;
+        let version = current::<StoreError>(connection).ok().flatten();
         let moment = versions.moment();
         let committed = connection.execute_batch("COMMIT");
         versions.publish(moment, version.filter(|_| committed.is_ok()));

@@ -154,7 +154,7 @@ impl Shared {
         // SQLite removes the log of a file that is empty when a connection opens it.
         let version = self.presence.check().is_ok().then(|| {
             // Reads of requests fail for the same cause, and report it.
-            self.pool.read::<_, StoreError>(version::current).ok()
+            self.pool.read::<_, StoreError>(version::current).ok().flatten()
         });
         let present = self.presence.check().is_ok();
         if !present {

@@ -10,16 +10,12 @@ mod tests;
 use std::{sync::Arc, time::Instant};
 
 use async_trait::async_trait;
-use petstore_domain::{
-    ApiKey, IdempotencyRecord, NewPet, Pet, Purged, Restore, RestoreError, StoreError,
-};
+use petstore_domain::{ApiKey, IdempotencyRecord, NewPet, Pet, Restore, RestoreError, StoreError};
 
 use crate::{
     connection::Connection,
     error::StoreFailure,
-    relocation::rows as relocation,
     sequences,
-    values::Values,
     version::{self, StoredVersion},
     version_cache::VersionCache,
 };
@@ -45,12 +41,6 @@ pub(crate) struct Restoring {
 impl Restoring {
     pub(crate) fn new(transaction: Connection, version: Arc<VersionCache>) -> Self {
         Self { transaction, version, began: Instant::now(), locked: false, changed: false }
-    }
-
-    /// Deletes records that the other store of a move has purged.
-    pub(crate) async fn purge(&self, purged: &Purged) -> Result<(), StoreFailure> {
-        let values: Values<'_> = &[&purged.before.0, &purged.up_to.0, &i64::from(Purged::LIMIT)];
-        self.transaction.query(relocation::PURGE, values).await.map(drop)
     }
 
     async fn lock(&mut self) -> Result<(), StoreFailure> {
@@ -93,12 +83,10 @@ impl Restore for Restoring {
         if self.locked {
             self.transaction.batch(sequences::RAISE).await?;
         }
-        if !self.changed {
-            self.transaction.commit().await?;
-            return Ok(());
-        }
-        let version = version::random()?;
-        let renewed = self.transaction.query(version::RENEW, &[&Some(version.as_slice())]).await?;
+        // Also where nothing has changed: the row's trigger refuses it if the store is not open any more.
+        let version = self.changed.then(version::random).transpose()?;
+        let version = version.as_ref().map(<[u8; 16]>::as_slice);
+        let renewed = self.transaction.query(version::RENEW, &[&version]).await?;
         self.transaction.commit().await?;
         if let Ok(stored) = StoredVersion::from_row(renewed.first()) {
             self.version.observe(stored, self.began);

@@ -8,7 +8,7 @@ use super::{MAX_AGE, VersionCache};
 use crate::version::StoredVersion;
 
 fn stored(version: u128, changes: i64) -> StoredVersion {
-    StoredVersion { version: CatalogueVersion(version), changes }
+    StoredVersion { version: Some(CatalogueVersion(version)), changes }
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tokio::{sync::oneshot, time::Instant};
 use tokio_postgres::{Error, Row};
 
 use crate::{
-    connection::{Connection, WRITING},
+    connection::{APPENDING, Connection},
     error::StoreFailure,
     pets::{
         idempotency,
@@ -123,7 +123,7 @@ async fn reserve(
     let new: Values<'_> = &[&ids, &fingerprints, &times];
     let (begun, purged, reserved) = tokio::join!(
         biased;
-        connection.begin(WRITING),
+        connection.begin(APPENDING),
         connection.query(idempotency::PURGE_IDS, expired),
         connection.query(idempotency::RESERVE, new),
     );
@@ -159,7 +159,7 @@ async fn finish(
     let (records, renewal): (Values<'_>, Values<'_>) = (&[&repeats], &[&version]);
     let (begun, inserted, found, renewed, committed) = tokio::join!(
         biased;
-        async { if has_begun { Ok(()) } else { connection.begin(WRITING).await } },
+        async { if has_begun { Ok(()) } else { connection.begin(APPENDING).await } },
         rows_unless(ids.is_empty(), connection, rows::INSERT, animals),
         rows_unless(repeats.is_empty(), connection, idempotency::FIND, records),
         connection.query(version::RENEW, renewal),

@@ -141,13 +141,13 @@ fn answer(group: Vec<Job>, outcomes: Vec<Outcome>) -> Vec<Job> {
 /// record shows next time whether it was. The others are answered by the failure.
 fn retry(group: Vec<Job>, failed: &Failed) -> Vec<Job> {
     let may_pass = failed.failure.is_conflict() || failed.failure.breaks_connection();
-    let fenced = failed.failure.is_fenced();
+    let sealed = failed.failure.is_sealed();
     let mut left = Vec::new();
     for mut job in group {
         job.tries += 1;
         job.in_doubt |= failed.in_doubt && job.request.is_some();
         // What is in doubt has a key: repeated on the other store, it meets its record there.
-        if !fenced && (job.in_doubt || (may_pass && !failed.in_doubt && job.tries < MAX_TRIES)) {
+        if !sealed && (job.in_doubt || (may_pass && !failed.in_doubt && job.tries < MAX_TRIES)) {
             left.push(job);
         } else {
             job.answer(Err(failed.failure.clone().into()));

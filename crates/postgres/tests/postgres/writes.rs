@@ -3,8 +3,8 @@
 use std::{error::Error, sync::Arc};
 
 use petstore_domain::{
-    ApiKeyRepository, Archive as _, Changes, IdempotencyRecord, IdempotencyRequest, KeyId, KeyName,
-    KeySelector, PetId, PetRepository, Relocatable as _, Relocation, Role,
+    ApiKeyRepository, Archive as _, Handover as _, IdempotencyRecord, IdempotencyRequest, KeyId,
+    KeyName, KeySelector, PetId, PetRepository, Phase, StoreId,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
@@ -163,11 +163,21 @@ async fn each_write_of_animals_says_that_it_is_the_service_s() {
             write.run(&store, seed).await.unwrap();
         }
     }
-    // The follower of a move is one too.
+    // The mover is one too.
     let store = open(&database.url).await;
-    assert!(store.begin(Relocation::new(Role::Standby, 1, "the peer")).await.unwrap());
-    let pets = vec![new_pet("Rex").with_id(PetId(9000))];
-    store.apply(Changes { pets, ..Changes::default() }).await.unwrap();
+    let state = store.state().await.unwrap();
+    let filling = state.with(Phase::Filling { from: StoreId([7; 16]) });
+    assert!(store.change_state(state.revision, filling.clone()).await.unwrap());
+    let mut fill = store.fill(filling.revision).await.unwrap();
+    fill.pets(vec![new_pet("Rex").with_id(PetId(9000))]).await.unwrap();
+    fill.commit().await.unwrap();
+    // Who writes past petstore is kept out by the database itself.
+    let insert = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
+    let refusal = database.sql(&format!(
+        "SET petstore.writer = 'on'; {insert}; \
+         UPDATE catalogue SET version = decode(md5('x'), 'hex'), changes = changes + 1"
+    ));
+    assert!(refusal.unwrap_err().to_string().contains("is being filled"));
 }
 
 /// The server warns at each connect that the system's collations have changed; a trigger of the operator

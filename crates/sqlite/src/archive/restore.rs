@@ -4,8 +4,7 @@ use std::{path::Path, sync::Arc};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, IdempotencyRecord, NewPet, Pet, Purged, Resolution, Restore, RestoreError, StoreError,
-    Writer,
+    ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError, Writer,
 };
 use rusqlite::Connection;
 
@@ -14,11 +13,11 @@ use crate::{
     config::{BusyTimeout, Synchronous},
     connection,
     error::Failure,
+    handover,
     pets::{
         idempotency::{self, recent::RecentRecords},
         rows as pets,
     },
-    relocation::{fence, rows as relocation},
     version::VersionRenewal,
     version_cache::VersionCache,
 };
@@ -48,11 +47,6 @@ impl WriteTransaction {
         Ok(Self { connection, recent, renewal, versions })
     }
 
-    /// Deletes records that the other store of a move has purged.
-    pub(crate) fn purge(&mut self, purged: &Purged) -> Result<(), RestoreError> {
-        self.write(|connection, recent| Ok(relocation::purge(connection, recent, purged)?))
-    }
-
     fn write<T>(
         &mut self,
         work: impl FnOnce(&Connection, &mut RecentRecords) -> Result<T, Failure<RestoreError>>,
@@ -67,7 +61,7 @@ fn begin(path: &Path, writer: Writer) -> Result<(Connection, VersionRenewal), Fa
     connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
     let renewal = VersionRenewal::new(&mut connection)?;
     connection.execute_batch("BEGIN IMMEDIATE")?;
-    fence::permit_restore(&connection, writer)?;
+    handover::permit(&connection, writer)?;
     Ok((connection, renewal))
 }
 
@@ -107,7 +101,7 @@ impl Restore for WriteTransaction {
 
     async fn commit(mut self: Box<Self>) -> Result<(), StoreError> {
         self.recent.index(&self.connection).map_err(StoreError::unavailable)?;
-        let committed = self.renewal.commit(&self.connection, &self.versions);
+        let committed = self.renewal.commit(&self.connection, &self.versions, 1);
         committed.map_err(StoreError::unavailable)
     }
 }

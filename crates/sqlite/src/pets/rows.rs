@@ -99,7 +99,7 @@ pub(crate) fn find<E: From<StoreError>>(
     let mut statement = connection.prepare_cached(FIND)?;
     let mut rows = statement.query([id.0])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some(Versioned { value: pet(row)?, version: Some(version::from_column(row, VERSION)?) }))
+    Ok(Some(Versioned { value: pet(row)?, version: version::from_column(row, VERSION)? }))
 }
 
 /// A page and its version.
@@ -112,7 +112,7 @@ pub(crate) fn page<E: From<StoreError>>(
     }
     // No row has brought the version, and a query of its own might see a later state.
     version::in_snapshot(connection, |version| {
-        let empty = || Versioned { value: PetPage::default(), version: Some(version) };
+        let empty = || Versioned { value: PetPage::default(), version };
         Ok(page_with_rows(connection, query)?.unwrap_or_else(empty))
     })
 }
@@ -150,7 +150,7 @@ fn collect<E: From<StoreError>>(
 ) -> Result<Option<Versioned<PetPage>>, Failure<E>> {
     let limit = usize::from(limit.get());
     let Some(first) = rows.next()? else { return Ok(None) };
-    let version = Some(version::from_column(first, version)?);
+    let version = version::from_column(first, version)?;
     let mut pets = Vec::with_capacity(limit);
     pets.push(pet(first)?);
     while let Some(row) = rows.next()? {

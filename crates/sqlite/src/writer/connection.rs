@@ -7,15 +7,15 @@
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use petstore_domain::StoreError;
+use petstore_domain::{StoreError, Writer};
 use rusqlite::{Connection, ErrorCode, MAIN_DB, Transaction, TransactionBehavior, ffi};
 
 use crate::{
     config::Synchronous,
     connection,
     error::{Failure, WriteFailure},
+    handover,
     pets::idempotency::recent::RecentRecords,
-    relocation::fence::Fence,
     version::{self, VersionRenewal},
     version_cache::VersionCache,
 };
@@ -42,7 +42,6 @@ pub(crate) struct WriterConnection {
     connection: Connection,
     renewal: VersionRenewal,
     recent: RecentRecords,
-    fence: Fence,
     in_doubt: bool,
 }
 
@@ -53,8 +52,8 @@ impl WriterConnection {
         mut connection: Connection,
     ) -> rusqlite::Result<Self> {
         let renewal = VersionRenewal::new(&mut connection)?;
-        let (recent, fence) = (RecentRecords::default(), Fence::default());
-        Ok(Self { settings, connection, renewal, recent, fence, in_doubt: false })
+        let recent = RecentRecords::default();
+        Ok(Self { settings, connection, renewal, recent, in_doubt: false })
     }
 
     /// Runs `work` in a transaction, and publishes the version that it makes in `versions`.
@@ -86,10 +85,10 @@ impl WriterConnection {
     ) -> Result<(), Failure<StoreError>> {
         let behavior = TransactionBehavior::Immediate;
         let transaction = Transaction::new_unchecked(&self.connection, behavior)?;
-        self.fence.check(&transaction)?;
+        handover::permit(&transaction, Writer::Service)?;
         work(&transaction, &mut self.recent)?;
         let last = self.recent.index(&transaction)?;
-        self.renewal.commit(&transaction, versions)?;
+        self.renewal.commit(&transaction, versions, 0)?;
         self.recent.committed(last);
         Ok(())
     }

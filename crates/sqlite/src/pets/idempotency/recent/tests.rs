@@ -5,7 +5,7 @@ mod stores;
 use std::collections::HashMap;
 
 use petstore_domain::{
-    Fingerprint, IdempotencyId, IdempotencyRecord, PetId, Purged, StoreError, Timestamp,
+    Fingerprint, IdempotencyId, IdempotencyRecord, PetId, StoreError, Timestamp,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -15,7 +15,6 @@ use crate::{
     config::{SqliteConfig, Synchronous},
     error::Failure,
     pets::idempotency,
-    relocation,
     store::SqliteStore,
 };
 
@@ -248,23 +247,14 @@ fn assert_nothing_is_left(process: &Process) {
 fn a_purge_leaves_no_entry_behind() {
     let place = Place::new();
     let (mut process, mut numbers) = (Process::new(&place), Numbers(1));
-    let everything = Purged { before: Timestamp(3), up_to: PetId(9) };
-    for of_a_move in [false, true] {
-        for at in 0..3 {
-            fill(&mut process, &mut numbers, at, UNINDEXED / 2);
-        }
-        process.transaction(true, |connection, recent| {
-            if of_a_move {
-                for _ in 0..=(3 * UNINDEXED / 2 / i64::from(Purged::LIMIT)) {
-                    relocation::rows::purge(connection, recent, &everything).unwrap();
-                }
-            } else {
-                idempotency::purge(connection, recent, Timestamp(2), u32::MAX).unwrap();
-            }
-        });
-        assert_nothing_is_left(&process);
-        assert_eq!(process.recent.rows.len(), 0);
+    for at in 0..3 {
+        fill(&mut process, &mut numbers, at, UNINDEXED / 2);
     }
+    process.transaction(true, |connection, recent| {
+        idempotency::purge(connection, recent, Timestamp(2), u32::MAX).unwrap();
+    });
+    assert_nothing_is_left(&process);
+    assert_eq!(process.recent.rows.len(), 0);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use petstore_domain::{PetId, Relocatable as _};
+use petstore_domain::Handover as _;
 use petstore_testing::{Database, needs, postgres_or_skip};
 use tokio::{task, time};
 
@@ -32,11 +32,11 @@ async fn the_horizon_waits_for_a_lower_identifier_that_is_not_committed() {
     let Some((database, store, transaction)) = open(test).await else { return };
     transaction.batch(ADD).await.unwrap();
     database.sql(ADD).unwrap();
-    let horizon = task::spawn(async move { store.horizon().await });
+    let horizon = task::spawn(async move { store.changes(None, 9).await });
     time::sleep(Duration::from_millis(50)).await;
     assert!(!horizon.is_finished());
     transaction.commit().await.unwrap();
-    assert_eq!(horizon.await.unwrap().unwrap(), Some(PetId(2)));
+    assert_eq!(horizon.await.unwrap().unwrap().pets.len(), 2);
 }
 
 #[needs(postgres)]
@@ -45,7 +45,7 @@ async fn a_writer_that_does_not_end_is_not_waited_for_without_end() {
     let test = "a_writer_that_does_not_end";
     let Some((_database, store, transaction)) = open(test).await else { return };
     transaction.batch(ADD).await.unwrap();
-    store.horizon().await.unwrap_err();
+    store.changes(None, 9).await.unwrap_err();
     drop(transaction);
 }
 
@@ -58,6 +58,6 @@ async fn a_vacuum_does_not_hold_up_the_horizon() {
     database.sql(ADD).unwrap();
     let vacuum = "LOCK TABLE pet, idempotency IN SHARE UPDATE EXCLUSIVE MODE";
     transaction.batch(vacuum).await.unwrap();
-    assert_eq!(store.horizon().await.unwrap(), Some(PetId(1)));
+    assert_eq!(store.changes(None, 9).await.unwrap().pets.len(), 1);
     transaction.commit().await.unwrap();
 }
