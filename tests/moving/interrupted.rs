@@ -1,12 +1,6 @@
 //! Copies that are cut off, and go on.
 
-use std::{
-    fs,
-    io::{BufRead as _, BufReader, Write as _},
-    process::Child,
-    thread,
-    time::Duration,
-};
+use std::{io::Write as _, process::Child, thread, time::Duration};
 
 use super::{
     animals::many,
@@ -98,30 +92,7 @@ fn an_import_that_is_killed_or_stopped_leaves_nothing(kind: Kind) {
     }
 }
 
-fn a_conformance_run_that_is_stopped_leaves_no_store(kind: Kind) {
-    let store = made(kind);
-    let mut running = petstore(&["conformance", "--store", &store.url]).spawn();
-    let mut lines = BufReader::new(running.stdout.take().unwrap()).lines();
-    for _ in 0..5 {
-        assert!(lines.next().unwrap().unwrap().ends_with(": kept"));
-    }
-    let output = end(running, "TERM");
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(said, "petstore: stopped before every promise was checked\n");
-    assert_eq!(output.status.code(), Some(1));
-    if store.url.starts_with("sqlite:") {
-        // The store itself, which the command does not use.
-        assert_eq!(fs::read_dir(store.folder()).unwrap().count(), 1);
-    } else {
-        store.vandalise(
-            "DO $$ BEGIN IF EXISTS (SELECT FROM pg_namespace WHERE nspname LIKE \
-                 'petstore\\_conformance%') THEN RAISE 'a schema is left'; END IF; END $$",
-        );
-    }
-}
-
 on_lasting_stores!(
-    a_conformance_run_that_is_stopped_leaves_no_store,
     a_copy_that_is_killed_twice_goes_on_each_time,
     a_copy_that_is_asked_to_stop_stops_between_batches,
     an_import_that_is_killed_or_stopped_leaves_nothing,

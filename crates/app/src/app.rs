@@ -5,7 +5,6 @@ use std::{ffi::OsString, process::ExitCode, sync::Arc};
 use crate::{
     backup, check,
     cli::{self, Arguments, Command, ConfigCommand, DeploymentArgs},
-    conformance,
     console::{Console, Output as _, stdout_failed},
     core_dumps,
     driver::StoreDriver,
@@ -83,7 +82,6 @@ fn execute(command: Command, definition: &clap::Command) -> Result<(), Failure> 
         Command::Backup(args) => runtime::run(backup::run(args)),
         Command::Check(args) => runtime::run(check::run(args)),
         Command::Upgrade(args) => runtime::run(upgrade::run(args)),
-        Command::Conformance(args) => runtime::run(conformance::run(args)),
         Command::Config { command: ConfigCommand::Show(show) } => {
             // What `serve` would refuse is refused here too.
             serve::Config::read(show.settings)?;

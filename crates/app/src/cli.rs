@@ -3,7 +3,6 @@
 mod arguments;
 mod config;
 mod config_file;
-mod conformance;
 mod examples;
 mod healthcheck;
 mod keys;
@@ -32,7 +31,6 @@ pub(crate) use self::listen_address::ListenArg;
 pub(crate) use self::{
     arguments::{Arguments, variable},
     config::ConfigCommand,
-    conformance::ConformanceArgs,
     healthcheck::HealthcheckArgs,
     keys::{KeysCommand, ListForm, RevokeTarget},
     listen_address::{ListenAddress, ListenPlace},
@@ -102,13 +100,6 @@ pub(crate) enum Command {
     /// its name with .before-upgrade. docs/UPGRADING.md explains it.
     #[command(after_help = examples::UPGRADE)]
     Upgrade(UpgradeArgs),
-    /// Check the storage contract on throw-away stores of the same kind as URL.
-    ///
-    /// The store that URL names is neither read nor written. The throw-away stores have the settings of
-    /// URL; for a SQLite file they lie in a new directory beside it, in a PostgreSQL database in new
-    /// schemas. They are removed afterwards.
-    #[command(after_help = examples::CONFORMANCE)]
-    Conformance(ConformanceArgs),
     /// Show the settings of the service.
     #[command(after_help = examples::CONFIG)]
     Config {

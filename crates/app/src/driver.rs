@@ -5,12 +5,10 @@ use std::{
     fmt,
     ops::ControlFlow,
     path::{Path, PathBuf},
-    pin::Pin,
     sync::Arc,
 };
 
 use async_trait::async_trait;
-use petstore_conformance::Harness;
 use petstore_domain::{Finding, Upgrade, UpgradeMode};
 
 use crate::open_store::OpenStore;
@@ -92,13 +90,6 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
         None
     }
 
-    /// Throw-away stores of this kind, with the settings of the URL, for the command `conformance`.
-    /// The store at this location is neither read nor written.
-    ///
-    /// # Errors
-    /// One line that says why there are none.
-    fn throw_away(&self) -> Result<ThrowAwayStores, Problem>;
-
     /// Examines what only this kind of store knows of itself, for the command `check`: its settings, its
     /// schema, its indexes. The command itself reads every animal and every API key through the ports. By
     /// default, nothing else is known.
@@ -136,35 +127,4 @@ pub enum OpenMode {
     /// Only to be read, perhaps from a disk that is read-only. Nothing is changed, not even a setting of the
     /// store. Where there is none, opening fails.
     ReadOnly,
-}
-
-/// A harness of the conformance kit, and what is left to be removed once it was used.
-pub struct ThrowAwayStores {
-    pub(crate) harness: Arc<dyn Harness>,
-    pub(crate) clean_up: CleanUp,
-}
-
-type CleanUp = Pin<Box<dyn Future<Output = Result<(), Problem>> + Send>>;
-
-impl ThrowAwayStores {
-    /// Stores that remove themselves when their [`ScratchStore`](petstore_conformance::ScratchStore) is dropped.
-    pub fn new(harness: impl Harness) -> Self {
-        Self { harness: Arc::new(harness), clean_up: Box::pin(async { Ok(()) }) }
-    }
-
-    /// With work that is done when the last promise was checked, also when the command is stopped:
-    /// for what a destructor cannot wait for.
-    #[must_use]
-    pub fn with_clean_up(
-        self,
-        clean_up: impl Future<Output = Result<(), Problem>> + Send + 'static,
-    ) -> Self {
-        Self { clean_up: Box::pin(clean_up), ..self }
-    }
-}
-
-impl fmt::Debug for ThrowAwayStores {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThrowAwayStores").finish_non_exhaustive()
-    }
 }

@@ -1,15 +1,13 @@
 //! The animal store service as a program: configuration, wiring and commands.
 //!
 //! [`App`] runs every command (`serve`, `keys`, `store`, `import`, `export`, `backup`, `check`,
-//! `upgrade`, `config`, `conformance`, `openapi`) with the stores that are registered in it. The binary `petstore` has SQLite, PostgreSQL
+//! `upgrade`, `config`, `openapi`) with the stores that are registered in it. The binary `petstore` has SQLite, PostgreSQL
 //! and memory; a team with a store of its own has a `main` like this one, and no fork:
 //!
 //! ```
 //! use std::{fmt, process::ExitCode, sync::Arc};
 //!
-//! use petstore::{
-//!     App, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation, ThrowAwayStores,
-//! };
+//! use petstore::{App, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 //! # use petstore_memory::MemoryStore as MyStore;
 //!
 //! /// What a team registers: how its URLs are read.
@@ -51,10 +49,6 @@
 //!         let store = Arc::new(MyStore::new());
 //!         Ok(OpenStore::new(store.clone()).with_archive(store))
 //!     }
-//!
-//!     fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
-//!         Err("this store has no throw-away stores yet".into())
-//!     }
 //! }
 //!
 //! fn main() -> ExitCode {
@@ -84,7 +78,6 @@ mod check;
 mod cli;
 mod clock;
 mod columns;
-mod conformance;
 mod console;
 mod core_dumps;
 mod driver;
@@ -113,7 +106,7 @@ mod stores;
 mod upgrade;
 
 pub use app::App;
-pub use driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation, ThrowAwayStores};
+pub use driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation};
 pub use open_store::OpenStore;
 pub use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
 pub use petstore_http::{Figure, FigureKind};

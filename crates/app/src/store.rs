@@ -82,7 +82,7 @@ mod tests {
 
     use super::{with_archive, with_store};
     use crate::{
-        driver::{OpenMode, Problem, StoreLocation, ThrowAwayStores},
+        driver::{OpenMode, Problem, StoreLocation},
         failure::Failure,
         open_store::OpenStore,
     };
@@ -103,10 +103,6 @@ mod tests {
             let closed = self.0.clone();
             let store = OpenStore::new(Arc::new(MemoryStore::new()));
             Ok(store.with_close(async move { closed.store(true, Ordering::Relaxed) }))
-        }
-
-        fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
-            Err("not here".into())
         }
     }
 

@@ -12,7 +12,7 @@
 //!
 //! # Where things are
 //! `promises.rs` lists the promises; each is a function in the file of its subject. `run.rs` runs
-//! them: [`run_all`] for a program, [`check`] for a test.
+//! one: [`check`] is the body of its test.
 //!
 //! [`ApiKeyRepository`]: petstore_domain::ApiKeyRepository
 //! [`Archive`]: petstore_domain::Archive
@@ -25,15 +25,13 @@ mod promises;
 mod random;
 mod run;
 mod samples;
-mod summary;
 mod verdict;
 
-pub use broken::{Broken, Kept};
+pub use broken::Broken;
 pub use harness::{Capability, Harness, Problem, ScratchStore, Store};
 pub use promises::{PROMISES, Promise};
 pub use random::SEED_VARIABLE;
-pub use run::{check, print_coverage, run, run_all};
-pub use summary::Summary;
+pub use run::{check, print_coverage, run};
 pub use verdict::Verdict;
 
 /// Makes one test for each promise, and one that prints how many of them are not checked, and why:

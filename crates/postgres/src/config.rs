@@ -62,15 +62,6 @@ impl PostgresConfig {
         let has_at = query.is_some_and(|query| query.contains('@'));
         parsed.map_err(|fault| if has_at { InvalidUrl::Encoding("password") } else { fault })
     }
-
-    /// The same database and settings, in the schema `name`, which is created when the store is
-    /// opened.
-    #[must_use]
-    pub fn in_schema(&self, name: &str) -> Self {
-        let mut config = self.clone();
-        config.parameters.schema = Some(name.to_owned());
-        config
-    }
 }
 
 impl fmt::Display for PostgresConfig {

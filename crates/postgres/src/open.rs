@@ -1,26 +1,19 @@
 //! From a configuration to a database whose tables are ours, and back: dropping a schema.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Instant};
 
 use deadpool::managed::BuildError;
-use tokio::time;
 use tokio_postgres::error::SqlState;
 
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
-    error::{ConnectError, StoreFailure},
+    error::ConnectError,
     pool::Pool,
     schema::{self, IfMissing, SchemaError},
     tls::TlsFailure,
     version::{self, StoredVersion, VersionCache},
 };
-
-/// How long dropping a schema may take.
-const DROP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A store could not be opened. One line says why, and how to mend it; the password is not in it.
 #[derive(Debug, thiserror::Error)]
@@ -119,23 +112,4 @@ async fn try_open(config: &PostgresConfig, if_missing: IfMissing) -> Result<Open
         version.observe(stored, began);
     }
     Ok(Opened { pool: Pool::new(connector)?, version, was_created })
-}
-
-impl PostgresConfig {
-    /// Drops the schema that this names (`schema=NAME`), with all that is in it; nothing if it names
-    /// none, or one that is not there.
-    ///
-    /// # Errors
-    /// [`OpenError`], also if it takes longer than 10 seconds.
-    pub async fn drop_schema(&self) -> Result<(), OpenError> {
-        let Some(name) = &self.parameters.schema else { return Ok(()) };
-        let sql = format!("DROP SCHEMA IF EXISTS \"{}\" CASCADE", name.replace('"', "\"\""));
-        let dropping = async {
-            let connection = Connector::new(self)?.connect(Purpose::Archive).await?;
-            Ok(connection.batch(&sql).await.map_err(SchemaError::from)?)
-        };
-        let late = |_| Err(SchemaError::from(StoreFailure::Deadline(DROP_TIMEOUT)).into());
-        let dropped = time::timeout(DROP_TIMEOUT, dropping).await.unwrap_or_else(late);
-        dropped.map_err(|reason| OpenError::new(self, reason))
-    }
 }

@@ -83,11 +83,6 @@ Examples:
   petstore upgrade --store sqlite:/var/lib/petstore/petstore.db
   petstore upgrade --store postgres://owner@db.example/petstore";
 
-pub(super) const CONFORMANCE: &str = "\
-Examples:
-  petstore conformance --store sqlite:/var/lib/petstore/petstore.db
-  petstore conformance --store postgres://me@db.example/petstore";
-
 pub(super) const CONFIG: &str = "\
 Examples:
   petstore config show

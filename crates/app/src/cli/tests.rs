@@ -302,7 +302,6 @@ fn a_refusal_of_a_store_or_a_move_says_what_is_missing_or_wrong() {
 fn every_command_with_a_store_lists_those_that_it_takes() {
     for (line, memory) in [
         ("petstore serve --help", true),
-        ("petstore conformance --help", true),
         ("petstore keys create --help", false),
         ("petstore keys list --help", false),
         ("petstore keys revoke --help", false),

@@ -9,7 +9,7 @@ use tokio::time;
 use super::{Config, run};
 use crate::{
     cli::{self, Arguments, Command},
-    driver::{OpenMode, Problem, StoreLocation, ThrowAwayStores},
+    driver::{OpenMode, Problem, StoreLocation},
     failure::Failure,
     open_store::OpenStore,
     registry::Registry,
@@ -33,10 +33,6 @@ impl StoreLocation for Broken {
         let mut store = OpenStore::new(Arc::new(MemoryStore::new()));
         store.keys = Arc::new(keys);
         Ok(store)
-    }
-
-    fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
-        Err("not here".into())
     }
 }
 

@@ -3,11 +3,10 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use petstore_conformance::{Capability, Harness, ScratchStore, Store};
 use petstore_memory::MemoryStore;
 
 use crate::{
-    driver::{OpenMode, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
+    driver::{OpenMode, Problem, StoreDriver, StoreLocation},
     open_store::OpenStore,
 };
 
@@ -52,35 +51,6 @@ impl StoreLocation for Memory {
     async fn open(&self, _: OpenMode) -> Result<OpenStore, Problem> {
         let store = Arc::new(MemoryStore::new());
         Ok(OpenStore::new(store.clone()).with_archive(store))
-    }
-
-    fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
-        Ok(ThrowAwayStores::new(Self))
-    }
-}
-
-#[async_trait]
-impl Harness for Memory {
-    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
-        Ok(Box::new(Self))
-    }
-
-    fn unsupported(&self, capability: Capability) -> Option<&'static str> {
-        match capability {
-            Capability::Reopen | Capability::SecondHandle => {
-                Some("a store in memory ends with its only handle")
-            }
-            Capability::Outage => Some("this command takes no store out of reach"),
-            Capability::Relocation => Some("a store in memory has no address for a service"),
-            Capability::Version | Capability::Archive => None,
-        }
-    }
-}
-
-#[async_trait]
-impl ScratchStore for Memory {
-    async fn open(&self) -> Result<Store, Problem> {
-        Ok(Store::with_archive(Arc::new(MemoryStore::new())))
     }
 }
 

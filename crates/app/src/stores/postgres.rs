@@ -1,7 +1,6 @@
 //! `postgres://…`, a PostgreSQL database.
 
 mod figures;
-mod schemas;
 
 use std::{fmt, path::Path, sync::Arc};
 
@@ -9,9 +8,8 @@ use async_trait::async_trait;
 use petstore_domain::{Finding, Upgrade, UpgradeMode};
 use petstore_postgres::{PostgresConfig, PostgresStore};
 
-use self::schemas::Schemas;
 use crate::{
-    driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
+    driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation},
     open_store::OpenStore,
 };
 
@@ -78,12 +76,6 @@ impl StoreLocation for Database {
 
     async fn identity(&self) -> Option<String> {
         self.config.identity().await.map(|identity| format!("postgres:{identity}"))
-    }
-
-    fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
-        let schemas = Schemas::new(self.config.clone());
-        Ok(ThrowAwayStores::new(schemas.clone())
-            .with_clean_up(async move { schemas.drop_all().await }))
     }
 
     async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {

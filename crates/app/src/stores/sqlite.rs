@@ -1,7 +1,6 @@
 //! `sqlite:PATH`, a SQLite file.
 
 mod figures;
-mod scratch;
 mod url;
 
 use std::{
@@ -16,9 +15,8 @@ use petstore_domain::{Finding, Upgrade, UpgradeMode};
 use petstore_sqlite::{BackupProgress, SqliteConfig, SqliteStore, Synchronous};
 use tokio::task;
 
-use self::scratch::ScratchDirectory;
 use crate::{
-    driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation, ThrowAwayStores},
+    driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation},
     open_store::OpenStore,
 };
 
@@ -105,10 +103,6 @@ impl StoreLocation for DatabaseFile {
         let mut name = path::absolute(&self.0.path).ok()?.into_os_string();
         name.push(".key");
         Some(name.into())
-    }
-
-    fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
-        Ok(ThrowAwayStores::new(ScratchDirectory::beside(&self.0)?))
     }
 
     async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {

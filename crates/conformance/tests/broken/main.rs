@@ -20,7 +20,7 @@ mod versions;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use petstore_conformance::{Harness, PROMISES, Promise, Summary, Verdict, run, run_all};
+use petstore_conformance::{Harness, PROMISES, Promise, Verdict, run};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::{
@@ -113,13 +113,11 @@ fn every_promise_catches_some_flaw() {
 async fn an_adapter_without_a_flaw_keeps_every_promise() {
     let harness: Arc<dyn Harness> = Arc::new(FaultyHarness(NOTHING));
     let mut broken = Vec::new();
-    let mut report = |promise: &Promise, verdict: &Verdict| {
-        if !matches!(verdict, Verdict::Kept(_)) {
+    for promise in PROMISES {
+        let verdict = run(&harness, promise).await;
+        if verdict != Verdict::Kept {
             broken.push(format!("{}: {verdict}", promise.name));
         }
-    };
-    let summary = run_all(&harness, &mut report).await;
+    }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
-    assert_eq!(summary, Summary { kept: PROMISES.len(), ..Summary::default() });
-    assert!(summary.holds());
 }

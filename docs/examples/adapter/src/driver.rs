@@ -3,9 +3,9 @@
 use std::{fmt, path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
-use petstore::{OpenMode, OpenStore, Problem, StoreDriver, StoreLocation, ThrowAwayStores};
+use petstore::{OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 
-use crate::{scratch::ScratchFiles, store::FileStore};
+use crate::store::FileStore;
 
 /// The stores whose URLs are `file:PATH`.
 #[derive(Clone, Copy, Debug)]
@@ -83,9 +83,5 @@ impl StoreLocation for FileLocation {
 
     async fn identity(&self) -> Option<String> {
         Some(self.path.canonicalize().ok()?.display().to_string())
-    }
-
-    fn throw_away(&self) -> Result<ThrowAwayStores, Problem> {
-        Ok(ThrowAwayStores::new(ScratchFiles { archive: self.archive }))
     }
 }

@@ -8,8 +8,8 @@
 //! # Where things are
 //! `pets.rs`, `keys.rs` and `archive.rs` are the ports. They run on `store.rs`: `journal.rs` is the file,
 //! `line.rs` what a line holds, and `state.rs` what all lines come to. `driver.rs` is the entry by which
-//! the commands of petstore know the store, `scratch.rs` the throw-away stores for its tests, and
-//! `main.rs` the program.
+//! the commands of petstore know the store, and `main.rs` the program. `tests/conformance` runs the
+//! contract on it.
 
 mod archive;
 mod driver;
@@ -17,10 +17,8 @@ mod journal;
 mod keys;
 mod line;
 mod pets;
-mod scratch;
 mod state;
 mod store;
 
 pub use driver::FileStores;
-pub use scratch::ScratchFiles;
 pub use store::FileStore;

@@ -62,7 +62,7 @@ fn synchronous(query: &str) -> Result<Synchronous, InvalidUrl> {
 pub(super) enum InvalidUrl {
     #[error("no path is given; use sqlite:PATH, for example sqlite:petstore.db")]
     NoPath,
-    #[error("a store in memory is written memory: alone, and only serve and conformance take it")]
+    #[error("a store in memory is written memory: alone, and only serve takes it")]
     Memory,
     #[error(
         "a host cannot be given; for a relative path use sqlite:PATH, for an absolute one sqlite:/PATH"

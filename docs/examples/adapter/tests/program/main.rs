@@ -67,15 +67,6 @@ fn a_catalogue_moves_from_sqlite_and_back() {
 }
 
 #[test]
-fn the_store_keeps_the_contract_by_its_own_program() {
-    let folder = Folder::new(PROGRAM);
-    let checked = folder.run(&["conformance", "--store", "file:a.ndjson"]).succeeds();
-    assert!(checked.contains("a_fresh_store_is_empty: kept"), "{checked}");
-    assert!(checked.contains(" kept, 0 broken, "), "{checked}");
-    assert!(!folder.path("a.ndjson").exists());
-}
-
-#[test]
 fn help_and_refusals_name_the_store_beside_the_built_in_ones() {
     let folder = Folder::new(PROGRAM);
     let help = folder.run(&["serve", "--help"]).succeeds();
