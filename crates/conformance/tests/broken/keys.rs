@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeyRepository, Archive as _, KeyId, KeySelector, NewApiKey,
+    AddKeyError, ApiKey, ApiKeyRepository, Archive as _, KeyId, KeyRights, KeySelector, NewApiKey,
     RollKeyError, Timestamp,
 };
 use petstore_memory::MemoryStore;
@@ -64,7 +64,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| {
             change_list(|keys| {
                 for key in keys {
-                    key.prefix = key.prefix.replacen("psr_", "pst_", 1);
+                    key.rights = KeyRights::Full;
                 }
             })
         },
