@@ -48,16 +48,18 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
 }
 
 /// A value of each setting that is not its default.
-const VALUES: [(&str, &str); 27] = [
+const VALUES: [(&str, &str); 29] = [
     ("listen", "localhost:1"),
     ("listen-backlog", "7"),
     ("metrics-listen", "localhost:2"),
     ("tls-cert", "/cert"),
     ("tls-key", "/key"),
     ("store", "sqlite:other"),
+    ("no-upgrade", "true"),
     ("api-key-file", "KEY"),
     ("max-connections", "8"),
     ("header-timeout", "1s"),
+    ("idle-timeout", "6s"),
     ("body-timeout", "2s"),
     ("write-timeout", "3s"),
     ("request-timeout", "4s"),
@@ -85,14 +87,14 @@ fn each_setting_is_read_from_its_flag_its_variable_and_the_file() {
     let values = VALUES.map(|(name, value)| (name, if value == "KEY" { &key } else { value }));
     let variable = |name: &str| format!("PETSTORE_{}", name.replace('-', "_").to_uppercase());
     let lines = values.map(|(name, value)| match name {
-        "no-docs" => format!("{name} = {value}\n"),
+        "no-docs" | "no-upgrade" => format!("{name} = {value}\n"),
         _ => format!("{name} = \"{value}\"\n"),
     });
     let config = write(&store, "petstore.toml", &lines.concat());
 
     let run = petstore(&["config", "show"]);
     let by_flags = values.iter().fold(run, |run, (name, value)| match *name {
-        "no-docs" => run.arg("--no-docs"),
+        "no-docs" | "no-upgrade" => run.arg(&format!("--{name}")),
         _ => run.arg(&format!("--{name}={value}")),
     });
     let run = petstore(&["config", "show"]);
@@ -207,12 +209,22 @@ fn a_file_that_cannot_be_right_is_refused_in_one_line() {
         ("store = \"memory:\"\nstore-file = \"x\"", 2, "both store and store-file are given"),
         ("max-body = \"64KiB\"\nmax-buffered-bodies = 9", 2, "must be at least --max-body"),
         ("store-file = \"/nowhere/url\"", 1, "cannot read /nowhere/url: No such file"),
+        ("tls-cert = \"/cert\"", 2, "--tls-key is missing"),
+        ("tls-key = \"/key\"", 2, "--tls-cert is missing"),
     ] {
         let config = write(&store, "petstore.toml", text);
         show(&["--config", &config]).fails(code, says);
         petstore(&["serve", "--config", &config]).finish().fails(code, says);
     }
     show(&["--config", "/nowhere/petstore.toml"]).fails(1, "cannot read the settings /nowhere");
+    // Also what a flag or a variable outweighs.
+    let config = write(&store, "petstore.toml", "body-timeout = \"5\"\n");
+    let outweighed = show(&["--config", &config, "--body-timeout", "5s"]);
+    outweighed.fails(2, "invalid value '5' for 'body-timeout' in /");
+    // What belongs together may come from two places.
+    let config = write(&store, "petstore.toml", "tls-cert = \"/cert\"\n");
+    let table = show(&["--config", &config, "--tls-key", "/key"]).succeeds();
+    assert_eq!(shown(&table, "tls-cert"), ["/cert", &config]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
 use crate::{
     backup, check,
-    cli::{self, Arguments, Command, ConfigCommand, DeploymentArgs},
+    cli::{self, Command, ConfigCommand, DeploymentArgs, Sources},
     console::{Console, Output as _, stdout_failed},
     core_dumps,
     driver::StoreDriver,
@@ -59,10 +59,10 @@ impl App {
     fn try_run(self, args: &[OsString]) -> Result<ExitCode, Failure> {
         self.stores.check()?;
         let definition = cli::definition(&Arc::new(self.stores));
-        let arguments = Arguments::complete(args, &definition)?;
-        match cli::parse(&definition, &arguments) {
+        let settings = Sources::read(args, &definition)?;
+        match cli::parse(&settings, args) {
             Ok(command) => execute(command, &definition).map(|()| ExitCode::SUCCESS),
-            Err(error) => cli::explain(error, &arguments, &definition),
+            Err(error) => cli::explain(error, args, &definition),
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The command line.
 
-mod arguments;
 mod config;
 mod config_file;
 mod examples;
@@ -13,6 +12,7 @@ mod openapi;
 mod refusal;
 mod serve;
 mod service_url;
+mod settings;
 mod soundness;
 mod store_arg;
 mod values;
@@ -20,16 +20,13 @@ mod values;
 #[cfg(test)]
 mod tests;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
-use clap::{
-    ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind,
-};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
 #[cfg(test)]
 pub(crate) use self::listen_address::ListenArg;
 pub(crate) use self::{
-    arguments::{Arguments, variable},
     config::ConfigCommand,
     healthcheck::HealthcheckArgs,
     keys::{KeysCommand, ListForm, RevokeTarget},
@@ -40,6 +37,7 @@ pub(crate) use self::{
     },
     openapi::DeploymentArgs,
     serve::{LogFormat, ServeArgs, TlsArgs},
+    settings::{Sources, variable},
     soundness::{BackupArgs, CheckArgs, UpgradeArgs},
     store_arg::StoreArg,
 };
@@ -125,17 +123,14 @@ pub(crate) enum Command {
 
 /// All commands and flags, for these stores.
 pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
-    arguments::with_files(store_arg::with_stores(Cli::command(), stores))
+    settings::with_sources(store_arg::with_stores(Cli::command(), stores))
 }
 
-/// Reads the arguments and the environment.
-pub(crate) fn parse(
-    definition: &clap::Command,
-    arguments: &Arguments,
-) -> Result<Command, clap::Error> {
-    let mut definition = definition.clone();
-    let mut matches = definition.try_get_matches_from_mut(&arguments.words)?;
-    let table = settings_shown(&definition, &matches, arguments);
+/// Parses the words and the environment.
+pub(crate) fn parse(settings: &Sources, words: &[OsString]) -> Result<Command, clap::Error> {
+    let mut definition = settings.definition.clone();
+    let mut matches = definition.try_get_matches_from_mut(words)?;
+    let table = config::shown(&definition, &matches, settings);
     let cli = Cli::from_arg_matches_mut(&mut matches);
     let mut command = cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))?;
     if let (Command::Config { command: ConfigCommand::Show(show) }, Some(table)) =
@@ -146,21 +141,10 @@ pub(crate) fn parse(
     Ok(command)
 }
 
-/// What `config show` prints, if that is the command.
-fn settings_shown(
-    definition: &clap::Command,
-    matches: &ArgMatches,
-    arguments: &Arguments,
-) -> Option<String> {
-    let matches = matches.subcommand_matches("config")?.subcommand_matches("show")?;
-    let show = definition.find_subcommand("config")?.find_subcommand("show")?;
-    Some(config::table(show, matches, arguments))
-}
-
 /// Answers with help if that was asked for, or says in one line what is wrong.
 pub(crate) fn explain(
     error: clap::Error,
-    arguments: &Arguments,
+    words: &[OsString],
     definition: &clap::Command,
 ) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
@@ -172,5 +156,5 @@ pub(crate) fn explain(
         Console.note(text.trim_end());
         return Ok(ExitCode::from(2));
     }
-    Err(Failure::usage(refusal::one_line(error, arguments, definition)))
+    Err(Failure::usage(refusal::one_line(error, words, definition)))
 }

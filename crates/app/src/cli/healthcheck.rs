@@ -13,11 +13,6 @@ pub(crate) struct HealthcheckArgs {
     pub(crate) listen: ListenArg,
 
     /// Until there is an answer.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        default_value = "3s",
-        value_parser = values::timeout
-    )]
+    #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = values::timeout)]
     pub(crate) timeout: Duration,
 }

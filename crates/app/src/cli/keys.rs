@@ -20,11 +20,7 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         read_only: bool,
         /// How long it is good, for example 90d [default: until it is revoked].
-        #[arg(
-            long,
-            value_name = "DURATION",
-            value_parser = values::lifetime
-        )]
+        #[arg(long, value_name = "DURATION", value_parser = values::lifetime)]
         expires: Option<Duration>,
         #[command(flatten)]
         store: StoreArgs,
@@ -54,12 +50,7 @@ pub(crate) enum KeysCommand {
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
         /// How long the old key stays good.
-        #[arg(
-            long,
-            value_name = "DURATION",
-            default_value = "24h",
-            value_parser = values::overlap
-        )]
+        #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = values::overlap)]
         overlap: Duration,
         #[command(flatten)]
         store: StoreArgs,
@@ -93,7 +84,6 @@ pub(crate) struct StoreArgs {
     #[arg(
         long,
         value_name = "URL",
-        env = "PETSTORE_STORE",
         hide_env_values = true,
         value_parser = StoreArg::<true>::unregistered
     )]

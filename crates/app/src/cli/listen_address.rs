@@ -9,13 +9,7 @@ use clap::Args;
 pub(crate) struct ListenArg {
     /// Address and port where the service listens; with port 0, serve picks one and prints it. Or
     /// unix:PATH, a Unix socket. Given again, or with commas, for several.
-    #[arg(
-        long,
-        value_name = "ADDRESS",
-        env = "PETSTORE_LISTEN",
-        default_value = "127.0.0.1:8080",
-        value_delimiter = ','
-    )]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_delimiter = ',')]
     pub(crate) listen: Vec<ListenPlace>,
 }
 

@@ -9,20 +9,15 @@ use super::{service_url, values};
 #[derive(Debug, Args)]
 pub(crate) struct DeploymentArgs {
     /// Name of this deployment, for logs and the OpenAPI document.
-    #[arg(
-        long,
-        value_name = "NAME",
-        env = "PETSTORE_ENVIRONMENT",
-        value_parser = values::environment
-    )]
+    #[arg(long, value_name = "NAME", value_parser = values::environment)]
     environment: Option<String>,
 
     /// Where production is reached, for the OpenAPI document; ends in /v1.
-    #[arg(long, value_name = "URL", env = "PETSTORE_PUBLIC_URL", value_parser = service_url::parse)]
+    #[arg(long, value_name = "URL", value_parser = service_url::parse)]
     public_url: Option<String>,
 
     /// Where staging is reached, for the OpenAPI document; ends in /v1.
-    #[arg(long, value_name = "URL", env = "PETSTORE_STAGING_URL", value_parser = service_url::parse)]
+    #[arg(long, value_name = "URL", value_parser = service_url::parse)]
     staging_url: Option<String>,
 }
 

@@ -45,17 +45,12 @@ pub(crate) struct ServeArgs {
     pub(crate) listen: ListenArg,
 
     /// Connections that may wait to be accepted [default: the system's limit].
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "PETSTORE_LISTEN_BACKLOG",
-        value_parser = values::connections::<NonZeroU32>
-    )]
+    #[arg(long, value_name = "NUMBER", value_parser = values::connections::<NonZeroU32>)]
     pub(crate) listen_backlog: Option<NonZeroU32>,
 
     /// Serve metrics for Prometheus on this address, as plain HTTP at /metrics, with /livez and /readyz;
     /// port 0 picks one and logs it [default: none].
-    #[arg(long, value_name = "ADDRESS", env = "PETSTORE_METRICS_LISTEN")]
+    #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics_listen: Option<ListenAddress>,
 
     #[command(flatten)]
@@ -65,26 +60,25 @@ pub(crate) struct ServeArgs {
     #[arg(
         long,
         value_name = "URL",
-        env = "PETSTORE_STORE",
         hide_env_values = true,
         value_parser = StoreArg::<false>::unregistered
     )]
     pub(crate) store: StoreArg<false>,
 
     /// Refuse a store of an older schema, instead of upgrading it.
-    #[arg(long, env = "PETSTORE_NO_UPGRADE")]
+    #[arg(long)]
     pub(crate) no_upgrade: bool,
 
     /// A file that holds one more API key, of at least 16 characters: read again when it changes and at
     /// SIGHUP.
-    #[arg(long, value_name = "PATH", env = "PETSTORE_API_KEY_FILE")]
+    #[arg(long, value_name = "PATH")]
     pub(crate) api_key_file: Option<PathBuf>,
 
     #[command(flatten)]
     limits: LimitArgs,
 
     /// When the deprecated operation getPet ends: on its date, not yet, or now.
-    #[arg(long, value_name = "WHEN", env = "PETSTORE_GET_PET_SUNSET", default_value = "date")]
+    #[arg(long, value_name = "WHEN", default_value = "date")]
     get_pet_sunset: Sunset,
 
     #[command(flatten)]
@@ -98,20 +92,20 @@ pub(crate) struct ServeArgs {
     pub(crate) otlp: otlp::OtlpArgs,
 
     /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
-    #[arg(long, env = "PETSTORE_NO_DOCS")]
+    #[arg(long)]
     pub(crate) no_docs: bool,
 
     /// What is logged, as directives like info or warn,hyper=debug [default: what operators need].
-    #[arg(long, value_name = "DIRECTIVES", env = "PETSTORE_LOG")]
+    #[arg(long, value_name = "DIRECTIVES")]
     pub(crate) log: Option<String>,
 
     /// Form of the log on stderr [default: text on a terminal, else json].
-    #[arg(long, value_name = "FORMAT", env = "PETSTORE_LOG_FORMAT")]
+    #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
     /// Which requests are logged: each, those answered with 400 or above, or only failures of the
     /// service itself.
-    #[arg(long, value_name = "WHICH", env = "PETSTORE_ACCESS_LOG", default_value = "errors")]
+    #[arg(long, value_name = "WHICH", default_value = "errors")]
     access_log: Access,
 }
 
@@ -120,11 +114,11 @@ pub(crate) struct ServeArgs {
 pub(crate) struct TlsArgs {
     /// Serve HTTPS with this certificate, and those between it and the authority: a PEM file, read
     /// again when it changes and at SIGHUP.
-    #[arg(long, value_name = "PATH", env = "PETSTORE_TLS_CERT", requires = "tls_key")]
+    #[arg(long, value_name = "PATH")]
     pub(crate) tls_cert: Option<PathBuf>,
 
     /// The private key of the certificate: a PEM file.
-    #[arg(long, value_name = "PATH", env = "PETSTORE_TLS_KEY", requires = "tls_cert")]
+    #[arg(long, value_name = "PATH")]
     pub(crate) tls_key: Option<PathBuf>,
 }
 

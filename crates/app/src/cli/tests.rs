@@ -5,8 +5,8 @@ use petstore_domain::{KeyId, KeyName, KeySelector};
 use petstore_http::{Limits, Settings};
 
 use super::{
-    Arguments, Command, FileArg, Format, KeysCommand, RevokeTarget, ServeArgs,
-    arguments::variable_of, refusal::one_line,
+    Command, FileArg, Format, KeysCommand, RevokeTarget, ServeArgs, Sources, refusal::one_line,
+    settings::variable_of,
 };
 use crate::{registry::Registry, stores};
 
@@ -15,7 +15,7 @@ fn definition() -> clap::Command {
 }
 
 fn parse(args: &[OsString]) -> Result<Command, clap::Error> {
-    super::parse(&definition(), &Arguments::new(args))
+    super::parse(&Sources::new(&definition()), args)
 }
 
 fn words(line: &str) -> Vec<OsString> {
@@ -34,7 +34,7 @@ fn keys(line: &str) -> KeysCommand {
 
 fn refusal(line: &str) -> String {
     let args = words(line);
-    one_line(parse(&args).unwrap_err(), &Arguments::new(&args), &definition())
+    one_line(parse(&args).unwrap_err(), &args, &definition())
 }
 
 /// Every command, the root too, with its path.
@@ -324,7 +324,8 @@ fn every_command_with_a_store_lists_those_that_it_takes() {
 #[test]
 fn without_sqlite_the_store_must_be_named() {
     let none = super::definition(&Arc::new(Registry::default()));
-    let error =
-        super::parse(&none, &Arguments::new(&words("petstore serve"))).unwrap_err().to_string();
+    let words = words("petstore serve");
+    let settings = Sources::read(&words, &none).unwrap();
+    let error = super::parse(&settings, &words).unwrap_err().to_string();
     assert!(error.contains("required") && error.contains("--store <URL>"), "{error}");
 }

@@ -61,7 +61,7 @@ impl Config {
             listen: args.listen.listen,
             listen_backlog: args.listen_backlog,
             metrics_listen: args.metrics_listen,
-            tls: pair_files(args.tls),
+            tls: pair_files(args.tls)?,
             store: args.store.0,
             stores: args.store.1,
             upgrade: !args.no_upgrade,
@@ -75,6 +75,12 @@ impl Config {
     }
 }
 
-fn pair_files(TlsArgs { tls_cert, tls_key }: TlsArgs) -> Option<PairFiles> {
-    Some(PairFiles { certificate: tls_cert?, key: tls_key? })
+fn pair_files(TlsArgs { tls_cert, tls_key }: TlsArgs) -> Result<Option<PairFiles>, Failure> {
+    let missing = match (tls_cert, tls_key) {
+        (Some(certificate), Some(key)) => return Ok(Some(PairFiles { certificate, key })),
+        (None, None) => return Ok(None),
+        (Some(_), None) => "--tls-key",
+        (None, Some(_)) => "--tls-cert",
+    };
+    Err(Failure::usage(format!("--tls-cert and --tls-key belong together: {missing} is missing")))
 }

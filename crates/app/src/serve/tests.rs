@@ -8,7 +8,7 @@ use tokio::time;
 
 use super::{Config, run};
 use crate::{
-    cli::{self, Arguments, Command},
+    cli::{self, Command},
     driver::{OpenMode, Problem, StoreLocation},
     failure::Failure,
     open_store::OpenStore,
@@ -61,8 +61,8 @@ async fn a_service_whose_housekeeping_has_panicked_stops_with_a_failure() {
 fn configured(words: &str) -> String {
     let definition = cli::definition(&Arc::new(stores::built_in()));
     let words: Vec<_> = words.split_whitespace().map(OsString::from).collect();
-    let arguments = Arguments::complete(&words, &definition).unwrap();
-    let Command::Serve(args) = cli::parse(&definition, &arguments).unwrap() else { panic!() };
+    let settings = cli::Sources::read(&words, &definition).unwrap();
+    let Command::Serve(args) = cli::parse(&settings, &words).unwrap() else { panic!() };
     let (config, log) = Config::read(*args).unwrap();
     let Config {
         listen,
@@ -99,6 +99,7 @@ fn each_flag_of_serve_configures_something() {
         &key_file,
         "--max-connections 8",
         "--header-timeout 1s",
+        "--idle-timeout 6s",
         "--body-timeout 2s",
         "--write-timeout 3s",
         "--request-timeout 4s",

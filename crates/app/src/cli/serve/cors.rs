@@ -7,13 +7,7 @@ use clap::Args;
 pub(super) struct CorsArgs {
     /// Let pages of this origin, a scheme and a host, call the service from a browser (CORS); '*' is any.
     /// Given again, or with commas, for several [default: none].
-    #[arg(
-        long,
-        value_name = "ORIGIN",
-        env = "PETSTORE_CORS_ORIGIN",
-        value_delimiter = ',',
-        value_parser = parse
-    )]
+    #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = parse)]
     cors_origin: Vec<String>,
 }
 

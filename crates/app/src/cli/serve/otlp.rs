@@ -7,7 +7,7 @@ use clap::Args;
 pub(crate) struct OtlpArgs {
     /// Export each request as a span, by OTLP over HTTP, to the collector at this URL; /v1/traces is added
     /// to it [default: none].
-    #[arg(long, value_name = "URL", env = "PETSTORE_OTLP_ENDPOINT", value_parser = parse)]
+    #[arg(long, value_name = "URL", value_parser = parse)]
     pub(crate) otlp_endpoint: Option<String>,
 }
 
