@@ -1,9 +1,10 @@
 //! The command `check`: what the kind of store says of itself, and every row, read through the ports.
 
+use clap::Args;
 use petstore_domain::{Archive, Finding, Severity, StoreCounts, StoreError, StoredKeys};
 
 use crate::{
-    cli::CheckArgs,
+    cli::store_arg::StoreArgs,
     console::{Console, Output, stdout_failed},
     driver::OpenMode,
     failure::{Failure, one_line_of},
@@ -17,6 +18,13 @@ use crate::{
 const BATCH: u32 = 5_000;
 /// Corrupt API keys that are named; the rest are counted.
 const MAX_NAMED: usize = 10;
+
+/// Examines a store.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
 
 /// Examines the store. Nothing is written to it.
 pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {

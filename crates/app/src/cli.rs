@@ -1,21 +1,16 @@
 //! The command line.
 
+pub(crate) mod addresses;
 mod config;
 mod config_file;
 mod examples;
-mod healthcheck;
 mod keys;
-mod listen_address;
-mod manual;
 mod moving;
-mod openapi;
 mod refusal;
 mod serve;
-mod service_url;
 mod settings;
-mod soundness;
-mod store_arg;
-mod values;
+pub(crate) mod store_arg;
+pub(crate) mod values;
 
 #[cfg(test)]
 mod tests;
@@ -24,27 +19,24 @@ use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
-#[cfg(test)]
-pub(crate) use self::listen_address::ListenArg;
 pub(crate) use self::{
     config::ConfigCommand,
-    healthcheck::HealthcheckArgs,
     keys::{KeysCommand, ListForm, RevokeTarget},
-    listen_address::{ListenAddress, ListenPlace},
-    manual::{CompletionsArgs, ManArgs},
     moving::{
         BothStores, ExportArgs, FileArg, Format, ImportArgs, MoveArgs, MoveStep, StoreCommand,
     },
-    openapi::DeploymentArgs,
-    serve::{LogFormat, ServeArgs, TlsArgs},
+    serve::{DeploymentArgs, LogFormat, ServeArgs, TlsArgs},
     settings::{Sources, variable},
-    soundness::{BackupArgs, CheckArgs, UpgradeArgs},
-    store_arg::StoreArg,
 };
 use crate::{
+    backup::BackupArgs,
+    check::CheckArgs,
     console::{Console, Output as _, stdout_failed},
     failure::Failure,
+    healthcheck::HealthcheckArgs,
+    manual::{CompletionsArgs, ManArgs},
     registry::Registry,
+    upgrade::UpgradeArgs,
 };
 
 /// The animal store service: lists animals, adds one, fetches one, as JSON over HTTP.

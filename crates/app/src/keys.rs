@@ -15,7 +15,7 @@ use petstore_domain::{
 };
 
 use crate::{
-    cli::{KeysCommand, ListForm, RevokeTarget, StoreArg},
+    cli::{KeysCommand, ListForm, RevokeTarget, store_arg::StoreArg},
     clock::{SystemClock, rfc3339},
     console::{Console, Output, stdout_failed},
     driver::OpenMode,

@@ -1,11 +1,15 @@
 //! The commands `completions` and `man`: what packages install beside the binary.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
+use clap::Args;
+use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::{
-    cli::{CompletionsArgs, ManArgs},
     console::{Console, Output as _, stdout_failed},
     failure::{Failure, quotable_path},
 };
@@ -18,6 +22,21 @@ const SOURCE: &str = concat!("petstore ", env!("CARGO_PKG_VERSION"));
 const MANUAL: &str = "petstore Manual";
 /// How `clap_mangen` begins the last part of a `--help`.
 const EXTRA: &str = ".SH EXTRA\nExamples:\n";
+
+/// The flags of `completions`.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub(crate) shell: Shell,
+}
+
+/// The flags of `man`.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The folder for the pages, which exists: petstore.1, petstore-serve.1 and so on.
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+}
 
 /// Prints the completions of a shell.
 pub(crate) fn completions(

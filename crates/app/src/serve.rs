@@ -32,7 +32,7 @@ use crate::{
     console::Console,
     driver::OpenMode,
     failure::Failure,
-    file_limit,
+    resource_limits,
     signals::{self, Signals},
     store::with_store,
     upgrade,
@@ -49,7 +49,7 @@ struct Listeners {
 pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let (signals, hangups) = (Signals::take_over()?, signals::hangups()?);
     let max_connections = &mut config.settings.limits.max_connections;
-    *max_connections = file_limit::raise_for(*max_connections)?;
+    *max_connections = resource_limits::raise_open_files(*max_connections)?;
     let (tls, certificate) = config.tls.take().map(Tls::new).transpose()?.unzip();
     let followed: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
     let scheme = if tls.is_some() { "https" } else { "http" };

@@ -1,13 +1,27 @@
 //! The command `upgrade`, and the upgrade with which `serve` begins.
 
+use clap::Args;
 use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
 
 use crate::{
-    cli::UpgradeArgs,
+    cli::store_arg::StoreArgs,
     console::{Console, Output as _, stdout_failed},
     driver::StoreLocation,
     failure::Failure,
 };
+
+/// Upgrades the schema of a store.
+#[derive(Debug, Args)]
+pub(crate) struct UpgradeArgs {
+    /// Only say what would be done.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Also take a step that cannot run beside an older release while others use the store.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
 
 /// Upgrades the store, or says what that would do.
 pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> Result<(), Failure> {

@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Subcommand, ValueEnum};
 use petstore_domain::{KeyId, KeyName, KeySelector};
 
-use super::{examples, store_arg::StoreArg, values};
+use super::{
+    examples,
+    store_arg::{StoreArg, StoreArgs},
+    values,
+};
 
 /// What to do with API keys. A running service honours a change within one second.
 #[derive(Debug, Subcommand)]
@@ -75,19 +79,6 @@ pub(crate) enum ListForm {
     Table,
     /// An array of JSON objects, for programs.
     Json,
-}
-
-/// The store that a command works on.
-#[derive(Debug, Args)]
-pub(crate) struct StoreArgs {
-    /// Where the catalogue is
-    #[arg(
-        long,
-        value_name = "URL",
-        hide_env_values = true,
-        value_parser = StoreArg::<true>::unregistered
-    )]
-    pub(crate) store: StoreArg<true>,
 }
 
 /// Which key to revoke: digits are an identifier, anything else is a name.

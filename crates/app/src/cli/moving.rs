@@ -6,8 +6,8 @@ use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
     examples,
-    keys::{ListForm, StoreArgs},
-    store_arg::StoreArg,
+    keys::ListForm,
+    store_arg::{StoreArg, StoreArgs},
 };
 use crate::failure::Failure;
 

@@ -1,6 +1,5 @@
-//! The flags of `serve`.
+//! The flags of `serve`, and those that `openapi` shares with it.
 
-mod cors;
 mod limits;
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -10,10 +9,9 @@ use std::{num::NonZeroU32, path::PathBuf};
 use clap::{Args, ValueEnum};
 use petstore_http::{AccessLog, GetPetSunset, Settings};
 
-use self::{cors::CorsArgs, limits::LimitArgs};
+use self::limits::LimitArgs;
 use super::{
-    listen_address::{ListenAddress, ListenArg},
-    openapi::DeploymentArgs,
+    addresses::{self, ListenAddress, ListenArg},
     store_arg::StoreArg,
     values,
 };
@@ -84,8 +82,10 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     deployment: DeploymentArgs,
 
-    #[command(flatten)]
-    cors: CorsArgs,
+    /// Let pages of this origin, a scheme and a host, call the service from a browser (CORS); '*' is any.
+    /// Given again, or with commas, for several [default: none].
+    #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = addresses::origin)]
+    cors_origin: Vec<String>,
 
     #[cfg(feature = "otlp")]
     #[command(flatten)]
@@ -158,9 +158,37 @@ impl ServeArgs {
                 Access::Off => AccessLog::Off,
             },
             limits: self.limits.limits(),
-            cors_origins: self.cors.origins(),
+            cors_origins: self.cors_origin.clone(),
             pages: Vec::new(), // They are not chosen by flags alone: see `serve::pages`.
             ..self.deployment.settings()
+        }
+    }
+}
+
+/// What a deployment is called, and where it is reached.
+#[derive(Debug, Args)]
+pub(crate) struct DeploymentArgs {
+    /// Name of this deployment, for logs and the OpenAPI document.
+    #[arg(long, value_name = "NAME", value_parser = values::environment)]
+    environment: Option<String>,
+
+    /// Where production is reached, for the OpenAPI document; ends in /v1.
+    #[arg(long, value_name = "URL", value_parser = addresses::service_url)]
+    public_url: Option<String>,
+
+    /// Where staging is reached, for the OpenAPI document; ends in /v1.
+    #[arg(long, value_name = "URL", value_parser = addresses::service_url)]
+    staging_url: Option<String>,
+}
+
+impl DeploymentArgs {
+    /// The settings that these flags decide, the others being the defaults.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            environment: self.environment.clone(),
+            public_url: self.public_url.clone(),
+            staging_url: self.staging_url.clone(),
+            ..Settings::default()
         }
     }
 }

@@ -8,7 +8,7 @@ const DAY: Duration = Duration::from_hours(24);
 const CENTURY: Duration = Duration::from_hours(24 * 36_525);
 
 /// How long something may take: 1 ms to 24 h.
-pub(super) fn timeout(text: &str) -> Result<Duration, String> {
+pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
     duration(text, Duration::from_millis(1)..=DAY, "1ms to 24h")
 }
 

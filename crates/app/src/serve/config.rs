@@ -6,7 +6,10 @@ use petstore_domain::ServiceKey;
 use petstore_http::Settings;
 
 use crate::{
-    cli::{self, ListenAddress, ListenPlace, ServeArgs, TlsArgs},
+    cli::{
+        self, ServeArgs, TlsArgs,
+        addresses::{ListenAddress, ListenPlace},
+    },
     driver::StoreLocation,
     failure::Failure,
     logging::{self, LogConfig},

@@ -7,7 +7,10 @@ use petstore_http::Listener;
 use tokio::net::{TcpListener, TcpSocket, UnixListener, lookup_host};
 
 use crate::{
-    cli::{ListenAddress, ListenPlace, variable},
+    cli::{
+        addresses::{ListenAddress, ListenPlace},
+        variable,
+    },
     failure::Failure,
     serve::{place::Place, unix_socket},
 };
