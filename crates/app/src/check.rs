@@ -6,9 +6,8 @@ use petstore_domain::{Archive, Finding, Severity, StoreCounts, StoreError, Store
 use crate::{
     cli::store_arg::StoreArgs,
     console::{Console, Output, stdout_failed},
-    driver::OpenMode,
+    driver::{OpenMode, OpenStore},
     failure::{Failure, one_line_of},
-    open_store::OpenStore,
     progress::{Of, Progress},
     signals::Signals,
     store::with_store,
@@ -136,7 +135,7 @@ mod tests {
     };
 
     use super::{keys, read_archive, report};
-    use crate::{console::recorded::Recorded, signals::Signals};
+    use crate::{console::tests::Recorded, signals::Signals};
 
     #[tokio::test]
     async fn every_batch_of_records_is_read() {

@@ -1,14 +1,21 @@
 //! The command `export`.
 
-mod target;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fs,
+    io::{self, Write as _},
+};
 
 use petstore_domain::{Archive, StoreCounts};
 
-use self::target::Target;
 use crate::{
-    cli::{ExportArgs, Format},
+    cli::{ExportArgs, FileArg, Format},
+    console::stdout_failed,
     driver::OpenMode,
     failure::Failure,
+    partial_file::{Access, IfExists, PartialFile},
     progress::{Of, Progress},
     records,
     signals::Signals,
@@ -58,4 +65,50 @@ async fn export(
     let place = target.finish()?;
     progress.note(&format!("exported {written} animals to {place}"));
     Ok(())
+}
+
+/// What an export is written to.
+#[derive(Debug)]
+enum Target {
+    Standard,
+    File(PartialFile),
+}
+
+impl Target {
+    /// Begins to write. A file that is there is refused unless `force` is given.
+    fn open(file: FileArg, force: bool) -> Result<Self, Failure> {
+        let if_exists =
+            if force { IfExists::Replace } else { IfExists::Refuse("--force replaces it") };
+        match file {
+            FileArg::Standard => Ok(Self::Standard),
+            FileArg::Path(path) if fs::metadata(&path).is_ok_and(|found| !found.is_file()) => {
+                Err(Failure::runtime(format!(
+                    "{} is not a plain file; use '-' and redirect standard output",
+                    path.display()
+                )))
+            }
+            FileArg::Path(path) => {
+                PartialFile::begin(&path, if_exists, Access::Everybody).map(Self::File)
+            }
+        }
+    }
+
+    fn write(&mut self, text: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::Standard => {
+                let mut stdout = io::stdout().lock();
+                let written = stdout.write_all(text).and_then(|()| stdout.flush());
+                written.map_err(|error| stdout_failed(&error))
+            }
+            Self::File(file) => file.write(text),
+        }
+    }
+
+    /// Makes the file durable under its name. Says where it is, for people.
+    fn finish(self) -> Result<String, Failure> {
+        match self {
+            Self::Standard => Ok("standard output".to_owned()),
+            Self::File(file) => file.finish(),
+        }
+    }
 }

@@ -1,8 +1,6 @@
 //! The commands `keys create`, `list`, `revoke` and `roll`.
 
-mod json;
-mod state;
-mod table;
+mod listing;
 
 #[cfg(test)]
 mod tests;
@@ -18,11 +16,10 @@ use crate::{
     cli::{KeysCommand, ListForm, RevokeTarget, store_arg::StoreArg},
     clock::{SystemClock, rfc3339},
     console::{Console, Output, stdout_failed},
-    driver::OpenMode,
+    driver::{OpenMode, OpenStore},
     failure::Failure,
-    open_store::OpenStore,
     registry::Registry,
-    secret, signals,
+    signals,
     store::{note_if_made, with_store},
 };
 
@@ -106,8 +103,8 @@ async fn list(admin: &KeyAdmin, form: ListForm, out: &mut impl Output) -> Result
     let (StoredKeys { keys, corrupt }, now) = admin.list().await.map_err(Failure::runtime)?;
     let soon: Vec<_> = expiring_soon(&keys, now).map(|key| key.id).collect();
     let listed = match form {
-        ListForm::Table => table::of(&keys, &soon, now),
-        ListForm::Json => json::array(&keys, &soon, now),
+        ListForm::Table => listing::table(&keys, &soon, now),
+        ListForm::Json => listing::json(&keys, &soon, now),
     };
     out.answer(&listed).map_err(|error| stdout_failed(&error))?;
     if corrupt.is_empty() { Ok(()) } else { Err(corrupt_keys(&corrupt)) }
@@ -179,7 +176,16 @@ fn showable_secret(rights: KeyRights, out: &impl Output) -> Result<ApiKeySecret,
     out.has_reader().map_err(|error| {
         Failure::runtime(format!("no key was made, because stdout would lose it: {error}"))
     })?;
-    secret::new(rights)
+    new_secret(rights)
+}
+
+/// Returns a new API key with these rights, from the system's random source.
+pub(crate) fn new_secret(rights: KeyRights) -> Result<ApiKeySecret, Failure> {
+    let mut entropy = [0; 32];
+    getrandom::fill(&mut entropy).map_err(|error| {
+        Failure::runtime(format!("the system's random source does not answer: {error}"))
+    })?;
+    Ok(ApiKeySecret::with_rights(&entropy, rights))
 }
 
 /// Shows a key that was just stored. A key that could not be shown is revoked.

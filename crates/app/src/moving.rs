@@ -1,7 +1,6 @@
 //! The commands `store copy`, `store verify` and `store move`.
 
 mod relocation;
-mod same_store;
 mod status;
 
 use std::{ops::ControlFlow, sync::Arc};
@@ -11,7 +10,6 @@ use petstore_domain::{
     VerifyError, VerifyStores,
 };
 
-use self::same_store::refuse_same;
 use crate::{
     cli::{BothStores, StoreCommand},
     clock::SystemClock,
@@ -20,7 +18,7 @@ use crate::{
     failure::Failure,
     progress::{Of, Progress},
     signals::Signals,
-    store::with_archive,
+    store::{refuse_same, with_archive},
 };
 
 /// Runs the command on the stores that it names.

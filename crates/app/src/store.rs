@@ -6,9 +6,8 @@ use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
     console::{Console, Output},
-    driver::{OpenMode, StoreLocation},
+    driver::{OpenMode, OpenStore, StoreLocation},
     failure::Failure,
-    open_store::OpenStore,
 };
 
 /// Opens a store, lets `work` use it, and closes it, also when the work fails.
@@ -67,6 +66,19 @@ pub(crate) async fn with_archive<T>(
     done
 }
 
+/// Refuses one store under two URLs, or under one.
+pub(crate) async fn refuse_same(
+    from: &dyn StoreLocation,
+    to: &dyn StoreLocation,
+) -> Result<(), Failure> {
+    let mut same = from.to_string() == to.to_string();
+    if let (false, Some(identity)) = (same, from.identity().await) {
+        same = to.identity().await == Some(identity);
+    }
+    let message = "--from and --to name the same store; name two";
+    if same { Err(Failure::usage(message)) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{
@@ -82,9 +94,8 @@ mod tests {
 
     use super::{with_archive, with_store};
     use crate::{
-        driver::{OpenMode, Problem, StoreLocation},
+        driver::{OpenMode, OpenStore, Problem, StoreLocation},
         failure::Failure,
-        open_store::OpenStore,
     };
 
     /// A store without an archive that notes that it was closed.

@@ -9,7 +9,7 @@ use super::{
     settings::{Sources, file_of, secrets, variable, variable_of},
     store_arg::StoreArg,
 };
-use crate::columns::columns;
+use crate::console::columns;
 
 /// The variable of the one setting that has no flag.
 const API_KEY: &str = "PETSTORE_API_KEY";

@@ -5,16 +5,15 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 use petstore_relocation::{MoveError, MoveProgress, Mover, Place, Side};
 use tokio::time::{self, Instant};
 
-use super::{same_store::refuse_same, status::Shown};
+use super::status::Shown;
 use crate::{
     cli::{BothStores, ListForm, MoveArgs, MoveStep},
     console::{Console, Output, stdout_failed},
-    driver::{OpenMode, StoreLocation},
+    driver::{OpenMode, OpenStore, StoreLocation},
     failure::Failure,
-    open_store::OpenStore,
     progress::{Of, Progress},
     signals::Signals,
-    store::{note_if_made, with_store},
+    store::{note_if_made, refuse_same, with_store},
 };
 
 /// How long the rate of a move is measured.

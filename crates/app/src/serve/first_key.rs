@@ -18,9 +18,8 @@ use petstore_domain::{ApiKey, ApiKeySecret, KeyAdmin, KeyName, KeyRights, KeySta
 use crate::{
     console::{Output, stdout_failed},
     failure::Failure,
-    keys,
+    keys::{new_secret, take_back},
     partial_file::folder_of,
-    secret,
     serve::place::Place,
 };
 
@@ -63,7 +62,7 @@ async fn on_terminal(
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     out.answer(BEGINNING).map_err(|error| stdout_failed(&error))?;
-    let secret = secret::new(KeyRights::Full)?;
+    let secret = new_secret(KeyRights::Full)?;
     let Some(key) = create(admin, &secret).await? else {
         return out.answer(MADE_ELSEWHERE).map_err(|error| stdout_failed(&error));
     };
@@ -75,7 +74,7 @@ async fn on_terminal(
     ));
     match shown {
         Ok(()) => Ok(()),
-        Err(lost) => Err(keys::take_back(admin, &key, &stdout_failed(&lost)).await),
+        Err(lost) => Err(take_back(admin, &key, &stdout_failed(&lost)).await),
     }
 }
 
@@ -90,7 +89,7 @@ async fn in_file(admin: &KeyAdmin, file: &Path) -> Result<Option<String>, Failur
     let (secret, is_new) = match fs::read_to_string(file) {
         Ok(text) => (ApiKeySecret::new(text.trim_end()), false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            (secret::new(KeyRights::Full)?, true)
+            (new_secret(KeyRights::Full)?, true)
         }
         Err(error) => return Ok(Some(format!("cannot read {shown}: {error}"))),
     };

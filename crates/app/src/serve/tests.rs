@@ -9,9 +9,8 @@ use tokio::time;
 use super::{Config, run};
 use crate::{
     cli::{self, Command},
-    driver::{OpenMode, Problem, StoreLocation},
+    driver::{OpenMode, OpenStore, Problem, StoreLocation},
     failure::Failure,
-    open_store::OpenStore,
     registry::Registry,
     stores,
 };
