@@ -26,7 +26,8 @@ pub(crate) use self::{
         BothStores, ExportArgs, FileArg, Format, ImportArgs, MoveArgs, MoveStep, StoreCommand,
     },
     serve::{DeploymentArgs, LogFormat, ServeArgs, TlsArgs},
-    settings::{Sources, variable},
+    settings::Sources,
+    values::variable,
 };
 use crate::{
     backup::BackupArgs,

@@ -1,6 +1,5 @@
 //! The command `import`.
 
-mod faults;
 pub(crate) mod lines;
 mod source;
 
@@ -13,15 +12,12 @@ use petstore_domain::{Archive, NewPet, Pet, PetId, Restore, RestoreError};
 use petstore_json::Record;
 use tokio::time;
 
-use self::{
-    faults::Faults,
-    source::{Batch, Numbered, Source},
-};
+use self::source::{Batch, Fault, Numbered, Source};
 use crate::{
     cli::{FileArg, ImportArgs},
     console::{Console, Output as _, stdout_failed},
     driver::OpenMode,
-    failure::Failure,
+    failure::{Failure, one_line_of},
     progress::Progress,
     signals::Signals,
     store::with_archive,
@@ -29,6 +25,10 @@ use crate::{
 
 /// Lines that are named where several have the identifier that is in the way.
 const MAX_LINES_NAMED: usize = 5;
+/// Bad lines that are shown; the rest are counted.
+const MAX_SHOWN: u64 = 100;
+/// The longest reason that is shown, in characters.
+const MAX_REASON_CHARS: usize = 400;
 /// How long an import waits for its next lines once it holds up other writers of the store.
 const MAX_STALL: Duration = Duration::from_secs(10);
 
@@ -178,6 +178,35 @@ impl Import<'_> {
             restore.commit().await.map_err(Failure::runtime)?;
         }
         Ok(self.imported)
+    }
+}
+
+/// Shows bad lines and counts them.
+#[derive(Debug, Default)]
+struct Faults {
+    count: u64,
+}
+
+impl Faults {
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn report(&mut self, faults: &[Fault], progress: &mut Progress) {
+        for Fault { line, reason } in faults {
+            if self.count < MAX_SHOWN {
+                let reason: String = one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
+                progress.note(&format!("line {line}: {reason}"));
+            }
+            self.count += 1;
+        }
+    }
+
+    /// Says how many bad lines were not shown.
+    fn report_rest(&self, progress: &mut Progress) {
+        if self.count > MAX_SHOWN {
+            progress.note(&format!("and {} more bad lines", self.count - MAX_SHOWN));
+        }
     }
 }
 

@@ -8,11 +8,9 @@ mod listener;
 mod movable_store;
 #[cfg(feature = "otlp")]
 mod otlp;
-mod pages;
 mod place;
 mod reload;
 mod service_key;
-mod systemd;
 mod tls;
 mod unix_socket;
 
@@ -69,7 +67,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
             if let Some(store) = &opened.made_at {
                 tracing::info!(store, "made a new store");
             }
-            systemd::note_ready();
+            announcement::note_ready();
             let listeners = Listeners { clients: Sockets::from_iter(clients), metrics };
             let mut tasks = JoinSet::new();
             tasks.spawn(reload::follow(followed, hangups));
@@ -118,7 +116,7 @@ async fn serve(
     if let Some(exporter) = &exporter {
         server = server.with_spans(exporter.spans());
     }
-    if let Some(pings) = systemd::watchdog_pings() {
+    if let Some(pings) = announcement::watchdog_pings() {
         tasks.spawn(pings);
     }
     // From here on nothing fails, so each task is ended below.
@@ -131,7 +129,7 @@ async fn serve(
             Some(_) = tasks.join_next() => is_broken = true,
             () = housekeeping.ended() => is_broken = true,
         }
-        systemd::note_stopping();
+        announcement::note_stopping();
     };
     let drained = server.run(clients, stop).await;
 

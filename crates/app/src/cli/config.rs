@@ -6,8 +6,9 @@ use clap::{ArgMatches, Args, Command, Subcommand, parser::ValueSource};
 
 use super::{
     serve::ServeArgs,
-    settings::{Sources, file_of, secrets, variable, variable_of},
+    settings::{Sources, file_of, secrets},
     store_arg::StoreArg,
+    values::{variable, variable_of},
 };
 use crate::console::columns;
 

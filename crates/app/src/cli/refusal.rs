@@ -7,7 +7,7 @@ use clap::{
     error::{ContextKind, ContextValue},
 };
 
-use super::settings::{variable, variable_of};
+use super::values::{variable, variable_of};
 use crate::failure::quotable;
 
 /// Condenses clap's several lines: the message, its tips, and where the help is.

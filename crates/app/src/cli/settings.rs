@@ -11,7 +11,7 @@
 use std::{
     collections::BTreeMap,
     env,
-    ffi::{OsStr, OsString},
+    ffi::OsString,
     path::{Path, PathBuf},
 };
 
@@ -24,6 +24,7 @@ use clap::{
 use super::{
     config_file::{self, Values},
     refusal,
+    values::{variable, variable_of},
 };
 use crate::failure::{Failure, quotable_path};
 
@@ -68,17 +69,6 @@ fn with_variable(arg: Arg, settings: &BTreeMap<String, bool>) -> Arg {
     let is_empty = env::var_os(&variable).is_some_and(|value| value.is_empty());
     let has_variable = is_setting(name) || name.strip_suffix("-file").is_some_and(is_setting);
     if has_variable && !is_empty { arg.env(variable) } else { arg }
-}
-
-/// Returns the value of an environment variable that is set, and not to nothing.
-pub(crate) fn variable(name: impl AsRef<OsStr>) -> Option<OsString> {
-    env::var_os(name).filter(|value| !value.is_empty())
-}
-
-/// Returns the variable named after a flag: `--header-timeout`, `PETSTORE_HEADER_TIMEOUT`.
-pub(super) fn variable_of(flag: &str) -> String {
-    let words = flag.trim_start_matches('-').replace('-', "_");
-    format!("PETSTORE_{}", words.to_ascii_uppercase())
 }
 
 /// Returns the flags whose values may hold a password: those that keep their values out of `--help`.

@@ -6,7 +6,7 @@ use petstore_http::{Limits, Settings};
 
 use super::{
     Command, FileArg, Format, KeysCommand, RevokeTarget, ServeArgs, Sources, refusal::one_line,
-    settings::variable_of,
+    values::variable_of,
 };
 use crate::{registry::Registry, stores};
 

@@ -1,6 +1,12 @@
-//! Values of flags: durations, sizes, counts, names.
+//! Values of flags: durations, sizes, counts, names; and of variables.
 
-use std::{num::NonZeroU32, ops::RangeInclusive, time::Duration};
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    num::NonZeroU32,
+    ops::RangeInclusive,
+    time::Duration,
+};
 
 use bytesize::ByteSize;
 
@@ -109,6 +115,17 @@ pub(super) fn environment(text: &str) -> Result<String, String> {
     } else {
         Err("the name must have 1 to 64 characters, none of them a control character".to_owned())
     }
+}
+
+/// Returns the value of an environment variable that is set, and not to nothing.
+pub(crate) fn variable(name: impl AsRef<OsStr>) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Returns the variable named after a flag: `--header-timeout`, `PETSTORE_HEADER_TIMEOUT`.
+pub(super) fn variable_of(flag: &str) -> String {
+    let words = flag.trim_start_matches('-').replace('-', "_");
+    format!("PETSTORE_{}", words.to_ascii_uppercase())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use crate::{
     cli::{FileArg, Format},
     failure::{Failure, quotable_path},
-    import::{faults::Fault, lines::Lines},
+    import::lines::Lines,
     progress::Of,
     records::{CsvReader, RecordReader},
 };
@@ -45,6 +45,14 @@ pub(super) struct Batch {
     pub(super) faults: Vec<Fault>,
     /// How many lines the file may have, going by its size.
     pub(super) of: Of,
+}
+
+/// What is wrong with one line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Counted from 1.
+    pub(super) line: u64,
+    pub(super) reason: String,
 }
 
 /// A record, and the line that it was read from, counted from 1.

@@ -3,7 +3,8 @@
 use std::{num::NonZeroU32, sync::Arc};
 
 use petstore_domain::ServiceKey;
-use petstore_http::Settings;
+use petstore_http::{Page, Settings};
+use petstore_pages::{FILES, File};
 
 use crate::{
     cli::{
@@ -14,7 +15,7 @@ use crate::{
     failure::Failure,
     logging::{self, LogConfig},
     registry::Registry,
-    serve::{pages, reload::Followed, service_key, tls::pair::PairFiles},
+    serve::{reload::Followed, service_key, tls::pair::PairFiles},
 };
 
 /// What `serve` works with, all of it checked.
@@ -48,7 +49,7 @@ impl Config {
             return Err(Failure::usage(message.to_owned()));
         }
         if !args.no_docs {
-            settings.pages = pages::all();
+            settings.pages = pages();
         }
         let log = LogConfig {
             format: args.log_format,
@@ -86,4 +87,13 @@ fn pair_files(TlsArgs { tls_cert, tls_key }: TlsArgs) -> Result<Option<PairFiles
         (None, Some(_)) => "--tls-cert",
     };
     Err(Failure::usage(format!("--tls-cert and --tls-key belong together: {missing} is missing")))
+}
+
+/// Returns every file of the browser pages, the reference first.
+fn pages() -> Vec<Page> {
+    let pages = FILES.iter().map(|file| {
+        let File { path, media_type, content_security_policy, tag, content, gzip } = *file;
+        Page { path, media_type, content_security_policy, tag, content, gzip }
+    });
+    pages.collect()
 }
