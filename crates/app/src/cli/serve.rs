@@ -6,7 +6,10 @@ mod otlp;
 
 use std::{num::NonZeroU32, path::PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{
+    Args, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser as _},
+};
 use petstore_http::{AccessLog, GetPetSunset, Settings};
 
 use self::limits::LimitArgs;
@@ -76,8 +79,17 @@ pub(crate) struct ServeArgs {
     limits: LimitArgs,
 
     /// When the deprecated operation getPet ends: on its date, not yet, or now.
-    #[arg(long, value_name = "WHEN", default_value = "date")]
-    get_pet_sunset: Sunset,
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "date",
+        value_parser = PossibleValuesParser::new(["date", "off", "now"]).map(|when| match &*when {
+            "off" => GetPetSunset::Off,
+            "now" => GetPetSunset::Now,
+            _ => GetPetSunset::Date,
+        })
+    )]
+    get_pet_sunset: GetPetSunset,
 
     #[command(flatten)]
     deployment: DeploymentArgs,
@@ -105,8 +117,17 @@ pub(crate) struct ServeArgs {
 
     /// Which requests are logged: each, those answered with 400 or above, or only failures of the
     /// service itself.
-    #[arg(long, value_name = "WHICH", default_value = "errors")]
-    access_log: Access,
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "errors",
+        value_parser = PossibleValuesParser::new(["all", "errors", "off"]).map(|which| match &*which {
+            "all" => AccessLog::All,
+            "off" => AccessLog::Off,
+            _ => AccessLog::Errors,
+        })
+    )]
+    access_log: AccessLog,
 }
 
 /// HTTPS in the place of HTTP.
@@ -122,20 +143,6 @@ pub(crate) struct TlsArgs {
     pub(crate) tls_key: Option<PathBuf>,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Sunset {
-    Date,
-    Off,
-    Now,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Access {
-    All,
-    Errors,
-    Off,
-}
-
 /// The form of a log line: for people, or for programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
@@ -147,16 +154,8 @@ impl ServeArgs {
     /// What of it concerns the HTTP adapter.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
-            get_pet_sunset: match self.get_pet_sunset {
-                Sunset::Date => GetPetSunset::Date,
-                Sunset::Off => GetPetSunset::Off,
-                Sunset::Now => GetPetSunset::Now,
-            },
-            access_log: match self.access_log {
-                Access::All => AccessLog::All,
-                Access::Errors => AccessLog::Errors,
-                Access::Off => AccessLog::Off,
-            },
+            get_pet_sunset: self.get_pet_sunset,
+            access_log: self.access_log,
             limits: self.limits.limits(),
             cors_origins: self.cors_origin.clone(),
             pages: Vec::new(), // They are not chosen by flags alone: see `serve::pages`.

@@ -96,7 +96,7 @@ impl Tls {
 
     /// A pair that cannot be used leaves the one before in force.
     fn reload(&self) -> Result<(), String> {
-        self.current.set(self.files.read(&self.provider).map_err(|error| error.to_string())?);
+        self.current.set(self.files.read(&self.provider)?);
         self.log_validity();
         Ok(())
     }
