@@ -21,10 +21,8 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::
 
 pub(crate) use self::{
     config::ConfigCommand,
-    keys::{KeysCommand, ListForm, RevokeTarget},
-    moving::{
-        BothStores, ExportArgs, FileArg, Format, ImportArgs, MoveArgs, MoveStep, StoreCommand,
-    },
+    keys::{KeysCommand, ListForm},
+    moving::{BothStores, MoveArgs, MoveStep, StoreCommand},
     serve::{DeploymentArgs, LogFormat, ServeArgs, TlsArgs},
     settings::Sources,
     values::variable,
@@ -33,8 +31,10 @@ use crate::{
     backup::BackupArgs,
     check::CheckArgs,
     console::{Console, Output as _, stdout_failed},
+    export::ExportArgs,
     failure::Failure,
     healthcheck::HealthcheckArgs,
+    import::ImportArgs,
     manual::{CompletionsArgs, ManArgs},
     registry::Registry,
     upgrade::UpgradeArgs,

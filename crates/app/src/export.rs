@@ -8,16 +8,17 @@ use std::{
     io::{self, Write as _},
 };
 
+use clap::Args;
 use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
-    cli::{ExportArgs, FileArg, Format},
+    cli::store_arg::StoreArgs,
     console::stdout_failed,
     driver::OpenMode,
     failure::Failure,
     partial_file::{Access, IfExists, PartialFile},
     progress::{Of, Progress},
-    records,
+    records::{self, FileArg, Format, RecordsArgs},
     signals::Signals,
     store::with_archive,
 };
@@ -25,12 +26,36 @@ use crate::{
 /// Animals that are read and written at a time.
 const BATCH_PETS: u32 = 5_000;
 
+/// Writes down every animal of a store.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    records: RecordsArgs,
+    /// Replace FILE if it is there.
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl ExportArgs {
+    /// Returns the format. A name that promises another one is refused.
+    pub(crate) fn format(&self) -> Result<Format, Failure> {
+        self.records.format().ok_or_else(|| {
+            Failure::usage(
+                "no format is known by the end of the file's name; use .ndjson, .jsonl or .csv, or say \
+                 which format with --format",
+            )
+        })
+    }
+}
+
 /// Writes every animal of the store to a file, as they are at one moment.
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let (file, format) = args.target()?;
+    let format = args.format()?;
     with_archive(&*args.store.store.0, OpenMode::ReadOnly, async |archive| {
-        export(&*archive, Target::open(file, args.force)?, format, &signals).await
+        export(&*archive, Target::open(args.records.file, args.force)?, format, &signals).await
     })
     .await
 }

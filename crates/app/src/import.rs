@@ -8,17 +8,19 @@ use std::{
     time::Duration,
 };
 
+use clap::Args;
 use petstore_domain::{Archive, NewPet, Pet, PetId, Restore, RestoreError};
 use petstore_json::Record;
 use tokio::time;
 
 use self::source::{Batch, Fault, Numbered, Source};
 use crate::{
-    cli::{FileArg, ImportArgs},
+    cli::store_arg::StoreArgs,
     console::{Console, Output as _, stdout_failed},
     driver::OpenMode,
     failure::{Failure, one_line_of},
     progress::Progress,
+    records::{FileArg, Format, RecordsArgs},
     signals::Signals,
     store::with_archive,
 };
@@ -32,10 +34,26 @@ const MAX_REASON_CHARS: usize = 400;
 /// How long an import waits for its next lines once it holds up other writers of the store.
 const MAX_STALL: Duration = Duration::from_secs(10);
 
+/// Adds animals that are written down.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    #[command(flatten)]
+    pub(crate) records: RecordsArgs,
+    /// Leave bad lines out, instead of refusing the whole file for them.
+    #[arg(long)]
+    skip_bad: bool,
+    /// Make the store if there is none.
+    #[arg(long)]
+    create: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
 /// Adds the animals of the file, all in one transaction.
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let (file, format) = args.source();
+    let format = args.records.format().unwrap_or(Format::Ndjson);
+    let file = args.records.file;
     note_if_typed(&file);
     let source = Source::open(file, format)?;
     let mode = if args.create { OpenMode::Create } else { OpenMode::ReadWrite };

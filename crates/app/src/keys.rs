@@ -13,7 +13,7 @@ use petstore_domain::{
 };
 
 use crate::{
-    cli::{KeysCommand, ListForm, RevokeTarget, store_arg::StoreArg},
+    cli::{KeysCommand, ListForm, store_arg::StoreArg},
     clock::{SystemClock, rfc3339},
     console::{Console, Output, stdout_failed},
     driver::{OpenMode, OpenStore},
@@ -70,9 +70,7 @@ async fn execute(
             create(admin, name, rights, expires, out).await
         }
         KeysCommand::List { output, .. } => list(admin, output, out).await,
-        KeysCommand::Revoke { target: RevokeTarget(selector), .. } => {
-            revoke(admin, selector, out).await
-        }
+        KeysCommand::Revoke { target, .. } => revoke(admin, target, out).await,
         KeysCommand::Roll { name, overlap, .. } => roll(admin, name, overlap, out).await,
     }
 }

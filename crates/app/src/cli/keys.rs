@@ -42,8 +42,8 @@ pub(crate) enum KeysCommand {
     #[command(after_help = examples::KEYS_REVOKE)]
     Revoke {
         /// The key's identifier, or its name for every key that has it.
-        #[arg(value_name = "ID|NAME", value_parser = RevokeTarget::parse)]
-        target: RevokeTarget,
+        #[arg(value_name = "ID|NAME", value_parser = selector)]
+        target: KeySelector,
         #[command(flatten)]
         store: StoreArgs,
     },
@@ -81,18 +81,13 @@ pub(crate) enum ListForm {
     Json,
 }
 
-/// Which key to revoke: digits are an identifier, anything else is a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RevokeTarget(pub(crate) KeySelector);
-
-impl RevokeTarget {
-    fn parse(text: &str) -> Result<Self, String> {
-        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-            let id = text.parse().map_err(|_| format!("the largest identifier is {}", i64::MAX))?;
-            return Ok(Self(KeySelector::Id(KeyId(id))));
-        }
-        let name = KeyName::parse(text)
-            .map_err(|error| format!("neither an identifier nor a name: {error}"))?;
-        Ok(Self(KeySelector::Name(name)))
+/// Reads which key is meant: digits are an identifier, anything else is a name.
+fn selector(text: &str) -> Result<KeySelector, String> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let id = text.parse().map_err(|_| format!("the largest identifier is {}", i64::MAX))?;
+        return Ok(KeySelector::Id(KeyId(id)));
     }
+    let name = KeyName::parse(text);
+    name.map(KeySelector::Name)
+        .map_err(|error| format!("neither an identifier nor a name: {error}"))
 }

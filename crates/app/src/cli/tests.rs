@@ -4,11 +4,12 @@ use clap::error::ErrorKind;
 use petstore_domain::{KeyId, KeyName, KeySelector};
 use petstore_http::{Limits, Settings};
 
-use super::{
-    Command, FileArg, Format, KeysCommand, RevokeTarget, ServeArgs, Sources, refusal::one_line,
-    values::variable_of,
+use super::{Command, KeysCommand, ServeArgs, Sources, refusal::one_line, values::variable_of};
+use crate::{
+    records::{FileArg, Format},
+    registry::Registry,
+    stores,
 };
-use crate::{registry::Registry, stores};
 
 fn definition() -> clap::Command {
     super::definition(&Arc::new(stores::built_in()))
@@ -160,42 +161,34 @@ fn keys_are_named_or_numbered() {
     ] {
         let line = format!("petstore keys revoke {word}");
         let KeysCommand::Revoke { target, .. } = keys(&line) else { panic!() };
-        assert_eq!(target, RevokeTarget(selector));
+        assert_eq!(target, selector);
     }
 }
 
 #[test]
 fn the_name_of_a_file_says_its_format_unless_the_command_does() {
-    for (words, expected) in [
-        ("", (FileArg::Standard, Format::Ndjson)),
-        (" -", (FileArg::Standard, Format::Ndjson)),
-        (" --format csv -", (FileArg::Standard, Format::Csv)),
-        (" a.csv", (FileArg::Path("a.csv".into()), Format::Csv)),
-        (" --format ndjson a.csv", (FileArg::Path("a.csv".into()), Format::Ndjson)),
-        (" a.jsonl", (FileArg::Path("a.jsonl".into()), Format::Ndjson)),
+    let path = |name: &str| FileArg::Path(name.into());
+    for (words, file, format) in [
+        ("", FileArg::Standard, Some(Format::Ndjson)),
+        (" -", FileArg::Standard, Some(Format::Ndjson)),
+        (" --format csv -", FileArg::Standard, Some(Format::Csv)),
+        (" a.csv", path("a.csv"), Some(Format::Csv)),
+        (" a.CSV", path("a.CSV"), Some(Format::Csv)),
+        (" --format ndjson a.csv", path("a.csv"), Some(Format::Ndjson)),
+        (" a.jsonl", path("a.jsonl"), Some(Format::Ndjson)),
+        (" a", path("a"), Some(Format::Ndjson)),
+        (" --format csv a.xml", path("a.xml"), Some(Format::Csv)),
+        // Written in another format than the name promises, or read as what it may not be.
+        (" a.xml", path("a.xml"), None),
+        (" a.csv.gz", path("a.csv.gz"), None),
+        (" a.json", path("a.json"), None),
     ] {
         let line = format!("petstore export{words}");
         let Command::Export(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        assert_eq!(args.target().unwrap(), expected, "{line}");
+        assert_eq!(args.format().ok(), format, "{line}");
         let line = format!("petstore import{words}");
         let Command::Import(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        assert_eq!(args.source(), expected, "{line}");
-    }
-}
-
-#[test]
-fn a_file_is_not_written_in_another_format_than_its_name_promises() {
-    for (words, format) in [
-        ("a.xml", None),
-        ("a.csv.gz", None),
-        ("a.json", None),
-        ("--format csv a.xml", Some(Format::Csv)),
-        ("a.CSV", Some(Format::Csv)),
-        ("a", Some(Format::Ndjson)),
-    ] {
-        let line = format!("petstore export {words}");
-        let Command::Export(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        assert_eq!(args.target().ok().map(|(_, format)| format), format, "{line}");
+        assert_eq!((args.records.format(), args.records.file), (format, file), "{line}");
     }
 }
 

@@ -13,11 +13,10 @@ use petstore_json::Record;
 use tokio::sync::mpsc;
 
 use crate::{
-    cli::{FileArg, Format},
     failure::{Failure, quotable_path},
     import::lines::Lines,
     progress::Of,
-    records::{CsvReader, RecordReader},
+    records::{CsvReader, FileArg, Format, RecordReader},
 };
 
 /// Lines in a batch. With 5,000, beginning and ending each took an eighth of an import into PostgreSQL.
