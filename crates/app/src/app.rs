@@ -16,7 +16,7 @@ use crate::{
     resource_limits, serve, stores, upgrade,
 };
 
-/// How long tasks that are left over at the end may take to stop.
+/// Limits the time that tasks which are left over at the end take to stop.
 const LEFT_OVERS: Duration = Duration::from_secs(1);
 
 /// From so many tasks a thread on, nearly all of them connections, threads yield before they sleep.
@@ -36,7 +36,7 @@ pub struct App {
 }
 
 impl App {
-    /// A program that knows no store yet.
+    /// Creates a program that knows no store yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()

@@ -53,7 +53,7 @@ struct Cli {
 pub(crate) enum Command {
     /// Run the service.
     Serve(Box<ServeArgs>),
-    /// Make, list, revoke and roll the API keys of a store.
+    /// Create, list, revoke and roll the API keys of a store.
     #[command(after_help = examples::KEYS)]
     Keys {
         /// What to do with them.
@@ -67,10 +67,10 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: StoreCommand,
     },
-    /// Write down every animal of a store.
+    /// Write every animal of a store to a file.
     #[command(after_help = examples::EXPORT)]
     Export(ExportArgs),
-    /// Add animals that are written down, all or none.
+    /// Add the animals of a file, all or none.
     #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
     /// Copy a store into a file, while it may be in use.
@@ -114,7 +114,7 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
-/// All commands and flags, for these stores.
+/// Returns all commands and flags, for these stores.
 pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
     settings::with_sources(store_arg::with_stores(Cli::command(), stores))
 }

@@ -19,10 +19,10 @@ pub(crate) trait Output {
     /// Writes a line to stderr. If that fails there is no other place to report it.
     fn note(&mut self, line: &str);
 
-    /// Whether answers are read on a terminal.
+    /// Returns whether answers are read on a terminal.
     fn is_terminal(&self) -> bool;
 
-    /// Whether an answer can be read at all. To be called before a key is made that is shown only
+    /// Checks that an answer can be read at all. To be called before a key is made that is shown only
     /// once.
     fn has_reader(&self) -> io::Result<()>;
 }
@@ -57,7 +57,7 @@ impl Output for Console {
     }
 }
 
-/// What a command says when stdout does not take its answer.
+/// Returns the failure of a command whose answer stdout does not take.
 pub(crate) fn stdout_failed(error: &io::Error) -> Failure {
     Failure::runtime(format!("cannot write to stdout: {error}"))
 }

@@ -18,9 +18,9 @@ use petstore_http::{Figure, Figures};
 use petstore_relocation::Side;
 use tokio::{task, time};
 
-/// How long closing may take. All that was acknowledged is durable before, so nothing is lost.
+/// Limits the time that closing takes. All that was acknowledged is durable before, so nothing is lost.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often closing checks whether the store is still in use.
+/// The interval at which closing checks whether the store is still in use.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Why a store could not do what it was asked: one line for the user of the command.
@@ -28,16 +28,16 @@ pub type Problem = Box<dyn Error + Send + Sync>;
 
 /// A kind of store, registered under its URL schemes by [`App::with_store`](crate::App::with_store).
 pub trait StoreDriver: Send + Sync + 'static {
-    /// The schemes of its URLs without the colon, the usual one first: for example `["sqlite"]`.
+    /// Returns the schemes of its URLs without the colon, the usual one first: for example `["sqlite"]`.
     fn schemes(&self) -> &'static [&'static str];
 
-    /// How a URL is written, for example `sqlite:PATH`. Shown by `--help` and where a URL is refused.
+    /// Returns how a URL is written, for example `sqlite:PATH`. Shown by `--help` and where a URL is refused.
     fn usage(&self) -> &'static str;
 
-    /// What the store is, in a few words that follow the usage in `--help`.
+    /// Returns what the store is, in a few words that follow the usage in `--help`.
     fn summary(&self) -> &'static str;
 
-    /// Whether the data outlasts the process. The commands that end at once (`keys`, `store`,
+    /// Returns whether the data outlasts the process. The commands that end at once (`keys`, `store`,
     /// `import`, `export`) refuse a store that does not.
     fn is_lasting(&self) -> bool {
         true
@@ -73,13 +73,13 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
         Ok(Some(Upgrade { from: 1, steps: Vec::new(), saved_to: None }))
     }
 
-    /// The URL that opens this store from any folder, with its password: a service opens the other store of
+    /// Returns the URL that opens this store from any folder, with its password: a service opens the other store of
     /// a move by it. By default there is none, and the store takes part in no move.
     fn full_url(&self) -> Option<String> {
         None
     }
 
-    /// What this store alone is, however its URL is spelled, for example the device and the inode of its
+    /// Returns what identifies this store however its URL is spelled, for example the device and the inode of its
     /// file. `None` for a store that is not there, or of which this cannot be told, which is the default.
     async fn identity(&self) -> Option<String> {
         None
@@ -94,7 +94,7 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
         Ok(())
     }
 
-    /// The file beside the store for the API key that a service makes at its first start, where it has no
+    /// Returns the file beside the store for the API key that a service makes at its first start, where it has no
     /// terminal to show it on. By default there is none, and no key is made there.
     fn key_file(&self) -> Option<PathBuf> {
         None
@@ -123,11 +123,11 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     }
 }
 
-/// What a backup calls from time to time: with how many parts are done, of how many. It answers whether to
+/// Called by a backup from time to time, with how many parts are done, of how many. It answers whether to
 /// go on.
 pub type BackupWatch = Box<dyn FnMut(u64, u64) -> ControlFlow<()> + Send>;
 
-/// What a store is opened for.
+/// The purpose for which a store is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
     /// To be read and written; an empty store is created where there is none.
@@ -154,7 +154,7 @@ pub struct OpenStore {
 }
 
 impl OpenStore {
-    /// A store without an archive, which closes when it is dropped. It can be served and its keys
+    /// Creates a store without an archive, which closes when it is dropped. It can be served and its keys
     /// managed, but it cannot be copied, verified, exported or imported into.
     pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
         let pets = store.clone();
@@ -163,20 +163,20 @@ impl OpenStore {
         Self { pets, keys: store, archive, relocation, made_at, figures, close }
     }
 
-    /// With an archive of the same store.
+    /// Adds an archive of the same store.
     #[must_use]
     pub fn with_archive(self, archive: Arc<dyn Archive>) -> Self {
         Self { archive: Some(archive), ..self }
     }
 
-    /// With what a move of the same store needs. Without it, the store can be copied while nothing writes, but
+    /// Adds what a move of the same store needs. Without it, the store can be copied while nothing writes, but
     /// it takes no part in `store move`.
     #[must_use]
     pub fn with_relocation(self, relocation: Arc<dyn Relocatable>) -> Self {
         Self { relocation: Some(relocation), ..self }
     }
 
-    /// The store as one side of a move, if it can be moved.
+    /// Returns the store as one side of a move, if it can be moved.
     pub(crate) fn side(&self) -> Option<Side> {
         let relocation = self.relocation.clone()?;
         Some(Side { pets: self.pets.clone(), keys: self.keys.clone(), relocation })
@@ -189,7 +189,7 @@ impl OpenStore {
         Self { made_at: Some(place.to_string()), ..self }
     }
 
-    /// With values that are served among the metrics, for example how many writes wait. They are read
+    /// Adds values that are served among the metrics, for example how many writes wait. They are read
     /// each time that the metrics are, so that must not wait. What is passed must not keep the store
     /// open: it holds a [`Weak`](std::sync::Weak).
     #[must_use]
@@ -197,14 +197,14 @@ impl OpenStore {
         Self { figures: Arc::new(figures), ..self }
     }
 
-    /// With work to be waited for before the store is dropped: for what a destructor cannot wait
+    /// Adds work to be waited for before the store is dropped: for what a destructor cannot wait
     /// for. All commands do this work, also those that fail; it may take 5 seconds.
     #[must_use]
     pub fn with_close(self, close: impl Future<Output = ()> + Send + 'static) -> Self {
         Self { close: Some(Box::pin(close)), ..self }
     }
 
-    /// How many handles of the store there are, its own included.
+    /// Returns the number of handles of the store, its own included.
     pub(crate) fn handles(&self) -> usize {
         let archive = self.archive.as_ref().map_or(0, Arc::strong_count);
         let relocation = self.relocation.as_ref().map_or(0, Arc::strong_count);

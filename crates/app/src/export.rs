@@ -26,7 +26,7 @@ use crate::{
 /// Animals that are read and written at a time.
 const BATCH_PETS: u32 = 5_000;
 
-/// Writes down every animal of a store.
+/// Writes every animal of a store to a file.
 #[derive(Debug, Args)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]

@@ -30,7 +30,7 @@ pub(crate) struct HealthcheckArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArg,
 
-    /// Until there is an answer.
+    /// Maximum time until there is an answer.
     #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = values::timeout)]
     pub(crate) timeout: Duration,
 }

@@ -34,7 +34,7 @@ const MAX_REASON_CHARS: usize = 400;
 /// How long an import waits for its next lines once it holds up other writers of the store.
 const MAX_STALL: Duration = Duration::from_secs(10);
 
-/// Adds animals that are written down.
+/// Adds the animals of a file.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {
     #[command(flatten)]

@@ -68,8 +68,9 @@
 //! line on stderr.
 //!
 //! # Where things are
-//! A command reads its words in `cli`, opens and closes a store by `store`, and talks to people
-//! through `console`. `registry` knows the kinds of store: those of `stores`, and a team's own. This is
+//! Each command has a file of its name: what it does, and for most commands its flags. `cli` has the other flags
+//! and the settings, `driver` what a kind of store says about itself, `registry` the kinds of store that are known
+//! (those of `stores`, and a team's own), `store` how a command uses one, and `console` what people read. This is
 //! the one crate that knows every adapter; it holds no rule of the domain.
 
 mod app;

@@ -27,20 +27,20 @@ use crate::{cli::LogFormat, failure::Failure};
 /// The variable that says what is logged.
 pub(crate) const VARIABLE: &str = "PETSTORE_LOG";
 
-/// What is logged by default. hyper warns of every client that is too slow, which no operator can
+/// The events that are logged by default. hyper warns of every client that is too slow, which no operator can
 /// change.
 const DIRECTIVES: &str = "warn,hyper=error,petstore=info";
 /// Lines that wait to be written; at some hundred bytes each, a few megabytes at most.
 const QUEUED_LINES: usize = 10_000;
 
-/// How to log.
+/// The settings of the log.
 #[derive(Debug)]
 pub(crate) struct LogConfig {
     /// `None` lets stderr decide: text on a terminal, else JSON.
     pub(crate) format: Option<LogFormat>,
     /// Put on every line of JSON.
     pub(crate) environment: Option<String>,
-    /// What is logged.
+    /// Selects the events that are logged.
     pub(crate) filter: EnvFilter,
 }
 

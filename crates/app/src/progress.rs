@@ -1,9 +1,12 @@
 //! How far a long command has come: one line that is written anew on a terminal, a line now and then elsewhere.
 
 use std::{
+    env,
     io::{self, IsTerminal as _, Write as _},
     time::{Duration, Instant},
 };
+
+use rustix::termios::tcgetwinsize;
 
 /// How often the line is written on a terminal, and how often a line elsewhere.
 const INTERVALS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
@@ -39,23 +42,28 @@ impl Progress {
 
     /// Counts what `unit` says.
     pub(crate) fn counting(unit: &'static str) -> Self {
-        let (now, is_terminal) = (Instant::now(), io::stderr().is_terminal());
+        let is_dumb = env::var_os("TERM").is_none_or(|kind| kind.is_empty() || kind == "dumb");
+        let (now, is_terminal) = (Instant::now(), io::stderr().is_terminal() && !is_dumb);
         Self { unit, is_terminal, step: "", began: (now, 0), last_line: now }
     }
 
     /// Notes that `done` of `of` are done.
     pub(crate) fn at(&mut self, step: &'static str, done: u64, of: Of) {
         let now = Instant::now();
-        if self.step != step {
+        let is_new = self.step != step;
+        if is_new {
             (self.step, self.began) = (step, (now, done));
         }
-        if now - self.last_line < INTERVALS[usize::from(!self.is_terminal)] {
+        let is_due = now - self.last_line >= INTERVALS[usize::from(!self.is_terminal)];
+        if !(is_due || is_new && self.is_terminal) {
             return;
         }
         self.last_line = now;
         let line = self.line(done, of, now - self.began.0);
         if self.is_terminal {
-            write(&format!("{ANEW}{line}"));
+            let width = tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col));
+            let shown: String = line.chars().take(width.saturating_sub(1)).collect();
+            write(&format!("{ANEW}{shown}"));
         } else {
             write(&format!("{line}\n"));
         }

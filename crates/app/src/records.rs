@@ -16,7 +16,7 @@ use petstore_json::{Record, read_record, write_pet};
 
 pub(crate) use self::csv::CsvReader;
 
-/// How animals are written down.
+/// A format of animals in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// One JSON object a line.
@@ -25,7 +25,7 @@ pub(crate) enum Format {
     Csv,
 }
 
-/// The file of animals, and how they are written down in it.
+/// The file of animals, and its format.
 #[derive(Debug, Args)]
 pub(crate) struct RecordsArgs {
     /// Where the animals are; '-' is standard input or output.
@@ -35,7 +35,7 @@ pub(crate) struct RecordsArgs {
         value_parser = OsStringValueParser::new().map(FileArg::new)
     )]
     pub(crate) file: FileArg,
-    /// How animals are written down [default: csv if FILE ends in .csv, else ndjson].
+    /// Format of the animals [default: csv if FILE ends in .csv, else ndjson].
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 }
@@ -69,7 +69,7 @@ impl FileArg {
     }
 }
 
-/// The line before the first animal, if the format has one.
+/// Returns the line before the first animal, if the format has one.
 pub(crate) const fn header(format: Format) -> &'static str {
     match format {
         Format::Ndjson => "",

@@ -50,14 +50,14 @@ impl Registry {
         Ok(location)
     }
 
-    /// A line of `--help` for each kind of store.
+    /// Returns a line of `--help` for each kind of store.
     pub(crate) fn help(&self, lasting: bool) -> String {
         let lines = self.listed(lasting);
         let lines = lines.map(|driver| format!("- {} ({})", driver.usage(), driver.summary()));
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// How URLs are written: `A, B or C`.
+    /// Returns how URLs are written: `A, B or C`.
     fn usages(&self, lasting: bool) -> String {
         let usages: Vec<_> = self.listed(lasting).map(StoreDriver::usage).collect();
         match usages.split_last() {

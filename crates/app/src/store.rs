@@ -39,7 +39,7 @@ pub(crate) fn note_if_made(store: &OpenStore, out: &mut impl Output) {
     }
 }
 
-/// The same for work on the store as a whole, which needs an archive. A store that was made for work that has failed
+/// Opens a store as [`with_store`] does, for work on the whole of it, which needs an archive. A store that was made for work that has failed
 /// is removed again, if nothing is in it.
 pub(crate) async fn with_archive<T>(
     location: &dyn StoreLocation,

@@ -47,7 +47,7 @@ impl fmt::Display for ListenPlace {
 pub(crate) struct ListenAddress(String);
 
 impl ListenAddress {
-    /// The address, as the system's resolver takes it.
+    /// Returns the address as the system's resolver takes it.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }

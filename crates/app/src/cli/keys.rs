@@ -14,31 +14,31 @@ use super::{
 /// What to do with API keys. A running service honours a change within one second.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Make a key and print it, this once, on stdout.
+    /// Create a key and print it on stdout; it is shown this once.
     #[command(after_help = examples::KEYS_CREATE)]
     Create {
-        /// What to call it: a letter, then up to 63 letters, digits, '.', '_' or '-'.
+        /// Name of the key: a letter, then up to 63 letters, digits, '.', '_' or '-'.
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
         /// The key may list and fetch animals, and add none.
         #[arg(long)]
         read_only: bool,
-        /// How long it is good, for example 90d [default: until it is revoked].
+        /// Lifetime of the key, for example 90d [default: until it is revoked].
         #[arg(long, value_name = "DURATION", value_parser = values::lifetime)]
         expires: Option<Duration>,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// List every key there ever was, without the keys themselves.
+    /// List all keys, also revoked and expired ones, without the keys themselves.
     #[command(after_help = examples::KEYS_LIST)]
     List {
-        /// How the keys are shown.
+        /// Form of the list.
         #[arg(long, value_name = "FORM", default_value = "table")]
         output: ListForm,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Withdraw a key.
+    /// Revoke a key.
     #[command(after_help = examples::KEYS_REVOKE)]
     Revoke {
         /// The key's identifier, or its name for every key that has it.
@@ -53,7 +53,7 @@ pub(crate) enum KeysCommand {
         /// The name of the key.
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
-        /// How long the old key stays good.
+        /// Time for which the old key stays valid.
         #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = values::overlap)]
         overlap: Duration,
         #[command(flatten)]
@@ -62,7 +62,7 @@ pub(crate) enum KeysCommand {
 }
 
 impl KeysCommand {
-    /// The store that the command works on.
+    /// Returns the store that the command works on.
     pub(crate) fn store(&self) -> &StoreArg<true> {
         let (Self::Create { store, .. }
         | Self::List { store, .. }

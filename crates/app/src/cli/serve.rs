@@ -45,7 +45,7 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArg,
 
-    /// Connections that may wait to be accepted [default: the system's limit].
+    /// Maximum number of connections that wait to be accepted [default: the system's limit].
     #[arg(long, value_name = "NUMBER", value_parser = values::connections::<NonZeroU32>)]
     pub(crate) listen_backlog: Option<NonZeroU32>,
 
@@ -107,7 +107,7 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     pub(crate) no_docs: bool,
 
-    /// What is logged, as directives like info or warn,hyper=debug [default: what operators need].
+    /// Events that are logged, as directives like info or warn,hyper=debug [default: what operators need].
     #[arg(long, value_name = "DIRECTIVES")]
     pub(crate) log: Option<String>,
 
@@ -130,7 +130,7 @@ pub(crate) struct ServeArgs {
     access_log: AccessLog,
 }
 
-/// HTTPS in the place of HTTP.
+/// The certificate and the key of HTTPS.
 #[derive(Debug, Args)]
 pub(crate) struct TlsArgs {
     /// Serve HTTPS with this certificate, and those between it and the authority: a PEM file, read
@@ -151,7 +151,7 @@ pub(crate) enum LogFormat {
 }
 
 impl ServeArgs {
-    /// What of it concerns the HTTP adapter.
+    /// Returns the settings of the HTTP adapter.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             get_pet_sunset: self.get_pet_sunset,
@@ -171,17 +171,17 @@ pub(crate) struct DeploymentArgs {
     #[arg(long, value_name = "NAME", value_parser = values::environment)]
     environment: Option<String>,
 
-    /// Where production is reached, for the OpenAPI document; ends in /v1.
+    /// URL of production, for the OpenAPI document; ends in /v1.
     #[arg(long, value_name = "URL", value_parser = addresses::service_url)]
     public_url: Option<String>,
 
-    /// Where staging is reached, for the OpenAPI document; ends in /v1.
+    /// URL of staging, for the OpenAPI document; ends in /v1.
     #[arg(long, value_name = "URL", value_parser = addresses::service_url)]
     staging_url: Option<String>,
 }
 
 impl DeploymentArgs {
-    /// The settings that these flags decide, the others being the defaults.
+    /// Returns the settings that these flags decide, the others being the defaults.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
             environment: self.environment.clone(),

@@ -160,7 +160,7 @@ fn with_args(command: Command, path: &[String], args: Vec<Arg>) -> Command {
     }
 }
 
-/// Holds values of a file against the parser of their argument.
+/// Checks values of a file with the parser of their argument.
 fn check(arg: &Arg, name: &str, values: &[String], file: &Path) -> Result<(), Failure> {
     let shown = quotable_path(file);
     if matches!(arg.get_action(), ArgAction::SetTrue) {
@@ -221,7 +221,7 @@ fn read_secret(path: &Path) -> Result<(Vec<String>, PathBuf), Failure> {
     Ok((vec![line.strip_suffix('\r').unwrap_or(line).to_owned()], path.to_owned()))
 }
 
-/// Whether this names a file, and a variable gives what the file would hold.
+/// Returns whether this names a file, and a variable gives what the file would hold.
 fn has_variable_of_its_content(name: &str) -> bool {
     name.strip_suffix("-file").is_some_and(|content| variable(variable_of(content)).is_some())
 }

@@ -13,17 +13,17 @@ use bytesize::ByteSize;
 const DAY: Duration = Duration::from_hours(24);
 const CENTURY: Duration = Duration::from_hours(24 * 36_525);
 
-/// How long something may take: 1 ms to 24 h.
+/// Reads a time limit: 1 ms to 24 h.
 pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
     duration(text, Duration::from_millis(1)..=DAY, "1ms to 24h")
 }
 
-/// How long a stop may take: 0 s to 24 h.
+/// Reads a time limit that may be nothing: 0 s to 24 h.
 pub(super) fn grace(text: &str) -> Result<Duration, String> {
     duration(text, Duration::ZERO..=DAY, "0s to 24h")
 }
 
-/// How long a key is good: 1 s to 100 years.
+/// Reads the lifetime of a key: 1 s to 100 years.
 pub(super) fn lifetime(text: &str) -> Result<Duration, String> {
     days(text)?;
     duration(text, Duration::from_secs(1)..=CENTURY, "1s to 100years")
@@ -38,7 +38,7 @@ fn days(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// How long a key outlives its successor's creation: 0 s to 100 years.
+/// Reads how long a key outlives its successor's creation: 0 s to 100 years.
 pub(super) fn overlap(text: &str) -> Result<Duration, String> {
     duration(text, Duration::ZERO..=CENTURY, "0s to 100years")
 }
@@ -60,7 +60,7 @@ fn duration(
     if allowed.contains(&duration) { Ok(duration) } else { Err(outside()) }
 }
 
-/// The size of a request body: 1 B to 16 MiB.
+/// Reads the size of a request body: 1 B to 16 MiB.
 pub(super) fn body_size(text: &str) -> Result<usize, String> {
     size(text)
         .filter(|size| (1..=16 * bytesize::MIB).contains(size))
@@ -68,7 +68,7 @@ pub(super) fn body_size(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "the size must be 1B to 16MiB, written like 64KiB or 65536".to_owned())
 }
 
-/// An amount of memory that may be used: up to 64 GiB.
+/// Reads an amount of memory that may be used: up to 64 GiB.
 pub(super) fn memory(text: &str) -> Result<usize, String> {
     size(text)
         .filter(|size| *size <= 64 * bytesize::GIB)
@@ -80,7 +80,7 @@ fn size(text: &str) -> Option<u64> {
     text.parse().ok().map(|ByteSize(bytes)| bytes)
 }
 
-/// A number of connections: 1 to 1 000 000.
+/// Reads a number of connections: 1 to 1 000 000.
 pub(super) fn connections<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
     text.parse()
         .ok()
@@ -89,7 +89,7 @@ pub(super) fn connections<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, Strin
         .ok_or_else(|| "the number must be 1 to 1000000".to_owned())
 }
 
-/// A number of requests a second: 1 to 1 000 000.
+/// Reads a number of requests a second: 1 to 1 000 000.
 pub(super) fn rate(text: &str) -> Result<NonZeroU32, String> {
     connections(text)
 }
@@ -98,7 +98,7 @@ pub(super) fn rate(text: &str) -> Result<NonZeroU32, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RateOrOff(pub(super) Option<NonZeroU32>);
 
-/// A number of requests a second, or `off`.
+/// Reads a number of requests a second, or `off`.
 pub(super) fn rate_or_off(text: &str) -> Result<RateOrOff, String> {
     if text == "off" {
         return Ok(RateOrOff(None));
@@ -107,7 +107,7 @@ pub(super) fn rate_or_off(text: &str) -> Result<RateOrOff, String> {
     Ok(RateOrOff(Some(rate)))
 }
 
-/// The name of a deployment: 1 to 64 characters without control characters.
+/// Reads the name of a deployment: 1 to 64 characters without control characters.
 pub(super) fn environment(text: &str) -> Result<String, String> {
     let fits = (1..=64).contains(&text.chars().count());
     if fits && !text.chars().any(char::is_control) {

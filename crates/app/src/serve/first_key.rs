@@ -123,13 +123,13 @@ fn write(file: &Path, secret: &ApiKeySecret) -> io::Result<()> {
     })
 }
 
-/// `None` if another process has made one meanwhile.
+/// Stores the key; `None` if another process has made one meanwhile.
 async fn create(admin: &KeyAdmin, secret: &ApiKeySecret) -> Result<Option<ApiKey>, Failure> {
     let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
     admin.create_first(name, secret).await.map_err(Failure::runtime)
 }
 
-/// Until the value is dropped.
+/// Locks the folder until the value is dropped.
 fn lock_folder_of(file: &Path) -> io::Result<File> {
     let folder = File::open(folder_of(file))?;
     folder.lock()?;

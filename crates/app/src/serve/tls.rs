@@ -78,7 +78,7 @@ impl Tls {
         Ok((tls, Followed::new(NAME, paths, before, move || reloading.reload())))
     }
 
-    /// For the server: TLS 1.2 and 1.3, with the server's order of cipher suites.
+    /// Returns the configuration of the server: TLS 1.2 and 1.3, with the server's order of cipher suites.
     ///
     /// # Errors
     /// The cryptography has none of these versions.

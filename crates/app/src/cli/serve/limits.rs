@@ -13,7 +13,7 @@ use crate::cli::values::{self, RateOrOff};
 /// Limits and times.
 #[derive(Debug, Args)]
 pub(super) struct LimitArgs {
-    /// Connections served at once; one more waits.
+    /// Maximum number of connections served at once; one more waits.
     #[arg(
         long,
         value_name = "NUMBER",
@@ -22,35 +22,35 @@ pub(super) struct LimitArgs {
     )]
     max_connections: NonZeroUsize,
 
-    /// From the first byte of the head of a request until the head has arrived.
+    /// Maximum time from the first byte of a request until its header fields have arrived.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
     header_timeout: Duration,
 
-    /// How long a connection may wait for its next request. More than a balancer keeps one that it does not use.
+    /// Maximum time for which a connection waits for its next request: longer than a balancer keeps an idle one.
     #[arg(long, value_name = "DURATION", default_value = "75s", value_parser = values::timeout)]
     idle_timeout: Duration,
 
-    /// Until the body of a request has arrived.
+    /// Maximum time until the body of a request has arrived.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
     body_timeout: Duration,
 
-    /// How long a client may take nothing of a response, or less than 1 KiB a second.
+    /// Maximum time for which a client takes nothing of a response, or less than 1 KiB a second.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
     write_timeout: Duration,
 
-    /// For a request as a whole; beyond it the answer is 503.
+    /// Maximum time for a request as a whole; beyond it the answer is 503.
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
     request_timeout: Duration,
 
-    /// The largest request body.
+    /// Maximum size of a request body.
     #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::body_size)]
     max_body: usize,
 
-    /// All request bodies that are held at a time; beyond it the answer is 503.
+    /// Maximum size of all request bodies that are held at a time; beyond it the answer is 503.
     #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
     max_buffered_bodies: usize,
 
-    /// Requests a second of each API key, and as many at once; beyond it the answer is 429
+    /// Maximum number of requests a second of each API key, and at once; beyond it the answer is 429
     /// [default: no limit].
     #[arg(long, value_name = "NUMBER", value_parser = values::rate)]
     rate_limit: Option<NonZeroU32>,
@@ -70,13 +70,13 @@ pub(super) struct LimitArgs {
     )]
     page_cache: usize,
 
-    /// From the signal to stop until open connections are cut off.
+    /// Maximum time from the signal to stop until open connections are cut off.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::grace)]
     shutdown_grace: Duration,
 }
 
 impl LimitArgs {
-    /// The same for the HTTP adapter.
+    /// Returns the limits as the HTTP adapter takes them.
     pub(super) fn limits(&self) -> Limits {
         Limits {
             header_timeout: self.header_timeout,
