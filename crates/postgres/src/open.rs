@@ -1,4 +1,4 @@
-//! From a configuration to a database whose tables are ours, and back: dropping a schema.
+//! From a configuration to a database whose tables are ours.
 
 use std::{sync::Arc, time::Instant};
 

@@ -8,8 +8,7 @@
 //! # Where things are
 //! `pets.rs`, `keys.rs` and `archive.rs` are the ports. They run on `store.rs`: `journal.rs` is the file,
 //! `line.rs` what a line holds, and `state.rs` what all lines come to. `driver.rs` is the entry by which
-//! the commands of petstore know the store, and `main.rs` the program. `tests/conformance` runs the
-//! contract on it.
+//! the commands of petstore know the store, and `main.rs` the program.
 
 mod archive;
 mod driver;

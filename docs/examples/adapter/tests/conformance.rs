@@ -1,4 +1,5 @@
-//! The contract of the storage ports, kept on one file: each store in a temporary directory of its own.
+//! The contract of the storage ports, kept on one file: throw-away stores, each in a temporary directory of
+//! its own, and a test for each promise.
 
 use std::sync::Arc;
 
@@ -47,7 +48,7 @@ impl ScratchStore for Directory {
 
 petstore_conformance::conformance_tests!(ScratchFiles { archive: true });
 
-mod without_archive {
+mod without_an_archive {
     use super::ScratchFiles;
 
     petstore_conformance::conformance_tests!(ScratchFiles { archive: false });
