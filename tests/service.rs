@@ -37,8 +37,6 @@ mod open_pages;
 mod openapi;
 mod order_of_checks;
 mod orders;
-#[cfg(feature = "otlp")]
-mod otlp;
 mod page_cache;
 mod pages;
 mod pooler;

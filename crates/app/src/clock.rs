@@ -19,13 +19,6 @@ impl Clock for SystemClock {
     }
 }
 
-/// The time of day, for what takes no [`Timestamp`].
-#[cfg(feature = "otlp")]
-#[expect(clippy::disallowed_methods, reason = "the one place where time enters the program")]
-pub(crate) fn system_time() -> SystemTime {
-    SystemTime::now()
-}
-
 /// Formats a time by RFC 3339 in UTC, to the second. A time without such a form (before 1970 or after 9999) is shown
 /// as milliseconds since 1970.
 pub(crate) fn rfc3339(at: Timestamp) -> String {

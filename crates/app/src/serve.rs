@@ -6,8 +6,6 @@ mod first_key;
 mod housekeeping;
 mod listener;
 mod movable_store;
-#[cfg(feature = "otlp")]
-mod otlp;
 mod place;
 mod reload;
 mod service_key;
@@ -89,12 +87,6 @@ async fn serve(
     signals: Signals,
     mut tasks: JoinSet<()>,
 ) -> Result<(), Failure> {
-    #[cfg(feature = "otlp")]
-    let exporter = config
-        .otlp_endpoint
-        .as_deref()
-        .map(|endpoint| otlp::Exporter::new(endpoint, config.settings.environment.as_deref()))
-        .transpose()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
@@ -111,10 +103,6 @@ async fn serve(
     if let Some(tls) = tls {
         server = server.with_tls(tls.config()?);
         tasks.spawn(tls.remind());
-    }
-    #[cfg(feature = "otlp")]
-    if let Some(exporter) = &exporter {
-        server = server.with_spans(exporter.spans());
     }
     if let Some(pings) = announcement::watchdog_pings() {
         tasks.spawn(pings);
@@ -135,10 +123,6 @@ async fn serve(
 
     tasks.shutdown().await;
     housekeeping.stop().await;
-    #[cfg(feature = "otlp")]
-    if let Some(exporter) = exporter {
-        exporter.stop().await;
-    }
     report(drained);
     if is_broken {
         let why = "a task of the service has ended by a bug, so the service has stopped; the log says where";

@@ -1,8 +1,6 @@
 //! The flags of `serve`, and those that `openapi` shares with it.
 
 mod limits;
-#[cfg(feature = "otlp")]
-mod otlp;
 
 use std::{num::NonZeroU32, path::PathBuf};
 
@@ -98,10 +96,6 @@ pub(crate) struct ServeArgs {
     /// Given again, or with commas, for several [default: none].
     #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = addresses::origin)]
     cors_origin: Vec<String>,
-
-    #[cfg(feature = "otlp")]
-    #[command(flatten)]
-    pub(crate) otlp: otlp::OtlpArgs,
 
     /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
     #[arg(long)]

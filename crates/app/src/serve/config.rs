@@ -34,9 +34,6 @@ pub(crate) struct Config {
     pub(super) service_key: Option<ServiceKey>,
     /// The file of that key, if it has one.
     pub(super) key_file: Option<Followed>,
-    /// Where spans go; `None` for no spans.
-    #[cfg(feature = "otlp")]
-    pub(super) otlp_endpoint: Option<String>,
     pub(super) settings: Settings,
 }
 
@@ -71,8 +68,6 @@ impl Config {
             upgrade: !args.no_upgrade,
             service_key,
             key_file: key_file.flatten(),
-            #[cfg(feature = "otlp")]
-            otlp_endpoint: args.otlp.otlp_endpoint,
             settings,
         };
         Ok((config, log))

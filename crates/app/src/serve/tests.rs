@@ -47,8 +47,6 @@ async fn a_service_whose_housekeeping_has_panicked_stops_with_a_failure() {
         upgrade: true,
         service_key: Some(ServiceKey::parse("a-key-of-24-characters-x").unwrap()),
         key_file: None,
-        #[cfg(feature = "otlp")]
-        otlp_endpoint: None,
         settings: Settings::default(),
     };
     let ended = time::timeout(Duration::from_mins(1), run(config)).await;
@@ -73,8 +71,6 @@ fn configured(words: &str) -> String {
         upgrade,
         service_key,
         key_file,
-        #[cfg(feature = "otlp")]
-            otlp_endpoint: _,
         settings,
     } = config;
     let key = (service_key, key_file);
@@ -126,7 +122,7 @@ fn each_flag_of_serve_configures_something() {
     let serve = definition.find_subcommand("serve").unwrap().get_arguments();
     let all = serve
         .filter_map(|arg| arg.get_long())
-        .filter(|name| !["help", "config", "store-file", "otlp-endpoint"].contains(name));
+        .filter(|name| !["help", "config", "store-file"].contains(name));
     let words: Vec<_> = flags.iter().flat_map(|flag| flag.split(' ')).collect();
     for name in all {
         assert!(words.contains(&format!("--{name}").as_str()), "--{name} is not in the table");
