@@ -6,8 +6,8 @@ use tokio::runtime::{Builder, Handle};
 
 use crate::{
     backup, check,
-    cli::{self, Command, ConfigCommand, DeploymentArgs, Sources},
-    console::{Console, Output as _, stdout_failed},
+    cli::{self, Command, ConfigCommand, Sources},
+    console::{Console, Output as _},
     driver::StoreDriver,
     export,
     failure::Failure,
@@ -70,15 +70,22 @@ impl App {
     fn try_run(self, args: &[OsString]) -> Result<ExitCode, Failure> {
         self.stores.check()?;
         let definition = cli::definition(&Arc::new(self.stores));
-        let settings = Sources::read(args, &definition)?;
-        match cli::parse(&settings, args) {
-            Ok(command) => execute(command, &definition).map(|()| ExitCode::SUCCESS),
+        let sources = Sources::read(args, &definition)?;
+        match cli::parse(&sources, args) {
+            Ok(command) => {
+                let settings = || cli::shown(&sources, args).unwrap_or_default();
+                execute(command, &definition, settings).map(|()| ExitCode::SUCCESS)
+            }
             Err(error) => cli::explain(error, args, &definition),
         }
     }
 }
 
-fn execute(command: Command, definition: &clap::Command) -> Result<(), Failure> {
+fn execute(
+    command: Command,
+    definition: &clap::Command,
+    settings: impl Fn() -> String,
+) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => {
             let (config, log) = serve::Config::read(*args)?;
@@ -93,21 +100,16 @@ fn execute(command: Command, definition: &clap::Command) -> Result<(), Failure> 
         Command::Backup(args) => run_to_end(backup::run(args)),
         Command::Check(args) => run_to_end(check::run(args)),
         Command::Upgrade(args) => run_to_end(upgrade::run(args)),
-        Command::Config { command: ConfigCommand::Show(show) } => {
+        Command::Config { command: ConfigCommand::Show(flags) } => {
             // What `serve` would refuse is refused here too.
-            serve::Config::read(show.settings)?;
-            Console.answer(&show.table).map_err(|error| stdout_failed(&error))
+            serve::Config::read(*flags)?;
+            Console.print(&settings())
         }
-        Command::Openapi(args) => openapi(&args),
+        Command::Openapi(args) => Console.print(&petstore_http::openapi_document(&args.settings())),
         Command::Healthcheck(args) => run_to_end(healthcheck::run(args)),
         Command::Completions(args) => manual::completions(definition, args),
         Command::Man(args) => manual::pages(definition, &args),
     }
-}
-
-fn openapi(args: &DeploymentArgs) -> Result<(), Failure> {
-    let document = petstore_http::openapi_document(&args.settings());
-    Console.answer(&document).map_err(|error| stdout_failed(&error))
 }
 
 /// Runs `work` to its end, on a thread for each processor and one more: a store may block all threads

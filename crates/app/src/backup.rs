@@ -10,7 +10,7 @@ use clap::{
 
 use crate::{
     cli::store_arg::StoreArgs,
-    console::{Console, Output as _, stdout_failed},
+    console::{Console, Output as _},
     failure::Failure,
     partial_file::{Access, IfExists, PartialFile},
     progress::{Of, Progress},
@@ -54,7 +54,7 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
         "backed up {location} to {place}: {}, read again and found sound\n",
         ByteSize(size).display().iec()
     );
-    Console.answer(&answer).map_err(|error| stdout_failed(&error))
+    Console.print(&answer)
 }
 
 fn not_standard_output(name: OsString) -> Result<PathBuf, &'static str> {

@@ -5,7 +5,7 @@ use petstore_domain::{Archive, Finding, Severity, StoreCounts, StoreError, Store
 
 use crate::{
     cli::store_arg::StoreArgs,
-    console::{Console, Output, stdout_failed},
+    console::{Console, Output},
     driver::{OpenMode, OpenStore},
     failure::{Failure, one_line_of},
     progress::{Of, Progress},
@@ -106,7 +106,7 @@ fn keys(StoredKeys { keys, corrupt }: &StoredKeys) -> Finding {
 /// A line for each finding, and a verdict.
 fn report(findings: &[Finding], location: &str, out: &mut impl Output) -> Result<(), Failure> {
     let lines: String = findings.iter().map(line).collect();
-    out.answer(&lines).map_err(|error| stdout_failed(&error))?;
+    out.print(&lines)?;
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let verdict = match (count(Severity::Fault), count(Severity::Warning)) {
         (0, 0) => format!("the store is sound: {location}\n"),
@@ -115,7 +115,7 @@ fn report(findings: &[Finding], location: &str, out: &mut impl Output) -> Result
             return Err(Failure::runtime(format!("{faults} faults were found in {location}")));
         }
     };
-    out.answer(&verdict).map_err(|error| stdout_failed(&error))
+    out.print(&verdict)
 }
 
 fn line(Finding { subject, severity, detail }: &Finding) -> String {

@@ -20,7 +20,7 @@ use std::{ffi::OsString, process::ExitCode, sync::Arc};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
 pub(crate) use self::{
-    config::ConfigCommand,
+    config::{ConfigCommand, shown},
     keys::{KeysCommand, ListForm},
     moving::{BothStores, MoveArgs, MoveStep, StoreCommand},
     serve::{DeploymentArgs, LogFormat, ServeArgs, TlsArgs},
@@ -30,7 +30,7 @@ pub(crate) use self::{
 use crate::{
     backup::BackupArgs,
     check::CheckArgs,
-    console::{Console, Output as _, stdout_failed},
+    console::{Console, Output as _},
     export::ExportArgs,
     failure::Failure,
     healthcheck::HealthcheckArgs,
@@ -120,18 +120,11 @@ pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
 }
 
 /// Parses the words and the environment.
-pub(crate) fn parse(settings: &Sources, words: &[OsString]) -> Result<Command, clap::Error> {
-    let mut definition = settings.definition.clone();
+pub(crate) fn parse(sources: &Sources, words: &[OsString]) -> Result<Command, clap::Error> {
+    let mut definition = sources.definition.clone();
     let mut matches = definition.try_get_matches_from_mut(words)?;
-    let table = config::shown(&definition, &matches, settings);
     let cli = Cli::from_arg_matches_mut(&mut matches);
-    let mut command = cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))?;
-    if let (Command::Config { command: ConfigCommand::Show(show) }, Some(table)) =
-        (&mut command, table)
-    {
-        show.table = table;
-    }
-    Ok(command)
+    cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))
 }
 
 /// Answers with help if that was asked for, or says in one line what is wrong.
@@ -142,7 +135,7 @@ pub(crate) fn explain(
 ) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
     if !error.use_stderr() {
-        Console.answer(&text).map_err(|error| stdout_failed(&error))?;
+        Console.print(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {

@@ -16,6 +16,11 @@ pub(crate) trait Output {
     /// Writes `text` to stdout, at once.
     fn answer(&mut self, text: &str) -> io::Result<()>;
 
+    /// Writes `text` to stdout, as the answer of a command that fails without it.
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.answer(text).map_err(|error| stdout_failed(&error))
+    }
+
     /// Writes a line to stderr. If that fails there is no other place to report it.
     fn note(&mut self, line: &str);
 

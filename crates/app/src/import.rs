@@ -16,7 +16,7 @@ use tokio::time;
 use self::source::{Batch, Fault, Numbered, Source};
 use crate::{
     cli::store_arg::StoreArgs,
-    console::{Console, Output as _, stdout_failed},
+    console::{Console, Output as _},
     driver::OpenMode,
     failure::{Failure, one_line_of},
     progress::Progress,
@@ -61,7 +61,7 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
         import(&*archive, source, args.skip_bad, signals.stop()).await
     });
     let answer = done.await?.to_string();
-    Console.answer(&answer).map_err(|error| stdout_failed(&error))
+    Console.print(&answer)
 }
 
 /// Says that the command waits for lines from a terminal: it would look as if it hung.

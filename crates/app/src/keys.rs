@@ -104,7 +104,7 @@ async fn list(admin: &KeyAdmin, form: ListForm, out: &mut impl Output) -> Result
         ListForm::Table => listing::table(&keys, &soon, now),
         ListForm::Json => listing::json(&keys, &soon, now),
     };
-    out.answer(&listed).map_err(|error| stdout_failed(&error))?;
+    out.print(&listed)?;
     if corrupt.is_empty() { Ok(()) } else { Err(corrupt_keys(&corrupt)) }
 }
 
@@ -140,7 +140,7 @@ async fn revoke(
     let lines = revoked.iter().map(|ApiKey { id: KeyId(id), name, prefix, .. }| {
         format!("revoked key {id} '{name}' ({prefix}…)\n")
     });
-    out.answer(&lines.collect::<String>()).map_err(|error| stdout_failed(&error))
+    out.print(&lines.collect::<String>())
 }
 
 async fn roll(

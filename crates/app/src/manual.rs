@@ -10,7 +10,7 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::{
-    console::{Console, Output as _, stdout_failed},
+    console::{Console, Output as _},
     failure::{Failure, quotable_path},
 };
 
@@ -46,7 +46,7 @@ pub(crate) fn completions(
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition.clone(), NAME, &mut script);
     let script = String::from_utf8(script).map_err(Failure::runtime)?;
-    Console.answer(&script).map_err(|error| stdout_failed(&error))
+    Console.print(&script)
 }
 
 /// Writes the manual pages into a folder that exists.

@@ -5,7 +5,7 @@ use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
 
 use crate::{
     cli::store_arg::StoreArgs,
-    console::{Console, Output as _, stdout_failed},
+    console::{Console, Output as _},
     driver::StoreLocation,
     failure::Failure,
 };
@@ -36,7 +36,7 @@ pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> R
         Failure::runtime(format!("there is no store at {location}; 'petstore serve' makes one"))
     })?;
     let answer = account(&upgrade, mode, &location.to_string());
-    Console.answer(&answer).map_err(|error| stdout_failed(&error))
+    Console.print(&answer)
 }
 
 /// Upgrades a store that is about to be served, and says so in the log.

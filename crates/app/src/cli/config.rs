@@ -1,8 +1,8 @@
 //! The command `config show`.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
-use clap::{ArgMatches, Args, Command, Subcommand, parser::ValueSource};
+use clap::{Subcommand, parser::ValueSource};
 
 use super::{
     serve::ServeArgs,
@@ -23,23 +23,14 @@ pub(crate) enum ConfigCommand {
     /// It takes the flags of serve. A flag outweighs its variable, which outweighs the file that --config
     /// names. Secrets are hidden.
     #[command(after_help = super::examples::CONFIG)]
-    Show(Box<ShowArgs>),
+    Show(Box<ServeArgs>),
 }
 
-/// The settings of `serve`.
-#[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
-    #[command(flatten)]
-    pub(crate) settings: ServeArgs,
-    /// What is shown: only where the arguments are read is it known where each came from.
-    #[arg(skip)]
-    pub(crate) table: String,
-}
-
-/// Returns what `config show` prints, if that is the command: a line for each setting, under headings.
-pub(super) fn shown(root: &Command, matches: &ArgMatches, settings: &Sources) -> Option<String> {
+/// Returns what `config show` prints if these are its words: a line for each setting, under headings.
+pub(crate) fn shown(sources: &Sources, words: &[OsString]) -> Option<String> {
+    let command = sources.definition.find_subcommand("config")?.find_subcommand("show")?;
+    let matches = sources.definition.clone().try_get_matches_from(words).ok()?;
     let matches = matches.subcommand_matches("config")?.subcommand_matches("show")?;
-    let command = root.find_subcommand("config")?.find_subcommand("show")?;
     let secrets: Vec<_> = secrets(command).collect();
     let mut hidden: Vec<_> = secrets.iter().map(|name| file_of(name)).collect();
     hidden.extend(["config", "help"].map(str::to_owned));
@@ -58,7 +49,7 @@ pub(super) fn shown(root: &Command, matches: &ArgMatches, settings: &Sources) ->
         let from = match matches.value_source(id) {
             Some(ValueSource::CommandLine) => format!("--{name}"),
             Some(ValueSource::EnvVariable) => variable_of(name),
-            _ => settings
+            _ => sources
                 .origins
                 .get(name)
                 .map_or_else(|| "default".to_owned(), |file| file.display().to_string()),

@@ -25,17 +25,11 @@ pub(super) fn grace(text: &str) -> Result<Duration, String> {
 
 /// Reads the lifetime of a key: 1 s to 100 years.
 pub(super) fn lifetime(text: &str) -> Result<Duration, String> {
-    days(text)?;
-    duration(text, Duration::from_secs(1)..=CENTURY, "1s to 100years")
-}
-
-/// Refuses a bare number, which most likely means days.
-fn days(text: &str) -> Result<(), String> {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number {
+    // A bare number most likely means days.
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(format!("a duration has a unit; write {text}d for {text} days"));
     }
-    Ok(())
+    duration(text, Duration::from_secs(1)..=CENTURY, "1s to 100years")
 }
 
 /// Reads how long a key outlives its successor's creation: 0 s to 100 years.
@@ -62,22 +56,18 @@ fn duration(
 
 /// Reads the size of a request body: 1 B to 16 MiB.
 pub(super) fn body_size(text: &str) -> Result<usize, String> {
-    size(text)
-        .filter(|size| (1..=16 * bytesize::MIB).contains(size))
-        .and_then(|size| usize::try_from(size).ok())
-        .ok_or_else(|| "the size must be 1B to 16MiB, written like 64KiB or 65536".to_owned())
+    size(text, 1..=16 * bytesize::MIB, "1B to 16MiB, written like 64KiB or 65536")
 }
 
 /// Reads an amount of memory that may be used: up to 64 GiB.
 pub(super) fn memory(text: &str) -> Result<usize, String> {
-    size(text)
-        .filter(|size| *size <= 64 * bytesize::GIB)
-        .and_then(|size| usize::try_from(size).ok())
-        .ok_or_else(|| "the size must be 0 to 64GiB, written like 16MiB or 16777216".to_owned())
+    size(text, 0..=64 * bytesize::GIB, "0 to 64GiB, written like 16MiB or 16777216")
 }
 
-fn size(text: &str) -> Option<u64> {
-    text.parse().ok().map(|ByteSize(bytes)| bytes)
+fn size(text: &str, allowed: RangeInclusive<u64>, allowed_shown: &str) -> Result<usize, String> {
+    let size = text.parse().ok().map(|ByteSize(bytes)| bytes);
+    let size = size.filter(|size| allowed.contains(size)).and_then(|size| size.try_into().ok());
+    size.ok_or_else(|| format!("the size must be {allowed_shown}"))
 }
 
 /// Reads a number of connections: 1 to 1 000 000.

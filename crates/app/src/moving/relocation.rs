@@ -8,7 +8,7 @@ use tokio::time::{self, Instant};
 use super::status::Shown;
 use crate::{
     cli::{BothStores, ListForm, MoveArgs, MoveStep},
-    console::{Console, Output, stdout_failed},
+    console::{Console, Output},
     driver::{OpenMode, OpenStore, StoreLocation},
     failure::Failure,
     progress::{Of, Progress},
@@ -66,7 +66,7 @@ impl Work {
         let Self { progress, .. } = self;
         drop(progress);
         let line = done.map_err(Failure::runtime)?;
-        Console.answer(&line).map_err(|error| stdout_failed(&error))
+        Console.print(&line)
     }
 
     /// Does the step: what is said then.
@@ -134,7 +134,7 @@ impl Work {
         let rate = copied as f64 / began.elapsed().as_secs_f64();
         let [from, to] = self.names;
         let shown = Shown { status, rate, from, to };
-        Console.answer(&shown.render(form)).map_err(|error| stdout_failed(&error))
+        Console.print(&shown.render(form))
     }
 }
 

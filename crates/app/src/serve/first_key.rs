@@ -61,10 +61,10 @@ async fn on_terminal(
     place: &Place,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
-    out.answer(BEGINNING).map_err(|error| stdout_failed(&error))?;
+    out.print(BEGINNING)?;
     let secret = new_secret(KeyRights::Full)?;
     let Some(key) = create(admin, &secret).await? else {
-        return out.answer(MADE_ELSEWHERE).map_err(|error| stdout_failed(&error));
+        return out.print(MADE_ELSEWHERE);
     };
     let secret = secret.expose();
     let target = place.curl("/v1/pets");
