@@ -107,10 +107,12 @@ fn each_setting_is_read_from_its_flag_its_variable_and_the_file() {
         for (name, value) in values {
             assert_eq!(shown(&table, name), [value, &source(name)], "{table}");
         }
+        let names = table.lines().filter_map(|line| line.split_whitespace().next());
+        names.map(str::to_owned).collect::<Vec<_>>()
     };
-    holds(by_flags, &|name| format!("--{name}"));
-    holds(by_variables, &variable);
-    holds(by_file, &|_| config.clone());
+    let order = holds(by_flags, &|name| format!("--{name}"));
+    assert_eq!(holds(by_variables, &variable), order);
+    assert_eq!(holds(by_file, &|_| config.clone()), order);
 }
 
 #[test]

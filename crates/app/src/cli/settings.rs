@@ -145,18 +145,19 @@ impl Sources {
             });
             read.origins.insert(name.to_owned(), origin);
         }
-        read.definition = with_args(read.definition, &path, args);
+        read.definition = with_args(read.definition, &path, &args);
         Ok(read)
     }
 }
 
-/// Replaces arguments of the command at `path`.
-fn with_args(command: Command, path: &[String], args: Vec<Arg>) -> Command {
+/// Replaces arguments of the command at `path`, each in its place.
+fn with_args(command: Command, path: &[String], args: &[Arg]) -> Command {
     match path.split_first() {
         Some((name, path)) => command.mut_subcommand(name, |inner| with_args(inner, path, args)),
-        None => args
-            .into_iter()
-            .fold(command, |command, arg| command.mut_arg(arg.get_id().clone(), |_| arg)),
+        None => command.mut_args(|arg| {
+            let new = args.iter().find(|new| new.get_id() == arg.get_id());
+            new.cloned().unwrap_or(arg)
+        }),
     }
 }
 
