@@ -78,6 +78,14 @@ impl StoreLocation for Database {
         self.config.identity().await.map(|identity| format!("postgres:{identity}"))
     }
 
+    async fn remove(&self) -> Result<(), Problem> {
+        if PostgresStore::remove_if_empty(&self.config).await? {
+            Ok(())
+        } else {
+            Err("another process has written to it".into())
+        }
+    }
+
     async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
         Ok(PostgresStore::upgrade(&self.config, mode).await?)
     }
