@@ -96,8 +96,11 @@ async fn serve(
     let mut server = match metrics {
         None => Server::new(ports, config.settings),
         Some(metrics) => {
-            Server::with_metrics(ports, config.settings, metrics, Arc::clone(&store.figures))
-                .map_err(Failure::runtime)?
+            let figures = Arc::clone(&store.figures);
+            let (server, serving) = Server::with_metrics(ports, config.settings, metrics, figures)
+                .map_err(Failure::runtime)?;
+            tasks.spawn(async { match serving.await {} });
+            server
         }
     };
     if let Some(tls) = tls {

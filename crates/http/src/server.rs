@@ -33,8 +33,6 @@ pub struct Server {
     permits: Arc<Semaphore>,
     connections: JoinSet<()>,
     drain: DrainSignal,
-    /// Serves the metrics, if they have a listener. It ends with the server.
-    metrics: JoinSet<Infallible>,
 }
 
 /// Counts requests with a revoked key, by the name of the key.
@@ -59,8 +57,8 @@ impl Server {
         Self::with_state(State::new(ports, settings, None))
     }
 
-    /// The same with metrics, which are served on `listener` and nowhere else. `figures` of the store are
-    /// among them. It must be called in a runtime.
+    /// Returns a server with metrics, and what serves them on `listener` and nowhere else: a future for a
+    /// task beside the server, which never ends by itself. `figures` of the store are among the metrics.
     ///
     /// # Errors
     /// Two metrics have one name.
@@ -69,12 +67,12 @@ impl Server {
         settings: Settings,
         listener: TcpListener,
         figures: Figures,
-    ) -> Result<Self, impl fmt::Display + use<>> {
+    ) -> Result<(Self, impl Future<Output = Infallible> + Send + use<>), impl fmt::Display + use<>>
+    {
         let metrics = Arc::new(Metrics::new()?);
-        let mut server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
-        let state = Arc::clone(&server.state);
-        server.metrics.spawn(serve_metrics(listener, state, metrics, figures));
-        Ok::<_, prometheus::Error>(server)
+        let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
+        let serving = serve_metrics(listener, Arc::clone(&server.state), metrics, figures);
+        Ok::<_, prometheus::Error>((server, serving))
     }
 
     fn with_state(state: State) -> Self {
@@ -82,7 +80,7 @@ impl Server {
         let limit = state.settings.limits.max_connections.get().min(Semaphore::MAX_PERMITS);
         let permits = Arc::new(Semaphore::new(limit));
         let (connections, drain) = (JoinSet::new(), DrainSignal::new());
-        Self { state, tls: None, permits, connections, drain, metrics: JoinSet::new() }
+        Self { state, tls: None, permits, connections, drain }
     }
 
     /// What counts requests with revoked keys: called with the name of a key, and how many there were. Without

@@ -13,16 +13,16 @@ use petstore_domain::{
 };
 
 use crate::{
+    connection::{Connection, READ_COMMITTED},
     connector::Purpose,
     error::StoreFailure,
     store::PostgresStore,
-    transaction::{READ_COMMITTED, Transaction},
 };
 
 #[async_trait]
 impl ApiKeyRepository for PostgresStore {
     async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        let add = async |transaction: &Transaction| {
+        let add = async |transaction: &Connection| {
             rows::live_keys(transaction, &key).await?.permit_add(max)?;
             Ok(rows::insert(transaction, key).await?)
         };
@@ -35,10 +35,10 @@ impl ApiKeyRepository for PostgresStore {
         retire_at: Timestamp,
         max: u32,
     ) -> Result<ApiKey, RollKeyError> {
-        let roll = async |transaction: &Transaction| {
+        let roll = async |transaction: &Connection| {
             rows::live_keys(transaction, &key).await?.permit_roll(max)?;
             let (name, now) = (key.name.as_str(), key.created_at.0);
-            let live = rows::keys(&transaction.rows(rows::LIVE_BY_NAME, &[&name, &now]).await?)?;
+            let live = rows::keys(&transaction.query(rows::LIVE_BY_NAME, &[&name, &now]).await?)?;
             let retired: Vec<_> = live.into_iter().map(|key| key.retired(retire_at)).collect();
             rows::update(transaction, &retired).await?;
             Ok(rows::insert(transaction, key).await?)
@@ -51,11 +51,11 @@ impl ApiKeyRepository for PostgresStore {
         selector: KeySelector,
         at: Timestamp,
     ) -> Result<Vec<ApiKey>, StoreError> {
-        let revoke = async |transaction: &Transaction| {
+        let revoke = async |transaction: &Connection| {
             let found = match &selector {
-                KeySelector::Id(id) => transaction.rows(rows::NOT_REVOKED_BY_ID, &[&id.0]).await?,
+                KeySelector::Id(id) => transaction.query(rows::NOT_REVOKED_BY_ID, &[&id.0]).await?,
                 KeySelector::Name(name) => {
-                    transaction.rows(rows::NOT_REVOKED_BY_NAME, &[&name.as_str()]).await?
+                    transaction.query(rows::NOT_REVOKED_BY_NAME, &[&name.as_str()]).await?
                 }
             };
             let mut keys = rows::keys(&found)?;
@@ -69,12 +69,12 @@ impl ApiKeyRepository for PostgresStore {
     }
 
     async fn list(&self) -> Result<StoredKeys, StoreError> {
-        let list = async { Ok(rows::stored_keys(&self.pool.read(rows::ALL, &[]).await?)) };
+        let list = async { Ok(rows::stored_keys(&self.pool.query(rows::ALL, &[]).await?)) };
         self.pool.within_deadline(list).await
     }
 
     async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
-        let live = async { Ok(rows::stored_keys(&self.pool.read(rows::LIVE, &[&now.0]).await?)) };
+        let live = async { Ok(rows::stored_keys(&self.pool.query(rows::LIVE, &[&now.0]).await?)) };
         self.pool.within_deadline(live).await
     }
 
@@ -86,7 +86,7 @@ impl ApiKeyRepository for PostgresStore {
         }
         let (ids, times): (Vec<i64>, Vec<i64>) = last.into_iter().unzip();
         let note = async {
-            self.pool.change(rows::NOTE_USE, &[&ids, &times]).await?;
+            self.pool.query(rows::NOTE_USE, &[&ids, &times]).await?;
             Ok(())
         };
         self.pool.within_deadline(note).await
@@ -97,13 +97,13 @@ impl PostgresStore {
     /// Runs `change` in a transaction that no other change of keys runs beside, on any instance.
     async fn change_keys<T, E: From<StoreFailure>>(
         &self,
-        change: impl AsyncFnOnce(&Transaction) -> Result<T, E>,
+        change: impl AsyncFnOnce(&Connection) -> Result<T, E>,
     ) -> Result<T, E> {
         let change = async {
             let _turn = self.changing_keys.lock().await;
-            let begin = Transaction::begin(&self.pool, Purpose::Calls, READ_COMMITTED);
+            let begin = self.pool.begin(Purpose::Calls, READ_COMMITTED);
             let transaction = begin.await?;
-            transaction.rows(rows::GUARD, &[]).await?;
+            transaction.query(rows::GUARD, &[]).await?;
             let changed = change(&transaction).await?;
             transaction.commit().await?;
             Ok(changed)

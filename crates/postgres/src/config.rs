@@ -1,19 +1,30 @@
 //! What an operator can choose, all of it in one URL.
 
-mod invalid_url;
-mod parameters;
 mod url;
 
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
+use std::{fmt, path::PathBuf, time::Duration};
 
-pub use self::{invalid_url::InvalidUrl, parameters::SslMode};
-pub(crate) use self::{
-    parameters::Parameters,
-    url::{Address, HostPort},
-};
+use tokio_postgres::config::ChannelBinding;
+
+pub use self::url::InvalidUrl;
+pub(crate) use self::url::{Address, HostPort};
+use self::url::{decode, decode_name};
+
+/// Every parameter there is.
+const NAMES: &str = "sslmode, sslrootcert, connect_timeout, statement_timeout, call_timeout, pool_timeout, \
+    tcp_user_timeout, pool_size, target_session_attrs, schema, pgbouncer, application_name, options, \
+    channel_binding";
+
+const DURATION: &str = "it is a time from 1ms to 1h such as 3s or 500ms";
+/// The longest time that a parameter may be.
+const MAX_DURATION: Duration = Duration::from_hours(1);
+/// The largest pool.
+const MAX_CONNECTIONS: usize = 1000;
+/// The longest name of a schema, in bytes: PostgreSQL cuts off the rest.
+const MAX_SCHEMA_BYTES: usize = 63;
 
 /// Which database to use, and how.
 ///
@@ -44,6 +55,46 @@ pub struct PostgresConfig {
     pub(crate) parameters: Parameters,
 }
 
+/// The settings of a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parameters {
+    pub(crate) ssl_mode: SslMode,
+    pub(crate) root_certificates: Option<PathBuf>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) statement_timeout: Duration,
+    pub(crate) call_timeout: Duration,
+    pub(crate) pool_timeout: Duration,
+    pub(crate) tcp_user_timeout: Duration,
+    pub(crate) pool_size: usize,
+    /// Whether a host that refuses writes is passed over.
+    pub(crate) read_write: bool,
+    pub(crate) schema: Option<String>,
+    /// Whether a pooler gives the session to others between two transactions; found out if `None`.
+    pub(crate) shared_session: Option<bool>,
+    /// As the server lists its sessions.
+    pub(crate) application_name: String,
+    /// Settings as a server's command line has them, or what a provider's proxy wants.
+    pub(crate) options: Option<String>,
+    pub(crate) channel_binding: ChannelBinding,
+}
+
+/// How the connection to the server is secured (`sslmode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SslMode {
+    /// `disable`: in clear.
+    Disable,
+    /// `prefer`: encrypted if the server can, without checking who it is. Protects against
+    /// listeners only.
+    Prefer,
+    /// `verify-ca`: encrypted, and the certificate must be signed by a known authority, whatever host it
+    /// names.
+    VerifyCa,
+    /// `require` or `verify-full`, which are one here: encrypted, and the certificate must be
+    /// signed by a known authority and name the host. Stricter than libpq's `require`, which takes
+    /// any certificate.
+    VerifyFull,
+}
+
 impl PostgresConfig {
     /// Reads `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST[:PORT]…]/DATABASE[?PARAMETER=VALUE&…]`.
     ///
@@ -60,7 +111,7 @@ impl PostgresConfig {
         });
         // An @ behind the ? most likely ends a password that was not encoded.
         let has_at = query.is_some_and(|query| query.contains('@'));
-        parsed.map_err(|fault| if has_at { InvalidUrl::Encoding("password") } else { fault })
+        parsed.map_err(|error| if has_at { InvalidUrl::encoding("password") } else { error })
     }
 }
 
@@ -75,4 +126,135 @@ impl fmt::Debug for PostgresConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PostgresConfig({self}, {:?})", self.parameters)
     }
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self {
+            ssl_mode: SslMode::Prefer,
+            root_certificates: None,
+            connect_timeout: Duration::from_secs(3),
+            statement_timeout: Duration::from_secs(4),
+            call_timeout: Duration::from_secs(5),
+            pool_timeout: Duration::from_secs(1),
+            tcp_user_timeout: Duration::from_secs(5),
+            pool_size: 16,
+            read_write: true,
+            schema: None,
+            shared_session: None,
+            application_name: "petstore".to_owned(),
+            options: None,
+            channel_binding: ChannelBinding::Prefer,
+        }
+    }
+}
+
+impl Parameters {
+    fn parse(query: &str) -> Result<Self, InvalidUrl> {
+        let mut parameters = Self::default();
+        let mut seen = Vec::new();
+        for (index, pair) in query.split('&').enumerate() {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            if !NAMES.split(", ").any(|known| known == name) {
+                return Err(InvalidUrl::new(format!(
+                    "parameter {} behind the ? is none of {NAMES}; user and password are written in \
+                     front of the host",
+                    index + 1
+                )));
+            }
+            if seen.contains(&name) {
+                return Err(InvalidUrl::new(format!("{name} is given twice; give it once")));
+            }
+            seen.push(name);
+            // Providers write it as it is.
+            let decode = if name == "options" { decode } else { decode_name };
+            parameters.set(name, &decode(value, name)?).map_err(|allowed| {
+                InvalidUrl::new(format!("the value of {name} is not allowed: {allowed}"))
+            })?;
+        }
+        Ok(parameters)
+    }
+
+    /// Sets one parameter. The error says what would be right.
+    fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+        let seconds = |value| duration(value, Duration::from_secs);
+        let millis = |value| duration(value, Duration::from_millis);
+        match name {
+            "sslmode" => self.ssl_mode = ssl_mode(value)?,
+            "sslrootcert" if value.is_empty() => return Err("it is the path of a PEM file"),
+            "sslrootcert" => self.root_certificates = Some(value.into()),
+            "connect_timeout" => self.connect_timeout = seconds(value)?,
+            "statement_timeout" => self.statement_timeout = millis(value)?,
+            "call_timeout" => self.call_timeout = millis(value)?,
+            "pool_timeout" => self.pool_timeout = millis(value)?,
+            "tcp_user_timeout" => self.tcp_user_timeout = millis(value)?,
+            "pool_size" => {
+                let size = value.parse().ok().filter(|size| (1..=MAX_CONNECTIONS).contains(size));
+                self.pool_size = size.ok_or("it is a number of connections from 1 to 1000")?;
+            }
+            "target_session_attrs" => {
+                let choices = [("read-write", true), ("any", false)];
+                self.read_write = choose(value, &choices, "it is read-write or any")?;
+            }
+            "schema" => self.schema = Some(schema(value)?),
+            "pgbouncer" => {
+                self.shared_session = Some(value.parse().map_err(|_| "it is true or false")?);
+            }
+            "application_name" => value.clone_into(&mut self.application_name),
+            "options" => self.options = Some(value.to_owned()),
+            _ => self.channel_binding = channel_binding(value)?,
+        }
+        Ok(())
+    }
+}
+
+/// Returns the choice with the name `value`. The error says what is allowed.
+fn choose<T: Copy>(
+    value: &str,
+    choices: &[(&str, T)],
+    allowed: &'static str,
+) -> Result<T, &'static str> {
+    choices.iter().find(|(name, _)| *name == value).map(|(_, choice)| *choice).ok_or(allowed)
+}
+
+fn ssl_mode(value: &str) -> Result<SslMode, &'static str> {
+    let choices = [
+        ("disable", SslMode::Disable),
+        ("prefer", SslMode::Prefer),
+        ("verify-ca", SslMode::VerifyCa),
+        ("require", SslMode::VerifyFull),
+        ("verify-full", SslMode::VerifyFull),
+    ];
+    choose(value, &choices, "it is disable, prefer, verify-ca, require or verify-full")
+}
+
+fn channel_binding(value: &str) -> Result<ChannelBinding, &'static str> {
+    let choices = [
+        ("disable", ChannelBinding::Disable),
+        ("prefer", ChannelBinding::Prefer),
+        ("require", ChannelBinding::Require),
+    ];
+    choose(value, &choices, "it is disable, prefer or require")
+}
+
+fn schema(value: &str) -> Result<String, &'static str> {
+    let reserved = value.is_empty() || value.starts_with("pg_") || value.len() > MAX_SCHEMA_BYTES;
+    if reserved {
+        return Err("it is a name of 1 to 63 bytes that does not begin with pg_");
+    }
+    Ok(value.to_owned())
+}
+
+fn duration(value: &str, bare: impl Fn(u64) -> Duration) -> Result<Duration, &'static str> {
+    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number: u32 = value[..value.len() - unit.len()].parse().map_err(|_| DURATION)?;
+    let number = u64::from(number);
+    let duration = match unit {
+        "" => bare(number),
+        "ms" => Duration::from_millis(number),
+        "s" => Duration::from_secs(number),
+        "min" => Duration::from_secs(number * 60),
+        _ => return Err(DURATION),
+    };
+    if duration.is_zero() || duration > MAX_DURATION { Err(DURATION) } else { Ok(duration) }
 }

@@ -1,75 +1,129 @@
-//! One connection.
-
-mod driver;
-pub(crate) mod session;
+//! One connection, and the transactions on it.
+//!
+//! A pooler such as `PgBouncer` gives a session of the server to another client after each transaction. Then
+//! nothing may stay in it: no prepared statement, whose name another client uses too, and no setting. So each
+//! statement is sent together with its values, and each transaction begins with its settings. This
+//! costs the server three to four times as much for a read, which is planned anew each time
+//! (`docs/OPERATING.md`), so a session of our own prepares its statements.
 
 #[cfg(test)]
 mod tests;
 
 use std::{
-    fmt,
+    collections::HashMap,
+    fmt, future,
     pin::pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::Notify,
+    time,
 };
 use tokio_postgres::{
-    Client, Error, Row, SimpleQueryMessage, Statement, binary_copy::BinaryCopyInWriter,
+    AsyncMessage, Client, Error, Row, SimpleQueryMessage, Statement,
+    binary_copy::BinaryCopyInWriter, types::ToSql,
 };
+use tokio_util::sync::{CancellationToken, DropGuard};
 
-use self::{
-    driver::{drive, until_closed},
-    session::{Prepared, Session},
-};
 use crate::{
     error::StoreFailure,
     values::{Value, Values, typed, untyped},
 };
 
+/// Each statement sees what was committed before it.
+pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+/// The same, where animals are written: triggers know by it who writes, and a statement that is sent together with
+/// the beginning knows that it has a transaction ([`in_writing!`]).
+pub(crate) const WRITING: &str =
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
+/// All statements see what was committed before the first.
+pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+
+/// A condition that is an error outside of a transaction that has begun by [`WRITING`]. Where the beginning is
+/// refused, as when an operator cancels it, what is sent behind it must not be a transaction by itself.
+macro_rules! in_writing {
+    () => {
+        "1 / (coalesce(current_setting('petstore.writer', true), '') = 'on')::integer = 1"
+    };
+}
+pub(crate) use in_writing;
+
+/// The routine of the server that warns when a commit has stopped waiting for its standby. All else that it
+/// says of a message depends on its language, and triggers may warn of anything.
+const WAIT_FOR_STANDBY: &str = "SyncRepWaitForLSN";
+
+/// How long a connection that was dropped may take to receive the answers that are on their way and to say that it
+/// ends, before it is cut off.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// A connection. Dropping it closes it; the server rolls back what was not committed.
 pub(crate) struct Connection {
     client: Client,
     session: Session,
+    /// Limits each statement: how long the server and the network together may take.
+    timeout: Duration,
     /// Whether the server has warned, since the transaction began, that its commit did not wait for a standby.
     not_replicated: Arc<AtomicBool>,
-    /// Notified when the connection is dropped.
-    closing: Arc<Notify>,
+    /// Tells [`drive`].
+    _dropped: DropGuard,
+}
+
+/// Whose the server's session is.
+enum Session {
+    /// This connection's: it keeps settings and prepared statements.
+    Own(Mutex<HashMap<&'static str, Statement>>),
+    /// A pooler's: it is ours from the beginning of a transaction to its end.
+    Shared {
+        /// SQL that applies the settings to one transaction.
+        settings: String,
+    },
 }
 
 impl Connection {
-    /// A connection with a session of its own.
-    pub(crate) fn new<S, T>(client: Client, wire: tokio_postgres::Connection<S, T>) -> Self
+    /// Returns a connection with a session of its own.
+    pub(crate) fn new<S, T>(
+        client: Client,
+        wire: tokio_postgres::Connection<S, T>,
+        timeout: Duration,
+    ) -> Self
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let not_replicated = Arc::new(AtomicBool::new(false));
-        let closing = Arc::new(Notify::new());
-        let driver = drive(wire, Arc::clone(&not_replicated));
-        tokio::spawn(until_closed(driver, Arc::clone(&closing)));
-        Self { client, session: Session::Own(Prepared::default()), not_replicated, closing }
+        let (not_replicated, dropped) = (Arc::default(), CancellationToken::new());
+        tokio::spawn(drive(wire, Arc::clone(&not_replicated), dropped.clone()));
+        let session = Session::Own(Mutex::default());
+        Self { client, session, timeout, not_replicated, _dropped: dropped.drop_guard() }
     }
 
-    /// The same, where a pooler gives the session to others between two transactions. `settings` is
+    /// Returns the same, where a pooler gives the session to others between two transactions. `settings` is
     /// SQL that applies to one transaction.
     pub(crate) fn with_shared_session(mut self, settings: String) -> Self {
         self.session = Session::Shared { settings };
         self
     }
 
+    /// Whether a pooler gives the session to others between two transactions.
+    pub(crate) fn is_shared(&self) -> bool {
+        matches!(self.session, Session::Shared { .. })
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.client.is_closed()
+    }
+
     /// Runs SQL that has no values and no rows.
-    pub(crate) async fn batch(&self, sql: &str) -> Result<(), Error> {
-        self.client.batch_execute(sql).await
+    pub(crate) async fn batch(&self, sql: &str) -> Result<(), StoreFailure> {
+        self.bounded(self.client.batch_execute(sql)).await
     }
 
     /// Begins a transaction by the statement `begin`.
-    pub(crate) async fn begin(&self, begin: &str) -> Result<(), Error> {
+    pub(crate) async fn begin(&self, begin: &str) -> Result<(), StoreFailure> {
         self.not_replicated.store(false, Ordering::Release);
         match &self.session {
             Session::Own(_) => self.batch(begin).await,
@@ -78,76 +132,79 @@ impl Connection {
     }
 
     /// Runs a statement of a transaction.
-    pub(crate) async fn rows(
+    pub(crate) async fn query(
         &self,
         sql: &'static str,
         values: Values<'_>,
-    ) -> Result<Vec<Row>, Error> {
-        match self.prepare(sql).await? {
-            Some(statement) => self.client.query(&statement, &untyped(&statement, values)).await,
-            None => Box::pin(self.client.query_typed(sql, &typed(values))).await,
-        }
+    ) -> Result<Vec<Row>, StoreFailure> {
+        self.bounded(async {
+            match self.prepare(sql).await? {
+                Some(statement) => {
+                    self.client.query(&statement, &untyped(&statement, values)).await
+                }
+                None => Box::pin(self.client.query_typed(sql, &typed(values))).await,
+            }
+        })
+        .await
     }
 
-    /// Runs a statement of a transaction; how many rows it has changed.
-    pub(crate) async fn execute(
+    /// Runs a statement that is a transaction by itself.
+    ///
+    /// In a shared session the settings need a transaction around the statement. All of it is sent at
+    /// once, so it takes one round trip as well.
+    pub(crate) async fn query_alone(
         &self,
         sql: &'static str,
         values: Values<'_>,
-    ) -> Result<u64, Error> {
-        match self.prepare(sql).await? {
-            Some(statement) => self.client.execute(&statement, &untyped(&statement, values)).await,
-            None => Box::pin(self.client.execute_typed(sql, &typed(values))).await,
+    ) -> Result<Vec<Row>, StoreFailure> {
+        if !self.is_shared() {
+            return self.query(sql, values).await;
         }
+        let (begun, rows, committed) = tokio::join!(
+            biased;
+            Box::pin(self.begin("BEGIN")),
+            self.query(sql, values),
+            Box::pin(self.batch("COMMIT")),
+        );
+        begun?;
+        let rows = rows?;
+        committed.map(|()| rows)
     }
 
-    /// Writes rows by `sql`, a binary `COPY`, and answers how many they were. `None`, and nothing has
+    /// Writes rows by `sql`, a binary `COPY`, and returns how many they were. `None`, and nothing has
     /// happened, in a shared session: the driver copies by a prepared statement alone.
     pub(crate) async fn copy<'a, const N: usize>(
         &self,
         sql: &'static str,
         rows: impl Iterator<Item = [&'a dyn Value; N]>,
-    ) -> Result<Option<u64>, Error> {
-        let Some(statement) = self.prepare(sql).await? else { return Ok(None) };
-        let mut rows = rows.peekable();
-        let Some(first) = rows.peek() else { return Ok(Some(0)) };
-        let types = first.map(Value::sql_type);
-        let writer = BinaryCopyInWriter::new(self.client.copy_in(&statement).await?, &types);
-        let mut writer = pin!(writer);
-        for row in rows {
-            writer.as_mut().write_raw(row.map(Value::as_sql)).await?;
-        }
-        writer.finish().await.map(Some)
-    }
-
-    /// Runs a statement that is a transaction by itself.
-    pub(crate) async fn rows_alone(
-        &self,
-        sql: &'static str,
-        values: Values<'_>,
-    ) -> Result<Vec<Row>, Error> {
-        self.alone(self.rows(sql, values)).await
-    }
-
-    /// Runs a statement that is a transaction by itself; how many rows it has changed.
-    pub(crate) async fn execute_alone(
-        &self,
-        sql: &'static str,
-        values: Values<'_>,
-    ) -> Result<u64, Error> {
-        self.alone(self.execute(sql, values)).await
+    ) -> Result<Option<u64>, StoreFailure> {
+        self.bounded(async {
+            let Some(statement) = self.prepare(sql).await? else { return Ok(None) };
+            let mut rows = rows.peekable();
+            let Some(first) = rows.peek() else { return Ok(Some(0)) };
+            let types = first.map(Value::sql_type);
+            let writer = BinaryCopyInWriter::new(self.client.copy_in(&statement).await?, &types);
+            let mut writer = pin!(writer);
+            for row in rows {
+                let row = row.map(|value| value as &(dyn ToSql + Sync));
+                writer.as_mut().write_raw(row).await?;
+            }
+            writer.finish().await.map(Some)
+        })
+        .await
     }
 
     /// Prepares a statement unless it is, so that later nothing waits for that. `None` in a shared
     /// session, where a statement is sent together with its values.
     pub(crate) async fn prepare(&self, sql: &'static str) -> Result<Option<Statement>, Error> {
         let Session::Own(prepared) = &self.session else { return Ok(None) };
-        if let Some(statement) = prepared.get(sql) {
+        let statements = || prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(statement) = statements().get(sql).cloned() {
             return Ok(Some(statement));
         }
         // Once for each statement, so its state need not be part of every call.
         let statement = Box::pin(self.client.prepare(sql)).await?;
-        prepared.insert(sql, statement.clone());
+        statements().insert(sql, statement.clone());
         Ok(Some(statement))
     }
 
@@ -161,51 +218,59 @@ impl Connection {
     }
 
     /// Rolls back after a failure, whether or not the transaction has ended with it.
-    pub(crate) async fn rollback(&self) -> Result<(), Error> {
+    pub(crate) async fn rollback(&self) -> Result<(), StoreFailure> {
         self.batch("ROLLBACK").await
     }
 
     /// Whether a query without values answers `expected`.
-    pub(crate) async fn shows(&self, sql: &str, expected: &str) -> Result<bool, Error> {
-        let messages = self.client.simple_query(sql).await?;
+    pub(crate) async fn shows(&self, sql: &str, expected: &str) -> Result<bool, StoreFailure> {
+        let messages = self.bounded(self.client.simple_query(sql)).await?;
         Ok(messages.iter().any(|message| {
             matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some(expected))
         }))
     }
 
-    /// Whether a pooler gives the session to others between two transactions.
-    pub(crate) fn is_shared(&self) -> bool {
-        matches!(self.session, Session::Shared { .. })
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.client.is_closed()
-    }
-
-    /// In a shared session the settings need a transaction around the statement. All of it is sent at
-    /// once, so it takes one round trip as well.
-    async fn alone<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let is_shared = self.is_shared();
-        let (begun, done, committed) = tokio::join!(
-            biased;
-            async { if is_shared { Box::pin(self.begin("BEGIN")).await } else { Ok(()) } },
-            work,
-            async { if is_shared { Box::pin(self.batch("COMMIT")).await } else { Ok(()) } },
-        );
-        begun?;
-        let done = done?;
-        committed.map(|()| done)
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.closing.notify_one();
+    async fn bounded<T>(
+        &self,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, StoreFailure> {
+        let done = time::timeout(self.timeout, work).await;
+        Ok(done.map_err(|_| StoreFailure::Deadline(self.timeout))??)
     }
 }
 
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("closed", &self.is_closed()).finish_non_exhaustive()
+    }
+}
+
+/// Moves the bytes of a connection until it ends, or [`CLOSE_TIMEOUT`] after it was dropped. Why it ends, its
+/// statements report.
+async fn drive<S, T>(
+    mut wire: tokio_postgres::Connection<S, T>,
+    not_replicated: Arc<AtomicBool>,
+    dropped: CancellationToken,
+) where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    let driver = async {
+        while let Some(Ok(message)) = future::poll_fn(|context| wire.poll_message(context)).await {
+            if let AsyncMessage::Notice(notice) = message
+                && notice.routine() == Some(WAIT_FOR_STANDBY)
+            {
+                // Set before the commit's own answer is handed on: it comes behind this message.
+                not_replicated.store(true, Ordering::Release);
+            }
+        }
+    };
+    let cut_off = async {
+        dropped.cancelled().await;
+        time::sleep(CLOSE_TIMEOUT).await;
+    };
+    tokio::select! {
+        () = driver => {}
+        () = cut_off => {}
     }
 }

@@ -6,7 +6,6 @@
 //! is connecting already.
 
 mod handshake;
-mod session;
 
 #[cfg(test)]
 mod tests;
@@ -22,11 +21,11 @@ use std::{
 };
 
 use self::handshake::Handshake;
-pub(crate) use self::session::Purpose;
+pub(crate) use self::handshake::Purpose;
 use crate::{
     config::{Address, HostPort, Parameters, PostgresConfig, SslMode},
     connection::Connection,
-    error::{ConnectError, HostFailure},
+    error::{ConnectError, StoreFailure},
     tls::{self, TlsFailure},
 };
 use tokio::{task::JoinSet, time};
@@ -71,7 +70,7 @@ impl Connector {
     }
 
     /// A connection to the first host that answers and takes writes (unless `any` may be taken).
-    pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, Arc<ConnectError>> {
+    pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
         let preferred = self.preferred.load(Ordering::Relaxed);
         let count = self.hosts.len();
         let mut untried: VecDeque<_> = (0..count).map(|step| (preferred + step) % count).collect();
@@ -82,7 +81,7 @@ impl Connector {
         loop {
             match untried.pop_front() {
                 Some(index) => drop(attempts.spawn(self.attempt(index, purpose))),
-                None if attempts.is_empty() => return Err(Arc::new(self.error(failures))),
+                None if attempts.is_empty() => return Err(self.failure(failures)),
                 None => {}
             }
             let nobody_else = untried.is_empty() && refused.is_empty();
@@ -98,20 +97,21 @@ impl Connector {
                     return Ok(connection);
                 }
                 Ok((index, Err(failure))) => {
-                    if !matches!(failure, HostFailure::Timeout(_)) {
+                    if !matches!(failure, StoreFailure::Deadline(_)) {
                         refused.push_back(index);
                     }
                     failures.insert(index, failure);
                 }
-                Err(_) => drop(failures.insert(preferred, HostFailure::Canceled)),
+                // A panic, which has been reported.
+                Err(_) => {}
             }
         }
     }
 
-    fn error(&self, failures: BTreeMap<usize, HostFailure>) -> ConnectError {
+    fn failure(&self, failures: BTreeMap<usize, StoreFailure>) -> StoreFailure {
         let host = |index: usize| self.hosts[index].0.clone();
         let hosts = failures.into_iter().map(|(index, failure)| (host(index), failure));
-        ConnectError { hosts: hosts.collect() }
+        StoreFailure::Connect(Arc::new(ConnectError(hosts.collect())))
     }
 
     /// Connects to one host. The timeout is for all of it: the driver's own ends with the
@@ -120,12 +120,12 @@ impl Connector {
         &self,
         index: usize,
         purpose: Purpose,
-    ) -> impl Future<Output = (usize, Result<Connection, HostFailure>)> + Send + 'static {
+    ) -> impl Future<Output = (usize, Result<Connection, StoreFailure>)> + Send + 'static {
         let handshake = self.hosts[index].1.clone();
         let timeout = self.parameters.connect_timeout;
         async move {
             let result = time::timeout(timeout, handshake.connect(purpose)).await;
-            (index, result.unwrap_or(Err(HostFailure::Timeout(timeout))))
+            (index, result.unwrap_or(Err(StoreFailure::Deadline(timeout))))
         }
     }
 }
@@ -150,11 +150,9 @@ fn driver_config(address: &Address, host: &HostPort, parameters: &Parameters) ->
         SslMode::Prefer => Negotiation::Prefer,
         SslMode::VerifyCa | SslMode::VerifyFull => Negotiation::Require,
     });
-    driver.target_session_attrs(if parameters.read_write {
-        TargetSessionAttrs::ReadWrite
-    } else {
-        TargetSessionAttrs::Any
-    });
+    if parameters.read_write {
+        driver.target_session_attrs(TargetSessionAttrs::ReadWrite);
+    }
     driver
 }
 

@@ -1,22 +1,23 @@
 //! How a call fails, and how that becomes an error of the domain.
 
-mod connect;
-mod in_full;
+pub(crate) mod open;
 
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    error::Error,
+    fmt::{self, Write as _},
+    sync::Arc,
+    time::Duration,
+};
 
 use petstore_domain::{
     AddError, AddKeyError, RestoreError, Role, RollKeyError, StoreError, Writer,
 };
 use tokio_postgres::error::SqlState;
 
-pub(crate) use self::{
-    connect::{ConnectError, HostFailure},
-    in_full::in_full,
-};
+use crate::config::HostPort;
 
 /// Why the store cannot answer. Becomes the cause of [`StoreError::Unavailable`].
 #[derive(Clone, Debug, thiserror::Error)]
@@ -31,8 +32,10 @@ pub(crate) enum StoreFailure {
     #[error("no answer within {0:?}")]
     Deadline(Duration),
     /// What the server or the connection says.
-    #[error("{}", in_full(.0.as_ref()))]
+    #[error("{}", error_chain(.0.as_ref()))]
     Postgres(#[source] Arc<tokio_postgres::Error>),
+    #[error("the server asks for a password, and the URL has none")]
+    NoPassword,
     /// The server has committed, but its wait for a standby was canceled.
     #[error("the server did not wait for its standby, so the commit may be lost with it")]
     NotReplicated,
@@ -45,12 +48,6 @@ pub(crate) enum StoreFailure {
     /// Every try met a concurrent change of the same rows.
     #[error("others changed the same rows too often at the same time")]
     Contention,
-    /// The rows are those of another statement.
-    #[error(
-        "the answer is not the one that was asked for; if a pooler shares the sessions out, add \
-         pgbouncer=true to the URL"
-    )]
-    OtherAnswer,
     /// The store is being closed.
     #[error("the writer has stopped")]
     Stopped,
@@ -59,19 +56,29 @@ pub(crate) enum StoreFailure {
     Random(String),
 }
 
+/// No host could be connected to. Holds each host with what is wrong there.
+#[derive(Debug)]
+pub(crate) struct ConnectError(pub(crate) Vec<(HostPort, StoreFailure)>);
+
+/// What the fence of a move raises, with the role of the store as its message.
+const FENCED: &str = "PSMOV";
+
 impl StoreFailure {
+    pub(crate) fn random(error: getrandom::Error) -> Self {
+        Self::Random(error.to_string())
+    }
+
     /// Whether the server rolled the transaction back because of what others have written, so that it may
     /// be tried again: nothing was committed.
     pub(crate) fn is_conflict(&self) -> bool {
-        let conflict = [&SqlState::T_R_SERIALIZATION_FAILURE, &SqlState::T_R_DEADLOCK_DETECTED];
-        self.sql_state().is_some_and(|state| conflict.contains(&state))
+        self.has_state(&SqlState::T_R_SERIALIZATION_FAILURE)
+            || self.has_state(&SqlState::T_R_DEADLOCK_DETECTED)
             || self.is_identifier_taken()
     }
 
     /// Whether an animal has been refused as another one has its identifier: the sequence is behind.
     pub(crate) fn is_identifier_taken(&self) -> bool {
-        let Self::Postgres(error) = self else { return false };
-        error.as_db_error().is_some_and(|error| {
+        self.postgres().and_then(tokio_postgres::Error::as_db_error).is_some_and(|error| {
             *error.code() == SqlState::UNIQUE_VIOLATION && error.constraint() == Some("pet_pkey")
         })
     }
@@ -80,7 +87,7 @@ impl StoreFailure {
     /// shortage or an operator ended it, nor is the connection of no more use.
     pub(crate) fn is_refusal(&self) -> bool {
         const PASSING: [&str; 6] = ["25", "53", "55", "57", "58", "XX"];
-        self.sql_state().is_some_and(|state| {
+        self.postgres().and_then(tokio_postgres::Error::code).is_some_and(|state| {
             let passes = PASSING.iter().any(|class| state.code().starts_with(class));
             !passes && !self.is_conflict() && !self.breaks_connection()
         })
@@ -89,17 +96,9 @@ impl StoreFailure {
     /// Whether the connection is of no more use: it is broken, its server is about to stop or
     /// takes no writes any more, or what was prepared on it is not valid any more.
     pub(crate) fn breaks_connection(&self) -> bool {
-        match self {
-            Self::Deadline(_) | Self::NotReplicated => true,
-            Self::Postgres(error) => error.code().is_none_or(is_broken),
-            Self::Busy(_)
-            | Self::Connect(_)
-            | Self::QueueFull(_)
-            | Self::PoolQueueFull(_)
-            | Self::Contention
-            | Self::OtherAnswer
-            | Self::Stopped
-            | Self::Random(_) => false,
+        match self.postgres() {
+            Some(error) => error.code().is_none_or(is_broken),
+            None => matches!(self, Self::Deadline(_) | Self::NotReplicated),
         }
     }
 
@@ -113,8 +112,17 @@ impl StoreFailure {
         self.sql_state().is_some_and(|state| state.code() == FENCED)
     }
 
-    fn sql_state(&self) -> Option<&SqlState> {
-        if let Self::Postgres(error) = self { error.code() } else { None }
+    /// What the server says, if one has answered.
+    pub(crate) fn sql_state(&self) -> Option<&SqlState> {
+        if let Self::Connect(error) = self {
+            return error.0.iter().find_map(|(_, failure)| failure.sql_state());
+        }
+        let no_password = matches!(self, Self::NoPassword).then_some(&SqlState::INVALID_PASSWORD);
+        self.postgres().and_then(tokio_postgres::Error::code).or(no_password)
+    }
+
+    fn postgres(&self) -> Option<&tokio_postgres::Error> {
+        if let Self::Postgres(error) = self { Some(error) } else { None }
     }
 }
 
@@ -134,21 +142,22 @@ fn is_broken(state: &SqlState) -> bool {
     states.contains(&state) || code.starts_with("08") || code.starts_with("57P")
 }
 
-impl From<tokio_postgres::Error> for StoreFailure {
-    fn from(error: tokio_postgres::Error) -> Self {
-        Self::Postgres(Arc::new(error))
+impl Error for ConnectError {}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts = self.0.iter().map(|(host, failure)| format!("{host}: {failure}"));
+        write!(f, "cannot connect ({})", hosts.collect::<Vec<_>>().join("; "))
     }
 }
 
-/// What the fence of a move raises, with the role of the store as its message.
-const FENCED: &str = "PSMOV";
-
-/// The refusal of the fence, if the failure is one.
-fn fenced(failure: &StoreFailure) -> Option<StoreError> {
-    let StoreFailure::Postgres(error) = failure else { return None };
-    let error = error.as_db_error().filter(|error| error.code().code() == FENCED)?;
-    let role = Role::parse(error.message()).unwrap_or(Role::Standby);
-    role.permit(Writer::Service).err().or_else(|| role.permit(Writer::Follower).err())
+impl From<tokio_postgres::Error> for StoreFailure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        // The driver has no other sign of it.
+        let no_password =
+            error.source().is_some_and(|cause| cause.to_string() == "password missing");
+        if no_password { Self::NoPassword } else { Self::Postgres(Arc::new(error)) }
+    }
 }
 
 impl From<StoreFailure> for StoreError {
@@ -158,6 +167,13 @@ impl From<StoreFailure> for StoreError {
         }
         if failure.is_refusal() { Self::refused(failure) } else { Self::unavailable(failure) }
     }
+}
+
+/// The refusal of the fence, if the failure is one.
+fn fenced(failure: &StoreFailure) -> Option<StoreError> {
+    let error = failure.postgres()?.as_db_error().filter(|error| error.code().code() == FENCED)?;
+    let role = Role::parse(error.message()).unwrap_or(Role::Standby);
+    role.permit(Writer::Service).err().or_else(|| role.permit(Writer::Follower).err())
 }
 
 /// An error of the domain that holds a [`StoreError`] comes from a [`StoreFailure`] by `?`.
@@ -172,3 +188,15 @@ macro_rules! from_store_failure {
 }
 
 from_store_failure!(AddError, AddKeyError, RollKeyError, RestoreError);
+
+/// Returns the error with all of its causes, in one line.
+fn error_chain(error: &(dyn Error + 'static)) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // Writing to a string never fails.
+        let _ = write!(line, ": {error}");
+        cause = error.source();
+    }
+    line.replace('\n', " ")
+}

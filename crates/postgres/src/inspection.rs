@@ -1,19 +1,15 @@
 //! What can be said of a store besides its rows.
 
 use petstore_domain::{Finding, StoreError};
-use tokio_postgres::Row;
 
 use crate::{
-    connector::Purpose,
-    error::StoreFailure,
-    schema, sequences,
-    store::PostgresStore,
-    transaction::{SNAPSHOT, Transaction},
+    connection::SNAPSHOT, connector::Purpose, error::StoreFailure, schema::VERSION, sequences,
+    store::PostgresStore, values::column,
 };
 
-const SETTINGS: &str = "SELECT current_setting('server_version'), current_setting('fsync'), \
-     current_setting('full_page_writes'), current_setting('synchronous_commit'), \
-     current_setting('synchronous_standby_names')";
+const SETTINGS: &str = "SELECT current_setting(name) FROM unnest(ARRAY['server_version', 'fsync', \
+     'full_page_writes', 'synchronous_commit', 'synchronous_standby_names']) \
+     WITH ORDINALITY AS u (name, place) ORDER BY place";
 
 /// Indexes of our schema that are not there, or that a failed build has left without use.
 const UNUSABLE: &str = "SELECT wanted.name::text FROM unnest($1::text[]) AS wanted (name) \
@@ -43,77 +39,61 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError`] if the database does not answer.
     pub async fn inspect(&self) -> Result<Vec<Finding>, StoreError> {
-        let transaction = Transaction::begin(&self.pool, Purpose::Archive, SNAPSHOT).await?;
-        let settings = transaction.rows(SETTINGS, &[]).await?;
-        let unusable = transaction.rows(UNUSABLE, &[&INDEXES.to_vec()]).await?;
-        let texts = |rows: &[Row], column| {
-            let texts = rows.iter().map(|row| row.try_get(column).map_err(StoreFailure::from));
-            texts.collect::<Result<Vec<String>, _>>()
+        let transaction = self.pool.begin(Purpose::Archive, SNAPSHOT).await?;
+        let settings: Vec<String> = column(&transaction.query(SETTINGS, &[]).await?)?;
+        let unusable: Vec<String> =
+            column(&transaction.query(UNUSABLE, &[&INDEXES.to_vec()]).await?)?;
+        let [release, fsync, pages, commit, standbys] = &settings[..] else {
+            return Err(StoreError::corrupt("the answer", "each setting has a value"));
         };
-        let setting = |column| Ok::<_, StoreFailure>(texts(&settings, column)?.concat());
         Ok(vec![
-            Finding::good(
-                "schema",
-                format!("version {}, on PostgreSQL {}", schema::VERSION, setting(0)?),
-            ),
-            durability(&[setting(1)?, setting(2)?, setting(3)?, setting(4)?]),
-            indexes(&texts(&unusable, 0)?),
+            Finding::good("schema", format!("version {VERSION}, on PostgreSQL {release}")),
+            durability([fsync, pages, commit, standbys]),
+            indexes(&unusable),
             identifiers(sequences::behind(&self.pool).await),
         ])
     }
 }
 
-/// Judges what the server waits for before a commit is acknowledged.
-fn durability([fsync, full_page_writes, commit, standbys]: &[String; 4]) -> Finding {
-    let settings = format!(
-        "fsync is {fsync}, full_page_writes is {full_page_writes}, synchronous_commit is {commit}"
-    );
-    let subject = "durability";
-    if fsync != "on" || full_page_writes != "on" {
-        let remedy = "set both to on in postgresql.conf";
-        return Finding::warning(
-            subject,
-            format!("{settings}: a power failure may cost the data; {remedy}"),
-        );
+/// Returns what the server waits for before a commit is acknowledged.
+fn durability([fsync, pages, commit, standbys]: [&str; 4]) -> Finding {
+    let settings =
+        format!("fsync is {fsync}, full_page_writes is {pages}, synchronous_commit is {commit}");
+    if fsync != "on" || pages != "on" {
+        let risk = "a power failure may cost the data; set both to on in postgresql.conf";
+        return Finding::warning("durability", format!("{settings}: {risk}"));
     }
-    let standbys = match standbys.as_str() {
+    let standbys = match standbys {
         "" => "no synchronous standby".to_owned(),
         names => format!("synchronous standbys: {names}"),
     };
-    Finding::good(subject, format!("{settings}; {standbys}"))
+    Finding::good("durability", format!("{settings}; {standbys}"))
 }
 
 fn indexes(unusable: &[String]) -> Finding {
     if unusable.is_empty() {
-        return Finding::good(
-            "indexes",
-            format!("all {} are there and can be used", INDEXES.len()),
-        );
+        let count = INDEXES.len();
+        return Finding::good("indexes", format!("all {count} are there and can be used"));
     }
-    let unusable = unusable.join(", ");
-    Finding::fault(
-        "indexes",
-        format!("missing or not valid: {unusable}; REINDEX them, or create them again"),
-    )
+    let (unusable, remedy) = (unusable.join(", "), "REINDEX them, or create them again");
+    Finding::fault("indexes", format!("missing or not valid: {unusable}; {remedy}"))
 }
 
 fn identifiers(behind: Result<Vec<String>, StoreFailure>) -> Finding {
-    let subject = "identifiers";
-    match behind {
-        Ok(behind) if behind.is_empty() => Finding::good(subject, "the next ones are free"),
-        Ok(behind) => {
-            let behind = behind.join(", ");
-            let remedy = "the next addition raises it, if the role may UPDATE the sequence";
-            Finding::warning(
-                subject,
-                format!("a sequence is behind the rows that are there: {behind}; {remedy}"),
-            )
+    let problem = match behind {
+        Ok(behind) if behind.is_empty() => {
+            return Finding::good("identifiers", "the next ones are free");
         }
+        Ok(behind) => format!(
+            "a sequence is behind the rows that are there: {}; the next addition raises it, if the \
+             role may UPDATE the sequence",
+            behind.join(", ")
+        ),
         Err(failure) => {
-            let remedy = "grant the role SELECT on the sequences";
-            Finding::warning(subject, format!("not examined: {failure}; {remedy}"))
+            format!("not examined: {failure}; grant the role SELECT on the sequences")
         }
-    }
+    };
+    Finding::warning("identifiers", problem)
 }
 
 #[cfg(test)]
@@ -129,8 +109,8 @@ mod tests {
             ("off", "on", Severity::Warning),
             ("on", "off", Severity::Warning),
         ] {
-            let settings = [fsync, pages, "on", ""].map(str::to_owned);
-            assert_eq!(durability(&settings).severity, severity, "{settings:?}");
+            let settings = [fsync, pages, "on", ""];
+            assert_eq!(durability(settings).severity, severity, "{settings:?}");
         }
     }
 }

@@ -29,19 +29,16 @@
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Relocatable`](petstore_domain::Relocatable) in `relocation.rs`. Reads and changes of keys run through
 //! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `schema.rs` has the
-//! versions of the schema, `upgrade.rs` leads from one to the next, and
-//! `removal.rs` drops the tables of an empty store; `version.rs`
-//! gives the catalogue's version without a query; `sequences.rs` raises a sequence that is behind the rows;
-//! `activity.rs` says how busy the pool is.
+//! versions of the schema, `upgrade.rs` leads from one to the next, and `removal.rs` drops the tables of an empty
+//! store; `version_cache.rs` gives the catalogue's version without a query; `sequences.rs` raises a sequence that
+//! is behind the rows.
 
-mod activity;
 mod api_keys;
 mod archive;
 mod config;
 mod connection;
 mod connector;
 mod error;
-mod identity;
 mod inspection;
 mod open;
 mod pets;
@@ -51,14 +48,15 @@ mod removal;
 mod schema;
 mod sequences;
 mod store;
+mod tasks;
 mod tls;
-mod transaction;
 mod upgrade;
 mod values;
 mod version;
+mod version_cache;
 mod writer;
 
-pub use activity::Activity;
 pub use config::{InvalidUrl, PostgresConfig, SslMode};
-pub use open::OpenError;
-pub use store::PostgresStore;
+pub use error::open::OpenError;
+pub use pool::Activity;
+pub use store::{PostgresSettings, PostgresStore};

@@ -1,115 +1,75 @@
-//! From a configuration to a database whose tables are ours.
+//! From a configuration to a store, and to what the database is.
 
-use std::{sync::Arc, time::Instant};
-
-use deadpool::managed::BuildError;
-use tokio_postgres::error::SqlState;
+use std::time::Instant;
 
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
-    error::ConnectError,
+    error::open::{OpenError, Reason},
     pool::Pool,
-    schema::{self, IfMissing, SchemaError},
-    tls::TlsFailure,
-    version::{self, StoredVersion, VersionCache},
+    schema,
+    store::{PostgresSettings, PostgresStore},
+    version::{self, StoredVersion},
+    version_cache::VersionCache,
 };
 
-/// A store could not be opened. One line says why, and how to mend it; the password is not in it.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot open the store {config}: {reason}")]
-pub struct OpenError {
-    config: PostgresConfig,
-    reason: Reason,
-}
+/// The running server, the database and the schema. A server is known by the microsecond of its start: its
+/// `system_identifier` is also that of each copy that was made of it, which is another store.
+const IDENTITY: &str = "SELECT extract(epoch FROM pg_postmaster_start_time()) || ':' || \
+     oid || ':' || current_schema() FROM pg_catalog.pg_database WHERE datname = current_database()";
 
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Reason {
-    #[error("{0}; see that a server that takes writes runs there, and that the address is right")]
-    Unreachable(Arc<ConnectError>),
-    #[error("{0}; mend the user or the password, or what the server's pg_hba.conf says of them")]
-    Refused(Arc<ConnectError>),
-    #[error("{0}; create it with CREATE DATABASE, or name another")]
-    NoDatabase(Arc<ConnectError>),
-    #[error("{0}; wait, or raise max_connections of the server, or lower pool_size")]
-    TooMany(Arc<ConnectError>),
-    #[error(transparent)]
-    Tls(#[from] TlsFailure),
-    #[error(
-        "{0}; the pooler in front of it lends a session for one statement: set its pool_mode to \
-         transaction or session"
-    )]
-    StatementPooling(SchemaError),
-    #[error("{0}; grant this role CREATE on the schema, or name another with ?schema=NAME")]
-    Denied(SchemaError),
-    #[error(transparent)]
-    Schema(SchemaError),
-    #[error("{0}")]
-    Upgrade(String),
-    #[error(transparent)]
-    Pool(#[from] BuildError),
-}
+impl PostgresStore {
+    /// Connects, and creates the tables if there are none.
+    ///
+    /// # Errors
+    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
+    pub async fn connect(config: &PostgresConfig) -> Result<Self, OpenError> {
+        Self::open(config, PostgresSettings { create: true, ..Default::default() }).await
+    }
 
-impl OpenError {
-    pub(crate) fn new(config: &PostgresConfig, reason: Reason) -> Self {
-        Self { config: config.clone(), reason }
+    /// As [`Self::connect`], but creates no tables where there are none.
+    ///
+    /// # Errors
+    /// [`OpenError`], also where there is no store yet.
+    pub async fn connect_existing(config: &PostgresConfig) -> Result<Self, OpenError> {
+        Self::open(config, PostgresSettings::default()).await
+    }
+
+    /// Connects, as the settings say.
+    ///
+    /// # Errors
+    /// [`OpenError`], also where there is no store and none is to be created.
+    pub async fn open(
+        config: &PostgresConfig,
+        settings: PostgresSettings,
+    ) -> Result<Self, OpenError> {
+        open(config, &settings).await.map_err(|reason| OpenError::new(config, reason))
     }
 }
 
-impl From<Arc<ConnectError>> for Reason {
-    fn from(error: Arc<ConnectError>) -> Self {
-        match error.sql_state() {
-            Some(state) if state.code().starts_with("28") => Self::Refused(error),
-            Some(&SqlState::UNDEFINED_DATABASE) => Self::NoDatabase(error),
-            Some(&SqlState::TOO_MANY_CONNECTIONS) => Self::TooMany(error),
-            _ => Self::Unreachable(error),
-        }
-    }
-}
-
-impl From<SchemaError> for Reason {
-    fn from(error: SchemaError) -> Self {
-        let state = if let SchemaError::Postgres(cause) = &error { cause.code() } else { None };
-        match state {
-            Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Self::Denied(error),
-            // What PgBouncer answers to the beginning of a transaction then.
-            Some(&SqlState::PROTOCOL_VIOLATION)
-                if error.to_string().contains("statement pooling") =>
-            {
-                Self::StatementPooling(error)
-            }
-            Some(_) | None => Self::Schema(error),
-        }
-    }
-}
-
-/// What a store is made of.
-pub(crate) struct Opened {
-    pub(crate) pool: Pool,
-    /// Holds the version already, so that the first request has one.
-    pub(crate) version: VersionCache,
-    /// Whether the tables are new.
-    pub(crate) was_created: bool,
-}
-
-pub(crate) async fn open(
+async fn open(
     config: &PostgresConfig,
-    if_missing: IfMissing,
-) -> Result<Opened, OpenError> {
-    let opened = try_open(config, if_missing).await;
-    opened.map_err(|reason| OpenError::new(config, reason))
-}
-
-async fn try_open(config: &PostgresConfig, if_missing: IfMissing) -> Result<Opened, Reason> {
-    let connector = Arc::new(Connector::new(config)?);
+    settings: &PostgresSettings,
+) -> Result<PostgresStore, Reason> {
+    let connector = Connector::new(config)?;
     let connection = connector.connect(Purpose::Archive).await?;
     let schema = config.parameters.schema.as_deref();
-    let was_created = schema::prepare(&connection, schema, if_missing).await?;
+    let was_created = schema::prepare(&connection, schema, settings.create).await?;
     let (version, began) = (VersionCache::default(), Instant::now());
-    let rows = connection.rows_alone(version::SELECT, &[]).await.map_err(SchemaError::from)?;
+    let rows = connection.query_alone(version::SELECT, &[]).await?;
     // One that is missing or corrupt is what every read will report.
     if let Ok(stored) = StoredVersion::from_row(rows.first()) {
         version.observe(stored, began);
     }
-    Ok(Opened { pool: Pool::new(connector)?, version, was_created })
+    Ok(PostgresStore::new(Pool::new(connector), version, was_created, &settings.on_task_panic))
+}
+
+impl PostgresConfig {
+    /// Returns what the store that this names alone is, whatever names the URL uses for its host; `None` if the
+    /// server does not tell.
+    pub async fn identity(&self) -> Option<String> {
+        let connection = Connector::new(self).ok()?.connect(Purpose::Archive).await.ok()?;
+        let rows = connection.query_alone(IDENTITY, &[]).await.ok()?;
+        rows.first()?.try_get(0).ok()
+    }
 }

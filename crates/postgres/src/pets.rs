@@ -15,7 +15,11 @@ use petstore_domain::{
 };
 use tokio_postgres::Row;
 
-use crate::{error::StoreFailure, store::PostgresStore, values::Values, version::StoredVersion};
+use crate::{
+    store::PostgresStore,
+    values::{Values, scalar},
+    version::StoredVersion,
+};
 
 #[async_trait]
 impl PetRepository for PostgresStore {
@@ -31,7 +35,6 @@ impl PetRepository for PostgresStore {
         let find = async {
             let (rows, version) = self.read_versioned(rows::FIND, &[&id.0]).await?;
             let pet = rows::pets(&rows)?.pop();
-            self.require_answer(pet.as_ref().is_none_or(|pet| pet.id == id))?;
             Ok(pet.map(|value| Versioned { value, version }))
         };
         self.pool.within_deadline(find).await
@@ -45,7 +48,6 @@ impl PetRepository for PostgresStore {
             let (rows, version) = self.read_versioned(rows::page(query.status), values).await?;
             let more = rows.len() > limit;
             let pets = rows::pets(&rows[..limit.min(rows.len())])?;
-            self.require_answer(is_page_of(&query, &pets))?;
             Ok(Versioned { value: PetPage { pets, more }, version })
         };
         self.pool.within_deadline(list).await
@@ -58,32 +60,14 @@ impl PetRepository for PostgresStore {
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
         let purge = async {
             let values: Values<'_> = &[&cutoff.0, &i64::from(limit)];
-            let purged = self.pool.change(idempotency::PURGE, values).await?;
+            let purged: i64 = scalar(&self.pool.query(idempotency::PURGE, values).await?)?;
             Ok(u32::try_from(purged).unwrap_or(limit))
         };
         self.pool.within_deadline(purge).await
     }
 }
 
-/// Whether these animals can be a page of `query`.
-fn is_page_of(query: &PetQuery, pets: &[Pet]) -> bool {
-    let is_asked_for = |pet: &Pet| {
-        query.after.is_none_or(|after| pet.id > after)
-            && (query.status.is_none() || pet.status == query.status)
-    };
-    pets.iter().all(is_asked_for) && pets.is_sorted_by(|one, next| one.id < next.id)
-}
-
 impl PostgresStore {
-    /// Rows that were not asked for never leave the store, and no connection is used again then.
-    fn require_answer(&self, is_answer: bool) -> Result<(), StoreFailure> {
-        if is_answer {
-            return Ok(());
-        }
-        self.pool.drop_all();
-        Err(StoreFailure::OtherAnswer)
-    }
-
     /// Rows that begin with the version of the snapshot that they were read from.
     async fn read_versioned(
         &self,
@@ -91,7 +75,7 @@ impl PostgresStore {
         values: Values<'_>,
     ) -> Result<(Vec<Row>, Option<CatalogueVersion>), StoreError> {
         let began = Instant::now();
-        let rows = self.pool.read(sql, values).await?;
+        let rows = self.pool.query(sql, values).await?;
         let stored = StoredVersion::from_row(rows.first())?;
         self.version.observe(stored, began);
         Ok((rows, Some(stored.version)))

@@ -1,40 +1,33 @@
 //! Connections for single statements, and the deadline of every call.
 //!
-//! The pool is deadpool's. What is added here:
+//! - A call takes a permit, in turn, and then the connection that was given back last, whose caches are warm, or
+//!   a new one.
 //! - When a connection turns out to be broken, the idle ones are dropped and those in use are not used again.
 //!   After a failover one call, not one for each connection, meets the dead server.
-//! - A server may allow fewer connections than the pool wants. Each call takes a permit, in turn; one that is
-//!   refused a new connection puts its permit aside for [`FULL_PAUSE`] and queues again for a connection that is
-//!   there. So there are soon as many permits as connections, and the server is seldom asked for one more.
+//! - A server may allow fewer connections than the pool wants. A call that is refused a new connection puts its
+//!   permit aside for [`FULL_PAUSE`] and queues again for a connection that is there. So there are soon as many
+//!   permits as connections, and the server is seldom asked for one more.
 
 #[cfg(test)]
 mod tests;
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use deadpool::{
-    Status,
-    managed::{
-        self, BuildError, Metrics, Object, PoolError, QueueMode, RecycleError, RecycleResult,
-    },
-};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::{self, Instant},
 };
-use tokio_postgres::Row;
+use tokio_postgres::{Row, error::SqlState};
 
 use crate::{
     config::Parameters,
     connection::Connection,
     connector::{Connector, Purpose},
-    error::{ConnectError, StoreFailure},
+    error::StoreFailure,
     values::Values,
 };
 
@@ -49,72 +42,81 @@ const FULL_PAUSE: Duration = Duration::from_millis(500);
 /// How long the server may take to end a session that was closed for another one.
 const CLOSE_PAUSE: Duration = Duration::from_millis(20);
 
+/// How busy the pool of connections is at this moment. The connections of the writer, of the watch and of
+/// changes of keys are not in the pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// Connections that are open, or being made.
+    pub connections: usize,
+    /// Of them, those that no call uses.
+    pub idle: usize,
+    /// Calls that wait for one.
+    pub waiting: usize,
+}
+
 /// A bounded number of connections.
 #[derive(Debug)]
 pub(crate) struct Pool {
-    connections: managed::Pool<Manager>,
+    connector: Connector,
+    idle: Mutex<Idle>,
     /// One for each call that may use or make a connection.
     permits: Arc<Semaphore>,
     /// One for each call that may wait for a permit, or for a connection to be made.
     waiting: Semaphore,
+    /// Cloned by whoever uses or makes a connection.
+    in_use: Arc<()>,
 }
 
-/// A connection, given back before its permit.
-struct Lease<'a> {
-    object: Object<Manager>,
-    _permit: SemaphorePermit<'a>,
-}
-
-#[derive(Debug)]
-struct Manager {
-    connector: Arc<Connector>,
+#[derive(Debug, Default)]
+struct Idle {
+    connections: Vec<Arc<Connection>>,
     /// Grows when a connection was found broken. Those of an earlier generation are not used again.
-    generation: AtomicU64,
-}
-
-#[derive(Debug)]
-struct PooledConnection {
-    connection: Connection,
     generation: u64,
 }
 
-impl managed::Manager for Manager {
-    type Type = PooledConnection;
-    type Error = Arc<ConnectError>;
+/// A connection in use, given back before its permit.
+struct Lease<'a> {
+    pooled: PooledConnection<'a>,
+    _permit: SemaphorePermit<'a>,
+}
 
-    async fn create(&self) -> Result<PooledConnection, Arc<ConnectError>> {
-        // Before connecting: what is found broken meanwhile may have been the same server.
-        let generation = self.generation.load(Ordering::Acquire);
-        let connection = self.connector.connect(Purpose::Calls).await?;
-        Ok(PooledConnection { connection, generation })
-    }
+/// Dropping it gives the connection back, unless it is broken.
+struct PooledConnection<'a> {
+    connection: Arc<Connection>,
+    /// `None` if it shall not be used again.
+    generation: Option<u64>,
+    idle: &'a Mutex<Idle>,
+    _in_use: Arc<()>,
+}
 
-    async fn recycle(
-        &self,
-        pooled: &mut PooledConnection,
-        _: &Metrics,
-    ) -> RecycleResult<Arc<ConnectError>> {
-        let is_current = pooled.generation == self.generation.load(Ordering::Acquire);
-        if is_current && !pooled.connection.is_closed() {
-            Ok(())
-        } else {
-            Err(RecycleError::message("the connection is broken"))
+impl Drop for PooledConnection<'_> {
+    fn drop(&mut self) {
+        let mut idle = lock(self.idle);
+        if self.generation == Some(idle.generation) && !self.connection.is_closed() {
+            idle.connections.push(Arc::clone(&self.connection));
         }
     }
 }
 
 impl Pool {
-    /// The error is that of a pool without a runtime to measure time; this one has tokio's.
-    pub(crate) fn new(connector: Arc<Connector>) -> Result<Self, BuildError> {
-        let pool_size = connector.parameters().pool_size;
-        let connections =
-            managed::Pool::builder(Manager { connector, generation: AtomicU64::new(0) })
-                .max_size(pool_size)
-                // The last one put back is the first one taken: its caches are warm.
-                .queue_mode(QueueMode::Lifo)
-                .build()?;
-        let (permits, waiting) = (Semaphore::new(pool_size), Semaphore::new(MAX_WAITING));
-        Ok(Self { connections, permits: Arc::new(permits), waiting })
+    pub(crate) fn new(connector: Connector) -> Self {
+        Self {
+            permits: Arc::new(Semaphore::new(connector.parameters().pool_size)),
+            waiting: Semaphore::new(MAX_WAITING),
+            connector,
+            idle: Mutex::default(),
+            in_use: Arc::default(),
+        }
+    }
+
+    pub(crate) fn parameters(&self) -> &Parameters {
+        self.connector.parameters()
+    }
+
+    pub(crate) fn activity(&self) -> Activity {
+        let (idle, in_use) = (lock(&self.idle).connections.len(), Arc::strong_count(&self.in_use));
+        let waiting = MAX_WAITING - self.waiting.available_permits();
+        Activity { connections: idle + in_use - 1, idle, waiting }
     }
 
     /// Runs a call within its deadline.
@@ -130,37 +132,72 @@ impl Pool {
         })
     }
 
-    /// Runs one statement that reads. As reading twice does no harm, it is tried once more, on a
-    /// new connection, when the connection was broken.
-    pub(crate) async fn read(
+    /// Runs one statement that does no harm when it is run twice. It is tried once more, on a new connection,
+    /// when the connection was broken, and some times when it met a concurrent one.
+    pub(crate) async fn query(
         &self,
         sql: &'static str,
         values: Values<'_>,
     ) -> Result<Vec<Row>, StoreFailure> {
-        let read =
-            async || self.checked(self.get().await?.connection().rows_alone(sql, values).await);
-        match read().await {
-            Err(failure) if failure.breaks_connection() => read().await,
-            result => result,
-        }
-    }
-
-    /// Runs one statement that changes rows, and may be repeated; how many it has changed.
-    pub(crate) async fn change(
-        &self,
-        sql: &'static str,
-        values: Values<'_>,
-    ) -> Result<u64, StoreFailure> {
-        for _ in 0..MAX_TRIES {
-            match self.checked(self.get().await?.connection().execute_alone(sql, values).await) {
-                Err(failure) if failure.is_conflict() => {}
-                result => return result,
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let lease = self.get().await?;
+            let result = lease.pooled.connection.query_alone(sql, values).await;
+            let Err(failure) = result else { return result };
+            // Before the lease is given back, so that no other call takes it.
+            if failure.breaks_connection() {
+                self.drop_all();
+            }
+            let max = if failure.is_conflict() { MAX_TRIES } else { 2 };
+            if tries >= max || !(failure.is_conflict() || failure.breaks_connection()) {
+                return Err(failure);
             }
         }
-        Err(StoreFailure::Contention)
     }
 
-    /// A connection, a new one if none is idle.
+    /// Begins a transaction of several statements, on a connection of its own: these are rare. Nothing of it has
+    /// happened until its commit has returned; nothing ever does if it is dropped.
+    pub(crate) async fn begin(
+        &self,
+        purpose: Purpose,
+        begin: &str,
+    ) -> Result<Connection, StoreFailure> {
+        let connection = self.connect(purpose).await?;
+        connection.begin(begin).await?;
+        Ok(connection)
+    }
+
+    /// Returns a connection outside of the pool. Where the server allows no more, one of the pool is closed for it.
+    pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
+        let connected = self.connector.connect(purpose).await;
+        if !is_full(&connected) {
+            return connected;
+        }
+        // The permit is held meanwhile: whoever had it would ask the server for the same connection.
+        let Lease { mut pooled, _permit } = self.get().await?;
+        pooled.generation = None;
+        drop(pooled);
+        let deadline = Instant::now() + self.parameters().pool_timeout;
+        loop {
+            let connected = self.connector.connect(purpose).await;
+            if !is_full(&connected) || Instant::now() >= deadline {
+                return connected;
+            }
+            time::sleep(CLOSE_PAUSE).await;
+        }
+    }
+
+    /// Uses no connection again that was made until now.
+    pub(crate) fn drop_all(&self) {
+        let mut idle = lock(&self.idle);
+        idle.generation += 1;
+        let broken = mem::take(&mut idle.connections);
+        drop(idle);
+        drop(broken);
+    }
+
+    /// Returns a connection, a new one if none is idle.
     async fn get(&self) -> Result<Lease<'_>, StoreFailure> {
         let full = |_| StoreFailure::PoolQueueFull(MAX_WAITING);
         let _waiting = self.waiting.try_acquire().map_err(full)?;
@@ -170,22 +207,37 @@ impl Pool {
             let Ok(Ok(permit)) = time::timeout_at(deadline, self.permits.acquire()).await else {
                 return Err(failure);
             };
-            match self.connections.get().await {
-                Ok(object) => return Ok(Lease { object, _permit: permit }),
-                Err(PoolError::Backend(error)) if error.is_full() => {
-                    failure = StoreFailure::Connect(error);
+            let in_use = Arc::clone(&self.in_use);
+            let (idle, generation) = self.take_idle();
+            // What is found broken while it is made may have been the same server.
+            let connected = match idle {
+                Some(connection) => Ok(connection),
+                None => self.connector.connect(Purpose::Calls).await.map(Arc::new),
+            };
+            match connected {
+                Ok(connection) => {
+                    let generation = Some(generation);
+                    let pooled = PooledConnection {
+                        connection,
+                        generation,
+                        idle: &self.idle,
+                        _in_use: in_use,
+                    };
+                    return Ok(Lease { pooled, _permit: permit });
+                }
+                refused if is_full(&refused) => {
+                    failure = refused.err().unwrap_or(failure);
                     self.put_aside(permit);
                 }
-                Err(PoolError::Backend(error)) => return Err(StoreFailure::Connect(error)),
-                // There is a permit for each connection, so none is waited for here.
-                Err(
-                    PoolError::Timeout(_)
-                    | PoolError::Closed
-                    | PoolError::NoRuntimeSpecified
-                    | PoolError::PostCreateHook(_),
-                ) => return Err(StoreFailure::Stopped),
+                Err(failure) => return Err(failure),
             }
         }
+    }
+
+    fn take_idle(&self) -> (Option<Arc<Connection>>, u64) {
+        let mut idle = lock(&self.idle);
+        let connection = idle.connections.pop().filter(|connection| !connection.is_closed());
+        (connection, idle.generation)
     }
 
     fn put_aside(&self, permit: SemaphorePermit<'_>) {
@@ -196,58 +248,14 @@ impl Pool {
             permits.add_permits(1);
         });
     }
-
-    /// A connection outside of the pool. Where the server allows no more, one of the pool is closed for it.
-    pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
-        let connector = self.connector();
-        match connector.connect(purpose).await {
-            Err(error) if error.is_full() => {}
-            connected => return Ok(connected?),
-        }
-        let Lease { object, _permit } = self.get().await?;
-        drop(Object::take(object));
-        let deadline = Instant::now() + self.parameters().pool_timeout;
-        loop {
-            match connector.connect(purpose).await {
-                Err(error) if error.is_full() && Instant::now() < deadline => {
-                    time::sleep(CLOSE_PAUSE).await;
-                }
-                connected => return Ok(connected?),
-            }
-        }
-    }
-
-    fn checked<T>(&self, result: Result<T, tokio_postgres::Error>) -> Result<T, StoreFailure> {
-        result.map_err(StoreFailure::from).inspect_err(|failure| {
-            if failure.breaks_connection() {
-                self.drop_all();
-            }
-        })
-    }
-
-    /// Uses no connection again that was made until now.
-    pub(crate) fn drop_all(&self) {
-        self.connections.manager().generation.fetch_add(1, Ordering::AcqRel);
-        drop(self.connections.retain(|_, _| false));
-    }
-
-    /// How many connections there are, idle ones among them, and calls that wait.
-    pub(crate) fn status(&self) -> Status {
-        let waiting = MAX_WAITING - self.waiting.available_permits();
-        Status { waiting, ..self.connections.status() }
-    }
-
-    pub(crate) fn parameters(&self) -> &Parameters {
-        self.connector().parameters()
-    }
-
-    fn connector(&self) -> &Connector {
-        &self.connections.manager().connector
-    }
 }
 
-impl Lease<'_> {
-    fn connection(&self) -> &Connection {
-        &self.object.connection
-    }
+fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a server was reached that allows no more connections.
+fn is_full<T>(connected: &Result<T, StoreFailure>) -> bool {
+    let full = &SqlState::TOO_MANY_CONNECTIONS;
+    connected.as_ref().is_err_and(|failure| failure.has_state(full))
 }

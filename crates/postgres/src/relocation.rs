@@ -14,20 +14,21 @@ use tokio_postgres::error::SqlState;
 
 use crate::{
     archive::restore::Restoring,
+    connection::{Connection, READ_COMMITTED, WRITING},
     connector::Purpose,
     error::StoreFailure,
     store::PostgresStore,
-    transaction::{READ_COMMITTED, Transaction, WRITING},
+    values::Values,
 };
 
 #[async_trait]
 impl Relocatable for PostgresStore {
     async fn relocation(&self) -> Result<Option<Relocation>, StoreError> {
         let read = async {
-            if !rows::is_true(&self.pool.read(rows::EXISTS, &[]).await?)? {
+            if !rows::is_true(&self.pool.query(rows::EXISTS, &[]).await?)? {
                 return Ok(None);
             }
-            match self.pool.read(rows::SELECT, &[]).await {
+            match self.pool.query(rows::SELECT, &[]).await {
                 Ok(found) => rows::relocation(&found),
                 // The move has ended between the two.
                 Err(failure) if failure.has_state(&SqlState::UNDEFINED_TABLE) => Ok(None),
@@ -39,7 +40,7 @@ impl Relocatable for PostgresStore {
 
     async fn begin(&self, row: Relocation) -> Result<bool, StoreError> {
         let transaction = self.locked(Purpose::Archive).await?;
-        if rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
+        if rows::is_true(&transaction.query(rows::EXISTS, &[]).await?)? {
             return Ok(false);
         }
         transaction.batch(rows::CREATE).await?;
@@ -50,23 +51,22 @@ impl Relocatable for PostgresStore {
 
     async fn change(&self, expected: i64, row: Relocation) -> Result<bool, StoreError> {
         let transaction = self.locked(Purpose::Calls).await?;
-        if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
+        if !rows::is_true(&transaction.query(rows::EXISTS, &[]).await?)? {
             return Ok(false);
         }
         let Relocation { role, revision, peer, differences: _ } = row;
-        let changed = transaction
-            .execute(rows::CHANGE, &[&expected, &role.as_str(), &revision, &peer])
-            .await?;
+        let values: Values<'_> = &[&expected, &role.as_str(), &revision, &peer];
+        let changed = transaction.query(rows::CHANGE, values).await?;
         transaction.commit().await?;
-        Ok(changed == 1)
+        Ok(changed.len() == 1)
     }
 
     async fn end(&self, expected: i64) -> Result<bool, StoreError> {
         let transaction = self.locked(Purpose::Calls).await?;
-        if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
+        if !rows::is_true(&transaction.query(rows::EXISTS, &[]).await?)? {
             return Ok(false);
         }
-        let stored = rows::relocation(&transaction.rows(rows::SELECT, &[]).await?)?;
+        let stored = rows::relocation(&transaction.query(rows::SELECT, &[]).await?)?;
         let ends = stored.is_some_and(|row| row.revision == expected);
         if ends {
             transaction.batch(rows::DROP).await?;
@@ -80,9 +80,12 @@ impl Relocatable for PostgresStore {
         Differences { count, last }: Differences,
     ) -> Result<(), StoreError> {
         let note = async {
-            match self.pool.change(rows::NOTE, &[&count, &last]).await {
+            // Not by the pool, which may repeat what was counted already.
+            let transaction = self.pool.begin(Purpose::Calls, READ_COMMITTED).await?;
+            match transaction.query(rows::NOTE, &[&count, &last]).await {
                 Err(failure) if failure.has_state(&SqlState::UNDEFINED_TABLE) => Ok(()),
-                noted => Ok(noted.map(drop)?),
+                Ok(_) => Ok(transaction.commit().await?),
+                Err(failure) => Err(failure.into()),
             }
         };
         self.pool.within_deadline(note).await
@@ -100,15 +103,15 @@ impl Relocatable for PostgresStore {
     ) -> Result<Changes, StoreError> {
         let first = after.map_or(i64::MIN, |id| id.0.saturating_add(1));
         let read = async {
-            let found = self.pool.read(rows::PETS, &[&first, &up_to.0, &i64::from(limit)]).await?;
+            let found = self.pool.query(rows::PETS, &[&first, &up_to.0, &i64::from(limit)]).await?;
             let pets = rows::pets(&found)?;
             let records = match pets.last() {
-                Some(last) => self.pool.read(rows::RECORDS, &[&first, &last.id.0]).await?,
+                Some(last) => self.pool.query(rows::RECORDS, &[&first, &last.id.0]).await?,
                 None => Vec::new(),
             };
             let records = rows::records(&records)?;
             // Looked up last: what is purged after the records were read is purged from them too.
-            let oldest = rows::number(&self.pool.read(rows::OLDEST_RECORD, &[]).await?)?;
+            let oldest = rows::number(&self.pool.query(rows::OLDEST_RECORD, &[]).await?)?;
             let purged = Some(Purged::new(oldest.map(Timestamp), up_to));
             Ok(Changes { pets, records, keys: Vec::new(), purged })
         };
@@ -119,8 +122,8 @@ impl Relocatable for PostgresStore {
         &self,
         Changes { pets, records, keys, purged }: Changes,
     ) -> Result<(), RestoreError> {
-        let transaction = Transaction::begin(&self.pool, Purpose::Archive, WRITING).await?;
-        if !rows::is_true(&transaction.rows(rows::EXISTS, &[]).await?)? {
+        let transaction = self.pool.begin(Purpose::Archive, WRITING).await?;
+        if !rows::is_true(&transaction.query(rows::EXISTS, &[]).await?)? {
             return Err(StoreError::fenced("it is in no move").into());
         }
         transaction.batch(rows::AS_FOLLOWER).await?;
@@ -138,8 +141,8 @@ impl Relocatable for PostgresStore {
 
 impl PostgresStore {
     /// A transaction that no write is under way beside.
-    async fn locked(&self, purpose: Purpose) -> Result<Transaction, StoreFailure> {
-        let transaction = Transaction::begin(&self.pool, purpose, READ_COMMITTED).await?;
+    async fn locked(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
+        let transaction = self.pool.begin(purpose, READ_COMMITTED).await?;
         transaction.batch(rows::LOCK).await?;
         Ok(transaction)
     }

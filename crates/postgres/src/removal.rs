@@ -2,12 +2,12 @@
 
 use crate::{
     config::PostgresConfig,
-    connection::Connection,
+    connection::READ_COMMITTED,
     connector::{Connector, Purpose},
-    open::{OpenError, Reason},
-    schema::{self, SchemaError},
+    error::open::{OpenError, Reason},
+    schema,
     store::PostgresStore,
-    transaction::READ_COMMITTED,
+    values::scalar,
 };
 
 /// Waits for whoever reads or writes, and keeps others away, so that nothing is added behind [`IS_EMPTY`]. The
@@ -29,24 +29,20 @@ impl PostgresStore {
     /// # Errors
     /// [`OpenError`]; the store is then left untouched.
     pub async fn remove_if_empty(config: &PostgresConfig) -> Result<bool, OpenError> {
-        let removed = async {
-            let connection = Connector::new(config)?.connect(Purpose::Archive).await?;
-            Ok(remove_if_empty(&connection).await?)
-        };
-        removed.await.map_err(|reason: Reason| OpenError::new(config, reason))
+        remove_if_empty(config).await.map_err(|reason| OpenError::new(config, reason))
     }
 }
 
-async fn remove_if_empty(connection: &Connection) -> Result<bool, SchemaError> {
+async fn remove_if_empty(config: &PostgresConfig) -> Result<bool, Reason> {
+    let connection = Connector::new(config)?.connect(Purpose::Archive).await?;
     connection.begin(READ_COMMITTED).await?;
-    schema::lock(connection).await?;
+    schema::lock(&connection).await?;
     // Without tables in this schema, the names below might be those of another.
-    if schema::version(connection).await?.is_none() {
+    if schema::version(&connection).await?.is_none() {
         return Ok(true);
     }
     connection.batch(LOCK).await?;
-    let rows = connection.rows(IS_EMPTY, &[]).await?;
-    let is_empty = rows.first().map_or(Ok(false), |row| row.try_get(0))?;
+    let is_empty = scalar(&connection.query(IS_EMPTY, &[]).await?)?;
     if is_empty {
         connection.batch(DROP).await?;
         connection.commit().await?;

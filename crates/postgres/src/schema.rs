@@ -12,9 +12,9 @@
 use std::time::Duration;
 
 use crate::{
-    connection::Connection,
-    error::{StoreFailure, in_full},
-    transaction::READ_COMMITTED,
+    connection::{Connection, READ_COMMITTED},
+    error::{StoreFailure, open::Reason},
+    values::{column, scalar},
     version,
 };
 
@@ -26,37 +26,20 @@ pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
 /// From nothing to the newest version.
 pub(crate) const STEPS: [Step; 4] = [
+    Step::new(2, "the tables of petstore 1.0.0", include_str!("schema/2.sql")),
+    Step::new(
+        3,
+        "columns for the rights of API keys and for the version of the schema",
+        include_str!("schema/3.sql"),
+    ),
+    Step::new(
+        4,
+        "keep the rights of API keys; refuse new names that the service refuses; notice changes by SQL",
+        include_str!("schema/4.sql"),
+    ),
     Step {
-        version: 2,
-        summary: "the tables of petstore 1.0.0",
-        sql: include_str!("schema/2.sql"),
-        oldest: 2,
-        oldest_release: "1.0.0",
-        offending: None,
-    },
-    Step {
-        version: 3,
-        summary: "columns for the rights of API keys and for the version of the schema",
-        sql: include_str!("schema/3.sql"),
-        oldest: 2,
-        oldest_release: "1.0.0",
-        offending: None,
-    },
-    Step {
-        version: 4,
-        summary: "keep the rights of API keys; refuse new names that the service refuses; notice changes by SQL",
-        sql: include_str!("schema/4.sql"),
-        oldest: 2,
-        oldest_release: "1.0.0",
-        offending: None,
-    },
-    Step {
-        version: 5,
-        summary: "hold what is there against the new rules",
-        sql: include_str!("schema/5.sql"),
-        oldest: 2,
-        oldest_release: "1.0.0",
         offending: Some(include_str!("schema/5.offending.sql")),
+        ..Step::new(5, "hold what is there against the new rules", include_str!("schema/5.sql"))
     },
 ];
 
@@ -99,104 +82,44 @@ const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 const RECORD: &str = "SELECT version::bigint, (to_jsonb(s) ->> 'actual_version')::bigint, \
      to_jsonb(s) ->> 'oldest_release' FROM petstore_schema s ORDER BY 1 DESC LIMIT 1";
 
-/// Why a database is not used.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SchemaError {
-    #[error(
-        "its encoding is {0}, which cannot hold every name; \
-         use a database made with ENCODING 'UTF8'"
-    )]
-    Encoding(String),
-    #[error("no schema is there to hold the tables; name one with ?schema=NAME")]
-    NoSchema,
-    #[error(
-        "no petstore store is in it; 'petstore serve', 'petstore keys create' and 'petstore import --create' make one"
-    )]
-    Missing,
-    #[error(
-        "it holds {0} of somebody else; it was left untouched: \
-         name another database, or a schema with ?schema=NAME"
-    )]
-    Foreign(String),
-    /// An older petstore has made it, and it can be upgraded.
-    #[error(
-        "its schema is version {actual}, and petstore {} needs version {VERSION}: upgrade it with \
-         'petstore upgrade' and the same --store; 'petstore serve' does so by itself",
-        env!("CARGO_PKG_VERSION")
-    )]
-    Older {
-        /// The version of its tables.
-        actual: i64,
-    },
-    /// A petstore that was never released has made it.
-    #[error(
-        "its schema is version {actual}, older than any that petstore {} can upgrade (version {FIRST}); \
-         it was left untouched: use the petstore that made it",
-        env!("CARGO_PKG_VERSION")
-    )]
-    TooOld {
-        /// The version of its tables.
-        actual: i64,
-    },
-    /// A newer petstore has made it, or upgraded it.
-    #[error(
-        "its schema cannot be used below version {oldest}, and petstore {} knows version {VERSION}; it \
-         was left untouched: use petstore {oldest_release} or newer, or a backup that was made before its \
-         upgrade",
-        env!("CARGO_PKG_VERSION")
-    )]
-    TooNew {
-        /// The oldest version that it can be used as.
-        oldest: i64,
-        /// The first release that knows that version.
-        oldest_release: String,
-    },
-    #[error("{}", in_full(.0))]
-    Postgres(#[from] tokio_postgres::Error),
-    #[error(transparent)]
-    Store(#[from] StoreFailure),
-}
-
-/// What to do where there are no tables yet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum IfMissing {
-    Create,
-    Refuse,
-}
-
 impl Step {
+    /// Returns a step beside which every release goes on.
+    const fn new(version: i64, summary: &'static str, sql: &'static str) -> Self {
+        Self { version, summary, sql, oldest: 2, oldest_release: "1.0.0", offending: None }
+    }
+
     /// Applies it in the transaction of `connection`.
-    pub(crate) async fn apply(&self, connection: &Connection) -> Result<(), SchemaError> {
+    pub(crate) async fn apply(&self, connection: &Connection) -> Result<(), StoreFailure> {
         connection.batch(self.sql).await?;
         if self.version == FIRST {
             let record = "INSERT INTO petstore_schema (version) VALUES ($1)";
-            connection.execute(record, &[&self.version]).await?;
-            connection.execute(version::INSERT, &[&version::random()?.as_slice()]).await?;
+            connection.query(record, &[&self.version]).await?;
+            connection.query(version::INSERT, &[&version::random()?.as_slice()]).await?;
         } else {
             let record = "UPDATE petstore_schema \
                  SET version = $1, actual_version = $2, oldest_release = $3::text";
             let release = self.oldest_release;
-            connection.execute(record, &[&self.oldest, &self.version, &release]).await?;
+            connection.query(record, &[&self.oldest, &self.version, &release]).await?;
         }
         Ok(())
     }
 }
 
-/// Sees that the tables are there, and creates them in one transaction if need be. Any number of
-/// instances may do so at once. A role that may not create tables can use those that are there.
-/// Answers whether this instance created them.
+/// Sees that the tables are there, and creates them in one transaction if need be, and if it may (`create`). Any
+/// number of instances may do so at once. A role that may not create tables can use those that are there.
+/// Returns whether this instance created them.
 pub(crate) async fn prepare(
     connection: &Connection,
     schema: Option<&str>,
-    if_missing: IfMissing,
-) -> Result<bool, SchemaError> {
+    create: bool,
+) -> Result<bool, Reason> {
     connection.begin(READ_COMMITTED).await?;
     check_encoding(connection).await?;
     let mut found = version(connection).await?;
-    let create = found.is_none();
-    if create {
-        if if_missing == IfMissing::Refuse {
-            return Err(SchemaError::Missing);
+    let is_missing = found.is_none();
+    if is_missing {
+        if !create {
+            return Err(Reason::Missing);
         }
         lock(connection).await?;
         if let Some(schema) = schema {
@@ -206,11 +129,12 @@ pub(crate) async fn prepare(
         found = version(connection).await?;
     }
     match found {
-        Some(actual) if actual < VERSION => return Err(SchemaError::Older { actual }),
+        Some(actual) if actual < VERSION => return Err(Reason::Older { actual, needed: VERSION }),
         Some(_) => {}
         None => {
-            if !has_schema(connection).await? {
-                return Err(SchemaError::NoSchema);
+            let has_schema = "SELECT current_schema() IS NOT NULL";
+            if !scalar(&connection.query(has_schema, &[]).await?)? {
+                return Err(Reason::NoSchema);
             }
             for step in &STEPS {
                 step.apply(connection).await?;
@@ -218,64 +142,55 @@ pub(crate) async fn prepare(
         }
     }
     connection.commit().await?;
-    Ok(create && found.is_none())
+    Ok(is_missing && found.is_none())
 }
 
 /// Keeps other instances from changing the tables until the transaction ends.
-pub(crate) async fn lock(connection: &Connection) -> Result<(), SchemaError> {
+pub(crate) async fn lock(connection: &Connection) -> Result<(), StoreFailure> {
     let timeout = LOCK_TIMEOUT.as_millis();
-    Ok(connection.batch(&format!("SET LOCAL lock_timeout = {timeout}; {LOCK}")).await?)
+    connection.batch(&format!("SET LOCAL lock_timeout = {timeout}; {LOCK}")).await
 }
 
-async fn check_encoding(connection: &Connection) -> Result<(), SchemaError> {
-    let rows = connection.rows("SELECT current_setting('server_encoding')", &[]).await?;
-    let encoding: String = rows.first().map_or(Ok(String::new()), |row| row.try_get(0))?;
-    if ["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str()) {
-        Ok(())
-    } else {
-        Err(SchemaError::Encoding(encoding))
-    }
+async fn check_encoding(connection: &Connection) -> Result<(), Reason> {
+    let sql = "SELECT current_setting('server_encoding')";
+    let encoding: String = scalar(&connection.query(sql, &[]).await?)?;
+    let is_utf8 = ["UTF8", "UTF-8"].contains(&encoding.to_uppercase().as_str());
+    if is_utf8 { Ok(()) } else { Err(Reason::Encoding(encoding)) }
 }
 
 /// Without asking for the right to create one where it is there already.
-async fn create_schema(connection: &Connection, schema: &str) -> Result<(), SchemaError> {
+async fn create_schema(connection: &Connection, schema: &str) -> Result<(), StoreFailure> {
     let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1::text";
-    if connection.rows(exists, &[&schema]).await?.is_empty() {
+    if connection.query(exists, &[&schema]).await?.is_empty() {
         let quoted = schema.replace('"', "\"\"");
         connection.batch(&format!("CREATE SCHEMA \"{quoted}\"")).await?;
     }
     Ok(())
 }
 
-async fn has_schema(connection: &Connection) -> Result<bool, SchemaError> {
-    let rows = connection.rows("SELECT current_schema() IS NOT NULL", &[]).await?;
-    Ok(rows.first().map_or(Ok(false), |row| row.try_get(0))?)
-}
-
-/// The version of our tables, which this release can use or upgrade; `None` if there are none.
-pub(crate) async fn version(connection: &Connection) -> Result<Option<i64>, SchemaError> {
+/// Returns the version of our tables, which this release can use or upgrade; `None` if there are none.
+pub(crate) async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     let objects = "SELECT c.relname::text FROM pg_catalog.pg_class c \
          JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
          WHERE n.nspname = current_schema() AND c.relname = ANY($1::text[]) ORDER BY 1";
-    let rows = connection.rows(objects, &[&NAMES.to_vec()]).await?;
-    let found = rows.iter().map(|row| row.try_get(0)).collect::<Result<Vec<String>, _>>()?;
+    let found: Vec<String> = column(&connection.query(objects, &[&NAMES.to_vec()]).await?)?;
     if found.is_empty() {
         return Ok(None);
     }
     if !found.iter().any(|name| name == "petstore_schema") {
-        return Err(SchemaError::Foreign(format!("'{}'", found.join("', '"))));
+        return Err(Reason::Foreign(format!("'{}'", found.join("', '"))));
     }
-    let rows = connection.rows(RECORD, &[]).await?;
-    let foreign = || SchemaError::Foreign("a table 'petstore_schema'".to_owned());
+    let rows = connection.query(RECORD, &[]).await?;
+    let foreign = || Reason::Foreign("a table 'petstore_schema'".to_owned());
     let row = rows.first().ok_or_else(foreign)?;
     let oldest: i64 = row.try_get(0)?;
     match oldest {
-        ..FIRST => Err(SchemaError::TooOld { actual: oldest }),
+        ..FIRST => Err(Reason::TooOld { actual: oldest, first: FIRST }),
         FIRST..=VERSION => Ok(Some(row.try_get::<_, Option<i64>>(1)?.unwrap_or(oldest))),
         _ => {
             let release: Option<String> = row.try_get(2)?;
-            let oldest_release = release.unwrap_or_else(|| "of a newer release".to_owned());
-            Err(SchemaError::TooNew { oldest, oldest_release })
+            let release = release.unwrap_or_else(|| "of a newer release".to_owned());
+            Err(Reason::TooNew { oldest, known: VERSION, release })
         }
     }
 }

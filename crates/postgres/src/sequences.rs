@@ -5,11 +5,8 @@
 //! above the highest animal, and the transaction is repeated. A key takes the next identifier above the highest
 //! by itself, as keys are added one after the other (`api_keys/rows.rs`).
 
-use tokio_postgres::Row;
-
 use crate::{
-    connection::Connection, error::StoreFailure, pool::Pool, relocation::rows::LOCK,
-    transaction::Transaction,
+    connection::Connection, error::StoreFailure, pool::Pool, relocation::rows::LOCK, values::column,
 };
 
 /// What decides of a sequence `s` whether it is behind the highest identifier `m.id`.
@@ -33,15 +30,13 @@ const BEHIND: &str = concat!(
     is_behind!()
 );
 
-/// The names of the sequences that will give an identifier that is taken.
+/// Returns the names of the sequences that will give an identifier that is taken.
 pub(crate) async fn behind(pool: &Pool) -> Result<Vec<String>, StoreFailure> {
-    let rows = pool.read(BEHIND, &[]).await?;
-    let name = |row: &Row| row.try_get(0).map_err(StoreFailure::from);
-    rows.iter().map(name).collect()
+    column(&pool.query(BEHIND, &[]).await?)
 }
 
 /// Raises them, in a transaction that has just begun, and commits.
-pub(crate) async fn raise(transaction: Transaction) -> Result<Connection, StoreFailure> {
+pub(crate) async fn raise(transaction: &Connection) -> Result<(), StoreFailure> {
     transaction.batch(LOCK).await?;
     transaction.batch(RAISE).await?;
     transaction.commit().await

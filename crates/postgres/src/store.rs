@@ -7,18 +7,27 @@ use std::{
 };
 
 use tokio::{sync::Mutex as AsyncMutex, task::JoinHandle, time};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::PostgresConfig,
-    open::{self, OpenError, Opened},
-    pool::Pool,
-    schema::IfMissing,
-    version::{VersionCache, watch},
+    pool::{Activity, Pool},
+    tasks::spawn_essential,
+    version_cache::{VersionCache, watch},
     writer::Writer,
 };
 
 /// How long closing may take.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What opening a store needs besides its URL.
+#[derive(Clone, Debug, Default)]
+pub struct PostgresSettings {
+    /// Whether the tables are created if there are none.
+    pub create: bool,
+    /// Canceled when a task of the store has panicked: the one that writes, without which every addition fails, or
+    /// the one that reads what other instances write. The program is to be restarted then.
+    pub on_task_panic: CancellationToken,
+}
 
 /// A catalogue and its API keys in a PostgreSQL database.
 ///
@@ -36,27 +45,18 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects, and creates the tables if there are none.
-    ///
-    /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to mend it.
-    pub async fn connect(config: &PostgresConfig) -> Result<Self, OpenError> {
-        Ok(Self::new(open::open(config, IfMissing::Create).await?))
-    }
-
-    /// As [`Self::connect`], but creates no tables where there are none.
-    ///
-    /// # Errors
-    /// [`OpenError`], also where there is no store yet.
-    pub async fn connect_existing(config: &PostgresConfig) -> Result<Self, OpenError> {
-        Ok(Self::new(open::open(config, IfMissing::Refuse).await?))
-    }
-
-    fn new(opened: Opened) -> Self {
-        let Opened { pool, version, was_created } = opened;
+    /// `version` holds the version already, so that the first request has one.
+    pub(crate) fn new(
+        pool: Pool,
+        version: VersionCache,
+        was_created: bool,
+        on_task_panic: &CancellationToken,
+    ) -> Self {
         let (pool, version) = (Arc::new(pool), Arc::new(version));
-        let (writer, writing) = Writer::start(Arc::clone(&pool), Arc::clone(&version));
-        let watching = tokio::spawn(watch::watch(Arc::clone(&version), Arc::clone(&pool)));
+        let (writer, task) = Writer::new(Arc::clone(&pool), Arc::clone(&version));
+        let writing = spawn_essential(on_task_panic, task);
+        let watching = watch(Arc::clone(&version), Arc::clone(&pool));
+        let watching = spawn_essential(on_task_panic, watching);
         let (changing_keys, writing) = (AsyncMutex::default(), Mutex::new(Some(writing)));
         Self { pool, changing_keys, version, writer, was_created, writing, watching }
     }
@@ -65,6 +65,12 @@ impl PostgresStore {
     #[must_use]
     pub fn was_created(&self) -> bool {
         self.was_created
+    }
+
+    /// Returns how busy the store is.
+    #[must_use]
+    pub fn activity(&self) -> Activity {
+        self.pool.activity()
     }
 
     /// Takes no more additions, and waits a bounded time until those that wait are written.

@@ -13,18 +13,19 @@ use tokio_postgres::error::SqlState;
 
 use crate::{
     config::PostgresConfig,
-    connection::Connection,
+    connection::{Connection, READ_COMMITTED},
     connector::{Connector, Purpose},
-    error::in_full,
-    open::{OpenError, Reason},
-    schema::{self, STEPS, SchemaError, Step},
+    error::{
+        StoreFailure,
+        open::{OpenError, Reason},
+    },
+    schema::{self, STEPS, Step},
     store::PostgresStore,
-    transaction::READ_COMMITTED,
+    values::{column, scalar},
 };
 
-/// How long a step waits for the lock of a table, and how long it may run: to hold ten million animals
-/// against a rule takes a minute.
-const LIMITS: &str = "SET LOCAL lock_timeout = '1s'; SET LOCAL statement_timeout = '1h'";
+/// How long a step waits for the lock of a table.
+const LIMIT: &str = "SET LOCAL lock_timeout = '1s'";
 /// How often a step is tried.
 const MAX_TRIES: u32 = 30;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
@@ -33,63 +34,11 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 const IN_USE: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
      WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid())";
 
-/// Why a step was not done.
-#[derive(Debug, thiserror::Error)]
-enum StepError {
-    #[error(
-        "schema version {version} refuses {}; correct or delete these rows with SQL, and run it again",
-        .rows.join(", ")
-    )]
-    Offending {
-        /// The version that was to be reached.
-        version: i64,
-        /// What each of the first ten is, and why it is refused.
-        rows: Vec<String>,
-    },
-    #[error(
-        "the step to schema version {0} cannot run beside an older release, and other sessions of this role \
-         are connected; stop them, or run 'petstore upgrade --force'"
-    )]
-    InUse(i64),
-    #[error(
-        "the step to schema version {0} cannot run beside an older release, and the pooler hides whether one \
-         is connected; stop every instance and run 'petstore upgrade --force'"
-    )]
-    Hidden(i64),
-    #[error(
-        "{0}; its schema is older than this petstore needs, and only the owner of its tables can upgrade it: \
-         'petstore upgrade --store postgres://OWNER@…'"
-    )]
-    NotOwner(String),
-    #[error("{0}; other sessions keep its tables locked: try again later")]
-    Locked(String),
-    #[error(transparent)]
-    Schema(SchemaError),
-}
-
-impl From<SchemaError> for StepError {
-    fn from(error: SchemaError) -> Self {
-        if let SchemaError::Postgres(error) = error { error.into() } else { Self::Schema(error) }
-    }
-}
-
-impl From<tokio_postgres::Error> for StepError {
-    fn from(error: tokio_postgres::Error) -> Self {
-        match error.code() {
-            Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Self::NotOwner(in_full(&error)),
-            Some(&(SqlState::LOCK_NOT_AVAILABLE | SqlState::T_R_DEADLOCK_DETECTED)) => {
-                Self::Locked(in_full(&error))
-            }
-            Some(_) | None => Self::Schema(SchemaError::Postgres(error)),
-        }
-    }
-}
-
 impl PostgresStore {
     /// Brings the schema of the store to this release's. `None` if there is no store.
     ///
     /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to mend it.
+    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
     pub async fn upgrade(
         config: &PostgresConfig,
         mode: UpgradeMode,
@@ -104,17 +53,16 @@ async fn upgrade(
     mode: UpgradeMode,
     steps: &[Step],
 ) -> Result<Option<Upgrade>, Reason> {
-    let connection = Connector::new(config)?.connect(Purpose::Archive).await?;
+    let connection = Connector::new(config)?.connect(Purpose::Upgrade).await?;
     let Some(from) = version(&connection).await? else { return Ok(None) };
     let pending: Vec<_> = steps.iter().filter(|step| step.version > from).collect();
-    let refused = |error: StepError| Reason::Upgrade(error.to_string());
     // Nothing is begun that cannot be ended.
     for step in &pending {
-        require_possible(&connection, step, mode).await.map_err(refused)?;
+        require_possible(&connection, step, mode).await.map_err(not_owner)?;
     }
     let mut upgrade = Upgrade { from, steps: Vec::new(), saved_to: None };
     for step in pending {
-        if mode == UpgradeMode::DryRun || run(&connection, step, mode).await.map_err(refused)? {
+        if mode == UpgradeMode::DryRun || run(&connection, step, mode).await? {
             upgrade.steps.push(UpgradeStep {
                 version: step.version,
                 summary: step.summary,
@@ -126,7 +74,7 @@ async fn upgrade(
     Ok(Some(upgrade))
 }
 
-async fn version(connection: &Connection) -> Result<Option<i64>, SchemaError> {
+async fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     connection.begin(READ_COMMITTED).await?;
     let version = schema::version(connection).await?;
     connection.rollback().await?;
@@ -138,24 +86,22 @@ async fn require_possible(
     connection: &Connection,
     step: &Step,
     mode: UpgradeMode,
-) -> Result<(), StepError> {
+) -> Result<(), Reason> {
     if step.oldest == step.version && mode != UpgradeMode::Force {
         if connection.is_shared() {
-            return Err(StepError::Hidden(step.version));
+            return Err(Reason::Hidden(step.version));
         }
-        let rows = connection.rows_alone(IN_USE, &[]).await?;
-        if rows.first().map_or(Ok(false), |row| row.try_get(0))? {
-            return Err(StepError::InUse(step.version));
+        if scalar(&connection.query_alone(IN_USE, &[]).await?)? {
+            return Err(Reason::InUse(step.version));
         }
     }
     let Some(sql) = step.offending else { return Ok(()) };
-    let found = connection.rows_alone(sql, &[]).await?;
-    let rows: Vec<String> = found.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
-    if rows.is_empty() { Ok(()) } else { Err(StepError::Offending { version: step.version, rows }) }
+    let rows: Vec<String> = column(&connection.query_alone(sql, &[]).await?)?;
+    if rows.is_empty() { Ok(()) } else { Err(Reason::Offending(step.version, rows.join(", "))) }
 }
 
 /// Runs a step as soon as it gets its locks. `false` if another instance has done it.
-async fn run(connection: &Connection, step: &Step, mode: UpgradeMode) -> Result<bool, StepError> {
+async fn run(connection: &Connection, step: &Step, mode: UpgradeMode) -> Result<bool, Reason> {
     let mut tries = 0;
     loop {
         tries += 1;
@@ -163,27 +109,41 @@ async fn run(connection: &Connection, step: &Step, mode: UpgradeMode) -> Result<
         if done.is_err() {
             connection.rollback().await?;
         }
-        match done {
-            Err(StepError::Locked(_)) if tries < MAX_TRIES => time::sleep(RETRY_PAUSE).await,
+        match done.map_err(not_owner) {
+            Err(Reason::Store(failure)) if is_locked(&failure) && tries == MAX_TRIES => {
+                return Err(Reason::Locked(failure));
+            }
+            Err(Reason::Store(failure)) if is_locked(&failure) => time::sleep(RETRY_PAUSE).await,
             done => return done,
         }
     }
 }
 
-async fn try_once(
-    connection: &Connection,
-    step: &Step,
-    mode: UpgradeMode,
-) -> Result<bool, StepError> {
+fn is_locked(failure: &StoreFailure) -> bool {
+    failure.has_state(&SqlState::LOCK_NOT_AVAILABLE)
+        || failure.has_state(&SqlState::T_R_DEADLOCK_DETECTED)
+}
+
+/// Of an upgrade, a role needs more than the right to create tables.
+fn not_owner(reason: Reason) -> Reason {
+    let Reason::Store(failure) = reason else { return reason };
+    if failure.has_state(&SqlState::INSUFFICIENT_PRIVILEGE) {
+        Reason::NotOwner(failure)
+    } else {
+        Reason::Store(failure)
+    }
+}
+
+async fn try_once(connection: &Connection, step: &Step, mode: UpgradeMode) -> Result<bool, Reason> {
     require_possible(connection, step, mode).await?;
     connection.begin(READ_COMMITTED).await?;
     schema::lock(connection).await?;
-    connection.batch(LIMITS).await?;
+    connection.batch(LIMIT).await?;
     let is_done = schema::version(connection).await?.is_some_and(|now| now >= step.version);
     if !is_done {
         step.apply(connection).await?;
     }
-    connection.commit().await.map_err(SchemaError::from)?;
+    connection.commit().await?;
     Ok(!is_done)
 }
 

@@ -1,77 +1,50 @@
-//! Values that are bound to a statement, each with its type.
+//! Values that are bound to a statement, each with its type, and the columns of the rows that come back.
 //!
 //! A statement that the server has prepared says itself which types it takes. One that is sent together
 //! with its values cannot be asked first.
 
+use std::fmt;
+
+use petstore_domain::Corruption;
 use tokio_postgres::{
-    Statement,
-    types::{ToSql, Type},
+    Row, Statement,
+    types::{FromSql, FromSqlOwned, ToSql, Type},
 };
+
+use crate::error::StoreFailure;
 
 /// A value with the type that it has in SQL.
 pub(crate) trait Value: ToSql + Sync {
     /// The type.
     fn sql_type(&self) -> Type;
-
-    /// The value as the driver takes it.
-    fn as_sql(&self) -> &(dyn ToSql + Sync);
 }
 
 /// What is bound to a statement.
 pub(crate) type Values<'a> = &'a [&'a dyn Value];
 
-/// A type whose values can be bound alone or in an array.
-pub(crate) trait Element {
-    const TYPE: Type;
-    const ARRAY: Type;
+/// Each type can be bound alone, or be missing, or be in an array.
+macro_rules! values {
+    ($($element:ty => $alone:ident, $array:ident;)+) => {
+        $(values!(@ $element => $alone, Option<$element> => $alone, Vec<$element> => $array,
+            Vec<Option<$element>> => $array);)+
+    };
+    (@ $($value:ty => $sql_type:ident),+) => {
+        $(impl Value for $value {
+            fn sql_type(&self) -> Type {
+                Type::$sql_type
+            }
+        })+
+    };
 }
 
-impl Element for i64 {
-    const TYPE: Type = Type::INT8;
-    const ARRAY: Type = Type::INT8_ARRAY;
+values! {
+    i64 => INT8, INT8_ARRAY;
+    &str => TEXT, TEXT_ARRAY;
+    String => TEXT, TEXT_ARRAY;
+    &[u8] => BYTEA, BYTEA_ARRAY;
 }
 
-impl Element for &str {
-    const TYPE: Type = Type::TEXT;
-    const ARRAY: Type = Type::TEXT_ARRAY;
-}
-
-impl Element for String {
-    const TYPE: Type = Type::TEXT;
-    const ARRAY: Type = Type::TEXT_ARRAY;
-}
-
-impl Element for &[u8] {
-    const TYPE: Type = Type::BYTEA;
-    const ARRAY: Type = Type::BYTEA_ARRAY;
-}
-
-impl<T: Element> Element for Option<T> {
-    const TYPE: Type = T::TYPE;
-    const ARRAY: Type = T::ARRAY;
-}
-
-impl<T: Element + ToSql + Sync> Value for T {
-    fn sql_type(&self) -> Type {
-        T::TYPE
-    }
-
-    fn as_sql(&self) -> &(dyn ToSql + Sync) {
-        self
-    }
-}
-
-impl<T: Element + ToSql + Sync> Value for Vec<T> {
-    fn sql_type(&self) -> Type {
-        T::ARRAY
-    }
-
-    fn as_sql(&self) -> &(dyn ToSql + Sync) {
-        self
-    }
-}
-
-/// The values for a statement that knows its types.
+/// Returns the values for a statement that knows its types.
 pub(crate) fn untyped<'a>(
     statement: &Statement,
     values: Values<'a>,
@@ -81,10 +54,65 @@ pub(crate) fn untyped<'a>(
         values.iter().map(|value| value.sql_type()).eq(statement.params().iter().cloned()),
         "{statement:?}"
     );
-    values.iter().map(|value| value.as_sql()).collect()
+    values.iter().map(|value| *value as &(dyn ToSql + Sync)).collect()
 }
 
-/// The values for a statement that is sent together with them.
+/// Returns the values for a statement that is sent together with them.
 pub(crate) fn typed(values: Values<'_>) -> Vec<(&(dyn ToSql + Sync), Type)> {
-    values.iter().map(|value| (value.as_sql(), value.sql_type())).collect()
+    values.iter().map(|value| (*value as &(dyn ToSql + Sync), value.sql_type())).collect()
+}
+
+/// Returns the first column of every row.
+pub(crate) fn column<T: FromSqlOwned>(rows: &[Row]) -> Result<Vec<T>, StoreFailure> {
+    rows.iter().map(|row| Ok(row.try_get(0)?)).collect()
+}
+
+/// Returns the first column of the first row, or the default (false, nothing) if there is no row.
+pub(crate) fn scalar<T: FromSqlOwned + Default>(rows: &[Row]) -> Result<T, StoreFailure> {
+    rows.first().map_or_else(|| Ok(T::default()), |row| Ok(row.try_get(0)?))
+}
+
+/// The columns of one row from `first` on, which is named in each error.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'a> {
+    row: &'a Row,
+    first: usize,
+    /// What the row is, such as "animal".
+    what: &'static str,
+    id: i64,
+}
+
+impl<'a> Fields<'a> {
+    /// The row has its identifier in the column `id`, counted from `first`.
+    pub(crate) fn new(
+        row: &'a Row,
+        first: usize,
+        what: &'static str,
+        id: usize,
+    ) -> Result<Self, Corruption> {
+        let id = row.try_get(first + id).map_err(|error| Corruption::new(what, error))?;
+        Ok(Self { row, first, what, id })
+    }
+
+    pub(crate) fn id(&self) -> i64 {
+        self.id
+    }
+
+    pub(crate) fn get<T: FromSql<'a>>(&self, index: usize) -> Result<T, Corruption> {
+        self.row.try_get(self.first + index).map_err(|error| self.corrupt(error))
+    }
+
+    /// Returns a value of so many bytes.
+    pub(crate) fn bytes<const N: usize>(
+        &self,
+        index: usize,
+        rule: &str,
+    ) -> Result<[u8; N], Corruption> {
+        self.get::<&[u8]>(index)?.try_into().map_err(|_| self.corrupt(rule))
+    }
+
+    /// The row breaks `rule`.
+    pub(crate) fn corrupt(&self, rule: impl fmt::Display) -> Corruption {
+        Corruption::new(format_args!("{} {}", self.what, self.id), rule)
+    }
 }

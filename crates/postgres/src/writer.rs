@@ -6,8 +6,6 @@
 //! together when their transaction does.
 
 mod group;
-mod job;
-mod plan;
 mod task;
 
 #[cfg(test)]
@@ -25,12 +23,11 @@ use tokio::{
         mpsc::{self, error::TrySendError},
         oneshot,
     },
-    task::JoinHandle,
     time::{self, Instant},
 };
 
-use self::{job::Job, task::Task};
-use crate::{error::StoreFailure, pool::Pool, version::VersionCache};
+use self::{group::Job, task::Task};
+use crate::{error::StoreFailure, pool::Pool, version_cache::VersionCache};
 
 /// Additions that may wait; one more is refused at once.
 const MAX_QUEUE: usize = 4096;
@@ -43,10 +40,14 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    pub(crate) fn start(pool: Arc<Pool>, version: Arc<VersionCache>) -> (Self, JoinHandle<()>) {
+    /// Returns the handle, and the task to spawn.
+    pub(crate) fn new(
+        pool: Arc<Pool>,
+        version: Arc<VersionCache>,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (queue, waiting) = mpsc::channel(MAX_QUEUE);
         let timeout = pool.parameters().call_timeout;
-        let task = tokio::spawn(Task::new(pool, version).run(waiting));
+        let task = Task::new(pool, version).run(waiting);
         (Self { queue: Mutex::new(Some(queue)), timeout }, task)
     }
 

@@ -22,19 +22,19 @@ use crate::{
 /// Server connections of `PgBouncer` for each database, so few that many clients share them.
 const SERVER_CONNECTIONS: u32 = 4;
 /// Runs the pooler until standard input is closed, which the kernel does for a process that was
-/// killed. The first word is the signal that lets it end at once.
-const SCRIPT: &str = "signal=$1; shift; \"$@\" & cat >/dev/null; kill -s \"$signal\" \"$!\"; wait";
+/// killed. The words are the program and its file of settings.
+const SCRIPT: &str = "\"$0\" \"$1\" & cat >/dev/null; kill \"$!\"; wait";
 
-/// Which pooler, and how long it lends a server connection.
+/// How long `PgBouncer` lends a server connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pooling {
-    /// `PgBouncer`, to one client until it leaves.
+    /// To one client until it leaves.
     Session,
-    /// `PgBouncer`, for one transaction.
+    /// For one transaction.
     Transaction,
-    /// `PgBouncer`, for one transaction; it passes over the options of a client's first message.
+    /// For one transaction; it passes over the options of a client's first message.
     TransactionWithoutOptions,
-    /// `PgBouncer`, for one statement.
+    /// For one statement.
     Statement,
 }
 
@@ -57,8 +57,7 @@ impl Pooler {
         let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
         let (port, path) = (free_port()?, folder.path());
         hand_over(path)?;
-        let text = pgbouncer(&server, port, pooling);
-        let process = spawn("TERM", "pgbouncer", &[], "pgbouncer.ini", &text, path)?;
+        let process = spawn(&settings(&server, port, pooling), path)?;
         let pooler = Self { port, process, folder };
         pooler.wait()?;
         Ok(pooler)
@@ -119,7 +118,7 @@ impl<'a> Server<'a> {
     }
 }
 
-fn pgbouncer(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
+fn settings(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
     let Server { host, port: server_port, user, password } = server;
     let (mode, options) = match pooling {
         Pooling::Statement => ("statement", ""),
@@ -138,27 +137,16 @@ fn pgbouncer(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
     )
 }
 
-/// Runs a program with the file `name`, which holds `text`, as its last word.
-fn spawn(
-    signal: &str,
-    program: &str,
-    words: &[&str],
-    name: &str,
-    text: &str,
-    folder: &Path,
-) -> Result<Child, Trouble> {
-    let program = programs::find(program).ok_or(format!("{program} is not installed"))?;
-    let path = folder.join(name);
-    fs::write(&path, text).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
+/// Runs `PgBouncer` with this text as its settings.
+fn spawn(settings: &str, folder: &Path) -> Result<Child, Trouble> {
+    let program = programs::find("pgbouncer").ok_or("pgbouncer is not installed")?;
+    let path = folder.join("pgbouncer.ini");
+    fs::write(&path, settings)
+        .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     hand_over(&path)?;
     let log = File::create(folder.join("log")).map_err(|error| error.to_string())?;
     let mut shell = as_server_user(Path::new("/bin/sh"));
-    shell
-        .args(["-c", SCRIPT, "pooler", signal])
-        .arg(program)
-        .args(words)
-        .arg(path)
-        .current_dir("/");
+    shell.args(["-c", SCRIPT]).arg(program).arg(path).current_dir("/");
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
     shell.spawn().map_err(|error| format!("cannot run a shell: {error}"))
 }

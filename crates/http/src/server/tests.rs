@@ -163,9 +163,12 @@ async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2]
     let places = [Place::Tcp(clients.local_addr().unwrap()), Place::Unix(path)];
     let of_metrics = Place::Tcp(metrics.local_addr().unwrap());
     let server = Server::with_metrics(ports, settings, metrics, Arc::new(Vec::new));
-    let server = server.map_err(|error| error.to_string()).unwrap();
+    let (server, serving) = server.map_err(|error| error.to_string()).unwrap();
     let listeners = vec![Listener::from(clients), unix.into()];
-    server.run(listeners, test(places, of_metrics)).await;
+    tokio::select! {
+        _ = server.run(listeners, test(places, of_metrics)) => {}
+        never = serving => match never {},
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use petstore_domain::{
 };
 use tokio_postgres::{Row, types::FromSql};
 
-use crate::{error::StoreFailure, transaction::Transaction, values::Values};
+use crate::{connection::Connection, error::StoreFailure, values::Values};
 
 /// Selects whole rows; what follows chooses among them.
 macro_rules! select {
@@ -95,11 +95,11 @@ fn corrupt(id: KeyId, rule: impl fmt::Display) -> Corruption {
 
 /// What the domain must know before `new` is stored.
 pub(super) async fn live_keys(
-    transaction: &Transaction,
+    transaction: &Connection,
     new: &NewApiKey,
 ) -> Result<LiveKeys, StoreFailure> {
     let (name, digest) = (new.name.as_str(), new.digest.0.as_slice());
-    let rows = transaction.rows(LIVE_KEYS, &[&new.created_at.0, &name, &digest]).await?;
+    let rows = transaction.query(LIVE_KEYS, &[&new.created_at.0, &name, &digest]).await?;
     let row = only(&rows)?;
     let count: i64 = row.try_get(0)?;
     Ok(LiveKeys {
@@ -110,7 +110,7 @@ pub(super) async fn live_keys(
 }
 
 pub(super) async fn insert(
-    transaction: &Transaction,
+    transaction: &Connection,
     key: NewApiKey,
 ) -> Result<ApiKey, StoreFailure> {
     let expires_at = key.expires_at.map(|at| at.0);
@@ -118,18 +118,18 @@ pub(super) async fn insert(
     let rights = key.rights.as_str();
     let values: Values<'_> =
         &[&name, &digest, &key.prefix, &key.created_at.0, &expires_at, &rights];
-    let rows = transaction.rows(INSERT, values).await?;
+    let rows = transaction.query(INSERT, values).await?;
     let id = only(&rows)?.try_get(0)?;
     Ok(key.with_id(KeyId(id)))
 }
 
 /// Writes what may change in a key.
-pub(super) async fn update(transaction: &Transaction, keys: &[ApiKey]) -> Result<(), StoreFailure> {
+pub(super) async fn update(transaction: &Connection, keys: &[ApiKey]) -> Result<(), StoreFailure> {
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
     let expires = times(keys, |key| key.expires_at);
     let revoked = times(keys, |key| key.revoked_at);
     let used = times(keys, |key| key.last_used_at);
-    transaction.execute(UPDATE, &[&ids, &expires, &revoked, &used]).await?;
+    transaction.query(UPDATE, &[&ids, &expires, &revoked, &used]).await?;
     Ok(())
 }
 

@@ -5,10 +5,7 @@ use petstore_testing::{needs, postgres_or_skip};
 
 use super::rows;
 use crate::{
-    config::PostgresConfig,
-    connector::Purpose,
-    store::PostgresStore,
-    transaction::{READ_COMMITTED, Transaction},
+    config::PostgresConfig, connection::READ_COMMITTED, connector::Purpose, store::PostgresStore,
 };
 
 #[needs(postgres)]
@@ -23,7 +20,7 @@ async fn a_use_that_is_noted_during_a_revocation_is_kept() {
     let new = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
     let mut key = store.add(new, 1).await.unwrap();
 
-    let begin = Transaction::begin(&store.pool, Purpose::Calls, READ_COMMITTED);
+    let begin = store.pool.begin(Purpose::Calls, READ_COMMITTED);
     let revocation = begin.await.unwrap();
     store.note_use(vec![(key.id, Timestamp(5))]).await.unwrap();
     key.revoked_at = Some(Timestamp(7));

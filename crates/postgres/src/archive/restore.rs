@@ -15,12 +15,13 @@ use petstore_domain::{
 };
 
 use crate::{
+    connection::Connection,
     error::StoreFailure,
     relocation::rows as relocation,
     sequences,
-    transaction::Transaction,
     values::Values,
-    version::{self, StoredVersion, VersionCache},
+    version::{self, StoredVersion},
+    version_cache::VersionCache,
 };
 
 /// Identifiers that were assigned elsewhere must not meet those that an instance assigns now, so
@@ -32,7 +33,7 @@ const LOCK: &str = "SET LOCAL idle_in_transaction_session_timeout = '5min'; \
 /// A transaction that is still open.
 #[derive(Debug)]
 pub(crate) struct Restoring {
-    transaction: Transaction,
+    transaction: Connection,
     version: Arc<VersionCache>,
     began: Instant,
     /// Whether others are kept from writing.
@@ -42,14 +43,14 @@ pub(crate) struct Restoring {
 }
 
 impl Restoring {
-    pub(crate) fn new(transaction: Transaction, version: Arc<VersionCache>) -> Self {
+    pub(crate) fn new(transaction: Connection, version: Arc<VersionCache>) -> Self {
         Self { transaction, version, began: Instant::now(), locked: false, changed: false }
     }
 
     /// Deletes records that the other store of a move has purged.
     pub(crate) async fn purge(&self, purged: &Purged) -> Result<(), StoreFailure> {
         let values: Values<'_> = &[&purged.before.0, &purged.up_to.0, &i64::from(Purged::LIMIT)];
-        self.transaction.execute(relocation::PURGE, values).await.map(drop)
+        self.transaction.query(relocation::PURGE, values).await.map(drop)
     }
 
     async fn lock(&mut self) -> Result<(), StoreFailure> {
@@ -97,7 +98,7 @@ impl Restore for Restoring {
             return Ok(());
         }
         let version = version::random()?;
-        let renewed = self.transaction.rows(version::RENEW, &[&Some(version.as_slice())]).await?;
+        let renewed = self.transaction.query(version::RENEW, &[&Some(version.as_slice())]).await?;
         self.transaction.commit().await?;
         if let Ok(stored) = StoredVersion::from_row(renewed.first()) {
             self.version.observe(stored, self.began);

@@ -7,9 +7,9 @@ use petstore_domain::{
 
 use crate::{
     api_keys,
+    connection::Connection,
     error::StoreFailure,
     pets::{idempotency, rows},
-    transaction::Transaction,
     version,
 };
 
@@ -22,12 +22,12 @@ const RECORDS: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempoten
 
 /// A transaction that sees one state for as long as it is open.
 #[derive(Debug)]
-pub(super) struct View(Transaction);
+pub(super) struct View(Connection);
 
 impl View {
     /// The view begins with the first statement, so there is one.
-    pub(super) async fn new(transaction: Transaction) -> Result<Self, StoreFailure> {
-        transaction.rows(version::SELECT, &[]).await?;
+    pub(super) async fn new(transaction: Connection) -> Result<Self, StoreFailure> {
+        transaction.query(version::SELECT, &[]).await?;
         Ok(Self(transaction))
     }
 }
@@ -35,7 +35,7 @@ impl View {
 #[async_trait]
 impl Snapshot for View {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        let rows = self.0.rows(COUNTS, &[]).await?;
+        let rows = self.0.query(COUNTS, &[]).await?;
         let count = |column| {
             let count = rows.first().and_then(|row| row.try_get::<_, i64>(column).ok());
             count.and_then(|count| u64::try_from(count).ok()).unwrap_or_default()
@@ -46,12 +46,12 @@ impl Snapshot for View {
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
         let first = after.map_or(Some(i64::MIN), |id| id.0.checked_add(1));
         let Some(first) = first else { return Ok(Vec::new()) };
-        let rows = self.0.rows(PETS, &[&first, &i64::from(limit)]).await?;
-        rows.iter().map(|row| rows::pet(row, 0)).collect()
+        let rows = self.0.query(PETS, &[&first, &i64::from(limit)]).await?;
+        Ok(rows.iter().map(|row| rows::pet(row, 0)).collect::<Result<_, _>>()?)
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        api_keys::rows::keys(&self.0.rows(api_keys::rows::ALL, &[]).await?)
+        api_keys::rows::keys(&self.0.query(api_keys::rows::ALL, &[]).await?)
     }
 
     async fn idempotency_records(
@@ -61,7 +61,7 @@ impl Snapshot for View {
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
         // Every id is above the empty one.
         let after = after.as_ref().map_or(&[][..], |after| &after.0);
-        let rows = self.0.rows(RECORDS, &[&after, &i64::from(limit)]).await?;
-        rows.iter().map(idempotency::record).collect()
+        let rows = self.0.query(RECORDS, &[&after, &i64::from(limit)]).await?;
+        Ok(rows.iter().map(idempotency::record).collect::<Result<_, _>>()?)
     }
 }

@@ -1,9 +1,32 @@
 //! The part in front of the `?`: who connects to which database on which hosts.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
-use super::invalid_url::InvalidUrl;
+/// The text is not the URL of a PostgreSQL store. One line says what would be right, and repeats none of the
+/// text, as each part of it may be a password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidUrl(Cow<'static, str>);
 
+impl InvalidUrl {
+    pub(super) fn new(message: impl Into<Cow<'static, str>>) -> Self {
+        Self(message.into())
+    }
+
+    /// A `%` without two hexadecimal digits, bytes that are not UTF-8, or a character that must be encoded.
+    pub(super) fn encoding(part: &str) -> Self {
+        Self::new(format!(
+            "the {part} is not properly percent-encoded; write % as %25, & as %26, / as %2F, : as \
+             %3A, ; as %3B, = as %3D, ? as %3F, @ as %40"
+        ))
+    }
+}
+
+const FORM: &str = "write postgres://USER:PASSWORD@HOST[:PORT][,HOST…]/DATABASE";
+const NO_USER: &str = "no user is named; write postgres://USER:PASSWORD@HOST/DATABASE";
+const NO_HOST: &str = "a host is missing; write postgres://USER:PASSWORD@HOST/DATABASE";
+const NO_DATABASE: &str = "no database is named; write postgres://USER:PASSWORD@HOST/DATABASE";
+const PORT: &str = "a port is not a number from 1 to 65535";
 /// The port of a host that names none.
 const DEFAULT_PORT: u16 = 5432;
 
@@ -30,14 +53,14 @@ impl Address {
     /// Reads `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST[:PORT]…]/DATABASE`.
     pub(super) fn parse(url: &str) -> Result<Self, InvalidUrl> {
         let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
-        let rest = rest.ok_or(InvalidUrl::Form)?;
+        let rest = rest.ok_or(InvalidUrl::new(FORM))?;
         // The last one: an @ that was not encoded belongs to the password.
-        let (credential, place) = rest.rsplit_once('@').ok_or(InvalidUrl::NoUser)?;
+        let (credential, place) = rest.rsplit_once('@').ok_or(InvalidUrl::new(NO_USER))?;
         let (user, password) =
             credential.split_once(':').map_or((credential, None), |(u, p)| (u, Some(p)));
-        let (hosts, database) = place.split_once('/').ok_or(InvalidUrl::NoDatabase)?;
+        let (hosts, database) = place.split_once('/').ok_or(InvalidUrl::new(NO_DATABASE))?;
         if database.contains(':') {
-            return Err(InvalidUrl::Encoding("database"));
+            return Err(InvalidUrl::encoding("database"));
         }
         let address = Self {
             hosts: hosts.split(',').map(HostPort::parse).collect::<Result<_, _>>()?,
@@ -46,10 +69,10 @@ impl Address {
             database: decode_name(database, "database")?,
         };
         if address.user.is_empty() {
-            return Err(InvalidUrl::NoUser);
+            return Err(InvalidUrl::new(NO_USER));
         }
         if address.database.is_empty() {
-            return Err(InvalidUrl::NoDatabase);
+            return Err(InvalidUrl::new(NO_DATABASE));
         }
         Ok(address)
     }
@@ -60,18 +83,18 @@ impl HostPort {
         let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((address, "")) => (address, None),
             Some((address, port)) => {
-                (address, Some(port.strip_prefix(':').ok_or(InvalidUrl::Form)?))
+                (address, Some(port.strip_prefix(':').ok_or(InvalidUrl::new(FORM))?))
             }
             None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
         };
         let host = decode_name(host, "host")?;
         if host.is_empty() {
-            return Err(InvalidUrl::NoHost);
+            return Err(InvalidUrl::new(NO_HOST));
         }
         let port = match port.map(str::parse) {
             None => DEFAULT_PORT,
             Some(Ok(port)) if port > 0 => port,
-            Some(_) => return Err(InvalidUrl::Port),
+            Some(_) => return Err(InvalidUrl::new(PORT)),
         };
         Ok(Self { host, port })
     }
@@ -99,16 +122,16 @@ impl fmt::Display for HostPort {
 
 /// Percent-decodes what may be shown. A character that would begin a parameter or a password elsewhere, as in
 /// `DATABASE;password=…`, must be encoded to be a part of a name.
-pub(super) fn decode_name(text: &str, part: &'static str) -> Result<String, InvalidUrl> {
+pub(super) fn decode_name(text: &str, part: &str) -> Result<String, InvalidUrl> {
     if text.contains([';', '&', '=']) {
-        return Err(InvalidUrl::Encoding(part));
+        return Err(InvalidUrl::encoding(part));
     }
     decode(text, part)
 }
 
 /// Percent-decodes `text`, strictly. No control character can be meant.
-pub(super) fn decode(text: &str, part: &'static str) -> Result<String, InvalidUrl> {
-    let wrong = || InvalidUrl::Encoding(part);
+pub(super) fn decode(text: &str, part: &str) -> Result<String, InvalidUrl> {
+    let wrong = || InvalidUrl::encoding(part);
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, behind)) = rest.split_first() {

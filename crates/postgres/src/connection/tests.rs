@@ -1,11 +1,16 @@
-//! What a connection says of a commit.
+//! What a connection says of a commit, and of a statement that is not answered.
 
-use petstore_testing::{Durability, cluster_or_skip, needs};
+use std::time::Duration;
 
+use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
+use tokio::{runtime::Handle, time};
+
+use super::{CLOSE_TIMEOUT, READ_COMMITTED};
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
-    transaction::READ_COMMITTED,
+    error::StoreFailure,
+    pool::Pool,
 };
 
 #[needs(postgres)]
@@ -27,4 +32,31 @@ async fn a_transaction_is_not_judged_by_what_the_server_said_before_it() {
     written.unwrap();
     connection.begin(READ_COMMITTED).await.unwrap();
     connection.commit().await.unwrap();
+}
+
+#[needs(postgres)]
+#[tokio::test]
+async fn a_statement_that_is_not_answered_ends_within_the_timeout() {
+    let Some(database) = postgres_or_skip("a_statement_that_is_not_answered") else { return };
+    let url = format!("{}?statement_timeout=20s&call_timeout=2s", database.url);
+    let pool = Pool::new(Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap());
+    let begin = pool.begin(Purpose::Calls, READ_COMMITTED).await;
+    let waited = begin.unwrap().query("SELECT pg_sleep(60)", &[]).await;
+    assert!(matches!(waited, Err(StoreFailure::Deadline(_))), "{waited:?}");
+}
+
+/// A pooler would keep its client, and the server's connection, for a statement that nobody waits for.
+#[needs(postgres)]
+#[tokio::test]
+async fn a_connection_that_is_dropped_beside_a_statement_is_cut_off() {
+    let Some(database) = postgres_or_skip("a_connection_that_is_dropped") else { return };
+    let config = PostgresConfig::parse(&database.url).unwrap();
+    let connection = Connector::new(&config).unwrap().connect(Purpose::Archive).await.unwrap();
+    let tasks = || Handle::current().metrics().num_alive_tasks();
+    let statement = connection.query("SELECT pg_sleep(60)", &[]);
+    assert!(time::timeout(Duration::from_millis(200), statement).await.is_err());
+    assert_eq!(tasks(), 1);
+    drop(connection);
+    time::sleep(2 * CLOSE_TIMEOUT).await;
+    assert_eq!(tasks(), 0);
 }

@@ -44,7 +44,7 @@ async fn a_session_has_the_name_and_the_options_of_the_url_and_is_no_pooler_s() 
 async fn shown(connector: &Connector, purpose: Purpose, setting: &str) -> String {
     let connection = connector.connect(purpose).await.unwrap();
     let sql = "SELECT current_setting($1)";
-    connection.rows(sql, &[&setting]).await.unwrap()[0].get(0)
+    connection.query(sql, &[&setting]).await.unwrap()[0].get(0)
 }
 
 #[needs(postgres)]

@@ -2,7 +2,6 @@
 
 use petstore_testing::{needs, postgres_or_skip};
 
-use super::StoreFailure;
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
@@ -42,7 +41,7 @@ async fn a_connection_is_given_up_when_its_server_or_what_was_prepared_is_of_no_
         ("58030", false, false, false),
     ] {
         let raise = format!("DO $$ BEGIN RAISE 'as asked' USING ERRCODE = '{state}'; END $$");
-        let failure = StoreFailure::from(connection.batch(&raise).await.unwrap_err());
+        let failure = connection.batch(&raise).await.unwrap_err();
         assert_eq!(failure.breaks_connection(), breaks, "{state}");
         assert_eq!(failure.is_conflict(), is_conflict, "{state}");
         assert_eq!(failure.is_refusal(), is_refusal, "{state}");

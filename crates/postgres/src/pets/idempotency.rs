@@ -1,14 +1,12 @@
 //! Rows of the table `idempotency`.
 
-use std::fmt;
-
 use petstore_domain::{
-    Fingerprint, IdempotencyId, IdempotencyRecord, Pet, PetId, StoreError, Timestamp,
+    Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, Pet, PetId, Timestamp,
 };
-use tokio_postgres::{Row, types::FromSql};
+use tokio_postgres::Row;
 
 use super::rows;
-use crate::transaction::in_writing;
+use crate::{connection::in_writing, values::Fields};
 
 /// Deletes the expired ones among the records with these ids. They are found by their index whatever the server
 /// takes the size of the table to be: a join may be planned to read all of it.
@@ -30,42 +28,27 @@ pub(crate) const FIND: &str = "SELECT i.id, i.fingerprint, i.pet_id, i.created_a
      FROM idempotency i LEFT JOIN LATERAL \
        (SELECT id, name, category_id, status FROM pet WHERE id = i.pet_id LIMIT 1) p ON true \
      WHERE i.id = ANY($1)";
-pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE id IN \
-     (SELECT id FROM idempotency WHERE created_at <= $1 ORDER BY created_at LIMIT $2)";
+/// Deletes the oldest records, and counts them.
+pub(crate) const PURGE: &str = "WITH purged AS (DELETE FROM idempotency WHERE id IN \
+       (SELECT id FROM idempotency WHERE created_at <= $1 ORDER BY created_at LIMIT $2) \
+     RETURNING 1) SELECT count(*) FROM purged";
 
-/// The record in the first four columns of a row.
-pub(crate) fn record(row: &Row) -> Result<IdempotencyRecord, StoreError> {
-    let pet = row.try_get(2).map(PetId);
-    let pet = pet.map_err(|error| StoreError::corrupt("an idempotency record", error))?;
+/// Reads the record in the first four columns of a row.
+pub(crate) fn record(row: &Row) -> Result<IdempotencyRecord, Corruption> {
+    let fields = Fields::new(row, 0, "an idempotency record of animal", 2)?;
     Ok(IdempotencyRecord {
-        id: IdempotencyId(bytes(row, 0, pet, "its id has 16 bytes")?),
-        fingerprint: Fingerprint(bytes(row, 1, pet, "its fingerprint has 32 bytes")?),
-        pet,
-        at: Timestamp(column(row, 3, pet)?),
+        id: IdempotencyId(fields.bytes(0, "its id has 16 bytes")?),
+        fingerprint: Fingerprint(fields.bytes(1, "its fingerprint has 32 bytes")?),
+        pet: PetId(fields.id()),
+        at: Timestamp(fields.get(3)?),
     })
 }
 
-/// The animal of a record, in the four columns behind it.
-pub(crate) fn pet_of_record(row: &Row, record: &IdempotencyRecord) -> Result<Pet, StoreError> {
+/// Reads the animal of a record, in the four columns behind it.
+pub(crate) fn pet_of_record(row: &Row, record: &IdempotencyRecord) -> Result<Pet, Corruption> {
     if matches!(row.try_get::<_, Option<i64>>(4), Ok(None)) {
-        return Err(corrupt(record.pet, "it exists"));
+        let record = format_args!("an idempotency record of animal {}", record.pet);
+        return Err(Corruption::new(record, "it exists"));
     }
     rows::pet(row, 4)
-}
-
-fn bytes<const N: usize>(
-    row: &Row,
-    index: usize,
-    pet: PetId,
-    rule: &str,
-) -> Result<[u8; N], StoreError> {
-    column::<&[u8]>(row, index, pet)?.try_into().map_err(|_| corrupt(pet, rule))
-}
-
-fn column<'a, T: FromSql<'a>>(row: &'a Row, index: usize, pet: PetId) -> Result<T, StoreError> {
-    row.try_get(index).map_err(|error| corrupt(pet, error))
-}
-
-fn corrupt(pet: PetId, rule: impl fmt::Display) -> StoreError {
-    StoreError::corrupt(format_args!("an idempotency record of animal {pet}"), rule)
 }

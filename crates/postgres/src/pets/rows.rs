@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use petstore_domain::{CategoryId, NewPet, Pet, PetId, PetName, PetStatus, StoreError};
-use tokio_postgres::{Row, types::FromSql};
+use petstore_domain::{CategoryId, Corruption, NewPet, Pet, PetId, PetName, PetStatus};
+use tokio_postgres::Row;
 
-use crate::{transaction::in_writing, version::select_with_version};
+use crate::{connection::in_writing, values::Fields, version::select_with_version};
 
 /// One row with the version, whether or not there is such an animal.
 pub(crate) const FIND: &str = select_with_version!(
@@ -51,40 +51,25 @@ pub(crate) const INSERT: &str = concat!(
      ) SELECT id FROM new ORDER BY place"
 );
 
-/// The animals of rows that begin with the version. A row without an identifier holds none.
-pub(crate) fn pets(rows: &[Row]) -> Result<Vec<Pet>, StoreError> {
+/// Reads the animals of rows that begin with the version. A row without an identifier holds none.
+pub(crate) fn pets(rows: &[Row]) -> Result<Vec<Pet>, Corruption> {
     let animals = rows.iter().filter(|row| !matches!(row.try_get::<_, Option<i64>>(2), Ok(None)));
     animals.map(|row| pet(row, 2)).collect()
 }
 
-/// The animal of the four columns from `first` on.
-pub(crate) fn pet(row: &Row, first: usize) -> Result<Pet, StoreError> {
-    let id =
-        row.try_get(first).map(PetId).map_err(|error| StoreError::corrupt("an animal", error))?;
-    let name: String = column(row, id, "name", first + 1)?;
-    let status: Option<&str> = column(row, id, "status", first + 3)?;
+/// Reads the animal of the four columns from `first` on.
+pub(crate) fn pet(row: &Row, first: usize) -> Result<Pet, Corruption> {
+    let fields = Fields::new(row, first, "animal", 0)?;
+    let corrupt =
+        |field: &str, rule: &dyn fmt::Display| fields.corrupt(format_args!("its {field} {rule}"));
+    let (name, status) = (fields.get::<String>(1)?, fields.get::<Option<&str>>(3)?);
+    let status = status.map(PetStatus::parse).transpose();
     Ok(Pet {
-        id,
-        name: PetName::parse(name).map_err(|rule| corrupt(id, "name", rule))?,
-        category_id: CategoryId(column(row, id, "category", first + 2)?),
-        status: status
-            .map(PetStatus::parse)
-            .transpose()
-            .map_err(|rule| corrupt(id, "status", rule))?,
+        id: PetId(fields.id()),
+        name: PetName::parse(name).map_err(|rule| corrupt("name", &rule))?,
+        category_id: CategoryId(fields.get(2)?),
+        status: status.map_err(|rule| corrupt("status", &rule))?,
     })
-}
-
-fn column<'a, T: FromSql<'a>>(
-    row: &'a Row,
-    id: PetId,
-    field: &str,
-    index: usize,
-) -> Result<T, StoreError> {
-    row.try_get(index).map_err(|error| corrupt(id, field, error))
-}
-
-fn corrupt(id: PetId, field: &str, rule: impl fmt::Display) -> StoreError {
-    StoreError::corrupt(format_args!("animal {id}"), format_args!("its {field} {rule}"))
 }
 
 /// Animals as the arrays that [`INSERT`] takes.
@@ -97,7 +82,7 @@ pub(crate) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Animals that have their identifiers.
+    /// Returns the columns of animals that have their identifiers.
     pub(crate) fn from_pets(pets: &'a [Pet]) -> Self {
         let mut columns = Self::default();
         for Pet { id, name, category_id, status } in pets {
@@ -106,7 +91,7 @@ impl<'a> Columns<'a> {
         columns
     }
 
-    /// Adds one that shall have the identifier `id`, or a new one.
+    /// Adds an animal that shall have the identifier `id`, or a new one.
     pub(crate) fn push(&mut self, id: Option<PetId>, pet: &'a NewPet) {
         let NewPet { name, category_id, status } = pet;
         self.push_fields(id, name, *category_id, *status);

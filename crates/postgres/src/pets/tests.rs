@@ -1,43 +1,15 @@
-//! Which rows are an answer, and how the purge finds its own.
+//! How a page and the purge find their rows.
 
-use petstore_domain::{CategoryId, NewPet, PageLimit, Pet, PetId, PetName, PetQuery, PetStatus};
+use petstore_domain::PetStatus;
 use petstore_testing::{needs, postgres_or_skip};
 use tokio_postgres::Row;
 
-use super::{idempotency, is_page_of, rows};
+use super::{idempotency, rows};
 use crate::{
     config::PostgresConfig,
     connector::{Connector, Purpose},
     store::PostgresStore,
 };
-
-fn pet(id: i64, status: Option<PetStatus>) -> Pet {
-    let name = PetName::parse("Rex").unwrap();
-    NewPet { name, category_id: CategoryId(1), status }.with_id(PetId(id))
-}
-
-#[test]
-fn rows_that_were_not_asked_for_are_no_page() {
-    let query = |after: i64, status| PetQuery {
-        limit: PageLimit::new(3).unwrap(),
-        status,
-        after: Some(PetId(after)),
-    };
-    let sold = Some(PetStatus::Sold);
-    let (any, of_sold) = (query(4, None), query(4, sold));
-    for (query, pets, is_page) in [
-        (any, vec![], true),
-        (any, vec![pet(5, None), pet(7, sold)], true),
-        (any, vec![pet(4, None)], false),
-        (any, vec![pet(7, None), pet(5, None)], false),
-        (any, vec![pet(5, None), pet(5, None)], false),
-        (of_sold, vec![pet(5, sold)], true),
-        (of_sold, vec![pet(5, sold), pet(6, None)], false),
-        (of_sold, vec![pet(5, Some(PetStatus::Pending))], false),
-    ] {
-        assert_eq!(is_page_of(&query, &pets), is_page, "{query:?} {pets:?}");
-    }
-}
 
 #[needs(postgres)]
 #[tokio::test]
@@ -53,19 +25,19 @@ async fn a_page_is_planned_once_for_its_index_whatever_the_table_held_then() {
         for (status, index) in [(None, "pet_pkey"), (Some(PetStatus::Sold), "pet_sold")] {
             let page = rows::page(status);
             for _ in 0..8 {
-                connection.rows(page, &[&0_i64, &21_i64]).await.unwrap();
+                connection.query(page, &[&0_i64, &21_i64]).await.unwrap();
             }
             // PostgreSQL 12 and 13 do not count them.
             let plans = "SELECT to_jsonb(s) ->> 'custom_plans', to_jsonb(s) ->> 'generic_plans', \
                 name FROM pg_prepared_statements s WHERE statement = $1";
-            let made = connection.rows(plans, &[&page]).await.unwrap();
+            let made = connection.query(plans, &[&page]).await.unwrap();
             let custom: Option<&str> = made[0].get(0);
             assert!(custom.is_none_or(|custom| custom == "0"), "{page} is planned for its values");
             let generic = made[0].get::<_, Option<&str>>(1).map(str::parse::<u32>);
             assert!(generic.is_none_or(|generic| generic.unwrap() >= 8), "{page}");
             // The plan that the server has kept.
             let explain = format!("EXPLAIN EXECUTE {}(0, 21)", made[0].get::<_, &str>(2)).leak();
-            let plan = text(&connection.rows_alone(explain, &[]).await.unwrap());
+            let plan = text(&connection.query_alone(explain, &[]).await.unwrap());
             let is_by_index = plan.contains(&format!("Index Scan using {index} on pet"));
             assert!(is_by_index && plan.contains("(id > $1)"), "{plan}");
         }
@@ -86,17 +58,17 @@ async fn records_are_found_by_their_index_whatever_the_table_held_when_that_was_
     for before in ["SELECT 1", one] {
         database.sql(before).unwrap();
         let connection = Connector::new(&config).unwrap().connect(Purpose::Calls).await.unwrap();
-        connection.rows(idempotency::PURGE_IDS, &[&ids, &cutoffs]).await.unwrap();
-        connection.rows(idempotency::FIND, &[&ids]).await.unwrap();
+        connection.query(idempotency::PURGE_IDS, &[&ids, &cutoffs]).await.unwrap();
+        connection.query(idempotency::FIND, &[&ids]).await.unwrap();
         let names = "SELECT name FROM pg_prepared_statements WHERE statement = $1";
         for (sql, values, by) in [
             (idempotency::PURGE_IDS, "'{a}', '{0}'", "(id = ANY ($1))"),
             (idempotency::FIND, "'{a}'", "(id = ANY ($1))"),
             (idempotency::FIND, "'{a}'", "(id = i.pet_id)"),
         ] {
-            let name = &connection.rows(names, &[&sql]).await.unwrap()[0];
+            let name = &connection.query(names, &[&sql]).await.unwrap()[0];
             let explain = format!("EXPLAIN EXECUTE {}({values})", name.get::<_, &str>(0)).leak();
-            let plan = text(&connection.rows_alone(explain, &[]).await.unwrap());
+            let plan = text(&connection.query_alone(explain, &[]).await.unwrap());
             assert!(plan.contains(&format!("Index Cond: {by}")), "{before}\n{plan}");
         }
     }
@@ -111,7 +83,7 @@ async fn plan_of_the_purge(url: &str) -> String {
     let connector = Connector::new(&PostgresConfig::parse(url).unwrap()).unwrap();
     let connection = connector.connect(Purpose::Calls).await.unwrap();
     let purge = idempotency::PURGE.replace("$1", "500").replace("$2", "500");
-    text(&connection.rows_alone(format!("EXPLAIN {purge}").leak(), &[]).await.unwrap())
+    text(&connection.query_alone(format!("EXPLAIN {purge}").leak(), &[]).await.unwrap())
 }
 
 #[needs(postgres)]

@@ -3,7 +3,6 @@
 use std::{
     net::TcpListener,
     pin::pin,
-    sync::Arc,
     task::{Context, Poll, Waker},
 };
 
@@ -17,19 +16,19 @@ async fn calls_that_wait_for_a_connection_are_bounded() {
     let port = silent.local_addr().unwrap().port();
     let url = format!("postgres://u:p@127.0.0.1:{port}/d?pool_size=1&pool_timeout=3600s");
     let connector = Connector::new(&PostgresConfig::parse(&url).unwrap()).unwrap();
-    let pool = Pool::new(Arc::new(connector)).unwrap();
+    let pool = Pool::new(connector);
 
     let mut context = Context::from_waker(Waker::noop());
     let mut waiting = Vec::new();
     for _ in 0..MAX_WAITING {
-        let mut call = Box::pin(pool.read("SELECT 1", &[]));
+        let mut call = Box::pin(pool.query("SELECT 1", &[]));
         assert!(call.as_mut().poll(&mut context).is_pending());
         waiting.push(call);
     }
-    let refused = pin!(pool.read("SELECT 1", &[])).poll(&mut context);
+    let refused = pin!(pool.query("SELECT 1", &[])).poll(&mut context);
     let is_full =
         |end: &Poll<_>| matches!(end, Poll::Ready(Err(StoreFailure::PoolQueueFull(MAX_WAITING))));
     assert!(is_full(&refused), "{refused:?}");
     drop(waiting.pop());
-    assert!(pin!(pool.read("SELECT 1", &[])).poll(&mut context).is_pending());
+    assert!(pin!(pool.query("SELECT 1", &[])).poll(&mut context).is_pending());
 }

@@ -30,13 +30,13 @@ const ARE_WRITING: &str = "SELECT EXISTS (SELECT 1 FROM pg_locks \
 
 /// The highest identifier, when every writer has ended that may have drawn a lower one.
 pub(super) async fn find(pool: &Pool) -> Result<Option<PetId>, StoreFailure> {
-    let highest = rows::number(&pool.read(HIGHEST, &[]).await?)?;
+    let highest = rows::number(&pool.query(HIGHEST, &[]).await?)?;
     // Read after it: who begins later draws a higher one.
-    let writers = pool.read(WRITERS, &[]).await?;
+    let writers = pool.query(WRITERS, &[]).await?;
     let writers: Vec<String> =
         writers.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
     let start = Instant::now();
-    while !writers.is_empty() && rows::is_true(&pool.read(ARE_WRITING, &[&writers]).await?)? {
+    while !writers.is_empty() && rows::is_true(&pool.query(ARE_WRITING, &[&writers]).await?)? {
         if start.elapsed() > TIMEOUT {
             return Err(StoreFailure::Deadline(TIMEOUT));
         }

@@ -6,9 +6,9 @@ use petstore_domain::{
 use tokio_postgres::Row;
 
 use crate::{
+    connection::Connection,
     error::StoreFailure,
     pets::{idempotency, rows},
-    transaction::Transaction,
     values::Values,
 };
 
@@ -30,7 +30,7 @@ pub(super) const SELECT: &str =
 pub(super) const INSERT: &str = "INSERT INTO petstore_relocation \
      (only_row, role, revision, peer, differences, last_difference) VALUES (1, $1, $2, $3, $4, $5)";
 pub(super) const CHANGE: &str = "UPDATE petstore_relocation \
-     SET role = $2::text, revision = $3, peer = $4::text WHERE revision = $1";
+     SET role = $2::text, revision = $3, peer = $4::text WHERE revision = $1 RETURNING 1";
 pub(super) const NOTE: &str = "UPDATE petstore_relocation \
      SET differences = differences + $1, last_difference = $2::text";
 pub(super) const PETS: &str = "SELECT id, name, category_id, status FROM pet \
@@ -61,13 +61,10 @@ pub(super) fn relocation(rows: &[Row]) -> Result<Option<Relocation>, StoreError>
 }
 
 /// Writes the row of a move that begins.
-pub(super) async fn insert(
-    transaction: &Transaction,
-    row: &Relocation,
-) -> Result<(), StoreFailure> {
+pub(super) async fn insert(transaction: &Connection, row: &Relocation) -> Result<(), StoreFailure> {
     let Relocation { role, revision, peer, differences: Differences { count, last } } = row;
     let values: Values<'_> = &[&role.as_str(), revision, peer, count, last];
-    transaction.execute(INSERT, values).await.map(drop)
+    transaction.query(INSERT, values).await.map(drop)
 }
 
 /// The number of [`OLDEST_RECORD`] or of the highest identifier; `None` if the table is empty.
@@ -77,10 +74,10 @@ pub(super) fn number(rows: &[Row]) -> Result<Option<i64>, StoreFailure> {
 
 /// Rows of [`PETS`].
 pub(super) fn pets(rows: &[Row]) -> Result<Vec<Pet>, StoreError> {
-    rows.iter().map(|row| rows::pet(row, 0)).collect()
+    Ok(rows.iter().map(|row| rows::pet(row, 0)).collect::<Result<_, _>>()?)
 }
 
 /// Rows of [`RECORDS`].
 pub(super) fn records(rows: &[Row]) -> Result<Vec<IdempotencyRecord>, StoreError> {
-    rows.iter().map(idempotency::record).collect()
+    Ok(rows.iter().map(idempotency::record).collect::<Result<_, _>>()?)
 }

@@ -6,9 +6,9 @@ use tokio::{task, time};
 
 use crate::{
     config::PostgresConfig,
+    connection::{Connection, READ_COMMITTED},
     connector::Purpose,
     store::PostgresStore,
-    transaction::{READ_COMMITTED, Transaction},
 };
 
 /// An addition of petstore's, which locks the row of the version only when it renews that.
@@ -16,11 +16,11 @@ const ADD: &str = "SET LOCAL petstore.writer = 'on'; \
      INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
 
 /// An empty store, and a transaction that is open.
-async fn open(test: &str) -> Option<(Database, PostgresStore, Transaction)> {
+async fn open(test: &str) -> Option<(Database, PostgresStore, Connection)> {
     let database = postgres_or_skip(test)?;
     let config = PostgresConfig::parse(&database.url).unwrap();
     let store = PostgresStore::connect(&config).await.unwrap();
-    let begin = Transaction::begin(&store.pool, Purpose::Calls, READ_COMMITTED);
+    let begin = store.pool.begin(Purpose::Calls, READ_COMMITTED);
     let transaction = begin.await.unwrap();
     Some((database, store, transaction))
 }

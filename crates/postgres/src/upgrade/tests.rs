@@ -7,10 +7,10 @@ use tokio::{task::JoinSet, time};
 use super::upgrade;
 use crate::{
     config::PostgresConfig,
+    connection::READ_COMMITTED,
     connector::{Connector, Purpose},
     schema::{FIRST, STEPS, Step, VERSION},
     store::PostgresStore,
-    transaction::READ_COMMITTED,
 };
 
 /// A step that an older release does not know how to live with.

@@ -3,24 +3,47 @@
 //! Statements that do not wait for one another are sent together, so that a group of additions
 //! without idempotency keys takes one round trip, any other two.
 
-use petstore_domain::IdempotencyRequest;
+use std::collections::{BTreeMap, HashMap};
+
+use petstore_domain::{
+    AddError, Added, Corruption, IdempotencyDecision, IdempotencyId, IdempotencyRequest, NewPet,
+    PetId, StoreError,
+};
+use tokio::{sync::oneshot, time::Instant};
 use tokio_postgres::{Error, Row};
 
-use super::{
-    job::Job,
-    plan::{Outcome, Plan, Step},
-};
 use crate::{
-    connection::Connection,
+    connection::{Connection, WRITING},
     error::StoreFailure,
     pets::{
         idempotency,
         rows::{self, Columns},
     },
-    transaction::WRITING,
     values::Values,
     version::{self, StoredVersion},
 };
+
+/// An animal to be added, and who waits for it.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) pet: NewPet,
+    pub(super) request: Option<IdempotencyRequest>,
+    /// Until then its caller waits.
+    pub(super) deadline: Instant,
+    /// How often it has been tried.
+    pub(super) tries: u32,
+    /// Whether an earlier try may have been committed: its answer was lost. Then its record is to
+    /// be looked for until the deadline.
+    pub(super) in_doubt: bool,
+    pub(super) caller: oneshot::Sender<Result<Added, AddError>>,
+}
+
+impl Job {
+    pub(super) fn answer(self, answer: Result<Added, AddError>) {
+        // The caller's future may have been dropped; the addition has happened whole all the same.
+        let _ = self.caller.send(answer);
+    }
+}
 
 /// What became of a group. It is committed.
 pub(super) struct Written {
@@ -52,12 +75,25 @@ impl<E: Into<StoreFailure>> From<E> for Failed {
 
 pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Written, Failed> {
     prepare(connection).await?;
-    let mut plan = Plan::new(group);
-    if !plan.first.is_empty() {
-        let reserved = reserve(connection, &plan).await?;
-        plan.reserve(&reserved)?;
+    // The first request of each id. All instances go through the ids in this order, so that they wait for
+    // one another in a line and not in a circle.
+    let mut first = BTreeMap::new();
+    for request in group.iter().filter_map(|job| job.request.as_ref()) {
+        first.entry(request.id).or_insert(request);
     }
-    finish(connection, &plan).await
+    let requests: Vec<&IdempotencyRequest> = first.into_values().collect();
+    let mut reserved = HashMap::new();
+    if !requests.is_empty() {
+        reserved = reserve(connection, &requests).await?;
+    }
+    let step = |job: &'_ Job| match &job.request {
+        None => Step::Insert(None),
+        Some(request) => reserved
+            .remove(&request.id)
+            .map_or(Step::FindRecord(*request), |id| Step::Insert(Some(id))),
+    };
+    let steps: Vec<Step> = group.iter().map(step).collect();
+    finish(connection, group, &steps, !requests.is_empty()).await
 }
 
 /// A statement that had to be prepared first would be sent behind the commit that is sent beside it.
@@ -74,12 +110,12 @@ async fn prepare(connection: &Connection) -> Result<(), Error> {
     Ok(())
 }
 
-/// Begins, and reserves the ids that are free.
-async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, Error> {
-    let indexes = plan.first.values();
-    let requests: Vec<&IdempotencyRequest> =
-        indexes.filter_map(|index| plan.group[*index].request.as_ref()).collect();
-    let ids: Vec<&[u8]> = plan.first.keys().copied().collect();
+/// Begins, and reserves the ids that are free. Returns these, each with the identifier of its animal.
+async fn reserve(
+    connection: &Connection,
+    requests: &[&IdempotencyRequest],
+) -> Result<HashMap<IdempotencyId, PetId>, StoreFailure> {
+    let ids: Vec<&[u8]> = requests.iter().map(|request| &request.id.0[..]).collect();
     let cutoffs: Vec<i64> = requests.iter().map(|request| request.cutoff.0).collect();
     let times: Vec<i64> = requests.iter().map(|request| request.at.0).collect();
     let fingerprints: Vec<&[u8]> = requests.iter().map(|one| &one.fingerprint.0[..]).collect();
@@ -88,20 +124,31 @@ async fn reserve(connection: &Connection, plan: &Plan<'_>) -> Result<Vec<Row>, E
     let (begun, purged, reserved) = tokio::join!(
         biased;
         connection.begin(WRITING),
-        connection.execute(idempotency::PURGE_IDS, expired),
-        connection.rows(idempotency::RESERVE, new),
+        connection.query(idempotency::PURGE_IDS, expired),
+        connection.query(idempotency::RESERVE, new),
     );
     begun?;
     purged?;
-    reserved
+    let mut ids = HashMap::new();
+    for row in reserved? {
+        if let Ok(id) = row.try_get::<_, &[u8]>(0)?.try_into() {
+            ids.insert(IdempotencyId(id), PetId(row.try_get(1)?));
+        }
+    }
+    Ok(ids)
 }
 
-/// Inserts the animals, reads the records of the others, renews the version, and commits.
-async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Failed> {
+/// Begins if that is still to do, inserts the animals, reads the records of the others, renews the version, and commits.
+async fn finish(
+    connection: &Connection,
+    group: &[Job],
+    steps: &[Step],
+    has_begun: bool,
+) -> Result<Written, Failed> {
     let (mut columns, mut repeats) = (Columns::default(), Vec::<&[u8]>::new());
-    for (job, step) in plan.group.iter().zip(plan.steps()) {
+    for (job, step) in group.iter().zip(steps) {
         match step {
-            Step::Insert(id) => columns.push(id, &job.pet),
+            Step::Insert(id) => columns.push(*id, &job.pet),
             Step::FindRecord(request) => repeats.push(&request.id.0),
         }
     }
@@ -112,15 +159,16 @@ async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Fai
     let (records, renewal): (Values<'_>, Values<'_>) = (&[&repeats], &[&version]);
     let (begun, inserted, found, renewed, committed) = tokio::join!(
         biased;
-        async { if plan.first.is_empty() { connection.begin(WRITING).await } else { Ok(()) } },
+        async { if has_begun { Ok(()) } else { connection.begin(WRITING).await } },
         rows_unless(ids.is_empty(), connection, rows::INSERT, animals),
         rows_unless(repeats.is_empty(), connection, idempotency::FIND, records),
-        connection.rows(version::RENEW, renewal),
+        connection.query(version::RENEW, renewal),
         connection.commit(),
     );
     // A statement that the server refuses takes the commit with it; one whose answer got lost
     // does not.
-    let refused = |error: Error| Failed { in_doubt: error.code().is_none(), failure: error.into() };
+    let refused =
+        |failure: StoreFailure| Failed { in_doubt: failure.sql_state().is_none(), failure };
     begun.map_err(refused)?;
     let inserted = inserted.map_err(refused)?;
     let found = found.map_err(refused)?;
@@ -129,7 +177,7 @@ async fn finish(connection: &Connection, plan: &Plan<'_>) -> Result<Written, Fai
         let in_doubt = !failure.is_conflict() && !failure.is_refusal();
         Failed { failure, in_doubt }
     })?;
-    let outcomes = plan.outcomes(&inserted, &found);
+    let outcomes = outcomes(group, steps, &inserted, &found);
     Ok(Written {
         outcomes: outcomes.map_err(|error| Failed::in_doubt(error.into()))?,
         version: StoredVersion::from_row(renewed.first()).ok(),
@@ -142,6 +190,72 @@ async fn rows_unless(
     connection: &Connection,
     sql: &'static str,
     values: Values<'_>,
-) -> Result<Vec<Row>, Error> {
-    if nothing { Ok(Vec::new()) } else { connection.rows(sql, values).await }
+) -> Result<Vec<Row>, StoreFailure> {
+    if nothing { Ok(Vec::new()) } else { connection.query(sql, values).await }
+}
+
+/// What one addition is to do.
+#[derive(Clone, Copy)]
+enum Step {
+    /// Insert the animal, under the identifier that was reserved with its id if it has one.
+    Insert(Option<PetId>),
+    /// Find the record with its id, which another addition has stored: one of another instance, an
+    /// earlier one, or one of this group.
+    FindRecord(IdempotencyRequest),
+}
+
+/// What became of one addition.
+pub(super) enum Outcome {
+    Answer(Result<Added, AddError>),
+    /// The record with its id has expired or is gone since.
+    Retry,
+}
+
+/// Returns what became of each addition, by the identifiers of the animals inserted, in their order, and
+/// the records found.
+fn outcomes(
+    group: &[Job],
+    steps: &[Step],
+    inserted: &[Row],
+    found: &[Row],
+) -> Result<Vec<Outcome>, Error> {
+    let mut inserted = inserted.iter();
+    let mut records = HashMap::new();
+    for row in found {
+        records.insert(row.try_get::<_, &[u8]>(0)?, row);
+    }
+    let mut outcomes = Vec::with_capacity(group.len());
+    for (job, step) in group.iter().zip(steps) {
+        outcomes.push(match step {
+            Step::Insert(_) => match inserted.next() {
+                Some(row) => {
+                    let pet = job.pet.clone().with_id(PetId(row.try_get(0)?));
+                    Outcome::Answer(Ok(Added::Created(pet)))
+                }
+                None => Outcome::Answer(Err(StoreFailure::Contention.into())),
+            },
+            Step::FindRecord(request) => {
+                by_record(request, records.get(&request.id.0[..]).copied())
+            }
+        });
+    }
+    Ok(outcomes)
+}
+
+/// What the record with the id of `request` means for it.
+fn by_record(request: &IdempotencyRequest, row: Option<&Row>) -> Outcome {
+    let replay = |row| -> Result<Outcome, Corruption> {
+        let record = idempotency::record(row)?;
+        let stored = (record.fingerprint, record.pet, record.at);
+        Ok(match request.decide(Some(stored)) {
+            IdempotencyDecision::Create => Outcome::Retry,
+            IdempotencyDecision::Replay(_) => {
+                let pet = idempotency::pet_of_record(row, &record)?;
+                Outcome::Answer(Ok(Added::Replayed(pet)))
+            }
+            IdempotencyDecision::Reused => Outcome::Answer(Err(AddError::IdempotencyKeyReused)),
+        })
+    };
+    let corrupt = |error| Outcome::Answer(Err(StoreError::from(error).into()));
+    row.map_or(Outcome::Retry, |row| replay(row).unwrap_or_else(corrupt))
 }

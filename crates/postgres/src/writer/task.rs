@@ -10,19 +10,14 @@ use tokio::{
     time::{self, Instant},
 };
 
-use super::{
-    group::{self, Failed, Written},
-    job::Job,
-    plan::Outcome,
-};
+use super::group::{self, Failed, Job, Outcome, Written};
 use crate::{
-    connection::Connection,
+    connection::{Connection, READ_COMMITTED},
     connector::Purpose,
     error::StoreFailure,
     pool::{MAX_TRIES, Pool},
     sequences,
-    transaction::{READ_COMMITTED, Transaction},
-    version::VersionCache,
+    version_cache::VersionCache,
 };
 
 /// Additions in one transaction.
@@ -119,9 +114,9 @@ impl Task {
             Some(connection) => connection,
             None => self.pool.connect(Purpose::Calls).await?,
         };
-        let timeout = self.pool.parameters().call_timeout;
-        let transaction = Transaction::begin_on(connection, timeout, READ_COMMITTED).await?;
-        self.connection = Some(sequences::raise(transaction).await?);
+        connection.begin(READ_COMMITTED).await?;
+        sequences::raise(&connection).await?;
+        self.connection = Some(connection);
         Ok(())
     }
 }

@@ -9,17 +9,19 @@ use std::{
 use petstore_domain::{CategoryId, NewPet, PetName};
 
 use super::{MAX_QUEUE, Writer};
-use crate::{config::PostgresConfig, connector::Connector, pool::Pool, version::VersionCache};
+use crate::{
+    config::PostgresConfig, connector::Connector, pool::Pool, version_cache::VersionCache,
+};
 
 #[tokio::test]
 async fn additions_that_wait_are_bounded() {
     let config = PostgresConfig::parse("postgres://u:p@127.0.0.1:1/d").unwrap();
-    let connector = Arc::new(Connector::new(&config).unwrap());
-    let pool = Arc::new(Pool::new(connector).unwrap());
-    let (writer, _task) = Writer::start(pool, Arc::new(VersionCache::default()));
+    let connector = Connector::new(&config).unwrap();
+    let pool = Arc::new(Pool::new(connector));
+    let (writer, _task) = Writer::new(pool, Arc::new(VersionCache::default()));
     let rex =
         NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None };
-    // Nothing is awaited, so the task takes nothing from the queue.
+    // Nothing is awaited, and the task does not run, so nothing is taken from the queue.
     let mut context = Context::from_waker(Waker::noop());
     let mut waiting = Vec::new();
     for _ in 0..MAX_QUEUE {

@@ -1,15 +1,17 @@
 //! From a URL to a store.
 
-use std::{future::poll_fn, task::Poll};
+use std::{future::poll_fn, task::Poll, time::Duration};
 
 use petstore_domain::PetRepository;
-use petstore_postgres::{PostgresConfig, PostgresStore};
+use petstore_postgres::{PostgresConfig, PostgresSettings, PostgresStore};
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpListener,
     task::JoinSet,
+    time,
 };
+use tokio_util::sync::CancellationToken;
 
 use crate::support::{add, all, open, refusal};
 
@@ -166,7 +168,7 @@ async fn a_missing_password_is_said_to_be_missing() {
         client.write_all(b"R\0\0\0\x08\0\0\0\x03").await.unwrap();
     });
     let refused = refusal(&format!("postgres://me@{address}/db?sslmode=disable")).await;
-    let expected = "the server asks for a password, and the URL has none); mend the user or";
+    let expected = "the server asks for a password, and the URL has none); fix the user or";
     assert!(refused.contains(expected), "{refused}");
 }
 
@@ -224,7 +226,10 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
 #[tokio::test]
 async fn a_closed_store_takes_no_more_and_has_written_what_waited() {
     let Some(database) = postgres_or_skip("a_closed_store_takes_no_more") else { return };
-    let store = open(&database.url).await;
+    let on_task_panic = CancellationToken::new();
+    let settings = PostgresSettings { create: true, on_task_panic: on_task_panic.clone() };
+    let config = PostgresConfig::parse(&database.url).unwrap();
+    let store = PostgresStore::open(&config, settings).await.unwrap();
     for number in 0..50 {
         // Polled once and then dropped: it waits in the queue, and its caller has gone away.
         let name = format!("Rex {number}");
@@ -235,4 +240,7 @@ async fn a_closed_store_takes_no_more_and_has_written_what_waited() {
     assert!(store.close().await);
     assert_eq!(all(&store).await.len(), 50);
     assert!(PetRepository::add(&store, crate::support::new_pet("late"), None).await.is_err());
+    drop(store);
+    let panicked = time::timeout(Duration::from_millis(100), on_task_panic.cancelled());
+    assert!(panicked.await.is_err());
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use petstore_domain::{IdempotencyId, IdempotencyRecord, Resolution, RestoreError};
+use petstore_domain::{IdempotencyId, IdempotencyRecord, Resolution, RestoreError, StoreError};
 
-use crate::{error::StoreFailure, pets::idempotency, transaction::Transaction, values::Values};
+use crate::{connection::Connection, error::StoreFailure, pets::idempotency, values::Values};
 
 const FIND: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE id = ANY($1)";
 const EXISTING_PETS: &str = "SELECT id FROM pet WHERE id = ANY($1)";
@@ -15,7 +15,7 @@ const WRITE: &str = "INSERT INTO idempotency (id, fingerprint, pet_id, created_a
 
 /// Writes records whose animals are there. The lock keeps others from changing one meanwhile.
 pub(super) async fn restore(
-    transaction: &Transaction,
+    transaction: &Connection,
     records: &[IdempotencyRecord],
 ) -> Result<(), RestoreError> {
     let pets = existing_pets(transaction, records).await?;
@@ -35,28 +35,28 @@ pub(super) async fn restore(
 }
 
 async fn existing_pets(
-    transaction: &Transaction,
+    transaction: &Connection,
     records: &[IdempotencyRecord],
 ) -> Result<HashSet<i64>, StoreFailure> {
     let ids: Vec<i64> = records.iter().map(|record| record.pet.0).collect();
-    let rows = transaction.rows(EXISTING_PETS, &[&ids]).await?;
+    let rows = transaction.query(EXISTING_PETS, &[&ids]).await?;
     let ids = rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>();
     Ok(ids?)
 }
 
 /// What is stored under the ids of `records`.
 async fn find(
-    transaction: &Transaction,
+    transaction: &Connection,
     records: &[IdempotencyRecord],
 ) -> Result<HashMap<IdempotencyId, IdempotencyRecord>, RestoreError> {
     let ids: Vec<&[u8]> = records.iter().map(|record| &record.id.0[..]).collect();
-    let rows = transaction.rows(FIND, &[&ids]).await?;
+    let rows = transaction.query(FIND, &[&ids]).await?;
     let records = rows.iter().map(|row| idempotency::record(row).map(|record| (record.id, record)));
-    Ok(records.collect::<Result<_, _>>()?)
+    Ok(records.collect::<Result<_, _>>().map_err(StoreError::from)?)
 }
 
 async fn write(
-    transaction: &Transaction,
+    transaction: &Connection,
     records: &BTreeMap<IdempotencyId, IdempotencyRecord>,
 ) -> Result<(), StoreFailure> {
     let ids: Vec<&[u8]> = records.keys().map(|id| &id.0[..]).collect();
@@ -65,6 +65,6 @@ async fn write(
     let pets: Vec<i64> = records.values().map(|record| record.pet.0).collect();
     let times: Vec<i64> = records.values().map(|record| record.at.0).collect();
     let values: Values<'_> = &[&ids, &fingerprints, &pets, &times];
-    transaction.execute(WRITE, values).await?;
+    transaction.query(WRITE, values).await?;
     Ok(())
 }

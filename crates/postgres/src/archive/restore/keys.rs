@@ -6,8 +6,8 @@ use petstore_domain::{ApiKey, KeyDigest, KeyId, Resolution, RestoreError};
 
 use crate::{
     api_keys::rows::{self, times},
+    connection::Connection,
     error::StoreFailure,
-    transaction::Transaction,
     values::Values,
 };
 
@@ -19,13 +19,10 @@ const WRITE: &str = "INSERT INTO api_key (id, name, digest, prefix, created_at, 
        revoked_at = excluded.revoked_at, last_used_at = excluded.last_used_at";
 
 /// Writes keys under their own identifiers. The lock keeps others from changing one meanwhile.
-pub(super) async fn restore(
-    transaction: &Transaction,
-    keys: &[ApiKey],
-) -> Result<(), RestoreError> {
+pub(super) async fn restore(transaction: &Connection, keys: &[ApiKey]) -> Result<(), RestoreError> {
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
     let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
-    let found = transaction.rows(rows::BY_ID_OR_DIGEST, &[&ids, &digests]).await?;
+    let found = transaction.query(rows::BY_ID_OR_DIGEST, &[&ids, &digests]).await?;
     let mut stored: BTreeMap<KeyId, ApiKey> = BTreeMap::new();
     let mut owners: HashMap<KeyDigest, KeyId> = HashMap::new();
     for key in rows::keys(&found)? {
@@ -42,7 +39,7 @@ pub(super) async fn restore(
     Ok(write(transaction, &resolved).await?)
 }
 
-async fn write(transaction: &Transaction, keys: &[ApiKey]) -> Result<(), StoreFailure> {
+async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(), StoreFailure> {
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
     let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
     let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
@@ -54,6 +51,6 @@ async fn write(transaction: &Transaction, keys: &[ApiKey]) -> Result<(), StoreFa
     let rights: Vec<&str> = keys.iter().map(|key| key.rights.as_str()).collect();
     let values: Values<'_> =
         &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used, &rights];
-    transaction.execute(WRITE, values).await?;
+    transaction.query(WRITE, values).await?;
     Ok(())
 }

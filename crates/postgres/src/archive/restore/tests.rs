@@ -7,10 +7,7 @@ use petstore_testing::{needs, postgres_or_skip};
 
 use super::Restoring;
 use crate::{
-    config::PostgresConfig,
-    connector::Purpose,
-    store::PostgresStore,
-    transaction::{READ_COMMITTED, Transaction},
+    config::PostgresConfig, connection::READ_COMMITTED, connector::Purpose, store::PostgresStore,
 };
 
 #[needs(postgres)]
@@ -19,13 +16,13 @@ async fn a_restore_that_stalls_holds_its_locks_for_a_bounded_time() {
     let Some(database) = postgres_or_skip("a_restore_that_stalls") else { return };
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let store = store.unwrap();
-    let begin = Transaction::begin(&store.pool, Purpose::Archive, READ_COMMITTED).await;
+    let begin = store.pool.begin(Purpose::Archive, READ_COMMITTED).await;
     let mut restoring = Restoring::new(begin.unwrap(), Arc::clone(&store.version));
     let limit = "SELECT current_setting('idle_in_transaction_session_timeout')";
     let locks = "SELECT count(*) FROM pg_locks JOIN pg_database d ON d.oid = database \
         WHERE d.datname = current_database() AND mode = 'ShareRowExclusiveLock'";
     for (expected_limit, expected_locks) in [("0", "0"), ("5min", "3")] {
-        let rows = restoring.transaction.rows(limit, &[]).await.unwrap();
+        let rows = restoring.transaction.query(limit, &[]).await.unwrap();
         assert_eq!(rows[0].get::<_, &str>(0), expected_limit);
         assert_eq!(database.sql(locks).unwrap().trim(), expected_locks);
         restoring.pets(Vec::new()).await.unwrap();
@@ -46,7 +43,7 @@ async fn only_animals_that_are_not_there_are_written_whatever_their_order() {
     let Some(database) = postgres_or_skip("only_animals_that_are_not_there") else { return };
     let store = PostgresStore::connect(&PostgresConfig::parse(&database.url).unwrap()).await;
     let store = store.unwrap();
-    let begin = || Transaction::begin(&store.pool, Purpose::Archive, READ_COMMITTED);
+    let begin = || store.pool.begin(Purpose::Archive, READ_COMMITTED);
     let mut restoring = Restoring::new(begin().await.unwrap(), Arc::clone(&store.version));
     let batches: [(&[i64], u64); 6] =
         [(&[1, 2, 3], 3), (&[9, 8], 2), (&[12, 12], 1), (&[2, 4], 1), (&[4, 5, 7], 2), (&[6], 1)];

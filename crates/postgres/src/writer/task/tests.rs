@@ -17,12 +17,8 @@ use crate::{
     pool::MAX_TRIES,
     pool::Pool,
     store::PostgresStore,
-    version::VersionCache,
-    writer::{
-        group::{self, Failed},
-        job::Job,
-        plan::Outcome,
-    },
+    version_cache::VersionCache,
+    writer::group::{self, Failed, Job, Outcome},
 };
 
 fn job(with_key: bool, tries: u32, in_doubt: bool) -> Job {
@@ -109,8 +105,8 @@ async fn an_addition_whose_caller_has_given_up_is_not_begun() {
         queue.send(Job { deadline, ..job(false, 0, false) }).await.unwrap();
     }
     drop(queue);
-    let connector = Arc::new(Connector::new(&config).unwrap());
-    let pool = Arc::new(Pool::new(connector).unwrap());
+    let connector = Connector::new(&config).unwrap();
+    let pool = Arc::new(Pool::new(connector));
     Task::new(pool, Arc::new(VersionCache::default())).run(waiting).await;
     assert_eq!(database.sql("SELECT count(*) FROM pet").unwrap().trim(), "1");
 }

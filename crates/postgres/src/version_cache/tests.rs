@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 
 use petstore_domain::CatalogueVersion;
 
-use super::{MAX_AGE, StoredVersion, VersionCache};
+use super::{MAX_AGE, VersionCache};
+use crate::version::StoredVersion;
 
 fn stored(version: u128, changes: i64) -> StoredVersion {
     StoredVersion { version: CatalogueVersion(version), changes }

@@ -1,0 +1,124 @@
+//! Why a store is not opened or upgraded.
+
+use tokio_postgres::error::SqlState;
+
+use super::StoreFailure;
+use crate::{config::PostgresConfig, tls::TlsFailure};
+
+/// A store could not be opened or upgraded. One line says why, and how to fix it; the password is not in it.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot open the store {config}: {reason}")]
+pub struct OpenError {
+    config: PostgresConfig,
+    reason: Reason,
+}
+
+/// What is wrong with the server, the database or its tables.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Reason {
+    #[error("{failure}{remedy}", failure = .0, remedy = remedy(.0))]
+    Store(#[from] StoreFailure),
+    #[error(transparent)]
+    Tls(#[from] TlsFailure),
+    #[error(
+        "its encoding is {0}, which cannot hold every name; \
+         use a database made with ENCODING 'UTF8'"
+    )]
+    Encoding(String),
+    #[error("no schema is there to hold the tables; name one with ?schema=NAME")]
+    NoSchema,
+    #[error(
+        "no petstore store is in it; 'petstore serve', 'petstore keys create' and 'petstore import --create' make one"
+    )]
+    Missing,
+    #[error(
+        "it holds {0} of somebody else; it was left untouched: \
+         name another database, or a schema with ?schema=NAME"
+    )]
+    Foreign(String),
+    /// An older petstore has made it, and it can be upgraded.
+    #[error(
+        "its schema is version {actual}, and petstore {} needs version {needed}: upgrade it with \
+         'petstore upgrade' and the same --store; 'petstore serve' does so by itself",
+        env!("CARGO_PKG_VERSION")
+    )]
+    Older { actual: i64, needed: i64 },
+    /// A petstore that was never released has made it.
+    #[error(
+        "its schema is version {actual}, older than any that petstore {} can upgrade (version {first}); \
+         it was left untouched: use the petstore that made it",
+        env!("CARGO_PKG_VERSION")
+    )]
+    TooOld { actual: i64, first: i64 },
+    /// A newer petstore has made it, or upgraded it.
+    #[error(
+        "its schema cannot be used below version {oldest}, and petstore {} knows version {known}; it \
+         was left untouched: use petstore {release} or newer, or a backup that was made before its \
+         upgrade",
+        env!("CARGO_PKG_VERSION")
+    )]
+    TooNew { oldest: i64, known: i64, release: String },
+    /// The version that was to be reached, and what each of the first ten rows is.
+    #[error(
+        "schema version {0} refuses {1}; correct or delete these rows with SQL, and run it again"
+    )]
+    Offending(i64, String),
+    #[error(
+        "the step to schema version {0} cannot run beside an older release, and other sessions of this role \
+         are connected; stop them, or run 'petstore upgrade --force'"
+    )]
+    InUse(i64),
+    #[error(
+        "the step to schema version {0} cannot run beside an older release, and the pooler hides whether one \
+         is connected; stop every instance and run 'petstore upgrade --force'"
+    )]
+    Hidden(i64),
+    #[error(
+        "{0}; its schema is older than this petstore needs, and only the owner of its tables can upgrade it: \
+         'petstore upgrade --store postgres://OWNER@…'"
+    )]
+    NotOwner(StoreFailure),
+    #[error("{0}; other sessions keep its tables locked: try again later")]
+    Locked(StoreFailure),
+}
+
+impl OpenError {
+    pub(crate) fn new(config: &PostgresConfig, reason: Reason) -> Self {
+        Self { config: config.clone(), reason }
+    }
+}
+
+/// A value of a row that cannot be read.
+impl From<tokio_postgres::Error> for Reason {
+    fn from(error: tokio_postgres::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+/// Returns what an operator can do about the failure.
+fn remedy(failure: &StoreFailure) -> &'static str {
+    let is_connecting = matches!(failure, StoreFailure::Connect(_));
+    match failure.sql_state() {
+        Some(state) if is_connecting && state.code().starts_with("28") => {
+            "; fix the user or the password, or what the server's pg_hba.conf says of them"
+        }
+        Some(&SqlState::UNDEFINED_DATABASE) => "; create it with CREATE DATABASE, or name another",
+        Some(&SqlState::TOO_MANY_CONNECTIONS) => {
+            "; wait, or raise max_connections of the server, or lower pool_size"
+        }
+        _ if is_connecting => {
+            "; see that a server that takes writes runs there, and that the address is right"
+        }
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+            "; grant this role CREATE on the schema, or name another with ?schema=NAME"
+        }
+        // What PgBouncer answers to the beginning of a transaction then.
+        Some(&SqlState::PROTOCOL_VIOLATION)
+            if failure.to_string().contains("statement pooling") =>
+        {
+            "; the pooler in front of it lends a session for one statement: set its pool_mode to \
+             transaction or session"
+        }
+        _ => "",
+    }
+}

@@ -1,0 +1,119 @@
+//! A cache of the catalogue's version, and the task that keeps it fresh.
+//!
+//! The cache gives the version without a query, to `ETag`s and to the page cache: without it each request would cost
+//! the very round trip that those save. It costs a query every 40 ms while requests arrive, and the rule in
+//! [`later_of`].
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::{Duration, Instant},
+};
+
+use petstore_domain::CatalogueVersion;
+use tokio::{sync::Notify, time};
+
+use crate::{
+    connection::Connection,
+    connector::Purpose,
+    pool::Pool,
+    version::{SELECT, StoredVersion},
+};
+
+/// What was read longer ago is not given any more: the port allows 100 ms until another instance's
+/// write shows.
+const MAX_AGE: Duration = Duration::from_millis(100);
+/// How often the version is read; less than half of what the port allows.
+const INTERVAL: Duration = Duration::from_millis(40);
+/// A read that takes longer is of no use, and its connection probably broken.
+const TIMEOUT: Duration = Duration::from_secs(1);
+/// The pause after a read that failed.
+const RETRY_PAUSE: Duration = Duration::from_millis(250);
+/// How long the version is read for one request. An idle service asks the database nothing.
+const WATCH_TIME: Duration = Duration::from_secs(2);
+
+/// The version as this instance knows it. Its own additions put theirs in before they are answered,
+/// its reads what they have seen, and [`watch`] what others write.
+#[derive(Debug, Default)]
+pub(crate) struct VersionCache {
+    latest: RwLock<Option<Observation>>,
+    /// Notified by each request for the version.
+    requested: Notify,
+}
+
+/// What was read, and when.
+#[derive(Clone, Copy, Debug)]
+struct Observation {
+    stored: StoredVersion,
+    /// No later than the snapshot.
+    began: Instant,
+    /// When the answer had arrived.
+    ended: Instant,
+}
+
+impl VersionCache {
+    /// The version, unless it was read too long ago to be sure of.
+    pub(crate) fn get(&self) -> Option<CatalogueVersion> {
+        self.requested.notify_one();
+        let latest = *self.latest.read().unwrap_or_else(PoisonError::into_inner);
+        let fresh = latest.filter(|observation| observation.began.elapsed() <= MAX_AGE);
+        fresh.map(|observation| observation.stored.version)
+    }
+
+    /// Takes what was read in a snapshot that was made after `began`.
+    pub(crate) fn observe(&self, stored: StoredVersion, began: Instant) {
+        let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
+        let new = Observation { stored, began, ended: Instant::now() };
+        *latest = Some(latest.map_or(new, |old| later_of(old, new)));
+    }
+}
+
+/// Which of two observations is of the later state. Answers may overtake one another, so that what
+/// arrives last was not always read last: of two reads that overlap, more changes are later. A read
+/// that began after the other had ended is later even with fewer changes: then the history was taken
+/// back, by a backup or by a failover to a server that had not all of it.
+fn later_of(old: Observation, new: Observation) -> Observation {
+    if new.began >= old.ended {
+        new
+    } else if new.stored.changes > old.stored.changes {
+        // It was still to come when the other read began, so it is as fresh as both.
+        Observation { began: new.began.max(old.began), ..new }
+    } else {
+        old
+    }
+}
+
+/// Reads the version for as long as it is requested. Never ends by itself.
+pub(crate) async fn watch(cache: Arc<VersionCache>, pool: Arc<Pool>) {
+    let mut connection = None;
+    loop {
+        // A request during the last watch has left its notification.
+        cache.requested.notified().await;
+        let requested = Instant::now();
+        while requested.elapsed() < WATCH_TIME {
+            let began = Instant::now();
+            connection = read(&cache, &pool, connection.take()).await;
+            let pause = if connection.is_some() { INTERVAL } else { RETRY_PAUSE };
+            time::sleep(pause.saturating_sub(began.elapsed())).await;
+        }
+    }
+}
+
+/// Reads once. Gives the connection back if it is still good.
+async fn read(
+    cache: &VersionCache,
+    pool: &Pool,
+    connection: Option<Connection>,
+) -> Option<Connection> {
+    let connection = match connection.filter(|connection| !connection.is_closed()) {
+        Some(connection) => connection,
+        None => pool.connect(Purpose::Calls).await.ok()?,
+    };
+    let began = Instant::now();
+    // Requests fail for the same cause, and report it.
+    let rows = time::timeout(TIMEOUT, connection.query_alone(SELECT, &[])).await.ok()?.ok()?;
+    cache.observe(StoredVersion::from_row(rows.first()).ok()?, began);
+    Some(connection)
+}
