@@ -10,7 +10,11 @@ use petstore_domain::{ApiKeyRepository, PetRepository, StoreError};
 use petstore_http::Figures;
 use petstore_relocation::{OpenSide, RelocatingStore, Side, Watch};
 
-use crate::{driver::OpenMode, failure::Failure, open_store::OpenStore, registry::Registry};
+use crate::{
+    driver::{OpenMode, OpenStore},
+    failure::Failure,
+    registry::Registry,
+};
 
 /// The ports of the service. Reads and writes go to whichever store decides.
 pub(super) struct MovableStore {

@@ -8,10 +8,9 @@ use tokio::time;
 
 use super::{Config, run};
 use crate::{
-    cli::{self, Arguments, Command},
-    driver::{OpenMode, Problem, StoreLocation},
+    cli::{self, Command},
+    driver::{OpenMode, OpenStore, Problem, StoreLocation},
     failure::Failure,
-    open_store::OpenStore,
     registry::Registry,
     stores,
 };
@@ -59,8 +58,8 @@ async fn a_service_whose_housekeeping_has_panicked_stops_with_a_failure() {
 fn configured(words: &str) -> String {
     let definition = cli::definition(&Arc::new(stores::built_in()));
     let words: Vec<_> = words.split_whitespace().map(OsString::from).collect();
-    let arguments = Arguments::complete(&words, &definition).unwrap();
-    let Command::Serve(args) = cli::parse(&definition, &arguments).unwrap() else { panic!() };
+    let settings = cli::Sources::read(&words, &definition).unwrap();
+    let Command::Serve(args) = cli::parse(&settings, &words).unwrap() else { panic!() };
     let (config, log) = Config::read(*args).unwrap();
     let Config {
         listen,

@@ -1,17 +1,17 @@
 //! `postgres://…`, a PostgreSQL database.
 
-mod figures;
-
-use std::{fmt, path::Path, sync::Arc};
+use std::{
+    fmt,
+    path::Path,
+    sync::{Arc, Weak},
+};
 
 use async_trait::async_trait;
 use petstore_domain::{Finding, Upgrade, UpgradeMode};
-use petstore_postgres::{PostgresConfig, PostgresStore};
+use petstore_http::{Figure, FigureKind};
+use petstore_postgres::{Activity, PostgresConfig, PostgresStore};
 
-use crate::{
-    driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation},
-    open_store::OpenStore,
-};
+use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 
 /// The entry of `postgres://…`.
 pub(crate) struct PostgresDriver;
@@ -60,7 +60,7 @@ impl StoreLocation for Database {
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_relocation(store.clone())
-            .with_figures(move || figures::read(&open));
+            .with_figures(move || figures(&open));
         if store.was_created() {
             opened = opened.made_at(&self.config);
         }
@@ -78,6 +78,14 @@ impl StoreLocation for Database {
         self.config.identity().await.map(|identity| format!("postgres:{identity}"))
     }
 
+    async fn remove(&self) -> Result<(), Problem> {
+        if PostgresStore::remove_if_empty(&self.config).await? {
+            Ok(())
+        } else {
+            Err("another process has written to it".into())
+        }
+    }
+
     async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
         Ok(PostgresStore::upgrade(&self.config, mode).await?)
     }
@@ -92,6 +100,27 @@ impl StoreLocation for Database {
                        --dbname=URL', and 'pg_restore --dbname=URL FILE' into an empty database";
         Err(message.into())
     }
+}
+
+/// Returns what the store says of itself among the metrics: nothing once it is closed.
+fn figures(store: &Weak<PostgresStore>) -> Vec<Figure> {
+    let Some(store) = store.upgrade() else { return Vec::new() };
+    let Activity { connections, idle, waiting } = store.activity();
+    let gauge = |name, help, value: usize| Figure {
+        name,
+        help,
+        kind: FigureKind::Gauge,
+        value: value as u64,
+    };
+    vec![
+        gauge(
+            "petstore_postgres_pool_connections",
+            "Connections of the pool that are open or being made.",
+            connections,
+        ),
+        gauge("petstore_postgres_pool_idle_connections", "Of them, those that no call uses.", idle),
+        gauge("petstore_postgres_pool_waiting_calls", "Calls that wait for a connection.", waiting),
+    ]
 }
 
 #[cfg(test)]
