@@ -111,25 +111,28 @@ fn a_store_is_made_only_when_asked_and_the_command_says_where(kind: Kind) {
     again.succeeds();
 }
 
-on_lasting_stores!(a_store_is_made_only_when_asked_and_the_command_says_where);
-
-#[test]
-fn an_import_that_fails_leaves_no_new_file() {
+fn an_import_that_fails_leaves_no_new_store_and_removes_no_old_one(kind: Kind) {
+    let bad = format!("{GOOD}nonsense\n");
     for (text, says) in [
-        (format!("{GOOD}nonsense\n"), "nothing was kept: 1 lines are bad"),
-        ("[{}]".to_owned(), "begins a JSON array; \"jq -c '.[]'\" makes lines of it"),
+        (bad.as_str(), "nothing was kept: 1 lines are bad"),
+        ("[{}]", "begins a JSON array; \"jq -c '.[]'\" makes lines of it"),
     ] {
-        let store = Store::sqlite();
-        let done = feed(&["import", "--create", "--store", &store.url], &text);
+        let store = Store::new(kind);
+        let words = ["import", "--create", "--store", &store.url];
+        let done = feed(&words, text);
         assert!(done.code == Some(1) && done.stderr.contains(says), "{done:?}");
-        assert_eq!(fs::read_dir(store.folder()).unwrap().count(), 0, "{says}");
+        assert!(done.stderr.starts_with("made a new store: ") && !store.is_made(), "{done:?}");
+        make(&store);
+        let done = feed(&words, text);
+        assert!(done.code == Some(1) && done.stderr.contains(says), "{done:?}");
+        assert_eq!(exported(&store.url, "ndjson"), "");
     }
-    let store = Store::sqlite();
+    let store = Store::new(kind);
     let mut running = fed(&["import", "--create", "--store", &store.url]);
-    wait::until("the store is made", || store.file().exists());
+    wait::until("the store is made", || store.is_made());
     signal(&running, "TERM");
     assert_eq!(exit(&mut running), Some(1));
-    assert_eq!(fs::read_dir(store.folder()).unwrap().count(), 0);
+    assert!(!store.is_made());
 }
 
 fn only_blank_lines_at_the_end_are_no_fault(kind: Kind) {
@@ -177,12 +180,12 @@ fn the_progress_fits_the_terminal() {
         let words = ["import", "--create", "--store", &store.url, file.to_str().unwrap()];
         petstore(&words).on_terminal(50, kind).finish().succeeds()
     };
-    let bars = shown("xterm");
-    let frames = bars.split(['\r', '\n', '\u{1b}']).filter(|frame| frame.contains("importing ["));
+    let lines = shown("xterm");
+    let frames = lines.split(['\r', '\n', '\u{1b}']).filter(|frame| frame.contains("importing: "));
     let lengths: Vec<_> =
-        frames.map(|frame| frame.trim_start_matches("[2K").chars().count()).collect();
-    assert!(!lengths.is_empty() && lengths.iter().all(|length| *length <= 50), "{bars:?}");
-    assert!(bars.contains(" 20000/") && bars.contains("/s "), "{bars:?}");
+        frames.map(|frame| frame.trim_start_matches("[K").chars().count()).collect();
+    assert!(!lengths.is_empty() && lengths.iter().all(|length| *length <= 50), "{lines:?}");
+    assert!(lines.contains("importing: 20000 of about ") && lines.contains("/s"), "{lines:?}");
     let plain = shown("dumb");
     assert!(!plain.contains('\u{1b}') && plain.ends_with("skipped 0 bad lines\r\n"), "{plain:?}");
 }
@@ -254,6 +257,8 @@ on_lasting_stores!(
     a_hundred_bad_lines_are_shown_and_the_rest_is_counted,
     records_with_identifiers_keep_them_and_another_animal_is_a_conflict,
     a_conflict_names_the_lines_of_the_animal,
+    a_store_is_made_only_when_asked_and_the_command_says_where,
+    an_import_that_fails_leaves_no_new_store_and_removes_no_old_one,
     only_blank_lines_at_the_end_are_no_fault,
     an_import_that_waits_for_its_first_line_holds_nobody_up,
     either_every_record_has_an_identifier_or_none_has,

@@ -107,10 +107,12 @@ fn each_setting_is_read_from_its_flag_its_variable_and_the_file() {
         for (name, value) in values {
             assert_eq!(shown(&table, name), [value, &source(name)], "{table}");
         }
+        let names = table.lines().filter_map(|line| line.split_whitespace().next());
+        names.map(str::to_owned).collect::<Vec<_>>()
     };
-    holds(by_flags, &|name| format!("--{name}"));
-    holds(by_variables, &variable);
-    holds(by_file, &|_| config.clone());
+    let order = holds(by_flags, &|name| format!("--{name}"));
+    assert_eq!(holds(by_variables, &variable), order);
+    assert_eq!(holds(by_file, &|_| config.clone()), order);
 }
 
 #[test]
@@ -208,12 +210,22 @@ fn a_file_that_cannot_be_right_is_refused_in_one_line() {
         ("store = \"memory:\"\nstore-file = \"x\"", 2, "both store and store-file are given"),
         ("max-body = \"64KiB\"\nmax-buffered-bodies = 9", 2, "must be at least --max-body"),
         ("store-file = \"/nowhere/url\"", 1, "cannot read /nowhere/url: No such file"),
+        ("tls-cert = \"/cert\"", 2, "--tls-key is missing"),
+        ("tls-key = \"/key\"", 2, "--tls-cert is missing"),
     ] {
         let config = write(&store, "petstore.toml", text);
         show(&["--config", &config]).fails(code, says);
         petstore(&["serve", "--config", &config]).finish().fails(code, says);
     }
     show(&["--config", "/nowhere/petstore.toml"]).fails(1, "cannot read the settings /nowhere");
+    // Also what a flag or a variable outweighs.
+    let config = write(&store, "petstore.toml", "body-timeout = \"5\"\n");
+    let outweighed = show(&["--config", &config, "--body-timeout", "5s"]);
+    outweighed.fails(2, "invalid value '5' for 'body-timeout' in /");
+    // What belongs together may come from two places.
+    let config = write(&store, "petstore.toml", "tls-cert = \"/cert\"\n");
+    let table = show(&["--config", &config, "--tls-key", "/key"]).succeeds();
+    assert_eq!(shown(&table, "tls-cert"), ["/cert", &config]);
 }
 
 #[test]

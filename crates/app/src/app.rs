@@ -1,19 +1,26 @@
 //! The program: the registered stores, and the commands that work on them.
 
-use std::{ffi::OsString, process::ExitCode, sync::Arc};
+use std::{env, ffi::OsString, num::NonZero, process::ExitCode, sync::Arc, thread, time::Duration};
+
+use tokio::runtime::Builder;
 
 use crate::{
     backup, check,
-    cli::{self, Arguments, Command, ConfigCommand, DeploymentArgs},
-    console::{Console, Output as _, stdout_failed},
-    core_dumps,
+    cli::{self, Command, ConfigCommand, Sources},
+    console::{Console, Output as _},
     driver::StoreDriver,
     export,
     failure::Failure,
     healthcheck, import, keys, logging, manual, moving,
     registry::Registry,
-    runtime, serve, stores, upgrade,
+    resource_limits, serve, stores, upgrade,
 };
+
+/// Limits the time that tasks which are left over at the end take to stop.
+const LEFT_OVERS: Duration = Duration::from_secs(1);
+
+/// Says how many worker threads there are.
+const WORKERS_VARIABLE: &str = "TOKIO_WORKER_THREADS";
 
 /// The program `petstore`, with the stores that are registered in it.
 ///
@@ -25,7 +32,7 @@ pub struct App {
 }
 
 impl App {
-    /// A program that knows no store yet.
+    /// Creates a program that knows no store yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -48,7 +55,7 @@ impl App {
 
     /// Runs the command that these arguments name; the program's own name comes first.
     pub fn run(self, args: impl IntoIterator<Item = OsString>) -> ExitCode {
-        core_dumps::disable();
+        resource_limits::disable_core_dumps();
         let args: Vec<OsString> = args.into_iter().collect();
         self.try_run(&args).unwrap_or_else(|failure| {
             Console.note(&format!("petstore: {failure}"));
@@ -59,42 +66,61 @@ impl App {
     fn try_run(self, args: &[OsString]) -> Result<ExitCode, Failure> {
         self.stores.check()?;
         let definition = cli::definition(&Arc::new(self.stores));
-        let arguments = Arguments::complete(args, &definition)?;
-        match cli::parse(&definition, &arguments) {
-            Ok(command) => execute(command, &definition).map(|()| ExitCode::SUCCESS),
-            Err(error) => cli::explain(error, &arguments, &definition),
+        let sources = Sources::read(args, &definition)?;
+        match cli::parse(&sources, args) {
+            Ok(command) => {
+                let settings = || cli::shown(&sources, args).unwrap_or_default();
+                execute(command, &definition, settings).map(|()| ExitCode::SUCCESS)
+            }
+            Err(error) => cli::explain(error, args, &definition),
         }
     }
 }
 
-fn execute(command: Command, definition: &clap::Command) -> Result<(), Failure> {
+fn execute(
+    command: Command,
+    definition: &clap::Command,
+    settings: impl Fn() -> String,
+) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => {
             let (config, log) = serve::Config::read(*args)?;
             // Dropped last, so that the log of everything before is written.
             let _log = logging::start(log)?;
-            runtime::run(serve::run(config))
+            run_to_end(serve::run(config))
         }
-        Command::Keys { command } => runtime::run(keys::run(command)),
-        Command::Store { command } => runtime::run(moving::run(command)),
-        Command::Export(args) => runtime::run(export::run(args)),
-        Command::Import(args) => runtime::run(import::run(args)),
-        Command::Backup(args) => runtime::run(backup::run(args)),
-        Command::Check(args) => runtime::run(check::run(args)),
-        Command::Upgrade(args) => runtime::run(upgrade::run(args)),
-        Command::Config { command: ConfigCommand::Show(show) } => {
+        Command::Keys { command } => run_to_end(keys::run(command)),
+        Command::Store { command } => run_to_end(moving::run(command)),
+        Command::Export(args) => run_to_end(export::run(args)),
+        Command::Import(args) => run_to_end(import::run(args)),
+        Command::Backup(args) => run_to_end(backup::run(args)),
+        Command::Check(args) => run_to_end(check::run(args)),
+        Command::Upgrade(args) => run_to_end(upgrade::run(args)),
+        Command::Config { command: ConfigCommand::Show(flags) } => {
             // What `serve` would refuse is refused here too.
-            serve::Config::read(show.settings)?;
-            Console.answer(&show.table).map_err(|error| stdout_failed(&error))
+            serve::Config::read(*flags)?;
+            Console.print(&settings())
         }
-        Command::Openapi(args) => openapi(&args),
-        Command::Healthcheck(args) => runtime::run(healthcheck::run(args)),
+        Command::Openapi(args) => Console.print(&petstore_http::openapi_document(&args.settings())),
+        Command::Healthcheck(args) => run_to_end(healthcheck::run(args)),
         Command::Completions(args) => manual::completions(definition, args),
         Command::Man(args) => manual::pages(definition, &args),
     }
 }
 
-fn openapi(args: &DeploymentArgs) -> Result<(), Failure> {
-    let document = petstore_http::openapi_document(&args.settings());
-    Console.answer(&document).map_err(|error| stdout_failed(&error))
+/// Runs `work` to its end, on a thread for each processor and one more: a store may block all threads
+/// but one, in reads from a disk that hangs, and the last one answers what needs no read.
+fn run_to_end(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let mut builder = Builder::new_multi_thread();
+    if env::var_os(WORKERS_VARIABLE).is_none_or(|value| value.is_empty()) {
+        let processors = thread::available_parallelism().map_or(1, NonZero::get);
+        builder.worker_threads(processors + 1);
+    }
+    let runtime = builder
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::runtime(format!("cannot start the runtime: {error}")))?;
+    let done = runtime.block_on(work);
+    runtime.shutdown_timeout(LEFT_OVERS);
+    done
 }

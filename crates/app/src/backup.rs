@@ -1,17 +1,35 @@
 //! The command `backup`.
 
-use std::{fs, ops::ControlFlow};
+use std::{ffi::OsString, fs, ops::ControlFlow, path::PathBuf};
 
 use bytesize::ByteSize;
+use clap::{
+    Args,
+    builder::{OsStringValueParser, TypedValueParser as _},
+};
 
 use crate::{
-    cli::BackupArgs,
-    console::{Console, Output as _, stdout_failed},
+    cli::store_arg::StoreArgs,
+    console::{Console, Output as _},
     failure::Failure,
     partial_file::{Access, IfExists, PartialFile},
     progress::{Of, Progress},
     signals::Signals,
 };
+
+/// Copies a store that may be in use into a file.
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    /// The file to make; one that is there is never replaced.
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_parser = OsStringValueParser::new().try_map(not_standard_output)
+    )]
+    pub(crate) to: PathBuf,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
 
 /// Writes a copy of the store, as it is at one moment, to a new file.
 pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Failure> {
@@ -36,5 +54,12 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
         "backed up {location} to {place}: {}, read again and found sound\n",
         ByteSize(size).display().iec()
     );
-    Console.answer(&answer).map_err(|error| stdout_failed(&error))
+    Console.print(&answer)
+}
+
+fn not_standard_output(name: OsString) -> Result<PathBuf, &'static str> {
+    if name == "-" {
+        return Err("a backup is read again, so it cannot go to standard output; name a file");
+    }
+    Ok(name.into())
 }

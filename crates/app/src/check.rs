@@ -1,13 +1,13 @@
 //! The command `check`: what the kind of store says of itself, and every row, read through the ports.
 
+use clap::Args;
 use petstore_domain::{Archive, Finding, Severity, StoreCounts, StoreError, StoredKeys};
 
 use crate::{
-    cli::CheckArgs,
-    console::{Console, Output, stdout_failed},
-    driver::OpenMode,
+    cli::store_arg::StoreArgs,
+    console::{Console, Output},
+    driver::{OpenMode, OpenStore},
     failure::{Failure, one_line_of},
-    open_store::OpenStore,
     progress::{Of, Progress},
     signals::Signals,
     store::with_store,
@@ -17,6 +17,13 @@ use crate::{
 const BATCH: u32 = 5_000;
 /// Corrupt API keys that are named; the rest are counted.
 const MAX_NAMED: usize = 10;
+
+/// Examines a store.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
 
 /// Examines the store. Nothing is written to it.
 pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {
@@ -99,7 +106,7 @@ fn keys(StoredKeys { keys, corrupt }: &StoredKeys) -> Finding {
 /// A line for each finding, and a verdict.
 fn report(findings: &[Finding], location: &str, out: &mut impl Output) -> Result<(), Failure> {
     let lines: String = findings.iter().map(line).collect();
-    out.answer(&lines).map_err(|error| stdout_failed(&error))?;
+    out.print(&lines)?;
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let verdict = match (count(Severity::Fault), count(Severity::Warning)) {
         (0, 0) => format!("the store is sound: {location}\n"),
@@ -108,7 +115,7 @@ fn report(findings: &[Finding], location: &str, out: &mut impl Output) -> Result
             return Err(Failure::runtime(format!("{faults} faults were found in {location}")));
         }
     };
-    out.answer(&verdict).map_err(|error| stdout_failed(&error))
+    out.print(&verdict)
 }
 
 fn line(Finding { subject, severity, detail }: &Finding) -> String {
@@ -128,7 +135,7 @@ mod tests {
     };
 
     use super::{keys, read_archive, report};
-    use crate::{console::recorded::Recorded, signals::Signals};
+    use crate::{console::tests::Recorded, signals::Signals};
 
     #[tokio::test]
     async fn every_batch_of_records_is_read() {

@@ -1,52 +1,43 @@
 //! The command line.
 
-mod arguments;
+pub(crate) mod addresses;
 mod config;
 mod config_file;
 mod examples;
-mod healthcheck;
 mod keys;
-mod listen_address;
-mod manual;
 mod moving;
-mod openapi;
 mod refusal;
 mod serve;
-mod service_url;
-mod soundness;
-mod store_arg;
-mod values;
+mod settings;
+pub(crate) mod store_arg;
+pub(crate) mod values;
 
 #[cfg(test)]
 mod tests;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
-use clap::{
-    ArgMatches, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind,
-};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
-#[cfg(test)]
-pub(crate) use self::listen_address::ListenArg;
 pub(crate) use self::{
-    arguments::{Arguments, variable},
-    config::ConfigCommand,
-    healthcheck::HealthcheckArgs,
-    keys::{KeysCommand, ListForm, RevokeTarget},
-    listen_address::{ListenAddress, ListenPlace},
-    manual::{CompletionsArgs, ManArgs},
-    moving::{
-        BothStores, ExportArgs, FileArg, Format, ImportArgs, MoveArgs, MoveStep, StoreCommand,
-    },
-    openapi::DeploymentArgs,
-    serve::{LogFormat, ServeArgs, TlsArgs},
-    soundness::{BackupArgs, CheckArgs, UpgradeArgs},
-    store_arg::StoreArg,
+    config::{ConfigCommand, shown},
+    keys::{KeysCommand, ListForm},
+    moving::{BothStores, MoveArgs, MoveStep, StoreCommand},
+    serve::{DeploymentArgs, LogFormat, ServeArgs, TlsArgs},
+    settings::Sources,
+    values::variable,
 };
 use crate::{
-    console::{Console, Output as _, stdout_failed},
+    backup::BackupArgs,
+    check::CheckArgs,
+    console::{Console, Output as _},
+    export::ExportArgs,
     failure::Failure,
+    healthcheck::HealthcheckArgs,
+    import::ImportArgs,
+    manual::{CompletionsArgs, ManArgs},
     registry::Registry,
+    upgrade::UpgradeArgs,
 };
 
 /// The animal store service: lists animals, adds one, fetches one, as JSON over HTTP.
@@ -62,7 +53,7 @@ struct Cli {
 pub(crate) enum Command {
     /// Run the service.
     Serve(Box<ServeArgs>),
-    /// Make, list, revoke and roll the API keys of a store.
+    /// Create, list, revoke and roll the API keys of a store.
     #[command(after_help = examples::KEYS)]
     Keys {
         /// What to do with them.
@@ -76,10 +67,10 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: StoreCommand,
     },
-    /// Write down every animal of a store.
+    /// Write every animal of a store to a file.
     #[command(after_help = examples::EXPORT)]
     Export(ExportArgs),
-    /// Add animals that are written down, all or none.
+    /// Add the animals of a file, all or none.
     #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
     /// Copy a store into a file, while it may be in use.
@@ -123,54 +114,33 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
-/// All commands and flags, for these stores.
+/// Returns all commands and flags, for these stores.
 pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
-    arguments::with_files(store_arg::with_stores(Cli::command(), stores))
+    settings::with_sources(store_arg::with_stores(Cli::command(), stores))
 }
 
-/// Reads the arguments and the environment.
-pub(crate) fn parse(
-    definition: &clap::Command,
-    arguments: &Arguments,
-) -> Result<Command, clap::Error> {
-    let mut definition = definition.clone();
-    let mut matches = definition.try_get_matches_from_mut(&arguments.words)?;
-    let table = settings_shown(&definition, &matches, arguments);
+/// Parses the words and the environment.
+pub(crate) fn parse(sources: &Sources, words: &[OsString]) -> Result<Command, clap::Error> {
+    let mut definition = sources.definition.clone();
+    let mut matches = definition.try_get_matches_from_mut(words)?;
     let cli = Cli::from_arg_matches_mut(&mut matches);
-    let mut command = cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))?;
-    if let (Command::Config { command: ConfigCommand::Show(show) }, Some(table)) =
-        (&mut command, table)
-    {
-        show.table = table;
-    }
-    Ok(command)
-}
-
-/// What `config show` prints, if that is the command.
-fn settings_shown(
-    definition: &clap::Command,
-    matches: &ArgMatches,
-    arguments: &Arguments,
-) -> Option<String> {
-    let matches = matches.subcommand_matches("config")?.subcommand_matches("show")?;
-    let show = definition.find_subcommand("config")?.find_subcommand("show")?;
-    Some(config::table(show, matches, arguments))
+    cli.map(|cli| cli.command).map_err(|error| error.format(&mut definition))
 }
 
 /// Answers with help if that was asked for, or says in one line what is wrong.
 pub(crate) fn explain(
     error: clap::Error,
-    arguments: &Arguments,
+    words: &[OsString],
     definition: &clap::Command,
 ) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
     if !error.use_stderr() {
-        Console.answer(&text).map_err(|error| stdout_failed(&error))?;
+        Console.print(&text)?;
         return Ok(ExitCode::SUCCESS);
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         Console.note(text.trim_end());
         return Ok(ExitCode::from(2));
     }
-    Err(Failure::usage(refusal::one_line(error, arguments, definition)))
+    Err(Failure::usage(refusal::one_line(error, words, definition)))
 }

@@ -19,8 +19,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// The time of day, for what takes no [`Timestamp`].
-/// RFC 3339 in UTC, to the second. A time without such a form (before 1970 or after 9999) is shown
+/// Formats a time by RFC 3339 in UTC, to the second. A time without such a form (before 1970 or after 9999) is shown
 /// as milliseconds since 1970.
 pub(crate) fn rfc3339(at: Timestamp) -> String {
     const YEAR_10000: i64 = 253_402_300_800_000;
@@ -32,7 +31,7 @@ pub(crate) fn rfc3339(at: Timestamp) -> String {
     }
 }
 
-/// Whole days from `now` until `end`, none once it has passed.
+/// Returns the whole days from `now` until `end`, none once it has passed.
 pub(crate) fn days_until(end: Timestamp, now: Timestamp) -> u64 {
     const DAY: u64 = 24 * 60 * 60;
     end.since(now).map_or(0, |left| left.as_secs() / DAY)

@@ -8,18 +8,26 @@ use std::{
 
 use crate::failure::Failure;
 
+#[cfg(test)]
+pub(crate) mod tests;
+
 /// Where a command writes.
 pub(crate) trait Output {
     /// Writes `text` to stdout, at once.
     fn answer(&mut self, text: &str) -> io::Result<()>;
 
+    /// Writes `text` to stdout, as the answer of a command that fails without it.
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
+        self.answer(text).map_err(|error| stdout_failed(&error))
+    }
+
     /// Writes a line to stderr. If that fails there is no other place to report it.
     fn note(&mut self, line: &str);
 
-    /// Whether answers are read on a terminal.
+    /// Returns whether answers are read on a terminal.
     fn is_terminal(&self) -> bool;
 
-    /// Whether an answer can be read at all. To be called before a key is made that is shown only
+    /// Checks that an answer can be read at all. To be called before a key is made that is shown only
     /// once.
     fn has_reader(&self) -> io::Result<()>;
 }
@@ -54,51 +62,23 @@ impl Output for Console {
     }
 }
 
-/// What a command says when stdout does not take its answer.
+/// Returns the failure of a command whose answer stdout does not take.
 pub(crate) fn stdout_failed(error: &io::Error) -> Failure {
     Failure::runtime(format!("cannot write to stdout: {error}"))
 }
 
-#[cfg(test)]
-pub(crate) mod recorded {
-    use std::io;
-
-    use super::Output;
-
-    /// An output that remembers.
-    #[derive(Debug, Default)]
-    pub(crate) struct Recorded {
-        pub(crate) answers: String,
-        pub(crate) notes: String,
-        /// How many answers are taken before stdout breaks; all when `None`.
-        pub(crate) breaks_after: Option<usize>,
-        /// Whether stdout was closed from the beginning.
-        pub(crate) closed: bool,
-        pub(crate) is_terminal: bool,
-    }
-
-    impl Output for Recorded {
-        fn answer(&mut self, text: &str) -> io::Result<()> {
-            match &mut self.breaks_after {
-                Some(0) => return Err(io::ErrorKind::BrokenPipe.into()),
-                Some(left) => *left -= 1,
-                None => {}
-            }
-            self.answers.push_str(text);
-            Ok(())
-        }
-
-        fn note(&mut self, line: &str) {
-            self.notes.push_str(line);
-            self.notes.push('\n');
-        }
-
-        fn is_terminal(&self) -> bool {
-            self.is_terminal
-        }
-
-        fn has_reader(&self) -> io::Result<()> {
-            if self.closed { Err(io::Error::other("it is closed")) } else { Ok(()) }
+/// Returns a line for each row. Each column is as wide as its widest cell.
+pub(crate) fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = cell.chars().count().max(*width);
         }
     }
+    rows.iter().map(|row| line(row, &widths)).collect()
+}
+
+fn line<const N: usize>(cells: &[String; N], widths: &[usize; N]) -> String {
+    let padded = cells.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+    format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
 }

@@ -1,33 +1,44 @@
-//! What a kind of store says about itself, so that every command works on it.
+//! What a kind of store says about itself, so that every command works on it, and a store while it is open.
 
 use std::{
     error::Error,
     fmt,
     ops::ControlFlow,
     path::{Path, PathBuf},
+    pin::Pin,
     sync::Arc,
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use petstore_domain::{Finding, Upgrade, UpgradeMode};
+use petstore_domain::{
+    ApiKeyRepository, Archive, Finding, PetRepository, Relocatable, Upgrade, UpgradeMode,
+};
+use petstore_http::{Figure, Figures};
+use petstore_relocation::Side;
+use tokio::{task, time};
+use tokio_util::sync::CancellationToken;
 
-use crate::open_store::OpenStore;
+/// Limits the time that closing takes. All that was acknowledged is durable before, so nothing is lost.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The interval at which closing checks whether the store is still in use.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Why a store could not do what it was asked: one line for the user of the command.
 pub type Problem = Box<dyn Error + Send + Sync>;
 
 /// A kind of store, registered under its URL schemes by [`App::with_store`](crate::App::with_store).
 pub trait StoreDriver: Send + Sync + 'static {
-    /// The schemes of its URLs without the colon, the usual one first: for example `["sqlite"]`.
+    /// Returns the schemes of its URLs without the colon, the usual one first: for example `["sqlite"]`.
     fn schemes(&self) -> &'static [&'static str];
 
-    /// How a URL is written, for example `sqlite:PATH`. Shown by `--help` and where a URL is refused.
+    /// Returns how a URL is written, for example `sqlite:PATH`. Shown by `--help` and where a URL is refused.
     fn usage(&self) -> &'static str;
 
-    /// What the store is, in a few words that follow the usage in `--help`.
+    /// Returns what the store is, in a few words that follow the usage in `--help`.
     fn summary(&self) -> &'static str;
 
-    /// Whether the data outlasts the process. The commands that end at once (`keys`, `store`,
+    /// Returns whether the data outlasts the process. The commands that end at once (`keys`, `store`,
     /// `import`, `export`) refuse a store that does not.
     fn is_lasting(&self) -> bool {
         true
@@ -63,13 +74,13 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
         Ok(Some(Upgrade { from: 1, steps: Vec::new(), saved_to: None }))
     }
 
-    /// The URL that opens this store from any folder, with its password: a service opens the other store of
+    /// Returns the URL that opens this store from any folder, with its password: a service opens the other store of
     /// a move by it. By default there is none, and the store takes part in no move.
     fn full_url(&self) -> Option<String> {
         None
     }
 
-    /// What this store alone is, however its URL is spelled, for example the device and the inode of its
+    /// Returns what identifies this store however its URL is spelled, for example the device and the inode of its
     /// file. `None` for a store that is not there, or of which this cannot be told, which is the default.
     async fn identity(&self) -> Option<String> {
         None
@@ -84,7 +95,7 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
         Ok(())
     }
 
-    /// The file beside the store for the API key that a service makes at its first start, where it has no
+    /// Returns the file beside the store for the API key that a service makes at its first start, where it has no
     /// terminal to show it on. By default there is none, and no key is made there.
     fn key_file(&self) -> Option<PathBuf> {
         None
@@ -113,11 +124,11 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     }
 }
 
-/// What a backup calls from time to time: with how many parts are done, of how many. It answers whether to
+/// Called by a backup from time to time, with how many parts are done, of how many. It answers whether to
 /// go on.
 pub type BackupWatch = Box<dyn FnMut(u64, u64) -> ControlFlow<()> + Send>;
 
-/// What a store is opened for.
+/// The purpose for which a store is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
     /// To be read and written; an empty store is created where there is none.
@@ -127,4 +138,149 @@ pub enum OpenMode {
     /// Only to be read, perhaps from a disk that is read-only. Nothing is changed, not even a setting of the
     /// store. Where there is none, opening fails.
     ReadOnly,
+}
+
+/// The ports of an open store, and how it is closed.
+pub struct OpenStore {
+    pub(crate) pets: Arc<dyn PetRepository>,
+    pub(crate) keys: Arc<dyn ApiKeyRepository>,
+    pub(crate) archive: Option<Arc<dyn Archive>>,
+    /// What a move to another store needs.
+    pub(crate) relocation: Option<Arc<dyn Relocatable>>,
+    /// Where the store is, if opening it has made it.
+    pub(crate) made_at: Option<String>,
+    /// What it says of itself among the metrics.
+    pub(crate) figures: Figures,
+    /// Canceled when one of its tasks or threads has panicked.
+    pub(crate) panicked: CancellationToken,
+    close: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl OpenStore {
+    /// Creates a store without an archive, which closes when it is dropped. It can be served and its keys
+    /// managed, but it cannot be copied, verified, exported or imported into.
+    pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
+        let pets = store.clone();
+        let (archive, relocation, made_at, close) = (None, None, None, None);
+        let (figures, panicked) = (Arc::new(Vec::new), CancellationToken::new());
+        Self { pets, keys: store, archive, relocation, made_at, figures, panicked, close }
+    }
+
+    /// Adds an archive of the same store.
+    #[must_use]
+    pub fn with_archive(self, archive: Arc<dyn Archive>) -> Self {
+        Self { archive: Some(archive), ..self }
+    }
+
+    /// Adds what a move of the same store needs. Without it, the store can be copied while nothing writes, but
+    /// it takes no part in `store move`.
+    #[must_use]
+    pub fn with_relocation(self, relocation: Arc<dyn Relocatable>) -> Self {
+        Self { relocation: Some(relocation), ..self }
+    }
+
+    /// Returns the store as one side of a move, if it can be moved.
+    pub(crate) fn side(&self) -> Option<Side> {
+        let relocation = self.relocation.clone()?;
+        Some(Side { pets: self.pets.clone(), keys: self.keys.clone(), relocation })
+    }
+
+    /// Notes that opening has made this store, and where it is in full, for example with its absolute
+    /// path. Commands say so: the URL may be mistyped.
+    #[must_use]
+    pub fn made_at(self, place: impl fmt::Display) -> Self {
+        Self { made_at: Some(place.to_string()), ..self }
+    }
+
+    /// Adds values that are served among the metrics, for example how many writes wait. They are read
+    /// each time that the metrics are, so that must not wait. What is passed must not keep the store
+    /// open: it holds a [`Weak`](std::sync::Weak).
+    #[must_use]
+    pub fn with_figures(self, figures: impl Fn() -> Vec<Figure> + Send + Sync + 'static) -> Self {
+        Self { figures: Arc::new(figures), ..self }
+    }
+
+    /// Adds a token that is canceled when a task or thread that the store cannot go on without has panicked.
+    /// `serve` then ends with a failure, and whoever supervises the process starts it again.
+    #[must_use]
+    pub fn with_panicked(self, panicked: CancellationToken) -> Self {
+        Self { panicked, ..self }
+    }
+
+    /// Adds work to be waited for before the store is dropped: for what a destructor cannot wait
+    /// for. All commands do this work, also those that fail; it may take 5 seconds.
+    #[must_use]
+    pub fn with_close(self, close: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self { close: Some(Box::pin(close)), ..self }
+    }
+
+    /// Returns the number of handles of the store, its own included.
+    pub(crate) fn handles(&self) -> usize {
+        let archive = self.archive.as_ref().map_or(0, Arc::strong_count);
+        let relocation = self.relocation.as_ref().map_or(0, Arc::strong_count);
+        Arc::strong_count(&self.pets) + Arc::strong_count(&self.keys) + archive + relocation
+    }
+
+    /// Closes the store once it has no more than `own` handles: those that it had when it was opened.
+    /// `false` if that took too long; it then closes with the process.
+    pub(crate) async fn close(mut self, own: usize) -> bool {
+        let close = async {
+            while self.handles() > own {
+                time::sleep(POLL_INTERVAL).await;
+            }
+            if let Some(close) = self.close.take() {
+                close.await;
+            }
+            // Waits for the disk, so not on a thread that others need.
+            task::spawn_blocking(|| drop(self)).await.is_ok()
+        };
+        time::timeout(CLOSE_TIMEOUT, close).await.unwrap_or(false)
+    }
+}
+
+impl fmt::Debug for OpenStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenStore").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
+
+    use petstore_memory::MemoryStore;
+
+    use super::OpenStore;
+
+    #[tokio::test(start_paused = true)]
+    async fn closing_waits_for_whoever_still_uses_the_store_but_not_for_ever() {
+        let open = || {
+            let store = Arc::new(MemoryStore::new());
+            let opened = OpenStore::new(store.clone()).with_archive(store.clone());
+            opened.with_close(async move { drop(store) })
+        };
+        let store = open();
+        let own = store.handles();
+        assert!(store.close(own).await);
+
+        let store = open();
+        let own = store.handles();
+        let used = Arc::clone(&store.pets);
+        assert!(!store.close(own).await);
+        drop(used);
+    }
+
+    #[tokio::test]
+    async fn closing_does_the_work_of_closing() {
+        let closed = Arc::new(AtomicBool::new(false));
+        let flag = closed.clone();
+        let store = OpenStore::new(Arc::new(MemoryStore::new()))
+            .with_close(async move { flag.store(true, Ordering::Relaxed) });
+        let own = store.handles();
+        assert!(store.close(own).await);
+        assert!(closed.load(Ordering::Relaxed));
+    }
 }

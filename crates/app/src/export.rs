@@ -1,16 +1,24 @@
 //! The command `export`.
 
-mod target;
+#[cfg(test)]
+mod tests;
 
+use std::{
+    fs,
+    io::{self, Write as _},
+};
+
+use clap::Args;
 use petstore_domain::{Archive, StoreCounts};
 
-use self::target::Target;
 use crate::{
-    cli::{ExportArgs, Format},
+    cli::store_arg::StoreArgs,
+    console::stdout_failed,
     driver::OpenMode,
     failure::Failure,
+    partial_file::{Access, IfExists, PartialFile},
     progress::{Of, Progress},
-    records,
+    records::{self, FileArg, Format, RecordsArgs},
     signals::Signals,
     store::with_archive,
 };
@@ -18,12 +26,36 @@ use crate::{
 /// Animals that are read and written at a time.
 const BATCH_PETS: u32 = 5_000;
 
+/// Writes every animal of a store to a file.
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    records: RecordsArgs,
+    /// Replace FILE if it is there.
+    #[arg(long)]
+    force: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl ExportArgs {
+    /// Returns the format. A name that promises another one is refused.
+    pub(crate) fn format(&self) -> Result<Format, Failure> {
+        self.records.format().ok_or_else(|| {
+            Failure::usage(
+                "no format is known by the end of the file's name; use .ndjson, .jsonl or .csv, or say \
+                 which format with --format",
+            )
+        })
+    }
+}
+
 /// Writes every animal of the store to a file, as they are at one moment.
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let (file, format) = args.target()?;
+    let format = args.format()?;
     with_archive(&*args.store.store.0, OpenMode::ReadOnly, async |archive| {
-        export(&*archive, Target::open(file, args.force)?, format, &signals).await
+        export(&*archive, Target::open(args.records.file, args.force)?, format, &signals).await
     })
     .await
 }
@@ -58,4 +90,50 @@ async fn export(
     let place = target.finish()?;
     progress.note(&format!("exported {written} animals to {place}"));
     Ok(())
+}
+
+/// What an export is written to.
+#[derive(Debug)]
+enum Target {
+    Standard,
+    File(PartialFile),
+}
+
+impl Target {
+    /// Begins to write. A file that is there is refused unless `force` is given.
+    fn open(file: FileArg, force: bool) -> Result<Self, Failure> {
+        let if_exists =
+            if force { IfExists::Replace } else { IfExists::Refuse("--force replaces it") };
+        match file {
+            FileArg::Standard => Ok(Self::Standard),
+            FileArg::Path(path) if fs::metadata(&path).is_ok_and(|found| !found.is_file()) => {
+                Err(Failure::runtime(format!(
+                    "{} is not a plain file; use '-' and redirect standard output",
+                    path.display()
+                )))
+            }
+            FileArg::Path(path) => {
+                PartialFile::begin(&path, if_exists, Access::Everybody).map(Self::File)
+            }
+        }
+    }
+
+    fn write(&mut self, text: &[u8]) -> Result<(), Failure> {
+        match self {
+            Self::Standard => {
+                let mut stdout = io::stdout().lock();
+                let written = stdout.write_all(text).and_then(|()| stdout.flush());
+                written.map_err(|error| stdout_failed(&error))
+            }
+            Self::File(file) => file.write(text),
+        }
+    }
+
+    /// Makes the file durable under its name. Says where it is, for people.
+    fn finish(self) -> Result<String, Failure> {
+        match self {
+            Self::Standard => Ok("standard output".to_owned()),
+            Self::File(file) => file.finish(),
+        }
+    }
 }

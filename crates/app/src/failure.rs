@@ -36,7 +36,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// The text as a message may quote it: in one line, and `…` in its place where it may hold a password, as a
+/// Returns the text as a message may quote it: in one line, and `…` in its place where it may hold a password, as a
 /// URL, a connection string and a line of a password file do.
 pub(crate) fn quotable(text: &str) -> String {
     let has = |word: &str| text.to_lowercase().contains(word);
@@ -48,12 +48,12 @@ pub(crate) fn quotable(text: &str) -> String {
     if may_hold_password { "…".to_owned() } else { one_line_of(text) }
 }
 
-/// The path as a message may name it: whoever mistakes the arguments gives the URL of a store in its place.
+/// Returns the path as a message may name it: whoever mistakes the arguments gives the URL of a store in its place.
 pub(crate) fn quotable_path(path: &Path) -> String {
     quotable(&path.display().to_string())
 }
 
-/// The text with its control characters escaped.
+/// Returns the text with its control characters escaped.
 pub(crate) fn one_line_of(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {

@@ -7,9 +7,8 @@ use petstore_domain::PetId;
 use petstore_json::{Record, read_record};
 
 use crate::{
-    cli::Format,
     import::lines::Lines,
-    records::{CsvReader, RecordReader, write},
+    records::{CsvReader, Format, RecordReader, write},
     registry::Registry,
     stores,
 };

@@ -1,7 +1,8 @@
 //! The command `healthcheck`: whether the service on this machine is ready, for images without curl.
 
-use std::io;
+use std::{io, time::Duration};
 
+use clap::Args;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpStream, UnixStream},
@@ -9,7 +10,10 @@ use tokio::{
 };
 
 use crate::{
-    cli::{HealthcheckArgs, ListenPlace},
+    cli::{
+        addresses::{ListenArg, ListenPlace},
+        values,
+    },
     failure::Failure,
 };
 
@@ -19,6 +23,17 @@ const READY: &[u8] = b"HTTP/1.1 200 ";
 const TLS_ALERT: &[u8] = &[21, 3];
 /// In bytes: more than an answer has.
 const MAX_ANSWER: u64 = 16 * 1024;
+
+/// The flags of `healthcheck`.
+#[derive(Debug, Args)]
+pub(crate) struct HealthcheckArgs {
+    #[command(flatten)]
+    pub(crate) listen: ListenArg,
+
+    /// Maximum time until there is an answer.
+    #[arg(long, value_name = "DURATION", default_value = "3s", value_parser = values::timeout)]
+    pub(crate) timeout: Duration,
+}
 
 /// Succeeds if the service answers that it is ready. If it listens at several places, the first is asked.
 pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
@@ -61,8 +76,8 @@ mod tests {
 
     use tokio::{net::TcpListener, time::Instant};
 
-    use super::run;
-    use crate::cli::{HealthcheckArgs, ListenArg};
+    use super::{HealthcheckArgs, run};
+    use crate::cli::addresses::ListenArg;
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_service_is_waited_for_as_long_as_was_asked() {

@@ -1,6 +1,5 @@
 //! The command `import`.
 
-mod faults;
 pub(crate) mod lines;
 mod source;
 
@@ -9,33 +8,52 @@ use std::{
     time::Duration,
 };
 
+use clap::Args;
 use petstore_domain::{Archive, NewPet, Pet, PetId, Restore, RestoreError};
 use petstore_json::Record;
 use tokio::time;
 
-use self::{
-    faults::Faults,
-    source::{Batch, Numbered, Source},
-};
+use self::source::{Batch, Fault, Numbered, Source};
 use crate::{
-    cli::{FileArg, ImportArgs},
-    console::{Console, Output as _, stdout_failed},
+    cli::store_arg::StoreArgs,
+    console::{Console, Output as _},
     driver::OpenMode,
-    failure::Failure,
+    failure::{Failure, one_line_of},
     progress::Progress,
+    records::{FileArg, Format, RecordsArgs},
     signals::Signals,
     store::with_archive,
 };
 
 /// Lines that are named where several have the identifier that is in the way.
 const MAX_LINES_NAMED: usize = 5;
+/// Bad lines that are shown; the rest are counted.
+const MAX_SHOWN: u64 = 100;
+/// The longest reason that is shown, in characters.
+const MAX_REASON_CHARS: usize = 400;
 /// How long an import waits for its next lines once it holds up other writers of the store.
 const MAX_STALL: Duration = Duration::from_secs(10);
+
+/// Adds the animals of a file.
+#[derive(Debug, Args)]
+pub(crate) struct ImportArgs {
+    #[command(flatten)]
+    pub(crate) records: RecordsArgs,
+    /// Leave bad lines out, instead of refusing the whole file for them.
+    #[arg(long)]
+    skip_bad: bool,
+    /// Make the store if there is none.
+    #[arg(long)]
+    create: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
 
 /// Adds the animals of the file, all in one transaction.
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let (file, format) = args.source();
+    let format = args.records.format().unwrap_or(Format::Ndjson);
+    let file = args.records.file;
     note_if_typed(&file);
     let source = Source::open(file, format)?;
     let mode = if args.create { OpenMode::Create } else { OpenMode::ReadWrite };
@@ -43,7 +61,7 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
         import(&*archive, source, args.skip_bad, signals.stop()).await
     });
     let answer = done.await?.to_string();
-    Console.answer(&answer).map_err(|error| stdout_failed(&error))
+    Console.print(&answer)
 }
 
 /// Says that the command waits for lines from a terminal: it would look as if it hung.
@@ -178,6 +196,35 @@ impl Import<'_> {
             restore.commit().await.map_err(Failure::runtime)?;
         }
         Ok(self.imported)
+    }
+}
+
+/// Shows bad lines and counts them.
+#[derive(Debug, Default)]
+struct Faults {
+    count: u64,
+}
+
+impl Faults {
+    fn count(&self) -> u64 {
+        self.count
+    }
+
+    fn report(&mut self, faults: &[Fault], progress: &mut Progress) {
+        for Fault { line, reason } in faults {
+            if self.count < MAX_SHOWN {
+                let reason: String = one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
+                progress.note(&format!("line {line}: {reason}"));
+            }
+            self.count += 1;
+        }
+    }
+
+    /// Says how many bad lines were not shown.
+    fn report_rest(&self, progress: &mut Progress) {
+        if self.count > MAX_SHOWN {
+            progress.note(&format!("and {} more bad lines", self.count - MAX_SHOWN));
+        }
     }
 }
 

@@ -1,8 +1,6 @@
 //! The commands `keys create`, `list`, `revoke` and `roll`.
 
-mod json;
-mod state;
-mod table;
+mod listing;
 
 #[cfg(test)]
 mod tests;
@@ -15,14 +13,13 @@ use petstore_domain::{
 };
 
 use crate::{
-    cli::{KeysCommand, ListForm, RevokeTarget, StoreArg},
+    cli::{KeysCommand, ListForm, store_arg::StoreArg},
     clock::{SystemClock, rfc3339},
     console::{Console, Output, stdout_failed},
-    driver::OpenMode,
+    driver::{OpenMode, OpenStore},
     failure::Failure,
-    open_store::OpenStore,
     registry::Registry,
-    secret, signals,
+    signals,
     store::{note_if_made, with_store},
 };
 
@@ -73,9 +70,7 @@ async fn execute(
             create(admin, name, rights, expires, out).await
         }
         KeysCommand::List { output, .. } => list(admin, output, out).await,
-        KeysCommand::Revoke { target: RevokeTarget(selector), .. } => {
-            revoke(admin, selector, out).await
-        }
+        KeysCommand::Revoke { target, .. } => revoke(admin, target, out).await,
         KeysCommand::Roll { name, overlap, .. } => roll(admin, name, overlap, out).await,
     }
 }
@@ -106,10 +101,10 @@ async fn list(admin: &KeyAdmin, form: ListForm, out: &mut impl Output) -> Result
     let (StoredKeys { keys, corrupt }, now) = admin.list().await.map_err(Failure::runtime)?;
     let soon: Vec<_> = expiring_soon(&keys, now).map(|key| key.id).collect();
     let listed = match form {
-        ListForm::Table => table::of(&keys, &soon, now),
-        ListForm::Json => json::array(&keys, &soon, now),
+        ListForm::Table => listing::table(&keys, &soon, now),
+        ListForm::Json => listing::json(&keys, &soon, now),
     };
-    out.answer(&listed).map_err(|error| stdout_failed(&error))?;
+    out.print(&listed)?;
     if corrupt.is_empty() { Ok(()) } else { Err(corrupt_keys(&corrupt)) }
 }
 
@@ -145,7 +140,7 @@ async fn revoke(
     let lines = revoked.iter().map(|ApiKey { id: KeyId(id), name, prefix, .. }| {
         format!("revoked key {id} '{name}' ({prefix}…)\n")
     });
-    out.answer(&lines.collect::<String>()).map_err(|error| stdout_failed(&error))
+    out.print(&lines.collect::<String>())
 }
 
 async fn roll(
@@ -179,7 +174,16 @@ fn showable_secret(rights: KeyRights, out: &impl Output) -> Result<ApiKeySecret,
     out.has_reader().map_err(|error| {
         Failure::runtime(format!("no key was made, because stdout would lose it: {error}"))
     })?;
-    secret::new(rights)
+    new_secret(rights)
+}
+
+/// Returns a new API key with these rights, from the system's random source.
+pub(crate) fn new_secret(rights: KeyRights) -> Result<ApiKeySecret, Failure> {
+    let mut entropy = [0; 32];
+    getrandom::fill(&mut entropy).map_err(|error| {
+        Failure::runtime(format!("the system's random source does not answer: {error}"))
+    })?;
+    Ok(ApiKeySecret::with_rights(&entropy, rights))
 }
 
 /// Shows a key that was just stored. A key that could not be shown is revoked.

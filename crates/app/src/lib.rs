@@ -7,9 +7,7 @@
 //! ```
 //! use std::{fmt, process::ExitCode, sync::Arc};
 //!
-//! use petstore::{
-//!     App, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation,
-//! };
+//! use petstore::{App, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 //! # use petstore_memory::MemoryStore as MyStore;
 //!
 //! /// What a team registers: how its URLs are read.
@@ -70,8 +68,9 @@
 //! line on stderr.
 //!
 //! # Where things are
-//! A command reads its words in `cli`, opens and closes a store by `store`, and talks to people
-//! through `console`. `registry` knows the kinds of store: those of `stores`, and a team's own. This is
+//! Each command has a file of its name: what it does, and for most commands its flags. `cli` has the other flags
+//! and the settings, `driver` what a kind of store says about itself, `registry` the kinds of store that are known
+//! (those of `stores`, and a team's own), `store` how a command uses one, and `console` what people read. This is
 //! the one crate that knows every adapter; it holds no rule of the domain.
 
 mod app;
@@ -79,13 +78,10 @@ mod backup;
 mod check;
 mod cli;
 mod clock;
-mod columns;
 mod console;
-mod core_dumps;
 mod driver;
 mod export;
 mod failure;
-mod file_limit;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod healthcheck;
@@ -94,13 +90,11 @@ mod keys;
 mod logging;
 mod manual;
 mod moving;
-mod open_store;
 mod partial_file;
 mod progress;
 mod records;
 mod registry;
-mod runtime;
-mod secret;
+mod resource_limits;
 mod serve;
 mod signals;
 mod store;
@@ -108,7 +102,6 @@ mod stores;
 mod upgrade;
 
 pub use app::App;
-pub use driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation};
-pub use open_store::OpenStore;
+pub use driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 pub use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
 pub use petstore_http::{Figure, FigureKind};

@@ -4,7 +4,6 @@
 //! of its own empties, and what does not fit is dropped. A stderr that is closed or full costs the
 //! lines, nothing else.
 
-mod labelled;
 mod queue;
 
 #[cfg(test)]
@@ -12,36 +11,36 @@ mod tests;
 
 use std::{
     env,
+    error::Error,
     io::{self, IsTerminal as _},
     panic,
 };
 
-use tracing_appender::non_blocking::NonBlocking;
 use tracing_subscriber::{
     EnvFilter, Layer, Registry, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
-use self::labelled::Labelled;
+use self::queue::Lines;
 pub(crate) use self::queue::Log;
 use crate::{cli::LogFormat, failure::Failure};
 
 /// The variable that says what is logged.
 pub(crate) const VARIABLE: &str = "PETSTORE_LOG";
 
-/// What is logged by default. hyper warns of every client that is too slow, which no operator can
+/// The events that are logged by default. hyper warns of every client that is too slow, which no operator can
 /// change.
 const DIRECTIVES: &str = "warn,hyper=error,petstore=info";
 /// Lines that wait to be written; at some hundred bytes each, a few megabytes at most.
 const QUEUED_LINES: usize = 10_000;
 
-/// How to log.
+/// The settings of the log.
 #[derive(Debug)]
 pub(crate) struct LogConfig {
     /// `None` lets stderr decide: text on a terminal, else JSON.
     pub(crate) format: Option<LogFormat>,
     /// Put on every line of JSON.
     pub(crate) environment: Option<String>,
-    /// What is logged.
+    /// Selects the events that are logged.
     pub(crate) filter: EnvFilter,
 }
 
@@ -62,12 +61,13 @@ pub(crate) fn start(config: LogConfig) -> Result<Log, Failure> {
     let terminal = io::stderr().is_terminal();
     let json = format.map_or(!terminal, |format| format == LogFormat::Json);
     let colours = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let (log, lines) = Log::new(io::stderr(), QUEUED_LINES);
+    let cannot = |error: &dyn Error| Failure::runtime(format!("cannot start the log: {error}"));
+    let (log, lines) = Log::new(io::stderr(), QUEUED_LINES).map_err(|error| cannot(&error))?;
     let layer = if json { as_json(lines, environment.as_deref()) } else { as_text(lines, colours) };
     tracing_subscriber::registry()
         .with(layer.with_filter(filter))
         .try_init()
-        .map_err(|error| Failure::runtime(format!("cannot start the log: {error}")))?;
+        .map_err(|error| cannot(&error))?;
     panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, cause = panic.payload_as_str(), "a bug: a task has panicked");
@@ -75,18 +75,18 @@ pub(crate) fn start(config: LogConfig) -> Result<Log, Failure> {
     Ok(log)
 }
 
-type Lines = Box<dyn Layer<Registry> + Send + Sync>;
+type BoxedLayer = Box<dyn Layer<Registry> + Send + Sync>;
 
-fn as_text(lines: NonBlocking, colours: bool) -> Lines {
+fn as_text(lines: Lines, colours: bool) -> BoxedLayer {
     // By default the layer reports its own failures by `eprintln!`, which panics.
-    fmt::layer().with_writer(lines).with_ansi(colours).log_internal_errors(false).boxed()
+    let layer = fmt::layer().with_writer(move || lines.clone());
+    layer.with_ansi(colours).log_internal_errors(false).boxed()
 }
 
-fn as_json(lines: NonBlocking, environment: Option<&str>) -> Lines {
-    fmt::layer()
-        .with_writer(lines)
-        .json()
-        .log_internal_errors(false)
-        .map_event_format(|json| Labelled::new(json, environment))
-        .boxed()
+fn as_json(lines: Lines, environment: Option<&str>) -> BoxedLayer {
+    let lines = match environment {
+        Some(name) => lines.with_environment(name),
+        None => lines,
+    };
+    fmt::layer().with_writer(move || lines.clone()).json().log_internal_errors(false).boxed()
 }

@@ -1,12 +1,16 @@
 //! The commands `completions` and `man`: what packages install beside the binary.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
 
+use clap::Args;
+use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::{
-    cli::{CompletionsArgs, ManArgs},
-    console::{Console, Output as _, stdout_failed},
+    console::{Console, Output as _},
     failure::{Failure, quotable_path},
 };
 
@@ -19,6 +23,21 @@ const MANUAL: &str = "petstore Manual";
 /// How `clap_mangen` begins the last part of a `--help`.
 const EXTRA: &str = ".SH EXTRA\nExamples:\n";
 
+/// The flags of `completions`.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    pub(crate) shell: Shell,
+}
+
+/// The flags of `man`.
+#[derive(Debug, Args)]
+pub(crate) struct ManArgs {
+    /// The folder for the pages, which exists: petstore.1, petstore-serve.1 and so on.
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+}
+
 /// Prints the completions of a shell.
 pub(crate) fn completions(
     definition: &clap::Command,
@@ -27,7 +46,7 @@ pub(crate) fn completions(
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut definition.clone(), NAME, &mut script);
     let script = String::from_utf8(script).map_err(Failure::runtime)?;
-    Console.answer(&script).map_err(|error| stdout_failed(&error))
+    Console.print(&script)
 }
 
 /// Writes the manual pages into a folder that exists.

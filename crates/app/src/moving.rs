@@ -1,7 +1,6 @@
 //! The commands `store copy`, `store verify` and `store move`.
 
 mod relocation;
-mod same_store;
 mod status;
 
 use std::{ops::ControlFlow, sync::Arc};
@@ -11,16 +10,15 @@ use petstore_domain::{
     VerifyError, VerifyStores,
 };
 
-use self::same_store::refuse_same;
 use crate::{
     cli::{BothStores, StoreCommand},
     clock::SystemClock,
-    console::{Console, Output, stdout_failed},
+    console::{Console, Output},
     driver::OpenMode,
     failure::Failure,
     progress::{Of, Progress},
     signals::Signals,
-    store::with_archive,
+    store::{refuse_same, with_archive},
 };
 
 /// Runs the command on the stores that it names.
@@ -76,7 +74,7 @@ async fn copy((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Res
         "copied {pets} animals ({found} were there before), {keys} API keys and {idempotency_records} \
          idempotency records\n"
     );
-    out.answer(&answer).map_err(|error| stdout_failed(&error))
+    out.print(&answer)
 }
 
 async fn verify((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Result<(), Failure> {
@@ -96,7 +94,7 @@ async fn verify((from, to): Pair, signals: &Signals, out: &mut impl Output) -> R
         "the stores are equal: {pets} animals, {keys} API keys and {idempotency_records} idempotency records\n"
     ));
     let answer = lines.join("\n");
-    out.answer(&answer).map_err(|error| stdout_failed(&error))
+    out.print(&answer)
 }
 
 /// Shows the progress, and asks to stop when a signal has.

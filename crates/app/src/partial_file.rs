@@ -61,7 +61,7 @@ impl PartialFile {
         Ok(Self { file, path, if_exists })
     }
 
-    /// Where it is until it is finished.
+    /// Returns the path that the file has until it is finished.
     pub(crate) fn temporary(&self) -> &Path {
         self.file.path()
     }
@@ -104,7 +104,7 @@ impl IfExists {
     }
 }
 
-/// Why nothing can be written beside `path`. Names a directory that is missing.
+/// Returns why nothing can be written beside `path`. Names a directory that is missing.
 fn cannot_begin(path: &Path, error: &io::Error) -> Failure {
     let shown = quotable_path(path);
     // Without the temporary name, which `tempfile` adds.

@@ -1,30 +1,28 @@
-//! How far a long command has come: a bar on a terminal, a line now and then elsewhere.
+//! How far a long command has come: one line that is written anew on a terminal, a line now and then elsewhere.
 
 use std::{
-    fmt,
-    io::{self, Write as _},
+    env,
+    io::{self, IsTerminal as _, Write as _},
     time::{Duration, Instant},
 };
 
-use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use rustix::termios::tcgetwinsize;
 
-/// How often a line is written where there is no terminal for a bar.
-const LINE_INTERVAL: Duration = Duration::from_secs(5);
-/// The bar takes what the rest of the line leaves of the terminal; without it, the line of a million
-/// animals has 43 columns.
-const BAR: &str = "{msg} [{wide_bar}] {pos}/{len} {rate} {eta}";
-/// Where the number is not known.
-const COUNT: &str = "{msg}: {pos} {prefix}, {rate}";
+/// How often the line is written on a terminal, and how often a line elsewhere.
+const INTERVALS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
+/// Begins the line of a terminal anew, and empties it.
+const ANEW: &str = "\r\u{1b}[K";
 
 /// Shows on stderr how far a command has come.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// Draws nothing where stderr is no terminal.
-    bar: ProgressBar,
-    /// What is being done, for example `copying`.
-    step: &'static str,
     /// What is counted, for example `animals`.
     unit: &'static str,
+    is_terminal: bool,
+    /// What is being done, for example `copying`.
+    step: &'static str,
+    /// When the step began, and with how many done: they do not count as its speed.
+    began: (Instant, u64),
     last_line: Instant,
 }
 
@@ -44,120 +42,95 @@ impl Progress {
 
     /// Counts what `unit` says.
     pub(crate) fn counting(unit: &'static str) -> Self {
-        Self::with_bar(ProgressBar::no_length(), unit)
-    }
-
-    fn with_bar(bar: ProgressBar, unit: &'static str) -> Self {
-        Self { bar, step: "", unit, last_line: Instant::now() }
+        let is_dumb = env::var_os("TERM").is_none_or(|kind| kind.is_empty() || kind == "dumb");
+        let (now, is_terminal) = (Instant::now(), io::stderr().is_terminal() && !is_dumb);
+        Self { unit, is_terminal, step: "", began: (now, 0), last_line: now }
     }
 
     /// Notes that `done` of `of` are done.
     pub(crate) fn at(&mut self, step: &'static str, done: u64, of: Of) {
-        if self.step != step {
-            self.begin(step, done, of);
+        let now = Instant::now();
+        let is_new = self.step != step;
+        if is_new {
+            (self.step, self.began) = (step, (now, done));
         }
-        match of {
-            Of::Exactly(total) | Of::About(total) => self.bar.set_length(total),
-            Of::Unknown => self.bar.unset_length(),
+        let is_due = now - self.last_line >= INTERVALS[usize::from(!self.is_terminal)];
+        if !(is_due || is_new && self.is_terminal) {
+            return;
         }
-        self.bar.set_position(done);
-        if self.bar.is_hidden() && self.last_line.elapsed() >= LINE_INTERVAL {
-            self.last_line = Instant::now();
-            self.note(&self.line(of));
+        self.last_line = now;
+        let line = self.line(done, of, now - self.began.0);
+        if self.is_terminal {
+            let width = tcgetwinsize(io::stderr()).map_or(80, |size| usize::from(size.ws_col));
+            let shown: String = line.chars().take(width.saturating_sub(1)).collect();
+            write(&format!("{ANEW}{shown}"));
+        } else {
+            write(&format!("{line}\n"));
         }
     }
 
-    /// What was done before the step began does not count as its speed.
-    fn begin(&mut self, step: &'static str, done: u64, of: Of) {
-        self.step = step;
-        let template = if matches!(of, Of::Unknown) { COUNT } else { BAR };
-        if let Some(style) = style(template) {
-            self.bar.set_style(style);
-        }
-        self.bar.set_prefix(self.unit);
-        self.bar.set_message(step);
-        self.bar.set_position(done);
-        self.bar.tick();
-        self.bar.reset_eta();
-    }
-
-    fn line(&self, of: Of) -> String {
-        let (step, done, rate) = (self.step, self.bar.position(), self.bar.per_sec());
-        let of = match of {
-            Of::Exactly(of) => format!(" of {of}"),
-            Of::About(of) => format!(" of about {of}"),
-            Of::Unknown => String::new(),
+    fn line(&self, done: u64, of: Of, took: Duration) -> String {
+        let Self { unit, step, began: (_, before), .. } = self;
+        let done_now = u128::from(done.saturating_sub(*before));
+        let rate = done_now * 1_000 / took.as_millis().max(1);
+        let (of, total) = match of {
+            Of::Exactly(total) => (format!(" of {total}"), total),
+            Of::About(total) => (format!(" of about {total}"), total),
+            Of::Unknown => (String::new(), 0),
         };
-        let left = match self.bar.eta() {
-            Duration::ZERO => String::new(),
-            left => format!(", {} left", HumanDuration(left)),
+        let seconds = u128::from(total.saturating_sub(done)).checked_div(rate);
+        let left = match seconds.and_then(|seconds| u64::try_from(seconds).ok()) {
+            None | Some(0) => String::new(),
+            Some(left) => {
+                format!(", {} left", humantime::format_duration(Duration::from_secs(left)))
+            }
         };
-        let unit = self.unit;
-        format!("{step}: {done}{of} {unit}, {rate:.0}/s{left}")
+        format!("{step}: {done}{of} {unit}, {rate}/s{left}")
     }
 
-    /// Writes a line to stderr, above the bar. If that fails there is no other place to report it.
+    /// Writes a line to stderr, in the place of that of the progress.
     pub(crate) fn note(&self, line: &str) {
-        self.bar.suspend(|| {
-            let _ = writeln!(io::stderr().lock(), "{line}");
-        });
+        write(&format!("{}{line}\n", if self.is_terminal { ANEW } else { "" }));
     }
 }
 
-/// `None` if the template is not well formed.
-fn style(template: &str) -> Option<ProgressStyle> {
-    let rate = |state: &ProgressState, line: &mut dyn fmt::Write| {
-        // The one who draws the line has nowhere to report a failure.
-        let _ = write!(line, "{:.0}/s", state.per_sec());
-    };
-    let style = ProgressStyle::with_template(template).ok()?;
-    Some(style.progress_chars("##·").with_key("rate", rate))
+/// Writes to stderr. If that fails there is no other place to report it.
+fn write(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        if self.is_terminal {
+            write(ANEW);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{thread, time::Duration};
+    use std::time::Duration;
 
-    use indicatif::ProgressBar;
-
-    use super::{BAR, COUNT, Of, Progress, style};
-
-    fn progress() -> Progress {
-        Progress::with_bar(ProgressBar::hidden(), "animals")
-    }
+    use super::{Of, Progress};
 
     #[test]
     fn the_rate_counts_only_what_was_done_now() {
-        let mut resumed = progress();
+        let mut resumed = Progress::new();
         resumed.at("comparing", 700, Of::Exactly(1_000));
         resumed.at("copying", 700, Of::Exactly(1_000));
-        assert_eq!(resumed.line(Of::Exactly(1_000)), "copying: 700 of 1000 animals, 0/s");
-        thread::sleep(Duration::from_millis(20));
-        resumed.at("copying", 800, Of::Exactly(1_000));
-        let line = resumed.line(Of::Exactly(1_000));
-        assert!(line.starts_with("copying: 800 of 1000 animals, "), "{line}");
-        assert!(resumed.bar.per_sec() > 0.0 && line.ends_with(" left"), "{line}");
+        let line =
+            |done, seconds| resumed.line(done, Of::Exactly(1_000), Duration::from_secs(seconds));
+        assert_eq!(line(700, 0), "copying: 700 of 1000 animals, 0/s");
+        assert_eq!(line(800, 10), "copying: 800 of 1000 animals, 10/s, 20s left");
+        assert_eq!(line(1_000, 10), "copying: 1000 of 1000 animals, 30/s");
     }
 
     #[test]
     fn what_nobody_knows_is_left_out() {
-        let mut progress = progress();
-        progress.at("reading", 50, Of::Unknown);
-        assert_eq!(progress.line(Of::Unknown), "reading: 50 animals, 0/s");
-        progress.at("importing", 7, Of::About(3));
-        assert_eq!(progress.line(Of::About(3)), "importing: 7 of about 3 animals, 0/s");
-    }
-
-    #[test]
-    fn the_forms_of_the_bar_are_well_formed() {
-        for template in [BAR, COUNT] {
-            style(template).unwrap();
-        }
+        let mut progress = Progress::new();
+        progress.at("reading", 0, Of::Unknown);
+        let second = Duration::from_secs(1);
+        assert_eq!(progress.line(50, Of::Unknown, second), "reading: 50 animals, 50/s");
+        assert_eq!(progress.line(7, Of::About(3), second), "reading: 7 of about 3 animals, 7/s");
     }
 }

@@ -16,16 +16,10 @@ impl Registry {
         self.0.push(Box::new(driver));
     }
 
-    /// Refuses a scheme that is registered twice, or that no URL can have.
+    /// Refuses a scheme that is registered twice.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let mut known: Vec<&str> = Vec::new();
         for scheme in self.0.iter().flat_map(|driver| driver.schemes()) {
-            if !is_scheme(scheme) {
-                return Err(Failure::runtime(format!(
-                    "a store is registered under '{scheme}', which is no URL scheme: it takes a \
-                     letter, then letters, digits, '+', '-' and '.', all in lower case"
-                )));
-            }
             if known.contains(scheme) {
                 return Err(Failure::runtime(format!(
                     "two stores are registered under the scheme '{scheme}:'; register one of them"
@@ -56,14 +50,14 @@ impl Registry {
         Ok(location)
     }
 
-    /// A line of `--help` for each kind of store.
+    /// Returns a line of `--help` for each kind of store.
     pub(crate) fn help(&self, lasting: bool) -> String {
         let lines = self.listed(lasting);
         let lines = lines.map(|driver| format!("- {} ({})", driver.usage(), driver.summary()));
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// How URLs are written: `A, B or C`.
+    /// Returns how URLs are written: `A, B or C`.
     fn usages(&self, lasting: bool) -> String {
         let usages: Vec<_> = self.listed(lasting).map(StoreDriver::usage).collect();
         match usages.split_last() {
@@ -84,12 +78,6 @@ impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|driver| driver.schemes())).finish()
     }
-}
-
-/// RFC 3986, section 3.1, in lower case.
-fn is_scheme(text: &str) -> bool {
-    let other = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'+' | b'-' | b'.');
-    text.starts_with(|first: char| first.is_ascii_lowercase()) && text.bytes().all(other)
 }
 
 #[cfg(test)]

@@ -6,11 +6,9 @@ mod first_key;
 mod housekeeping;
 mod listener;
 mod movable_store;
-mod pages;
 mod place;
 mod reload;
 mod service_key;
-mod systemd;
 mod tls;
 mod unix_socket;
 
@@ -30,7 +28,7 @@ use crate::{
     console::Console,
     driver::OpenMode,
     failure::Failure,
-    file_limit,
+    resource_limits,
     signals::{self, Signals},
     store::with_store,
     upgrade,
@@ -47,7 +45,7 @@ struct Listeners {
 pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let (signals, hangups) = (Signals::take_over()?, signals::hangups()?);
     let max_connections = &mut config.settings.limits.max_connections;
-    *max_connections = file_limit::raise_for(*max_connections)?;
+    *max_connections = resource_limits::raise_open_files(*max_connections)?;
     let (tls, certificate) = config.tls.take().map(Tls::new).transpose()?.unzip();
     let followed: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
@@ -67,7 +65,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
             if let Some(store) = &opened.made_at {
                 tracing::info!(store, "made a new store");
             }
-            systemd::note_ready();
+            announcement::note_ready();
             let listeners = Listeners { clients, metrics };
             let mut tasks = JoinSet::new();
             tasks.spawn(reload::follow(followed, hangups));
@@ -109,7 +107,7 @@ async fn serve(
         server = server.with_tls(tls.config()?);
         tasks.spawn(tls.remind());
     }
-    if let Some(pings) = systemd::watchdog_pings() {
+    if let Some(pings) = announcement::watchdog_pings() {
         tasks.spawn(pings);
     }
     // From here on nothing fails, so each task is ended below.
@@ -121,8 +119,9 @@ async fn serve(
             () = signals.stop() => {}
             Some(_) = tasks.join_next() => is_broken = true,
             () = housekeeping.ended() => is_broken = true,
+            () = store.panicked.cancelled() => is_broken = true,
         }
-        systemd::note_stopping();
+        announcement::note_stopping();
     };
     let drained = server.run(clients, stop).await;
 

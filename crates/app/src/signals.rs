@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::failure::Failure;
 
-/// Until the log's own thread has written the last line.
+/// Gives the log's own thread the time to write the last line.
 const LAST_LINE: Duration = Duration::from_millis(50);
 
 /// SIGTERM and SIGINT: the first asks for a stop, the second ends the process.
@@ -43,7 +43,7 @@ impl Signals {
         Ok(Self { stop })
     }
 
-    /// Whether the first signal has come.
+    /// Returns whether the first signal has come.
     pub(crate) fn stop_asked(&self) -> bool {
         *self.stop.borrow()
     }

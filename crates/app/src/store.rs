@@ -6,9 +6,8 @@ use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
     console::{Console, Output},
-    driver::{OpenMode, StoreLocation},
+    driver::{OpenMode, OpenStore, StoreLocation},
     failure::Failure,
-    open_store::OpenStore,
 };
 
 /// Opens a store, lets `work` use it, and closes it, also when the work fails.
@@ -40,7 +39,7 @@ pub(crate) fn note_if_made(store: &OpenStore, out: &mut impl Output) {
     }
 }
 
-/// The same for work on the store as a whole, which needs an archive. A store that was made for work that has failed
+/// Opens a store as [`with_store`] does, for work on the whole of it, which needs an archive. A store that was made for work that has failed
 /// is removed again, if nothing is in it.
 pub(crate) async fn with_archive<T>(
     location: &dyn StoreLocation,
@@ -67,6 +66,19 @@ pub(crate) async fn with_archive<T>(
     done
 }
 
+/// Refuses one store under two URLs, or under one.
+pub(crate) async fn refuse_same(
+    from: &dyn StoreLocation,
+    to: &dyn StoreLocation,
+) -> Result<(), Failure> {
+    let mut same = from.to_string() == to.to_string();
+    if let (false, Some(identity)) = (same, from.identity().await) {
+        same = to.identity().await == Some(identity);
+    }
+    let message = "--from and --to name the same store; name two";
+    if same { Err(Failure::usage(message)) } else { Ok(()) }
+}
+
 #[cfg(test)]
 mod tests {
     use std::{
@@ -82,9 +94,8 @@ mod tests {
 
     use super::{with_archive, with_store};
     use crate::{
-        driver::{OpenMode, Problem, StoreLocation},
+        driver::{OpenMode, OpenStore, Problem, StoreLocation},
         failure::Failure,
-        open_store::OpenStore,
     };
 
     /// A store without an archive that notes that it was closed.

@@ -1,13 +1,27 @@
 //! The command `upgrade`, and the upgrade with which `serve` begins.
 
+use clap::Args;
 use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
 
 use crate::{
-    cli::UpgradeArgs,
-    console::{Console, Output as _, stdout_failed},
+    cli::store_arg::StoreArgs,
+    console::{Console, Output as _},
     driver::StoreLocation,
     failure::Failure,
 };
+
+/// Upgrades the schema of a store.
+#[derive(Debug, Args)]
+pub(crate) struct UpgradeArgs {
+    /// Only say what would be done.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Also take a step that cannot run beside an older release while others use the store.
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+}
 
 /// Upgrades the store, or says what that would do.
 pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> Result<(), Failure> {
@@ -22,7 +36,7 @@ pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> R
         Failure::runtime(format!("there is no store at {location}; 'petstore serve' makes one"))
     })?;
     let answer = account(&upgrade, mode, &location.to_string());
-    Console.answer(&answer).map_err(|error| stdout_failed(&error))
+    Console.print(&answer)
 }
 
 /// Upgrades a store that is about to be served, and says so in the log.

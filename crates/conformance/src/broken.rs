@@ -40,26 +40,7 @@ impl<E: Error> From<E> for Broken {
     }
 }
 
-/// A promise was kept; sometimes there is more to say.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// What was measured, or the seed that was used.
-    pub note: Option<String>,
-}
-
-impl From<()> for Kept {
-    fn from((): ()) -> Self {
-        Self::default()
-    }
-}
-
-impl From<String> for Kept {
-    fn from(note: String) -> Self {
-        Self { note: Some(note) }
-    }
-}
-
-/// What most promises return.
+/// What a promise returns.
 pub(crate) type Checked = Result<(), Broken>;
 
 /// Ends the promise unless the condition holds.

@@ -12,7 +12,7 @@
 //!
 //! # Where things are
 //! `promises.rs` lists the promises; each is a function in the file of its subject. `run.rs` runs
-//! them.
+//! one: [`check`] is the body of its test.
 //!
 //! [`ApiKeyRepository`]: petstore_domain::ApiKeyRepository
 //! [`Archive`]: petstore_domain::Archive
@@ -27,7 +27,7 @@ mod run;
 mod samples;
 mod verdict;
 
-pub use broken::{Broken, Kept};
+pub use broken::Broken;
 pub use harness::{Capability, Harness, Problem, ScratchStore, Store};
 pub use promises::{PROMISES, Promise};
 pub use random::SEED_VARIABLE;

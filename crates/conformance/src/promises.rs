@@ -23,7 +23,7 @@ mod version;
 use std::pin::Pin;
 
 use crate::{
-    broken::{Broken, Kept},
+    broken::Checked,
     harness::{Capability, Harness},
 };
 
@@ -41,7 +41,7 @@ pub struct Promise {
     pub(crate) check: Check,
 }
 
-type Outcome<'a> = Pin<Box<dyn Future<Output = Result<Kept, Broken>> + Send + 'a>>;
+type Outcome<'a> = Pin<Box<dyn Future<Output = Checked> + Send + 'a>>;
 pub(crate) type Check = fn(&dyn Harness) -> Outcome<'_>;
 
 /// Hands every promise to the macro `$then`, behind the tokens `$with`:
@@ -226,9 +226,7 @@ macro_rules! __promise_table {
             subject: stringify!($subject),
             words: $words,
             needs: &[$(Capability::$need),*],
-            check: |harness| Box::pin(async move {
-                $subject::$name(harness).await.map(Kept::from)
-            }),
+            check: |harness| Box::pin($subject::$name(harness)),
         }),*];
     };
 }

@@ -12,6 +12,8 @@ use crate::{
 };
 
 /// Checks one promise. A panic of the adapter, and a call without end, break it.
+///
+/// Runs on a tokio runtime with timers; adapters that block want one with several threads.
 pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Verdict {
     if let Some((unsupported, reason)) = unsupported(&**harness, promise) {
         return Verdict::NotChecked { unsupported, reason };
@@ -20,7 +22,7 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Verdict {
     let (harness, check) = (Arc::clone(harness), promise.check);
     let mut task = tokio::spawn(async move { check(&*harness).await });
     match timeout(limit, &mut task).await {
-        Ok(Ok(Ok(kept))) => Verdict::Kept(kept),
+        Ok(Ok(Ok(()))) => Verdict::Kept,
         Ok(Ok(Err(broken))) => Verdict::Broken(broken),
         Ok(Err(error)) => Verdict::Broken(panicked(&error)),
         Err(_) => {
@@ -52,7 +54,7 @@ pub fn check(harness: impl Harness, name: &str) -> Result<(), Broken> {
     // Whatever an adapter left running must not keep the test from ending.
     runtime.shutdown_background();
     match verdict {
-        Verdict::Kept(_) => Ok(()),
+        Verdict::Kept => Ok(()),
         Verdict::Broken(broken) => Err(broken.context(name)),
         Verdict::NotChecked { .. } => print(&format!("{name}: {verdict}")),
     }
@@ -64,17 +66,15 @@ pub fn check(harness: impl Harness, name: &str) -> Result<(), Broken> {
 /// # Errors
 /// Nothing can be written to stderr.
 pub fn print_coverage(harness: &impl Harness) -> Result<(), Broken> {
-    let unchecked: Vec<_> =
-        PROMISES.iter().filter_map(|promise| unsupported(harness, promise)).collect();
-    let (total, count) = (PROMISES.len(), unchecked.len());
-    let mut parts = vec![format!("{total} promises: {} checked, {count} not", total - count)];
-    for (capability, reason) in unchecked {
-        let part = format!("{capability} is unsupported ({reason})");
-        if !parts.contains(&part) {
-            parts.push(part);
-        }
-    }
-    print(&parts.join("; "))
+    let missing = PROMISES.iter().filter_map(|promise| unsupported(harness, promise));
+    let mut missing: Vec<_> = missing.collect();
+    let (total, unchecked) = (PROMISES.len(), missing.len());
+    missing.sort_by_key(|(capability, _)| capability.to_string());
+    missing.dedup();
+    let reasons = missing.into_iter();
+    let reasons = reasons.map(|(need, reason)| format!("; {need} is unsupported ({reason})"));
+    let reasons: String = reasons.collect();
+    print(&format!("{total} promises: {} checked, {unchecked} not{reasons}", total - unchecked))
 }
 
 /// Writes to stderr without the macro, whose output the test runner hides.

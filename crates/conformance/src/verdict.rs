@@ -2,16 +2,13 @@
 
 use std::fmt;
 
-use crate::{
-    broken::{Broken, Kept},
-    harness::Capability,
-};
+use crate::{broken::Broken, harness::Capability};
 
 /// What became of one promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It was kept.
-    Kept(Kept),
+    Kept,
     /// It was broken, and how.
     Broken(Broken),
     /// It was not checked.
@@ -26,8 +23,7 @@ pub enum Verdict {
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Kept(Kept { note: None }) => f.write_str("kept"),
-            Self::Kept(Kept { note: Some(note) }) => write!(f, "kept ({note})"),
+            Self::Kept => f.write_str("kept"),
             Self::Broken(broken) => write!(f, "broken: {broken}"),
             Self::NotChecked { unsupported, reason } => {
                 write!(f, "not checked: it needs {unsupported}, and {reason}")

@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl SqliteStore {
-    /// Examines the file: SQLite's check of all its pages, its schema, what a commit waits for, and whether
+    /// Checks the file: SQLite's check of all its pages, its schema, what a commit waits for, and whether
     /// queries use the indexes. Blocks the thread; it reads the whole file. Nothing is written.
     ///
     /// # Errors

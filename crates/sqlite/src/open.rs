@@ -33,7 +33,7 @@ use crate::{
     },
 };
 
-/// A store could not be opened. One line says why, and how to mend it.
+/// A store could not be opened. One line says why, and how to fix it.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {}: {reason}", .path.display())]
 pub struct OpenError {
@@ -109,7 +109,7 @@ impl SqliteStore {
     /// Opens the store at `config.path`, or creates it.
     ///
     /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to mend it.
+    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
     pub fn open(config: &SqliteConfig) -> Result<Self, OpenError> {
         Self::open_with(config, &SqliteSettings::default())
     }
@@ -223,7 +223,7 @@ fn reading(
     let presence = Arc::new(Presence::new(&path, access)?);
     let runtime = Handle::try_current().ok();
     let watch = Watch::start(
-        on_panic,
+        on_panic.clone(),
         runtime.clone(),
         Arc::clone(&pool),
         Arc::clone(&versions),
@@ -324,14 +324,14 @@ mod tests {
         "permission denied; give this user read and write access to the file and its directory";
 
     #[test]
-    fn what_the_file_system_refuses_is_said_with_its_mending() {
+    fn what_the_file_system_refuses_is_said_with_what_to_do() {
         for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem] {
             assert_eq!(explain(kind.into(), Path::new("/x.db")).to_string(), DENIED);
         }
     }
 
     #[test]
-    fn what_sqlite_refuses_is_said_with_its_mending() {
+    fn what_sqlite_refuses_is_said_with_what_to_do() {
         let table = [
             (ffi::SQLITE_READONLY_DIRECTORY, DENIED),
             (

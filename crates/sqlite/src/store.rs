@@ -71,7 +71,7 @@ impl SqliteStore {
         }
     }
 
-    /// Whether opening it has created it.
+    /// Returns whether opening the store has created it.
     #[must_use]
     pub fn was_created(&self) -> bool {
         self.was_created

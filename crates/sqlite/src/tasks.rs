@@ -14,10 +14,18 @@ pub(crate) fn spawn_essential(
     on_panic: &CancellationToken,
     run: impl FnOnce() + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(essential(on_panic, run))
+}
+
+/// Returns `run` with the same for a thread that is there already.
+pub(crate) fn essential(
+    on_panic: &CancellationToken,
+    run: impl FnOnce() + Send + 'static,
+) -> impl FnOnce() + Send + 'static {
     let token = on_panic.clone();
-    thread::Builder::new().name(name.to_owned()).spawn(move || {
+    move || {
         let guard = token.drop_guard();
         run();
         guard.disarm();
-    })
+    }
 }

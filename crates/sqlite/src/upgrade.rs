@@ -31,7 +31,7 @@ use crate::{
 const MAX_TRIES: u32 = 10;
 
 /// A store was not upgraded. It is as before the step that was under way. One line says why, and how to
-/// mend it.
+/// fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum UpgradeError {
     /// The store could not be opened, or is none that can be upgraded.
@@ -110,7 +110,7 @@ impl SqliteStore {
     /// Blocks the thread, for minutes if the store is large.
     ///
     /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to mend it.
+    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
     pub fn upgrade(
         config: &SqliteConfig,
         mode: UpgradeMode,
@@ -128,7 +128,7 @@ fn upgrade(
     if fs::metadata(&path).map_or(true, |file| file.len() == 0) {
         return Ok(None);
     }
-    // A file whose making was cut off can be read only by a process that may mend it.
+    // A file whose making was cut off can be read only by a process that may complete it.
     let access =
         if mode == UpgradeMode::DryRun { ReadAccess::ReadOnly } else { ReadAccess::Shared };
     let from = open::known_version(config, access).map_err(UpgradeError::Open)?;

@@ -19,7 +19,11 @@ use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    pool::Pool, presence::Presence, tasks::spawn_essential, version, version_cache::VersionCache,
+    pool::Pool,
+    presence::Presence,
+    tasks::{essential, spawn_essential},
+    version,
+    version_cache::VersionCache,
 };
 
 /// Half of what the version cache allows: the rest is for the reading.
@@ -44,6 +48,7 @@ pub(crate) struct Watch {
 }
 
 struct Shared {
+    on_panic: CancellationToken,
     pool: Arc<Pool>,
     versions: Arc<VersionCache>,
     presence: Arc<Presence>,
@@ -68,7 +73,7 @@ impl Drop for ReadPermit {
 impl Watch {
     /// Starts the thread. It waits for the first request.
     pub(crate) fn start(
-        on_panic: &CancellationToken,
+        on_panic: CancellationToken,
         runtime: Option<Handle>,
         pool: Arc<Pool>,
         versions: Arc<VersionCache>,
@@ -77,10 +82,10 @@ impl Watch {
         let workers = runtime.as_ref().map_or(0, |runtime| runtime.metrics().num_workers());
         let reads = Arc::default();
         let (in_use, closed) = (AtomicBool::new(false), AtomicBool::new(false));
-        let shared = Shared { pool, versions, presence, runtime, reads, in_use, closed };
+        let shared = Shared { on_panic, pool, versions, presence, runtime, reads, in_use, closed };
         let shared = Arc::new(shared);
         let own = Arc::clone(&shared);
-        let thread = spawn_essential("sqlite-watch", on_panic, move || run(&own))?;
+        let thread = spawn_essential("sqlite-watch", &shared.on_panic, move || run(&own))?;
         let thread = thread.thread().clone();
         Ok(Self { shared, thread, max_reads: workers.saturating_sub(1).max(1) })
     }
@@ -119,9 +124,9 @@ impl Drop for Watch {
 
 /// The life of the thread.
 fn run(shared: &Arc<Shared>) {
-    let (mut began, mut look) = (None::<Instant>, None::<JoinHandle<()>>);
+    let (mut looked_at, mut look) = (None::<Instant>, None::<JoinHandle<()>>);
     while !shared.closed.load(Ordering::SeqCst) {
-        let is_due = began.is_none_or(|began| began.elapsed() >= INTERVAL);
+        let is_due = looked_at.is_none_or(|at| at.elapsed() >= INTERVAL);
         let in_use = is_due && shared.in_use.swap(false, Ordering::SeqCst);
         let has_reads = shared.reads.load(Ordering::SeqCst) > 0;
         if is_due && !in_use && !has_reads {
@@ -129,16 +134,10 @@ fn run(shared: &Arc<Shared>) {
             continue;
         }
         if is_due {
-            began = Some(Instant::now());
-        }
-        let look_ended = look.as_ref().is_none_or(JoinHandle::is_finished);
-        match &shared.runtime {
-            Some(runtime) if is_due && look_ended => {
-                let own = Arc::clone(shared);
-                look = Some(runtime.spawn_blocking(move || own.look()));
+            looked_at = Some(Instant::now());
+            if look.as_ref().is_none_or(JoinHandle::is_finished) {
+                look = shared.begin_look();
             }
-            None if is_due => shared.look(),
-            _ => (),
         }
         if let (Some(runtime), true) = (&shared.runtime, has_reads) {
             // The worker that runs this looks after sockets and timers when it is done.
@@ -149,6 +148,17 @@ fn run(shared: &Arc<Shared>) {
 }
 
 impl Shared {
+    /// Looks on another thread, or on this one where there is no runtime.
+    fn begin_look(self: &Arc<Self>) -> Option<JoinHandle<()>> {
+        let own = Arc::clone(self);
+        let look = essential(&self.on_panic, move || own.look());
+        let Some(runtime) = &self.runtime else {
+            look();
+            return None;
+        };
+        Some(runtime.spawn_blocking(look))
+    }
+
     fn look(&self) {
         let moment = self.versions.moment();
         // SQLite removes the log of a file that is empty when a connection opens it.

@@ -1,13 +1,16 @@
 //! The command `config show`.
 
-use clap::{Arg, ArgMatches, Args, Command, Subcommand, parser::ValueSource};
+use std::ffi::{OsStr, OsString};
+
+use clap::{Subcommand, parser::ValueSource};
 
 use super::{
-    arguments::{Arguments, secrets, variable},
     serve::ServeArgs,
+    settings::{Sources, file_of, secrets},
     store_arg::StoreArg,
+    values::{variable, variable_of},
 };
-use crate::columns::columns;
+use crate::console::columns;
 
 /// The variable of the one setting that has no flag.
 const API_KEY: &str = "PETSTORE_API_KEY";
@@ -20,61 +23,41 @@ pub(crate) enum ConfigCommand {
     /// It takes the flags of serve. A flag outweighs its variable, which outweighs the file that --config
     /// names. Secrets are hidden.
     #[command(after_help = super::examples::CONFIG)]
-    Show(Box<ShowArgs>),
+    Show(Box<ServeArgs>),
 }
 
-/// The settings of `serve`.
-#[derive(Debug, Args)]
-pub(crate) struct ShowArgs {
-    #[command(flatten)]
-    pub(crate) settings: ServeArgs,
-    /// What is shown: only where the arguments are read is it known where each came from.
-    #[arg(skip)]
-    pub(crate) table: String,
-}
-
-/// A line for each setting, under headings. `matches` are those of `command`.
-pub(super) fn table(command: &Command, matches: &ArgMatches, arguments: &Arguments) -> String {
-    let secret: Vec<_> = secrets(command).collect();
-    let secret_files: Vec<_> = secret.iter().map(|name| format!("{name}-file")).collect();
+/// Returns what `config show` prints if these are its words: a line for each setting, under headings.
+pub(crate) fn shown(sources: &Sources, words: &[OsString]) -> Option<String> {
+    let command = sources.definition.find_subcommand("config")?.find_subcommand("show")?;
+    let matches = sources.definition.clone().try_get_matches_from(words).ok()?;
+    let matches = matches.subcommand_matches("config")?.subcommand_matches("show")?;
+    let secrets: Vec<_> = secrets(command).collect();
+    let mut hidden: Vec<_> = secrets.iter().map(|name| file_of(name)).collect();
+    hidden.extend(["config", "help"].map(str::to_owned));
     let mut rows = vec![["SETTING", "VALUE", "FROM"].map(str::to_owned)];
     for arg in command.get_arguments() {
-        let Some(name) = arg.get_long() else { continue };
-        let is_source = secret_files.iter().any(|file| file == name);
-        if is_source || ["config", "help"].contains(&name) {
+        let (Some(name), id) = (arg.get_long(), arg.get_id().as_str()) else { continue };
+        if hidden.iter().any(|hidden| hidden == name) {
             continue;
         }
-        let value = if secret.contains(&name) {
-            matches
-                .get_one::<StoreArg<false>>(arg.get_id().as_str())
-                .map(|store| store.0.to_string())
+        let value = if secrets.contains(&name) {
+            matches.get_one::<StoreArg<false>>(id).map(|store| store.0.to_string())
         } else {
-            raw(matches, arg)
+            let values = matches.get_raw(id);
+            values.map(|values| values.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(", "))
         };
-        let from = from(name, arg, matches, arguments);
+        let from = match matches.value_source(id) {
+            Some(ValueSource::CommandLine) => format!("--{name}"),
+            Some(ValueSource::EnvVariable) => variable_of(name),
+            _ => sources
+                .origins
+                .get(name)
+                .map_or_else(|| "default".to_owned(), |file| file.display().to_string()),
+        };
         rows.push([name.to_owned(), value.unwrap_or_else(|| "-".to_owned()), from]);
     }
     if variable(API_KEY).is_some() {
         rows.push(["api-key", "(hidden)", API_KEY].map(str::to_owned));
     }
-    columns(&rows)
-}
-
-/// The value as it was written.
-fn raw(matches: &ArgMatches, arg: &Arg) -> Option<String> {
-    let values = matches.get_raw(arg.get_id().as_str())?;
-    Some(values.map(|value| value.to_string_lossy()).collect::<Vec<_>>().join(", "))
-}
-
-fn from(name: &str, arg: &Arg, matches: &ArgMatches, arguments: &Arguments) -> String {
-    if let Some(file) = arguments.origins.get(name) {
-        return file.display().to_string();
-    }
-    match matches.value_source(arg.get_id().as_str()) {
-        Some(ValueSource::CommandLine) => format!("--{name}"),
-        Some(ValueSource::EnvVariable) => {
-            arg.get_env().unwrap_or_default().to_string_lossy().into_owned()
-        }
-        _ => "default".to_owned(),
-    }
+    Some(columns(&rows))
 }

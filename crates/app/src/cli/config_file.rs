@@ -48,7 +48,7 @@ pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values
     values.collect()
 }
 
-/// The text of a value that is neither a fraction, a date, a list nor a table.
+/// Returns the text of a value that is neither a fraction, a date, a list nor a table.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -72,7 +72,7 @@ fn unknown(key: &str, known: &BTreeMap<String, bool>) -> String {
     }
 }
 
-/// The text of a small file.
+/// Reads the text of a small file.
 pub(super) fn text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;

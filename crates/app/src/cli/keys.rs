@@ -2,48 +2,48 @@
 
 use std::time::Duration;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Subcommand, ValueEnum};
 use petstore_domain::{KeyId, KeyName, KeySelector};
 
-use super::{examples, store_arg::StoreArg, values};
+use super::{
+    examples,
+    store_arg::{StoreArg, StoreArgs},
+    values,
+};
 
 /// What to do with API keys. A running service honours a change within one second.
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Make a key and print it, this once, on stdout.
+    /// Create a key and print it on stdout; it is shown this once.
     #[command(after_help = examples::KEYS_CREATE)]
     Create {
-        /// What to call it: a letter, then up to 63 letters, digits, '.', '_' or '-'.
+        /// Name of the key: a letter, then up to 63 letters, digits, '.', '_' or '-'.
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
         /// The key may list and fetch animals, and add none.
         #[arg(long)]
         read_only: bool,
-        /// How long it is good, for example 90d [default: until it is revoked].
-        #[arg(
-            long,
-            value_name = "DURATION",
-            value_parser = values::lifetime
-        )]
+        /// Lifetime of the key, for example 90d [default: until it is revoked].
+        #[arg(long, value_name = "DURATION", value_parser = values::lifetime)]
         expires: Option<Duration>,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// List every key there ever was, without the keys themselves.
+    /// List all keys, also revoked and expired ones, without the keys themselves.
     #[command(after_help = examples::KEYS_LIST)]
     List {
-        /// How the keys are shown.
+        /// Form of the list.
         #[arg(long, value_name = "FORM", default_value = "table")]
         output: ListForm,
         #[command(flatten)]
         store: StoreArgs,
     },
-    /// Withdraw a key.
+    /// Revoke a key.
     #[command(after_help = examples::KEYS_REVOKE)]
     Revoke {
         /// The key's identifier, or its name for every key that has it.
-        #[arg(value_name = "ID|NAME", value_parser = RevokeTarget::parse)]
-        target: RevokeTarget,
+        #[arg(value_name = "ID|NAME", value_parser = selector)]
+        target: KeySelector,
         #[command(flatten)]
         store: StoreArgs,
     },
@@ -53,13 +53,8 @@ pub(crate) enum KeysCommand {
         /// The name of the key.
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
         name: KeyName,
-        /// How long the old key stays good.
-        #[arg(
-            long,
-            value_name = "DURATION",
-            default_value = "24h",
-            value_parser = values::overlap
-        )]
+        /// Time for which the old key stays valid.
+        #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = values::overlap)]
         overlap: Duration,
         #[command(flatten)]
         store: StoreArgs,
@@ -67,7 +62,7 @@ pub(crate) enum KeysCommand {
 }
 
 impl KeysCommand {
-    /// The store that the command works on.
+    /// Returns the store that the command works on.
     pub(crate) fn store(&self) -> &StoreArg<true> {
         let (Self::Create { store, .. }
         | Self::List { store, .. }
@@ -86,32 +81,13 @@ pub(crate) enum ListForm {
     Json,
 }
 
-/// The store that a command works on.
-#[derive(Debug, Args)]
-pub(crate) struct StoreArgs {
-    /// Where the catalogue is
-    #[arg(
-        long,
-        value_name = "URL",
-        env = "PETSTORE_STORE",
-        hide_env_values = true,
-        value_parser = StoreArg::<true>::unregistered
-    )]
-    pub(crate) store: StoreArg<true>,
-}
-
-/// Which key to revoke: digits are an identifier, anything else is a name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RevokeTarget(pub(crate) KeySelector);
-
-impl RevokeTarget {
-    fn parse(text: &str) -> Result<Self, String> {
-        if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
-            let id = text.parse().map_err(|_| format!("the largest identifier is {}", i64::MAX))?;
-            return Ok(Self(KeySelector::Id(KeyId(id))));
-        }
-        let name = KeyName::parse(text)
-            .map_err(|error| format!("neither an identifier nor a name: {error}"))?;
-        Ok(Self(KeySelector::Name(name)))
+/// Reads which key is meant: digits are an identifier, anything else is a name.
+fn selector(text: &str) -> Result<KeySelector, String> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let id = text.parse().map_err(|_| format!("the largest identifier is {}", i64::MAX))?;
+        return Ok(KeySelector::Id(KeyId(id)));
     }
+    let name = KeyName::parse(text);
+    name.map(KeySelector::Name)
+        .map_err(|error| format!("neither an identifier nor a name: {error}"))
 }

@@ -1,26 +1,52 @@
 //! What is wrong with a command line, in one line.
 
-use clap::error::{ContextKind, ContextValue};
+use std::ffi::OsString;
 
-use super::arguments::{Arguments, command_of, variable, variable_of};
-use crate::failure::{quotable, quotable_path};
+use clap::{
+    Arg, Command, Error,
+    error::{ContextKind, ContextValue},
+};
+
+use super::values::{variable, variable_of};
+use crate::failure::quotable;
 
 /// Condenses clap's several lines: the message, its tips, and where the help is.
-pub(super) fn one_line(error: clap::Error, arguments: &Arguments, root: &clap::Command) -> String {
+pub(super) fn one_line(error: Error, words: &[OsString], root: &Command) -> String {
     // Only a definition that is built knows how its arguments are shown.
     let mut root = root.clone();
     root.build();
-    let (path, _) = command_of(&arguments.words, &root);
-    let error = with_harmless_quotes(error, &path);
-    let message = in_one_line(&error.render().to_string());
-    let message = naming_the_source(message, &error, arguments);
+    let mut path = vec![&root];
+    for word in words.iter().skip(1) {
+        let Some(found) = path.last().and_then(|command| command.find_subcommand(word)) else {
+            break;
+        };
+        path.push(found);
+    }
+    let args = path.iter().flat_map(|command| command.get_arguments());
+    let secrets: Vec<_> =
+        args.filter(|arg| arg.is_hide_env_values_set()).map(ToString::to_string).collect();
+    let arg = string_of(&error, ContextKind::InvalidArg);
+    let is_secret = secrets.iter().any(|secret| Some(secret.as_str()) == arg);
+    let error = with_harmless_quotes(error, is_secret);
+    let message = naming_the_variable(message(&error), &error, words);
     let names = path.iter().map(|command| command.get_name()).collect::<Vec<_>>().join(" ");
     format!("{message}; try '{names} --help'")
 }
 
-/// Keeps the paragraphs before the usage, joined.
-fn in_one_line(rendered: &str) -> String {
-    let text = rendered.strip_prefix("error: ").unwrap_or(rendered);
+/// Says why a value of `arg` is refused that `source` gives.
+pub(super) fn of_value(error: Error, arg: &Arg, source: &str) -> String {
+    let error = with_harmless_quotes(error, arg.is_hide_env_values_set());
+    let message = message(&error);
+    match string_of(&error, ContextKind::InvalidArg) {
+        Some(flag) => message.replace(&format!("'{flag}'"), source),
+        None => message,
+    }
+}
+
+/// Joins the paragraphs before the usage.
+fn message(error: &Error) -> String {
+    let rendered = error.render().to_string();
+    let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
     text.split("\n\n")
         .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
@@ -28,14 +54,9 @@ fn in_one_line(rendered: &str) -> String {
         .join("; ")
 }
 
-/// The error, where what it quotes neither breaks the line nor gives a password away. The value of an argument
-/// that may hold one is never quoted.
-fn with_harmless_quotes(mut error: clap::Error, path: &[&clap::Command]) -> clap::Error {
-    let arg = string_of(&error, ContextKind::InvalidArg);
-    let args = path.iter().flat_map(|command| command.get_arguments());
-    let is_secret = args
-        .filter(|known| known.is_hide_env_values_set())
-        .any(|known| Some(known.to_string().as_str()) == arg);
+/// Returns the error with quotes that neither break the line nor give a password away. The value of a secret is
+/// never quoted.
+fn with_harmless_quotes(mut error: Error, is_secret: bool) -> Error {
     for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand]
     {
         let Some(text) = string_of(&error, kind) else { continue };
@@ -50,29 +71,24 @@ fn with_harmless_quotes(mut error: clap::Error, path: &[&clap::Command]) -> clap
     error
 }
 
-/// A value that came from a file or the environment is reported by that, not by a flag that was not
-/// written.
-fn naming_the_source(message: String, error: &clap::Error, arguments: &Arguments) -> String {
+/// Reports a value that came from the environment by its variable, not by a flag that was not written.
+fn naming_the_variable(message: String, error: &Error, words: &[OsString]) -> String {
     let Some(flag) = string_of(error, ContextKind::InvalidArg) else { return message };
     let Some(name) = flag.split_whitespace().next().filter(|name| name.starts_with("--")) else {
         return message;
     };
-    let bare = name.trim_start_matches('-');
-    if let Some(file) = arguments.origins.get(bare) {
-        let source = format!("'{bare}' in {}", quotable_path(file));
-        return message.replace(&format!("'{flag}'"), &source);
-    }
     let assigned = format!("{name}=");
-    let mut written = arguments.words.iter().map(|arg| arg.to_string_lossy());
-    let of_flag = variable_of(name);
-    if written.any(|arg| arg == name || arg.starts_with(&assigned)) || variable(&of_flag).is_none()
+    let mut written = words.iter().map(|word| word.to_string_lossy());
+    let variable_name = variable_of(name);
+    if written.any(|word| word == name || word.starts_with(&assigned))
+        || variable(&variable_name).is_none()
     {
         return message;
     }
-    message.replace(&format!("'{flag}'"), &of_flag)
+    message.replace(&format!("'{flag}'"), &variable_name)
 }
 
-fn string_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+fn string_of(error: &Error, kind: ContextKind) -> Option<&str> {
     match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text),
         _ => None,

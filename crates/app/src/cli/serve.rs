@@ -1,17 +1,18 @@
-//! The flags of `serve`.
+//! The flags of `serve`, and those that `openapi` shares with it.
 
-mod cors;
 mod limits;
 
 use std::{num::NonZeroU32, path::PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{
+    Args, ValueEnum,
+    builder::{PossibleValuesParser, TypedValueParser as _},
+};
 use petstore_http::{AccessLog, GetPetSunset, Settings};
 
-use self::{cors::CorsArgs, limits::LimitArgs};
+use self::limits::LimitArgs;
 use super::{
-    listen_address::{ListenAddress, ListenArg},
-    openapi::DeploymentArgs,
+    addresses::{self, ListenAddress, ListenArg},
     store_arg::StoreArg,
     values,
 };
@@ -42,18 +43,13 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArg,
 
-    /// Connections that may wait to be accepted [default: the system's limit].
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "PETSTORE_LISTEN_BACKLOG",
-        value_parser = values::connections::<NonZeroU32>
-    )]
+    /// Maximum number of connections that wait to be accepted [default: the system's limit].
+    #[arg(long, value_name = "NUMBER", value_parser = values::connections::<NonZeroU32>)]
     pub(crate) listen_backlog: Option<NonZeroU32>,
 
     /// Serve metrics for Prometheus on this address, as plain HTTP at /metrics, with /livez and /readyz;
     /// port 0 picks one and logs it [default: none].
-    #[arg(long, value_name = "ADDRESS", env = "PETSTORE_METRICS_LISTEN")]
+    #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics_listen: Option<ListenAddress>,
 
     #[command(flatten)]
@@ -63,77 +59,82 @@ pub(crate) struct ServeArgs {
     #[arg(
         long,
         value_name = "URL",
-        env = "PETSTORE_STORE",
         hide_env_values = true,
         value_parser = StoreArg::<false>::unregistered
     )]
     pub(crate) store: StoreArg<false>,
 
     /// Refuse a store of an older schema, instead of upgrading it.
-    #[arg(long, env = "PETSTORE_NO_UPGRADE")]
+    #[arg(long)]
     pub(crate) no_upgrade: bool,
 
     /// A file that holds one more API key, of at least 16 characters: read again when it changes and at
     /// SIGHUP.
-    #[arg(long, value_name = "PATH", env = "PETSTORE_API_KEY_FILE")]
+    #[arg(long, value_name = "PATH")]
     pub(crate) api_key_file: Option<PathBuf>,
 
     #[command(flatten)]
     limits: LimitArgs,
 
     /// When the deprecated operation getPet ends: on its date, not yet, or now.
-    #[arg(long, value_name = "WHEN", env = "PETSTORE_GET_PET_SUNSET", default_value = "date")]
-    get_pet_sunset: Sunset,
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "date",
+        value_parser = PossibleValuesParser::new(["date", "off", "now"]).map(|when| match &*when {
+            "off" => GetPetSunset::Off,
+            "now" => GetPetSunset::Now,
+            _ => GetPetSunset::Date,
+        })
+    )]
+    get_pet_sunset: GetPetSunset,
 
     #[command(flatten)]
     deployment: DeploymentArgs,
 
-    #[command(flatten)]
-    cors: CorsArgs,
+    /// Let pages of this origin, a scheme and a host, call the service from a browser (CORS); '*' is any.
+    /// Given again, or with commas, for several [default: none].
+    #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = addresses::origin)]
+    cors_origin: Vec<String>,
 
     /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
-    #[arg(long, env = "PETSTORE_NO_DOCS")]
+    #[arg(long)]
     pub(crate) no_docs: bool,
 
-    /// What is logged, as directives like info or warn,hyper=debug [default: what operators need].
-    #[arg(long, value_name = "DIRECTIVES", env = "PETSTORE_LOG")]
+    /// Events that are logged, as directives like info or warn,hyper=debug [default: what operators need].
+    #[arg(long, value_name = "DIRECTIVES")]
     pub(crate) log: Option<String>,
 
     /// Form of the log on stderr [default: text on a terminal, else json].
-    #[arg(long, value_name = "FORMAT", env = "PETSTORE_LOG_FORMAT")]
+    #[arg(long, value_name = "FORMAT")]
     pub(crate) log_format: Option<LogFormat>,
 
     /// Which requests are logged: each, those answered with 400 or above, or only failures of the
     /// service itself.
-    #[arg(long, value_name = "WHICH", env = "PETSTORE_ACCESS_LOG", default_value = "errors")]
-    access_log: Access,
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "errors",
+        value_parser = PossibleValuesParser::new(["all", "errors", "off"]).map(|which| match &*which {
+            "all" => AccessLog::All,
+            "off" => AccessLog::Off,
+            _ => AccessLog::Errors,
+        })
+    )]
+    access_log: AccessLog,
 }
 
-/// HTTPS in the place of HTTP.
+/// The certificate and the key of HTTPS.
 #[derive(Debug, Args)]
 pub(crate) struct TlsArgs {
     /// Serve HTTPS with this certificate, and those between it and the authority: a PEM file, read
     /// again when it changes and at SIGHUP.
-    #[arg(long, value_name = "PATH", env = "PETSTORE_TLS_CERT", requires = "tls_key")]
+    #[arg(long, value_name = "PATH")]
     pub(crate) tls_cert: Option<PathBuf>,
 
     /// The private key of the certificate: a PEM file.
-    #[arg(long, value_name = "PATH", env = "PETSTORE_TLS_KEY", requires = "tls_cert")]
+    #[arg(long, value_name = "PATH")]
     pub(crate) tls_key: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Sunset {
-    Date,
-    Off,
-    Now,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Access {
-    All,
-    Errors,
-    Off,
 }
 
 /// The form of a log line: for people, or for programs.
@@ -144,23 +145,43 @@ pub(crate) enum LogFormat {
 }
 
 impl ServeArgs {
-    /// What of it concerns the HTTP adapter.
+    /// Returns the settings of the HTTP adapter.
     pub(crate) fn settings(&self) -> Settings {
         Settings {
-            get_pet_sunset: match self.get_pet_sunset {
-                Sunset::Date => GetPetSunset::Date,
-                Sunset::Off => GetPetSunset::Off,
-                Sunset::Now => GetPetSunset::Now,
-            },
-            access_log: match self.access_log {
-                Access::All => AccessLog::All,
-                Access::Errors => AccessLog::Errors,
-                Access::Off => AccessLog::Off,
-            },
+            get_pet_sunset: self.get_pet_sunset,
+            access_log: self.access_log,
             limits: self.limits.limits(),
-            cors_origins: self.cors.origins(),
+            cors_origins: self.cors_origin.clone(),
             pages: Vec::new(), // They are not chosen by flags alone: see `serve::pages`.
             ..self.deployment.settings()
+        }
+    }
+}
+
+/// What a deployment is called, and where it is reached.
+#[derive(Debug, Args)]
+pub(crate) struct DeploymentArgs {
+    /// Name of this deployment, for logs and the OpenAPI document.
+    #[arg(long, value_name = "NAME", value_parser = values::environment)]
+    environment: Option<String>,
+
+    /// URL of production, for the OpenAPI document; ends in /v1.
+    #[arg(long, value_name = "URL", value_parser = addresses::service_url)]
+    public_url: Option<String>,
+
+    /// URL of staging, for the OpenAPI document; ends in /v1.
+    #[arg(long, value_name = "URL", value_parser = addresses::service_url)]
+    staging_url: Option<String>,
+}
+
+impl DeploymentArgs {
+    /// Returns the settings that these flags decide, the others being the defaults.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            environment: self.environment.clone(),
+            public_url: self.public_url.clone(),
+            staging_url: self.staging_url.clone(),
+            ..Settings::default()
         }
     }
 }

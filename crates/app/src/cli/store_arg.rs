@@ -3,7 +3,7 @@
 
 use std::{any::TypeId, fmt, sync::Arc};
 
-use clap::{Arg, Command};
+use clap::{Arg, Args, Command};
 
 use crate::{
     driver::{Problem, StoreLocation},
@@ -32,6 +32,19 @@ impl<const LASTING: bool> StoreArg<LASTING> {
     pub(super) fn unregistered(_: &str) -> Result<Self, Problem> {
         Err("no store is registered".into())
     }
+}
+
+/// The store that a command works on.
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// Where the catalogue is
+    #[arg(
+        long,
+        value_name = "URL",
+        hide_env_values = true,
+        value_parser = StoreArg::<true>::unregistered
+    )]
+    pub(crate) store: StoreArg<true>,
 }
 
 /// Gives every argument that names a store its parser, its lines of help, and its default.

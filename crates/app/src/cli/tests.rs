@@ -4,18 +4,19 @@ use clap::error::ErrorKind;
 use petstore_domain::{KeyId, KeyName, KeySelector};
 use petstore_http::{Limits, Settings};
 
-use super::{
-    Arguments, Command, FileArg, Format, KeysCommand, RevokeTarget, ServeArgs,
-    arguments::variable_of, refusal::one_line,
+use super::{Command, KeysCommand, ServeArgs, Sources, refusal::one_line, values::variable_of};
+use crate::{
+    records::{FileArg, Format},
+    registry::Registry,
+    stores,
 };
-use crate::{registry::Registry, stores};
 
 fn definition() -> clap::Command {
     super::definition(&Arc::new(stores::built_in()))
 }
 
 fn parse(args: &[OsString]) -> Result<Command, clap::Error> {
-    super::parse(&definition(), &Arguments::new(args))
+    super::parse(&Sources::new(&definition()), args)
 }
 
 fn words(line: &str) -> Vec<OsString> {
@@ -34,7 +35,7 @@ fn keys(line: &str) -> KeysCommand {
 
 fn refusal(line: &str) -> String {
     let args = words(line);
-    one_line(parse(&args).unwrap_err(), &Arguments::new(&args), &definition())
+    one_line(parse(&args).unwrap_err(), &args, &definition())
 }
 
 /// Every command, the root too, with its path.
@@ -160,42 +161,34 @@ fn keys_are_named_or_numbered() {
     ] {
         let line = format!("petstore keys revoke {word}");
         let KeysCommand::Revoke { target, .. } = keys(&line) else { panic!() };
-        assert_eq!(target, RevokeTarget(selector));
+        assert_eq!(target, selector);
     }
 }
 
 #[test]
 fn the_name_of_a_file_says_its_format_unless_the_command_does() {
-    for (words, expected) in [
-        ("", (FileArg::Standard, Format::Ndjson)),
-        (" -", (FileArg::Standard, Format::Ndjson)),
-        (" --format csv -", (FileArg::Standard, Format::Csv)),
-        (" a.csv", (FileArg::Path("a.csv".into()), Format::Csv)),
-        (" --format ndjson a.csv", (FileArg::Path("a.csv".into()), Format::Ndjson)),
-        (" a.jsonl", (FileArg::Path("a.jsonl".into()), Format::Ndjson)),
+    let path = |name: &str| FileArg::Path(name.into());
+    for (words, file, format) in [
+        ("", FileArg::Standard, Some(Format::Ndjson)),
+        (" -", FileArg::Standard, Some(Format::Ndjson)),
+        (" --format csv -", FileArg::Standard, Some(Format::Csv)),
+        (" a.csv", path("a.csv"), Some(Format::Csv)),
+        (" a.CSV", path("a.CSV"), Some(Format::Csv)),
+        (" --format ndjson a.csv", path("a.csv"), Some(Format::Ndjson)),
+        (" a.jsonl", path("a.jsonl"), Some(Format::Ndjson)),
+        (" a", path("a"), Some(Format::Ndjson)),
+        (" --format csv a.xml", path("a.xml"), Some(Format::Csv)),
+        // Written in another format than the name promises, or read as what it may not be.
+        (" a.xml", path("a.xml"), None),
+        (" a.csv.gz", path("a.csv.gz"), None),
+        (" a.json", path("a.json"), None),
     ] {
         let line = format!("petstore export{words}");
         let Command::Export(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        assert_eq!(args.target().unwrap(), expected, "{line}");
+        assert_eq!(args.format().ok(), format, "{line}");
         let line = format!("petstore import{words}");
         let Command::Import(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        assert_eq!(args.source(), expected, "{line}");
-    }
-}
-
-#[test]
-fn a_file_is_not_written_in_another_format_than_its_name_promises() {
-    for (words, format) in [
-        ("a.xml", None),
-        ("a.csv.gz", None),
-        ("a.json", None),
-        ("--format csv a.xml", Some(Format::Csv)),
-        ("a.CSV", Some(Format::Csv)),
-        ("a", Some(Format::Ndjson)),
-    ] {
-        let line = format!("petstore export {words}");
-        let Command::Export(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        assert_eq!(args.target().ok().map(|(_, format)| format), format, "{line}");
+        assert_eq!((args.records.format(), args.records.file), (format, file), "{line}");
     }
 }
 
@@ -324,7 +317,8 @@ fn every_command_with_a_store_lists_those_that_it_takes() {
 #[test]
 fn without_sqlite_the_store_must_be_named() {
     let none = super::definition(&Arc::new(Registry::default()));
-    let error =
-        super::parse(&none, &Arguments::new(&words("petstore serve"))).unwrap_err().to_string();
+    let words = words("petstore serve");
+    let settings = Sources::read(&words, &none).unwrap();
+    let error = super::parse(&settings, &words).unwrap_err().to_string();
     assert!(error.contains("required") && error.contains("--store <URL>"), "{error}");
 }

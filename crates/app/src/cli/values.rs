@@ -1,38 +1,38 @@
-//! Values of flags: durations, sizes, counts, names.
+//! Values of flags: durations, sizes, counts, names; and of variables.
 
-use std::{num::NonZeroU32, ops::RangeInclusive, time::Duration};
+use std::{
+    env,
+    ffi::{OsStr, OsString},
+    num::NonZeroU32,
+    ops::RangeInclusive,
+    time::Duration,
+};
 
 use bytesize::ByteSize;
 
 const DAY: Duration = Duration::from_hours(24);
 const CENTURY: Duration = Duration::from_hours(24 * 36_525);
 
-/// How long something may take: 1 ms to 24 h.
-pub(super) fn timeout(text: &str) -> Result<Duration, String> {
+/// Reads a time limit: 1 ms to 24 h.
+pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
     duration(text, Duration::from_millis(1)..=DAY, "1ms to 24h")
 }
 
-/// How long a stop may take: 0 s to 24 h.
+/// Reads a time limit that may be nothing: 0 s to 24 h.
 pub(super) fn grace(text: &str) -> Result<Duration, String> {
     duration(text, Duration::ZERO..=DAY, "0s to 24h")
 }
 
-/// How long a key is good: 1 s to 100 years.
+/// Reads the lifetime of a key: 1 s to 100 years.
 pub(super) fn lifetime(text: &str) -> Result<Duration, String> {
-    days(text)?;
+    // A bare number most likely means days.
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("a duration has a unit; write {text}d for {text} days"));
+    }
     duration(text, Duration::from_secs(1)..=CENTURY, "1s to 100years")
 }
 
-/// Refuses a bare number, which most likely means days.
-fn days(text: &str) -> Result<(), String> {
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number {
-        return Err(format!("a duration has a unit; write {text}d for {text} days"));
-    }
-    Ok(())
-}
-
-/// How long a key outlives its successor's creation: 0 s to 100 years.
+/// Reads how long a key outlives its successor's creation: 0 s to 100 years.
 pub(super) fn overlap(text: &str) -> Result<Duration, String> {
     duration(text, Duration::ZERO..=CENTURY, "0s to 100years")
 }
@@ -54,27 +54,23 @@ fn duration(
     if allowed.contains(&duration) { Ok(duration) } else { Err(outside()) }
 }
 
-/// The size of a request body: 1 B to 16 MiB.
+/// Reads the size of a request body: 1 B to 16 MiB.
 pub(super) fn body_size(text: &str) -> Result<usize, String> {
-    size(text)
-        .filter(|size| (1..=16 * bytesize::MIB).contains(size))
-        .and_then(|size| usize::try_from(size).ok())
-        .ok_or_else(|| "the size must be 1B to 16MiB, written like 64KiB or 65536".to_owned())
+    size(text, 1..=16 * bytesize::MIB, "1B to 16MiB, written like 64KiB or 65536")
 }
 
-/// An amount of memory that may be used: up to 64 GiB.
+/// Reads an amount of memory that may be used: up to 64 GiB.
 pub(super) fn memory(text: &str) -> Result<usize, String> {
-    size(text)
-        .filter(|size| *size <= 64 * bytesize::GIB)
-        .and_then(|size| usize::try_from(size).ok())
-        .ok_or_else(|| "the size must be 0 to 64GiB, written like 16MiB or 16777216".to_owned())
+    size(text, 0..=64 * bytesize::GIB, "0 to 64GiB, written like 16MiB or 16777216")
 }
 
-fn size(text: &str) -> Option<u64> {
-    text.parse().ok().map(|ByteSize(bytes)| bytes)
+fn size(text: &str, allowed: RangeInclusive<u64>, allowed_shown: &str) -> Result<usize, String> {
+    let size = text.parse().ok().map(|ByteSize(bytes)| bytes);
+    let size = size.filter(|size| allowed.contains(size)).and_then(|size| size.try_into().ok());
+    size.ok_or_else(|| format!("the size must be {allowed_shown}"))
 }
 
-/// A number of connections: 1 to 1 000 000.
+/// Reads a number of connections: 1 to 1 000 000.
 pub(super) fn connections<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
     text.parse()
         .ok()
@@ -83,7 +79,7 @@ pub(super) fn connections<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, Strin
         .ok_or_else(|| "the number must be 1 to 1000000".to_owned())
 }
 
-/// A number of requests a second: 1 to 1 000 000.
+/// Reads a number of requests a second: 1 to 1 000 000.
 pub(super) fn rate(text: &str) -> Result<NonZeroU32, String> {
     connections(text)
 }
@@ -92,7 +88,7 @@ pub(super) fn rate(text: &str) -> Result<NonZeroU32, String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RateOrOff(pub(super) Option<NonZeroU32>);
 
-/// A number of requests a second, or `off`.
+/// Reads a number of requests a second, or `off`.
 pub(super) fn rate_or_off(text: &str) -> Result<RateOrOff, String> {
     if text == "off" {
         return Ok(RateOrOff(None));
@@ -101,7 +97,7 @@ pub(super) fn rate_or_off(text: &str) -> Result<RateOrOff, String> {
     Ok(RateOrOff(Some(rate)))
 }
 
-/// The name of a deployment: 1 to 64 characters without control characters.
+/// Reads the name of a deployment: 1 to 64 characters without control characters.
 pub(super) fn environment(text: &str) -> Result<String, String> {
     let fits = (1..=64).contains(&text.chars().count());
     if fits && !text.chars().any(char::is_control) {
@@ -109,6 +105,17 @@ pub(super) fn environment(text: &str) -> Result<String, String> {
     } else {
         Err("the name must have 1 to 64 characters, none of them a control character".to_owned())
     }
+}
+
+/// Returns the value of an environment variable that is set, and not to nothing.
+pub(crate) fn variable(name: impl AsRef<OsStr>) -> Option<OsString> {
+    env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Returns the variable named after a flag: `--header-timeout`, `PETSTORE_HEADER_TIMEOUT`.
+pub(super) fn variable_of(flag: &str) -> String {
+    let words = flag.trim_start_matches('-').replace('-', "_");
+    format!("PETSTORE_{}", words.to_ascii_uppercase())
 }
 
 #[cfg(test)]

@@ -26,13 +26,13 @@ impl<R: BufRead> Lines<R> {
         Self { input, line: Vec::new(), number: 0, bytes: 0 }
     }
 
-    /// Whether the first line begins with this byte.
+    /// Returns whether the first line begins with this byte.
     pub(crate) fn begin_with(&mut self, byte: u8) -> io::Result<bool> {
         let start = self.input.fill_buf()?;
         Ok(start.strip_prefix(BYTE_ORDER_MARK).unwrap_or(start).first() == Some(&byte))
     }
 
-    /// The next line without its end, or why it is refused; `None` after the last one.
+    /// Reads the next line without its end, or why it is refused; `None` after the last one.
     pub(crate) fn next(&mut self) -> io::Result<Option<Result<&[u8], String>>> {
         self.line.clear();
         let mut limited = self.input.by_ref().take(MAX_READ as u64);

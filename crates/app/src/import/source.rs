@@ -13,11 +13,10 @@ use petstore_json::Record;
 use tokio::sync::mpsc;
 
 use crate::{
-    cli::{FileArg, Format},
     failure::{Failure, quotable_path},
-    import::{faults::Fault, lines::Lines},
+    import::lines::Lines,
     progress::Of,
-    records::{CsvReader, RecordReader},
+    records::{CsvReader, FileArg, Format, RecordReader},
 };
 
 /// Lines in a batch. With 5,000, beginning and ending each took an eighth of an import into PostgreSQL.
@@ -45,6 +44,14 @@ pub(super) struct Batch {
     pub(super) faults: Vec<Fault>,
     /// How many lines the file may have, going by its size.
     pub(super) of: Of,
+}
+
+/// What is wrong with one line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Counted from 1.
+    pub(super) line: u64,
+    pub(super) reason: String,
 }
 
 /// A record, and the line that it was read from, counted from 1.
@@ -75,7 +82,7 @@ impl Source {
         Ok(Self(receiver))
     }
 
-    /// The next batch; `None` after the last one.
+    /// Returns the next batch; `None` after the last one.
     pub(super) async fn next(&mut self) -> Next {
         let cut_off =
             || Err(Failure::runtime("nothing was kept: the reader of the file has failed"));
@@ -94,7 +101,7 @@ fn open(path: &Path) -> io::Result<(File, Option<u64>)> {
 
 struct FileReader<R> {
     lines: Lines<R>,
-    /// Of the whole file, in bytes.
+    /// The size of the whole file, in bytes.
     size: Option<u64>,
     /// Whether the records have identifiers; the first one decides.
     with_ids: Option<bool>,
@@ -135,7 +142,7 @@ impl<R: BufRead> FileReader<R> {
         }
     }
 
-    /// The next lines; `None` if there is none.
+    /// Reads the next lines; `None` if there is none.
     fn batch(&mut self, reader: &mut RecordReader) -> io::Result<Option<Batch>> {
         let (mut records, mut faults) = (Vec::new(), Vec::new());
         let mut began = None;
@@ -162,7 +169,7 @@ impl<R: BufRead> FileReader<R> {
         Ok((!is_empty).then(|| Batch { records, faults, of: self.estimate() }))
     }
 
-    /// Either every record has an identifier, or none has.
+    /// Checks that either every record has an identifier, or none has.
     fn check_id(&mut self, record: Record) -> Result<Record, String> {
         match (*self.with_ids.get_or_insert(record.id.is_some()), record.id) {
             (true, None) => Err("`id`: is missing, but records before this one have it".to_owned()),
@@ -171,7 +178,7 @@ impl<R: BufRead> FileReader<R> {
         }
     }
 
-    /// How many lines the file has if the rest of them are as long as those that were read.
+    /// Returns how many lines the file has if the rest of them are as long as those that were read.
     fn estimate(&self) -> Of {
         let Lines { number, bytes, .. } = &self.lines;
         let Some(size) = self.size else { return Of::Unknown };

@@ -6,8 +6,8 @@ use petstore_domain::{
 };
 use petstore_memory::MemoryStore;
 
-use super::{create, list, revoke, roll};
-use crate::{cli::ListForm, console::recorded::Recorded, failure::Failure};
+use super::{create, list, new_secret, revoke, roll};
+use crate::{cli::ListForm, console::tests::Recorded, failure::Failure};
 
 /// 20 November 2026, 00:00 UTC.
 const NOW: Timestamp = Timestamp(1_795_132_800_000);
@@ -179,4 +179,11 @@ async fn corrupt_keys_are_named_beside_the_table_and_are_a_failure() {
     assert!(line.starts_with(named), "{line}");
     assert!(line.ends_with(", API key 9 (a rule), and 2 more"), "{line}");
     assert!(out.answers.lines().any(|line| line.starts_with("7 ")), "{}", out.answers);
+}
+
+#[test]
+fn no_two_keys_are_the_same() {
+    let [one, other] = [(); 2].map(|()| new_secret(KeyRights::Full).unwrap());
+    assert!(one.is_well_formed());
+    assert!(one != other);
 }

@@ -2,98 +2,102 @@
 
 use std::{
     io::{self, Write},
-    mem,
-    sync::mpsc,
+    sync::mpsc::{self, Receiver, SyncSender, TrySendError},
+    thread::{self, sleep},
     time::{Duration, Instant},
 };
 
-use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
-
 /// How long the end of the program waits for the last lines.
 pub(super) const LAST_LINES: Duration = Duration::from_secs(1);
-/// How long it waits for a flush marker before it sends another: the queue may have been full.
-const MARKER_INTERVAL: Duration = Duration::from_millis(10);
-/// Queued like a line, but not written.
-const FLUSH_MARKER: &[u8] = b"";
+/// How long it waits before it asks again where the queue is full.
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The running log; writes what is queued when it is dropped, as far as stderr takes it within
-/// [`LAST_LINES`].
+/// What is queued.
+enum Entry {
+    Line(Vec<u8>),
+    /// Asks for an answer once every line before it is written.
+    Flush(SyncSender<()>),
+}
+
+/// The running log. Dropping it waits until what is queued is written, as far as that happens within
+/// [`LAST_LINES`]. If it does not, the log has no reader, and its thread ends with the process.
 #[derive(Debug)]
-pub(crate) struct Log {
-    queue: NonBlocking,
-    guard: Option<WorkerGuard>,
-    markers: mpsc::Receiver<()>,
+pub(crate) struct Log(Lines);
+
+/// Takes lines into the queue. One that finds it full is dropped.
+#[derive(Clone, Debug)]
+pub(super) struct Lines {
+    queue: SyncSender<Entry>,
+    /// Put in the place of the brace with which a line of JSON begins.
+    beginning: Option<String>,
+}
+
+impl Lines {
+    /// Adds the member `environment` to each line, which is a JSON object.
+    pub(super) fn with_environment(self, name: &str) -> Self {
+        // Control characters, the third thing that JSON escapes, cannot be in a name.
+        let name = name.replace('\\', "\\\\").replace('"', "\\\"");
+        Self { beginning: Some(format!("{{\"environment\":\"{name}\",")), ..self }
+    }
 }
 
 impl Log {
+    /// Starts the thread that writes.
     pub(super) fn new(
         writer: impl Write + Send + 'static,
         queued_lines: usize,
-    ) -> (Self, NonBlocking) {
-        let (notify, markers) = mpsc::channel();
-        let (queue, guard) = NonBlockingBuilder::default()
-            .buffered_lines_limit(queued_lines)
-            .lossy(true)
-            .thread_name("petstore-log")
-            .finish(Unfailing { writer, notify });
-        (Self { queue: queue.clone(), guard: Some(guard), markers }, queue)
+    ) -> io::Result<(Self, Lines)> {
+        let (queue, entries) = mpsc::sync_channel(queued_lines);
+        let lines = Lines { queue, beginning: None };
+        thread::Builder::new()
+            .name("petstore-log".to_owned())
+            .spawn(move || write_all(writer, &entries))?;
+        Ok((Self(lines.clone()), lines))
     }
+}
 
-    /// Whether all that is queued was written in time: a marker behind it has been read.
-    fn is_written(&mut self) -> bool {
-        let deadline = Instant::now() + LAST_LINES;
-        while Instant::now() < deadline {
-            let _ = self.queue.write_all(FLUSH_MARKER);
-            if self.markers.recv_timeout(MARKER_INTERVAL).is_ok() {
-                return true;
+/// Writes until nobody can queue a line any more. A failure has no other place to be reported.
+fn write_all(mut writer: impl Write, entries: &Receiver<Entry>) {
+    for entry in entries {
+        match entry {
+            Entry::Line(line) => {
+                let _ = writer.write_all(&line);
+            }
+            Entry::Flush(done) => {
+                let _ = writer.flush();
+                let _ = done.send(());
             }
         }
-        false
     }
 }
 
 impl Drop for Log {
-    /// The guard of tracing-appender 0.2.5 ends the thread. It would wait for the last line too,
-    /// but if the queue is full it says so by `println!`: on stdout, where answers go, and with a
-    /// panic if that is closed. So it is dropped only when the queue is empty; otherwise the log has
-    /// no reader, and the thread ends with the process.
     fn drop(&mut self) {
-        let written = self.is_written();
-        let guard = self.guard.take();
-        if written {
-            drop(guard);
-        } else {
-            mem::forget(guard);
+        let deadline = Instant::now() + LAST_LINES;
+        let (done, written) = mpsc::sync_channel(1);
+        let mut entry = Entry::Flush(done);
+        while let Err(TrySendError::Full(back)) = self.0.queue.try_send(entry)
+            && Instant::now() < deadline
+        {
+            entry = back;
+            sleep(RETRY_INTERVAL);
         }
+        let _ = written.recv_timeout(deadline.saturating_duration_since(Instant::now()));
     }
 }
 
-/// A writer whose failures are ignored: there is no other place to report them, and the thread of
-/// tracing-appender would do so by `eprintln!`, which panics.
-#[derive(Debug)]
-struct Unfailing<W> {
-    writer: W,
-    /// Notified of every [`FLUSH_MARKER`].
-    notify: mpsc::Sender<()>,
-}
-
-impl<W: Write> Write for Unfailing<W> {
-    /// Takes a whole line, written or not, so that it is not written again.
+impl Write for Lines {
+    /// Takes a whole line, queued or not, so that it is not written again.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        self.write_all(line).map(|()| line.len())
-    }
-
-    fn write_all(&mut self, line: &[u8]) -> io::Result<()> {
-        if line == FLUSH_MARKER {
-            let _ = self.notify.send(());
-        } else {
-            let _ = self.writer.write_all(line);
-        }
-        Ok(())
+        let entry = match (&self.beginning, line.strip_prefix(b"{")) {
+            (Some(beginning), Some(rest)) => [beginning.as_bytes(), rest].concat(),
+            _ => line.to_owned(),
+        };
+        let _ = self.queue.try_send(Entry::Line(entry));
+        Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let _ = self.writer.flush();
         Ok(())
     }
 }

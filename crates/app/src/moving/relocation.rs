@@ -5,16 +5,15 @@ use std::{ops::ControlFlow, sync::Arc, time::Duration};
 use petstore_relocation::{MoveError, MoveProgress, Mover, Place, Side};
 use tokio::time::{self, Instant};
 
-use super::{same_store::refuse_same, status::Shown};
+use super::status::Shown;
 use crate::{
     cli::{BothStores, ListForm, MoveArgs, MoveStep},
-    console::{Console, Output, stdout_failed},
-    driver::{OpenMode, StoreLocation},
+    console::{Console, Output},
+    driver::{OpenMode, OpenStore, StoreLocation},
     failure::Failure,
-    open_store::OpenStore,
     progress::{Of, Progress},
     signals::Signals,
-    store::{note_if_made, with_store},
+    store::{note_if_made, refuse_same, with_store},
 };
 
 /// How long the rate of a move is measured.
@@ -67,7 +66,7 @@ impl Work {
         let Self { progress, .. } = self;
         drop(progress);
         let line = done.map_err(Failure::runtime)?;
-        Console.answer(&line).map_err(|error| stdout_failed(&error))
+        Console.print(&line)
     }
 
     /// Does the step: what is said then.
@@ -135,7 +134,7 @@ impl Work {
         let rate = copied as f64 / began.elapsed().as_secs_f64();
         let [from, to] = self.names;
         let shown = Shown { status, rate, from, to };
-        Console.answer(&shown.render(form)).map_err(|error| stdout_failed(&error))
+        Console.print(&shown.render(form))
     }
 }
 

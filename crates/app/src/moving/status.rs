@@ -3,7 +3,7 @@
 use petstore_relocation::{MoveStatus, Place};
 use serde_json::json;
 
-use crate::{cli::ListForm, columns::columns};
+use crate::{cli::ListForm, console::columns};
 
 /// What is shown of a move.
 pub(super) struct Shown {

@@ -2,8 +2,7 @@ use petstore_domain::{CategoryId, NewPet, Pet, PetId, PetName, PetStatus};
 use petstore_json::Record;
 use proptest::prelude::*;
 
-use super::{CsvReader, RecordReader, header, write};
-use crate::cli::Format;
+use super::{CsvReader, Format, RecordReader, header, write};
 
 fn pet(name: &str, category: i64, status: Option<PetStatus>) -> NewPet {
     NewPet { name: PetName::parse(name).unwrap(), category_id: CategoryId(category), status }

@@ -3,15 +3,19 @@
 use std::{num::NonZeroU32, sync::Arc};
 
 use petstore_domain::ServiceKey;
-use petstore_http::Settings;
+use petstore_http::{Page, Settings};
+use petstore_pages::{FILES, File};
 
 use crate::{
-    cli::{self, ListenAddress, ListenPlace, ServeArgs, TlsArgs},
+    cli::{
+        self, ServeArgs, TlsArgs,
+        addresses::{ListenAddress, ListenPlace},
+    },
     driver::StoreLocation,
     failure::Failure,
     logging::{self, LogConfig},
     registry::Registry,
-    serve::{pages, reload::Followed, service_key, tls::pair::PairFiles},
+    serve::{reload::Followed, service_key, tls::pair::PairFiles},
 };
 
 /// What `serve` works with, all of it checked.
@@ -42,7 +46,7 @@ impl Config {
             return Err(Failure::usage(message.to_owned()));
         }
         if !args.no_docs {
-            settings.pages = pages::all();
+            settings.pages = pages();
         }
         let log = LogConfig {
             format: args.log_format,
@@ -58,7 +62,7 @@ impl Config {
             listen: args.listen.listen,
             listen_backlog: args.listen_backlog,
             metrics_listen: args.metrics_listen,
-            tls: pair_files(args.tls),
+            tls: pair_files(args.tls)?,
             store: args.store.0,
             stores: args.store.1,
             upgrade: !args.no_upgrade,
@@ -70,6 +74,21 @@ impl Config {
     }
 }
 
-fn pair_files(TlsArgs { tls_cert, tls_key }: TlsArgs) -> Option<PairFiles> {
-    Some(PairFiles { certificate: tls_cert?, key: tls_key? })
+fn pair_files(TlsArgs { tls_cert, tls_key }: TlsArgs) -> Result<Option<PairFiles>, Failure> {
+    let missing = match (tls_cert, tls_key) {
+        (Some(certificate), Some(key)) => return Ok(Some(PairFiles { certificate, key })),
+        (None, None) => return Ok(None),
+        (Some(_), None) => "--tls-key",
+        (None, Some(_)) => "--tls-cert",
+    };
+    Err(Failure::usage(format!("--tls-cert and --tls-key belong together: {missing} is missing")))
+}
+
+/// Returns every file of the browser pages, the reference first.
+fn pages() -> Vec<Page> {
+    let pages = FILES.iter().map(|file| {
+        let File { path, media_type, content_security_policy, tag, content, gzip } = *file;
+        Page { path, media_type, content_security_policy, tag, content, gzip }
+    });
+    pages.collect()
 }

@@ -18,9 +18,8 @@ use petstore_domain::{ApiKey, ApiKeySecret, KeyAdmin, KeyName, KeyRights, KeySta
 use crate::{
     console::{Output, stdout_failed},
     failure::Failure,
-    keys,
+    keys::{new_secret, take_back},
     partial_file::folder_of,
-    secret,
     serve::place::Place,
 };
 
@@ -62,10 +61,10 @@ async fn on_terminal(
     place: &Place,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
-    out.answer(BEGINNING).map_err(|error| stdout_failed(&error))?;
-    let secret = secret::new(KeyRights::Full)?;
+    out.print(BEGINNING)?;
+    let secret = new_secret(KeyRights::Full)?;
     let Some(key) = create(admin, &secret).await? else {
-        return out.answer(MADE_ELSEWHERE).map_err(|error| stdout_failed(&error));
+        return out.print(MADE_ELSEWHERE);
     };
     let secret = secret.expose();
     let target = place.curl("/v1/pets");
@@ -75,7 +74,7 @@ async fn on_terminal(
     ));
     match shown {
         Ok(()) => Ok(()),
-        Err(lost) => Err(keys::take_back(admin, &key, &stdout_failed(&lost)).await),
+        Err(lost) => Err(take_back(admin, &key, &stdout_failed(&lost)).await),
     }
 }
 
@@ -90,7 +89,7 @@ async fn in_file(admin: &KeyAdmin, file: &Path) -> Result<Option<String>, Failur
     let (secret, is_new) = match fs::read_to_string(file) {
         Ok(text) => (ApiKeySecret::new(text.trim_end()), false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            (secret::new(KeyRights::Full)?, true)
+            (new_secret(KeyRights::Full)?, true)
         }
         Err(error) => return Ok(Some(format!("cannot read {shown}: {error}"))),
     };
@@ -124,13 +123,13 @@ fn write(file: &Path, secret: &ApiKeySecret) -> io::Result<()> {
     })
 }
 
-/// `None` if another process has made one meanwhile.
+/// Stores the key; `None` if another process has made one meanwhile.
 async fn create(admin: &KeyAdmin, secret: &ApiKeySecret) -> Result<Option<ApiKey>, Failure> {
     let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
     admin.create_first(name, secret).await.map_err(Failure::runtime)
 }
 
-/// Until the value is dropped.
+/// Locks the folder until the value is dropped.
 fn lock_folder_of(file: &Path) -> io::Result<File> {
     let folder = File::open(folder_of(file))?;
     folder.lock()?;

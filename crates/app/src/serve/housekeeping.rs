@@ -1,16 +1,13 @@
 //! What the service does beside answering.
 
-mod corrupt_keys;
-mod expiring_keys;
-mod purge;
-mod revoked_keys;
+mod keys;
 
 #[cfg(test)]
 mod tests;
 
 use std::{sync::Arc, time::Duration};
 
-use petstore_domain::{Catalogue, KeyAdmin, KeyRing};
+use petstore_domain::{Catalogue, KeyAdmin, KeyRing, StoreError};
 use petstore_http::RevokedKeyCounter;
 use tokio::{
     sync::oneshot,
@@ -18,13 +15,15 @@ use tokio::{
     time::{self, Instant, MissedTickBehavior},
 };
 
-use self::{corrupt_keys::CorruptKeys, revoked_keys::RevokedKeys};
+use self::keys::{CorruptKeys, RevokedKeys, warn_of_expiring};
 
 /// How often uses of keys are written back, each key's own at most once a minute, and keys that are corrupt
 /// or revoked and still presented are logged.
 const KEYS_EVERY: Duration = Duration::from_secs(5);
 /// How long after one purge of the expired idempotency records the next begins.
 const PURGE_EVERY: Duration = Duration::from_mins(1);
+/// The shortest rest after a batch, so that a store that answers at once is not called in a busy loop.
+const MIN_REST: Duration = Duration::from_millis(1);
 /// How long stopping waits for the store.
 const LAST_ROUND: Duration = Duration::from_secs(5);
 
@@ -52,8 +51,8 @@ impl Housekeeping {
             tokio::select! {
                 _ = stopped => {}
                 () = look_after(&keys, &mut corrupt, &mut revoked) => {}
-                () = purge_again_and_again(&catalogue) => {}
-                () = expiring_keys::warn_again_and_again(&admin) => {}
+                () = purge_expired(&catalogue) => {}
+                () = warn_of_expiring(&admin) => {}
             }
             corrupt.log_new(keys.corruptions());
             write_back(&keys).await;
@@ -100,12 +99,30 @@ async fn write_back(keys: &KeyRing) {
 }
 
 /// Never ends.
-async fn purge_again_and_again(catalogue: &Catalogue) {
+async fn purge_expired(catalogue: &Catalogue) {
     loop {
         time::sleep(PURGE_EVERY).await;
-        let purged = purge::in_batches(|| catalogue.purge_expired_records());
+        let purged = in_batches(|| catalogue.purge_expired_records());
         if let Err(error) = purged.await {
             tracing::warn!(%error, "expired idempotency records could not be purged");
         }
+    }
+}
+
+/// Runs `batch` until it answers that nothing is left.
+///
+/// A batch is one small transaction. After each, the purge rests for as long as the batch took: so it
+/// takes at most half of the writer's time, however much has expired, and less while others write,
+/// because the time that a batch waits for them counts too.
+async fn in_batches<F>(mut batch: impl FnMut() -> F) -> Result<(), StoreError>
+where
+    F: Future<Output = Result<bool, StoreError>>,
+{
+    loop {
+        let began = Instant::now();
+        if !batch().await? {
+            return Ok(());
+        }
+        time::sleep(began.elapsed().max(MIN_REST)).await;
     }
 }

@@ -7,7 +7,10 @@ use petstore_http::Listener;
 use tokio::net::{TcpListener, TcpSocket, UnixListener, lookup_host};
 
 use crate::{
-    cli::{ListenAddress, ListenPlace, variable},
+    cli::{
+        addresses::{ListenAddress, ListenPlace},
+        variable,
+    },
     failure::Failure,
     serve::{place::Place, unix_socket},
 };
@@ -25,7 +28,7 @@ pub(super) struct Socket {
     pub(super) place: Place,
 }
 
-/// The sockets that the service manager has opened for this process, as `LISTEN_FDS` and `LISTEN_PID` say; else those of
+/// Returns the sockets that the service manager has opened for this process, as `LISTEN_FDS` and `LISTEN_PID` say; else those of
 /// `places`: for a name, the first of its addresses that can be had. So many connections may wait to be
 /// accepted at each, by default as many as the system allows. Over TCP, clients speak `scheme`.
 pub(super) async fn listen(
@@ -96,7 +99,7 @@ async fn over_unix(path: &Path, backlog: u32) -> Result<Socket, Failure> {
     Ok(Socket { listener: Listener::from(listener).at_drain(move || drop(file)), place })
 }
 
-/// The socket for the metrics, if they are wanted; the log says where it is.
+/// Returns the socket for the metrics, if they are wanted; the log says where it is.
 pub(super) async fn listen_for_metrics(
     name: Option<&ListenAddress>,
 ) -> Result<Option<TcpListener>, Failure> {

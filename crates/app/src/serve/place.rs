@@ -19,7 +19,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// What the log calls the address.
+    /// Returns the address as the log shows it.
     pub(super) fn address(&self) -> String {
         match self {
             Self::Tcp { address, .. } => address.to_string(),
@@ -27,7 +27,7 @@ impl Place {
         }
     }
 
-    /// The words for `curl` to reach `target` here, from this machine.
+    /// Returns the words for `curl` to reach `target` here, from this machine.
     pub(super) fn curl(&self, target: &str) -> String {
         match self {
             Self::Tcp { scheme, address } => {
@@ -49,7 +49,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Where a client on this machine reaches a service that listens on `address`.
+/// Returns where a client on this machine reaches a service that listens on `address`.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         let loopback: IpAddr =

@@ -77,7 +77,7 @@ pub(super) async fn follow(mut followed: Vec<Followed>, mut hangup: Signal) {
     }
 }
 
-/// What the files are now.
+/// Returns what the files are now.
 pub(super) fn stamp(paths: &[PathBuf]) -> Stamp {
     let stamps = paths.iter().map(|path| {
         let found = fs::metadata(path).ok()?;

@@ -78,7 +78,7 @@ impl Tls {
         Ok((tls, Followed::new(NAME, paths, before, move || reloading.reload())))
     }
 
-    /// For the server: TLS 1.2 and 1.3, with the server's order of cipher suites.
+    /// Returns the configuration of the server: TLS 1.2 and 1.3, with the server's order of cipher suites.
     ///
     /// # Errors
     /// The cryptography has none of these versions.
@@ -96,7 +96,7 @@ impl Tls {
 
     /// A pair that cannot be used leaves the one before in force.
     fn reload(&self) -> Result<(), String> {
-        self.current.set(self.files.read(&self.provider).map_err(|error| error.to_string())?);
+        self.current.set(self.files.read(&self.provider)?);
         self.log_validity();
         Ok(())
     }

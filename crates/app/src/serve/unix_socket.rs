@@ -17,19 +17,6 @@ use tokio::net::{UnixListener, UnixStream};
 /// Who may connect: the owner and the group.
 const MODE: u32 = 0o660;
 
-/// Why there is no socket.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum BindError {
-    #[error(
-        "a process listens there; stop it ('ss -lxp' shows it), or choose another path with --listen"
-    )]
-    InUse,
-    #[error("there is a file that is no socket; it was left untouched: choose another path")]
-    NoSocket,
-    #[error(transparent)]
-    Io(#[from] io::Error),
-}
-
 /// The file of a socket, which is removed with this value.
 #[derive(Debug)]
 pub(super) struct SocketFile {
@@ -55,10 +42,7 @@ impl Drop for SocketFile {
 }
 
 /// Listens at `path`. So many connections may wait to be accepted.
-pub(super) async fn bind(
-    path: &Path,
-    backlog: u32,
-) -> Result<(UnixListener, SocketFile), BindError> {
+pub(super) async fn bind(path: &Path, backlog: u32) -> io::Result<(UnixListener, SocketFile)> {
     let path = absolute(path)?;
     let folder = File::open(path.parent().unwrap_or(Path::new("/")))?;
     // Of two processes that start at once, one does all of it before the other.
@@ -76,20 +60,26 @@ pub(super) async fn bind(
 }
 
 /// Removes the file of a socket on which nobody listens.
-async fn remove_stale(path: &Path) -> Result<(), BindError> {
+async fn remove_stale(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error.into()),
-        Ok(found) if !found.file_type().is_socket() => return Err(BindError::NoSocket),
+        Err(error) => return Err(error),
+        Ok(found) if !found.file_type().is_socket() => {
+            let why =
+                "there is a file that is no socket; it was left untouched: choose another path";
+            return Err(io::Error::other(why));
+        }
         Ok(_) => (),
     }
     match UnixStream::connect(path).await {
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
             tracing::warn!(path = %path.display(), "the socket of a process that has ended is replaced");
-            Ok(fs::remove_file(path)?)
+            fs::remove_file(path)
         }
         // Also if its queue is full, or it is for others.
-        Ok(_) | Err(_) => Err(BindError::InUse),
+        Ok(_) | Err(_) => Err(io::Error::other(
+            "a process listens there; stop it ('ss -lxp' shows it), or choose another path with --listen",
+        )),
     }
 }
 

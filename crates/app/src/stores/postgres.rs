@@ -1,17 +1,18 @@
 //! `postgres://…`, a PostgreSQL database.
 
-mod figures;
-
-use std::{fmt, path::Path, sync::Arc};
+use std::{
+    fmt,
+    path::Path,
+    sync::{Arc, Weak},
+};
 
 use async_trait::async_trait;
 use petstore_domain::{Finding, Upgrade, UpgradeMode};
-use petstore_postgres::{PostgresConfig, PostgresStore};
+use petstore_http::{Figure, FigureKind};
+use petstore_postgres::{Activity, PostgresConfig, PostgresSettings, PostgresStore};
+use tokio_util::sync::CancellationToken;
 
-use crate::{
-    driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation},
-    open_store::OpenStore,
-};
+use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 
 /// The entry of `postgres://…`.
 pub(crate) struct PostgresDriver;
@@ -49,18 +50,16 @@ impl fmt::Display for Database {
 #[async_trait]
 impl StoreLocation for Database {
     async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem> {
-        let store = match mode {
-            OpenMode::Create => PostgresStore::connect(&self.config).await?,
-            OpenMode::ReadWrite | OpenMode::ReadOnly => {
-                PostgresStore::connect_existing(&self.config).await?
-            }
-        };
-        let store = Arc::new(store);
+        let panicked = CancellationToken::new();
+        let settings =
+            PostgresSettings { create: mode == OpenMode::Create, on_task_panic: panicked.clone() };
+        let store = Arc::new(PostgresStore::open(&self.config, settings).await?);
         let open = Arc::downgrade(&store);
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_relocation(store.clone())
-            .with_figures(move || figures::read(&open));
+            .with_figures(move || figures(&open))
+            .with_panicked(panicked);
         if store.was_created() {
             opened = opened.made_at(&self.config);
         }
@@ -78,6 +77,14 @@ impl StoreLocation for Database {
         self.config.identity().await.map(|identity| format!("postgres:{identity}"))
     }
 
+    async fn remove(&self) -> Result<(), Problem> {
+        if PostgresStore::remove_if_empty(&self.config).await? {
+            Ok(())
+        } else {
+            Err("another process has written to it".into())
+        }
+    }
+
     async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
         Ok(PostgresStore::upgrade(&self.config, mode).await?)
     }
@@ -92,6 +99,27 @@ impl StoreLocation for Database {
                        --dbname=URL', and 'pg_restore --dbname=URL FILE' into an empty database";
         Err(message.into())
     }
+}
+
+/// Returns what the store says of itself among the metrics: nothing once it is closed.
+fn figures(store: &Weak<PostgresStore>) -> Vec<Figure> {
+    let Some(store) = store.upgrade() else { return Vec::new() };
+    let Activity { connections, idle, waiting } = store.activity();
+    let gauge = |name, help, value: usize| Figure {
+        name,
+        help,
+        kind: FigureKind::Gauge,
+        value: value as u64,
+    };
+    vec![
+        gauge(
+            "petstore_postgres_pool_connections",
+            "Connections of the pool that are open or being made.",
+            connections,
+        ),
+        gauge("petstore_postgres_pool_idle_connections", "Of them, those that no call uses.", idle),
+        gauge("petstore_postgres_pool_waiting_calls", "Calls that wait for a connection.", waiting),
+    ]
 }
 
 #[cfg(test)]

@@ -1,24 +1,24 @@
 //! `sqlite:PATH`, a SQLite file.
 
-mod figures;
 mod url;
 
 use std::{
     fmt, fs, io,
     os::unix::fs::MetadataExt as _,
     path::{self, Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Weak},
 };
 
 use async_trait::async_trait;
 use petstore_domain::{Finding, Upgrade, UpgradeMode};
-use petstore_sqlite::{BackupProgress, SqliteConfig, SqliteStore, Synchronous};
-use tokio::task;
-
-use crate::{
-    driver::{BackupWatch, OpenMode, Problem, StoreDriver, StoreLocation},
-    open_store::OpenStore,
+use petstore_http::{Figure, FigureKind};
+use petstore_sqlite::{
+    Activity, BackupProgress, SqliteConfig, SqliteSettings, SqliteStore, Synchronous,
 };
+use tokio::task;
+use tokio_util::sync::CancellationToken;
+
+use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 
 /// The entry of `sqlite:PATH`.
 pub(crate) struct SqliteDriver;
@@ -62,15 +62,18 @@ impl StoreLocation for DatabaseFile {
         if mode != OpenMode::Create {
             require_store(&self.0.path)?;
         }
-        let store = Arc::new(match mode {
-            OpenMode::Create | OpenMode::ReadWrite => SqliteStore::open(&self.0)?,
-            OpenMode::ReadOnly => SqliteStore::open_read_only(&self.0)?,
-        });
+        let panicked = CancellationToken::new();
+        let settings = SqliteSettings {
+            read_only: mode == OpenMode::ReadOnly,
+            on_task_panic: panicked.clone(),
+        };
+        let store = Arc::new(SqliteStore::open_with(&self.0, &settings)?);
+        let open = Arc::downgrade(&store);
         let opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
-            .with_relocation(store.clone());
-        let open = Arc::downgrade(&store);
-        let opened = opened.with_figures(move || figures::read(&open));
+            .with_relocation(store.clone())
+            .with_figures(move || figures(&open))
+            .with_panicked(panicked);
         if !store.was_created() {
             return Ok(opened);
         }
@@ -141,6 +144,25 @@ fn require_store(path: &Path) -> Result<(), String> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(missing()),
         Err(error) => Err(format!("cannot look for {shown}: {error}")),
     }
+}
+
+/// Returns what the store says of itself among the metrics: nothing once it is closed.
+fn figures(store: &Weak<SqliteStore>) -> Vec<Figure> {
+    let Some(store) = store.upgrade() else { return Vec::new() };
+    let Activity { commits, writes, write_queue, read_queue } = store.activity();
+    let counter = |name, help, value| Figure { name, help, kind: FigureKind::Counter, value };
+    let gauge =
+        |name, help, value| Figure { name, help, kind: FigureKind::Gauge, value: value as u64 };
+    vec![
+        counter("petstore_sqlite_commits_total", "Transactions that were committed.", commits),
+        counter("petstore_sqlite_writes_total", "Writes that were committed.", writes),
+        gauge("petstore_sqlite_write_queue_length", "Writes that wait.", write_queue),
+        gauge(
+            "petstore_sqlite_read_queue_length",
+            "Reads that found no worker: they wait for a thread or run on one.",
+            read_queue,
+        ),
+    ]
 }
 
 #[cfg(test)]

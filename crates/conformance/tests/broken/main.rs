@@ -111,7 +111,13 @@ fn every_promise_catches_some_flaw() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_adapter_without_a_flaw_keeps_every_promise() {
-    for (name, verdict) in declarations::verdicts(FaultyHarness(NOTHING)).await {
-        assert!(matches!(verdict, Verdict::Kept(_)), "{name}: {verdict}");
+    let harness: Arc<dyn Harness> = Arc::new(FaultyHarness(NOTHING));
+    let mut broken = Vec::new();
+    for promise in PROMISES {
+        let verdict = run(&harness, promise).await;
+        if verdict != Verdict::Kept {
+            broken.push(format!("{}: {verdict}", promise.name));
+        }
     }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
 }

@@ -91,6 +91,51 @@ async fn a_store_that_must_exist_is_not_made() {
 }
 
 #[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
+async fn only_a_store_that_holds_nothing_is_removed_and_nothing_of_it_is_left() {
+    let Some(database) = postgres_or_skip("only_a_store_that_holds_nothing") else { return };
+    let objects = "SELECT (SELECT count(*) FROM pg_class WHERE relnamespace = to_regnamespace('public')) + \
+         (SELECT count(*) FROM pg_proc WHERE pronamespace = to_regnamespace('public')) + \
+         (SELECT count(*) FROM pg_type WHERE typnamespace = to_regnamespace('public'))";
+    let count = || database.sql(objects).unwrap().trim().to_owned();
+    let config = PostgresConfig::parse(&database.url).unwrap();
+    let remove = || PostgresStore::remove_if_empty(&config);
+    let before = count();
+
+    drop(open(&database.url).await);
+    assert_ne!(count(), before);
+    assert!(remove().await.unwrap());
+    assert_eq!(count(), before);
+    assert!(remove().await.unwrap(), "there is none");
+
+    let key =
+        "INSERT INTO api_key (name, digest, prefix, created_at) VALUES ('web', 'x', 'pst_', 1)";
+    let pet = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
+    let record = "INSERT INTO idempotency VALUES ('x', 'x', 1, 1)";
+    let of_others = "CREATE VIEW names AS SELECT name FROM pet";
+    for (made, undone) in [
+        (key, "DELETE FROM api_key"),
+        (pet, "DELETE FROM pet"),
+        (record, "DELETE FROM idempotency"),
+        (of_others, "DROP VIEW names"),
+    ] {
+        drop(open(&database.url).await);
+        database.sql(made).unwrap();
+        let before = count();
+        assert!(!remove().await.unwrap_or(false), "{made}");
+        assert_eq!(count(), before, "{made}");
+        database.sql(undone).unwrap();
+        assert!(remove().await.unwrap(), "{undone}");
+    }
+
+    // The tables of another schema are not taken for those of this one.
+    let other = open(&database.url).await;
+    let beside = PostgresConfig::parse(&format!("{}?schema=none", database.url)).unwrap();
+    assert!(PostgresStore::remove_if_empty(&beside).await.unwrap());
+    add(&other, "Rex").await;
+}
+
+#[needs(postgres)]
 #[tokio::test]
 async fn a_role_that_may_only_use_the_tables_can() {
     let Some(database) = postgres_or_skip("a_role_that_may_only_use_the_tables") else { return };

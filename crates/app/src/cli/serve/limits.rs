@@ -13,105 +13,51 @@ use crate::cli::values::{self, RateOrOff};
 /// Limits and times.
 #[derive(Debug, Args)]
 pub(super) struct LimitArgs {
-    /// Connections served at once; one more waits.
+    /// Maximum number of connections served at once; one more waits.
     #[arg(
         long,
         value_name = "NUMBER",
-        env = "PETSTORE_MAX_CONNECTIONS",
         default_value = "10000",
         value_parser = values::connections::<NonZeroUsize>
     )]
     max_connections: NonZeroUsize,
 
-    /// From the first byte of the head of a request until the head has arrived.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "PETSTORE_HEADER_TIMEOUT",
-        default_value = "10s",
-        value_parser = values::timeout
-    )]
+    /// Maximum time from the first byte of a request until its header fields have arrived.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
     header_timeout: Duration,
 
-    /// How long a connection may wait for its next request. More than a balancer keeps one that it does not use.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "PETSTORE_IDLE_TIMEOUT",
-        default_value = "75s",
-        value_parser = values::timeout
-    )]
+    /// Maximum time for which a connection waits for its next request: longer than a balancer keeps an idle one.
+    #[arg(long, value_name = "DURATION", default_value = "75s", value_parser = values::timeout)]
     idle_timeout: Duration,
 
-    /// Until the body of a request has arrived.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "PETSTORE_BODY_TIMEOUT",
-        default_value = "10s",
-        value_parser = values::timeout
-    )]
+    /// Maximum time until the body of a request has arrived.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
     body_timeout: Duration,
 
-    /// How long a client may take nothing of a response, or less than 1 KiB a second.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "PETSTORE_WRITE_TIMEOUT",
-        default_value = "30s",
-        value_parser = values::timeout
-    )]
+    /// Maximum time for which a client takes nothing of a response, or less than 1 KiB a second.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
     write_timeout: Duration,
 
-    /// For a request as a whole; beyond it the answer is 503.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "PETSTORE_REQUEST_TIMEOUT",
-        default_value = "30s",
-        value_parser = values::timeout
-    )]
+    /// Maximum time for a request as a whole; beyond it the answer is 503.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
     request_timeout: Duration,
 
-    /// The largest request body.
-    #[arg(
-        long,
-        value_name = "SIZE",
-        env = "PETSTORE_MAX_BODY",
-        default_value = "64KiB",
-        value_parser = values::body_size
-    )]
+    /// Maximum size of a request body.
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::body_size)]
     max_body: usize,
 
-    /// All request bodies that are held at a time; beyond it the answer is 503.
-    #[arg(
-        long,
-        value_name = "SIZE",
-        env = "PETSTORE_MAX_BUFFERED_BODIES",
-        default_value = "64MiB",
-        value_parser = values::memory
-    )]
+    /// Maximum size of all request bodies that are held at a time; beyond it the answer is 503.
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
     max_buffered_bodies: usize,
 
-    /// Requests a second of each API key, and as many at once; beyond it the answer is 429
+    /// Maximum number of requests a second of each API key, and at once; beyond it the answer is 429
     /// [default: no limit].
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "PETSTORE_RATE_LIMIT",
-        value_parser = values::rate
-    )]
+    #[arg(long, value_name = "NUMBER", value_parser = values::rate)]
     rate_limit: Option<NonZeroU32>,
 
     /// Requests without a valid API key a second from each address, while others have one; beyond it
     /// they are delayed, or answered 429. 'off' is no limit.
-    #[arg(
-        long,
-        value_name = "NUMBER",
-        env = "PETSTORE_FAILED_AUTH_RATE",
-        default_value = "1000",
-        value_parser = values::rate_or_off
-    )]
+    #[arg(long, value_name = "NUMBER", default_value = "1000", value_parser = values::rate_or_off)]
     failed_auth_rate: RateOrOff,
 
     /// Memory for encoded pages and animals, which are sent again while the catalogue does not change.
@@ -119,53 +65,32 @@ pub(super) struct LimitArgs {
         long,
         alias = "kept-pages",
         value_name = "SIZE",
-        env = "PETSTORE_PAGE_CACHE",
         default_value = "16MiB",
         value_parser = values::memory
     )]
     page_cache: usize,
 
-    /// From the signal to stop until open connections are cut off.
-    #[arg(
-        long,
-        value_name = "DURATION",
-        env = "PETSTORE_SHUTDOWN_GRACE",
-        default_value = "10s",
-        value_parser = values::grace
-    )]
+    /// Maximum time from the signal to stop until open connections are cut off.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::grace)]
     shutdown_grace: Duration,
 }
 
 impl LimitArgs {
-    /// The same for the HTTP adapter.
+    /// Returns the limits as the HTTP adapter takes them.
     pub(super) fn limits(&self) -> Limits {
-        let Self {
-            max_connections,
-            header_timeout,
-            idle_timeout,
-            body_timeout,
-            write_timeout,
-            request_timeout,
-            max_body,
-            max_buffered_bodies,
-            rate_limit,
-            failed_auth_rate: RateOrOff(failed_auth_rate),
-            page_cache,
-            shutdown_grace,
-        } = *self;
         Limits {
-            header_timeout,
-            idle_timeout,
-            body_timeout,
-            write_timeout,
-            request_timeout,
-            max_connections,
-            max_body,
-            max_buffered_bodies,
-            rate_limit,
-            failed_auth_rate,
-            page_cache,
-            shutdown_grace,
+            header_timeout: self.header_timeout,
+            idle_timeout: self.idle_timeout,
+            body_timeout: self.body_timeout,
+            write_timeout: self.write_timeout,
+            request_timeout: self.request_timeout,
+            max_connections: self.max_connections,
+            max_body: self.max_body,
+            max_buffered_bodies: self.max_buffered_bodies,
+            rate_limit: self.rate_limit,
+            failed_auth_rate: self.failed_auth_rate.0,
+            page_cache: self.page_cache,
+            shutdown_grace: self.shutdown_grace,
         }
     }
 }

@@ -13,7 +13,7 @@ use petstore_memory::MemoryStore;
 use tempfile::TempDir;
 
 use super::ensure;
-use crate::{console::recorded::Recorded, failure::Failure, serve::place::Place};
+use crate::{console::tests::Recorded, failure::Failure, serve::place::Place};
 
 const ADDRESS: &str = "0.0.0.0:4321";
 

@@ -12,7 +12,7 @@ use petstore_domain::{
 };
 use tokio::time::{self, Instant};
 
-use super::Housekeeping;
+use super::{Housekeeping, in_batches};
 
 /// Housekeeping on mocks.
 struct House {
@@ -140,4 +140,21 @@ async fn uses_are_noted_during_a_purge_and_a_stop_ends_it_at_once() {
     house.keeping.stop().await;
     assert!(stopping.elapsed() < Duration::from_millis(10), "{:?}", stopping.elapsed());
     assert!(house.purged.load(Ordering::Relaxed) <= purged + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_purge_rests_as_long_as_each_batch_took() {
+    let (began, mut batches) = (Instant::now(), Vec::new());
+    in_batches(|| {
+        let took = if batches.len() < 2 { 20 } else { 30 };
+        batches.push(began.elapsed().as_millis());
+        let more = batches.len() < 4;
+        async move {
+            time::sleep(Duration::from_millis(took)).await;
+            Ok(more)
+        }
+    })
+    .await
+    .unwrap();
+    assert_eq!(batches, [0, 40, 80, 140]);
 }

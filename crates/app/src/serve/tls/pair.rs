@@ -2,7 +2,7 @@
 
 use std::{
     fs::File,
-    io::{self, Read as _},
+    io::Read as _,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -42,38 +42,13 @@ pub(super) struct Pair {
     pub(super) not_after: Timestamp,
 }
 
-/// Why there is none. Nothing here comes from a parser: its words may hold a piece of the private key.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum PairError {
-    #[error("cannot read {}: {error}", .path.display())]
-    Unreadable { path: PathBuf, error: io::Error },
-    #[error(
-        "the certificate in {} cannot be used: {reason}; it takes PEM blocks that begin with \
-         '-----BEGIN CERTIFICATE-----', each line on its own, the first an X.509 certificate of \
-         version 3",
-        .path.display()
-    )]
-    Certificate { path: PathBuf, reason: &'static str },
-    #[error(
-        "the private key in {} cannot be used: {reason}; it takes a PEM block that begins with \
-         '-----BEGIN PRIVATE KEY-----', each line on its own, not encrypted, with an ECDSA key on P-256 or \
-         P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits",
-        .path.display()
-    )]
-    Key { path: PathBuf, reason: &'static str },
-    #[error(
-        "the private key in {} does not belong to the certificate in {}",
-        .0.key.display(), .0.certificate.display()
-    )]
-    Mismatch(PairFiles),
-}
-
 impl PairFiles {
     /// Reads both, and holds one against the other.
     ///
     /// # Errors
-    /// A file cannot be read or has not what it must, or the two do not belong together.
-    pub(super) fn read(&self, provider: &CryptoProvider) -> Result<Pair, PairError> {
+    /// A file cannot be read or has not what it must, or the two do not belong together. No error has words of
+    /// a parser, which may hold a piece of the private key.
+    pub(super) fn read(&self, provider: &CryptoProvider) -> Result<Pair, String> {
         let chain = self.chain()?;
         let first = chain.first().ok_or_else(|| self.certificate("there is none"))?;
         let invalid = || self.certificate("the first is not an X.509 certificate of version 3");
@@ -84,7 +59,10 @@ impl PairFiles {
             // A provider that does not tell the public key cannot be asked.
             Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
             Err(rustls::Error::InconsistentKeys(_)) => {
-                return Err(PairError::Mismatch(self.clone()));
+                let [key, certificate] = [&self.key, &self.certificate].map(|path| path.display());
+                return Err(format!(
+                    "the private key in {key} does not belong to the certificate in {certificate}"
+                ));
             }
             Err(_) => return Err(invalid()),
         }
@@ -95,15 +73,22 @@ impl PairFiles {
         })
     }
 
-    fn chain(&self) -> Result<Vec<CertificateDer<'static>>, PairError> {
+    fn chain(&self) -> Result<Vec<CertificateDer<'static>>, String> {
         let text = read(&self.certificate)?;
         let chain: Result<_, _> = CertificateDer::pem_slice_iter(&text).collect();
         chain.map_err(|_| self.certificate("the file is not well-formed PEM"))
     }
 
-    fn private_key(&self, provider: &CryptoProvider) -> Result<Arc<dyn SigningKey>, PairError> {
+    fn private_key(&self, provider: &CryptoProvider) -> Result<Arc<dyn SigningKey>, String> {
         let text = read(&self.key)?;
-        let unusable = |reason| PairError::Key { path: self.key.clone(), reason };
+        let unusable = |reason| {
+            format!(
+                "the private key in {} cannot be used: {reason}; it takes a PEM block that begins with \
+                 '-----BEGIN PRIVATE KEY-----', each line on its own, not encrypted, with an ECDSA key on \
+                 P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits",
+                self.key.display()
+            )
+        };
         // 'Proc-Type: 4,ENCRYPTED', or 'BEGIN ENCRYPTED PRIVATE KEY'.
         if text.windows(ENCRYPTED.len()).any(|window| window == ENCRYPTED) {
             return Err(unusable("it is encrypted"));
@@ -116,16 +101,21 @@ impl PairFiles {
         key.map_err(|_| unusable("it is of another kind"))
     }
 
-    fn certificate(&self, reason: &'static str) -> PairError {
-        PairError::Certificate { path: self.certificate.clone(), reason }
+    fn certificate(&self, reason: &str) -> String {
+        format!(
+            "the certificate in {} cannot be used: {reason}; it takes PEM blocks that begin with \
+             '-----BEGIN CERTIFICATE-----', each line on its own, the first an X.509 certificate of \
+             version 3",
+            self.certificate.display()
+        )
     }
 }
 
 /// The beginning of a file, which is the whole of any that has a place here.
-fn read(path: &Path) -> Result<Vec<u8>, PairError> {
+fn read(path: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
-    read.map_err(|error| PairError::Unreadable { path: path.to_owned(), error })?;
+    read.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     Ok(bytes)
 }
 

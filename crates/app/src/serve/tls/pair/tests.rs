@@ -44,7 +44,7 @@ impl Files {
     }
 
     fn refusal(&self) -> Option<String> {
-        self.files.read(&ring::default_provider()).err().map(|error| error.to_string())
+        self.files.read(&ring::default_provider()).err()
     }
 
     /// Holds that the pair is refused for the key, in words that hold no piece of it.

@@ -1,7 +1,7 @@
 use std::fs;
 
 use super::Target;
-use crate::cli::FileArg;
+use crate::records::FileArg;
 
 #[test]
 fn a_file_that_appears_during_the_export_is_replaced_only_when_forced() {

@@ -1,0 +1,228 @@
+//! Where settings come from: flags, variables, the file of settings, and files that hold a secret.
+//!
+//! clap's definition is the one declaration of each setting. The flags of `serve` have variables, with the
+//! same meaning wherever a command shares the flag; what only another command has is given by a flag alone.
+//! The keys of the file of settings are the names of `serve`'s flags. A value of a file passes the parser of
+//! its flag and becomes the flag's default, so flags and variables outweigh it.
+//!
+//! An argument whose value may hold a password, so that `--help` hides it, has a second one, `--NAME-file`,
+//! which names a file that holds the value.
+
+use std::{
+    collections::BTreeMap,
+    env,
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use clap::{
+    Arg, ArgAction, ArgMatches, Command,
+    builder::{Resettable, ValueParser},
+    parser::ValueSource,
+};
+
+use super::{
+    config_file::{self, Values},
+    refusal,
+    values::{variable, variable_of},
+};
+use crate::failure::{Failure, quotable_path};
+
+/// The flag that names the file of settings.
+const CONFIG: &str = "config";
+
+/// Adds the variable of each setting, `--config` to each command that has a setting, and `--NAME-file` beside
+/// each secret.
+pub(super) fn with_sources(command: Command) -> Command {
+    let settings = settings(&command);
+    with_sources_for(command, &settings)
+}
+
+fn with_sources_for(command: Command, settings: &BTreeMap<String, bool>) -> Command {
+    let flags = command.get_arguments().filter_map(Arg::get_long);
+    let has_settings = flags.into_iter().any(|flag| settings.contains_key(flag));
+    let files = secrets(&command).map(|name| {
+        let help = format!("A file that holds the value of --{name}, which may have a password");
+        path_arg(file_of(name), help)
+    });
+    let files: Vec<_> = files.collect();
+    let mut command = command.args(files);
+    if has_settings {
+        let help =
+            "A TOML file of settings: its keys are flags of serve. Flags and variables outweigh it";
+        command = command.arg(path_arg(CONFIG.to_owned(), help.to_owned()));
+    }
+    let command = command.mut_args(|arg| with_variable(arg, settings));
+    command.mut_subcommands(|inner| with_sources_for(inner, settings))
+}
+
+fn path_arg(name: String, help: String) -> Arg {
+    let arg = Arg::new(name.clone()).long(name).value_name("FILE");
+    arg.value_parser(ValueParser::path_buf()).help(help)
+}
+
+/// Adds the variable of a setting, of its file, or of `--config`. One that is set to nothing counts as not set.
+fn with_variable(arg: Arg, settings: &BTreeMap<String, bool>) -> Arg {
+    let Some(name) = arg.get_long() else { return arg };
+    let is_setting = |name: &str| name == CONFIG || settings.contains_key(name);
+    let variable = variable_of(name);
+    let is_empty = env::var_os(&variable).is_some_and(|value| value.is_empty());
+    let has_variable = is_setting(name) || name.strip_suffix("-file").is_some_and(is_setting);
+    if has_variable && !is_empty { arg.env(variable) } else { arg }
+}
+
+/// Returns the flags whose values may hold a password: those that keep their values out of `--help`.
+pub(super) fn secrets(command: &Command) -> impl Iterator<Item = &str> {
+    let secrets = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
+    secrets.filter_map(Arg::get_long)
+}
+
+/// Returns the argument that names a file with the value of a secret.
+pub(super) fn file_of(secret: &str) -> String {
+    format!("{secret}-file")
+}
+
+/// Returns the flags of `serve`, which are the keys of the file, and whether each takes several values.
+fn settings(root: &Command) -> BTreeMap<String, bool> {
+    let serve = root.find_subcommand("serve").into_iter();
+    let flags = serve.flat_map(Command::get_arguments).filter_map(|arg| {
+        let name = arg.get_long().filter(|name| *name != CONFIG)?;
+        Some((name.to_owned(), matches!(arg.get_action(), ArgAction::Append)))
+    });
+    flags.collect()
+}
+
+/// The definition with what files give as defaults.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    pub(super) definition: Command,
+    /// The file that gives a setting, by the name of its flag.
+    pub(super) origins: BTreeMap<String, PathBuf>,
+}
+
+impl Sources {
+    /// Returns the definition without any file.
+    pub(super) fn new(root: &Command) -> Self {
+        Self { definition: root.clone(), origins: BTreeMap::new() }
+    }
+
+    /// Reads the files that the words, or variables, name.
+    pub(crate) fn read(words: &[OsString], root: &Command) -> Result<Self, Failure> {
+        let mut read = Self::new(root);
+        // What is wrong with the words is said when they are parsed with all defaults.
+        let found = root.clone().ignore_errors(true).try_get_matches_from(words);
+        let Ok(mut matches) = found else { return Ok(read) };
+        let (mut command, mut path) = (root, Vec::new());
+        while let Some((name, inner)) = matches.remove_subcommand()
+            && let Some(subcommand) = command.find_subcommand(&name)
+        {
+            (command, matches) = (subcommand, inner);
+            path.push(name);
+        }
+        let config = matches.try_get_one::<PathBuf>(CONFIG).ok().flatten();
+        let values = match config {
+            Some(path) => config_file::read(path, &settings(root))?,
+            None => Values::new(),
+        };
+        let mut args = Vec::new();
+        for arg in command.get_arguments() {
+            let Some(name) = arg.get_long() else { continue };
+            let is_secret = arg.is_hide_env_values_set();
+            let given = if is_secret {
+                secret(name, &matches, &values, config)?
+            } else {
+                let values = values.get(name).filter(|_| !has_variable_of_its_content(name));
+                values.cloned().zip(config.cloned())
+            };
+            let Some((values, origin)) = given else { continue };
+            check(arg, name, &values, &origin)?;
+            let arg = arg.clone().required(false).default_values(values);
+            // A secret of a file that a flag names outweighs the variable.
+            args.push(if is_secret {
+                arg.hide_default_value(true).env(Resettable::Reset)
+            } else {
+                arg
+            });
+            read.origins.insert(name.to_owned(), origin);
+        }
+        read.definition = with_args(read.definition, &path, &args);
+        Ok(read)
+    }
+}
+
+/// Replaces arguments of the command at `path`, each in its place.
+fn with_args(command: Command, path: &[String], args: &[Arg]) -> Command {
+    match path.split_first() {
+        Some((name, path)) => command.mut_subcommand(name, |inner| with_args(inner, path, args)),
+        None => command.mut_args(|arg| {
+            let new = args.iter().find(|new| new.get_id() == arg.get_id());
+            new.cloned().unwrap_or(arg)
+        }),
+    }
+}
+
+/// Checks values of a file with the parser of their argument.
+fn check(arg: &Arg, name: &str, values: &[String], file: &Path) -> Result<(), Failure> {
+    let shown = quotable_path(file);
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        let is_bool = values.iter().all(|value| ["true", "false"].contains(&value.as_str()));
+        let wrong = || Failure::usage(format!("{shown}: '{name}' must be true or false"));
+        return is_bool.then_some(()).ok_or_else(wrong);
+    }
+    let command = Command::new("petstore").no_binary_name(true).arg(arg.clone());
+    let words = values.iter().map(|value| format!("--{name}={value}"));
+    command.try_get_matches_from(words).map(drop).map_err(|error| {
+        Failure::usage(refusal::of_value(error, arg, &format!("'{name}' in {shown}")))
+    })
+}
+
+/// Returns the value of a secret that a file gives: one named by a flag, by a variable, or by the file of
+/// settings, in this order. Neither may be given in two forms at once.
+fn secret(
+    name: &str,
+    matches: &ArgMatches,
+    settings: &Values,
+    config: Option<&PathBuf>,
+) -> Result<Option<(Vec<String>, PathBuf)>, Failure> {
+    let file = file_of(name);
+    let by_setting = (settings.get(name), settings.get(&file));
+    if let (Some(_), Some(_)) = by_setting {
+        return Err(two_forms(name, &file));
+    }
+    let [source, source_of_file] = [name, &file].map(|name| matches.value_source(name));
+    for (level, shown) in [
+        (ValueSource::CommandLine, [name, &file].map(|name| format!("--{name}"))),
+        (ValueSource::EnvVariable, [name, &file].map(variable_of)),
+    ] {
+        match (source == Some(level), source_of_file == Some(level)) {
+            (true, true) => return Err(two_forms(&shown[0], &shown[1])),
+            (true, false) => return Ok(None),
+            (false, true) => {
+                return matches.get_one(&file).map(|path: &PathBuf| read_secret(path)).transpose();
+            }
+            (false, false) => {}
+        }
+    }
+    match by_setting {
+        (Some(value), _) => Ok(Some(value.clone()).zip(config.cloned())),
+        (None, Some(path)) => read_secret(&PathBuf::from(path.concat())).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+fn two_forms(one: &str, other: &str) -> Failure {
+    Failure::usage(format!("both {one} and {other} are given; give one of them"))
+}
+
+fn read_secret(path: &Path) -> Result<(Vec<String>, PathBuf), Failure> {
+    let text = config_file::text(path).map_err(|error| {
+        Failure::runtime(format!("cannot read {}: {error}", quotable_path(path)))
+    })?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    Ok((vec![line.strip_suffix('\r').unwrap_or(line).to_owned()], path.to_owned()))
+}
+
+/// Returns whether this names a file, and a variable gives what the file would hold.
+fn has_variable_of_its_content(name: &str) -> bool {
+    name.strip_suffix("-file").is_some_and(|content| variable(variable_of(content)).is_some())
+}

@@ -1,0 +1,154 @@
+//! The keys as `keys list` shows them: a table for people, JSON for programs.
+
+use std::iter;
+
+use petstore_domain::{ApiKey, KeyId, KeyState, Timestamp};
+use serde_json::{Value, json};
+
+use crate::{
+    clock::{days_until, rfc3339},
+    console::columns,
+};
+
+/// Returns a JSON array with an object for each key. A program reads it: members are added, and none is renamed
+/// or removed. Times are in UTC, `null` where there is none.
+pub(super) fn json(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
+    let keys: Vec<_> = keys.iter().map(|key| object(key, soon.contains(&key.id), now)).collect();
+    format!("{:#}\n", Value::Array(keys))
+}
+
+fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
+    let ApiKey {
+        id,
+        name,
+        digest: _,
+        prefix,
+        rights,
+        created_at,
+        expires_at,
+        revoked_at,
+        last_used_at,
+    } = key;
+    json!({
+        "id": id.0,
+        "name": name.as_str(),
+        "prefix": prefix,
+        "state": state(key, now),
+        "rights": rights.as_str(),
+        "expiresSoon": expires_soon,
+        "createdAt": rfc3339(*created_at),
+        "expiresAt": expires_at.map(rfc3339),
+        "revokedAt": revoked_at.map(rfc3339),
+        "lastUsedAt": last_used_at.map(rfc3339),
+    })
+}
+
+const HEADINGS: [&str; 8] =
+    ["ID", "NAME", "PREFIX", "STATE", "CREATED", "EXPIRES", "LAST USED", "RIGHTS"];
+
+/// Returns one line for each key under one of headings, in columns.
+/// Those of `soon` are marked with the days that are left.
+pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
+    let head = HEADINGS.map(str::to_owned);
+    let rows = keys.iter().map(|key| row(key, soon.contains(&key.id), now));
+    columns(&iter::once(head).chain(rows).collect::<Vec<_>>())
+}
+
+fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 8] {
+    let ApiKey {
+        id: KeyId(id), name, prefix, rights, created_at, expires_at, last_used_at, ..
+    } = key;
+    let time = |at: &Option<Timestamp>| at.map_or("-".to_owned(), rfc3339);
+    let expiry = match expires_at {
+        Some(end) if expires_soon => {
+            format!("{} (in {} days)", rfc3339(*end), days_until(*end, now))
+        }
+        other => time(other),
+    };
+    [
+        id.to_string(),
+        name.to_string(),
+        format!("{prefix}…"),
+        state(key, now).to_owned(),
+        rfc3339(*created_at),
+        expiry,
+        time(last_used_at),
+        rights.as_str().to_owned(),
+    ]
+}
+
+/// Returns the state of a key in a word.
+fn state(key: &ApiKey, now: Timestamp) -> &'static str {
+    match key.state(now) {
+        KeyState::Live => "live",
+        KeyState::Expired => "expired",
+        KeyState::Revoked => "revoked",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_domain::{ApiKeySecret, KeyId, KeyName, KeyRights, NewApiKey, Timestamp};
+    use serde_json::Value;
+
+    use super::{json, table};
+
+    #[test]
+    fn a_key_is_an_object_without_its_digest() {
+        let secret = ApiKeySecret::from_entropy(&[0; 32]);
+        let key = NewApiKey::new(
+            KeyName::parse("web").unwrap(),
+            &secret,
+            Timestamp(0),
+            Some(Timestamp(86_400_000)),
+        );
+        let text = json(&[key.with_id(KeyId(7))], &[KeyId(7)], Timestamp(5));
+        let expected = serde_json::json!([{
+            "id": 7,
+            "name": "web",
+            "prefix": "pst_0000",
+            "state": "live",
+            "rights": "full",
+            "expiresSoon": true,
+            "createdAt": "1970-01-01T00:00:00Z",
+            "expiresAt": "1970-01-02T00:00:00Z",
+            "revokedAt": null,
+            "lastUsedAt": null,
+        }]);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), expected);
+        assert_eq!(json(&[], &[], Timestamp(0)), "[]\n");
+    }
+
+    #[test]
+    fn keys_are_listed_in_columns() {
+        let key = |id, name, expires_at| {
+            let rights = if name == "x" { KeyRights::ReadOnly } else { KeyRights::Full };
+            let secret = ApiKeySecret::with_rights(&[0; 32], rights);
+            NewApiKey::new(KeyName::parse(name).unwrap(), &secret, Timestamp(0), expires_at)
+                .with_id(KeyId(id))
+        };
+        let mut keys = [
+            key(9, "web", None),
+            key(10, "warehouse", Some(Timestamp(86_400_000))),
+            key(11, "x", None),
+            key(12, "soon", Some(Timestamp(3 * 86_400_000 + 5_000))),
+        ];
+        keys[0].last_used_at = Some(Timestamp(5_000));
+        keys[2].revoked_at = Some(Timestamp(1));
+        assert_eq!(
+            table(&keys, &[KeyId(12)], Timestamp(86_400_000)),
+            "\
+ID  NAME       PREFIX     STATE    CREATED               EXPIRES                           LAST USED             RIGHTS
+9   web        pst_0000…  live     1970-01-01T00:00:00Z  -                                 1970-01-01T00:00:05Z  full
+10  warehouse  pst_0000…  expired  1970-01-01T00:00:00Z  1970-01-02T00:00:00Z              -                     full
+11  x          psr_0000…  revoked  1970-01-01T00:00:00Z  -                                 -                     read-only
+12  soon       pst_0000…  live     1970-01-01T00:00:00Z  1970-01-04T00:00:05Z (in 2 days)  -                     full
+"
+        );
+    }
+
+    #[test]
+    fn a_store_without_keys_lists_its_headings() {
+        assert_eq!(table(&[], &[], Timestamp(0)).lines().count(), 1);
+    }
+}
