@@ -40,7 +40,7 @@ const OURS: [(&str, &[&str]); 16] = [
     ("petstore-json", &["petstore-domain"]),
     ("petstore-http", &["petstore-domain", "petstore-json"]),
     ("petstore-pages", &[]),
-    ("petstore-relocation", &["petstore-domain"]),
+    ("petstore-transfer", &["petstore-domain"]),
     (
         "petstore",
         &[
@@ -51,7 +51,7 @@ const OURS: [(&str, &[&str]); 16] = [
             "petstore-json",
             "petstore-http",
             "petstore-pages",
-            "petstore-relocation",
+            "petstore-transfer",
         ],
     ),
     // Code outside this repository, as the guides show it: an adapter and the service on it.
@@ -68,7 +68,7 @@ const FOR_TESTS: [&str; 4] =
 
 /// What stands over two stores is tested over pairs of real ones.
 fn is_pair_for_tests(from: &str, to: &str) -> bool {
-    from == "petstore-relocation" && ["petstore-sqlite", "petstore-postgres"].contains(&to)
+    from == "petstore-transfer" && ["petstore-sqlite", "petstore-postgres"].contains(&to)
 }
 
 /// What the domain must not know: I/O, a runtime, a wire format, a protocol.
@@ -134,8 +134,8 @@ fn a_forbidden_arrow_is_reported() {
         ("petstore-json", "petstore-http", false),
         ("petstore-json", "hyper", false),
         ("petstore-sqlite", "petstore-json", false),
-        ("petstore-relocation", "petstore-sqlite", false),
-        ("petstore-relocation", "petstore-http", true),
+        ("petstore-transfer", "petstore-sqlite", false),
+        ("petstore-transfer", "petstore-http", true),
         ("petstore-conformance", "petstore-memory", false),
         ("petstore", "petstore-conformance", false),
         ("petstore-conformance", "petstore-sqlite", true),
@@ -174,8 +174,8 @@ fn an_allowed_arrow_is_not_reported() {
         ("petstore-json", "petstore-domain", false),
         ("petstore-http", "petstore-json", false),
         ("petstore", "petstore-json", false),
-        ("petstore", "petstore-relocation", false),
-        ("petstore-relocation", "petstore-sqlite", true),
+        ("petstore", "petstore-transfer", false),
+        ("petstore-transfer", "petstore-sqlite", true),
         ("petstore-conformance", "petstore-memory", true),
         ("petstore-sqlite", "petstore-conformance", true),
         ("example-adapter", "petstore-conformance", true),

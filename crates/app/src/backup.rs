@@ -11,6 +11,7 @@ use clap::{
 use crate::{
     cli::store_arg::StoreArgs,
     console::{Console, Output as _},
+    driver::OpenMode,
     failure::Failure,
     partial_file::{Access, IfExists, PartialFile},
     progress::{Of, Progress},
@@ -35,6 +36,10 @@ pub(crate) struct BackupArgs {
 pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let location = &store.store.0;
+    // A store of an older schema is not opened, and is backed up as it is.
+    if let Ok(store) = location.open(OpenMode::ReadOnly).await {
+        store.require_open(&**location).await?;
+    }
     let if_exists = IfExists::Refuse("a backup replaces no file: name another");
     // It holds digests of API keys, so it is its owner's alone, like the store.
     let file = PartialFile::begin(&to, if_exists, Access::OwnerOnly)?;

@@ -29,6 +29,8 @@ pub(crate) struct CheckArgs {
 pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let location = &*store.store.0;
+    let is_open = async |store: &OpenStore| store.require_open(location).await;
+    with_store(location, OpenMode::ReadOnly, is_open).await?;
     let mut findings = location.inspect().await.map_err(Failure::runtime)?;
     let rows =
         with_store(location, OpenMode::ReadOnly, async |store| read_rows(store, &signals).await);

@@ -22,7 +22,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::
 pub(crate) use self::{
     config::{ConfigCommand, shown},
     keys::{KeysCommand, ListForm},
-    moving::{BothStores, MoveArgs, MoveStep, StoreCommand},
+    moving::{BothStores, MoveArgs, ReleaseArgs, StoreCommand},
     serve::{DeploymentArgs, LogFormat, ServeArgs, TlsArgs},
     settings::Sources,
     values::variable,

@@ -12,12 +12,14 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKeyRepository, Archive, Finding, PetRepository, Relocatable, Upgrade, UpgradeMode,
+    ApiKeyRepository, Archive, Finding, Handover, PetRepository, Upgrade, UpgradeMode,
 };
 use petstore_http::{Figure, Figures};
-use petstore_relocation::Side;
+use petstore_transfer::Side;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
+
+use crate::failure::Failure;
 
 /// Limits the time that closing takes. All that was acknowledged is durable before, so nothing is lost.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -72,12 +74,6 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// One line that says why the store cannot be upgraded; it is then as before, or after one of the steps.
     async fn upgrade(&self, _mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
         Ok(Some(Upgrade { from: 1, steps: Vec::new(), saved_to: None }))
-    }
-
-    /// Returns the URL that opens this store from any folder, with its password: a service opens the other store of
-    /// a move by it. By default there is none, and the store takes part in no move.
-    fn full_url(&self) -> Option<String> {
-        None
     }
 
     /// Returns what identifies this store however its URL is spelled, for example the device and the inode of its
@@ -145,8 +141,8 @@ pub struct OpenStore {
     pub(crate) pets: Arc<dyn PetRepository>,
     pub(crate) keys: Arc<dyn ApiKeyRepository>,
     pub(crate) archive: Option<Arc<dyn Archive>>,
-    /// What a move to another store needs.
-    pub(crate) relocation: Option<Arc<dyn Relocatable>>,
+    /// What handing it over to another store needs.
+    pub(crate) handover: Option<Arc<dyn Handover>>,
     /// Where the store is, if opening it has made it.
     pub(crate) made_at: Option<String>,
     /// What it says of itself among the metrics.
@@ -161,9 +157,9 @@ impl OpenStore {
     /// managed, but it cannot be copied, verified, exported or imported into.
     pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
         let pets = store.clone();
-        let (archive, relocation, made_at, close) = (None, None, None, None);
+        let (archive, handover, made_at, close) = (None, None, None, None);
         let (figures, panicked) = (Arc::new(Vec::new), CancellationToken::new());
-        Self { pets, keys: store, archive, relocation, made_at, figures, panicked, close }
+        Self { pets, keys: store, archive, handover, made_at, figures, panicked, close }
     }
 
     /// Adds an archive of the same store.
@@ -172,17 +168,33 @@ impl OpenStore {
         Self { archive: Some(archive), ..self }
     }
 
-    /// Adds what a move of the same store needs. Without it, the store can be copied while nothing writes, but
-    /// it takes no part in `store move`.
+    /// Adds what handing the same store over needs. Without it, the store can be copied while nothing writes, but
+    /// not be handed over.
     #[must_use]
-    pub fn with_relocation(self, relocation: Arc<dyn Relocatable>) -> Self {
-        Self { relocation: Some(relocation), ..self }
+    pub fn with_handover(self, handover: Arc<dyn Handover>) -> Self {
+        Self { handover: Some(handover), ..self }
     }
 
-    /// Returns the store as one side of a move, if it can be moved.
-    pub(crate) fn side(&self) -> Option<Side> {
-        let relocation = self.relocation.clone()?;
-        Some(Side { pets: self.pets.clone(), keys: self.keys.clone(), relocation })
+    /// Returns the store as one of two, if it can be handed over.
+    ///
+    /// # Errors
+    /// One line that says so.
+    pub(crate) fn side(&self, location: &dyn StoreLocation) -> Result<Side, String> {
+        let label = location.to_string();
+        let (Some(archive), Some(handover)) = (self.archive.clone(), self.handover.clone()) else {
+            return Err(format!("{label} cannot be handed over: copy it with 'store copy'"));
+        };
+        Ok(Side { pets: self.pets.clone(), keys: self.keys.clone(), archive, handover, label })
+    }
+
+    /// Refuses a store that was handed over to another one, or that is being filled.
+    ///
+    /// # Errors
+    /// One line that says where it was handed over to.
+    pub(crate) async fn require_open(&self, location: &dyn StoreLocation) -> Result<(), Failure> {
+        let Some(handover) = &self.handover else { return Ok(()) };
+        let phase = handover.state().await.map_err(Failure::runtime)?.phase;
+        phase.refusal().map_or(Ok(()), |why| Err(Failure::runtime(format!("{location} {why}"))))
     }
 
     /// Notes that opening has made this store, and where it is in full, for example with its absolute
@@ -217,8 +229,8 @@ impl OpenStore {
     /// Returns the number of handles of the store, its own included.
     pub(crate) fn handles(&self) -> usize {
         let archive = self.archive.as_ref().map_or(0, Arc::strong_count);
-        let relocation = self.relocation.as_ref().map_or(0, Arc::strong_count);
-        Arc::strong_count(&self.pets) + Arc::strong_count(&self.keys) + archive + relocation
+        let handover = self.handover.as_ref().map_or(0, Arc::strong_count);
+        Arc::strong_count(&self.pets) + Arc::strong_count(&self.keys) + archive + handover
     }
 
     /// Closes the store once it has no more than `own` handles: those that it had when it was opened.

@@ -16,9 +16,8 @@ use crate::{
     cli::{KeysCommand, ListForm, store_arg::StoreArg},
     clock::{SystemClock, rfc3339},
     console::{Console, Output, stdout_failed},
-    driver::{OpenMode, OpenStore},
+    driver::OpenMode,
     failure::Failure,
-    registry::Registry,
     signals,
     store::{note_if_made, with_store},
 };
@@ -29,25 +28,14 @@ const MAX_CORRUPT_NAMED: usize = 10;
 /// Runs the command on the store that it names.
 pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     signals::survive_file_size_limit()?;
-    let StoreArg(location, stores) = command.store().clone();
+    let StoreArg(location, _) = command.store().clone();
     with_store(&*location, mode(&command), async |store| {
-        if !matches!(command, KeysCommand::List { .. }) {
-            require_deciding(store, &stores).await?;
-        }
+        store.require_open(&*location).await?;
         let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
         note_if_made(store, &mut Console);
         execute(command, &admin, &mut Console).await
     })
     .await
-}
-
-/// Refuses a store whose move has let another one decide, and names that.
-async fn require_deciding(store: &OpenStore, stores: &Registry) -> Result<(), Failure> {
-    let Some(relocation) = &store.relocation else { return Ok(()) };
-    let row = relocation.relocation().await.map_err(Failure::runtime)?;
-    let Some(row) = row.filter(|row| !row.role.is_read()) else { return Ok(()) };
-    let peer = stores.parse(&row.peer, true).map_err(Failure::runtime)?;
-    Err(Failure::runtime(format!("this store does not decide in its move; use --store {peer}")))
 }
 
 /// Only `create` makes a store where there is none.

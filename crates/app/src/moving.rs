@@ -1,7 +1,6 @@
-//! The commands `store copy`, `store verify` and `store move`.
+//! The commands `store copy`, `store verify`, `store move` and `store release`.
 
-mod relocation;
-mod status;
+mod handover;
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -26,7 +25,8 @@ pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
     match command {
         StoreCommand::Copy(stores) => transfer(Work::Copy, stores).await,
         StoreCommand::Verify(stores) => transfer(Work::Verify, stores).await,
-        StoreCommand::Move(args) => relocation::run(args).await,
+        StoreCommand::Move(args) => handover::run(args).await,
+        StoreCommand::Release(args) => handover::run_release(args).await,
     }
 }
 

@@ -5,9 +5,9 @@ mod config;
 mod first_key;
 mod housekeeping;
 mod listener;
-mod movable_store;
 mod place;
 mod reload;
+mod served_store;
 mod service_key;
 mod tls;
 mod unix_socket;
@@ -22,7 +22,7 @@ use petstore_http::{Drained, Listener, Ports, Server};
 use tokio::{net::TcpListener, task::JoinSet};
 
 pub(crate) use self::config::Config;
-use self::{housekeeping::Housekeeping, movable_store::MovableStore, place::Place, tls::Tls};
+use self::{housekeeping::Housekeeping, place::Place, served_store::ServedStore, tls::Tls};
 use crate::{
     clock::SystemClock,
     console::Console,
@@ -58,7 +58,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         upgrade::before_serving(&*location).await?;
     }
     let drained = with_store(&*location, OpenMode::Create, async |opened| {
-        let store = MovableStore::new(opened, &config.stores).await?;
+        let store = ServedStore::new(opened, &*location, config.next_store.take()).await?;
         let drained = async {
             prepare_keys(&store, &config, &places).await?;
             announcement::listening(&places, &*config.store, &config.settings);
@@ -80,7 +80,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
 
 /// Answers requests, and does what the service does besides, until the first signal.
 async fn serve(
-    store: &MovableStore,
+    store: &ServedStore,
     listeners: Listeners,
     tls: Option<Tls>,
     config: Config,
@@ -137,7 +137,7 @@ async fn serve(
 
 /// Makes the first key if there is none, or warns that no key is live.
 async fn prepare_keys(
-    store: &MovableStore,
+    store: &ServedStore,
     config: &Config,
     places: &[Place],
 ) -> Result<(), Failure> {

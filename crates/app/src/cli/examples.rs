@@ -46,12 +46,11 @@ Examples:
 
 pub(super) const STORE_MOVE: &str = "\
 Examples:
-  petstore store move --from sqlite:petstore.db --to postgres://me@db.example/petstore --step follow
-  petstore store move --from sqlite:petstore.db --to postgres://me@db.example/petstore --status
-  petstore store move --from sqlite:petstore.db --to postgres://me@db.example/petstore --step flip
-  petstore store move --from sqlite:petstore.db --to postgres://me@db.example/petstore --step finish
+  petstore serve --store sqlite:petstore.db --next-store postgres://me@db.example/petstore
+  petstore store move --from sqlite:petstore.db --to postgres://me@db.example/petstore
+  petstore store move --from sqlite:petstore.db --to postgres://me@db.example/petstore --cancel
 
---step back lets the source decide again, with all that was added meanwhile, until --step finish.";
+The way back is the same command with the URLs exchanged.";
 
 pub(super) const EXPORT: &str = "\
 Examples:

@@ -1,8 +1,8 @@
 //! The commands `store …`.
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 
-use super::{examples, keys::ListForm, store_arg::StoreArg};
+use super::{examples, store_arg::StoreArg};
 
 /// What to do with a whole store.
 #[derive(Debug, Subcommand)]
@@ -16,42 +16,36 @@ pub(crate) enum StoreCommand {
     /// Compare two stores and name the first difference.
     #[command(after_help = examples::STORE)]
     Verify(BothStores),
-    /// Move a store to another one while services work on it.
+    /// Hand a store over to another one while services use it.
     ///
-    /// Copies the animals, API keys and idempotency records, follows what is added meanwhile, and lets the
-    /// target decide. Running services take part by themselves. Each step is durable: a command that was
-    /// stopped or killed is run again. docs/MOVING.md explains it.
+    /// Copies the animals, API keys and idempotency records, follows what is added meanwhile, and then lets the
+    /// target take the store's place; writes wait for less than a second. Services must have been started with
+    /// --next-store. A command that was stopped or killed is run again. docs/MOVING.md explains it.
     #[command(after_help = examples::STORE_MOVE)]
     Move(MoveArgs),
+    /// Make a store of its own of one that was handed over, or that is being filled, such as a restored backup.
+    Release(ReleaseArgs),
 }
 
-/// Two stores, and how far the one is moved to the other.
+/// Two stores, of which one takes the place of the other.
 #[derive(Debug, Args)]
 pub(crate) struct MoveArgs {
     #[command(flatten)]
     pub(crate) stores: BothStores,
-    /// Do this step alone [default: follow, flip as soon as the target has caught up, and follow on].
-    #[arg(long, value_name = "STEP", conflicts_with = "status")]
-    pub(crate) step: Option<MoveStep>,
-    /// Show where the move stands, and change nothing.
+    /// Give it up, and let the source go on.
     #[arg(long)]
-    pub(crate) status: bool,
-    /// How the status is shown.
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    pub(crate) output: ListForm,
+    pub(crate) cancel: bool,
 }
 
-/// A step of a move.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MoveStep {
-    /// Begin or resume it, and copy from the store that decides until a signal stops it.
-    Follow,
-    /// Catch up, and let the target decide.
-    Flip,
-    /// Catch up, and let the source decide again.
-    Back,
-    /// End it: the store that decides stays, and the other one takes no more writes.
-    Finish,
+/// A store that is not open.
+#[derive(Debug, Args)]
+pub(crate) struct ReleaseArgs {
+    /// The store
+    #[arg(value_name = "URL", value_parser = StoreArg::<true>::unregistered)]
+    pub(crate) url: StoreArg<true>,
+    /// Do it although another store may hold more.
+    #[arg(long)]
+    pub(crate) force: bool,
 }
 
 /// Two stores.

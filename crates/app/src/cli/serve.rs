@@ -64,6 +64,16 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) store: StoreArg<false>,
 
+    /// The store that this one will be handed over to by 'petstore store move', if it is; it need not be there
+    /// yet [default: none]
+    #[arg(
+        long,
+        value_name = "URL",
+        hide_env_values = true,
+        value_parser = StoreArg::<true>::unregistered
+    )]
+    pub(crate) next_store: Option<StoreArg<true>>,
+
     /// Refuse a store of an older schema, instead of upgrading it.
     #[arg(long)]
     pub(crate) no_upgrade: bool,

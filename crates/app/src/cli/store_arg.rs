@@ -17,7 +17,7 @@ const DEFAULT: &str = "sqlite:petstore.db";
 #[derive(Clone)]
 pub(crate) struct StoreArg<const LASTING: bool>(
     pub(crate) Arc<dyn StoreLocation>,
-    /// The stores that are known: the other store of a move may be of another kind.
+    /// The stores that are known.
     pub(crate) Arc<Registry>,
 );
 

@@ -27,7 +27,9 @@ pub(crate) struct Config {
     /// `None` for plain HTTP.
     pub(super) tls: Option<PairFiles>,
     pub(super) store: Arc<dyn StoreLocation>,
-    /// The stores that are known: the other store of a move may be of another kind.
+    /// The store that this one is handed over to, or may be.
+    pub(super) next_store: Option<Arc<dyn StoreLocation>>,
+    /// The stores that are known.
     pub(super) stores: Arc<Registry>,
     /// Whether a store of an older schema is upgraded.
     pub(super) upgrade: bool,
@@ -64,6 +66,7 @@ impl Config {
             metrics_listen: args.metrics_listen,
             tls: pair_files(args.tls)?,
             store: args.store.0,
+            next_store: args.next_store.map(|next| next.0),
             stores: args.store.1,
             upgrade: !args.no_upgrade,
             service_key,

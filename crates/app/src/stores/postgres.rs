@@ -31,19 +31,15 @@ impl StoreDriver for PostgresDriver {
     }
 
     fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
-        Ok(Arc::new(Database { config: PostgresConfig::parse(url)?, url: url.to_owned() }))
+        Ok(Arc::new(Database(PostgresConfig::parse(url)?)))
     }
 }
 
-struct Database {
-    config: PostgresConfig,
-    /// As it was given.
-    url: String,
-}
+struct Database(PostgresConfig);
 
 impl fmt::Display for Database {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.config.fmt(f)
+        self.0.fmt(f)
     }
 }
 
@@ -53,15 +49,15 @@ impl StoreLocation for Database {
         let panicked = CancellationToken::new();
         let settings =
             PostgresSettings { create: mode == OpenMode::Create, on_task_panic: panicked.clone() };
-        let store = Arc::new(PostgresStore::open(&self.config, settings).await?);
+        let store = Arc::new(PostgresStore::open(&self.0, settings).await?);
         let open = Arc::downgrade(&store);
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
-            .with_relocation(store.clone())
+            .with_handover(store.clone())
             .with_figures(move || figures(&open))
             .with_panicked(panicked);
         if store.was_created() {
-            opened = opened.made_at(&self.config);
+            opened = opened.made_at(&self.0);
         }
         // Additions whose callers have gone away are still written.
         Ok(opened.with_close(async move {
@@ -69,16 +65,12 @@ impl StoreLocation for Database {
         }))
     }
 
-    fn full_url(&self) -> Option<String> {
-        Some(self.url.clone())
-    }
-
     async fn identity(&self) -> Option<String> {
-        self.config.identity().await.map(|identity| format!("postgres:{identity}"))
+        self.0.identity().await.map(|identity| format!("postgres:{identity}"))
     }
 
     async fn remove(&self) -> Result<(), Problem> {
-        if PostgresStore::remove_if_empty(&self.config).await? {
+        if PostgresStore::remove_if_empty(&self.0).await? {
             Ok(())
         } else {
             Err("another process has written to it".into())
@@ -86,11 +78,11 @@ impl StoreLocation for Database {
     }
 
     async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
-        Ok(PostgresStore::upgrade(&self.config, mode).await?)
+        Ok(PostgresStore::upgrade(&self.0, mode).await?)
     }
 
     async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
-        let store = PostgresStore::connect_existing(&self.config).await?;
+        let store = PostgresStore::connect_existing(&self.0).await?;
         Ok(store.inspect().await?)
     }
 

@@ -71,7 +71,7 @@ impl StoreLocation for DatabaseFile {
         let open = Arc::downgrade(&store);
         let opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
-            .with_relocation(store.clone())
+            .with_handover(store.clone())
             .with_figures(move || figures(&open))
             .with_panicked(panicked);
         if !store.was_created() {
@@ -79,11 +79,6 @@ impl StoreLocation for DatabaseFile {
         }
         let path = path::absolute(&self.0.path)?;
         Ok(opened.made_at(format_args!("sqlite:{}", path.display())))
-    }
-
-    fn full_url(&self) -> Option<String> {
-        let path = path::absolute(&self.0.path).ok()?;
-        Some(Self(SqliteConfig { path, ..self.0.clone() }).to_string())
     }
 
     /// A symbolic link names the same file, and so does a hard link.

@@ -1,0 +1,102 @@
+//! The store of the service: one, or one and the next one that it is handed over to.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use async_trait::async_trait;
+use petstore_domain::{ApiKeyRepository, PetRepository, StoreError};
+use petstore_http::{Figure, FigureKind, Figures};
+use petstore_transfer::{NextStore, OpenNext, Side};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    driver::{OpenMode, OpenStore, StoreLocation},
+    failure::Failure,
+};
+
+/// The ports of the service.
+pub(super) struct ServedStore {
+    pub(super) pets: Arc<dyn PetRepository>,
+    pub(super) keys: Arc<dyn ApiKeyRepository>,
+    pub(super) figures: Figures,
+    /// Canceled when a task or thread of one of the stores has panicked.
+    pub(super) panicked: CancellationToken,
+    /// The next store while it is open, with the handles that it had then.
+    next: Arc<Mutex<Option<(OpenStore, usize)>>>,
+}
+
+impl ServedStore {
+    /// Over `store`, which must be open unless a next store is named.
+    pub(super) async fn new(
+        store: &OpenStore,
+        location: &dyn StoreLocation,
+        next: Option<Arc<dyn StoreLocation>>,
+    ) -> Result<Self, Failure> {
+        let (figures, panicked) = (Arc::clone(&store.figures), store.panicked.clone());
+        let open = Arc::default();
+        let Some(next) = next else {
+            store.require_open(location).await?;
+            let (pets, keys) = (store.pets.clone(), store.keys.clone());
+            return Ok(Self { pets, keys, figures, panicked, next: open });
+        };
+        let side = store.side(location).map_err(Failure::runtime)?;
+        let opener = Opener { location: next, open: Arc::clone(&open), panicked: panicked.clone() };
+        let both = NextStore::start(side, Box::new(opener)).await.map_err(Failure::runtime)?;
+        let (seen, of_store) = (Arc::downgrade(&both), figures);
+        let figures: Figures = Arc::new(move || [of_store(), next_figures(&seen)].concat());
+        Ok(Self { pets: both.clone(), keys: both, figures, panicked, next: open })
+    }
+
+    /// Closes the next store, if it was opened. The service's own is closed by whoever opened it.
+    pub(super) async fn close(self) {
+        let Self { pets, keys, figures, panicked: _, next } = self;
+        drop((pets, keys, figures));
+        let open = next.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((store, handles)) = open
+            && !store.close(handles).await
+        {
+            tracing::warn!("the next store took too long to close; nothing acknowledged is lost");
+        }
+    }
+}
+
+fn next_figures(store: &Weak<NextStore>) -> Vec<Figure> {
+    let Some(store) = store.upgrade() else { return Vec::new() };
+    let gauge =
+        |name, help, value| Figure { name, help, kind: FigureKind::Gauge, value: u64::from(value) };
+    vec![
+        gauge(
+            "petstore_next_store_reachable",
+            "Whether the store of --next-store could be read when it was last looked at.",
+            store.next_is_reachable(),
+        ),
+        gauge(
+            "petstore_next_store_used",
+            "Whether requests are answered from the store of --next-store.",
+            store.is_at_next(),
+        ),
+    ]
+}
+
+/// Opens the next store when it is there.
+struct Opener {
+    location: Arc<dyn StoreLocation>,
+    open: Arc<Mutex<Option<(OpenStore, usize)>>>,
+    panicked: CancellationToken,
+}
+
+#[async_trait]
+impl OpenNext for Opener {
+    async fn open(&self) -> Result<Side, StoreError> {
+        let opened = self.location.open(OpenMode::ReadWrite).await;
+        let opened = opened.map_err(StoreError::Unavailable)?;
+        let handles = opened.handles();
+        let side = opened.side(&*self.location).map_err(StoreError::unavailable)?;
+        let (next, all) = (opened.panicked.clone(), self.panicked.clone());
+        tokio::spawn(async move {
+            next.cancelled().await;
+            all.cancel();
+        });
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some((opened, handles));
+        Ok(side)
+    }
+}
