@@ -17,6 +17,7 @@ use petstore_domain::{
 use petstore_http::{Figure, Figures};
 use petstore_relocation::Side;
 use tokio::{task, time};
+use tokio_util::sync::CancellationToken;
 
 /// Limits the time that closing takes. All that was acknowledged is durable before, so nothing is lost.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -150,6 +151,8 @@ pub struct OpenStore {
     pub(crate) made_at: Option<String>,
     /// What it says of itself among the metrics.
     pub(crate) figures: Figures,
+    /// Canceled when one of its tasks or threads has panicked.
+    pub(crate) panicked: CancellationToken,
     close: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
@@ -159,8 +162,8 @@ impl OpenStore {
     pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
         let pets = store.clone();
         let (archive, relocation, made_at, close) = (None, None, None, None);
-        let figures = Arc::new(Vec::new);
-        Self { pets, keys: store, archive, relocation, made_at, figures, close }
+        let (figures, panicked) = (Arc::new(Vec::new), CancellationToken::new());
+        Self { pets, keys: store, archive, relocation, made_at, figures, panicked, close }
     }
 
     /// Adds an archive of the same store.
@@ -195,6 +198,13 @@ impl OpenStore {
     #[must_use]
     pub fn with_figures(self, figures: impl Fn() -> Vec<Figure> + Send + Sync + 'static) -> Self {
         Self { figures: Arc::new(figures), ..self }
+    }
+
+    /// Adds a token that is canceled when a task or thread that the store cannot go on without has panicked.
+    /// `serve` then ends with a failure, and whoever supervises the process starts it again.
+    #[must_use]
+    pub fn with_panicked(self, panicked: CancellationToken) -> Self {
+        Self { panicked, ..self }
     }
 
     /// Adds work to be waited for before the store is dropped: for what a destructor cannot wait

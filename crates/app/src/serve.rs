@@ -119,6 +119,7 @@ async fn serve(
             () = signals.stop() => {}
             Some(_) = tasks.join_next() => is_broken = true,
             () = housekeeping.ended() => is_broken = true,
+            () = store.panicked.cancelled() => is_broken = true,
         }
         announcement::note_stopping();
     };

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use petstore_domain::{ApiKeyRepository, PetRepository, StoreError};
 use petstore_http::Figures;
 use petstore_relocation::{OpenSide, RelocatingStore, Side, Watch};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     driver::{OpenMode, OpenStore},
@@ -21,6 +22,8 @@ pub(super) struct MovableStore {
     pub(super) pets: Arc<dyn PetRepository>,
     pub(super) keys: Arc<dyn ApiKeyRepository>,
     pub(super) figures: Figures,
+    /// Canceled when a task or thread of one of the stores has panicked.
+    pub(super) panicked: CancellationToken,
     /// `None` if the store takes part in no move.
     watch: Option<Watch>,
     others: Arc<OtherStores>,
@@ -29,11 +32,16 @@ pub(super) struct MovableStore {
 impl MovableStore {
     /// Over `store`, which must not have been moved to another one.
     pub(super) async fn new(store: &OpenStore, stores: &Arc<Registry>) -> Result<Self, Failure> {
-        let others = Arc::new(OtherStores { stores: Arc::clone(stores), open: Mutex::default() });
+        let panicked = store.panicked.clone();
+        let others = Arc::new(OtherStores {
+            stores: Arc::clone(stores),
+            open: Mutex::default(),
+            panicked: panicked.clone(),
+        });
         let figures = Arc::clone(&store.figures);
         let Some(side) = store.side() else {
             let (pets, keys) = (store.pets.clone(), store.keys.clone());
-            return Ok(Self { pets, keys, figures, watch: None, others });
+            return Ok(Self { pets, keys, figures, panicked, watch: None, others });
         };
         let relocating = match RelocatingStore::start(side, others.clone()).await {
             Ok(relocating) => relocating,
@@ -48,12 +56,12 @@ impl MovableStore {
             }
         };
         let watch = Some(Watch::start(&relocating));
-        Ok(Self { pets: relocating.clone(), keys: relocating, figures, watch, others })
+        Ok(Self { pets: relocating.clone(), keys: relocating, figures, panicked, watch, others })
     }
 
     /// Closes the other store, if one was opened. The service's own is closed by whoever opened it.
     pub(super) async fn close(self) {
-        let Self { pets, keys, figures, watch, others } = self;
+        let Self { pets, keys, figures, panicked: _, watch, others } = self;
         if let Some(watch) = watch {
             watch.stop().await;
         }
@@ -67,6 +75,7 @@ struct OtherStores {
     stores: Arc<Registry>,
     /// With the handles that each had when it was opened.
     open: Mutex<Vec<(OpenStore, usize)>>,
+    panicked: CancellationToken,
 }
 
 impl OtherStores {
@@ -86,6 +95,11 @@ impl OpenSide for OtherStores {
         let location = self.stores.parse(url, true).map_err(StoreError::Unavailable)?;
         let opened = location.open(OpenMode::ReadWrite).await.map_err(StoreError::Unavailable)?;
         let handles = opened.handles();
+        let (other, all) = (opened.panicked.clone(), self.panicked.clone());
+        tokio::spawn(async move {
+            other.cancelled().await;
+            all.cancel();
+        });
         let side = opened
             .side()
             .ok_or_else(|| StoreError::unavailable("this kind of store takes part in no move"))?;

@@ -5,6 +5,7 @@ use petstore_domain::{MockApiKeyRepository, ServiceKey};
 use petstore_http::Settings;
 use petstore_memory::MemoryStore;
 use tokio::time;
+use tokio_util::sync::CancellationToken;
 
 use super::{Config, run};
 use crate::{
@@ -15,8 +16,14 @@ use crate::{
     stores,
 };
 
-/// A store whose keys cannot be listed without a panic.
-struct Broken;
+/// A store that is broken.
+#[derive(Clone, Copy)]
+enum Broken {
+    /// Its keys cannot be listed without a panic.
+    Keys,
+    /// One of its own tasks has panicked.
+    Task,
+}
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -27,22 +34,37 @@ impl fmt::Display for Broken {
 #[async_trait]
 impl StoreLocation for Broken {
     async fn open(&self, _: OpenMode) -> Result<OpenStore, Problem> {
-        let mut keys = MockApiKeyRepository::new();
-        keys.expect_list().returning(|| panic!("a bug"));
         let mut store = OpenStore::new(Arc::new(MemoryStore::new()));
-        store.keys = Arc::new(keys);
-        Ok(store)
+        match self {
+            Self::Keys => {
+                let mut keys = MockApiKeyRepository::new();
+                keys.expect_list().returning(|| panic!("a bug"));
+                store.keys = Arc::new(keys);
+                Ok(store)
+            }
+            Self::Task => {
+                let panicked = CancellationToken::new();
+                panicked.cancel();
+                Ok(store.with_panicked(panicked))
+            }
+        }
     }
 }
 
 #[tokio::test]
-async fn a_service_whose_housekeeping_has_panicked_stops_with_a_failure() {
+async fn a_service_of_which_a_task_has_panicked_stops_with_a_failure() {
+    for broken in [Broken::Keys, Broken::Task] {
+        stops_with_a_failure(broken).await;
+    }
+}
+
+async fn stops_with_a_failure(broken: Broken) {
     let config = Config {
         listen: vec!["127.0.0.1:0".parse().unwrap()],
         listen_backlog: None,
         metrics_listen: None,
         tls: None,
-        store: Arc::new(Broken),
+        store: Arc::new(broken),
         stores: Arc::new(Registry::default()),
         upgrade: true,
         service_key: Some(ServiceKey::parse("a-key-of-24-characters-x").unwrap()),

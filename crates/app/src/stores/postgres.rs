@@ -9,7 +9,8 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{Finding, Upgrade, UpgradeMode};
 use petstore_http::{Figure, FigureKind};
-use petstore_postgres::{Activity, PostgresConfig, PostgresStore};
+use petstore_postgres::{Activity, PostgresConfig, PostgresSettings, PostgresStore};
+use tokio_util::sync::CancellationToken;
 
 use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 
@@ -49,18 +50,16 @@ impl fmt::Display for Database {
 #[async_trait]
 impl StoreLocation for Database {
     async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem> {
-        let store = match mode {
-            OpenMode::Create => PostgresStore::connect(&self.config).await?,
-            OpenMode::ReadWrite | OpenMode::ReadOnly => {
-                PostgresStore::connect_existing(&self.config).await?
-            }
-        };
-        let store = Arc::new(store);
+        let panicked = CancellationToken::new();
+        let settings =
+            PostgresSettings { create: mode == OpenMode::Create, on_task_panic: panicked.clone() };
+        let store = Arc::new(PostgresStore::open(&self.config, settings).await?);
         let open = Arc::downgrade(&store);
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_relocation(store.clone())
-            .with_figures(move || figures(&open));
+            .with_figures(move || figures(&open))
+            .with_panicked(panicked);
         if store.was_created() {
             opened = opened.made_at(&self.config);
         }

@@ -12,8 +12,11 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{Finding, Upgrade, UpgradeMode};
 use petstore_http::{Figure, FigureKind};
-use petstore_sqlite::{Activity, BackupProgress, SqliteConfig, SqliteStore, Synchronous};
+use petstore_sqlite::{
+    Activity, BackupProgress, SqliteConfig, SqliteSettings, SqliteStore, Synchronous,
+};
 use tokio::task;
+use tokio_util::sync::CancellationToken;
 
 use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 
@@ -59,15 +62,18 @@ impl StoreLocation for DatabaseFile {
         if mode != OpenMode::Create {
             require_store(&self.0.path)?;
         }
-        let store = Arc::new(match mode {
-            OpenMode::Create | OpenMode::ReadWrite => SqliteStore::open(&self.0)?,
-            OpenMode::ReadOnly => SqliteStore::open_read_only(&self.0)?,
-        });
+        let panicked = CancellationToken::new();
+        let settings = SqliteSettings {
+            read_only: mode == OpenMode::ReadOnly,
+            on_task_panic: panicked.clone(),
+        };
+        let store = Arc::new(SqliteStore::open_with(&self.0, &settings)?);
+        let open = Arc::downgrade(&store);
         let opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
-            .with_relocation(store.clone());
-        let open = Arc::downgrade(&store);
-        let opened = opened.with_figures(move || figures(&open));
+            .with_relocation(store.clone())
+            .with_figures(move || figures(&open))
+            .with_panicked(panicked);
         if !store.was_created() {
             return Ok(opened);
         }
