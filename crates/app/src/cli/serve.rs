@@ -152,7 +152,7 @@ impl ServeArgs {
             access_log: self.access_log,
             limits: self.limits.limits(),
             cors_origins: self.cors_origin.clone(),
-            pages: Vec::new(), // They are not chosen by flags alone: see `serve::pages`.
+            pages: Vec::new(), // `serve::Config` adds them.
             ..self.deployment.settings()
         }
     }

@@ -1,7 +1,7 @@
 //! Where settings come from: flags, variables, the file of settings, and files that hold a secret.
 //!
 //! clap's definition is the one declaration of each setting. The flags of `serve` have variables, with the
-//! same meaning wherever a command shares the flag; what only another command has is given by a flag alone.
+//! same meaning wherever a command shares the flag; what only another command has is given only by a flag.
 //! The keys of the file of settings are the names of `serve`'s flags. A value of a file passes the parser of
 //! its flag and becomes the flag's default, so flags and variables outweigh it.
 //!

@@ -22,9 +22,9 @@ const MAX_SOCKETS: usize = 16;
 /// A socket that clients connect to, and where it is reached.
 type Socket = (Listener, Place);
 
-/// Returns the sockets that the service manager has opened for this process, as `LISTEN_FDS` and `LISTEN_PID` say; else those of
-/// `places`: for a name, the first of its addresses that can be had. So many connections may wait to be
-/// accepted at each, by default as many as the system allows. Over TCP, clients speak `scheme`.
+/// Returns the sockets that the service manager has opened for this process, as `LISTEN_FDS` and `LISTEN_PID` say;
+/// else those of `places`: for a name, the first of its addresses that can be bound. `backlog` is the number of
+/// connections that wait to be accepted at each, by default the system's limit. Over TCP, clients speak `scheme`.
 pub(super) async fn listen(
     places: &[ListenPlace],
     backlog: Option<NonZeroU32>,
@@ -88,7 +88,7 @@ async fn over_unix(path: &Path, backlog: u32) -> Result<Socket, Failure> {
         let shown = path.display();
         Failure::runtime(format!("cannot listen on unix:{shown}: {error}"))
     })?;
-    let place = Place::Unix(file.path().to_owned());
+    let place = Place::Unix(file.path.clone());
     Ok((Listener::from(listener).at_drain(move || drop(file)), place))
 }
 
