@@ -12,7 +12,7 @@
 //! who copies into a store that is in use takes a new restore for every batch.
 
 pub(crate) mod restore;
-mod snapshot;
+pub(crate) mod snapshot;
 #[cfg(test)]
 mod tests;
 
@@ -28,10 +28,10 @@ use crate::{error::Failure, store::SqliteStore};
 #[async_trait]
 impl Archive for SqliteStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        let (pool, file) = (Arc::clone(&self.readers.pool), self.file.share());
+        let pool = Arc::clone(&self.readers.pool);
         let begin = move || {
             let connection = pool.open().map_err(Failure::<StoreError>::Sqlite);
-            ReadTransaction::begin(connection.map_err(Failure::into_error)?, file)
+            ReadTransaction::begin(connection.map_err(Failure::into_error)?)
         };
         let joined = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
         Ok(Box::new(joined?))
@@ -40,7 +40,6 @@ impl Archive for SqliteStore {
     async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
         self.writer()?;
         let (path, versions) = (self.readers.pool.path(), Arc::clone(&self.versions));
-        let file = self.file.share();
-        Ok(Box::new(WriteTransaction::begin(path, versions, file, Writer::Service)?))
+        Ok(Box::new(WriteTransaction::begin(path, versions, Writer::Service)?))
     }
 }

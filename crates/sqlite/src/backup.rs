@@ -20,15 +20,17 @@ use std::{
     time::{Duration, Instant},
 };
 
+use petstore_domain::StoreCounts;
 use rusqlite::{
     Connection, OpenFlags,
     backup::{Backup, StepResult},
 };
 
 use crate::{
+    archive::snapshot,
     config::{BusyTimeout, SqliteConfig},
     connection::{self, ReadAccess},
-    integrity,
+    inspection,
     open::{self, OpenError},
     schema,
     store::SqliteStore,
@@ -42,12 +44,6 @@ const STEPS_PER_SYNC: u32 = 8;
 /// waits only while the write-ahead log is recovered.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 const WAIT_INTERVAL: Duration = Duration::from_millis(5);
-
-/// What both files must have as many of.
-const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
-     (SELECT count(*) FROM idempotency)";
-
-type Counts = (i64, i64, i64);
 
 /// How far a backup has come, in pages.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +88,7 @@ impl SqliteStore {
         to: &Path,
         watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<(), BackupError> {
-        let (_file, version) = open::known_version(config, ReadAccess::ReadOnly)?;
+        let version = open::known_version(config, ReadAccess::ReadOnly)?;
         if version.is_none() {
             return Err(BackupError::Unsound("an empty database".to_owned()));
         }
@@ -100,7 +96,7 @@ impl SqliteStore {
         let source = connection::open_reader(&config.path, ReadAccess::ReadOnly, timeout)?;
         // The transaction sees the store as it is at its first read, not at its `BEGIN`.
         source.execute_batch("BEGIN")?;
-        let counts = counts(&source)?;
+        let counts = snapshot::counts(&source)?;
         copy(&source, to, Pace::Half, watch)?;
         drop(source);
         verify(to, counts)?;
@@ -166,14 +162,14 @@ fn step(backup: &Backup<'_, '_>, began: Instant) -> rusqlite::Result<StepResult>
 }
 
 /// Reads the copy again, all of it. It is then one file, without a write-ahead log beside it.
-fn verify(to: &Path, expected: Counts) -> Result<(), BackupError> {
+fn verify(to: &Path, expected: StoreCounts) -> Result<(), BackupError> {
     let copy = open(to)?;
     copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))?;
-    if let Some(fault) = integrity::first_fault(&copy)? {
+    if let Some(fault) = inspection::first_fault(&copy)? {
         return Err(BackupError::Unsound(fault));
     }
     schema::version(&copy).map_err(|error| BackupError::Unsound(error.to_string()))?;
-    let found = counts(&copy)?;
+    let found = snapshot::counts(&copy)?;
     if found == expected {
         Ok(())
     } else {
@@ -184,8 +180,4 @@ fn verify(to: &Path, expected: Counts) -> Result<(), BackupError> {
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     Connection::open_with_flags(path, flags)
-}
-
-fn counts(connection: &Connection) -> rusqlite::Result<Counts> {
-    connection.query_row(COUNTS, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
 }

@@ -96,14 +96,20 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     });
     match opened {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) && !has_log => {
-            open(&immutable(path), read_only | OpenFlags::SQLITE_OPEN_URI)
+            open_unchanging(path)
         }
         opened => opened,
     }
 }
 
-/// The URL of a file that nobody changes: neither its locks nor its log are looked at.
-pub(crate) fn immutable(path: &Path) -> PathBuf {
+/// A connection to a file as one that nobody changes: its locks and its log are left alone, and nothing is
+/// put beside it.
+pub(crate) fn open_unchanging(path: &Path) -> rusqlite::Result<Connection> {
+    open(&immutable(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
+}
+
+/// The URL of such a file.
+fn immutable(path: &Path) -> PathBuf {
     let mut url = String::from("file:");
     for byte in path.as_os_str().as_bytes() {
         match byte {
@@ -123,7 +129,7 @@ pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// SQLite does not create the file (`file.rs` does), and it takes no lock on the connection itself:
+/// SQLite does not create the file (`open.rs` does), and it takes no lock on the connection itself:
 /// Rust's types make sure that one thread at a time uses it.
 fn open(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use petstore_domain::{Corruption, StoreError};
 use rusqlite::ffi;
 
-use crate::{file_limit, presence::LostFile};
+use crate::presence::LostFile;
 
 /// Why work on a connection ended early.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl<E: From<StoreError>> Failure<E> {
     pub(crate) fn into_error(self) -> E {
         match self {
             Self::Answer(error) => error,
-            Self::Sqlite(error) => StoreError::unavailable(file_limit::cause(error)).into(),
+            Self::Sqlite(error) => StoreError::unavailable(error).into(),
         }
     }
 }
@@ -39,18 +39,9 @@ impl<E: From<StoreError>> From<Corruption> for Failure<E> {
     }
 }
 
-/// Why a write was not done. Becomes the cause of a [`StoreError`].
+/// Why a group of writes was not done. Becomes the cause of a [`StoreError`] for each.
 #[derive(Clone, Debug, thiserror::Error)]
 pub(crate) enum WriteFailure {
-    /// More writes wait than the disk can take.
-    #[error("the writer's queue is full ({max} writes wait)")]
-    QueueFull {
-        /// How many may wait.
-        max: usize,
-    },
-    /// The store was opened by [`open_read_only`](crate::SqliteStore::open_read_only).
-    #[error("the store was opened only to be read")]
-    ReadOnly,
     /// The store is being closed.
     #[error("the writer has stopped")]
     Stopped,
@@ -98,23 +89,6 @@ impl From<WriteFailure> for StoreError {
         if let WriteFailure::Fenced(reason) = failure {
             return Self::Fenced(reason);
         }
-        Self::unavailable(failure)
-    }
-}
-
-/// Why a read was not done. Becomes the cause of a [`StoreError`].
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-pub(crate) enum ReadFailure {
-    /// More reads wait than the disk can take.
-    #[error("the disk is too slow ({max} reads wait)")]
-    QueueFull {
-        /// How many may wait.
-        max: usize,
-    },
-}
-
-impl From<ReadFailure> for StoreError {
-    fn from(failure: ReadFailure) -> Self {
         Self::unavailable(failure)
     }
 }

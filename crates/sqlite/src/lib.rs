@@ -29,28 +29,27 @@
 //! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs`,
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Relocatable`](petstore_domain::Relocatable) in `relocation.rs`. The first two run their SQL through
-//! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `version_cache.rs`
-//! answers the catalogue's version without a query, and `renewal.rs` changes it; `schema.rs` has the versions of the schema, and `upgrade.rs` leads from one to the next; `watch.rs` reads beside the requests; `backup.rs` copies a store in use, `inspection.rs` examines one; `activity.rs` says how busy it is; `presence.rs` notices files that are gone.
+//! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `schema.rs` has the versions of
+//! the schema, and `upgrade.rs` leads from one to the next. `version.rs` reads and renews the catalogue's
+//! version, `version_cache.rs` answers it without a query, and `watch.rs` reads it again beside the requests.
+//! `presence.rs` notices files that are gone. `backup.rs` copies a store in use, `inspection.rs` checks one.
 
-mod activity;
 mod api_keys;
 mod archive;
 mod backup;
 mod config;
 mod connection;
 mod error;
-mod file;
-mod file_limit;
 mod inspection;
-mod integrity;
 mod open;
 mod pets;
+mod pool;
 mod presence;
 mod readers;
 mod relocation;
-mod renewal;
 mod schema;
 mod store;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod upgrade;
@@ -59,9 +58,8 @@ mod version_cache;
 mod watch;
 mod writer;
 
-pub use activity::Activity;
 pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
 pub use open::OpenError;
-pub use store::SqliteStore;
+pub use store::{Activity, SqliteSettings, SqliteStore};
 pub use upgrade::{Reason as UpgradeReason, UpgradeError};

@@ -1,25 +1,29 @@
 //! From the settings to an open store.
 
 use std::{
+    fs::{self, OpenOptions},
     io,
+    os::unix::fs::OpenOptionsExt as _,
     path::{self, Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
 
 use petstore_domain::StoreError;
 use rusqlite::{Connection, ErrorCode};
+use rustix::fs::Access;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{BusyTimeout, SqliteConfig},
     connection::{self, ReadAccess},
-    file::{DatabaseFile, IfMissing},
-    file_limit::TooManyFiles,
+    pool::Pool,
     presence::Presence,
-    readers::{Readers, pool::Pool},
+    readers::Readers,
     schema::{self, SchemaError},
-    store::SqliteStore,
+    store::{SqliteSettings, SqliteStore},
     version,
     version_cache::VersionCache,
     watch::Watch,
@@ -29,7 +33,7 @@ use crate::{
     },
 };
 
-/// A store could not be opened. One line says why, and how to mend it.
+/// A store could not be opened. One line says why, and how to fix it.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot open the store {}: {reason}", .path.display())]
 pub struct OpenError {
@@ -48,6 +52,11 @@ enum Reason {
     )]
     Denied,
     #[error(
+        "SQLite cannot open it; give this user access to the file and its directory, or allow more open \
+         files ('ulimit -n')"
+    )]
+    CannotOpen,
+    #[error(
         "it is locked by another process; stop that process, or try again when it has finished"
     )]
     Locked,
@@ -56,8 +65,6 @@ enum Reason {
          put the store on a local disk"
     )]
     NoWriteAheadLog,
-    #[error(transparent)]
-    TooManyFiles(TooManyFiles),
     #[error("there is no space left on its disk; free some")]
     Full,
     #[error("it is damaged ({0}); restore it from a backup")]
@@ -89,9 +96,8 @@ impl From<rusqlite::Error> for Reason {
             return Self::Locked;
         }
         match error.sqlite_error_code() {
-            Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly | ErrorCode::CannotOpen) => {
-                Self::Denied
-            }
+            Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => Self::Denied,
+            Some(ErrorCode::CannotOpen) => Self::CannotOpen,
             Some(ErrorCode::DiskFull) => Self::Full,
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error),
             _ => Self::Sqlite(error),
@@ -103,9 +109,9 @@ impl SqliteStore {
     /// Opens the store at `config.path`, or creates it.
     ///
     /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to mend it.
+    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
     pub fn open(config: &SqliteConfig) -> Result<Self, OpenError> {
-        open(config, BusyTimeout::default())
+        Self::open_with(config, &SqliteSettings::default())
     }
 
     /// Opens the store at `config.path` as a file that this process must not change, on a disk that may be
@@ -114,33 +120,44 @@ impl SqliteStore {
     /// # Errors
     /// [`OpenError`], also where there is no store.
     pub fn open_read_only(config: &SqliteConfig) -> Result<Self, OpenError> {
-        explained(config, open_to_read(config, BusyTimeout::default()))
+        let settings = SqliteSettings { read_only: true, ..SqliteSettings::default() };
+        Self::open_with(config, &settings)
+    }
+
+    /// Opens the store at `config.path`, as the settings say.
+    ///
+    /// # Errors
+    /// [`OpenError`], also where there is no store and none is to be created.
+    pub fn open_with(config: &SqliteConfig, settings: &SqliteSettings) -> Result<Self, OpenError> {
+        open(config, settings, BusyTimeout::default())
     }
 }
 
-/// Opens the store at `config.path`, or creates it.
+/// Opens the store at `config.path`, as the settings say.
 pub(crate) fn open(
     config: &SqliteConfig,
+    settings: &SqliteSettings,
     busy_timeout: BusyTimeout,
 ) -> Result<SqliteStore, OpenError> {
-    explained(config, open_parts(config, busy_timeout))
+    let open = if settings.read_only { open_to_read } else { open_or_create };
+    explained(config, open(config, busy_timeout, &settings.on_task_panic))
 }
 
 /// With the path in front of the reason.
 fn explained<T>(config: &SqliteConfig, opened: Result<T, Reason>) -> Result<T, OpenError> {
-    opened.map_err(|reason| {
-        // SQLite says of both that it cannot open a file.
-        let too_many = matches!(reason, Reason::Denied | Reason::Io(_)).then(TooManyFiles::now);
-        let reason = too_many.flatten().map_or(reason, Reason::TooManyFiles);
-        OpenError { path: config.path.clone(), reason }
-    })
+    opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
 }
 
-fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<SqliteStore, Reason> {
+fn open_or_create(
+    config: &SqliteConfig,
+    busy_timeout: BusyTimeout,
+    on_panic: &CancellationToken,
+) -> Result<SqliteStore, Reason> {
     // An absolute path is never one of SQLite's special names (`:memory:`, `file:…`), and it stays
     // right when the process changes its directory.
     let path = path::absolute(&config.path)?;
-    let file = open_file(&path, IfMissing::Create)?;
+    create(&path)?;
+    require_store(&path, ReadAccess::Shared)?;
     let settings = WriterSettings {
         path: path.clone(),
         synchronous: config.synchronous,
@@ -149,38 +166,43 @@ fn open_parts(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<Sqlite
     let mut connection = settings.open()?;
     let was_created = schema::create_or_check(&mut connection)?;
     use_write_ahead_log(&connection, busy_timeout.writer)?;
-    let mut store = reading(config, ReadAccess::Shared, busy_timeout, file, &connection)?;
+    let mut store = reading(config, ReadAccess::Shared, busy_timeout, &connection, on_panic)?;
     store.writer = Some(Writer::start(
         WriterConnection::new(settings, connection)?,
         Arc::clone(&store.versions),
         Arc::clone(&store.readers.presence),
+        on_panic,
     )?);
     store.was_created = was_created;
     Ok(store)
 }
 
-/// The version of the schema of a store that this release knows, or `None` of an empty one, and the file,
-/// which stays as it is.
+/// The version of the schema of a store that this release knows, or `None` of an empty one. The file stays
+/// as it is.
 pub(crate) fn known_version(
     config: &SqliteConfig,
     access: ReadAccess,
-) -> Result<(DatabaseFile, Option<i32>), OpenError> {
+) -> Result<Option<i32>, OpenError> {
     let find = || {
         let path = path::absolute(&config.path)?;
-        let file = open_file(&path, IfMissing::Refuse)?;
+        require_store(&path, access)?;
         let timeout = BusyTimeout::default().reader;
         let connection = connection::open_reader(&path, access, timeout)?;
-        Ok((file, schema::version(&connection)?))
+        Ok(schema::version(&connection)?)
     };
     explained(config, find())
 }
 
-fn open_to_read(config: &SqliteConfig, busy_timeout: BusyTimeout) -> Result<SqliteStore, Reason> {
+fn open_to_read(
+    config: &SqliteConfig,
+    busy_timeout: BusyTimeout,
+    on_panic: &CancellationToken,
+) -> Result<SqliteStore, Reason> {
     let path = path::absolute(&config.path)?;
-    let file = open_file(&path, IfMissing::Refuse)?;
+    require_store(&path, ReadAccess::ReadOnly)?;
     let connection = connection::open_reader(&path, ReadAccess::ReadOnly, busy_timeout.reader)?;
     schema::require_current(&connection)?;
-    reading(config, ReadAccess::ReadOnly, busy_timeout, file, &connection)
+    reading(config, ReadAccess::ReadOnly, busy_timeout, &connection, on_panic)
 }
 
 /// A store without a writer. `connection` has been opened to its file.
@@ -188,28 +210,61 @@ fn reading(
     config: &SqliteConfig,
     access: ReadAccess,
     busy_timeout: BusyTimeout,
-    file: DatabaseFile,
     connection: &Connection,
+    on_panic: &CancellationToken,
 ) -> Result<SqliteStore, Reason> {
     let path = path::absolute(&config.path)?;
-    let pool = Arc::new(Pool::new(path.clone(), access, busy_timeout.reader, file.share()));
+    let pool = Arc::new(Pool::new(path.clone(), access, busy_timeout.reader));
     let versions = Arc::new(VersionCache::new());
     let moment = versions.moment();
     // The first read: from here on the connection has the log open. A version that cannot be read is
     // reported by the requests that need it.
     versions.confirm(moment, version::current::<StoreError>(connection).ok());
-    let presence = Arc::new(Presence::new(&path, &file, access)?);
-    let watch = Watch::start(Arc::clone(&pool), Arc::clone(&versions), Arc::clone(&presence))?;
-    let readers = Readers::new(pool, watch, presence)?;
+    let presence = Arc::new(Presence::new(&path, access)?);
+    let runtime = Handle::try_current().ok();
+    let watch = Watch::start(
+        on_panic.clone(),
+        runtime.clone(),
+        Arc::clone(&pool),
+        Arc::clone(&versions),
+        Arc::clone(&presence),
+    )?;
+    let readers = Readers::new(runtime, pool, watch, presence);
     let synchronous = config.synchronous;
-    Ok(SqliteStore { readers, versions, writer: None, was_created: false, synchronous, file })
+    Ok(SqliteStore { readers, versions, writer: None, was_created: false, synchronous })
 }
 
-/// Opens the file, which must be a store by its header, or empty where one may be created.
-fn open_file(path: &Path, if_missing: IfMissing) -> Result<DatabaseFile, Reason> {
-    let file = DatabaseFile::open(path, if_missing).map_err(|error| explain(error, path))?;
-    schema::check_header(&file.head::<{ schema::HEADER_LEN }>()?, path)?;
-    Ok(file)
+/// Creates the file for its owner alone, unless it is there.
+///
+/// Closing a descriptor drops all POSIX locks of the process on the file, SQLite's too. So nobody else of
+/// this process comes past here, to write to the new file, before this descriptor is closed. A file that is
+/// there gets none but SQLite's own (`schema::check_file`).
+fn create(path: &Path) -> Result<(), Reason> {
+    static CREATING: Mutex<()> = Mutex::new(());
+    let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created.map(drop).map_err(|error| explain(error, path)),
+    }
+}
+
+/// Refuses what is neither a store nor an empty file, and what may not be opened so. It stays as it is.
+fn require_store(path: &Path, access: ReadAccess) -> Result<(), Reason> {
+    let needed = match access {
+        ReadAccess::Shared => Access::READ_OK | Access::WRITE_OK,
+        ReadAccess::ReadOnly => Access::READ_OK,
+    };
+    let found = fs::metadata(path).and_then(|file| {
+        if file.is_dir() {
+            Err(io::ErrorKind::IsADirectory.into())
+        } else if file.is_file() {
+            Ok(rustix::fs::access(path, needed)?)
+        } else {
+            Err(io::Error::other("it is not a plain file"))
+        }
+    });
+    found.map_err(|error| explain(error, path))?;
+    Ok(schema::check_file(path)?)
 }
 
 /// Switches to the write-ahead log, which a file keeps from then on. The switch needs the file for
@@ -261,17 +316,21 @@ mod tests {
         "permission denied; give this user read and write access to the file and its directory";
 
     #[test]
-    fn what_the_file_system_refuses_is_said_with_its_mending() {
+    fn what_the_file_system_refuses_is_said_with_what_to_do() {
         for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem] {
             assert_eq!(explain(kind.into(), Path::new("/x.db")).to_string(), DENIED);
         }
     }
 
     #[test]
-    fn what_sqlite_refuses_is_said_with_its_mending() {
+    fn what_sqlite_refuses_is_said_with_what_to_do() {
         let table = [
             (ffi::SQLITE_READONLY_DIRECTORY, DENIED),
-            (ffi::SQLITE_CANTOPEN, DENIED),
+            (
+                ffi::SQLITE_CANTOPEN,
+                "SQLite cannot open it; give this user access to the file and its directory, or allow \
+                 more open files ('ulimit -n')",
+            ),
             (ffi::SQLITE_FULL, "there is no space left on its disk; free some"),
             (
                 ffi::SQLITE_BUSY,

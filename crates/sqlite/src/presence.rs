@@ -5,11 +5,13 @@
 //! by the writer before each transaction and before what it acknowledges, and by the watch.
 //!
 //! A database that is cut off goes unnoticed by SQLite while its cache holds the pages that are gone. So
-//! when the file has become shorter, its length is compared with the number of pages in its header, which
-//! SQLite writes before it shortens a file itself.
+//! when the file has become shorter, it must have the pages that its first one counts, which SQLite writes
+//! before it shortens a file itself.
 
 use std::{
-    fs, io,
+    fs::{self, Metadata},
+    io,
+    os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
@@ -18,15 +20,18 @@ use petstore_domain::StoreError;
 
 use crate::{
     connection::{ReadAccess, beside},
-    file::{DatabaseFile, Identity, identity},
     schema,
 };
+
+/// Device and inode: two paths may lead to one file.
+type Identity = (u64, u64);
 
 /// The database file and its write-ahead log, as they were opened.
 #[derive(Debug)]
 pub(crate) struct Presence {
-    files: Vec<(PathBuf, Identity)>,
-    database: DatabaseFile,
+    database: (PathBuf, Identity),
+    /// None is looked for where the store is only read.
+    log: Option<(PathBuf, Identity)>,
     /// The length of the database when it was last found whole, in bytes.
     length: AtomicU64,
     /// What the last check found.
@@ -51,56 +56,59 @@ impl From<LostFile> for StoreError {
 }
 
 impl Presence {
-    /// Of `file`, which was opened at `path`. Where a connection shares it with a writer, there is a log.
-    pub(crate) fn new(path: &Path, file: &DatabaseFile, access: ReadAccess) -> io::Result<Self> {
-        let mut files = vec![(path.to_owned(), file.identity())];
+    /// Of the files of the store that was opened at `path`.
+    pub(crate) fn new(path: &Path, access: ReadAccess) -> io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        let database = (path.to_owned(), identity(&metadata));
         // SQLite names the log after the file itself, also where `path` is a symbolic link to it.
         let log = beside(&fs::canonicalize(path)?, "-wal");
-        if access == ReadAccess::Shared {
-            let identity = identity(&fs::metadata(&log)?);
-            files.push((log, identity));
-        }
-        let (database, length) = (file.share(), AtomicU64::new(fs::metadata(path)?.len()));
-        Ok(Self { files, database, length, lost: AtomicBool::new(false) })
+        let log = match access {
+            ReadAccess::Shared => Some((log.clone(), identity(&fs::metadata(&log)?))),
+            ReadAccess::ReadOnly => None,
+        };
+        let (length, lost) = (AtomicU64::new(metadata.len()), AtomicBool::new(false));
+        Ok(Self { database, log, length, lost })
     }
 
     /// Compares now.
     pub(crate) fn check(&self) -> Result<(), LostFile> {
-        let found = self.files.iter().try_for_each(|(path, opened)| {
-            let what = match fs::metadata(path) {
-                Ok(metadata) if identity(&metadata) == *opened => {
-                    if *opened != self.database.identity() || self.is_whole(metadata.len()) {
-                        return Ok(());
-                    }
-                    "was truncated".to_owned()
-                }
-                Ok(_) => "was replaced".to_owned(),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => "was removed".to_owned(),
-                Err(error) => format!("cannot be found ({error})"),
-            };
-            Err(LostFile { path: path.clone(), what })
-        });
+        let log = self.log.iter().try_for_each(|log| find(log).map(drop));
+        let found = log.and_then(|()| self.require_whole(&find(&self.database)?));
         if self.lost.load(Ordering::Relaxed) != found.is_err() {
             self.lost.store(found.is_err(), Ordering::Relaxed);
         }
         found
     }
 
-    /// Whether the database has all its pages, if it has this length.
-    fn is_whole(&self, length: u64) -> bool {
-        let before = self.length.load(Ordering::Relaxed);
-        let whole = length >= before
-            || self.database.head::<{ schema::HEADER_LEN }>().is_ok_and(|header| {
-                schema::length(&header).is_some_and(|expected| length >= expected)
-            });
-        if whole && length != before {
+    fn require_whole(&self, database: &Metadata) -> Result<(), LostFile> {
+        let (length, before) = (database.len(), self.length.load(Ordering::Relaxed));
+        let path = &self.database.0;
+        if length < before && !schema::is_whole(path) {
+            return Err(LostFile { path: path.clone(), what: "was truncated".to_owned() });
+        }
+        if length != before {
             self.length.store(length, Ordering::Relaxed);
         }
-        whole
+        Ok(())
     }
 
     /// Compares now only if the last check found a file lost: it may be back.
     pub(crate) fn require(&self) -> Result<(), LostFile> {
         if self.lost.load(Ordering::Relaxed) { self.check() } else { Ok(()) }
     }
+}
+
+/// Finds a file that was opened.
+fn find((path, opened): &(PathBuf, Identity)) -> Result<Metadata, LostFile> {
+    let what = match fs::metadata(path) {
+        Ok(metadata) if identity(&metadata) == *opened => return Ok(metadata),
+        Ok(_) => "was replaced".to_owned(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => "was removed".to_owned(),
+        Err(error) => format!("cannot be found ({error})"),
+    };
+    Err(LostFile { path: path.clone(), what })
+}
+
+fn identity(metadata: &Metadata) -> Identity {
+    (metadata.dev(), metadata.ino())
 }

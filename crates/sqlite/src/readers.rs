@@ -1,29 +1,57 @@
-//! Reads: each a task of its own, on a connection of its own.
+//! Reads: on the runtime's workers as long as others stay free, else on threads that may wait.
+//!
+//! **What.** A read is a task of its own. The request that waits for it can therefore time out, and its
+//! client's leaving is noticed. A worker that is in a read can do nothing else, and on a disk that hangs
+//! it never comes back. So at most all workers but one read at a time. Further reads take one of
+//! [`MAX_THREADS`] threads for blocking work, up to [`MAX_QUEUE`] of them wait for one, and one more is
+//! refused. A worker that waits for sockets and timers may be the one that begins to read, and tokio
+//! lets no other take its place before that one is done. So while there are reads on workers, the watch
+//! wakes a worker now and then.
+//!
+//! **What it buys.** While the disk hangs or is slow, all that needs no read goes on: health, refusals,
+//! timeouts and writes.
+//!
+//! **What it costs.** About a microsecond for each read: a task that a worker spawns runs next on the
+//! same worker, and no other thread is woken for it. Where reads always took a thread for blocking work,
+//! two threads would be woken for each of them.
 
-pub(crate) mod pool;
-mod tasks;
-
-use std::{io, sync::Arc};
+use std::sync::Arc;
 
 use petstore_domain::StoreError;
 use rusqlite::Connection;
+use tokio::{runtime::Handle, sync::Semaphore};
 
-use self::{pool::Pool, tasks::ReadTasks};
-use crate::{error::Failure, presence::Presence, watch::Watch};
+use crate::{error::Failure, pool::Pool, presence::Presence, watch::Watch};
+
+/// Threads for reads that find no worker. Each may open a connection, which is two files.
+const MAX_THREADS: usize = 64;
+
+/// Reads that find no worker, running and waiting. One more is refused at once.
+const MAX_QUEUE: usize = 4096;
 
 /// Runs reads.
 #[derive(Debug)]
 pub(crate) struct Readers {
-    // In the order in which they are dropped: the watch has a connection of its own.
+    // In the order in which they are dropped: the watch may be in a read.
     pub(crate) watch: Watch,
     pub(crate) pool: Arc<Pool>,
     pub(crate) presence: Arc<Presence>,
-    tasks: ReadTasks,
+    /// Without one, reads run on the calling thread.
+    runtime: Option<Handle>,
+    threads: Arc<Semaphore>,
+    queue: Arc<Semaphore>,
 }
 
 impl Readers {
-    pub(crate) fn new(pool: Arc<Pool>, watch: Watch, presence: Arc<Presence>) -> io::Result<Self> {
-        Ok(Self { watch, pool, presence, tasks: ReadTasks::start()? })
+    /// Runs reads in `runtime`.
+    pub(crate) fn new(
+        runtime: Option<Handle>,
+        pool: Arc<Pool>,
+        watch: Watch,
+        presence: Arc<Presence>,
+    ) -> Self {
+        let [threads, queue] = [MAX_THREADS, MAX_QUEUE].map(|max| Arc::new(Semaphore::new(max)));
+        Self { watch, pool, presence, runtime, threads, queue }
     }
 
     /// Runs `read`. It runs to its end, whether or not the future is polled again.
@@ -35,18 +63,37 @@ impl Readers {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        self.watch.note_use();
+        let permit = self.watch.try_read();
         if let Err(lost) = self.presence.require() {
             // One of these may have opened what is at the path now.
             self.pool.clear();
             return Err(StoreError::from(lost).into());
         }
         let pool = Arc::clone(&self.pool);
-        self.tasks.run(move || pool.read(read)).await?
+        let read = move || pool.read(read);
+        let Some(runtime) = &self.runtime else { return read() };
+        let task = if let Some(permit) = permit {
+            runtime.spawn(async move {
+                let _permit = permit;
+                read()
+            })
+        } else {
+            let place = Arc::clone(&self.queue).try_acquire_owned();
+            let place = place.map_err(|_| {
+                StoreError::unavailable(format!("the disk is too slow ({MAX_QUEUE} reads wait)"))
+            })?;
+            let thread = Arc::clone(&self.threads).acquire_owned().await;
+            let permits = (thread.map_err(StoreError::unavailable)?, place);
+            runtime.spawn_blocking(move || {
+                let _permits = permits;
+                read()
+            })
+        };
+        task.await.map_err(StoreError::unavailable)?
     }
 
-    /// How many reads that found no worker wait or run.
+    /// Returns how many reads that found no worker wait or run.
     pub(crate) fn queue_length(&self) -> usize {
-        self.tasks.queue_length()
+        MAX_QUEUE - self.queue.available_permits()
     }
 }

@@ -70,8 +70,7 @@ impl Relocatable for SqliteStore {
     ) -> Result<(), RestoreError> {
         self.writer()?;
         let (pool, versions) = (Arc::clone(&self.readers.pool), Arc::clone(&self.versions));
-        let file = self.file.share();
-        let begin = move || WriteTransaction::begin(pool.path(), versions, file, Writer::Follower);
+        let begin = move || WriteTransaction::begin(pool.path(), versions, Writer::Follower);
         let joined = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
         let mut transaction = Box::new(joined?);
         transaction.pets(pets).await?;

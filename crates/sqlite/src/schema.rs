@@ -9,11 +9,11 @@
 //! release's statements use, such as the name of a table: such a process may be opening the file at that
 //! very moment.
 
-use std::path::Path;
+use std::{fs, path::Path};
 
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
-use crate::connection::immutable;
+use crate::connection;
 
 /// Marks a SQLite file as a petstore store (`PRAGMA application_id`): `pst0` in ASCII.
 pub(crate) const APPLICATION_ID: i32 = 0x7073_7430;
@@ -64,10 +64,9 @@ pub(crate) struct Step {
 /// What a move needs besides.
 pub(crate) const OF_A_MOVE: &str = include_str!("relocation.sql");
 
-const OLDEST_RELEASE: &str = "SELECT oldest_release FROM petstore_schema WHERE only = 1";
+const ANOTHER_KIND: &str = "a file of another kind";
 
-/// The length of the header of a SQLite file, in bytes (<https://sqlite.org/fileformat2.html>).
-pub(crate) const HEADER_LEN: usize = 100;
+const OLDEST_RELEASE: &str = "SELECT oldest_release FROM petstore_schema WHERE only = 1";
 
 /// Why a file is not opened. It stays as it is.
 #[derive(Debug, thiserror::Error)]
@@ -133,33 +132,38 @@ impl Step {
     }
 }
 
-/// Checks a file by its first [`HEADER_LEN`] bytes, or fewer if it has fewer, before SQLite opens
-/// it. An empty file is a new one.
-pub(crate) fn check_header(header: &[u8], path: &Path) -> Result<(), SchemaError> {
-    if header.is_empty() {
-        return Ok(());
+/// Checks a file before it is opened to be used, so that a foreign one stays as it is. An empty file is a
+/// new store.
+///
+/// The file is read through SQLite, as one that nobody changes: its log and its locks are left alone, and
+/// nothing is put beside it. If this process opened and closed the file itself, it would lose the locks of
+/// all its connections to it (<https://sqlite.org/howtocorrupt.html>, section 2.2); SQLite sees to that for
+/// its own descriptors.
+pub(crate) fn check_file(path: &Path) -> Result<(), SchemaError> {
+    match fs::metadata(path).map_or(0, |file| file.len()) {
+        0 => return Ok(()),
+        // SQLite takes it for an empty file.
+        1 => return Err(SchemaError::Foreign(ANOTHER_KIND)),
+        _ => {}
     }
-    let number = |at: usize| header.get(at..at + 4)?.try_into().ok().map(i32::from_be_bytes);
-    match (number(68), number(60)) {
-        (Some(application), Some(oldest)) if header.starts_with(b"SQLite format 3\0") => {
-            check(application, oldest, || oldest_release(path))
+    let connection = connection::open_unchanging(path)?;
+    // While another process makes the file longer, its first page counts pages that are not there yet.
+    connection.pragma_update(None, "writable_schema", true)?;
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get(0));
+    match number("application_id") {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+            Err(SchemaError::Foreign(ANOTHER_KIND))
         }
-        _ => Err(SchemaError::Foreign("a file of another kind")),
+        application => check(application?, number("user_version")?, || oldest_release(path)),
     }
 }
 
-/// The length of the file that a header describes, in bytes; `None` if it is no header.
-pub(crate) fn length(header: &[u8]) -> Option<u64> {
-    let page_size = u16::from_be_bytes(*header.get(16..18)?.first_chunk()?);
-    // 1 stands for 65,536, which two bytes cannot hold.
-    let page_size = if page_size == 1 { 1 << 16 } else { u64::from(page_size) };
-    let pages = u32::from_be_bytes(*header.get(28..32)?.first_chunk()?);
-    Some(page_size * u64::from(pages))
-}
-
-/// Whether a header says that the file has a write-ahead log.
-pub(crate) fn uses_write_ahead_log(header: &[u8]) -> bool {
-    header.get(18..20) == Some(&[2, 2])
+/// Whether the file has all the pages that its first one counts.
+pub(crate) fn is_whole(path: &Path) -> bool {
+    let application = connection::open_unchanging(path).and_then(|connection| {
+        connection.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0))
+    });
+    application.is_ok_and(|application| application == APPLICATION_ID)
 }
 
 /// Creates the newest schema in one transaction if the database is empty, and checks its version if not.
@@ -245,11 +249,8 @@ fn check(
     }
 }
 
-/// What a store of a newer petstore says of the oldest release that can use it. Nothing beside the file
-/// is touched: neither its write-ahead log nor its locks.
+/// What a store of a newer petstore says of the oldest release that can use it.
 fn oldest_release(path: &Path) -> Option<String> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let url = immutable(path);
-    let connection = Connection::open_with_flags(url, flags).ok()?;
+    let connection = connection::open_unchanging(path).ok()?;
     connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok()
 }

@@ -1,13 +1,25 @@
 //! The store.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, atomic::Ordering},
+};
 
 use petstore_domain::StoreError;
+use tokio_util::sync::CancellationToken;
 
-use crate::{
-    config::Synchronous, error::WriteFailure, file::DatabaseFile, readers::Readers,
-    version_cache::VersionCache, writer::Writer,
-};
+use crate::{config::Synchronous, readers::Readers, version_cache::VersionCache, writer::Writer};
+
+/// What opening a store needs besides its file.
+#[derive(Clone, Debug, Default)]
+pub struct SqliteSettings {
+    /// Whether the store is a file that this process must not change, on a disk that may be read-only. What
+    /// would write fails.
+    pub read_only: bool,
+    /// Canceled when a thread of the store has panicked: the one that writes, without which every write
+    /// fails, or the one that notices what other processes write. The program is to be restarted then.
+    pub on_task_panic: CancellationToken,
+}
 
 /// A catalogue and its API keys in a SQLite database.
 ///
@@ -15,25 +27,54 @@ use crate::{
 /// commit, and the write-ahead log is brought into the file.
 pub struct SqliteStore {
     // In the order in which they are dropped: the writer's connection is the last to be closed, so
-    // that it empties the log, and the file is closed when SQLite's locks on it are gone.
+    // that it empties the log.
     pub(crate) readers: Readers,
     pub(crate) versions: Arc<VersionCache>,
     /// `None` if the store is only read.
     pub(crate) writer: Option<Writer>,
     pub(crate) was_created: bool,
     pub(crate) synchronous: Synchronous,
-    pub(crate) file: DatabaseFile,
+}
+
+/// How busy a store is. Counts are of this process, since the store was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activity {
+    /// Transactions that were committed.
+    pub commits: u64,
+    /// Writes in them: animals that were created, changes of keys, purges.
+    pub writes: u64,
+    /// Writes that wait for the writer at this moment.
+    pub write_queue: usize,
+    /// Reads that found no worker, and wait for a thread or run on one at this moment.
+    pub read_queue: usize,
 }
 
 impl SqliteStore {
-    /// Whether opening it has created it.
+    /// Returns how busy the store is.
+    #[must_use]
+    pub fn activity(&self) -> Activity {
+        let read_queue = self.readers.queue_length();
+        let Some(writer) = &self.writer else {
+            return Activity { commits: 0, writes: 0, write_queue: 0, read_queue };
+        };
+        let tally = writer.tally();
+        Activity {
+            commits: tally.commits.load(Ordering::Relaxed),
+            writes: tally.writes.load(Ordering::Relaxed),
+            write_queue: writer.queue_length(),
+            read_queue,
+        }
+    }
+
+    /// Returns whether opening the store has created it.
     #[must_use]
     pub fn was_created(&self) -> bool {
         self.was_created
     }
 
     pub(crate) fn writer(&self) -> Result<&Writer, StoreError> {
-        self.writer.as_ref().ok_or_else(|| WriteFailure::ReadOnly.into())
+        let read_only = || StoreError::unavailable("the store was opened only to be read");
+        self.writer.as_ref().ok_or_else(read_only)
     }
 }
 

@@ -3,6 +3,7 @@
 mod failures;
 mod fairness;
 mod groups;
+mod panics;
 mod plans;
 mod settings;
 mod version;
@@ -26,7 +27,7 @@ use tokio::{
 use crate::{
     config::{BusyTimeout, SqliteConfig, Synchronous},
     open::open,
-    store::SqliteStore,
+    store::{SqliteSettings, SqliteStore},
     watch::INTERVAL,
 };
 
@@ -50,7 +51,7 @@ impl Place {
     }
 
     fn open(&self) -> SqliteStore {
-        open(&self.config(), short_timeout()).unwrap()
+        open(&self.config(), &SqliteSettings::default(), short_timeout()).unwrap()
     }
 
     /// A connection of another process, as it were.

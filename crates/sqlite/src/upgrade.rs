@@ -8,7 +8,7 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read as _},
+    io,
     ops::ControlFlow,
     os::unix::fs::OpenOptionsExt as _,
     path::{self, Path, PathBuf},
@@ -31,7 +31,7 @@ use crate::{
 const MAX_TRIES: u32 = 10;
 
 /// A store was not upgraded. It is as before the step that was under way. One line says why, and how to
-/// mend it.
+/// fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum UpgradeError {
     /// The store could not be opened, or is none that can be upgraded.
@@ -110,7 +110,7 @@ impl SqliteStore {
     /// Blocks the thread, for minutes if the store is large.
     ///
     /// # Errors
-    /// [`OpenError`]; the message is one line that says what is wrong and how to mend it.
+    /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
     pub fn upgrade(
         config: &SqliteConfig,
         mode: UpgradeMode,
@@ -128,10 +128,10 @@ fn upgrade(
     if fs::metadata(&path).map_or(true, |file| file.len() == 0) {
         return Ok(None);
     }
-    // A file whose making was cut off can be read only by a process that may mend it.
+    // A file whose making was cut off can be read only by a process that may complete it.
     let access =
         if mode == UpgradeMode::DryRun { ReadAccess::ReadOnly } else { ReadAccess::Shared };
-    let (_file, from) = open::known_version(config, access).map_err(UpgradeError::Open)?;
+    let from = open::known_version(config, access).map_err(UpgradeError::Open)?;
     let upgrade = from.map(|from| run_steps(&path, from, mode, steps)).transpose();
     upgrade.map_err(|reason| UpgradeError::Failed { path, reason })
 }
@@ -219,16 +219,7 @@ fn refuse_offending(connection: &Connection, step: &Step) -> Result<(), Reason> 
 }
 
 fn require_room(path: &Path, copy: &Path) -> Result<(), Reason> {
-    let mut header = Vec::new();
-    let is_ours = match File::open(copy) {
-        Ok(file) => {
-            file.take(schema::HEADER_LEN as u64).read_to_end(&mut header)?;
-            !matches!(schema::check_header(&header, copy), Err(SchemaError::Foreign(_)))
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
-        Err(error) => return Err(error.into()),
-    };
-    if !is_ours {
+    if copy.try_exists()? && matches!(schema::check_file(copy), Err(SchemaError::Foreign(_))) {
         return Err(Reason::Occupied(copy.to_owned()));
     }
     let directory = path.parent().unwrap_or(path);

@@ -1,30 +1,40 @@
-//! What is read beside the requests while there are any: one thread, so that no request waits for it.
+//! What is done beside the requests while there are any, by a thread of its own.
 //!
-//! Every [`INTERVAL`] it reads the catalogue's version, which another process may have changed, and looks
-//! whether the files of the store are still there. When there are no requests, it sleeps.
+//! Every [`INTERVAL`] the catalogue's version is read, which another process may have changed, and the files
+//! of the store are looked for. That may hang, so it runs on a thread for blocking work. Every [`TICK`] while
+//! reads are on workers of the runtime, a worker is woken, which looks after sockets and timers.
 
 use std::{
     fmt, io,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
-    thread::{self, JoinHandle},
+    thread::{self, Thread},
     time::{Duration, Instant},
 };
 
-use petstore_domain::{CatalogueVersion, StoreError};
-use rusqlite::Connection;
+use petstore_domain::StoreError;
+use tokio::{runtime::Handle, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    error::Failure, presence::Presence, readers::pool::Pool, version, version_cache::VersionCache,
+    pool::Pool,
+    presence::Presence,
+    tasks::{essential, spawn_essential},
+    version,
+    version_cache::VersionCache,
 };
 
 /// Half of what the version cache allows: the rest is for the reading.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
 
-/// How long closing the store waits for the thread. A connection that is closed later than the writer's
-/// leaves the write-ahead log beside the file, which harms nothing.
+/// How long sockets and timers may wait at most, when the worker that looks after them begins a read that
+/// hangs.
+const TICK: Duration = Duration::from_millis(10);
+
+/// How long closing the store waits for what is under way. A connection that is closed later than the
+/// writer's leaves the write-ahead log beside the file, which harms nothing.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 
@@ -32,102 +42,135 @@ const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 #[derive(Debug)]
 pub(crate) struct Watch {
     shared: Arc<Shared>,
-    thread: JoinHandle<()>,
+    thread: Thread,
+    /// Reads on workers at one time.
+    max_reads: usize,
 }
 
 struct Shared {
+    on_panic: CancellationToken,
     pool: Arc<Pool>,
     versions: Arc<VersionCache>,
     presence: Arc<Presence>,
-    /// Whether there was a request since the thread last looked.
+    runtime: Option<Handle>,
+    /// Reads on workers.
+    reads: Arc<AtomicUsize>,
+    /// Whether there was a request since the version was last read.
     in_use: AtomicBool,
     closed: AtomicBool,
 }
 
+/// A read on a worker of the runtime, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct ReadPermit(Arc<AtomicUsize>);
+
+impl Drop for ReadPermit {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Watch {
-    /// Starts the thread, which opens its connection by `pool`. It waits for the first request.
+    /// Starts the thread. It waits for the first request.
     pub(crate) fn start(
+        on_panic: CancellationToken,
+        runtime: Option<Handle>,
         pool: Arc<Pool>,
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
     ) -> io::Result<Self> {
+        let workers = runtime.as_ref().map_or(0, |runtime| runtime.metrics().num_workers());
+        let reads = Arc::default();
         let (in_use, closed) = (AtomicBool::new(false), AtomicBool::new(false));
-        let shared = Arc::new(Shared { pool, versions, presence, in_use, closed });
+        let shared = Shared { on_panic, pool, versions, presence, runtime, reads, in_use, closed };
+        let shared = Arc::new(shared);
         let own = Arc::clone(&shared);
-        let thread = thread::Builder::new().name("sqlite-watch".to_owned());
-        let thread = thread.spawn(move || own.run())?;
-        Ok(Self { shared, thread })
+        let thread = spawn_essential("sqlite-watch", &shared.on_panic, move || run(&own))?;
+        let thread = thread.thread().clone();
+        Ok(Self { shared, thread, max_reads: workers.saturating_sub(1).max(1) })
     }
 
-    /// To be called for each read, and each time the version is asked for.
+    /// Keeps the thread awake. To be called for each read, and each time the version is asked for.
     pub(crate) fn note_use(&self) {
         // Mostly this only loads: a store would take the cache line away from the other threads.
-        if !self.shared.in_use.load(Ordering::Relaxed) {
-            self.shared.in_use.store(true, Ordering::Relaxed);
-            self.thread.thread().unpark();
+        if !self.shared.in_use.load(Ordering::SeqCst) {
+            self.shared.in_use.store(true, Ordering::SeqCst);
+            self.thread.unpark();
         }
+    }
+
+    /// Permits a read on a worker, if another one stays free. It counts: a semaphore takes a lock for each
+    /// permit that comes back.
+    pub(crate) fn try_read(&self) -> Option<ReadPermit> {
+        let permit = ReadPermit(Arc::clone(&self.shared.reads));
+        let is_permitted = permit.0.fetch_add(1, Ordering::SeqCst) < self.max_reads;
+        // Afterwards, so that the thread sees the read before it sleeps.
+        self.note_use();
+        is_permitted.then_some(permit)
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);
-        self.thread.thread().unpark();
+        self.thread.unpark();
         let began = Instant::now();
-        while !self.thread.is_finished() && began.elapsed() < CLOSE_TIMEOUT {
+        // The thread and what it has begun hold the others.
+        while Arc::strong_count(&self.shared) > 1 && began.elapsed() < CLOSE_TIMEOUT {
             thread::sleep(CLOSE_POLL_INTERVAL);
         }
     }
 }
 
+/// The life of the thread.
+fn run(shared: &Arc<Shared>) {
+    let (mut looked_at, mut look) = (None::<Instant>, None::<JoinHandle<()>>);
+    while !shared.closed.load(Ordering::SeqCst) {
+        let is_due = looked_at.is_none_or(|at| at.elapsed() >= INTERVAL);
+        let in_use = is_due && shared.in_use.swap(false, Ordering::SeqCst);
+        let has_reads = shared.reads.load(Ordering::SeqCst) > 0;
+        if is_due && !in_use && !has_reads {
+            thread::park();
+            continue;
+        }
+        if is_due {
+            looked_at = Some(Instant::now());
+            if look.as_ref().is_none_or(JoinHandle::is_finished) {
+                look = shared.begin_look();
+            }
+        }
+        if let (Some(runtime), true) = (&shared.runtime, has_reads) {
+            // The worker that runs this looks after sockets and timers when it is done.
+            runtime.spawn(async {});
+        }
+        thread::park_timeout(TICK);
+    }
+}
+
 impl Shared {
-    /// The life of the thread.
-    fn run(&self) {
-        let mut connection = None;
-        while !self.closed.load(Ordering::SeqCst) {
-            if self.in_use.swap(false, Ordering::Relaxed) {
-                self.look(&mut connection);
-                self.wait();
-            } else {
-                thread::park();
-            }
-        }
+    /// Looks on another thread, or on this one where there is no runtime.
+    fn begin_look(self: &Arc<Self>) -> Option<JoinHandle<()>> {
+        let own = Arc::clone(self);
+        let look = essential(&self.on_panic, move || own.look());
+        let Some(runtime) = &self.runtime else {
+            look();
+            return None;
+        };
+        Some(runtime.spawn_blocking(look))
     }
 
-    /// Waits for [`INTERVAL`], however many requests come meanwhile.
-    fn wait(&self) {
-        let until = Instant::now() + INTERVAL;
-        while !self.closed.load(Ordering::SeqCst) {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return;
-            }
-            thread::park_timeout(left);
-        }
-    }
-
-    fn look(&self, connection: &mut Option<Connection>) {
+    fn look(&self) {
         let moment = self.versions.moment();
         // SQLite removes the log of a file that is empty when a connection opens it.
-        let version = self.presence.check().is_ok().then(|| self.read(connection)).flatten();
+        let version = self.presence.check().is_ok().then(|| {
+            // Reads of requests fail for the same cause, and report it.
+            self.pool.read::<_, StoreError>(version::current).ok()
+        });
         let present = self.presence.check().is_ok();
         if !present {
-            *connection = None;
+            self.pool.clear();
         }
-        self.versions.confirm(moment, version.filter(|_| present));
-    }
-
-    /// The version now; `None` if it cannot be read. Reads of requests fail for the same cause, and report
-    /// it.
-    fn read(&self, connection: &mut Option<Connection>) -> Option<CatalogueVersion> {
-        let open = match connection.take() {
-            Some(connection) => connection,
-            None => self.pool.open().ok()?,
-        };
-        let read: Result<_, Failure<StoreError>> = version::current(&open);
-        let version = read.ok()?;
-        *connection = Some(open);
-        Some(version)
+        self.versions.confirm(moment, version.flatten().filter(|_| present));
     }
 }
 

@@ -2,8 +2,6 @@
 
 pub(crate) mod connection;
 mod group;
-mod job;
-pub(crate) mod tally;
 
 use std::{
     io,
@@ -16,19 +14,22 @@ use petstore_domain::StoreError;
 use rusqlite::Connection;
 use tokio::{
     runtime::Handle,
-    sync::{mpsc, oneshot},
+    sync::{
+        mpsc::{self, error::TrySendError},
+        oneshot,
+    },
 };
+use tokio_util::sync::CancellationToken;
 
 use self::{
     connection::WriterConnection,
-    group::Committer,
-    job::{Job, Task},
-    tally::Tally,
+    group::{Committer, Job, Tally, Task},
 };
 use crate::{
     error::{Failure, WriteFailure},
     pets::idempotency::recent::RecentRecords,
     presence::Presence,
+    tasks::spawn_essential,
     version_cache::VersionCache,
 };
 
@@ -54,12 +55,13 @@ impl Writer {
         connection: WriterConnection,
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
+        on_panic: &CancellationToken,
     ) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(MAX_QUEUE);
         let runtime = Handle::try_current().ok();
         let tally = Arc::<Tally>::default();
         let mut committer = Committer { connection, versions, presence, tally: Arc::clone(&tally) };
-        let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
+        let thread = spawn_essential("sqlite-writer", on_panic, move || {
             run(&mut committer, jobs, runtime.as_ref());
         })?;
         Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })
@@ -78,12 +80,14 @@ impl Writer {
         E: From<StoreError> + Send + 'static,
     {
         let (caller, answer) = oneshot::channel();
-        self.queue.try_send(Box::new(Task::new(work, caller))).map_err(|refusal| {
-            StoreError::from(match refusal {
-                mpsc::error::TrySendError::Full(_) => WriteFailure::QueueFull { max: MAX_QUEUE },
-                mpsc::error::TrySendError::Closed(_) => WriteFailure::Stopped,
-            })
-        })?;
+        self.queue.try_send(Box::new(Task::new(work, caller))).map_err(
+            |refusal| match refusal {
+                TrySendError::Closed(_) => StoreError::from(WriteFailure::Stopped),
+                TrySendError::Full(_) => StoreError::unavailable(format!(
+                    "the writer's queue is full ({MAX_QUEUE} writes wait)"
+                )),
+            },
+        )?;
         answer.await.unwrap_or_else(|_| Err(StoreError::from(WriteFailure::Stopped).into()))
     }
 

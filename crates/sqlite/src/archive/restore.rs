@@ -14,13 +14,12 @@ use crate::{
     config::{BusyTimeout, Synchronous},
     connection,
     error::Failure,
-    file::DatabaseFile,
     pets::{
         idempotency::{self, recent::RecentRecords},
         rows as pets,
     },
     relocation::{fence, rows as relocation},
-    renewal::VersionRenewal,
+    version::VersionRenewal,
     version_cache::VersionCache,
 };
 
@@ -29,12 +28,10 @@ const PAGE_CACHE: i64 = 64 * 1024;
 
 /// An open write transaction. Dropping it closes the connection, which rolls it back.
 pub(crate) struct WriteTransaction {
-    // In the order in which they are dropped: the file is closed when SQLite's locks are gone.
     connection: Connection,
     recent: RecentRecords,
     renewal: VersionRenewal,
     versions: Arc<VersionCache>,
-    _file: DatabaseFile,
 }
 
 impl WriteTransaction {
@@ -44,12 +41,11 @@ impl WriteTransaction {
     pub(crate) fn begin(
         path: &Path,
         versions: Arc<VersionCache>,
-        file: DatabaseFile,
         writer: Writer,
     ) -> Result<Self, StoreError> {
         let (connection, renewal) = begin(path, writer).map_err(Failure::into_error)?;
         let recent = RecentRecords::default();
-        Ok(Self { connection, recent, renewal, versions, _file: file })
+        Ok(Self { connection, recent, renewal, versions })
     }
 
     /// Deletes records that the other store of a move has purged.

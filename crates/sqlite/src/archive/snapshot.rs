@@ -5,14 +5,13 @@ use petstore_domain::{
     ApiKey, Corruption, IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts,
     StoreError,
 };
-use rusqlite::{Connection, Row};
+use rusqlite::Connection;
 use tokio::task;
 
 use crate::{
     api_keys::rows as keys,
     error::Failure,
-    file::DatabaseFile,
-    integrity,
+    inspection,
     pets::{idempotency, rows as pets},
 };
 
@@ -23,42 +22,37 @@ const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM a
 /// while the last one is written.
 pub(super) struct ReadTransaction {
     /// Taken out for as long as a read runs. A read that nobody waits for any more does not put it back.
-    open: Option<Open>,
-}
-
-/// Dropping it closes the connection, which ends the transaction.
-struct Open {
-    // In the order in which they are dropped: the file is closed when SQLite's locks are gone.
-    connection: Connection,
-    _file: DatabaseFile,
+    /// Dropping it closes the connection, which ends the transaction.
+    connection: Option<Connection>,
 }
 
 impl ReadTransaction {
     /// Begins one, and has SQLite check all that it will read: a damaged page or index could leave
     /// animals out of what is read without an error.
-    pub(super) fn begin(connection: Connection, file: DatabaseFile) -> Result<Self, StoreError> {
+    pub(super) fn begin(connection: Connection) -> Result<Self, StoreError> {
         // The transaction sees the store as it is at its first read, not at its `BEGIN`.
         connection.execute_batch("BEGIN").map_err(StoreError::unavailable)?;
         check(&connection).map_err(Failure::<StoreError>::into_error)?;
-        Ok(Self { open: Some(Open { connection, _file: file }) })
+        Ok(Self { connection: Some(connection) })
     }
 
     async fn read<T: Send + 'static>(
         &mut self,
         read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let open = self.open.take();
-        let open = open.ok_or_else(|| StoreError::unavailable("an earlier read was canceled"))?;
-        let reading = task::spawn_blocking(move || (read(&open.connection), open));
-        let (result, open) = reading.await.map_err(StoreError::unavailable)?;
-        self.open = Some(open);
+        let connection = self.connection.take();
+        let connection =
+            connection.ok_or_else(|| StoreError::unavailable("an earlier read was canceled"))?;
+        let reading = task::spawn_blocking(move || (read(&connection), connection));
+        let (result, connection) = reading.await.map_err(StoreError::unavailable)?;
+        self.connection = Some(connection);
         result.map_err(Failure::into_error)
     }
 }
 
 /// What SQLite's check finds first is the error.
 fn check(connection: &Connection) -> Result<(), Failure<StoreError>> {
-    let Some(fault) = integrity::first_fault_in_a_snapshot(connection)? else { return Ok(()) };
+    let Some(fault) = inspection::first_fault_in_a_snapshot(connection)? else { return Ok(()) };
     Err(Corruption::new("damaged data", format_args!("SQLite's check finds no fault ({fault})"))
         .into())
 }
@@ -66,7 +60,7 @@ fn check(connection: &Connection) -> Result<(), Failure<StoreError>> {
 #[async_trait]
 impl Snapshot for ReadTransaction {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
-        self.read(|connection| Ok(connection.query_row(COUNTS, [], counts)?)).await
+        self.read(|connection| Ok(counts(connection)?)).await
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
@@ -86,7 +80,10 @@ impl Snapshot for ReadTransaction {
     }
 }
 
-fn counts(row: &Row<'_>) -> rusqlite::Result<StoreCounts> {
-    let count = |index| row.get(index).map(i64::unsigned_abs);
-    Ok(StoreCounts { pets: count(0)?, keys: count(1)?, idempotency_records: count(2)? })
+/// Returns how much the store has of everything.
+pub(crate) fn counts(connection: &Connection) -> rusqlite::Result<StoreCounts> {
+    connection.query_row(COUNTS, [], |row| {
+        let count = |index| row.get(index).map(i64::unsigned_abs);
+        Ok(StoreCounts { pets: count(0)?, keys: count(1)?, idempotency_records: count(2)? })
+    })
 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::{
     config::{BusyTimeout, SqliteConfig, Synchronous},
     open::open,
-    store::SqliteStore,
+    store::{SqliteSettings, SqliteStore},
     tests::known_version,
 };
 
@@ -26,7 +26,7 @@ impl Place {
         let config = SqliteConfig { path, synchronous: Synchronous::Normal };
         let short = Duration::from_millis(50);
         let timeout = BusyTimeout { writer: short, reader: short };
-        Self { store: open(&config, timeout).unwrap(), folder }
+        Self { store: open(&config, &SqliteSettings::default(), timeout).unwrap(), folder }
     }
 
     fn raw(&self) -> Connection {

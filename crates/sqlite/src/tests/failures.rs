@@ -9,7 +9,10 @@ use petstore_domain::{AddError, ApiKeyRepository, PetId, PetRepository, StoreErr
 use rusqlite::Connection;
 
 use super::{Place, add, found, known_version, rex, short_timeout};
-use crate::{open::open, store::SqliteStore};
+use crate::{
+    open::open,
+    store::{SqliteSettings, SqliteStore},
+};
 
 async fn set_max_page_count(store: &SqliteStore, pages: i64) {
     let limit = move |connection: &Connection, _: &mut _| {
@@ -116,7 +119,8 @@ fn opening_a_locked_store_says_so_in_a_bounded_time() {
     let raw = place.raw();
     raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // On a path where no store is yet.
     let began = Instant::now();
-    let refusal = open(&place.config(), short_timeout()).unwrap_err().to_string();
+    let refusal =
+        open(&place.config(), &SqliteSettings::default(), short_timeout()).unwrap_err().to_string();
     assert!(began.elapsed() < Duration::from_secs(2));
     assert!(
         refusal.ends_with(

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
 use super::{Place, add, rex};
-use crate::{config::BusyTimeout, open::open, pets::rows, store::SqliteStore};
+use crate::{pets::rows, store::SqliteStore};
 
 /// Writes of the busy store that wait at any time.
 const LOAD: usize = 64;
@@ -42,7 +42,7 @@ async fn load(store: Arc<SqliteStore>, failed: Arc<AtomicBool>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_busy_store_lets_every_write_of_another_one_through() {
     let place = Place::new();
-    let open = || Arc::new(open(&place.config(), BusyTimeout::default()).unwrap());
+    let open = || Arc::new(SqliteStore::open(&place.config()).unwrap());
     let (busy, other) = (open(), open());
     let failed = Arc::new(AtomicBool::new(false));
     tokio::spawn(load(busy, Arc::clone(&failed)));

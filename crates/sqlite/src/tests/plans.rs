@@ -13,7 +13,7 @@ use crate::{
         rows as pets,
     },
     relocation::rows as relocation,
-    renewal, schema, version,
+    schema, version,
 };
 
 fn plan(connection: &Connection, sql: &str) -> String {
@@ -26,7 +26,7 @@ fn plan(connection: &Connection, sql: &str) -> String {
 
 const SEARCHED: [&str; 22] = [
     version::SELECT,
-    renewal::RENEW,
+    version::RENEW,
     pets::INSERT,
     pets::RESTORE,
     pets::FIND,

@@ -5,8 +5,7 @@ use rusqlite::{Connection, config::DbConfig, params};
 
 use super::Place;
 use crate::{
-    config::{BusyTimeout, SqliteConfig, Synchronous},
-    open::open,
+    config::{SqliteConfig, Synchronous},
     pets::rows::RESTORE,
     store::SqliteStore,
 };
@@ -58,7 +57,7 @@ fn the_schema_refuses_what_others_add_against_its_rules() {
 #[test]
 fn readers_cannot_write_and_wait_for_a_quarter_of_a_second() {
     let place = Place::new();
-    let store = open(&place.config(), BusyTimeout::default()).unwrap();
+    let store = SqliteStore::open(&place.config()).unwrap();
     let reader = store.readers.pool.open().unwrap();
     assert_common(&reader);
     assert_eq!(pragma(&reader, "query_only"), 1);

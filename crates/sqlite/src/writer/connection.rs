@@ -16,8 +16,7 @@ use crate::{
     error::{Failure, WriteFailure},
     pets::idempotency::recent::RecentRecords,
     relocation::fence::Fence,
-    renewal::VersionRenewal,
-    version,
+    version::{self, VersionRenewal},
     version_cache::VersionCache,
 };
 

@@ -1,15 +1,83 @@
 //! Writes that share one transaction.
 
-use std::{mem, sync::Arc};
+use std::{
+    mem,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
 
-use tokio::runtime::Handle;
+use petstore_domain::StoreError;
+use rusqlite::Connection;
+use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
-    error::WriteFailure,
+    error::{Failure, WriteFailure},
+    pets::idempotency::recent::RecentRecords,
     presence::Presence,
     version_cache::VersionCache,
-    writer::{connection::WriterConnection, job::Job, tally::Tally},
+    writer::connection::WriterConnection,
 };
+
+/// A write: first it is run, then, when its transaction has ended, its caller is answered.
+pub(super) trait Job: Send {
+    /// Does the work and keeps its result. An error rolls the whole group back.
+    fn run(&mut self, connection: &Connection, recent: &mut RecentRecords) -> rusqlite::Result<()>;
+
+    /// Gives the caller the kept result if the transaction was committed.
+    fn answer(self: Box<Self>, outcome: Result<(), WriteFailure>);
+}
+
+/// Work that has a caller.
+pub(super) struct Task<T, E, W> {
+    /// Taken out when it is run.
+    work: Option<W>,
+    result: Option<Result<T, E>>,
+    caller: oneshot::Sender<Result<T, E>>,
+}
+
+impl<T, E, W> Task<T, E, W> {
+    pub(super) fn new(work: W, caller: oneshot::Sender<Result<T, E>>) -> Self {
+        Self { work: Some(work), result: None, caller }
+    }
+}
+
+impl<T, E, W> Job for Task<T, E, W>
+where
+    T: Send,
+    E: From<StoreError> + Send,
+    W: FnOnce(&Connection, &mut RecentRecords) -> Result<T, Failure<E>> + Send,
+{
+    fn run(&mut self, connection: &Connection, recent: &mut RecentRecords) -> rusqlite::Result<()> {
+        let Some(work) = self.work.take() else { return Ok(()) };
+        self.result = match work(connection, recent) {
+            Ok(value) => Some(Ok(value)),
+            Err(Failure::Answer(error)) => Some(Err(error)),
+            Err(Failure::Sqlite(error)) => return Err(error),
+        };
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), WriteFailure>) {
+        let failed = |failure| Err(StoreError::from(failure).into());
+        let answer = match (outcome, self.result) {
+            (Ok(()), Some(result)) => result,
+            (Ok(()), None) => failed(WriteFailure::Stopped),
+            (Err(failure), _) => failed(failure),
+        };
+        // If the caller's future was dropped, nobody waits for it; the write has ended whole.
+        let _ = self.caller.send(answer);
+    }
+}
+
+/// What was committed since the store was opened.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) commits: AtomicU64,
+    /// Writes in these commits.
+    pub(crate) writes: AtomicU64,
+}
 
 /// A group whose transaction has ended. Its callers are answered when this is dropped, so they are
 /// answered in any case.
@@ -32,7 +100,8 @@ impl Committer {
     pub(super) fn commit(&mut self, jobs: &mut Vec<Box<dyn Job>>) -> Group {
         let outcome = self.run(jobs);
         if outcome.is_ok() {
-            self.tally.note_commit(jobs.len());
+            self.tally.commits.fetch_add(1, Ordering::Relaxed);
+            self.tally.writes.fetch_add(jobs.len() as u64, Ordering::Relaxed);
         }
         Group { jobs: mem::take(jobs), outcome }
     }

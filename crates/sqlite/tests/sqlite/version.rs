@@ -1,10 +1,15 @@
 //! The catalogue's version.
 
-use std::{collections::HashSet, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
-use petstore_domain::PetRepository;
+use petstore_domain::{CatalogueVersion, PetId, PetRepository};
+use petstore_sqlite::SqliteStore;
 
-use crate::support::{NOW, Place, add, once, rex, version};
+use crate::support::{NOW, Place, add, once, query, rex, version};
 
 /// How soon another process's write must show.
 const LIMIT: Duration = Duration::from_millis(100);
@@ -41,4 +46,58 @@ async fn a_change_by_hand_changes_the_version() {
 fn new_stores_have_different_versions() {
     let versions = [(); 5].map(|()| version(&Place::new().open()));
     assert_eq!(HashSet::from(versions).len(), 5);
+}
+
+/// What the clients of a store know.
+#[derive(Default)]
+struct Known {
+    acknowledged: Vec<PetId>,
+    /// The animals that were seen with each version.
+    seen: HashMap<CatalogueVersion, Vec<PetId>>,
+}
+
+/// Lists as a page cache does, which answers with a page of the present version that it has seen.
+async fn list(store: &SqliteStore, known: &Mutex<Known>) {
+    let acknowledged = known.lock().unwrap().acknowledged.clone();
+    let version = PetRepository::version(store);
+    let cached = version.and_then(|version| known.lock().unwrap().seen.get(&version).cloned());
+    let pets = if let Some(pets) = cached {
+        pets
+    } else {
+        let page = PetRepository::list(store, query(100, None)).await.unwrap();
+        let pets: Vec<_> = page.value.pets.iter().map(|pet| pet.id).collect();
+        let seen = known.lock().unwrap().seen.insert(page.version.unwrap(), pets.clone());
+        assert!(seen.is_none_or(|seen| seen == pets), "two catalogues have the same version");
+        pets
+    };
+    for id in acknowledged {
+        assert!(pets.contains(&id), "{id} was acknowledged before, and is not in {pets:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_acknowledged_is_in_every_page_that_is_asked_for_afterwards() {
+    for _ in 0..20 {
+        let place = Place::new();
+        let (store, known) = (Arc::new(place.open()), Arc::<Mutex<Known>>::default());
+        let clients = (0..4).map(|client| {
+            let (store, known) = (Arc::clone(&store), Arc::clone(&known));
+            tokio::spawn(async move {
+                for _ in 0..25 {
+                    if client < 2 {
+                        let before = PetRepository::version(&*store);
+                        let pet = add(&store, rex()).await;
+                        known.lock().unwrap().acknowledged.push(pet.id);
+                        let after = PetRepository::version(&*store);
+                        assert!(before.is_none() || before != after, "the version is as it was");
+                    }
+                    list(&store, &known).await;
+                }
+            })
+        });
+        for client in clients.collect::<Vec<_>>() {
+            client.await.unwrap();
+        }
+        assert_eq!(known.lock().unwrap().acknowledged.len(), 50);
+    }
 }

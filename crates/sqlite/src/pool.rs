@@ -12,7 +12,6 @@ use rusqlite::Connection;
 use crate::{
     connection::{self, ReadAccess},
     error::Failure,
-    file::DatabaseFile,
 };
 
 /// Connections that wait to be used again; more than a machine has threads that read at once would
@@ -27,18 +26,11 @@ pub(crate) struct Pool {
     busy_timeout: Duration,
     /// The last one put back is the first one taken: its page cache is warm.
     idle: Mutex<Vec<Connection>>,
-    /// Dropped last: a read that hangs keeps the pool, and with it SQLite's locks, beyond the store.
-    _file: DatabaseFile,
 }
 
 impl Pool {
-    pub(crate) fn new(
-        path: PathBuf,
-        access: ReadAccess,
-        busy_timeout: Duration,
-        file: DatabaseFile,
-    ) -> Self {
-        Self { path, access, busy_timeout, idle: Mutex::default(), _file: file }
+    pub(crate) fn new(path: PathBuf, access: ReadAccess, busy_timeout: Duration) -> Self {
+        Self { path, access, busy_timeout, idle: Mutex::default() }
     }
 
     pub(crate) fn path(&self) -> &Path {

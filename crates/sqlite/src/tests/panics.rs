@@ -1,0 +1,53 @@
+//! Whoever opens a store is told when one of its threads has panicked.
+
+use petstore_domain::{PetRepository as _, StoreError};
+use tokio_util::sync::CancellationToken;
+
+use super::{Place, add, in_time, known_version, short_timeout};
+use crate::{
+    open::open,
+    store::{SqliteSettings, SqliteStore},
+    tasks::spawn_essential,
+};
+
+fn open_watched(place: &Place) -> (SqliteStore, CancellationToken) {
+    let on_task_panic = CancellationToken::new();
+    let settings = SqliteSettings { on_task_panic: on_task_panic.clone(), ..Default::default() };
+    (open(&place.config(), &settings, short_timeout()).unwrap(), on_task_panic)
+}
+
+#[tokio::test]
+async fn a_writer_that_panics_cancels_the_token() {
+    let place = Place::new();
+    let (store, on_task_panic) = open_watched(&place);
+    add(&store).await;
+    let failed = store.writer().unwrap().write::<(), StoreError>(|_, _| panic!("as asked"));
+    let failed = in_time(failed).await.unwrap_err().to_string();
+    assert_eq!(failed, "the store cannot answer: the writer has stopped");
+    in_time(on_task_panic.cancelled()).await;
+    let refused = in_time(store.add(super::rex(), None)).await.unwrap_err().to_string();
+    assert_eq!(refused, "the store cannot answer: the writer has stopped");
+    drop(store);
+    assert_eq!(place.count(), 1);
+}
+
+#[tokio::test]
+async fn a_store_that_is_closed_does_not() {
+    let place = Place::new();
+    let (store, on_task_panic) = open_watched(&place);
+    add(&store).await;
+    known_version(&store).await;
+    // Its threads have ended when this returns, or end while the next store is open.
+    drop(store);
+    add(&place.open()).await;
+    assert!(!on_task_panic.is_cancelled());
+}
+
+#[test]
+fn each_thread_tells_of_its_own_panic_alone() {
+    let token = CancellationToken::new();
+    spawn_essential("ends", &token, || ()).unwrap().join().unwrap();
+    assert!(!token.is_cancelled());
+    let panicked = spawn_essential("panics", &token, || panic!("as asked")).unwrap().join();
+    assert!(panicked.is_err() && token.is_cancelled());
+}
