@@ -48,7 +48,7 @@ impl App {
     /// Registers a kind of store. A scheme that is registered twice is refused by
     /// [`run`](Self::run).
     #[must_use]
-    pub fn with_store(mut self, driver: impl StoreDriver) -> Self {
+    pub fn with_store(mut self, driver: StoreDriver) -> Self {
         self.stores.add(driver);
         self
     }

@@ -41,7 +41,7 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
         store.require_open(&**location).await?;
     }
     let if_exists = IfExists::Refuse("a backup replaces no file: name another");
-    // It holds digests of API keys, so it is its owner's alone, like the store.
+    // It holds digests of API keys, so only its owner may read it, like the store.
     let file = PartialFile::begin(&to, if_exists, Access::OwnerOnly)?;
     let (mut progress, stop) = (Progress::counting("pages"), signals.clone());
     let watch = move |done, total| {

@@ -2,7 +2,7 @@
 
 pub(crate) mod addresses;
 mod config;
-mod config_file;
+pub(crate) mod config_file;
 mod examples;
 mod keys;
 mod moving;

@@ -30,28 +30,21 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 pub type Problem = Box<dyn Error + Send + Sync>;
 
 /// A kind of store, registered under its URL schemes by [`App::with_store`](crate::App::with_store).
-pub trait StoreDriver: Send + Sync + 'static {
-    /// Returns the schemes of its URLs without the colon, the usual one first: for example `["sqlite"]`.
-    fn schemes(&self) -> &'static [&'static str];
-
-    /// Returns how a URL is written, for example `sqlite:PATH`. Shown by `--help` and where a URL is refused.
-    fn usage(&self) -> &'static str;
-
-    /// Returns what the store is, in a few words that follow the usage in `--help`.
-    fn summary(&self) -> &'static str;
-
-    /// Returns whether the data outlasts the process. The commands that end at once (`keys`, `store`,
-    /// `import`, `export`) refuse a store that does not.
-    fn is_lasting(&self) -> bool {
-        true
-    }
-
-    /// Reads a URL whose scheme is one of [`schemes`](Self::schemes), without opening anything.
-    ///
-    /// # Errors
-    /// One line that says what would be right. It repeats nothing that may be a password; a command never
-    /// quotes the URL itself.
-    fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem>;
+#[derive(Clone, Copy, Debug)]
+pub struct StoreDriver {
+    /// The schemes of its URLs without the colon, the usual one first: for example `["sqlite"]`.
+    pub schemes: &'static [&'static str],
+    /// How a URL is written, for example `sqlite:PATH`. Shown by `--help` and where a URL is refused.
+    pub usage: &'static str,
+    /// What the store is, in a few words that follow the usage in `--help`.
+    pub summary: &'static str,
+    /// Whether the data outlasts the process. The commands that end at once (`keys`, `store`, `import`, `export`)
+    /// refuse a store that does not.
+    pub is_lasting: bool,
+    /// Reads a URL whose scheme is one of [`schemes`](Self::schemes), without opening anything. The error is one
+    /// line that says what would be right. It repeats nothing that may be a password; a command never quotes the
+    /// URL itself.
+    pub parse: fn(&str) -> Result<Arc<dyn StoreLocation>, Problem>,
 }
 
 /// Where one store is, as its URL says.

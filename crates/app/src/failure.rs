@@ -48,7 +48,7 @@ pub(crate) fn quotable(text: &str) -> String {
     if may_hold_password { "…".to_owned() } else { one_line_of(text) }
 }
 
-/// Returns the path as a message may name it: whoever mistakes the arguments gives the URL of a store in its place.
+/// Returns the path as a message may name it: it may be the URL of a store that was given in place of a path.
 pub(crate) fn quotable_path(path: &Path) -> String {
     quotable(&path.display().to_string())
 }

@@ -58,7 +58,7 @@ pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
 
 async fn ask(place: &ListenPlace) -> io::Result<Vec<u8>> {
     match place {
-        ListenPlace::Tcp(address) => exchange(TcpStream::connect(address.as_str()).await?).await,
+        ListenPlace::Tcp(address) => exchange(TcpStream::connect(address).await?).await,
         ListenPlace::Unix(path) => exchange(UnixStream::connect(path).await?).await,
     }
 }

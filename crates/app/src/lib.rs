@@ -11,28 +11,16 @@
 //! # use petstore_memory::MemoryStore as MyStore;
 //!
 //! /// What a team registers: how its URLs are read.
-//! struct MyStores;
-//!
-//! impl StoreDriver for MyStores {
-//!     fn schemes(&self) -> &'static [&'static str] {
-//!         &["mine"]
-//!     }
-//!
-//!     fn usage(&self) -> &'static str {
-//!         "mine:NAME"
-//!     }
-//!
-//!     fn summary(&self) -> &'static str {
-//!         "our own store"
-//!     }
-//!
-//!     fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
-//!         match url.strip_prefix("mine:") {
-//!             Some(name) if !name.is_empty() => Ok(Arc::new(MyLocation(name.to_owned()))),
-//!             _ => Err("no name is given; use mine:NAME".into()),
-//!         }
-//!     }
-//! }
+//! const MY_STORES: StoreDriver = StoreDriver {
+//!     schemes: &["mine"],
+//!     usage: "mine:NAME",
+//!     summary: "our own store",
+//!     is_lasting: true,
+//!     parse: |url| match url.strip_prefix("mine:") {
+//!         Some(name) if !name.is_empty() => Ok(Arc::new(MyLocation(name.to_owned()))),
+//!         _ => Err("no name is given; use mine:NAME".into()),
+//!     },
+//! };
 //!
 //! /// Where one store is: how it is shown and opened.
 //! struct MyLocation(String);
@@ -53,11 +41,11 @@
 //!
 //! fn main() -> ExitCode {
 //! #   let no_arguments_of_the_test = ["petstore", "keys", "list", "--store", "mine:"];
-//! #   let exit = App::new().with_built_in_stores().with_store(MyStores)
+//! #   let exit = App::new().with_built_in_stores().with_store(MY_STORES)
 //! #       .run(no_arguments_of_the_test.map(Into::into));
 //! #   assert_eq!(exit, ExitCode::from(2));
 //! #   return ExitCode::SUCCESS;
-//!     App::new().with_built_in_stores().with_store(MyStores).run(std::env::args_os())
+//!     App::new().with_built_in_stores().with_store(MY_STORES).run(std::env::args_os())
 //! }
 //! ```
 //!

@@ -1,8 +1,7 @@
 //! The log: events as lines of text or JSON on stderr.
 //!
-//! No request ever waits for the reader of the log: events go into a bounded queue that a thread
-//! of its own empties, and what does not fit is dropped. A stderr that is closed or full costs the
-//! lines, nothing else.
+//! No request ever waits for the reader of the log: events go into a bounded queue, which a separate thread
+//! empties, and lines that do not fit are dropped. A stderr that is closed or full costs only these lines.
 
 mod queue;
 

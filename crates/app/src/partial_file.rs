@@ -12,7 +12,7 @@ use tempfile::{Builder, NamedTempFile};
 use crate::failure::{Failure, quotable_path};
 
 /// A file under a temporary name beside its own. It is removed when this is dropped before the end. One that a
-/// killed process has left is in nobody's way: the name is a new one each time.
+/// killed process has left is in no other's way: the name is a new one each time.
 #[derive(Debug)]
 pub(crate) struct PartialFile {
     file: NamedTempFile,

@@ -1,6 +1,6 @@
 //! The stores that a program knows, by the scheme of their URLs.
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     driver::{Problem, StoreDriver, StoreLocation},
@@ -8,18 +8,18 @@ use crate::{
 };
 
 /// The registered kinds of store, in the order in which `--help` lists them.
-#[derive(Default)]
-pub(crate) struct Registry(Vec<Box<dyn StoreDriver>>);
+#[derive(Debug, Default)]
+pub(crate) struct Registry(Vec<StoreDriver>);
 
 impl Registry {
-    pub(crate) fn add(&mut self, driver: impl StoreDriver) {
-        self.0.push(Box::new(driver));
+    pub(crate) fn add(&mut self, driver: StoreDriver) {
+        self.0.push(driver);
     }
 
     /// Refuses a scheme that is registered twice.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         let mut known: Vec<&str> = Vec::new();
-        for scheme in self.0.iter().flat_map(|driver| driver.schemes()) {
+        for scheme in self.0.iter().flat_map(|driver| driver.schemes) {
             if known.contains(scheme) {
                 return Err(Failure::runtime(format!(
                     "two stores are registered under the scheme '{scheme}:'; register one of them"
@@ -37,13 +37,15 @@ impl Registry {
         lasting: bool,
     ) -> Result<Arc<dyn StoreLocation>, Problem> {
         let scheme = url.split_once(':').map(|(scheme, _)| scheme);
+        let has_scheme =
+            |driver: &&StoreDriver| scheme.is_some_and(|it| driver.schemes.contains(&it));
         let driver = self
             .0
             .iter()
-            .find(|driver| scheme.is_some_and(|scheme| driver.schemes().contains(&scheme)));
-        let driver = driver.ok_or_else(|| format!("a store is {}", self.usages(false)))?;
-        let location = driver.parse(url)?;
-        if lasting && !driver.is_lasting() {
+            .find(has_scheme)
+            .ok_or_else(|| format!("a store is {}", self.usages(false)))?;
+        let location = (driver.parse)(url)?;
+        if lasting && !driver.is_lasting {
             let usages = self.usages(true);
             return Err(format!("a store in memory ends with this command; use {usages}").into());
         }
@@ -53,13 +55,13 @@ impl Registry {
     /// Returns a line of `--help` for each kind of store.
     pub(crate) fn help(&self, lasting: bool) -> String {
         let lines = self.listed(lasting);
-        let lines = lines.map(|driver| format!("- {} ({})", driver.usage(), driver.summary()));
+        let lines = lines.map(|driver| format!("- {} ({})", driver.usage, driver.summary));
         lines.collect::<Vec<_>>().join("\n")
     }
 
     /// Returns how URLs are written: `A, B or C`.
     fn usages(&self, lasting: bool) -> String {
-        let usages: Vec<_> = self.listed(lasting).map(StoreDriver::usage).collect();
+        let usages: Vec<_> = self.listed(lasting).map(|driver| driver.usage).collect();
         match usages.split_last() {
             Some((last, others)) if !others.is_empty() => {
                 format!("{} or {last}", others.join(", "))
@@ -68,15 +70,8 @@ impl Registry {
         }
     }
 
-    fn listed(&self, lasting: bool) -> impl Iterator<Item = &dyn StoreDriver> {
-        let drivers = self.0.iter().map(|driver| &**driver);
-        drivers.filter(move |driver| !lasting || driver.is_lasting())
-    }
-}
-
-impl fmt::Debug for Registry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|driver| driver.schemes())).finish()
+    fn listed(&self, lasting: bool) -> impl Iterator<Item = &StoreDriver> {
+        self.0.iter().filter(move |driver| !lasting || driver.is_lasting)
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn disable_core_dumps() {
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum });
 }
 
-/// Raises the soft limit on open files, as far as the hard one lets it, to what so many connections need.
+/// Raises the soft limit on open files, as far as the hard one lets it, to what `max_connections` need.
 /// Common soft limits are far below, and a process without a free descriptor cannot read its store either.
 ///
 /// Returns how many connections may be served at once: fewer than `max_connections` if the limit leaves
@@ -51,7 +51,7 @@ pub(crate) fn raise_open_files(max_connections: NonZeroUsize) -> Result<NonZeroU
         limit,
         wanted,
         connections,
-        "fewer files may be open than --max-connections needs; so many connections are served at once"
+        "fewer files may be open than --max-connections needs; fewer connections are served at once"
     );
     Ok(connections)
 }

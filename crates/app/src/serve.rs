@@ -34,13 +34,6 @@ use crate::{
     upgrade,
 };
 
-/// The sockets that are served.
-struct Listeners {
-    clients: Vec<Listener>,
-    /// `None` for no metrics.
-    metrics: Option<TcpListener>,
-}
-
 /// Serves until a signal asks for a stop.
 pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let (signals, hangups) = (Signals::take_over()?, signals::hangups()?);
@@ -50,9 +43,8 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let followed: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let sockets = listener::listen(&config.listen, config.listen_backlog, scheme).await?;
-    let (clients, places): (Vec<_>, Vec<_>) =
-        sockets.into_iter().map(|socket| (socket.listener, socket.place)).unzip();
-    let metrics = listener::listen_for_metrics(config.metrics_listen.as_ref()).await?;
+    let (listeners, places): (Vec<_>, Vec<_>) = sockets.into_iter().unzip();
+    let metrics = listener::listen_for_metrics(config.metrics_listen.as_deref()).await?;
     let location = Arc::clone(&config.store);
     if config.upgrade {
         upgrade::before_serving(&*location).await?;
@@ -66,10 +58,9 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
                 tracing::info!(store, "made a new store");
             }
             announcement::note_ready();
-            let listeners = Listeners { clients, metrics };
             let mut tasks = JoinSet::new();
             tasks.spawn(reload::follow(followed, hangups));
-            serve(&store, listeners, tls, config, signals, tasks).await
+            serve(&store, listeners, metrics, tls, config, signals, tasks).await
         };
         let drained = drained.await;
         store.close().await;
@@ -81,7 +72,8 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
 /// Answers requests, and does what the service does besides, until the first signal.
 async fn serve(
     store: &ServedStore,
-    listeners: Listeners,
+    listeners: Vec<Listener>,
+    metrics: Option<TcpListener>,
     tls: Option<Tls>,
     config: Config,
     signals: Signals,
@@ -92,7 +84,6 @@ async fn serve(
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
     let admin = KeyAdmin::new(store.keys.clone(), clock.clone());
     let ports = Ports { pets: catalogue.clone(), authenticator: key_ring.clone(), clock };
-    let Listeners { clients, metrics } = listeners;
     let mut server = match metrics {
         None => Server::new(ports, config.settings),
         Some(metrics) => {
@@ -123,7 +114,7 @@ async fn serve(
         }
         announcement::note_stopping();
     };
-    let drained = server.run(clients, stop).await;
+    let drained = server.run(listeners, stop).await;
 
     tasks.shutdown().await;
     housekeeping.stop().await;

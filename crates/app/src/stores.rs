@@ -16,9 +16,9 @@ use crate::{
 
 /// Adds SQLite, PostgreSQL and memory.
 pub(crate) fn register(stores: &mut Registry) {
-    stores.add(sqlite::SqliteDriver);
-    stores.add(postgres::PostgresDriver);
-    stores.add(MemoryDriver);
+    for driver in [sqlite::DRIVER, postgres::DRIVER, MEMORY] {
+        stores.add(driver);
+    }
 }
 
 #[cfg(test)]
@@ -29,32 +29,16 @@ pub(crate) fn built_in() -> Registry {
 }
 
 /// The entry of `memory:`.
-pub(crate) struct MemoryDriver;
-
-impl StoreDriver for MemoryDriver {
-    fn schemes(&self) -> &'static [&'static str] {
-        &["memory"]
-    }
-
-    fn usage(&self) -> &'static str {
-        "memory:"
-    }
-
-    fn summary(&self) -> &'static str {
-        "ends with the process"
-    }
-
-    fn is_lasting(&self) -> bool {
-        false
-    }
-
-    fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
-        match url {
-            "memory:" => Ok(Arc::new(Memory)),
-            _ => Err("memory: takes nothing behind the colon; use memory: alone".into()),
-        }
-    }
-}
+const MEMORY: StoreDriver = StoreDriver {
+    schemes: &["memory"],
+    usage: "memory:",
+    summary: "ends with the process",
+    is_lasting: false,
+    parse: |url| match url {
+        "memory:" => Ok(Arc::new(Memory)),
+        _ => Err("memory: takes nothing behind the colon; use memory: alone".into()),
+    },
+};
 
 struct Memory;
 
@@ -74,14 +58,13 @@ impl StoreLocation for Memory {
 
 #[cfg(test)]
 mod tests {
-    use super::MemoryDriver;
-    use crate::driver::StoreDriver as _;
+    use super::MEMORY;
 
     #[test]
     fn memory_has_no_name() {
-        assert_eq!(MemoryDriver.parse("memory:").unwrap().to_string(), "memory:");
+        assert_eq!((MEMORY.parse)("memory:").unwrap().to_string(), "memory:");
         for url in ["memory:x", "memory://"] {
-            let refusal = MemoryDriver.parse(url).map(drop).unwrap_err().to_string();
+            let refusal = (MEMORY.parse)(url).map(drop).unwrap_err().to_string();
             assert_eq!(refusal, "memory: takes nothing behind the colon; use memory: alone");
         }
     }

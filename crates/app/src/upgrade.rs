@@ -58,17 +58,15 @@ fn account(Upgrade { from, steps, saved_to }: &Upgrade, mode: UpgradeMode, store
         return format!("the schema of {store} is version {from}: there is nothing to do\n");
     }
     let steps: String = steps.iter().map(line).collect();
+    let saved =
+        |words: &str| saved_to.as_ref().map_or(String::new(), |path| format!("{words} {path}\n"));
     if mode == UpgradeMode::DryRun {
-        let saved_to = saved_to.as_ref();
-        let saved = saved_to
-            .map_or(String::new(), |path| format!("first, the store is copied to {path}\n"));
+        let saved = saved("first, the store is copied to");
         return format!(
             "{saved}{store}, from schema version {from}:\n{steps}nothing was changed\n"
         );
     }
-    let saved = saved_to
-        .as_ref()
-        .map_or(String::new(), |path| format!("the store as it was is in {path}\n"));
+    let saved = saved("the store as it was is in");
     format!("upgraded {store} from schema version {from}:\n{steps}{saved}")
 }
 

@@ -1,6 +1,6 @@
 //! Addresses in flags: where the service listens, where clients reach it, and the origins of pages.
 
-use std::{convert::Infallible, fmt, net::SocketAddr, path::PathBuf, str::FromStr};
+use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::Args;
 
@@ -13,22 +13,27 @@ pub(crate) struct ListenArg {
     pub(crate) listen: Vec<ListenPlace>,
 }
 
+/// Why a text is no address and port.
+const INVALID: &str =
+    "an address and a port are needed, like 127.0.0.1:8080, localhost:8080 or [::1]:8080";
+
 /// Where a service listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ListenPlace {
-    Tcp(ListenAddress),
+    /// A host and a port, as [`listen_address`] accepts them.
+    Tcp(String),
     /// The file of a Unix socket.
     Unix(PathBuf),
 }
 
 impl FromStr for ListenPlace {
-    type Err = InvalidListenAddress;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, InvalidListenAddress> {
+    fn from_str(text: &str) -> Result<Self, &'static str> {
         match text.strip_prefix("unix:") {
-            Some("") => Err(InvalidListenAddress),
-            Some(path) => path.parse().map(Self::Unix).map_err(|never: Infallible| match never {}),
-            None => text.parse().map(Self::Tcp),
+            Some("") => Err(INVALID),
+            Some(path) => Ok(Self::Unix(path.into())),
+            None => listen_address(text).map(Self::Tcp),
         }
     }
 }
@@ -36,52 +41,23 @@ impl FromStr for ListenPlace {
 impl fmt::Display for ListenPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Tcp(address) => address.fmt(f),
+            Self::Tcp(address) => f.write_str(address),
             Self::Unix(path) => write!(f, "unix:{}", path.display()),
         }
     }
 }
 
-/// A host (`127.0.0.1`, `[::1]`, `localhost`) and a port.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ListenAddress(String);
-
-impl ListenAddress {
-    /// Returns the address as the system's resolver takes it.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl FromStr for ListenAddress {
-    type Err = InvalidListenAddress;
-
-    fn from_str(text: &str) -> Result<Self, InvalidListenAddress> {
-        if text.parse::<SocketAddr>().is_ok() {
-            return Ok(Self(text.to_owned()));
-        }
-        let (host, port) = text.rsplit_once(':').ok_or(InvalidListenAddress)?;
-        let host_char = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+/// Reads a host (`127.0.0.1`, `[::1]`, `localhost`) and a port, as the system's resolver takes them.
+pub(crate) fn listen_address(text: &str) -> Result<String, &'static str> {
+    let is_name = |host: &str| {
         // Digits and dots alone would be an address, and one that is not well formed.
-        let named = host.bytes().any(|byte| byte.is_ascii_alphabetic());
-        if named && is_port(port) && host.len() <= 253 && host.bytes().all(host_char) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(InvalidListenAddress)
-        }
-    }
+        host.bytes().any(|byte| byte.is_ascii_alphabetic())
+            && host.len() <= 253
+            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
+    };
+    let is_named = text.rsplit_once(':').is_some_and(|(host, port)| is_name(host) && is_port(port));
+    if is_named || text.parse::<SocketAddr>().is_ok() { Ok(text.to_owned()) } else { Err(INVALID) }
 }
-
-impl fmt::Display for ListenAddress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// The text is not an address and a port.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an address and a port are needed, like 127.0.0.1:8080, localhost:8080 or [::1]:8080")]
-pub(crate) struct InvalidListenAddress;
 
 /// Reads the address of a deployment, such as `https://pets.example/v1`: http or https, no user, no query, and the
 /// version segment at its end (interface, section 9).
@@ -155,7 +131,7 @@ fn is_port(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{ListenAddress, ListenPlace, origin, service_url};
+    use super::{ListenPlace, listen_address, origin, service_url};
 
     #[test]
     fn a_place_is_an_address_or_the_file_of_a_socket() {
@@ -177,7 +153,7 @@ mod tests {
             "localhost:8080",
             "a-b.example:1",
         ] {
-            assert_eq!(text.parse::<ListenAddress>().unwrap().as_str(), text);
+            assert_eq!(listen_address(text).as_deref(), Ok(text));
         }
         for text in [
             "",
@@ -200,7 +176,7 @@ mod tests {
             "http://localhost:80",
             "user@host:80",
         ] {
-            assert!(text.parse::<ListenAddress>().is_err(), "{text:?}");
+            assert!(listen_address(text).is_err(), "{text:?}");
         }
     }
 

@@ -73,13 +73,22 @@ fn unknown(key: &str, known: &BTreeMap<String, bool>) -> String {
 }
 
 /// Reads the text of a small file.
-pub(super) fn text(path: &Path) -> io::Result<String> {
+fn text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_BYTES {
         return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
     }
     Ok(text)
+}
+
+/// Reads the secret that is the only line of a file. `what` the file is begins the message that it cannot be read.
+pub(crate) fn secret(path: &Path, what: &str) -> Result<String, Failure> {
+    let text = text(path).map_err(|error| {
+        Failure::runtime(format!("cannot read {what}{}: {error}", quotable_path(path)))
+    })?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use petstore_http::{AccessLog, GetPetSunset, Settings};
 
 use self::limits::LimitArgs;
 use super::{
-    addresses::{self, ListenAddress, ListenArg},
+    addresses::{self, ListenArg},
     store_arg::StoreArg,
     values,
 };
@@ -49,8 +49,8 @@ pub(crate) struct ServeArgs {
 
     /// Serve metrics for Prometheus on this address, as plain HTTP at /metrics, with /livez and /readyz;
     /// port 0 picks one and logs it [default: none].
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) metrics_listen: Option<ListenAddress>,
+    #[arg(long, value_name = "ADDRESS", value_parser = addresses::listen_address)]
+    pub(crate) metrics_listen: Option<String>,
 
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
@@ -162,7 +162,7 @@ impl ServeArgs {
             access_log: self.access_log,
             limits: self.limits.limits(),
             cors_origins: self.cors_origin.clone(),
-            pages: Vec::new(), // They are not chosen by flags alone: see `serve::pages`.
+            pages: Vec::new(), // `serve::Config` adds them.
             ..self.deployment.settings()
         }
     }

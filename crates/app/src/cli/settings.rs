@@ -1,7 +1,7 @@
 //! Where settings come from: flags, variables, the file of settings, and files that hold a secret.
 //!
 //! clap's definition is the one declaration of each setting. The flags of `serve` have variables, with the
-//! same meaning wherever a command shares the flag; what only another command has is given by a flag alone.
+//! same meaning wherever a command shares the flag; what only another command has is given only by a flag.
 //! The keys of the file of settings are the names of `serve`'s flags. A value of a file passes the parser of
 //! its flag and becomes the flag's default, so flags and variables outweigh it.
 //!
@@ -184,6 +184,7 @@ fn secret(
     settings: &Values,
     config: Option<&PathBuf>,
 ) -> Result<Option<(Vec<String>, PathBuf)>, Failure> {
+    let read = |path: &Path| Ok(Some((vec![config_file::secret(path, "")?], path.to_owned())));
     let file = file_of(name);
     let by_setting = (settings.get(name), settings.get(&file));
     if let (Some(_), Some(_)) = by_setting {
@@ -198,28 +199,20 @@ fn secret(
             (true, true) => return Err(two_forms(&shown[0], &shown[1])),
             (true, false) => return Ok(None),
             (false, true) => {
-                return matches.get_one(&file).map(|path: &PathBuf| read_secret(path)).transpose();
+                return matches.get_one(&file).map_or(Ok(None), |path: &PathBuf| read(path));
             }
             (false, false) => {}
         }
     }
     match by_setting {
         (Some(value), _) => Ok(Some(value.clone()).zip(config.cloned())),
-        (None, Some(path)) => read_secret(&PathBuf::from(path.concat())).map(Some),
+        (None, Some(path)) => read(Path::new(&path.concat())),
         (None, None) => Ok(None),
     }
 }
 
 fn two_forms(one: &str, other: &str) -> Failure {
     Failure::usage(format!("both {one} and {other} are given; give one of them"))
-}
-
-fn read_secret(path: &Path) -> Result<(Vec<String>, PathBuf), Failure> {
-    let text = config_file::text(path).map_err(|error| {
-        Failure::runtime(format!("cannot read {}: {error}", quotable_path(path)))
-    })?;
-    let line = text.strip_suffix('\n').unwrap_or(&text);
-    Ok((vec![line.strip_suffix('\r').unwrap_or(line).to_owned()], path.to_owned()))
 }
 
 /// Returns whether this names a file, and a variable gives what the file would hold.

@@ -1,4 +1,4 @@
-//! Reads a file on a thread of its own, while the animals before are being written.
+//! Reads a file on a separate thread, while the animals before are being written.
 
 use std::{
     fs::File,

@@ -1,30 +1,10 @@
-use std::sync::Arc;
-
 use super::Registry;
-use crate::{
-    driver::{Problem, StoreDriver, StoreLocation},
-    stores,
-};
+use crate::{driver::StoreDriver, stores};
 
-/// Known by its schemes alone.
-struct Named(&'static [&'static str]);
-
-impl StoreDriver for Named {
-    fn schemes(&self) -> &'static [&'static str] {
-        self.0
-    }
-
-    fn usage(&self) -> &'static str {
-        "named:"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a name"
-    }
-
-    fn parse(&self, _: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
-        Err("it has no stores".into())
-    }
+/// Returns a kind of store without any store.
+fn named(schemes: &'static [&'static str]) -> StoreDriver {
+    let parse = |_: &str| Err("it has no stores".into());
+    StoreDriver { schemes, usage: "named:", summary: "a name", is_lasting: true, parse }
 }
 
 fn refusal(stores: &Registry, url: &str, lasting: bool) -> String {
@@ -34,14 +14,14 @@ fn refusal(stores: &Registry, url: &str, lasting: bool) -> String {
 #[test]
 fn a_scheme_belongs_to_one_store() {
     let mut stores = stores::built_in();
-    stores.add(Named(&["named", "other"]));
+    stores.add(named(&["named", "other"]));
     stores.check().unwrap();
     assert_eq!(refusal(&stores, "other:x", false), "it has no stores");
-    for (schemes, named) in [(["x", "postgresql"], "'postgresql:'"), (["x", "x"], "'x:'")] {
+    for (schemes, known) in [(["x", "postgresql"], "'postgresql:'"), (["x", "x"], "'x:'")] {
         let mut stores = stores::built_in();
-        stores.add(Named(Vec::from(schemes).leak()));
+        stores.add(named(Vec::from(schemes).leak()));
         let refusal = stores.check().unwrap_err().to_string();
-        let expected = format!("two stores are registered under the scheme {named}");
+        let expected = format!("two stores are registered under the scheme {known}");
         assert!(refusal.starts_with(&expected), "{refusal}");
     }
 }
@@ -55,7 +35,7 @@ fn an_unknown_scheme_is_refused_with_those_that_are_registered() {
         assert_eq!(refusal(&built_in, url, false), expected, "{url:?}");
     }
     let mut one = Registry::default();
-    one.add(Named(&["named"]));
+    one.add(named(&["named"]));
     assert_eq!(refusal(&one, "sqlite:a", false), "a store is named:");
 }
 

@@ -7,10 +7,7 @@ use petstore_http::{Page, Settings};
 use petstore_pages::{FILES, File};
 
 use crate::{
-    cli::{
-        self, ServeArgs, TlsArgs,
-        addresses::{ListenAddress, ListenPlace},
-    },
+    cli::{self, ServeArgs, TlsArgs, addresses::ListenPlace},
     driver::StoreLocation,
     failure::Failure,
     logging::{self, LogConfig},
@@ -23,7 +20,7 @@ pub(crate) struct Config {
     pub(super) listen: Vec<ListenPlace>,
     pub(super) listen_backlog: Option<NonZeroU32>,
     /// `None` for no metrics.
-    pub(super) metrics_listen: Option<ListenAddress>,
+    pub(super) metrics_listen: Option<String>,
     /// `None` for plain HTTP.
     pub(super) tls: Option<PairFiles>,
     pub(super) store: Arc<dyn StoreLocation>,

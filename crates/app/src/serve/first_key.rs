@@ -7,9 +7,8 @@
 //! by the next one: a file with a key that no store has is the first key of a store without any.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
 };
 
@@ -19,7 +18,7 @@ use crate::{
     console::{Output, stdout_failed},
     failure::Failure,
     keys::{new_secret, take_back},
-    partial_file::folder_of,
+    partial_file::{Access, IfExists, PartialFile, folder_of},
     serve::place::Place,
 };
 
@@ -96,8 +95,8 @@ async fn in_file(admin: &KeyAdmin, file: &Path) -> Result<Option<String>, Failur
     if !secret.is_well_formed() {
         return Ok(Some(format!("{shown} is there, and holds no API key: move it away")));
     }
-    if is_new && let Err(error) = write(file, &secret) {
-        return Ok(Some(format!("cannot write {shown}: {error}")));
+    if is_new && let Err(failure) = write(file, &secret) {
+        return Ok(Some(failure.to_string()));
     }
     match create(admin, &secret).await {
         Ok(Some(_)) => {
@@ -112,15 +111,11 @@ async fn in_file(admin: &KeyAdmin, file: &Path) -> Result<Option<String>, Failur
     }
 }
 
-/// Writes a new file for its owner alone, whole and durable.
-fn write(file: &Path, secret: &ApiKeySecret) -> io::Result<()> {
-    let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-    let written = new.write_all(format!("{}\n", secret.expose()).as_bytes());
-    let synced = written.and_then(|()| new.sync_all()).and_then(|()| File::open(folder_of(file)));
-    synced.and_then(|folder| folder.sync_all()).inspect_err(|_| {
-        // A part of a key is of no use to anybody.
-        let _ = fs::remove_file(file);
-    })
+/// Writes a new file that only its owner may read.
+fn write(file: &Path, secret: &ApiKeySecret) -> Result<(), Failure> {
+    let mut new = PartialFile::begin(file, IfExists::Refuse("it stays"), Access::OwnerOnly)?;
+    new.write(format!("{}\n", secret.expose()).as_bytes())?;
+    new.finish().map(drop)
 }
 
 /// Stores the key; `None` if another process has made one meanwhile.

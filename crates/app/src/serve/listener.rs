@@ -7,10 +7,7 @@ use petstore_http::Listener;
 use tokio::net::{TcpListener, TcpSocket, UnixListener, lookup_host};
 
 use crate::{
-    cli::{
-        addresses::{ListenAddress, ListenPlace},
-        variable,
-    },
+    cli::{addresses::ListenPlace, variable},
     failure::Failure,
     serve::{place::Place, unix_socket},
 };
@@ -22,15 +19,12 @@ const METRICS_BACKLOG: u32 = 64;
 /// Sockets of a service.
 const MAX_SOCKETS: usize = 16;
 
-/// A socket that clients connect to.
-pub(super) struct Socket {
-    pub(super) listener: Listener,
-    pub(super) place: Place,
-}
+/// A socket that clients connect to, and where it is reached.
+type Socket = (Listener, Place);
 
-/// Returns the sockets that the service manager has opened for this process, as `LISTEN_FDS` and `LISTEN_PID` say; else those of
-/// `places`: for a name, the first of its addresses that can be had. So many connections may wait to be
-/// accepted at each, by default as many as the system allows. Over TCP, clients speak `scheme`.
+/// Returns the sockets that the service manager has opened for this process, as `LISTEN_FDS` and `LISTEN_PID` say;
+/// else those of `places`: for a name, the first of its addresses that can be bound. `backlog` is the number of
+/// connections that wait to be accepted at each, by default the system's limit. Over TCP, clients speak `scheme`.
 pub(super) async fn listen(
     places: &[ListenPlace],
     backlog: Option<NonZeroU32>,
@@ -67,7 +61,7 @@ fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
     let mut sockets = Vec::new();
     for index in 0..manager.len() {
         // A socket of the other kind is refused, and stays.
-        let mut socket = if let Ok(Some(listener)) = manager.take_tcp_listener(index) {
+        let socket = if let Ok(Some(listener)) = manager.take_tcp_listener(index) {
             listener.set_nonblocking(true)?;
             over_tcp(TcpListener::from_std(listener)?, scheme)?
         } else if let Some(listener) = manager.take_unix_listener(index)? {
@@ -75,19 +69,18 @@ fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
             let address = listener.local_addr()?;
             let path = address.as_pathname().unwrap_or(Path::new("(unnamed)")).to_owned();
             let listener = UnixListener::from_std(listener)?.into();
-            Socket { listener, place: Place::Unix(path) }
+            (listener, Place::Unix(path))
         } else {
             continue;
         };
-        socket.listener = socket.listener.shared();
-        sockets.push(socket);
+        sockets.push((socket.0.shared(), socket.1));
     }
     Ok(sockets)
 }
 
 fn over_tcp(listener: TcpListener, scheme: &'static str) -> io::Result<Socket> {
     let place = Place::Tcp { scheme, address: listener.local_addr()? };
-    Ok(Socket { listener: listener.into(), place })
+    Ok((listener.into(), place))
 }
 
 async fn over_unix(path: &Path, backlog: u32) -> Result<Socket, Failure> {
@@ -95,14 +88,12 @@ async fn over_unix(path: &Path, backlog: u32) -> Result<Socket, Failure> {
         let shown = path.display();
         Failure::runtime(format!("cannot listen on unix:{shown}: {error}"))
     })?;
-    let place = Place::Unix(file.path().to_owned());
-    Ok(Socket { listener: Listener::from(listener).at_drain(move || drop(file)), place })
+    let place = Place::Unix(file.path.clone());
+    Ok((Listener::from(listener).at_drain(move || drop(file)), place))
 }
 
 /// Returns the socket for the metrics, if they are wanted; the log says where it is.
-pub(super) async fn listen_for_metrics(
-    name: Option<&ListenAddress>,
-) -> Result<Option<TcpListener>, Failure> {
+pub(super) async fn listen_for_metrics(name: Option<&str>) -> Result<Option<TcpListener>, Failure> {
     let Some(name) = name else { return Ok(None) };
     let listening = async {
         let listener = bind_any(name, METRICS_BACKLOG).await?;
@@ -113,9 +104,9 @@ pub(super) async fn listen_for_metrics(
     listening.await.map_err(|error| cannot_listen(name, "--metrics-listen", &error))
 }
 
-async fn bind_any(name: &ListenAddress, backlog: u32) -> io::Result<TcpListener> {
+async fn bind_any(name: &str, backlog: u32) -> io::Result<TcpListener> {
     let mut refusal = io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
-    for address in lookup_host(name.as_str()).await? {
+    for address in lookup_host(name).await? {
         match bind(address, backlog) {
             Ok(listener) => return Ok(listener),
             Err(error) => refusal = error,
@@ -132,25 +123,19 @@ fn bind(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     socket.listen(backlog)
 }
 
-fn cannot_listen(address: &ListenAddress, flag: &str, error: &io::Error) -> Failure {
-    let remedies = [
+fn cannot_listen(address: &str, flag: &str, error: &io::Error) -> Failure {
+    const REMEDIES: [(io::ErrorKind, &str); 3] = [
         (
             io::ErrorKind::AddrInUse,
-            format!(
-                "; stop the process that listens there ('ss -ltnp' shows it), or choose another port \
-                 with {flag}"
-            ),
+            "; stop the process that listens there ('ss -ltnp' shows it), or choose another port with FLAG",
         ),
-        (io::ErrorKind::PermissionDenied, format!("; choose a port above 1023 with {flag}")),
+        (io::ErrorKind::PermissionDenied, "; choose a port above 1023 with FLAG"),
         (
             io::ErrorKind::AddrNotAvailable,
-            format!(
-                "; this machine has no such address: choose one of its own with {flag}, or 0.0.0.0 for \
-                 all"
-            ),
+            "; this machine has no such address: choose one of its own with FLAG, or 0.0.0.0 for all",
         ),
     ];
-    let remedy = remedies.into_iter().find(|(kind, _)| *kind == error.kind());
-    let remedy = remedy.map(|(_, remedy)| remedy).unwrap_or_default();
+    let remedy = REMEDIES.iter().find(|(kind, _)| *kind == error.kind());
+    let remedy = remedy.map_or(String::new(), |(_, remedy)| remedy.replace("FLAG", flag));
     Failure::runtime(format!("cannot listen on {address}: {error}{remedy}"))
 }

@@ -1,6 +1,6 @@
 //! What is read again while the service runs: when its files change, and at SIGHUP.
 
-use std::{fmt, fs, os::unix::fs::MetadataExt as _, path::PathBuf, sync::Arc, time::Duration};
+use std::{fs, os::unix::fs::MetadataExt as _, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::{
     signal::unix::Signal,
@@ -19,7 +19,7 @@ pub(super) type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
 pub(super) struct Followed {
     /// What the log calls it.
     name: &'static str,
-    paths: Vec<PathBuf>,
+    pub(super) paths: Vec<PathBuf>,
     /// What the files were when they were last read.
     stamp: Stamp,
     /// What they were at the look before, if that was something else.
@@ -84,10 +84,4 @@ pub(super) fn stamp(paths: &[PathBuf]) -> Stamp {
         Some((found.ino(), found.size(), found.mtime(), found.mtime_nsec()))
     });
     stamps.collect()
-}
-
-impl fmt::Debug for Followed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Followed").field("paths", &self.paths).finish_non_exhaustive()
-    }
 }

@@ -1,15 +1,11 @@
 //! The key that comes with the configuration instead of the store.
 
-use std::{
-    ffi::OsStr,
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-};
+use std::{ffi::OsStr, path::Path};
 
 use petstore_domain::ServiceKey;
 
 use crate::{
+    cli::config_file,
     failure::{Failure, quotable_path},
     serve::reload::{self, Followed},
 };
@@ -20,7 +16,6 @@ pub(super) const VARIABLE: &str = "PETSTORE_API_KEY";
 
 /// What the log calls the key of a file.
 const NAME: &str = "the API key of --api-key-file";
-const TOO_MUCH: u64 = ServiceKey::MAX_CHARS as u64 + 3;
 
 /// The key, and what takes up the changes of its file if it has one.
 pub(super) type Given = (ServiceKey, Option<Followed>);
@@ -35,7 +30,8 @@ pub(super) fn read(
         (Some(_), Some(_)) => Err(Failure::usage(format!(
             "both {VARIABLE} and --api-key-file (PETSTORE_API_KEY_FILE) are given; give one of them"
         ))),
-        (Some(text), None) => Ok(Some((parse(text.as_encoded_bytes(), VARIABLE)?, None))),
+        // One that is not Unicode is not visible ASCII either, replaced or not.
+        (Some(text), None) => Ok(Some((parse(&text.to_string_lossy(), VARIABLE)?, None))),
         (None, Some(path)) => {
             let paths = vec![path.to_owned()];
             let before = reload::stamp(&paths);
@@ -51,28 +47,12 @@ pub(super) fn read(
 }
 
 fn from_file(path: &Path) -> Result<ServiceKey, Failure> {
-    let shown = quotable_path(path);
-    let bytes = read_file(path).map_err(|error| {
-        Failure::runtime(format!("cannot read the API key file {shown}: {error}"))
-    })?;
-    parse(without_newline(&bytes), &format!("the API key file {shown}"))
+    let key = config_file::secret(path, "the API key file ")?;
+    parse(&key, &format!("the API key file {}", quotable_path(path)))
 }
 
-/// Reads one byte more than any key with its newline has, not a whole disk.
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(TOO_MUCH).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-fn without_newline(bytes: &[u8]) -> &[u8] {
-    let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    line.strip_suffix(b"\r").unwrap_or(line)
-}
-
-fn parse(bytes: &[u8], source: &str) -> Result<ServiceKey, Failure> {
-    // A key that is not UTF-8 is not visible ASCII either, replaced or not.
-    ServiceKey::parse(&String::from_utf8_lossy(bytes))
+fn parse(key: &str, source: &str) -> Result<ServiceKey, Failure> {
+    ServiceKey::parse(key)
         .map_err(|error| Failure::usage(format!("{source} does not hold an API key: {error}")))
 }
 
@@ -120,7 +100,7 @@ mod tests {
                 assert!(content.trim().is_empty() || !line.contains(content.trim()), "{line}");
             }
         }
-        assert!(matches!(from_file(b"\xff\xfe0123456789abcdef"), Err(Failure::Usage(_))));
+        assert!(matches!(from_file(b"\xff\xfe0123456789abcdef"), Err(Failure::Runtime(_))));
     }
 
     #[test]

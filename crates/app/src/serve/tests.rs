@@ -97,7 +97,7 @@ fn configured(words: &str) -> String {
         key_file,
         settings,
     } = config;
-    let key = (service_key, key_file);
+    let key = (service_key, key_file.map(|file| file.paths));
     format!(
         "{listen:?} {listen_backlog:?} {metrics_listen:?} {tls:?} {store} {upgrade} {key:?} {settings:?} {log:?}"
     )

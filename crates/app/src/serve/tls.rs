@@ -2,10 +2,7 @@
 
 pub(crate) mod pair;
 
-use std::{
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use petstore_domain::Clock as _;
 use rustls::{
@@ -14,7 +11,7 @@ use rustls::{
     server::{ClientHello, ResolvesServerCert},
     sign::CertifiedKey,
 };
-use tokio::time;
+use tokio::{sync::watch, time};
 
 use self::pair::{Pair, PairFiles};
 use crate::{
@@ -43,21 +40,11 @@ pub(super) struct Tls {
 
 /// The pair that new connections get.
 #[derive(Debug)]
-struct Current(RwLock<Arc<Pair>>);
+struct Current(watch::Sender<Pair>);
 
 impl ResolvesServerCert for Current {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.get().key))
-    }
-}
-
-impl Current {
-    fn get(&self) -> Arc<Pair> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn set(&self, pair: Pair) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(pair);
+        Some(Arc::clone(&self.0.borrow().key))
     }
 }
 
@@ -72,7 +59,7 @@ impl Tls {
         let paths = vec![files.certificate.clone(), files.key.clone()];
         let before = reload::stamp(&paths);
         let pair = files.read(&provider).map_err(failed)?;
-        let tls = Self { files, provider, current: Arc::new(Current(RwLock::new(Arc::new(pair)))) };
+        let tls = Self { files, provider, current: Arc::new(Current(watch::Sender::new(pair))) };
         tls.log_validity();
         let reloading = tls.clone();
         Ok((tls, Followed::new(NAME, paths, before, move || reloading.reload())))
@@ -96,7 +83,7 @@ impl Tls {
 
     /// A pair that cannot be used leaves the one before in force.
     fn reload(&self) -> Result<(), String> {
-        self.current.set(self.files.read(&self.provider)?);
+        self.current.0.send_replace(self.files.read(&self.provider)?);
         self.log_validity();
         Ok(())
     }
@@ -110,21 +97,17 @@ impl Tls {
     }
 
     fn log_validity(&self) {
-        log_validity(&self.current.get());
-    }
-}
-
-fn log_validity(pair: &Pair) {
-    let now = SystemClock.now();
-    let [from, until] = [pair.not_before, pair.not_after].map(rfc3339);
-    if now > pair.not_after {
-        tracing::error!(%until, "the TLS certificate has expired: clients refuse it");
-    } else if now < pair.not_before {
-        tracing::error!(%from, "the TLS certificate is not valid yet: clients refuse it");
-    } else if now.plus(NOTICE) > pair.not_after {
-        tracing::warn!(%until, "the TLS certificate expires soon");
-    } else {
-        tracing::info!(%until, "the TLS certificate is valid");
+        let (now, pair) = (SystemClock.now(), self.current.0.borrow());
+        let [from, until] = [pair.not_before, pair.not_after].map(rfc3339);
+        if now > pair.not_after {
+            tracing::error!(%until, "the TLS certificate has expired: clients refuse it");
+        } else if now < pair.not_before {
+            tracing::error!(%from, "the TLS certificate is not valid yet: clients refuse it");
+        } else if now.plus(NOTICE) > pair.not_after {
+            tracing::warn!(%until, "the TLS certificate expires soon");
+        } else {
+            tracing::info!(%until, "the TLS certificate is valid");
+        }
     }
 }
 

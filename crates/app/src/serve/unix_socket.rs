@@ -20,16 +20,10 @@ const MODE: u32 = 0o660;
 /// The file of a socket, which is removed with this value.
 #[derive(Debug)]
 pub(super) struct SocketFile {
-    path: PathBuf,
+    /// The absolute path.
+    pub(super) path: PathBuf,
     /// Device and inode: another process may have put its own file there.
     identity: (u64, u64),
-}
-
-impl SocketFile {
-    /// Its absolute path.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 impl Drop for SocketFile {
@@ -41,7 +35,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Listens at `path`. So many connections may wait to be accepted.
+/// Listens at `path`, where up to `backlog` connections wait to be accepted.
 pub(super) async fn bind(path: &Path, backlog: u32) -> io::Result<(UnixListener, SocketFile)> {
     let path = absolute(path)?;
     let folder = File::open(path.parent().unwrap_or(Path::new("/")))?;

@@ -15,25 +15,13 @@ use tokio_util::sync::CancellationToken;
 use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 
 /// The entry of `postgres://…`.
-pub(crate) struct PostgresDriver;
-
-impl StoreDriver for PostgresDriver {
-    fn schemes(&self) -> &'static [&'static str] {
-        &["postgres", "postgresql"]
-    }
-
-    fn usage(&self) -> &'static str {
-        "postgres://USER:PASSWORD@HOST[,HOST]/DATABASE"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a PostgreSQL database, for any number of instances"
-    }
-
-    fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
-        Ok(Arc::new(Database(PostgresConfig::parse(url)?)))
-    }
-}
+pub(super) const DRIVER: StoreDriver = StoreDriver {
+    schemes: &["postgres", "postgresql"],
+    usage: "postgres://USER:PASSWORD@HOST[,HOST]/DATABASE",
+    summary: "a PostgreSQL database, for any number of instances",
+    is_lasting: true,
+    parse: |url| Ok(Arc::new(Database(PostgresConfig::parse(url)?))),
+};
 
 struct Database(PostgresConfig);
 
@@ -116,13 +104,12 @@ fn figures(store: &Weak<PostgresStore>) -> Vec<Figure> {
 
 #[cfg(test)]
 mod tests {
-    use super::PostgresDriver;
-    use crate::driver::StoreDriver as _;
+    use super::DRIVER;
 
     #[test]
     fn a_database_is_shown_without_its_password() {
         let url = "postgres://me:hush@host,other:5433/zoo";
-        let shown = PostgresDriver.parse(url).unwrap().to_string();
+        let shown = (DRIVER.parse)(url).unwrap().to_string();
         assert_eq!(shown, "postgres://me:…@host:5432,other:5433/zoo");
     }
 
@@ -132,7 +119,7 @@ mod tests {
             ("postgres://user:secret@localhost", "no database is named"),
             ("postgresql:", "write postgres://USER:PASSWORD@HOST"),
         ] {
-            let refusal = PostgresDriver.parse(url).map(drop).unwrap_err().to_string();
+            let refusal = (DRIVER.parse)(url).map(drop).unwrap_err().to_string();
             assert!(refusal.contains(reason) && !refusal.contains("secret"), "{refusal}");
         }
     }

@@ -21,26 +21,13 @@ use tokio_util::sync::CancellationToken;
 use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 
 /// The entry of `sqlite:PATH`.
-pub(crate) struct SqliteDriver;
-
-impl StoreDriver for SqliteDriver {
-    fn schemes(&self) -> &'static [&'static str] {
-        &["sqlite"]
-    }
-
-    fn usage(&self) -> &'static str {
-        "sqlite:PATH"
-    }
-
-    fn summary(&self) -> &'static str {
-        "a SQLite file on a local disk; PATH?synchronous=normal|full|extra says what a commit waits \
-         for"
-    }
-
-    fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
-        Ok(Arc::new(DatabaseFile(url::parse(url)?)))
-    }
-}
+pub(super) const DRIVER: StoreDriver = StoreDriver {
+    schemes: &["sqlite"],
+    usage: "sqlite:PATH",
+    summary: "a SQLite file on a local disk; PATH?synchronous=normal|full|extra says what a commit waits for",
+    is_lasting: true,
+    parse: |url| Ok(Arc::new(DatabaseFile(url::parse(url)?))),
+};
 
 struct DatabaseFile(SqliteConfig);
 
@@ -162,8 +149,8 @@ fn figures(store: &Weak<SqliteStore>) -> Vec<Figure> {
 
 #[cfg(test)]
 mod tests {
-    use super::SqliteDriver;
-    use crate::driver::{OpenMode, StoreDriver as _};
+    use super::DRIVER;
+    use crate::driver::OpenMode;
 
     #[test]
     fn a_file_is_shown_in_one_form() {
@@ -175,7 +162,7 @@ mod tests {
             ("sqlite:a?synchronous=normal", "sqlite:a?synchronous=normal"),
             ("sqlite:a?synchronous=extra", "sqlite:a?synchronous=extra"),
         ] {
-            assert_eq!(SqliteDriver.parse(url).unwrap().to_string(), shown);
+            assert_eq!((DRIVER.parse)(url).unwrap().to_string(), shown);
         }
     }
 
@@ -183,7 +170,7 @@ mod tests {
     async fn a_missing_store_is_not_made_by_looking_at_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("petstore.db");
-        let location = SqliteDriver.parse(&format!("sqlite:{}", path.display())).unwrap();
+        let location = (DRIVER.parse)(&format!("sqlite:{}", path.display())).unwrap();
         let refusal = location.open(OpenMode::ReadWrite).await.map(drop).unwrap_err().to_string();
         let expected = format!("there is no store at {}; ", path.display());
         assert!(refusal.starts_with(&expected), "{refusal}");

@@ -8,51 +8,24 @@ use petstore::{OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
 use crate::store::FileStore;
 
 /// The stores whose URLs are `file:PATH`.
-#[derive(Clone, Copy, Debug)]
-pub struct FileStores {
-    archive: bool,
-}
+pub const FILE_STORES: StoreDriver = StoreDriver {
+    schemes: &["file"],
+    usage: "file:PATH",
+    summary: "an append-only file, for one process at a time",
+    is_lasting: true,
+    parse: |url| Ok(Arc::new(FileLocation { path: path(url)?, archive: true })),
+};
 
-impl FileStores {
-    /// With their archives.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { archive: true }
-    }
+/// The same with their archives hidden.
+pub const WITHOUT_ARCHIVE: StoreDriver = StoreDriver {
+    parse: |url| Ok(Arc::new(FileLocation { path: path(url)?, archive: false })),
+    ..FILE_STORES
+};
 
-    /// With their archives hidden.
-    #[must_use]
-    pub const fn without_archive() -> Self {
-        Self { archive: false }
-    }
-}
-
-impl Default for FileStores {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl StoreDriver for FileStores {
-    fn schemes(&self) -> &'static [&'static str] {
-        &["file"]
-    }
-
-    fn usage(&self) -> &'static str {
-        "file:PATH"
-    }
-
-    fn summary(&self) -> &'static str {
-        "an append-only file, for one process at a time"
-    }
-
-    fn parse(&self, url: &str) -> Result<Arc<dyn StoreLocation>, Problem> {
-        match url.strip_prefix("file:") {
-            Some(path) if !path.is_empty() => {
-                Ok(Arc::new(FileLocation { path: path.into(), archive: self.archive }))
-            }
-            _ => Err("no path is given; use file:PATH, for example file:petstore.ndjson".into()),
-        }
+fn path(url: &str) -> Result<PathBuf, Problem> {
+    match url.strip_prefix("file:") {
+        Some(path) if !path.is_empty() => Ok(path.into()),
+        _ => Err("no path is given; use file:PATH, for example file:petstore.ndjson".into()),
     }
 }
 

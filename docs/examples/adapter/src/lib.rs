@@ -19,5 +19,5 @@ mod pets;
 mod state;
 mod store;
 
-pub use driver::FileStores;
+pub use driver::{FILE_STORES, WITHOUT_ARCHIVE};
 pub use store::FileStore;

@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use example_adapter::FileStores;
+use example_adapter::FILE_STORES;
 use petstore::App;
 
 fn main() -> ExitCode {
-    App::new().with_built_in_stores().with_store(FileStores::new()).run(std::env::args_os())
+    App::new().with_built_in_stores().with_store(FILE_STORES).run(std::env::args_os())
 }

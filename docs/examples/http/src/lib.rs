@@ -39,5 +39,5 @@ pub async fn serve(
         authenticator: Arc::new(KeyRing::new(store, clock.clone(), Some(key))),
         clock,
     };
-    Server::new(ports, Settings::default()).run(listener, shutdown).await
+    Server::new(ports, Settings::default()).run(vec![listener.into()], shutdown).await
 }

@@ -2,10 +2,9 @@
 
 use std::process::ExitCode;
 
-use example_adapter::FileStores;
+use example_adapter::WITHOUT_ARCHIVE;
 use petstore::App;
 
 fn main() -> ExitCode {
-    let stores = FileStores::without_archive();
-    App::new().with_built_in_stores().with_store(stores).run(std::env::args_os())
+    App::new().with_built_in_stores().with_store(WITHOUT_ARCHIVE).run(std::env::args_os())
 }
