@@ -1,15 +1,13 @@
-//! Moves while services answer: under load, with kills, in every direction.
+//! Stores that are handed over while services answer: under load, with kills, in every direction.
 //!
 //! This is the short form. `PETSTORE_TEST_MOVES=long` moves a million animals.
 
 mod commands;
-mod differences;
-mod keys;
 mod kills;
 mod load;
-mod outages;
 mod pooled;
 mod populated;
+mod refusals;
 mod whole;
 mod worker;
 

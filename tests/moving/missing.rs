@@ -6,7 +6,8 @@ use super::commands::{made, make, run};
 use crate::support::store::{Kind, Store, on_lasting_stores};
 
 /// The words of each command that reads one store, or writes to it without being asked to make it.
-const ON_ONE: [&[&str]; 6] = [
+const ON_ONE: [&[&str]; 7] = [
+    &["store", "release", "--force"],
     &["check", "--store"],
     &["export", "--store"],
     &["import", "--store"],
@@ -15,15 +16,12 @@ const ON_ONE: [&[&str]; 6] = [
     &["keys", "roll", "web", "--store"],
 ];
 /// The same of two: what a store that is there takes part in, and the word before the other.
-const ON_TWO: [(&[&str], &str, &str); 8] = [
+const ON_TWO: [(&[&str], &str, &str); 5] = [
     (&["store", "copy"], "--to", "--from"),
     (&["store", "verify"], "--to", "--from"),
     (&["store", "verify"], "--from", "--to"),
     (&["store", "move"], "--to", "--from"),
-    (&["store", "move", "--status"], "--from", "--to"),
-    (&["store", "move", "--step", "flip"], "--from", "--to"),
-    (&["store", "move", "--step", "back"], "--from", "--to"),
-    (&["store", "move", "--step", "finish"], "--from", "--to"),
+    (&["store", "move", "--cancel"], "--from", "--to"),
 ];
 
 /// Every command, on the store of `url`; a second one is `other`.

@@ -14,13 +14,13 @@ use petstore_domain::{Archive, StoreCounts};
 use crate::{
     cli::store_arg::StoreArgs,
     console::stdout_failed,
-    driver::{OpenMode, OpenStore},
+    driver::OpenMode,
     failure::Failure,
     partial_file::{Access, IfExists, PartialFile},
     progress::{Of, Progress},
     records::{self, FileArg, Format, RecordsArgs},
     signals::Signals,
-    store::{with_archive, with_store},
+    store::with_open_archive,
 };
 
 /// Animals that are read and written at a time.
@@ -54,10 +54,7 @@ impl ExportArgs {
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let format = args.format()?;
-    let location = &*args.store.store.0;
-    let is_open = async |store: &OpenStore| store.require_open(location).await;
-    with_store(location, OpenMode::ReadOnly, is_open).await?;
-    with_archive(location, OpenMode::ReadOnly, async |archive| {
+    with_open_archive(&*args.store.store.0, OpenMode::ReadOnly, async |archive| {
         export(&*archive, Target::open(args.records.file, args.force)?, format, &signals).await
     })
     .await

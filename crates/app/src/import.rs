@@ -22,7 +22,7 @@ use crate::{
     progress::Progress,
     records::{FileArg, Format, RecordsArgs},
     signals::Signals,
-    store::with_archive,
+    store::with_open_archive,
 };
 
 /// Lines that are named where several have the identifier that is in the way.
@@ -57,7 +57,7 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     note_if_typed(&file);
     let source = Source::open(file, format)?;
     let mode = if args.create { OpenMode::Create } else { OpenMode::ReadWrite };
-    let done = with_archive(&*args.store.store.0, mode, async |archive| {
+    let done = with_open_archive(&*args.store.store.0, mode, async |archive| {
         import(&*archive, source, args.skip_bad, signals.stop()).await
     });
     let answer = done.await?.to_string();

@@ -39,11 +39,29 @@ pub(crate) fn note_if_made(store: &OpenStore, out: &mut impl Output) {
     }
 }
 
-/// Opens a store as [`with_store`] does, for work on the whole of it, which needs an archive. A store that was made for work that has failed
-/// is removed again, if nothing is in it.
+/// Opens a store as [`with_store`] does, for work on the whole of it, which needs an archive. A store that was
+/// made for work that has failed is removed again, if nothing is in it.
 pub(crate) async fn with_archive<T>(
     location: &dyn StoreLocation,
     mode: OpenMode,
+    work: impl AsyncFnOnce(Arc<dyn Archive>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_whole(location, mode, false, work).await
+}
+
+/// Does the same, and refuses a store that was handed over to another one, or is being filled.
+pub(crate) async fn with_open_archive<T>(
+    location: &dyn StoreLocation,
+    mode: OpenMode,
+    work: impl AsyncFnOnce(Arc<dyn Archive>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_whole(location, mode, true, work).await
+}
+
+async fn with_whole<T>(
+    location: &dyn StoreLocation,
+    mode: OpenMode,
+    must_be_open: bool,
     work: impl AsyncFnOnce(Arc<dyn Archive>) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let mut is_of_no_use = false;
@@ -54,6 +72,9 @@ pub(crate) async fn with_archive<T>(
                  into"
             ))
         })?;
+        if must_be_open {
+            store.require_open(location).await?;
+        }
         note_if_made(store, &mut Console);
         let done = work(Arc::clone(&archive)).await;
         is_of_no_use = done.is_err() && store.made_at.is_some() && is_empty(&*archive).await;

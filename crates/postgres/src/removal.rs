@@ -15,16 +15,16 @@ use crate::{
 const LOCK: &str = "LOCK TABLE catalogue, pet, idempotency, api_key IN ACCESS EXCLUSIVE MODE";
 
 const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM pet) AND NOT EXISTS (SELECT FROM idempotency) \
-     AND NOT EXISTS (SELECT FROM api_key) AND to_regclass('petstore_relocation') IS NULL";
+     AND NOT EXISTS (SELECT FROM api_key) AND EXISTS (SELECT FROM catalogue WHERE state = 'open')";
 
 /// All that the steps of the schema make; indexes and triggers go with their tables. What somebody else has made
 /// on top of it refuses this.
 const DROP: &str = "DROP TABLE pet, catalogue, idempotency, api_key, api_key_guard, petstore_schema; \
-     DROP SEQUENCE pet_id, api_key_id; DROP FUNCTION petstore_renew_version()";
+     DROP SEQUENCE pet_id, api_key_id; DROP FUNCTION petstore_renew_version, petstore_guard, \
+     petstore_require_open, petstore_sealed";
 
 impl PostgresStore {
-    /// Removes the tables of a store that holds no animals, keys or idempotency records and takes part in no
-    /// move. `false` if it holds any: it is then left untouched. A schema that was created for them stays.
+    /// Removes the tables of a store that holds no animals, keys or idempotency records and is open. `false` if it holds any: it is then left untouched. A schema that was created for them stays.
     ///
     /// # Errors
     /// [`OpenError`]; the store is then left untouched.

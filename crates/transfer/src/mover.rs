@@ -254,7 +254,7 @@ impl Mover {
     }
 
     async fn copy_keys(&self, claim: &StoreState) -> Result<(), MoveError> {
-        let (from, to) = (self.from.keys.list().await, self.to.keys.list().await);
+        let (from, to) = tokio::join!(self.from.keys.list(), self.to.keys.list());
         let from = from.and_then(|keys| Ok(keys.into_all()?)).map_err(MoveError::From)?;
         let to = to.and_then(|keys| Ok(keys.into_all()?)).map_err(MoveError::to)?;
         let changed: Vec<_> = from.into_iter().filter(|key| !to.contains(key)).collect();
@@ -281,13 +281,15 @@ impl Mover {
         loop {
             match self.pass(tail, claim).await? {
                 None => return Ok(None),
-                Some(0) => break,
+                Some(count) if count < BATCH as usize - OVERLAP => break,
                 Some(_) => {}
             }
         }
         self.copy_keys(claim).await?;
-        let ours = self.from.handover.changes(tail.after(), BATCH).await;
-        let theirs = self.to.handover.changes(tail.after(), BATCH).await;
+        let (ours, theirs) = tokio::join!(
+            self.from.handover.changes(tail.after(), BATCH),
+            self.to.handover.changes(tail.after(), BATCH),
+        );
         let (ours, theirs) = (ours.map_err(MoveError::From)?, theirs.map_err(MoveError::to)?);
         if sorted(ours) != sorted(theirs) {
             return Ok(None);

@@ -1,13 +1,11 @@
-//! The commands of a live move.
+//! The commands of a handover, and services that take part in it.
 
 use std::process::Child;
 
-use serde_json::Value;
-
 use crate::support::{
     command::{Finished, Run, petstore},
+    server::{Launch, Server},
     store::Store,
-    wait,
 };
 
 fn command(from: &Store, to: &Store, more: &[&str]) -> Run {
@@ -15,20 +13,32 @@ fn command(from: &Store, to: &Store, more: &[&str]) -> Run {
     petstore(&[&words[..], more].concat())
 }
 
-/// Runs one step to its end.
+/// Hands the store over.
 #[track_caller]
-pub(crate) fn step(from: &Store, to: &Store, name: &str) -> Finished {
-    command(from, to, &["--step", name]).finish()
+pub(crate) fn hand_over(from: &Store, to: &Store) -> Finished {
+    command(from, to, &[]).finish()
 }
 
-/// Begins or resumes a move, and follows until it is ended.
-pub(crate) fn follow(from: &Store, to: &Store) -> Running {
-    spawn(from, to, "follow")
+/// Gives it up.
+#[track_caller]
+pub(crate) fn cancel(from: &Store, to: &Store) -> Finished {
+    command(from, to, &["--cancel"]).finish()
 }
 
-/// Begins one step.
-pub(crate) fn spawn(from: &Store, to: &Store, name: &str) -> Running {
-    Running(command(from, to, &["--step", name]).spawn())
+/// Begins to hand the store over.
+pub(crate) fn spawn(from: &Store, to: &Store) -> Running {
+    Running(command(from, to, &[]).spawn())
+}
+
+/// A service that takes part.
+pub(crate) fn serve(from: &Store, to: &Store) -> Server {
+    Launch::on(from).flag("--next-store", &to.url).start()
+}
+
+/// How long writes waited, in milliseconds, as the command says.
+pub(crate) fn pause(said: &str) -> u64 {
+    let words = said.split("writes waited ").nth(1).and_then(|rest| rest.split(' ').next());
+    words.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{said}"))
 }
 
 /// A command that is killed when it is dropped.
@@ -40,39 +50,4 @@ impl Drop for Running {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-/// Where the move stands.
-#[track_caller]
-pub(crate) fn status(from: &Store, to: &Store) -> Value {
-    let said = command(from, to, &["--status", "--output", "json"]).finish().succeeds();
-    serde_json::from_str(&said).unwrap()
-}
-
-/// Waits until the target holds animals.
-#[track_caller]
-pub(crate) fn until_begun(from: &Store, to: &Store) {
-    until(from, to, "the backfill has begun", |status| id(status, "to") > 0);
-}
-
-/// Waits until the standby is nearly where the other store is.
-#[track_caller]
-pub(crate) fn until_caught_up(from: &Store, to: &Store) {
-    until(from, to, "the standby has caught up", |status| {
-        let holds = id(status, "from").min(id(status, "to")) > 0;
-        status["step"] == "following" && holds && status["lag"].as_i64() < Some(500)
-    });
-}
-
-fn id(status: &Value, side: &str) -> i64 {
-    status[side]["highestId"].as_i64().unwrap()
-}
-
-#[track_caller]
-fn until(from: &Store, to: &Store, what: &str, is_so: impl Fn(&Value) -> bool) {
-    wait::within(wait::LIMIT * 5, what, || {
-        let finished = command(from, to, &["--status", "--output", "json"]).finish();
-        // The target may not be there yet.
-        serde_json::from_str(&finished.stdout).is_ok_and(|status| is_so(&status))
-    });
 }

@@ -1,87 +1,146 @@
-//! Kills of the mover and of the service, at whatever moment.
+//! Kills of the mover and of the service, at whatever moment, and handovers that are given up.
 
 use std::{thread, time::Duration};
 
-use petstore_testing::needs;
+use petstore_testing::{Durability, cluster_or_skip, needs};
 
 use super::{
-    commands::{follow, spawn, step, until_caught_up},
+    commands::{Running, cancel, hand_over, serve, spawn},
     load::Load,
     populated::populate,
 };
-use crate::{
-    moving::{animals::many, commands::feed},
-    support::{
-        additions::everything_is_there,
-        catalogue::everything,
-        server::{Launch, Server},
-        store::Store,
-        wait,
-    },
+use crate::support::{
+    additions::everything_is_there,
+    catalogue::{id_of, pet},
+    command::{exit, petstore},
+    server::Launch,
+    store::Store,
+    wait,
 };
 
-/// The moments, counted from the start of the command, in milliseconds. A flip takes some tens of them.
-const MOMENTS: [u64; 12] = [5, 15, 25, 35, 45, 60, 80, 100, 130, 160, 200, 300];
+/// The moments, counted from the start of the command, in milliseconds. A handover takes some hundreds of them.
+const MOMENTS: [u64; 14] = [5, 20, 40, 60, 90, 120, 160, 200, 240, 280, 320, 380, 450, 550];
+
+/// Kills the mover at each moment, and then runs it to its end, while requests come. Each of them is answered.
+fn survives(from: &Store, to: &Store, gives_up: bool) {
+    let mut all = populate(from, 2_000);
+    let server = serve(from, to);
+    let load = Load::start("k", &[server.client()]);
+    for moment in MOMENTS {
+        let mut mover = spawn(from, to);
+        thread::sleep(Duration::from_millis(moment));
+        mover.0.kill().unwrap();
+        mover.0.wait().unwrap();
+        if gives_up && cancel(from, to).code == Some(0) {
+            load.goes_on();
+            // What it had copied is no store of its own.
+            Launch::on(to).finish().fails(1, "was handed over to ");
+        }
+    }
+    hand_over(from, to).succeeds();
+    load.goes_on();
+    cancel(from, to).fails(1, "the way back is the same command");
+    all.extend(load.end());
+    everything_is_there(&server.client(), &all);
+    drop(server);
+    everything_is_there(&Launch::on(to).start().client(), &all);
+}
 
 #[needs(postgres)]
 #[test]
 fn a_mover_that_is_killed_at_any_moment_refuses_nothing() {
     let Some(to) = Store::postgres() else { return };
-    let from = Store::sqlite();
-    let mut all = populate(&from, 2_000);
-    let server = Launch::on(&from).start();
-    let load = Load::start("k", &[server.client()]);
-    for moment in MOMENTS {
-        let mut mover = follow(&from, &to);
-        thread::sleep(Duration::from_millis(moment * 3));
-        mover.0.kill().unwrap();
-    }
-    let mut mover = follow(&from, &to);
-    until_caught_up(&from, &to);
-    mover.0.kill().unwrap();
-    for (number, moment) in MOMENTS.into_iter().enumerate() {
-        let name = if number % 2 == 0 { "flip" } else { "back" };
-        let mut mover = spawn(&from, &to, name);
-        thread::sleep(Duration::from_millis(moment));
-        mover.0.kill().unwrap();
-        load.goes_on();
-    }
-    step(&from, &to, "flip").succeeds();
-    step(&from, &to, "finish").succeeds();
-    all.extend(load.end());
-    everything_is_there(&server.client(), &all);
+    survives(&Store::sqlite(), &to, false);
 }
 
 #[needs(postgres)]
 #[test]
-fn a_service_that_is_killed_at_each_step_goes_on_with_either_url() {
-    let Some(to) = Store::postgres() else { return };
-    let from = Store::sqlite();
-    feed(&["import", "--create", "--store", &from.url], &many(500)).succeeds();
-    let mut count = 500;
-    let mut add = |server: &Server| {
-        // Other names each time: their idempotency keys must be new.
-        let load = Load::start(&format!("s{count}"), &[server.client()]);
-        wait::until("additions are there", || load.acknowledged() > 20);
-        count += load.end().len();
-        count
-    };
-    let mut server = Launch::on(&from).start();
-    add(&server);
-    let _follower = follow(&from, &to);
-    until_caught_up(&from, &to);
-    for name in ["follow", "flip", "back", "flip"] {
-        if name != "follow" {
-            step(&from, &to, name).succeeds();
-        }
-        server.kill();
-        for url in [&to, &from] {
-            server = Launch::on(url).start();
-            let count = add(&server);
-            assert_eq!(everything(&server.client()).len(), count);
-        }
+fn a_mover_that_is_killed_on_its_way_to_a_file_refuses_nothing() {
+    let Some(from) = Store::postgres() else { return };
+    survives(&from, &Store::sqlite(), false);
+}
+
+#[test]
+fn a_handover_that_is_given_up_at_any_moment_loses_nothing() {
+    survives(&Store::sqlite(), &Store::sqlite(), true);
+}
+
+#[test]
+fn two_movers_at_once_do_no_harm() {
+    let (from, to) = (Store::sqlite(), Store::sqlite());
+    let mut all = populate(&from, 2_000);
+    let server = serve(&from, &to);
+    let load = Load::start("t", &[server.client()]);
+    let mut movers: Vec<Running> = (0..3).map(|_| spawn(&from, &to)).collect();
+    for mover in &mut movers {
+        exit(&mut mover.0);
     }
-    step(&from, &to, "finish").succeeds();
+    hand_over(&from, &to).succeeds();
+    load.goes_on();
+    all.extend(load.end());
+    everything_is_there(&server.client(), &all);
+}
+
+#[test]
+fn a_service_that_is_killed_and_started_anew_finds_the_open_store() {
+    let (from, to) = (Store::sqlite(), Store::sqlite());
+    let mut all = populate(&from, 500);
+    let mut server = serve(&from, &to);
+    let load = Load::start("s", &[server.client()]);
+    hand_over(&from, &to).succeeds();
+    load.goes_on();
+    all.extend(load.end());
     server.kill();
-    Launch::on(&from).finish().fails(1, "this store was moved to ");
+    for _ in 0..2 {
+        let mut server = serve(&from, &to);
+        everything_is_there(&server.client(), &all);
+        server.kill();
+    }
+}
+
+/// An instance that was frozen while the store was handed over answers its first request by what was added since.
+#[needs(postgres)]
+#[test]
+fn an_instance_that_has_not_noticed_misses_nothing() {
+    for (from, to) in [
+        (Store::sqlite(), Store::sqlite()),
+        (Store::new(crate::support::store::Kind::Postgres), Store::sqlite()),
+    ] {
+        populate(&from, 10);
+        let servers = [serve(&from, &to), serve(&from, &to)];
+        let [active, frozen] = servers.each_ref().map(|server| server.client());
+        frozen.get("/v1/pets?limit=100").send().is(200);
+        servers[1].signal("STOP");
+        hand_over(&from, &to).succeeds();
+        let added = active.add(&pet("Late")).send().is(201).json();
+        servers[1].signal("CONT");
+        let page = frozen.get("/v1/pets?limit=100").send().is(200);
+        assert!(String::from_utf8_lossy(&page.body).contains("Late"), "a page misses it");
+        frozen.get(&format!("/v1/pets/{}", id_of(&added))).send().is(200);
+        frozen.add(&pet("Later")).send().is(201);
+    }
+}
+
+/// A PostgreSQL server is killed while it is filled.
+#[needs(postgres)]
+#[test]
+fn a_new_store_that_is_killed_meanwhile_loses_nothing() {
+    let test = "a new store that is killed meanwhile";
+    let Some(cluster) = cluster_or_skip(test, Durability::Full) else { return };
+    let (from, to) = (Store::sqlite(), Store::at(&cluster.url("postgres")));
+    let mut all = populate(&from, 30_000);
+    let server = serve(&from, &to);
+    let load = Load::start("o", &[server.client()]);
+    let mut mover = spawn(&from, &to);
+    for _ in 0..3 {
+        thread::sleep(Duration::from_millis(250));
+        cluster.kill9().unwrap();
+        cluster.resume().unwrap();
+    }
+    wait::within(wait::LIMIT * 5, "the mover ends", || mover.0.try_wait().unwrap().is_some());
+    hand_over(&from, &to).succeeds();
+    load.goes_on();
+    all.extend(load.end());
+    everything_is_there(&server.client(), &all);
+    petstore(&["check", "--store", &to.url]).finish().succeeds();
 }

@@ -1,10 +1,10 @@
-//! Requests during a move, none of which may be refused, except while the store that decides is down.
+//! Requests during a handover, none of which may be refused.
 
 use std::{
     mem,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
 };
@@ -18,7 +18,6 @@ const WRITERS: usize = 4;
 pub(crate) struct Load {
     stop: Arc<AtomicBool>,
     known: Arc<Mutex<Vec<Known>>>,
-    outages: Arc<AtomicU32>,
     writers: Vec<JoinHandle<Vec<Addition>>>,
     readers: Vec<JoinHandle<()>>,
 }
@@ -27,8 +26,7 @@ impl Load {
     /// Begins, on each of these services.
     pub(crate) fn start(name: &str, clients: &[Client]) -> Self {
         let (stop, known) = (Arc::<AtomicBool>::default(), Arc::<Mutex<Vec<Known>>>::default());
-        let outages = Arc::default();
-        let mut load = Self { stop, known, outages, writers: Vec::new(), readers: Vec::new() };
+        let mut load = Self { stop, known, writers: Vec::new(), readers: Vec::new() };
         for (number, (service, client)) in (0..WRITERS).zip(clients.iter().enumerate().cycle()) {
             let worker = load.worker(service, client);
             let name = format!("{name} w{number}");
@@ -44,8 +42,7 @@ impl Load {
 
     fn worker(&self, service: usize, client: &Client) -> Worker {
         let (stop, known) = (Arc::clone(&self.stop), Arc::clone(&self.known));
-        let (client, outages) = (client.clone(), Arc::clone(&self.outages));
-        Worker { service, client, stop, known, outages }
+        Worker { service, client: client.clone(), stop, known }
     }
 
     /// How many additions were acknowledged until now.
@@ -58,14 +55,6 @@ impl Load {
     pub(crate) fn goes_on(&self) {
         let before = self.acknowledged();
         wait::until("additions go on", || self.acknowledged() > before + 40);
-    }
-
-    /// Requests may be refused while `outage` lasts.
-    pub(crate) fn during<T>(&self, outage: impl FnOnce() -> T) -> T {
-        self.outages.fetch_add(1, Ordering::SeqCst);
-        let done = outage();
-        self.outages.fetch_add(1, Ordering::SeqCst);
-        done
     }
 
     /// Ends it: what was added.

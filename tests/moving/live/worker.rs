@@ -4,7 +4,7 @@ use std::{
     collections::HashSet,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread,
     time::Duration,
@@ -14,9 +14,8 @@ use serde_json::Value;
 
 use crate::support::{
     additions::Addition,
-    answer::Answer,
     catalogue::{id_of, pets},
-    client::{Call, Client},
+    client::Client,
 };
 
 /// A rest after each request, so that a move has something left of a small machine.
@@ -35,8 +34,6 @@ pub(crate) struct Worker {
     pub(crate) client: Client,
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) known: Arc<Mutex<Vec<Known>>>,
-    /// Odd while the store that decides is down.
-    pub(crate) outages: Arc<AtomicU32>,
 }
 
 impl Worker {
@@ -45,29 +42,12 @@ impl Worker {
         !self.stop.load(Ordering::Relaxed)
     }
 
-    /// The answer; `None` if the request was refused, and the store that decides was down meanwhile.
-    fn send(&self, call: Call) -> Option<Answer> {
-        let before = self.outages.load(Ordering::SeqCst);
-        let answer = call.send();
-        let was_down = before % 2 == 1 || self.outages.load(Ordering::SeqCst) != before;
-        if answer.status == 503 && was_down { None } else { Some(answer) }
-    }
-
-    fn get(&self, target: &str) -> Option<Answer> {
-        self.send(self.client.get(target))
-    }
-
     pub(crate) fn write(self, name: &str, with_key: bool) -> Vec<Addition> {
         let mut additions = Vec::new();
         while self.goes_on() {
             let n = additions.len();
             let mut addition = Addition::new(&format!("{name} n{n}"), n, with_key);
-            let mut answer = self.send(addition.call(&self.client));
-            // Only what has an idempotency key can be sent again.
-            while with_key && answer.is_none() && self.goes_on() {
-                answer = self.send(addition.call(&self.client));
-            }
-            addition.acknowledged = answer.map(|answer| answer.is(201).json());
+            addition.acknowledged = Some(addition.call(&self.client).send().is(201).json());
             let known = |pet| Known { id: id_of(pet), service: self.service };
             self.known.lock().unwrap().extend(addition.acknowledged.iter().map(known));
             additions.push(addition);
@@ -82,13 +62,12 @@ impl Worker {
         let (mut tag, first) = (first.must("etag").to_owned(), pets(&first));
         while self.goes_on() {
             let last = self.known.lock().unwrap().last().copied();
-            if let Some(Known { id, .. }) = last
-                && let Some(found) = self.get(&format!("/v1/pets/{id}"))
-            {
+            if let Some(Known { id, .. }) = last {
+                let found = self.client.get(&format!("/v1/pets/{id}")).send();
                 assert_eq!(id_of(&found.is(200).json()), id);
             }
-            let again = self.send(self.client.get(FIRST).header("if-none-match", &tag));
-            if let Some(again) = again.filter(|again| again.status != 304) {
+            let again = self.client.get(FIRST).header("if-none-match", &tag).send();
+            if again.status != 304 {
                 again.must("etag").clone_into(&mut tag);
                 assert_eq!(pets(&again.is(200)), first);
             }
@@ -100,7 +79,7 @@ impl Worker {
     pub(crate) fn walk(self) {
         while self.goes_on() {
             let before = self.known.lock().unwrap().clone();
-            let Some(all) = self.everything() else { continue };
+            let all = self.everything();
             let ids: HashSet<i64> = all.iter().map(id_of).collect();
             assert_eq!(ids.len(), all.len(), "an animal is met twice");
             let own = before.into_iter().filter(|known| known.service == self.service);
@@ -109,14 +88,13 @@ impl Worker {
         }
     }
 
-    /// `None` if a page was refused.
-    fn everything(&self) -> Option<Vec<Value>> {
+    fn everything(&self) -> Vec<Value> {
         let (mut all, mut next) = (Vec::new(), Some("/v1/pets?limit=100".to_owned()));
         while let Some(target) = next {
-            let page = self.get(&target)?.is(200);
+            let page = self.client.get(&target).send().is(200);
             next = page.link("next");
             all.extend(pets(&page));
         }
-        Some(all)
+        all
     }
 }

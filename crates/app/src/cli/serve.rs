@@ -67,6 +67,7 @@ pub(crate) struct ServeArgs {
     /// The store that this one will be handed over to by 'petstore store move', if it is; it need not be there
     /// yet [default: none]
     #[arg(
+        id = "next-store",
         long,
         value_name = "URL",
         hide_env_values = true,

@@ -1,0 +1,157 @@
+//! Stores that must not be used: backups of the middle of a handover, restored ones, sealed ones.
+
+use std::{fs, thread, time::Duration};
+
+use rusqlite::Connection;
+
+use super::{
+    commands::{hand_over, serve, spawn},
+    populated::populate,
+};
+use crate::support::{
+    catalogue::{everything, pet},
+    command::petstore,
+    server::Launch,
+    store::Store,
+    wait,
+};
+
+/// A copy of the file of a store, in a folder of its own, and without the store's log.
+fn restored(store: &Store) -> Store {
+    let copy = Store::sqlite();
+    let to = copy.file();
+    let file = Connection::open(store.file()).unwrap();
+    file.execute("VACUUM INTO ?1", [to.to_str().unwrap()]).unwrap();
+    copy
+}
+
+fn state(store: &Store) -> String {
+    let file = Connection::open(store.file()).unwrap();
+    file.query_row("SELECT state FROM catalogue", [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_service_without_a_next_store_answers_503_after_the_seal() {
+    let (from, to) = (Store::sqlite(), Store::sqlite());
+    populate(&from, 10);
+    let server = Launch::on(&from).start();
+    let client = server.client();
+    client.get("/v1/pets").send().is(200);
+    hand_over(&from, &to).succeeds();
+    client.add(&pet("Rex")).send().is(503);
+    client.get("/v1/pets").send().is(503);
+    client.get("/v1/pets/1").send().is(503);
+    client.get("/v1/pets/4711").send().is(503);
+    let expected = format!("the store was handed over to {}; use that one", to.url);
+    wait::until("the log says what to do", || server.log().contains(&expected));
+}
+
+#[test]
+fn a_backup_of_the_middle_of_a_handover_reaches_nothing() {
+    let (from, to) = (Store::sqlite(), Store::sqlite());
+    populate(&from, 30_000);
+    let mut mover = spawn(&from, &to);
+    wait::until("the new store is filled", || {
+        to.file().exists()
+            && Connection::open(to.file()).is_ok_and(|file| {
+                let count = "SELECT count(*) FROM pet";
+                file.query_row(count, [], |row| row.get::<_, i64>(0)).is_ok_and(|count| count > 0)
+            })
+    });
+    mover.0.kill().unwrap();
+    mover.0.wait().unwrap();
+    if state(&to) == "open" {
+        return;
+    }
+    let of_new = restored(&to);
+    Launch::on(&of_new).finish().fails(1, "is being filled from another one");
+    petstore(&["import", "--store", &of_new.url])
+        .finish()
+        .fails(1, "is being filled from another one");
+    hand_over(&from, &to).succeeds();
+    let of_old = restored(&from);
+    let there = fs::read(to.file()).unwrap();
+    Launch::on(&of_old).finish().fails(1, "was handed over to ");
+    petstore(&["store", "release", &of_old.url]).finish().fails(2, "--force");
+    for store in [&of_old, &of_new] {
+        petstore(&["store", "release", &store.url, "--force"]).finish().succeeds();
+        let server = Launch::on(store).start();
+        server.client().add(&pet("Rex")).send().is(201);
+        server.stop();
+        petstore(&["check", "--store", &store.url]).finish().succeeds();
+    }
+    assert!(fs::read(to.file()).unwrap() == there, "a restored backup has written to the store");
+    // Nothing of the two is the other's any more.
+    let server = serve(&of_old, &to);
+    assert_eq!(everything(&server.client()).len(), 30_001);
+}
+
+#[test]
+fn an_old_store_that_is_restored_meanwhile_is_not_mixed_with_the_new_one() {
+    let (from, to) = (Store::sqlite(), Store::sqlite());
+    populate(&from, 1_000);
+    let backup = restored(&from);
+    populate(&from, 20_000);
+    let mut mover = spawn(&from, &to);
+    wait::until("the new store is filled", || to.file().exists());
+    thread::sleep(Duration::from_millis(150));
+    mover.0.kill().unwrap();
+    mover.0.wait().unwrap();
+    if state(&from) != "open" || to.pets() < 2_000 {
+        return;
+    }
+    for suffix in ["", "-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{suffix}", from.file().display()));
+    }
+    fs::copy(backup.file(), from.file()).unwrap();
+    let server = Launch::on(&from).start();
+    server.client().add(&pet("Another history")).send().is(201);
+    server.stop();
+    hand_over(&from, &to).fails(1, "the target holds other data");
+    let server = Launch::on(&from).start();
+    server.client().add(&pet("Rex")).send().is(201);
+}
+
+#[test]
+fn an_animal_that_sql_has_changed_is_never_served_as_it_was() {
+    let (from, to) = (Store::sqlite(), Store::sqlite());
+    populate(&from, 100);
+    hand_over(&from, &to).succeeds();
+    to.vandalise("UPDATE pet SET status = 'sold' WHERE id = 7");
+    // The way back: the old store holds the animal as it was.
+    hand_over(&to, &from).fails(1, "animal 7");
+    let server = Launch::on(&to).start();
+    assert_eq!(server.client().get("/v1/pets/7").send().is(200).json()["status"], "sold");
+}
+
+#[test]
+fn sql_cannot_change_a_store_that_is_not_open() {
+    let (from, to) = (Store::sqlite(), Store::sqlite());
+    populate(&from, 10);
+    hand_over(&from, &to).succeeds();
+    let refusal = from.try_sql("UPDATE pet SET status = 'sold' WHERE id = 7").unwrap_err();
+    assert!(refusal.contains("handed over"), "{refusal}");
+    to.try_sql("UPDATE pet SET status = 'sold' WHERE id = 7").unwrap();
+}
+
+#[test]
+fn a_copy_of_the_old_store_is_no_new_one() {
+    let from = Store::sqlite();
+    populate(&from, 10);
+    let copy = restored(&from);
+    hand_over(&from, &copy).fails(1, "has the identity of the old store");
+    let server = Launch::on(&from).start();
+    server.client().add(&pet("Rex")).send().is(201);
+}
+
+#[test]
+fn a_service_never_makes_the_next_store() {
+    let (from, to) = (Store::sqlite(), Store::sqlite());
+    populate(&from, 10);
+    let server = serve(&from, &to);
+    server.client().add(&pet("Rex")).send().is(201);
+    thread::sleep(Duration::from_secs(1));
+    assert!(!to.file().exists());
+    hand_over(&from, &to).succeeds();
+    server.client().add(&pet("Rex")).send().is(201);
+}
