@@ -8,11 +8,7 @@
 //!
 //! The new store is opened with a revision above the old one's, so of two open stores it is clear which one counts.
 
-use std::{
-    ops::ControlFlow,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_domain::{
@@ -20,7 +16,7 @@ use petstore_domain::{
     Restore, Snapshot, StoreCounts, StoreError, StoreId, StoreState, TransferProgress,
     TransferStep,
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::{MoveError, Side};
 
@@ -60,6 +56,8 @@ impl std::fmt::Debug for Mover {
 /// How one attempt has ended without an error.
 enum Attempt {
     HandedOver,
+    /// The new store was open already.
+    NothingToDo,
     /// Animals of the old store were changed meanwhile.
     Rewritten,
 }
@@ -77,24 +75,35 @@ impl Mover {
     /// # Errors
     /// [`MoveError`].
     pub async fn run(&self, on_progress: OnProgress<'_>) -> Result<Option<Duration>, MoveError> {
-        let (Some(claim), before) = self.claim().await? else { return Ok(None) };
-        let mut tries = 0;
+        let (mut tries, mut before) = (0, None);
         loop {
             tries += 1;
             let mut paused = Duration::ZERO;
-            match self.attempt(&claim, &mut paused, on_progress).await {
+            match self.attempt(&mut before, &mut paused, on_progress).await {
                 Ok(Attempt::HandedOver) => return Ok(Some(paused)),
+                Ok(Attempt::NothingToDo) => return Ok(None),
                 Ok(Attempt::Rewritten) if tries < MAX_TRIES => {}
                 Ok(Attempt::Rewritten) => return Err(MoveError::Rewritten),
                 Err(error) if error.passes() && tries < MAX_TRIES => sleep(RETRY_PAUSE).await,
                 Err(error) => {
                     if matches!(error, MoveError::Compare(CopyError::OtherData(_))) {
-                        // Not ours to fill.
-                        let given_back = claim.with(before);
-                        self.to.handover.change_state(claim.revision, given_back).await.ok();
+                        self.give_back(before).await;
                     }
                     return Err(error);
                 }
+            }
+        }
+    }
+
+    /// Leaves the new store as it was found, if it was the old one of an earlier handover. One that was empty stays
+    /// *filling*: it holds a part of something, and no service may use it.
+    async fn give_back(&self, before: Option<Phase>) {
+        let Some(phase @ Phase::Sealed { .. }) = before else { return };
+        let Ok(state) = self.to.handover.state().await else { return };
+        if matches!(state.phase, Phase::Filling { .. }) {
+            let changed = self.to.handover.change_state(state.revision, state.with(phase)).await;
+            if let Err(error) = changed {
+                tracing::warn!(%error, "the new store stays as it is");
             }
         }
     }
@@ -161,10 +170,13 @@ impl Mover {
 
     async fn attempt(
         &self,
-        claim: &StoreState,
+        before: &mut Option<Phase>,
         paused: &mut Duration,
         on_progress: OnProgress<'_>,
     ) -> Result<Attempt, MoveError> {
+        let (claim, phase) = self.claim().await?;
+        let Some(claim) = &claim else { return Ok(Attempt::NothingToDo) };
+        before.get_or_insert(phase);
         let state = self.from_state().await?;
         let filling = Filling { side: self.to.clone(), revision: claim.revision };
         let copy = CopyStore::new(self.from.archive.clone(), Arc::new(filling), self.clock.clone());
