@@ -97,7 +97,7 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     assert!(said.contains("warning  durability  ") && said.contains("with 1 warnings"), "{said}");
     store.vandalise("CREATE TABLE mine (a)");
     let said = check(&store).succeeds();
-    assert!(said.contains("warning  schema      version 8, and not petstore's: mine"), "{said}");
+    assert!(said.contains("warning  schema      version 9, and not petstore's: mine"), "{said}");
 }
 
 on_lasting_stores!(

@@ -48,13 +48,14 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
 }
 
 /// A value of each setting that is not its default.
-const VALUES: [(&str, &str); 29] = [
+const VALUES: [(&str, &str); 30] = [
     ("listen", "localhost:1"),
     ("listen-backlog", "7"),
     ("metrics-listen", "localhost:2"),
     ("tls-cert", "/cert"),
     ("tls-key", "/key"),
     ("store", "sqlite:other"),
+    ("next-store", "sqlite:next"),
     ("api-key-file", "KEY"),
     ("max-connections", "8"),
     ("no-upgrade", "true"),

@@ -29,20 +29,19 @@ impl Default for State {
             records: BTreeMap::new(),
             keys: Vec::new(),
             handover: StoreState {
-                id: StoreId(random().to_be_bytes()),
+                id: StoreId((u128::from(random()) << 64 | u128::from(random())).to_be_bytes()),
                 revision: 0,
                 rewrites: 0,
                 phase: Phase::Open { from: None },
             },
-            epoch: random() as u64,
+            epoch: random(),
         }
     }
 }
 
 /// The standard library has random numbers for its maps alone.
-fn random() -> u128 {
-    let [high, low] = [(); 2].map(|()| u128::from(RandomState::new().hash_one(())));
-    high << 64 | low
+fn random() -> u64 {
+    RandomState::new().hash_one(())
 }
 
 impl State {

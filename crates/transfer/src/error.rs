@@ -49,9 +49,11 @@ impl MoveError {
     pub(crate) fn passes(&self) -> bool {
         let unavailable = |error: &StoreError| matches!(error, StoreError::Unavailable(_));
         match self {
-            Self::From(error) | Self::Compare(CopyError::From(error)) => unavailable(error),
-            Self::To(RestoreError::Store(error))
-            | Self::Compare(CopyError::To(RestoreError::Store(error))) => unavailable(error),
+            Self::From(error)
+            | Self::To(RestoreError::Store(error))
+            | Self::Compare(CopyError::From(error) | CopyError::To(RestoreError::Store(error))) => {
+                unavailable(error)
+            }
             Self::To(_)
             | Self::Compare(_)
             | Self::Refused(_)

@@ -111,7 +111,7 @@ impl Mover {
     /// Takes the new store, and opens an old one that was left sealed. `None` if nothing is left to do. With the
     /// phase in which the new store was.
     async fn claim(&self) -> Result<(Option<StoreState>, Phase), MoveError> {
-        let (from, to) = (self.from_state().await?, self.to_state().await?);
+        let (from, to) = (self.old_state().await?, self.new_state().await?);
         let refuse =
             |side: &Side, why: &str| Err(MoveError::Refused(format!("{} {why}", side.label)));
         if from.id == to.id {
@@ -177,7 +177,7 @@ impl Mover {
         let (claim, phase) = self.claim().await?;
         let Some(claim) = &claim else { return Ok(Attempt::NothingToDo) };
         before.get_or_insert(phase);
-        let state = self.from_state().await?;
+        let state = self.old_state().await?;
         let filling = Filling { side: self.to.clone(), revision: claim.revision };
         let copy = CopyStore::new(self.from.archive.clone(), Arc::new(filling), self.clock.clone());
         let last = copy.compare(on_progress).await.map_err(|error| match error {
@@ -287,7 +287,7 @@ impl Mover {
         opening: &mut Option<StoreState>,
         began: Instant,
     ) -> Result<Option<bool>, MoveError> {
-        if self.from_state().await?.rewrites != sealed.rewrites {
+        if self.old_state().await?.rewrites != sealed.rewrites {
             return Ok(None);
         }
         loop {
@@ -338,11 +338,11 @@ impl Mover {
         require(opened, &self.from)
     }
 
-    async fn from_state(&self) -> Result<StoreState, MoveError> {
+    async fn old_state(&self) -> Result<StoreState, MoveError> {
         self.from.handover.state().await.map_err(MoveError::From)
     }
 
-    async fn to_state(&self) -> Result<StoreState, MoveError> {
+    async fn new_state(&self) -> Result<StoreState, MoveError> {
         self.to.handover.state().await.map_err(MoveError::to)
     }
 }

@@ -256,7 +256,7 @@ impl PetRepository for NextStore {
         pet: NewPet,
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError> {
-        on_open!(self, |side| side.pets.add(pet.clone(), request.clone()))
+        on_open!(self, |side| side.pets.add(pet.clone(), request))
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {

@@ -13,7 +13,7 @@ use crate::support::{
     additions::everything_is_there,
     catalogue::{id_of, pet},
     command::{exit, petstore},
-    server::Launch,
+    server::{Launch, Server},
     store::Store,
     wait,
 };
@@ -33,7 +33,10 @@ fn survives(from: &Store, to: &Store, gives_up: bool) {
         mover.0.wait().unwrap();
         if gives_up && cancel(from, to).code == Some(0) {
             load.goes_on();
-            // What it had copied is no store of its own.
+            // What it had copied is no store of its own. It may not have begun.
+            if to.pets() == 0 {
+                continue;
+            }
             Launch::on(to).finish().fails(1, "was handed over to ");
         }
     }
@@ -108,7 +111,7 @@ fn an_instance_that_has_not_noticed_misses_nothing() {
     ] {
         populate(&from, 10);
         let servers = [serve(&from, &to), serve(&from, &to)];
-        let [active, frozen] = servers.each_ref().map(|server| server.client());
+        let [active, frozen] = servers.each_ref().map(Server::client);
         frozen.get("/v1/pets?limit=100").send().is(200);
         servers[1].signal("STOP");
         hand_over(&from, &to).succeeds();

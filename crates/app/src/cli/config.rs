@@ -41,7 +41,9 @@ pub(crate) fn shown(sources: &Sources, words: &[OsString]) -> Option<String> {
             continue;
         }
         let value = if secrets.contains(&name) {
-            matches.get_one::<StoreArg<false>>(id).map(|store| store.0.to_string())
+            let lasting = matches.try_get_one::<StoreArg<true>>(id).ok().flatten();
+            let any = matches.try_get_one::<StoreArg<false>>(id).ok().flatten();
+            lasting.map(|store| store.0.to_string()).or(any.map(|store| store.0.to_string()))
         } else {
             let values = matches.get_raw(id);
             values.map(|values| values.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(", "))

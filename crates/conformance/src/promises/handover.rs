@@ -297,9 +297,8 @@ pub(super) async fn a_restore_that_spans_a_seal_has_no_effect(harness: &dyn Harn
                 "animals" => drop(restore.pets(vec![rex().with_id(PetId(99))]).await?),
                 "new animals" => restore.new_pets(vec![rex()]).await?,
                 "keys" => {
-                    restore
-                        .keys(vec![key(5, "k", 5, None).with_id(petstore_domain::KeyId(9))])
-                        .await?
+                    let key = key(5, "k", 5, None).with_id(petstore_domain::KeyId(9));
+                    restore.keys(vec![key]).await?;
                 }
                 _ => restore.idempotency_records(vec![more]).await?,
             }

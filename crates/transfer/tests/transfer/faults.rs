@@ -84,7 +84,7 @@ impl Handover for Faulty {
                 return lost();
             }
             if self.is_due(Fault::HangsAtOpening) {
-                sleep(Duration::from_secs(3600)).await;
+                sleep(Duration::from_hours(1)).await;
             }
         }
         self.store.change_state(expected, new).await
