@@ -12,7 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKeyRepository, Archive, Finding, PetRepository, Relocatable, Upgrade, UpgradeMode,
+    Archive, Finding, KeyStore, PetRepository, Relocatable, Upgrade, UpgradeMode,
 };
 use petstore_http::{Figure, Figures};
 use petstore_relocation::Side;
@@ -136,7 +136,7 @@ pub enum OpenMode {
 /// The ports of an open store, and how it is closed.
 pub struct OpenStore {
     pub(crate) pets: Arc<dyn PetRepository>,
-    pub(crate) keys: Arc<dyn ApiKeyRepository>,
+    pub(crate) keys: Arc<dyn KeyStore>,
     pub(crate) archive: Option<Arc<dyn Archive>>,
     /// What a move to another store needs.
     pub(crate) relocation: Option<Arc<dyn Relocatable>>,
@@ -152,7 +152,7 @@ pub struct OpenStore {
 impl OpenStore {
     /// Creates a store without an archive, which closes when it is dropped. It can be served and its keys
     /// managed, but it cannot be copied, verified, exported or imported into.
-    pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
+    pub fn new<S: PetRepository + KeyStore + 'static>(store: Arc<S>) -> Self {
         let pets = store.clone();
         let (archive, relocation, made_at, close) = (None, None, None, None);
         let (figures, panicked) = (Arc::new(Vec::new), CancellationToken::new());

@@ -16,11 +16,7 @@ use std::{
 };
 
 use tracing_subscriber::{
-    Layer, Registry,
-    filter::{ParseError, Targets},
-    fmt,
-    layer::SubscriberExt as _,
-    util::SubscriberInitExt as _,
+    EnvFilter, Layer, Registry, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
 use self::queue::Lines;
@@ -44,13 +40,13 @@ pub(crate) struct LogConfig {
     /// Put on every line of JSON.
     pub(crate) environment: Option<String>,
     /// Selects the events that are logged.
-    pub(crate) filter: Targets,
+    pub(crate) filter: EnvFilter,
 }
 
 /// Reads the directives of [`VARIABLE`]; none, or an empty text, means the default.
-pub(crate) fn filter(directives: Option<&str>) -> Result<Targets, Failure> {
+pub(crate) fn filter(directives: Option<&str>) -> Result<EnvFilter, Failure> {
     let directives = directives.filter(|text| !text.is_empty()).unwrap_or(DIRECTIVES);
-    directives.parse().map_err(|error: ParseError| {
+    EnvFilter::try_new(directives).map_err(|error| {
         Failure::usage(format!(
             "invalid value '{directives}' for {VARIABLE}: {error}; \
              use directives like 'info' or 'warn,petstore_http=debug'"

@@ -1,19 +1,21 @@
 //! One round of load on one server.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use crate::{
     generator::{Load, Tally, Target},
     h2load, procfs,
+    request::Expect,
     server::Server,
     wrk,
 };
 
-/// A server, and the load for it.
+/// A server, the load for it, and what it answers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side<'a> {
     pub(crate) server: &'a Server,
     pub(crate) load: &'a Load,
+    pub(crate) expect: Expect,
 }
 
 /// What was measured in one round.
@@ -24,7 +26,13 @@ pub(crate) struct Round {
     pub(crate) cpu: f64,
 }
 
-impl Side<'_> {
+impl<'a> Side<'a> {
+    /// A server that answers as the load expects.
+    pub(crate) fn new(server: &'a Server, load: &'a Load) -> Result<Self> {
+        let first = load.requests.first().context("a load without requests")?;
+        Ok(Self { server, load, expect: first.expect })
+    }
+
     /// One round. `target` names the server's own address.
     pub(crate) fn measure(&self, target: Target) -> Result<Round> {
         let before = procfs::cpu(self.server.pid())?;
@@ -35,7 +43,7 @@ impl Side<'_> {
         };
         let tally = tally?;
         let cpu = procfs::cpu(self.server.pid())? - before;
-        tally.verify()?;
+        tally.verify(self.expect)?;
         Ok(Round { tally, cpu })
     }
 }

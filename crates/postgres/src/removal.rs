@@ -20,7 +20,8 @@ const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM pet) AND NOT EXISTS (SELE
 /// All that the steps of the schema make; indexes and triggers go with their tables. What somebody else has made
 /// on top of it refuses this.
 const DROP: &str = "DROP TABLE pet, catalogue, idempotency, api_key, api_key_guard, petstore_schema; \
-     DROP SEQUENCE pet_id, api_key_id; DROP FUNCTION petstore_renew_version()";
+     DROP SEQUENCE pet_id, api_key_id; DROP FUNCTION petstore_renew_version(), \
+     petstore_renew_key_revision()";
 
 impl PostgresStore {
     /// Removes the tables of a store that holds no animals, keys or idempotency records and takes part in no

@@ -25,7 +25,7 @@ pub(crate) const FIRST: i64 = STEPS[0].version;
 pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
 /// From nothing to the newest version.
-pub(crate) const STEPS: [Step; 4] = [
+pub(crate) const STEPS: [Step; 5] = [
     Step::new(2, "the tables of petstore 1.0.0", include_str!("schema/2.sql")),
     Step::new(
         3,
@@ -41,6 +41,7 @@ pub(crate) const STEPS: [Step; 4] = [
         offending: Some(include_str!("schema/5.offending.sql")),
         ..Step::new(5, "hold what is there against the new rules", include_str!("schema/5.sql"))
     },
+    Step::new(6, "tell one state of the API keys from another", include_str!("schema/6.sql")),
 ];
 
 /// From one version of the schema to the next. It runs in one transaction.

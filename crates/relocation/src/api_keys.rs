@@ -1,45 +1,28 @@
-//! [`ApiKeyRepository`] over the store that decides.
+//! [`KeyStore`] over the store that decides.
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, NewApiKey, RollKeyError, StoreError,
-    StoredKeys, Timestamp,
+    ApiKey, KeyId, KeyRevision, KeyStore, Saved, StoreError, StoredKeys, Timestamp,
 };
 
 use crate::store::RelocatingStore;
 
 #[async_trait]
-impl ApiKeyRepository for RelocatingStore {
-    async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        self.write(|side| side.keys.add(key.clone(), max)).await
+impl KeyStore for RelocatingStore {
+    async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
+        self.read(|side| side.keys.load(unless)).await.map(|(keys, _)| keys)
     }
 
-    async fn roll(
+    async fn save(
         &self,
-        key: NewApiKey,
-        retire_at: Timestamp,
-        max: u32,
-    ) -> Result<ApiKey, RollKeyError> {
-        self.write(|side| side.keys.roll(key.clone(), retire_at, max)).await
+        expected: KeyRevision,
+        changed: Vec<ApiKey>,
+        removed: Vec<KeyId>,
+    ) -> Result<Saved, StoreError> {
+        self.write(|side| side.keys.save(expected, changed.clone(), removed.clone())).await
     }
 
-    async fn revoke(
-        &self,
-        selector: KeySelector,
-        at: Timestamp,
-    ) -> Result<Vec<ApiKey>, StoreError> {
-        self.write(|side| side.keys.revoke(selector.clone(), at)).await
-    }
-
-    async fn list(&self) -> Result<StoredKeys, StoreError> {
-        self.read(|side| side.keys.list()).await.map(|(keys, _)| keys)
-    }
-
-    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
-        self.read(|side| side.keys.live(now)).await.map(|(keys, _)| keys)
-    }
-
-    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        self.write(|side| side.keys.note_use(uses.clone())).await
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        self.write(|side| side.keys.note_uses(uses.clone())).await
     }
 }

@@ -1,6 +1,6 @@
 //! Beginning a move.
 
-use petstore_domain::{PetPage, PetQuery, Relocation, Role};
+use petstore_domain::{PetPage, PetQuery, Relocation, Role, load_keys};
 
 use crate::{error::MoveError, mover::Mover, steps::Rows};
 
@@ -36,7 +36,7 @@ impl Mover {
 
     async fn require_empty_target(&self) -> Result<(), MoveError> {
         let PetPage { pets, .. } = self.to.pets.list(PetQuery::default()).await?.value;
-        let is_empty = pets.is_empty() && self.to.keys.list().await?.is_empty();
+        let is_empty = pets.is_empty() && load_keys(&*self.to.keys).await?.is_empty();
         if is_empty { Ok(()) } else { Err(MoveError::NotEmpty) }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{ApiKey, Changes, PetId, Purged};
+use petstore_domain::{ApiKey, Changes, PetId, Purged, load_keys};
 use tokio::time;
 
 use crate::{decision::Place, error::MoveError, side::Side};
@@ -92,7 +92,8 @@ impl Follower {
         if pace == Pace::Gentle && self.keys.as_ref().is_some_and(is_fresh) {
             return Ok(());
         }
-        let keys = from.keys.list().await?.into_all().map_err(petstore_domain::StoreError::from)?;
+        let keys =
+            load_keys(&*from.keys).await?.into_all().map_err(petstore_domain::StoreError::from)?;
         if self.keys.as_ref().is_none_or(|(written, _)| *written != keys) {
             let changes = Changes { keys: keys.clone(), ..Changes::default() };
             to.relocation.apply(changes).await?;

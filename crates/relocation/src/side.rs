@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKeyRepository, PetRepository, Relocatable, StoreError};
+use petstore_domain::{KeyStore, PetRepository, Relocatable, StoreError};
 
 /// An open store that can be moved.
 #[derive(Clone)]
@@ -11,14 +11,14 @@ pub struct Side {
     /// The animals.
     pub pets: Arc<dyn PetRepository>,
     /// The API keys.
-    pub keys: Arc<dyn ApiKeyRepository>,
+    pub keys: Arc<dyn KeyStore>,
     /// Its part in a move.
     pub relocation: Arc<dyn Relocatable>,
 }
 
 impl Side {
     /// The ports of one store.
-    pub fn new<S: PetRepository + ApiKeyRepository + Relocatable + 'static>(store: Arc<S>) -> Self {
+    pub fn new<S: PetRepository + KeyStore + Relocatable + 'static>(store: Arc<S>) -> Self {
         Self { pets: store.clone(), keys: store.clone(), relocation: store }
     }
 }

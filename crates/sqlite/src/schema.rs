@@ -25,7 +25,7 @@ pub(crate) const FIRST: i32 = STEPS[0].version;
 pub(crate) const VERSION: i32 = STEPS[STEPS.len() - 1].version;
 
 /// From nothing to the newest version.
-pub(crate) const STEPS: [Step; 2] = [
+pub(crate) const STEPS: [Step; 3] = [
     Step {
         version: 7,
         summary: "the tables of petstore 1.0.0",
@@ -41,6 +41,14 @@ pub(crate) const STEPS: [Step; 2] = [
         oldest: 7,
         oldest_release: "1.0.0",
         offending: Some(include_str!("schema/8.offending.sql")),
+    },
+    Step {
+        version: 9,
+        summary: "tell one state of the API keys from another",
+        sql: include_str!("schema/9.sql"),
+        oldest: 7,
+        oldest_release: "1.0.0",
+        offending: None,
     },
 ];
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKeyRepository, PetRepository, StoreError};
+use petstore_domain::{KeyStore, PetRepository, StoreError};
 use petstore_http::Figures;
 use petstore_relocation::{OpenSide, RelocatingStore, Side, Watch};
 use tokio_util::sync::CancellationToken;
@@ -20,7 +20,7 @@ use crate::{
 /// The ports of the service. Reads and writes go to whichever store decides.
 pub(super) struct MovableStore {
     pub(super) pets: Arc<dyn PetRepository>,
-    pub(super) keys: Arc<dyn ApiKeyRepository>,
+    pub(super) keys: Arc<dyn KeyStore>,
     pub(super) figures: Figures,
     /// Canceled when a task or thread of one of the stores has panicked.
     pub(super) panicked: CancellationToken,

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use petstore_domain::{Changes, Pet, Purged, Relocatable, Relocation, Role, StoreError};
+use petstore_domain::{
+    Changes, Pet, Purged, Relocatable, Relocation, Role, StoreError, add_key, roll_key,
+};
 use tokio::task::JoinSet;
 
+use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, add_many, all, archive, created, join, replayed, still_works},
@@ -52,7 +55,7 @@ any_error!(AddError, AddKeyError, RollKeyError, RestoreError);
 pub(super) async fn a_fenced_store_refuses_every_write(harness: &dyn Harness) -> Checked {
     let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     add(&store, rex()).await?;
-    let there = store.keys.add(key(1, "there", 1, None), MANY).await?;
+    let there = keys::add(&store, key(1, "there", 1, None)).await?;
     let mut row = Relocation::new(Role::Deciding, 1, "elsewhere");
     ensure!(relocation(&store)?.begin(row.clone()).await?, "a move cannot begin");
     add(&store, rex()).await?;
@@ -62,12 +65,12 @@ pub(super) async fn a_fenced_store_refuses_every_write(harness: &dyn Harness) ->
         let with_key = store.pets.add(rex(), Some(request("k", &rex(), 5))).await;
         is_fenced("an addition with a key", with_key)?;
         is_fenced("a purge", store.pets.purge_expired(at(0), 9).await)?;
-        is_fenced("a new API key", store.keys.add(key(2, "b", 2, None), MANY).await)?;
-        is_fenced("a roll", store.keys.roll(key(3, "there", 3, None), at(9), MANY).await)?;
-        is_fenced("a revocation", store.keys.revoke(by_name("there"), at(9)).await)?;
-        is_fenced("a use", store.keys.note_use(vec![(there.id, at(9))]).await)?;
+        is_fenced("a new API key", add_key(&*store.keys, key(2, "b", 2, None)).await)?;
+        is_fenced("a roll", roll_key(&*store.keys, key(3, "there", 3, None), at(9)).await)?;
+        is_fenced("a revocation", keys::revoke(&store, by_name("there"), at(9)).await)?;
+        is_fenced("a use", store.keys.note_uses(vec![(there.id, at(9))]).await)?;
         same("the animals", &all(&store).await?.len(), &2)?;
-        same("the keys", &store.keys.list().await?.keys, &vec![there.clone()])?;
+        same("the keys", &keys::listed(&store).await?, &vec![there.clone()])?;
     }
     Ok(())
 }
@@ -150,7 +153,7 @@ pub(super) async fn what_is_applied_is_there(harness: &dyn Harness) -> Checked {
     let (from, to) = (&source.store, &target.store);
     add_many(from, 3).await?;
     created(from.pets.add(rex(), Some(request("once", &rex(), 5))).await?)?;
-    let kept = from.keys.add(key(1, "kept", 1, None), MANY).await?;
+    let kept = keys::add(from, key(1, "kept", 1, None)).await?;
     let begun = relocation(from)?.begin(Relocation::new(Role::Deciding, 1, "to")).await?;
     let row = Relocation::new(Role::Standby, 0, "from");
     ensure!(begun && relocation(to)?.begin(row.clone()).await?, "a move cannot begin");
@@ -163,7 +166,7 @@ pub(super) async fn what_is_applied_is_there(harness: &dyn Harness) -> Checked {
     }
     is_fenced("what a deciding store is to take", relocation(from)?.apply(changes).await)?;
     same("the animals", &all(to).await?, &all(from).await?)?;
-    same("the keys", &to.keys.list().await?.keys, &vec![kept])?;
+    same("the keys", &keys::listed(to).await?, &vec![kept])?;
     same("the standby's horizon", &relocation(to)?.horizon().await?, &Some(horizon))?;
     change(to, &row, Role::Deciding).await?;
     replayed(to.pets.add(rex(), Some(request("once", &rex(), 6))).await?)?;

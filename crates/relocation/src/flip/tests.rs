@@ -11,9 +11,9 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKeyRepository, CategoryId, Changes, Differences, KeyDigest, KeyName, KeyRights, KeySelector,
-    MockRelocatable, NewApiKey, NewPet, PetId, PetName, PetQuery, PetRepository, Relocatable,
-    Relocation, RestoreError, Role, StoreError, Timestamp,
+    CategoryId, Changes, Differences, KeyDigest, KeyName, KeyRights, KeySelector, MockRelocatable,
+    NewApiKey, NewPet, PetId, PetName, PetQuery, PetRepository, Relocatable, Relocation,
+    RestoreError, Role, StoreError, Timestamp, add_key, load_keys, revoke_keys,
 };
 use petstore_memory::MemoryStore;
 
@@ -94,7 +94,7 @@ fn key() -> NewApiKey {
 async fn begun(event: Option<(Role, Event)>) -> (Mover, Arc<MemoryStore>) {
     let [store, other] = [(); 2].map(|()| Arc::new(MemoryStore::new()));
     PetRepository::add(&*store, pet("Rex"), None).await.unwrap();
-    ApiKeyRepository::add(&*store, key(), 10).await.unwrap();
+    add_key(&*store, key()).await.unwrap();
     let event = Mutex::new(event);
     let relocation = Arc::new(Eventful { store: Arc::clone(&store), event });
     let own = Side { relocation, ..Side::new(store) };
@@ -170,12 +170,12 @@ async fn what_is_acknowledged_right_before_the_fence_is_in_the_other_store() {
         Box::pin(async move {
             PetRepository::add(&*store, pet("Max"), None).await.unwrap();
             let name = KeySelector::Name(KeyName::parse("partner").unwrap());
-            store.revoke(name, Timestamp(1)).await.unwrap();
+            revoke_keys(&*store, name, Timestamp(1)).await.unwrap();
         })
     };
     let other = flipped(Role::Draining, change).await;
     assert_eq!(animals(&other).await, 2);
-    assert!(ApiKeyRepository::live(&*other, Timestamp(2)).await.unwrap().is_empty());
+    assert_eq!(load_keys(&*other).await.unwrap().live(Timestamp(2)).count(), 0);
 }
 
 /// As a service does that waits for longer than a mover drains.

@@ -2,9 +2,8 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    CatalogueVersion, CategoryId, Differences, MockApiKeyRepository, MockPetRepository,
-    MockRelocatable, Pet, PetId, PetName, PetRepository as _, Relocation, Role, StoreError,
-    Versioned,
+    CatalogueVersion, CategoryId, Differences, MockKeyStore, MockPetRepository, MockRelocatable,
+    Pet, PetId, PetName, PetRepository as _, Relocation, Role, StoreError, Versioned,
 };
 use tokio::task::yield_now;
 
@@ -27,7 +26,7 @@ fn side(rows: &[(Role, i64)], max_asked: u32) -> Side {
     relocation.expect_change().returning(|_, _| Ok(false));
     Side {
         pets: Arc::new(MockPetRepository::new()),
-        keys: Arc::new(MockApiKeyRepository::new()),
+        keys: Arc::new(MockKeyStore::new()),
         relocation: Arc::new(relocation),
     }
 }

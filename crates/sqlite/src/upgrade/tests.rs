@@ -92,15 +92,15 @@ fn a_dry_run_says_the_same_and_changes_nothing() {
     assert!(fs::read(old.path()).unwrap() == before);
     assert_eq!(old.names(), ["petstore.db"]);
     assert_eq!(old.upgrade(UpgradeMode::Run, &STEPS).unwrap(), said);
-    let step = UpgradeStep {
-        version: 8,
-        summary: STEPS[1].summary,
+    let steps = STEPS[1..].iter().map(|step| UpgradeStep {
+        version: step.version.into(),
+        summary: step.summary,
         oldest_release: "1.0.0",
         is_compatible: true,
-    };
+    });
     let copy = beside(&old.path(), ".before-upgrade");
     let saved_to = Some(copy.display().to_string());
-    assert_eq!(said, Upgrade { from: FIRST.into(), steps: vec![step], saved_to });
+    assert_eq!(said, Upgrade { from: FIRST.into(), steps: steps.collect(), saved_to });
     let again = old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
     assert_eq!(again, Upgrade { from: VERSION.into(), steps: Vec::new(), saved_to: None });
 }
@@ -203,8 +203,8 @@ fn a_store_of_a_newer_release_is_used_as_far_as_that_allows() {
     let config = SqliteConfig { path: old.path(), synchronous: Synchronous::Normal };
     let before = fs::read(old.path()).unwrap();
     let expected = format!(
-        "cannot open the store {}: its schema cannot be used below version 9, and petstore {} knows \
-         version 8; it was left untouched: use petstore 9.9.9 or newer, or the copy that was made before \
+        "cannot open the store {}: its schema cannot be used below version 10, and petstore {} knows \
+         version 9; it was left untouched: use petstore 9.9.9 or newer, or the copy that was made before \
          its upgrade",
         old.path().display(),
         env!("CARGO_PKG_VERSION")

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 /// The oldest version of the schema that a new store can be used as.
 pub(crate) const SCHEMA: i32 = 7;
 /// The version of the schema.
-pub(crate) const VERSION: i32 = 8;
+pub(crate) const VERSION: i32 = 9;
 pub(crate) const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 /// A directory for one test's store.
