@@ -1,7 +1,7 @@
 //! The command `check`: what the kind of store says of itself, and every row, read through the ports.
 
 use clap::Args;
-use petstore_domain::{Archive, Finding, Severity, StoreCounts, StoreError, StoredKeys};
+use petstore_domain::{Archive, Finding, Severity, StoreCounts, StoreError, StoredKeys, load_keys};
 
 use crate::{
     cli::store_arg::StoreArgs,
@@ -39,7 +39,7 @@ pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {
 }
 
 async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>, Failure> {
-    let keys = match store.keys.list().await {
+    let keys = match load_keys(&*store.keys).await {
         Ok(stored) => keys(&stored),
         Err(error) => Finding::fault("API keys", error.to_string()),
     };
@@ -91,11 +91,11 @@ fn animals(counts: &StoreCounts) -> Finding {
     Finding::good("animals", detail)
 }
 
-fn keys(StoredKeys { keys, corrupt }: &StoredKeys) -> Finding {
+fn keys(StoredKeys { keys, corrupt, .. }: &StoredKeys) -> Finding {
     if corrupt.is_empty() {
         return Finding::good("API keys", format!("{} read; each is valid", keys.len()));
     }
-    let named = corrupt.iter().take(MAX_NAMED).map(ToString::to_string);
+    let named = corrupt.iter().take(MAX_NAMED).map(|corrupt| corrupt.corruption.to_string());
     let named = named.collect::<Vec<_>>().join("; ");
     let more = match corrupt.len().saturating_sub(MAX_NAMED) {
         0 => String::new(),
@@ -132,8 +132,8 @@ fn line(Finding { subject, severity, detail }: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use petstore_domain::{
-        Corruption, Finding, Fingerprint, IdempotencyId, IdempotencyRecord, MockArchive,
-        MockSnapshot, PetId, Severity, StoreCounts, StoreError, StoredKeys, Timestamp,
+        CorruptKey, Corruption, Finding, Fingerprint, IdempotencyId, IdempotencyRecord,
+        MockArchive, MockSnapshot, PetId, Severity, StoreCounts, StoreError, StoredKeys, Timestamp,
     };
 
     use super::{keys, read_archive, report};
@@ -183,7 +183,9 @@ mod tests {
     #[test]
     fn each_corrupt_key_is_named_up_to_a_limit() {
         let corrupt = (1..=12).map(|id| Corruption::new(format_args!("API key {id}"), "a rule"));
-        let finding = keys(&StoredKeys { keys: Vec::new(), corrupt: corrupt.collect() });
+        let corrupt =
+            corrupt.map(|corruption| CorruptKey { id: None, name: None, corruption }).collect();
+        let finding = keys(&StoredKeys { corrupt, ..vec![].into() });
         assert_eq!(finding.severity, Severity::Fault);
         assert!(finding.detail.contains("API key 10") && !finding.detail.contains("API key 11"));
         assert!(finding.detail.contains("and 2 more"), "{}", finding.detail);

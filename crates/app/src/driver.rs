@@ -11,9 +11,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_domain::{
-    ApiKeyRepository, Archive, Finding, Handover, PetRepository, Upgrade, UpgradeMode,
-};
+use petstore_domain::{Archive, Finding, Handover, KeyStore, PetRepository, Upgrade, UpgradeMode};
 use petstore_http::{Figure, Figures};
 use petstore_transfer::Side;
 use tokio::{task, time};
@@ -132,7 +130,7 @@ pub enum OpenMode {
 /// The ports of an open store, and how it is closed.
 pub struct OpenStore {
     pub(crate) pets: Arc<dyn PetRepository>,
-    pub(crate) keys: Arc<dyn ApiKeyRepository>,
+    pub(crate) keys: Arc<dyn KeyStore>,
     pub(crate) archive: Option<Arc<dyn Archive>>,
     /// What handing it over to another store needs.
     pub(crate) handover: Option<Arc<dyn Handover>>,
@@ -148,7 +146,7 @@ pub struct OpenStore {
 impl OpenStore {
     /// Creates a store without an archive, which closes when it is dropped. It can be served and its keys
     /// managed, but it cannot be copied, verified, exported or imported into.
-    pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
+    pub fn new<S: PetRepository + KeyStore + 'static>(store: Arc<S>) -> Self {
         let pets = store.clone();
         let (archive, handover, made_at, close) = (None, None, None, None);
         let (figures, panicked) = (Arc::new(Vec::new), CancellationToken::new());

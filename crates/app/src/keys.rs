@@ -8,7 +8,7 @@ mod tests;
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeySecret, Corruption, KeyAdmin, KeyId, KeyName, KeyRights,
+    AddKeyError, ApiKey, ApiKeySecret, CorruptKey, Corruption, KeyAdmin, KeyId, KeyName, KeyRights,
     KeySelector, RollKeyError, StoredKeys, expiring_soon,
 };
 
@@ -86,7 +86,7 @@ async fn create(
 }
 
 async fn list(admin: &KeyAdmin, form: ListForm, out: &mut impl Output) -> Result<(), Failure> {
-    let (StoredKeys { keys, corrupt }, now) = admin.list().await.map_err(Failure::runtime)?;
+    let (StoredKeys { keys, corrupt, .. }, now) = admin.list().await.map_err(Failure::runtime)?;
     let soon: Vec<_> = expiring_soon(&keys, now).map(|key| key.id).collect();
     let listed = match form {
         ListForm::Table => listing::table(&keys, &soon, now),
@@ -97,8 +97,9 @@ async fn list(admin: &KeyAdmin, form: ListForm, out: &mut impl Output) -> Result
 }
 
 /// Names the rows that are not among the keys listed.
-fn corrupt_keys(corrupt: &[Corruption]) -> Failure {
+fn corrupt_keys(corrupt: &[CorruptKey]) -> Failure {
     let named = corrupt.iter().take(MAX_CORRUPT_NAMED);
+    let named = named.map(|corrupt| &corrupt.corruption);
     let named: Vec<_> = named.map(|Corruption { what, rule }| format!("{what} ({rule})")).collect();
     let more = match corrupt.len().saturating_sub(MAX_CORRUPT_NAMED) {
         0 => String::new(),
@@ -143,7 +144,9 @@ async fn roll(
         RollKeyError::NoSuchKey => Failure::runtime(format!(
             "no live key has the name '{name}'; 'petstore keys list' shows all"
         )),
-        error @ (RollKeyError::TooManyKeys(_) | RollKeyError::Store(_)) => Failure::runtime(error),
+        error @ (RollKeyError::TooManyKeys(_)
+        | RollKeyError::TooManyOfOneName(_)
+        | RollKeyError::Store(_)) => Failure::runtime(error),
     })?;
     let retired = if overlap.is_zero() {
         "is refused from now on".to_owned()

@@ -3,7 +3,7 @@
 use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKeyRepository, Archive, Handover, PetRepository};
+use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
 
 /// Why a harness could not do its part. It counts as a broken promise.
 pub type Problem = Box<dyn Error + Send + Sync>;
@@ -74,7 +74,7 @@ pub struct Store {
     /// The animals.
     pub pets: Arc<dyn PetRepository>,
     /// The API keys.
-    pub keys: Arc<dyn ApiKeyRepository>,
+    pub keys: Arc<dyn KeyStore>,
     /// The store as a whole ([`Capability::Archive`]).
     pub archive: Option<Arc<dyn Archive>>,
     /// What handing the store over needs ([`Capability::Handover`]).
@@ -83,14 +83,14 @@ pub struct Store {
 
 impl Store {
     /// The ports of a store without an archive.
-    pub fn new<S: PetRepository + ApiKeyRepository + 'static>(store: Arc<S>) -> Self {
+    pub fn new<S: PetRepository + KeyStore + 'static>(store: Arc<S>) -> Self {
         Self { pets: store.clone(), keys: store, archive: None, handover: None }
     }
 
     /// All three ports of a store.
     pub fn with_archive<S>(store: Arc<S>) -> Self
     where
-        S: PetRepository + ApiKeyRepository + Archive + 'static,
+        S: PetRepository + KeyStore + Archive + 'static,
     {
         Self { archive: Some(store.clone()), ..Self::new(store) }
     }

@@ -1,6 +1,6 @@
 //! The contract of the storage ports as runnable promises, for every adapter.
 //!
-//! [`PetRepository`](petstore_domain::PetRepository), [`ApiKeyRepository`] and [`Archive`] say in
+//! [`PetRepository`](petstore_domain::PetRepository), [`KeyStore`] and [`Archive`] say in
 //! words what a store promises. Here each promise is a function with a name, and an adapter keeps
 //! the contract if it keeps them all. `docs/ADAPTERS.md` is the guide; in short:
 //!
@@ -14,7 +14,7 @@
 //! `promises.rs` lists the promises; each is a function in the file of its subject. `run.rs` runs
 //! one: [`check`] is the body of its test.
 //!
-//! [`ApiKeyRepository`]: petstore_domain::ApiKeyRepository
+//! [`KeyStore`]: petstore_domain::KeyStore
 //! [`Archive`]: petstore_domain::Archive
 
 mod broken;

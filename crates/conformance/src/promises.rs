@@ -8,7 +8,7 @@ mod expiry;
 mod handover;
 mod idempotency;
 mod identifiers;
-mod key_life;
+mod key_saves;
 mod keys;
 mod model;
 mod outage;
@@ -136,28 +136,34 @@ macro_rules! __for_each_promise {
             "values come back exactly as they were given";
         keys::a_key_that_may_only_read_stays_one []
             "values come back exactly as they were given: the prefix too, which says a key's rights";
-        keys::every_key_there_ever_was_is_listed_in_order []
-            "every key there ever was, ascending by identifier";
-        keys::a_name_is_taken_by_a_live_key_alone []
-            "NameTaken if a key that is live at key.created_at has this name";
-        keys::no_more_keys_live_than_the_limit []
-            "TooManyKeys if `max` keys are live then";
+        keys::every_key_is_listed_in_order_live_or_not []
+            "every key, live or not, ascending by identifier";
+        keys::nothing_is_loaded_that_has_not_changed []
+            "None if the revision is still `unless`";
+        keys::no_identifier_of_a_key_is_assigned_twice []
+            "no identifier is assigned twice, also when its key was removed";
+        keys::a_save_takes_a_hundred_keys []
+            "at most MAX_KEYS_PER_SAVE of `changed` and `removed` together";
         keys::a_digest_stored_already_is_not_stored_again []
-            "a digest that is stored already is not stored again";
-        keys::keys_of_one_name_at_the_same_time_give_one []
-            "among the keys live at one time no two have the same name";
-        keys::keys_at_the_same_time_keep_to_the_limit []
-            "TooManyKeys if `max` keys are live then";
-        key_life::a_key_lives_until_exactly_its_expiry []
-            "the keys that are live at `now`, ascending by identifier";
-        key_life::a_roll_retires_its_name_and_no_other []
-            "retires every live key of the same name at retire_at";
-        key_life::a_roll_needs_a_live_key []
-            "NoSuchKey if no key that is live at key.created_at has this name";
-        key_life::revoking_returns_what_it_has_revoked []
-            "revokes the keys that were not revoked yet, and returns them as they are now";
-        key_life::the_latest_use_is_kept []
+            "the digests of two keys differ; a save is atomic";
+        key_saves::the_revision_changes_exactly_with_the_keys []
+            "every change of keys gives the list another revision, and a use gives it none";
+        key_saves::no_two_stores_have_one_revision []
+            "a revision never comes again, in no other store either";
+        key_saves::a_save_over_other_keys_is_lost []
+            "writes and removes keys if the revision is still `expected`";
+        key_saves::no_save_undoes_a_revocation_or_a_use []
+            "of a key that is there, it becomes what both say";
+        key_saves::the_latest_use_is_kept []
             "passes over an unknown identifier, and a time before the one already noted";
+        key_saves::of_saves_over_one_revision_one_is_kept []
+            "writes and removes keys if the revision is still `expected`";
+        key_saves::of_saves_of_two_handles_one_is_kept [SecondHandle]
+            "writes and removes keys if the revision is still `expected`";
+        key_saves::keys_added_at_the_same_time_are_all_there []
+            "what has been acknowledged, every later read sees";
+        key_saves::keys_added_by_two_handles_are_all_there [SecondHandle]
+            "what has been acknowledged, every later read sees";
 
         outage::an_unreachable_store_is_unavailable_in_time [Outage]
             "a store that cannot answer is StoreError within a bounded time";

@@ -4,7 +4,7 @@
 //! whole store). Each holds its values and their rules, its ports, and its use cases.
 //!
 //! This crate does no I/O and reads no clock. What it needs is a driven port ([`PetRepository`],
-//! [`ApiKeyRepository`], [`Archive`], [`Clock`]); what it offers is a driving port ([`PetService`],
+//! [`KeyStore`], [`Archive`], [`Clock`]); what it offers is a driving port ([`PetService`],
 //! [`Authenticator`]). Values are built by
 //! constructors that check them (`new`, `parse`), so that a value that exists is valid.
 //!

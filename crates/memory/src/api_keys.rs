@@ -1,72 +1,45 @@
-//! [`ApiKeyRepository`] in memory.
+//! [`KeyStore`] in memory.
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, KeyState, LiveKeys, NewApiKey,
-    RollKeyError, StoreError, StoredKeys, Timestamp,
+    ApiKey, KeyId, KeyRevision, KeyStore, Resolution, RestoreError, Saved, StoreError, StoredKeys,
+    Timestamp,
 };
 
-use crate::{
-    state::{State, next_id},
-    store::MemoryStore,
-};
+use crate::{state::State, store::MemoryStore};
 
 #[async_trait]
-impl ApiKeyRepository for MemoryStore {
-    async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        let mut state = self.writable()?;
-        live_keys(&state, &key).permit_add(max)?;
-        Ok(insert(&mut state, key)?)
-    }
-
-    async fn roll(
-        &self,
-        key: NewApiKey,
-        retire_at: Timestamp,
-        max: u32,
-    ) -> Result<ApiKey, RollKeyError> {
-        let mut state = self.writable()?;
-        live_keys(&state, &key).permit_roll(max)?;
-        let new = insert(&mut state, key)?;
-        for old in &mut state.keys {
-            if old.name == new.name
-                && old.id != new.id
-                && old.state(new.created_at) == KeyState::Live
-            {
-                *old = old.clone().retired(retire_at);
-            }
+impl KeyStore for MemoryStore {
+    async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
+        let state = self.state();
+        if unless == Some(state.key_revision()) {
+            return Ok(None);
         }
-        Ok(new)
+        let (keys, next_id) = (state.keys.iter().cloned().map(Ok), KeyId(state.next_key_id));
+        Ok(Some(StoredKeys::new(state.key_revision(), next_id, keys)))
     }
 
-    async fn revoke(
+    async fn save(
         &self,
-        selector: KeySelector,
-        at: Timestamp,
-    ) -> Result<Vec<ApiKey>, StoreError> {
+        expected: KeyRevision,
+        changed: Vec<ApiKey>,
+        removed: Vec<KeyId>,
+    ) -> Result<Saved, StoreError> {
         let mut state = self.writable()?;
-        let selected = |key: &ApiKey| match &selector {
-            KeySelector::Id(id) => key.id == *id,
-            KeySelector::Name(name) => key.name == *name,
-        };
-        let revoked = state.keys.iter_mut().filter(|key| key.revoked_at.is_none() && selected(key));
-        Ok(revoked
-            .map(|key| {
-                key.revoked_at = Some(at);
-                key.clone()
-            })
-            .collect())
+        if state.key_revision() != expected {
+            return Ok(Saved::Lost);
+        }
+        let mut saved = state.clone();
+        for key in &changed {
+            write(&mut saved, key).map_err(StoreError::unavailable)?;
+        }
+        saved.keys.retain(|key| !removed.contains(&key.id));
+        saved.key_changes += 1;
+        *state = saved;
+        Ok(Saved::Yes)
     }
 
-    async fn list(&self) -> Result<StoredKeys, StoreError> {
-        Ok(self.state().keys.clone().into())
-    }
-
-    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
-        Ok(self.state().live_keys(now).cloned().map(Ok).collect())
-    }
-
-    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         let mut state = self.writable()?;
         for (id, at) in uses {
             if let Ok(index) = state.keys.binary_search_by_key(&id, |key| key.id) {
@@ -78,18 +51,16 @@ impl ApiKeyRepository for MemoryStore {
     }
 }
 
-/// What the domain must know before `new` is stored.
-fn live_keys(state: &State, new: &NewApiKey) -> LiveKeys {
-    let live = || state.live_keys(new.created_at);
-    LiveKeys {
-        count: u32::try_from(live().count()).unwrap_or(u32::MAX),
-        has_name: live().any(|key| key.name == new.name),
-        has_digest: state.keys.iter().any(|key| key.digest == new.digest),
+/// Writes a key under its own identifier, or what has become of it.
+pub(crate) fn write(state: &mut State, key: &ApiKey) -> Result<(), RestoreError> {
+    let place = state.keys.binary_search_by_key(&key.id, |stored| stored.id);
+    let stored = place.ok().map(|index| &state.keys[index]);
+    let owner = state.keys.iter().find(|stored| stored.digest == key.digest);
+    let resolved = Resolution::of_key(stored, owner.map(|owner| owner.id), key)?;
+    match place {
+        Ok(index) => state.keys[index] = resolved,
+        Err(index) => state.keys.insert(index, resolved),
     }
-}
-
-fn insert(state: &mut State, key: NewApiKey) -> Result<ApiKey, StoreError> {
-    let key = key.with_id(KeyId(next_id(state.keys.last().map(|last| last.id.0))?));
-    state.keys.push(key.clone());
-    Ok(key)
+    state.next_key_id = state.next_key_id.max(key.id.0.saturating_add(1));
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! The storage ports in memory: the smallest honest adapter.
 //!
 //! It keeps every promise of [`PetRepository`](petstore_domain::PetRepository),
-//! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) and
+//! [`KeyStore`](petstore_domain::KeyStore) and
 //! [`Archive`](petstore_domain::Archive) but one: what is acknowledged lasts only
 //! as long as the [`MemoryStore`]. So it is the store of tests and of the sandbox
 //! `--store memory:`. A method takes one lock, does all its work and returns: it is atomic, it

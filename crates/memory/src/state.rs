@@ -6,8 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKey, CatalogueVersion, IdempotencyId, IdempotencyRecord, KeyState, NewPet, Pet, PetId,
-    Phase, StoreError, StoreId, StoreState, Timestamp,
+    ApiKey, CatalogueVersion, IdempotencyId, IdempotencyRecord, KeyRevision, NewPet, Pet, PetId,
+    Phase, StoreError, StoreId, StoreState,
 };
 
 #[derive(Clone)]
@@ -15,8 +15,12 @@ pub(crate) struct State {
     /// By identifier; the next one follows the highest, for none is ever removed.
     pub(crate) pets: BTreeMap<PetId, Pet>,
     pub(crate) records: BTreeMap<IdempotencyId, IdempotencyRecord>,
-    /// Ascending by identifier; the next one follows the highest.
+    /// Ascending by identifier.
     pub(crate) keys: Vec<ApiKey>,
+    /// Above the identifier of every key there ever was.
+    pub(crate) next_key_id: i64,
+    /// How often keys were changed.
+    pub(crate) key_changes: u64,
     pub(crate) handover: StoreState,
     /// Random, so that a version of this store is not one of another store or another run.
     epoch: u64,
@@ -28,6 +32,8 @@ impl Default for State {
             pets: BTreeMap::new(),
             records: BTreeMap::new(),
             keys: Vec::new(),
+            next_key_id: 1,
+            key_changes: 0,
             handover: StoreState {
                 id: StoreId((u128::from(random()) << 64 | u128::from(random())).to_be_bytes()),
                 revision: 0,
@@ -51,6 +57,11 @@ impl State {
         matches!(self.handover.phase, Phase::Open { .. }).then_some(version)
     }
 
+    /// The number of changes tells one state of the keys from another.
+    pub(crate) fn key_revision(&self) -> KeyRevision {
+        KeyRevision(u128::from(self.epoch) << 64 | u128::from(self.key_changes))
+    }
+
     /// Adds an animal under the next identifier.
     pub(crate) fn insert(&mut self, pet: NewPet) -> Result<Pet, StoreError> {
         let highest = self.pets.last_key_value().map(|(id, _)| id.0);
@@ -58,15 +69,10 @@ impl State {
         self.pets.insert(pet.id, pet.clone());
         Ok(pet)
     }
-
-    /// The keys that are live at `now`.
-    pub(crate) fn live_keys(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
-        self.keys.iter().filter(move |key| key.state(now) == KeyState::Live)
-    }
 }
 
 /// The identifier that follows the highest: restored ones may leave gaps, even none behind them.
-pub(crate) fn next_id(highest: Option<i64>) -> Result<i64, StoreError> {
+fn next_id(highest: Option<i64>) -> Result<i64, StoreError> {
     let next = highest.unwrap_or(0).max(0).checked_add(1);
     next.ok_or_else(|| StoreError::unavailable("no identifier is left"))
 }

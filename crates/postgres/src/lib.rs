@@ -25,7 +25,7 @@
 //!
 //! # Where things are
 //! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
-//! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs` and
+//! [`KeyStore`](petstore_domain::KeyStore) in `api_keys.rs` and
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Handover`](petstore_domain::Handover) in `handover.rs`. Reads and changes of keys run through
 //! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `schema.rs` has the

@@ -21,7 +21,7 @@ const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM pet) AND NOT EXISTS (SELE
 /// on top of it refuses this.
 const DROP: &str = "DROP TABLE pet, catalogue, idempotency, api_key, api_key_guard, petstore_schema; \
      DROP SEQUENCE pet_id, api_key_id; DROP FUNCTION petstore_renew_version, petstore_guard, \
-     petstore_require_open, petstore_sealed";
+     petstore_require_open, petstore_sealed, petstore_renew_key_revision";
 
 impl PostgresStore {
     /// Removes the tables of a store that holds no animals, keys or idempotency records and is open. `false` if it holds any: it is then left untouched. A schema that was created for them stays.

@@ -45,7 +45,7 @@ pub(crate) const STEPS: [Step; 5] = [
         offending: Some(include_str!("schema/6.offending.sql")),
         ..Step::new(
             6,
-            "an identity, and whether the store is open, so that it can be handed over",
+            "tell one state of the API keys from another; hand a store over",
             include_str!("schema/6.sql"),
         )
     },

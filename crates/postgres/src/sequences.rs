@@ -1,9 +1,9 @@
-//! The sequences that identifiers come from, where rows are there that did not come from them: after a restore of
+//! The sequence that identifiers of animals come from, where rows are there that did not come from it: after a restore of
 //! the data alone, under a logical replication, or written by hand.
 //!
 //! The server refuses an animal whose identifier is taken, with the whole transaction. Then the sequence is raised
-//! above the highest animal, and the transaction is repeated. A key takes the next identifier above the highest
-//! by itself, as keys are added one after the other (`api_keys/rows.rs`).
+//! above the highest animal, and the transaction is repeated. Identifiers of keys come
+//! from no sequence (`schema/6.sql`).
 
 use crate::{connection::Connection, error::StoreFailure, pool::Pool, values::column};
 
@@ -20,17 +20,13 @@ macro_rules! is_behind {
     };
 }
 
-/// Lets the next identifiers be above the highest of the table. Whoever calls it has locked both tables.
+/// Lets the next identifier be above the highest of the table. Whoever calls it has locked the table.
 pub(crate) const RAISE: &str = concat!(
     "SELECT setval('pet_id', m.id) FROM (SELECT max(id) AS id FROM pet) m, pet_id s WHERE ",
-    is_behind!(),
-    "; SELECT setval('api_key_id', m.id) FROM (SELECT max(id) AS id FROM api_key) m, api_key_id s WHERE ",
     is_behind!()
 );
 const BEHIND: &str = concat!(
     "SELECT 'pet_id' FROM (SELECT max(id) AS id FROM pet) m, pet_id s WHERE ",
-    is_behind!(),
-    " UNION ALL SELECT 'api_key_id' FROM (SELECT max(id) AS id FROM api_key) m, api_key_id s WHERE ",
     is_behind!()
 );
 

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::Mutex as AsyncMutex, task::JoinHandle, time};
+use tokio::{task::JoinHandle, time};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -35,8 +35,6 @@ pub struct PostgresSettings {
 /// be written is still written as long as that runtime runs; [`Self::close`] waits for it.
 pub struct PostgresStore {
     pub(crate) pool: Arc<Pool>,
-    /// Held while keys are changed, so that this takes one connection at a time.
-    pub(crate) changing_keys: AsyncMutex<()>,
     pub(crate) version: Arc<VersionCache>,
     pub(crate) writer: Writer,
     /// Whether reads go on while the store is sealed.
@@ -59,18 +57,9 @@ impl PostgresStore {
         let writing = spawn_essential(on_task_panic, task);
         let watching = watch(Arc::clone(&version), Arc::clone(&pool));
         let watching = spawn_essential(on_task_panic, watching);
-        let (changing_keys, writing) = (AsyncMutex::default(), Mutex::new(Some(writing)));
+        let writing = Mutex::new(Some(writing));
         let reads_while_sealed = AtomicBool::new(false);
-        Self {
-            pool,
-            changing_keys,
-            version,
-            writer,
-            reads_while_sealed,
-            was_created,
-            writing,
-            watching,
-        }
+        Self { pool, version, writer, reads_while_sealed, was_created, writing, watching }
     }
 
     /// Whether opening it has created its tables.

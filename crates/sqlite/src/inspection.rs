@@ -117,7 +117,6 @@ fn inspect_indexes(connection: &Connection) -> rusqlite::Result<Finding> {
         ("an idempotency record", idempotency::ENTRIES),
         ("the purge", idempotency::PURGE),
         ("an API key by its digest", keys::DIGEST_OWNER),
-        ("an API key by its name", keys::NAME_IS_LIVE),
     ];
     let mut slow = Vec::new();
     for (query, sql) in queries {

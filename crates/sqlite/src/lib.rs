@@ -26,7 +26,7 @@
 //!
 //! # Where things are
 //! [`PetRepository`](petstore_domain::PetRepository) is in `pets.rs`,
-//! [`ApiKeyRepository`](petstore_domain::ApiKeyRepository) in `api_keys.rs`,
+//! [`KeyStore`](petstore_domain::KeyStore) in `api_keys.rs`,
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Handover`](petstore_domain::Handover) in `handover.rs`. The first two run their SQL through
 //! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `schema.rs` has the versions of

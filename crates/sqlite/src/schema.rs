@@ -44,7 +44,7 @@ pub(crate) const STEPS: [Step; 3] = [
     },
     Step {
         version: 9,
-        summary: "an identity, and whether the store is open, so that it can be handed over",
+        summary: "tell one state of the API keys from another; hand a store over",
         sql: include_str!("schema/9.sql"),
         oldest: 7,
         oldest_release: "1.0.0",

@@ -10,7 +10,7 @@ mod next_store;
 
 use std::sync::Arc;
 
-use petstore_domain::{ApiKeyRepository, Archive, Handover, PetRepository};
+use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
 
 pub use self::{
     error::MoveError,
@@ -24,7 +24,7 @@ pub struct Side {
     /// Animals.
     pub pets: Arc<dyn PetRepository>,
     /// API keys.
-    pub keys: Arc<dyn ApiKeyRepository>,
+    pub keys: Arc<dyn KeyStore>,
     /// The store as a whole.
     pub archive: Arc<dyn Archive>,
     /// Whether it takes writes.

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use petstore_domain::{
     Archive, Changes, Clock, CopyError, CopyStore, Handover, OnProgress, Pet, PetId, Phase,
     Restore, Snapshot, StoreCounts, StoreError, StoreId, StoreState, TransferProgress,
-    TransferStep,
+    TransferStep, load_keys,
 };
 use tokio::time::{Instant, sleep, timeout};
 
@@ -266,7 +266,7 @@ impl Mover {
     }
 
     async fn copy_keys(&self, claim: &StoreState) -> Result<(), MoveError> {
-        let (from, to) = tokio::join!(self.from.keys.list(), self.to.keys.list());
+        let (from, to) = tokio::join!(load_keys(&*self.from.keys), load_keys(&*self.to.keys));
         let from = from.and_then(|keys| Ok(keys.into_all()?)).map_err(MoveError::From)?;
         let to = to.and_then(|keys| Ok(keys.into_all()?)).map_err(MoveError::to)?;
         let changed: Vec<_> = from.into_iter().filter(|key| !to.contains(key)).collect();

@@ -19,9 +19,9 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, AddKeyError, Added, ApiKey, ApiKeyRepository, CatalogueVersion, IdempotencyRequest,
-    KeyId, KeySelector, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Phase,
-    RollKeyError, StoreError, StoreState, StoredKeys, Timestamp, Versioned,
+    AddError, Added, ApiKey, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision, KeyStore,
+    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Phase, Saved, StoreError, StoreState,
+    StoredKeys, Timestamp, Versioned,
 };
 use tokio::{
     sync::Mutex as AsyncMutex,
@@ -221,16 +221,11 @@ impl Sealable for StoreError {
     }
 }
 
-macro_rules! sealable {
-    ($($error:ty),+) => {$(
-        impl Sealable for $error {
-            fn is_sealed(&self) -> bool {
-                matches!(self, Self::Store(StoreError::Sealed(_)))
-            }
-        }
-    )+};
+impl Sealable for AddError {
+    fn is_sealed(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_sealed())
+    }
 }
-sealable!(AddError, AddKeyError, RollKeyError);
 
 /// Calls the current store, until it does not refuse the call as sealed.
 macro_rules! on_open {
@@ -290,37 +285,22 @@ impl PetRepository for NextStore {
 }
 
 #[async_trait]
-impl ApiKeyRepository for NextStore {
-    async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        on_open!(self, |side| side.keys.add(key.clone(), max))
+impl KeyStore for NextStore {
+    async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
+        self.current().side.keys.load(unless).await
     }
 
-    async fn roll(
+    async fn save(
         &self,
-        key: NewApiKey,
-        retire_at: Timestamp,
-        max: u32,
-    ) -> Result<ApiKey, RollKeyError> {
-        on_open!(self, |side| side.keys.roll(key.clone(), retire_at, max))
+        expected: KeyRevision,
+        changed: Vec<ApiKey>,
+        removed: Vec<KeyId>,
+    ) -> Result<Saved, StoreError> {
+        // The other store has another revision: there, it is lost, and tried again by whoever asked for it.
+        on_open!(self, |side| side.keys.save(expected, changed.clone(), removed.clone()))
     }
 
-    async fn revoke(
-        &self,
-        selector: KeySelector,
-        at: Timestamp,
-    ) -> Result<Vec<ApiKey>, StoreError> {
-        on_open!(self, |side| side.keys.revoke(selector.clone(), at))
-    }
-
-    async fn list(&self) -> Result<StoredKeys, StoreError> {
-        self.current().side.keys.list().await
-    }
-
-    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
-        self.current().side.keys.live(now).await
-    }
-
-    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        on_open!(self, |side| side.keys.note_use(uses.clone()))
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        on_open!(self, |side| side.keys.note_uses(uses.clone()))
     }
 }

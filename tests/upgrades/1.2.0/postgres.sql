@@ -44,6 +44,25 @@ $_$;
 
 
 --
+-- Name: petstore_renew_key_revision(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.petstore_renew_key_revision() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'pg_catalog', 'pg_temp'
+    AS $_$
+BEGIN
+    EXECUTE format(
+        'UPDATE %1$I.catalogue SET key_revision = decode(md5($1), ''hex''), highest_key_id = '
+        'greatest(highest_key_id, (SELECT max(id) FROM %1$I.api_key))',
+        TG_TABLE_SCHEMA
+    ) USING random()::text || clock_timestamp()::text || txid_current()::text;
+    RETURN NULL;
+END
+$_$;
+
+
+--
 -- Name: petstore_renew_version(); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -156,6 +175,8 @@ CREATE TABLE public.catalogue (
     state text DEFAULT 'open'::text NOT NULL,
     other bytea,
     label text,
+    key_revision bytea NOT NULL,
+    highest_key_id bigint NOT NULL,
     CONSTRAINT catalogue_only_row_check CHECK ((only_row = 1)),
     CONSTRAINT catalogue_state_check CHECK ((state = ANY (ARRAY['open'::text, 'filling'::text, 'sealed'::text])))
 );
@@ -214,13 +235,13 @@ CREATE TABLE public.petstore_schema (
 -- Data for Name: api_key; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.api_key VALUES (2, 'reader', '\x7084542839819970faefb96679cb8c0a9e027dfe2c849cc169d1be8666b70491', 'psr_eaKw', 1795622570217, NULL, NULL, NULL, 'read-only');
-INSERT INTO public.api_key VALUES (3, 'expired', '\x8d90ce5055d3d5e7278b2a9e8f97c91c050be0b745d591c85e0952301933dfa3', 'pst_KuLq', 1795622570253, 1795622571253, NULL, NULL, 'full');
-INSERT INTO public.api_key VALUES (4, 'revoked', '\x82f6c98dfaf355e931c56c00b8c2c8f77094d9b70185d654faceb81c225a8bfa', 'pst_TJWH', 1795622570287, NULL, 1795622570439, NULL, 'full');
-INSERT INTO public.api_key VALUES (1, 'full', '\xd0a8cb25ea4befcd31078b33d8b2bd1fc2cd19614a63d585ee20bd44c3c88f5f', 'pst_INYf', 1795622570177, NULL, NULL, 1795622572618, 'full');
-INSERT INTO public.api_key VALUES (5, 'later', '\x0e29f69c0744fdf6bff93519c549831f9469ccc7c896dec15c8ce5cb26217b89', 'pst_LyRv', 1795622570323, 4949222570323, NULL, 1795622572767, 'full');
-INSERT INTO public.api_key VALUES (6, 'rolled', '\x0d07287fb0430ca61b1894f6480ce7cc0224a323e098ef8dc7f58faf2ea14c37', 'pst_JTax', 1795622570371, 4949222570404, NULL, 1795622572711, 'full');
-INSERT INTO public.api_key VALUES (7, 'rolled', '\x1892b55805ccf64f6994394d953dbe381b0511fa0145df9416397407dbf43471', 'pst_Z3Ju', 1795622570404, NULL, NULL, 1795622572737, 'full');
+INSERT INTO public.api_key VALUES (2, 'reader', '\x4540a9a4bd232568fa5671b7a5cbc2dea9c78ff117c2619246e462da67a8abd1', 'psr_V0Fa', 1795623145254, NULL, NULL, NULL, 'read-only');
+INSERT INTO public.api_key VALUES (3, 'expired', '\xe5d2dc544338b445caeea9b1d492152365c03248453ef522edfa110cea8796f1', 'pst_8iTl', 1795623145406, 1795623146406, NULL, NULL, 'full');
+INSERT INTO public.api_key VALUES (4, 'revoked', '\xfa6426b26b016100ec5682dad7f65b87e64c621b6e3fb6df84bb27a0e4dc86b4', 'pst_e970', 1795623145574, NULL, 1795623146167, NULL, 'full');
+INSERT INTO public.api_key VALUES (1, 'full', '\xa64a040be844a66a9f88c5d7a6abcefc4b04d9bc7dab0cac173f472ff199f459', 'pst_vQgS', 1795623145096, NULL, NULL, 1795623148412, 'full');
+INSERT INTO public.api_key VALUES (5, 'later', '\x926760c034f6413b3f0d27c7d7d92fa69fb6b51e00826c4de00183f1406e4b2a', 'pst_6l1h', 1795623145784, 4949223145784, NULL, 1795623149138, 'full');
+INSERT INTO public.api_key VALUES (6, 'rolled', '\xcd518545e900eecdaa14b9f80848ed5ff1e5da4a532603b38e84cc1845aed7ed', 'pst_mXe8', 1795623145975, 4949223146125, NULL, 1795623149023, 'full');
+INSERT INTO public.api_key VALUES (7, 'rolled', '\xdd5c1bf69691e8bc0ba6537499e5899f2732c4cad96a3599081703ea19218e6e', 'pst_3TQV', 1795623146125, NULL, NULL, 1795623149085, 'full');
 
 
 --
@@ -234,17 +255,17 @@ INSERT INTO public.api_key_guard VALUES (1);
 -- Data for Name: catalogue; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.catalogue VALUES (1, '\x090b1b309c9c18d0da0677c1104bb901', 12, '\x76b65f57bd73c576f3c5cc62173a6eef', 0, 1, 'open', NULL, NULL);
+INSERT INTO public.catalogue VALUES (1, '\x883373cd55ad9b3cb549a9a1ad197752', 12, '\xbdf897b66aab3edd234b1d50d37084c7', 0, 1, 'open', NULL, NULL, '\x6ace9a824b0f70e81b05a9f34b0948af', 7);
 
 
 --
 -- Data for Name: idempotency; Type: TABLE DATA; Schema: public; Owner: -
 --
 
-INSERT INTO public.idempotency VALUES ('\x0556f0db66d14bf6ded25acadc476a61', '\xb11f74f8c7231bc1670c3aaf14b6ac8779ea92457cae7da679bd076eed584ad2', 1000008, 1795622572681);
-INSERT INTO public.idempotency VALUES ('\xe64184b8e17f42b30b6b40157d697449', '\x927525780c7cac98a00503f9497ff4b421920c81ed654cafc687532af8202a78', 1000009, 1795622572711);
-INSERT INTO public.idempotency VALUES ('\xc5a493018076b7007c318a1ab7d5782b', '\x8cb0ed03b610d907b580cdc29fdf2663a7750601b95066f00f3d6306fa9179cc', 1000010, 1795622572737);
-INSERT INTO public.idempotency VALUES ('\x0802d80feacd658096c61f542f80410b', '\x883f46a4ba066eb6fde529f55510982cbcee2c2eb1132dd604365f3b35481132', 1000011, 1795622572767);
+INSERT INTO public.idempotency VALUES ('\xa564ed4d836ff0903d880682ad6a76d2', '\xb11f74f8c7231bc1670c3aaf14b6ac8779ea92457cae7da679bd076eed584ad2', 1000008, 1795623148876);
+INSERT INTO public.idempotency VALUES ('\x061d4f144fdbdd1761bcfeef90a6dc94', '\x927525780c7cac98a00503f9497ff4b421920c81ed654cafc687532af8202a78', 1000009, 1795623149025);
+INSERT INTO public.idempotency VALUES ('\x8c6f9c0d58df193d9afbbed89d0ae1be', '\x8cb0ed03b610d907b580cdc29fdf2663a7750601b95066f00f3d6306fa9179cc', 1000010, 1795623149086);
+INSERT INTO public.idempotency VALUES ('\x42894bcacb12ec902696d422b369e867', '\x883f46a4ba066eb6fde529f55510982cbcee2c2eb1132dd604365f3b35481132', 1000011, 1795623149139);
 
 
 --
@@ -277,7 +298,7 @@ INSERT INTO public.petstore_schema VALUES (2, 6, '1.0.0');
 -- Name: api_key_id; Type: SEQUENCE SET; Schema: public; Owner: -
 --
 
-SELECT pg_catalog.setval('public.api_key_id', 7, true);
+SELECT pg_catalog.setval('public.api_key_id', 1, false);
 
 
 --
@@ -383,6 +404,13 @@ CREATE INDEX pet_pending ON public.pet USING btree (id) WHERE (status = 'pending
 --
 
 CREATE INDEX pet_sold ON public.pet USING btree (id) WHERE (status = 'sold'::text);
+
+
+--
+-- Name: api_key petstore_changed; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER petstore_changed AFTER INSERT OR DELETE OR UPDATE OF id, name, digest, prefix, created_at, expires_at, revoked_at, rights OR TRUNCATE ON public.api_key FOR EACH STATEMENT EXECUTE FUNCTION public.petstore_renew_key_revision();
 
 
 --

@@ -1,8 +1,8 @@
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
-    ApiKeySecret, Corruption, KeyAdmin, KeyId, KeyName, KeyRights, KeySelector, KeyState,
-    ManualClock, MockApiKeyRepository, NewApiKey, StoredKeys, Timestamp,
+    ApiKeySecret, CorruptKey, Corruption, KeyAdmin, KeyId, KeyName, KeyRights, KeySelector,
+    KeyState, ManualClock, MockKeyStore, NewApiKey, StoredKeys, Timestamp,
 };
 use petstore_memory::MemoryStore;
 
@@ -164,12 +164,14 @@ async fn a_list_that_cannot_be_written_is_a_failure() {
 
 #[tokio::test]
 async fn corrupt_keys_are_named_beside_the_table_and_are_a_failure() {
-    let mut keys = MockApiKeyRepository::new();
+    let mut keys = MockKeyStore::new();
     let secret = ApiKeySecret::from_entropy(&[1; 32]);
     let key = NewApiKey::new(web(), &secret, NOW, None);
-    keys.expect_list().returning(move || {
+    keys.expect_load().returning(move |_| {
         let corrupt = (0..12).map(|id| Corruption::new(format!("API key {id}"), "a rule"));
-        Ok(StoredKeys { keys: vec![key.clone().with_id(KeyId(7))], corrupt: corrupt.collect() })
+        let corrupt =
+            corrupt.map(|corruption| CorruptKey { id: None, name: None, corruption }).collect();
+        Ok(Some(StoredKeys { corrupt, ..vec![key.clone().with_id(KeyId(7))].into() }))
     });
     let admin = KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(NOW)));
     let mut out = Recorded::default();

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use async_trait::async_trait;
-use petstore_domain::{ApiKeyRepository, PetRepository, StoreError};
+use petstore_domain::{KeyStore, PetRepository, StoreError};
 use petstore_http::{Figure, FigureKind, Figures};
 use petstore_transfer::{NextStore, OpenNext, Side};
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ use crate::{
 /// The ports of the service.
 pub(super) struct ServedStore {
     pub(super) pets: Arc<dyn PetRepository>,
-    pub(super) keys: Arc<dyn ApiKeyRepository>,
+    pub(super) keys: Arc<dyn KeyStore>,
     pub(super) figures: Figures,
     /// Canceled when a task or thread of one of the stores has panicked.
     pub(super) panicked: CancellationToken,

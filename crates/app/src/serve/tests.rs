@@ -1,7 +1,7 @@
 use std::{ffi::OsString, fmt, fs, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use petstore_domain::{MockApiKeyRepository, ServiceKey};
+use petstore_domain::{MockKeyStore, ServiceKey};
 use petstore_http::Settings;
 use petstore_memory::MemoryStore;
 use tokio::time;
@@ -37,8 +37,8 @@ impl StoreLocation for Broken {
         let mut store = OpenStore::new(Arc::new(MemoryStore::new()));
         match self {
             Self::Keys => {
-                let mut keys = MockApiKeyRepository::new();
-                keys.expect_list().returning(|| panic!("a bug"));
+                let mut keys = MockKeyStore::new();
+                keys.expect_load().returning(|_| panic!("a bug"));
                 store.keys = Arc::new(keys);
                 Ok(store)
             }

@@ -13,12 +13,11 @@ pub(crate) enum Command {
     Find { number: u32 },
     List { limit: u8, status: Option<PetStatus>, after: Option<u32> },
     Purge { age: i64 },
-    AddKey { seed: u16, name: &'static str, lifetime: Option<i64>, max: u32 },
-    RollKey { seed: u16, name: &'static str, overlap: i64, max: u32 },
-    RevokeName { name: &'static str },
-    RevokeId { number: u32 },
+    AddKey { seed: u16, name: &'static str, lifetime: Option<i64> },
+    EndKey { number: u32, expires: Option<i64>, revoked: Option<i64> },
+    RemoveKey { number: u32 },
     NoteUse { numbers: [u32; 2], ago: i64 },
-    Keys { ahead: i64 },
+    Compare,
 }
 
 const KEY_NAMES: [&str; 4] = ["web", "Web", "shop", "x"];
@@ -41,25 +40,22 @@ impl Command {
                 after: (random.below(2) > 0).then(|| random.below(1000)),
             },
             9 => Self::Purge { age: random.one_of(&SPANS) },
-            10 => Self::AddKey {
+            10 | 11 => Self::AddKey {
                 seed: step,
                 name: random.one_of(&KEY_NAMES),
                 lifetime: (random.below(2) > 0).then(|| random.one_of(&SPANS) + 1),
-                max: random.one_of(&[3, samples::MANY]),
             },
-            11 => Self::RollKey {
-                seed: step,
-                name: random.one_of(&KEY_NAMES),
-                overlap: random.one_of(&SPANS),
-                max: random.one_of(&[3, samples::MANY]),
+            12 => Self::EndKey {
+                number: random.below(1000),
+                expires: (random.below(2) > 0).then(|| random.one_of(&SPANS)),
+                revoked: (random.below(2) > 0).then(|| random.one_of(&SPANS)),
             },
-            12 => Self::RevokeName { name: random.one_of(&KEY_NAMES) },
-            13 => Self::RevokeId { number: random.below(1000) },
+            13 => Self::RemoveKey { number: random.below(1000) },
             14 => Self::NoteUse {
                 numbers: [random.below(1000), random.below(1000)],
                 ago: random.one_of(&SPANS),
             },
-            _ => Self::Keys { ahead: random.one_of(&SPANS) },
+            _ => Self::Compare,
         }
     }
 }

@@ -1,71 +1,60 @@
 //! The API keys as they should be.
 
-use petstore_domain::{ApiKey, KeyId, KeyName, KeySelector, KeyState, Timestamp};
+use petstore_domain::{ApiKey, KeyId, Timestamp};
 
 /// Every key, ascending by identifier.
 #[derive(Debug, Default)]
-pub(crate) struct KeyModel(Vec<ApiKey>);
+pub(crate) struct KeyModel {
+    keys: Vec<ApiKey>,
+    /// The highest identifier there ever was.
+    highest: i64,
+}
 
 impl KeyModel {
-    pub(crate) fn live(&self, now: Timestamp) -> Vec<ApiKey> {
-        self.0.iter().filter(|key| key.state(now) == KeyState::Live).cloned().collect()
-    }
-
     pub(crate) fn list(&self) -> &Vec<ApiKey> {
-        &self.0
-    }
-
-    pub(crate) fn name_is_live(&self, name: &KeyName, now: Timestamp) -> bool {
-        self.live(now).iter().any(|key| key.name == *name)
-    }
-
-    pub(crate) fn is_full(&self, now: Timestamp, max: u32) -> bool {
-        self.live(now).len() >= max as usize
+        &self.keys
     }
 
     pub(crate) fn add(&mut self, key: ApiKey) {
-        self.0.push(key);
+        self.highest = key.id.0;
+        self.keys.push(key);
     }
 
-    pub(crate) fn roll(&mut self, key: ApiKey, retire_at: Timestamp) {
-        let now = key.created_at;
-        for old in &mut self.0 {
-            if old.name == key.name && old.state(now) == KeyState::Live {
-                old.expires_at = Some(old.expires_at.map_or(retire_at, |own| own.min(retire_at)));
-            }
+    /// What the earlier end and the later use make of a key that is written as `key`.
+    pub(crate) fn end(&mut self, key: &ApiKey) {
+        let earlier = |one: Option<Timestamp>, other: Option<Timestamp>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        for stored in self.keys.iter_mut().filter(|stored| stored.id == key.id) {
+            stored.expires_at = earlier(stored.expires_at, key.expires_at);
+            stored.revoked_at = earlier(stored.revoked_at, key.revoked_at);
+            stored.last_used_at = stored.last_used_at.max(key.last_used_at);
         }
-        self.0.push(key);
     }
 
-    pub(crate) fn revoke(&mut self, selector: &KeySelector, at: Timestamp) -> Vec<ApiKey> {
-        let mut revoked = Vec::new();
-        for key in &mut self.0 {
-            let chosen = match selector {
-                KeySelector::Id(id) => key.id == *id,
-                KeySelector::Name(name) => key.name == *name,
-            };
-            if chosen && key.revoked_at.is_none() {
-                key.revoked_at = Some(at);
-                revoked.push(key.clone());
-            }
-        }
-        revoked
+    pub(crate) fn remove(&mut self, id: KeyId) {
+        self.keys.retain(|key| key.id != id);
     }
 
     pub(crate) fn note_use(&mut self, id: KeyId, at: Timestamp) {
-        for key in self.0.iter_mut().filter(|key| key.id == id) {
+        for key in self.keys.iter_mut().filter(|key| key.id == id) {
             key.last_used_at = key.last_used_at.max(Some(at));
         }
     }
 
     /// Whether `id` may be given to a new key.
     pub(crate) fn is_above_all(&self, id: KeyId) -> bool {
-        self.0.last().is_none_or(|last| last.id < id)
+        id.0 > self.highest
+    }
+
+    /// One of the keys; `None` as often as each of them.
+    pub(crate) fn some_key(&self, number: u32) -> Option<&ApiKey> {
+        self.keys.get(number as usize % (self.keys.len() + 1))
     }
 
     /// The identifier of one of the keys, or one that none has.
     pub(crate) fn some_id(&self, number: u32) -> KeyId {
-        let index = number as usize % (self.0.len() + 1);
-        self.0.get(index).map_or(KeyId(i64::MAX - 1), |key| key.id)
+        self.some_key(number).map_or(KeyId(i64::MAX - 1), |key| key.id)
     }
 }

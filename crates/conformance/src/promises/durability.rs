@@ -2,6 +2,7 @@
 
 use petstore_domain::Pet;
 
+use super::keys;
 use crate::{
     broken::{Broken, Checked, same},
     fresh::{Fresh, add, add_many, all, created, page, replayed},
@@ -36,14 +37,11 @@ pub(super) async fn another_handle_sees_what_was_acknowledged(harness: &dyn Harn
     }
     same("both views", &all(&handles[0]).await?, &all(&handles[1]).await?)?;
     let [one, other] = &handles;
-    let added = one.keys.add(key(1, "web", 0, None), MANY).await?;
-    same("the keys of the other", &other.keys.live(at(0)).await?.into_all()?, &vec![added])?;
-    other.keys.revoke(by_name("web"), at(1)).await?;
-    same(
-        "the live keys after the other revoked",
-        &one.keys.live(at(1)).await?.into_all()?,
-        &Vec::new(),
-    )
+    let added = keys::add(one, key(1, "web", 0, None)).await?;
+    same("the keys of the other", &keys::listed(other).await?, &vec![added])?;
+    keys::revoke(other, by_name("web"), at(1)).await?;
+    let revoked: Vec<_> = keys::listed(one).await?.iter().map(|key| key.revoked_at).collect();
+    same("the keys after the other revoked", &revoked, &vec![Some(at(1))])
 }
 
 pub(super) async fn reopening_keeps_every_animal(harness: &dyn Harness) -> Checked {
@@ -83,19 +81,20 @@ pub(super) async fn reopening_keeps_every_record(harness: &dyn Harness) -> Check
 
 pub(super) async fn reopening_keeps_every_key(harness: &dyn Harness) -> Checked {
     let fresh = Fresh::new(harness).await?;
-    let keys = &fresh.store.keys;
+    let store = &fresh.store;
     for (seed, name, expires) in [(1, "a", None), (2, "b", Some(50)), (3, "c", None)] {
-        keys.add(key(seed, name, 0, expires), MANY).await?;
+        keys::add(store, key(seed, name, 0, expires)).await?;
     }
-    keys.roll(key(4, "a", 1, None), at(100), MANY).await?;
-    keys.revoke(by_name("c"), at(2)).await?;
-    let used = keys.list().await?.into_all()?.first().map(|key| key.id);
+    keys::roll(store, key(4, "a", 1, None), at(100)).await?;
+    keys::revoke(store, by_name("c"), at(2)).await?;
+    let removed = keys::add(store, key(6, "removed", 3, None)).await?.id;
+    keys::save(store, vec![], vec![removed]).await?;
+    let used = keys::listed(store).await?.first().map(|key| key.id);
     let used = used.ok_or_else(|| Broken::new("no key is listed"))?;
-    keys.note_use(vec![(used, at(3))]).await?;
-    let expected = keys.list().await?.into_all()?;
+    store.keys.note_uses(vec![(used, at(3))]).await?;
+    let expected = keys::listed(store).await?;
     let fresh = fresh.reopened().await?;
-    same("the keys after reopening", &fresh.store.keys.list().await?.into_all()?, &expected)?;
-    let next = fresh.store.keys.add(key(5, "d", 5, None), MANY).await?;
-    let highest = expected.iter().map(|key| key.id).max();
-    same("whether the next key is above", &(Some(next.id) > highest), &true)
+    same("the keys after reopening", &keys::listed(&fresh.store).await?, &expected)?;
+    let next = keys::add(&fresh.store, key(5, "d", 5, None)).await?;
+    same("whether the next key is above", &(next.id > removed), &true)
 }

@@ -4,14 +4,16 @@ use std::{collections::BTreeSet, time::Duration};
 
 use petstore_domain::{
     Handover, IdempotencyId, Pet, PetId, Phase, RestoreError, StoreError, StoreId, StoreState,
+    add_key, roll_key,
 };
 use tokio::{task::JoinSet, time::sleep};
 
+use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, add_many, all, archive, created, join, replayed, still_works},
     harness::{Capability, Harness, Store},
-    samples::{MANY, at, by_name, key, numbered, query, request, rex},
+    samples::{at, by_name, key, numbered, query, request, rex},
 };
 
 const OTHER: StoreId = StoreId([7; 16]);
@@ -66,18 +68,18 @@ any_error!(AddError, AddKeyError, RollKeyError, RestoreError);
 pub(super) async fn a_store_that_is_not_open_refuses_everything(harness: &dyn Harness) -> Checked {
     let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let pet = created(store.pets.add(rex(), Some(request("there", &rex(), 5))).await?)?;
-    let there = store.keys.add(key(1, "there", 1, None), MANY).await?;
+    let there = keys::add(&store, key(1, "there", 1, None)).await?;
     for phase in [Phase::Filling { from: OTHER }, sealed()] {
         change(&store, phase).await?;
         refuses_writes(&store).await?;
-        is_sealed("a use", store.keys.note_use(vec![(there.id, at(9))]).await)?;
+        is_sealed("a use", store.keys.note_uses(vec![(there.id, at(9))]).await)?;
         is_sealed("a list", store.pets.list(query(9, None, None)).await)?;
         for id in [pet.id, PetId(77)] {
             is_sealed("finding an animal", store.pets.find(id).await)?;
         }
         sleep(VERSION_AGE).await;
         same("the version", &store.pets.version(), &None)?;
-        same("the keys", &store.keys.list().await?.keys, &vec![there.clone()])?;
+        same("the keys", &keys::listed(&store).await?, &vec![there.clone()])?;
         change(&store, Phase::Open { from: None }).await?;
         same("the animals", &all(&store).await?, &vec![pet.clone()])?;
         replayed(store.pets.add(rex(), Some(request("there", &rex(), 6))).await?)?;
@@ -90,9 +92,9 @@ async fn refuses_writes(store: &Store) -> Checked {
     let with_key = store.pets.add(rex(), Some(request("k", &rex(), 5))).await;
     is_sealed("an addition with a key", with_key)?;
     is_sealed("a purge", store.pets.purge_expired(at(10), 9).await)?;
-    is_sealed("a new API key", store.keys.add(key(2, "b", 2, None), MANY).await)?;
-    is_sealed("a roll", store.keys.roll(key(3, "there", 3, None), at(9), MANY).await)?;
-    is_sealed("a revocation", store.keys.revoke(by_name("there"), at(9)).await)?;
+    is_sealed("a new API key", add_key(&*store.keys, key(2, "b", 2, None)).await)?;
+    is_sealed("a roll", roll_key(&*store.keys, key(3, "there", 3, None), at(9)).await)?;
+    is_sealed("a revocation", keys::revoke(store, by_name("there"), at(9)).await)?;
     is_sealed("a restore", restores(store).await)
 }
 
@@ -237,7 +239,7 @@ pub(super) async fn a_mover_writes_to_what_it_fills_alone(harness: &dyn Harness)
     let (from, to) = (&source.store, &target.store);
     add_many(from, 3).await?;
     created(from.pets.add(rex(), Some(request("once", &rex(), 5))).await?)?;
-    let kept = from.keys.add(key(1, "kept", 1, None), MANY).await?;
+    let kept = keys::add(from, key(1, "kept", 1, None)).await?;
     let changes = handover(from)?.changes(None, 100).await?;
     same("the records", &changes.records.len(), &1)?;
     is_sealed("filling an open store", fill(to, 0, &changes.pets).await)?;
@@ -266,7 +268,7 @@ pub(super) async fn a_mover_writes_to_what_it_fills_alone(harness: &dyn Harness)
         change(to, Phase::Open { from: Some(OTHER) }).await?;
     }
     same("the animals", &all(to).await?, &all(from).await?)?;
-    same("the keys", &to.keys.list().await?.keys, &vec![kept])?;
+    same("the keys", &keys::listed(to).await?, &vec![kept])?;
     replayed(to.pets.add(rex(), Some(request("once", &rex(), 6))).await?)?;
     let (next, last) = (add(to, rex()).await?.id, changes.pets.last().map(|pet| pet.id));
     ensure!(Some(next) > last, "{next} is not above all that was written");
@@ -308,7 +310,7 @@ pub(super) async fn a_restore_that_spans_a_seal_has_no_effect(harness: &dyn Harn
         change(&store, Phase::Open { from: None }).await?;
     }
     same("the animals", &all(&store).await?, &vec![there])?;
-    same("the keys", &store.keys.list().await?.keys, &vec![])
+    same("the keys", &keys::listed(&store).await?, &vec![])
 }
 
 pub(super) async fn every_change_but_an_addition_is_a_rewrite(harness: &dyn Harness) -> Checked {
@@ -317,7 +319,7 @@ pub(super) async fn every_change_but_an_addition_is_a_rewrite(harness: &dyn Harn
     let before = rewrites().await?;
     add_many(&store, 2).await?;
     created(store.pets.add(rex(), Some(request("k", &rex(), 5))).await?)?;
-    store.keys.add(key(1, "k", 1, None), MANY).await?;
+    keys::add(&store, key(1, "k", 1, None)).await?;
     store.pets.purge_expired(at(9), 9).await?;
     same("the rewrites after additions", &rewrites().await?, &before)?;
     let mut restore = archive(&store)?.restore().await?;

@@ -1,16 +1,15 @@
 //! The store and the model, driven by the same random commands.
 
-use petstore_domain::{
-    AddError, AddKeyError, Added, IdempotencyRequest, KeySelector, NewPet, RollKeyError,
-};
+use petstore_domain::{AddError, Added, ApiKey, IdempotencyRequest, NewPet};
 
+use super::keys::{listed, loaded, save};
 use crate::{
     broken::{Checked, ensure, same},
     fresh::{Fresh, all},
     harness::{Harness, Store},
     model::{Command, KeyModel, Outcome, PetModel},
     random::{Random, SEED_VARIABLE, seed},
-    samples::{self, MANY, at, by_name, key, key_name, query},
+    samples::{self, MANY, at, key, query},
 };
 
 const STEPS: u16 = 400;
@@ -60,18 +59,20 @@ impl Run {
                 let purged = self.store.pets.purge_expired(cutoff, MANY).await?;
                 same("purged", &purged, &self.pets.purge(cutoff))
             }
-            Command::AddKey { seed, name, lifetime, max } => {
-                self.add_key(seed, name, lifetime, max).await
+            Command::AddKey { seed, name, lifetime } => self.add_key(seed, name, lifetime).await,
+            Command::EndKey { number, expires, revoked } => {
+                self.end_key(number, expires, revoked).await
             }
-            Command::RollKey { seed, name, overlap, max } => {
-                self.roll_key(seed, name, overlap, max).await
-            }
-            Command::RevokeName { name } => self.revoke(by_name(name)).await,
-            Command::RevokeId { number } => {
-                self.revoke(KeySelector::Id(self.keys.some_id(number))).await
+            Command::RemoveKey { number } => {
+                let id = self.keys.some_id(number);
+                self.keys.remove(id);
+                save(&self.store, vec![], vec![id]).await
             }
             Command::NoteUse { numbers, ago } => self.note_use(numbers, ago).await,
-            Command::Keys { ahead } => self.compare_keys(self.now + ahead).await,
+            Command::Compare => {
+                same("the keys", &listed(&self.store).await?, self.keys.list())?;
+                same("the animals", &all(&self.store).await?, &self.pets.all())
+            }
         }
     }
 
@@ -101,46 +102,29 @@ impl Run {
         same(format!("the animal {id}"), &found, &self.pets.find(id))
     }
 
-    async fn add_key(&mut self, seed: u16, name: &str, lifetime: Option<i64>, max: u32) -> Checked {
+    async fn add_key(&mut self, seed: u16, name: &str, lifetime: Option<i64>) -> Checked {
         let new = key(seed, name, self.now, lifetime.map(|lifetime| self.now + lifetime));
-        let taken = self.keys.name_is_live(&new.name, at(self.now));
-        let full = self.keys.is_full(at(self.now), max);
-        match self.store.keys.add(new.clone(), max).await {
-            Ok(added) => {
-                ensure!(!taken && !full, "{added:?} was added: taken {taken}, full {full}");
-                same("the key", &added, &new.with_id(added.id))?;
-                ensure!(self.keys.is_above_all(added.id), "{:?} is not above all", added.id);
-                self.keys.add(added);
-                Ok(())
-            }
-            Err(AddKeyError::NameTaken) => same("whether the name is taken", &true, &taken),
-            Err(AddKeyError::TooManyKeys(_)) => same("whether there are too many", &true, &full),
-            Err(error @ AddKeyError::Store(_)) => Err(error.into()),
-        }
+        let id = loaded(&self.store).await?.next_id;
+        ensure!(self.keys.is_above_all(id), "{id:?} is not above all");
+        let new = new.with_id(id);
+        save(&self.store, vec![new.clone()], vec![]).await?;
+        self.keys.add(new);
+        Ok(())
     }
 
-    async fn roll_key(&mut self, seed: u16, name: &str, overlap: i64, max: u32) -> Checked {
-        let (new, retire_at) = (key(seed, name, self.now, None), at(self.now + overlap));
-        let there = self.keys.name_is_live(&key_name(name), at(self.now));
-        let full = self.keys.is_full(at(self.now), max);
-        match self.store.keys.roll(new.clone(), retire_at, max).await {
-            Ok(added) => {
-                ensure!(there && !full, "{added:?} was rolled: live {there}, full {full}");
-                same("the key", &added, &new.with_id(added.id))?;
-                ensure!(self.keys.is_above_all(added.id), "{:?} is not above all", added.id);
-                self.keys.roll(added, retire_at);
-                Ok(())
-            }
-            Err(RollKeyError::NoSuchKey) => same("whether the name is live", &false, &there),
-            Err(RollKeyError::TooManyKeys(_)) => same("whether there are too many", &true, &full),
-            Err(error @ RollKeyError::Store(_)) => Err(error.into()),
-        }
-    }
-
-    async fn revoke(&mut self, selector: KeySelector) -> Checked {
-        let expected = self.keys.revoke(&selector, at(self.now));
-        let revoked = self.store.keys.revoke(selector, at(self.now)).await?;
-        same("revoked", &revoked, &expected)
+    async fn end_key(
+        &mut self,
+        number: u32,
+        expires: Option<i64>,
+        revoked: Option<i64>,
+    ) -> Checked {
+        let Some(key) = self.keys.some_key(number) else { return Ok(()) };
+        // As somebody writes it who has seen it before it ended.
+        let [expires_at, revoked_at] =
+            [expires, revoked].map(|ago| ago.map(|ago| at(self.now - ago)));
+        let ended = ApiKey { expires_at, revoked_at, last_used_at: None, ..key.clone() };
+        self.keys.end(&ended);
+        save(&self.store, vec![ended], vec![]).await
     }
 
     async fn note_use(&mut self, numbers: [u32; 2], ago: i64) -> Checked {
@@ -148,16 +132,6 @@ impl Run {
         for (id, at) in uses {
             self.keys.note_use(id, at);
         }
-        Ok(self.store.keys.note_use(uses.to_vec()).await?)
-    }
-
-    async fn compare_keys(&self, now: i64) -> Checked {
-        same("the keys", &self.store.keys.list().await?.into_all()?, self.keys.list())?;
-        same(
-            "the live keys",
-            &self.store.keys.live(at(now)).await?.into_all()?,
-            &self.keys.live(at(now)),
-        )?;
-        same("the animals", &all(&self.store).await?, &self.pets.all())
+        Ok(self.store.keys.note_uses(uses.to_vec()).await?)
     }
 }

@@ -2,16 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use petstore_domain::{
-    AddError, AddKeyError, Added, KeyId, PetPage, RollKeyError, StoreError, Versioned,
-};
+use petstore_domain::{AddError, Added, PetPage, StoreError, StoredKeys, Versioned};
 use tokio::time::{sleep, timeout};
 
+use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, all, still_works},
     harness::{Harness, Store},
-    samples::{MANY, at, by_name, key, query, request, rex},
+    samples::{at, key, query, request, rex},
 };
 
 async fn cut_off(fresh: &Fresh) -> Checked {
@@ -35,16 +34,11 @@ impl IsUnavailable for StoreError {
     }
 }
 
-macro_rules! is_unavailable {
-    ($($error:ident),*) => {$(
-        impl IsUnavailable for $error {
-            fn is_unavailable(&self) -> bool {
-                matches!(self, Self::Store(error) if error.is_unavailable())
-            }
-        }
-    )*};
+impl IsUnavailable for AddError {
+    fn is_unavailable(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_unavailable())
+    }
 }
-is_unavailable!(AddError, AddKeyError, RollKeyError);
 
 /// Ends the promise unless the write ends as [`StoreError`] in time.
 async fn refused<T: std::fmt::Debug, E: IsUnavailable + std::fmt::Debug>(
@@ -60,18 +54,18 @@ async fn refused<T: std::fmt::Debug, E: IsUnavailable + std::fmt::Debug>(
 }
 
 /// Every write at the same time: each must fail as unavailable.
-async fn writes_are_refused(store: &Store, used: KeyId, limit: Duration) -> Checked {
+async fn writes_are_refused(store: &Store, known: StoredKeys, limit: Duration) -> Checked {
     let Store { pets, keys, .. } = store;
+    let (new, used) = (key(2, "b", 0, None).with_id(known.next_id), known.keys[0].id);
     let ends = tokio::join!(
         refused("adding", limit, pets.add(rex(), None)),
         refused("adding once", limit, pets.add(rex(), Some(request("k", &rex(), 0)))),
         refused("purging", limit, pets.purge_expired(at(1 << 40), 1)),
-        refused("adding a key", limit, keys.add(key(2, "b", 0, None), MANY)),
-        refused("rolling a key", limit, keys.roll(key(3, "a", 0, None), at(1), MANY)),
-        refused("revoking a key", limit, keys.revoke(by_name("a"), at(0))),
-        refused("noting a use", limit, keys.note_use(vec![(used, at(0))])),
+        refused("adding a key", limit, keys.save(known.revision, vec![new], vec![])),
+        refused("removing a key", limit, keys.save(known.revision, vec![], vec![used])),
+        refused("noting a use", limit, keys.note_uses(vec![(used, at(0))])),
     );
-    ends.0.and(ends.1).and(ends.2).and(ends.3).and(ends.4).and(ends.5).and(ends.6)
+    ends.0.and(ends.1).and(ends.2).and(ends.3).and(ends.4).and(ends.5)
 }
 
 /// A read may still answer, but then rightly.
@@ -85,11 +79,13 @@ async fn reads_are_right_or_refused(store: &Store, expected: &PetPage, limit: Du
             return Err(Broken::new(format!("listing while cut off: {error}")));
         }
     }
-    let live = timeout(limit, store.keys.live(at(0))).await;
-    let live = live.map_err(|_| Broken::new(format!("live has no end within {limit:?}")))?;
-    let right =
-        live.as_ref().map_or_else(IsUnavailable::is_unavailable, |live| live.keys.len() == 1);
-    ensure!(right, "the live keys while cut off: {live:?}");
+    let live = timeout(limit, store.keys.load(None)).await;
+    let live = live.map_err(|_| Broken::new(format!("load has no end within {limit:?}")))?;
+    let right = match &live {
+        Ok(loaded) => loaded.as_ref().is_some_and(|loaded| loaded.keys.len() == 1),
+        Err(error) => error.is_unavailable(),
+    };
+    ensure!(right, "the keys while cut off: {live:?}");
     store.pets.version();
     Ok(())
 }
@@ -97,10 +93,11 @@ async fn reads_are_right_or_refused(store: &Store, expected: &PetPage, limit: Du
 pub(super) async fn an_unreachable_store_is_unavailable_in_time(harness: &dyn Harness) -> Checked {
     let fresh = Fresh::new(harness).await?;
     let pets = vec![add(&fresh.store, rex()).await?];
-    let used = fresh.store.keys.add(key(1, "a", 0, None), MANY).await?.id;
+    keys::add(&fresh.store, key(1, "a", 0, None)).await?;
+    let known = keys::loaded(&fresh.store).await?;
     cut_off(&fresh).await?;
     let (store, limit) = (&fresh.store, fresh.outage_timeout);
-    let writes = writes_are_refused(store, used, limit).await;
+    let writes = writes_are_refused(store, known, limit).await;
     let reads = reads_are_right_or_refused(store, &PetPage { pets, more: false }, limit).await;
     // Also when the promise is broken: a store that is cut off may not be able to clean up.
     reconnect(&fresh).await?;

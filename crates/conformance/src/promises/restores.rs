@@ -2,12 +2,15 @@
 
 use petstore_domain::{ApiKey, Pet};
 
-use super::snapshots::{Content, populate};
+use super::{
+    keys,
+    snapshots::{Content, populate},
+};
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, all, archive, replayed, still_works},
     harness::{Harness, Store},
-    samples::{self, MANY, at, key, request_with, rex},
+    samples::{self, at, key, request_with, rex},
 };
 
 /// Writes the content into the store, which is empty, in small batches, and commits if `commit`.
@@ -22,7 +25,7 @@ pub(super) async fn restore(store: &Store, content: &Content, commit: bool) -> C
         restore.idempotency_records(records.to_vec()).await?;
     }
     same("animals before the commit", &all(store).await?.len(), &0)?;
-    same("keys before the commit", &store.keys.list().await?.into_all()?.len(), &0)?;
+    same("keys before the commit", &keys::listed(store).await?.len(), &0)?;
     if commit {
         restore.commit().await?;
     }
@@ -42,7 +45,9 @@ pub(super) async fn content(harness: &dyn Harness) -> Result<Content, Broken> {
 pub(super) async fn a_restore_brings_back_every_field(harness: &dyn Harness) -> Checked {
     let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let expected = content(harness).await?;
+    let before = keys::loaded(&store).await?.revision;
     restore(&store, &expected, true).await?;
+    ensure!(keys::loaded(&store).await?.revision != before, "the revision of the keys has stayed");
     let actual = Content::read(&store).await?;
     same("the animals", &actual.pets, &expected.pets)?;
     same("the keys", &actual.keys, &expected.keys)?;
@@ -58,7 +63,7 @@ pub(super) async fn identifiers_go_on_above_those_restored(harness: &dyn Harness
     let there = content(harness).await?;
     restore(&store, &there, true).await?;
     let (pet, key) =
-        (add(&store, rex()).await?.id, store.keys.add(key(99, "next", 50, None), MANY).await?.id);
+        (add(&store, rex()).await?.id, keys::add(&store, key(99, "next", 50, None)).await?.id);
     let (last_pet, last_key) = (there.pets.last(), there.keys.last());
     ensure!(last_pet.is_some_and(|last| last.id < pet), "{pet} comes after {last_pet:?}");
     ensure!(last_key.is_some_and(|last| last.id < key), "{key:?} comes after {last_key:?}");
@@ -125,5 +130,5 @@ pub(super) async fn a_key_that_is_there_already_is_merged(harness: &dyn Harness)
         let joined = key.merged_with(&came);
         *key = joined.ok_or_else(|| Broken::new("the kit's own samples are not one key"))?;
     }
-    same("the keys", &store.keys.list().await?.into_all()?, &expected)
+    same("the keys", &keys::listed(&store).await?, &expected)
 }

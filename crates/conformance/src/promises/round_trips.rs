@@ -2,6 +2,7 @@
 
 use petstore_domain::{NewPet, Pet, PetStatus};
 
+use super::keys;
 use crate::{
     broken::{Broken, Checked, same},
     fresh::{Fresh, add, all, page},
@@ -13,7 +14,7 @@ pub(super) async fn a_fresh_store_is_empty(harness: &dyn Harness) -> Checked {
     let fresh = Fresh::new(harness).await?;
     let first = page(&fresh.store, samples::query(1, None, None)).await?;
     same("the first page", &first, &petstore_domain::PetPage::default())?;
-    same("the API keys", &fresh.store.keys.list().await?.into_all()?, &Vec::new())
+    same("the API keys", &keys::listed(&fresh.store).await?, &Vec::new())
 }
 
 /// Names at the limits of the rule, and names that a store may be tempted to tidy up.

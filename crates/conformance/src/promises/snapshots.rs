@@ -2,6 +2,7 @@
 
 use petstore_domain::{IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts};
 
+use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, add_many, all, archive, created, version},
@@ -70,15 +71,14 @@ pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
     }
     content.records.sort_by_key(|record| record.id);
     for (seed, name, expires) in [(1, "web", Some(10)), (2, "shop", None), (3, "gone", None)] {
-        store.keys.add(key(seed, name, 0, expires), MANY).await?;
+        keys::add(store, key(seed, name, 0, expires)).await?;
     }
-    store.keys.roll(key(4, "shop", 1, None), at(20), MANY).await?;
-    store.keys.add(read_only_key(5, "report", 0), MANY).await?;
-    store.keys.revoke(by_name("gone"), at(2)).await?;
-    let used =
-        store.keys.list().await?.into_all()?.iter().map(|key| (key.id, at(3))).take(1).collect();
-    store.keys.note_use(used).await?;
-    content.keys = store.keys.list().await?.into_all()?;
+    keys::roll(store, key(4, "shop", 1, None), at(20)).await?;
+    keys::add(store, read_only_key(5, "report", 0)).await?;
+    keys::revoke(store, by_name("gone"), at(2)).await?;
+    let used = keys::listed(store).await?.iter().map(|key| (key.id, at(3))).take(1).collect();
+    store.keys.note_uses(used).await?;
+    content.keys = keys::listed(store).await?;
     Ok(content)
 }
 
@@ -112,8 +112,8 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(harness: &dyn Harness) 
     }
     store.pets.add(rex(), Some(request("later", &rex(), 8))).await?;
     store.pets.purge_expired(at(7), MANY).await?;
-    store.keys.add(key(9, "later", 5, None), MANY).await?;
-    store.keys.revoke(by_name("web"), at(6)).await?;
+    keys::add(&store, key(9, "later", 5, None)).await?;
+    keys::revoke(&store, by_name("web"), at(6)).await?;
     same("the counts", &snapshot.counts().await?, &counts)?;
     let actual = Content::read_batches(&mut *snapshot, 10).await?;
     ensure!(actual == expected, "the snapshot has changed with the store");

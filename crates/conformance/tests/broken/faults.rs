@@ -3,9 +3,9 @@
 use std::{pin::Pin, sync::Arc};
 
 use petstore_domain::{
-    AddError, AddKeyError, Added, ApiKey, CatalogueVersion, IdempotencyRecord, IdempotencyRequest,
-    KeyId, KeySelector, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Restore,
-    RollKeyError, Snapshot, StoreError, StoredKeys, Timestamp, Versioned,
+    AddError, Added, ApiKey, CatalogueVersion, IdempotencyRecord, IdempotencyRequest, KeyId,
+    KeyRevision, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Restore, Saved, Snapshot,
+    StoreError, StoredKeys, Timestamp, Versioned,
 };
 use petstore_memory::MemoryStore;
 
@@ -53,12 +53,9 @@ faults! {
     find: PetId => Result<Option<Versioned<Pet>>, StoreError>;
     list: PetQuery => Result<Versioned<PetPage>, StoreError>;
     purge: (Timestamp, u32) => Result<u32, StoreError>;
-    add_key: (NewApiKey, u32) => Result<ApiKey, AddKeyError>;
-    roll: (NewApiKey, Timestamp, u32) => Result<ApiKey, RollKeyError>;
-    revoke: (KeySelector, Timestamp) => Result<Vec<ApiKey>, StoreError>;
-    keys: () => Result<StoredKeys, StoreError>;
-    live: Timestamp => Result<StoredKeys, StoreError>;
-    note_use: Vec<(KeyId, Timestamp)> => Result<(), StoreError>;
+    load: Option<KeyRevision> => Result<Option<StoredKeys>, StoreError>;
+    save: (KeyRevision, Vec<ApiKey>, Vec<KeyId>) => Result<Saved, StoreError>;
+    note_uses: Vec<(KeyId, Timestamp)> => Result<(), StoreError>;
     snapshot: () => Result<Box<dyn Snapshot>, StoreError>;
     restore: () => Result<Box<dyn Restore>, StoreError>;
     unreachable: () => Result<(), StoreError>;

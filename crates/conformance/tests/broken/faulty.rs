@@ -7,9 +7,9 @@ use std::sync::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, AddKeyError, Added, ApiKey, ApiKeyRepository, Archive, CatalogueVersion,
-    IdempotencyRequest, KeyId, KeySelector, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery,
-    PetRepository, Restore, RollKeyError, Snapshot, StoreError, StoredKeys, Timestamp, Versioned,
+    AddError, Added, ApiKey, Archive, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision,
+    KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Restore, Saved, Snapshot,
+    StoreError, StoredKeys, Timestamp, Versioned,
 };
 use petstore_memory::MemoryStore;
 
@@ -85,38 +85,22 @@ impl PetRepository for Faulty {
 }
 
 #[async_trait]
-impl ApiKeyRepository for Faulty {
-    async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        call!(self.add_key(key, max), ApiKeyRepository::add)
+impl KeyStore for Faulty {
+    async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
+        call!(self.load(unless), KeyStore::load)
     }
 
-    async fn roll(
+    async fn save(
         &self,
-        key: NewApiKey,
-        retire_at: Timestamp,
-        max: u32,
-    ) -> Result<ApiKey, RollKeyError> {
-        call!(self.roll(key, retire_at, max), ApiKeyRepository::roll)
+        expected: KeyRevision,
+        changed: Vec<ApiKey>,
+        removed: Vec<KeyId>,
+    ) -> Result<Saved, StoreError> {
+        call!(self.save(expected, changed, removed), KeyStore::save)
     }
 
-    async fn revoke(
-        &self,
-        selector: KeySelector,
-        at: Timestamp,
-    ) -> Result<Vec<ApiKey>, StoreError> {
-        call!(self.revoke(selector, at), ApiKeyRepository::revoke)
-    }
-
-    async fn list(&self) -> Result<StoredKeys, StoreError> {
-        call!(self.keys(), ApiKeyRepository::list)
-    }
-
-    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
-        call!(self.live(now), ApiKeyRepository::live)
-    }
-
-    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        call!(self.note_use(uses), ApiKeyRepository::note_use)
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        call!(self.note_uses(uses), KeyStore::note_uses)
     }
 }
 

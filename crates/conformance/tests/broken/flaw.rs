@@ -9,7 +9,7 @@ use std::{
 };
 
 use petstore_conformance::Capability;
-use petstore_domain::{KeyId, PetRepository as _, Timestamp};
+use petstore_domain::{ApiKey, KeyId, PetRepository as _, Timestamp};
 use petstore_memory::MemoryStore;
 
 use crate::faults::Faults;
@@ -52,6 +52,7 @@ pub(crate) struct Notes {
     pub(crate) last_id: AtomicI64,
     pub(crate) flag: AtomicBool,
     pub(crate) uses: Mutex<HashMap<KeyId, Timestamp>>,
+    pub(crate) keys: Mutex<HashMap<KeyId, ApiKey>>,
     /// The random half of the versions of this store.
     pub(crate) epoch: u128,
 }
@@ -64,6 +65,7 @@ impl Notes {
             last_id: AtomicI64::new(0),
             flag: AtomicBool::new(false),
             uses: Mutex::default(),
+            keys: Mutex::default(),
             epoch: version >> 64 << 64,
         })
     }

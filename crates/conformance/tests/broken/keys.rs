@@ -1,237 +1,259 @@
 //! Flaws of keeping API keys.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeyRepository, Archive as _, KeyId, KeyRights, KeySelector, NewApiKey,
-    RollKeyError, Timestamp,
+    ApiKey, KeyId, KeyRevision, KeyRights, KeyStore as _, Saved, StoreError, StoredKeys, load_keys,
 };
 use petstore_memory::MemoryStore;
 
 use crate::{faults::Faults, flaw::Flaw};
 
-async fn listed(store: &MemoryStore) -> Vec<ApiKey> {
-    ApiKeyRepository::list(store).await.unwrap().keys
-}
-
-/// Held by each [`force`], so that no two of them choose one identifier.
-static FORCING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
-
-/// Stores the key without asking whether it may.
-async fn force(store: &MemoryStore, key: NewApiKey) -> ApiKey {
-    let _alone = FORCING.lock().await;
-    let mut restore = store.restore().await.unwrap();
-    let highest = listed(store).await.last().map_or(0, |key| key.id.0);
-    let key = key.with_id(KeyId(highest + 1));
-    restore.keys(vec![key.clone()]).await.unwrap();
-    restore.commit().await.unwrap();
-    key
-}
-
-fn is_selected(key: &ApiKey, selector: &KeySelector) -> bool {
-    match selector {
-        KeySelector::Id(id) => key.id == *id,
-        KeySelector::Name(name) => key.name == *name,
-    }
-}
-
-/// Lists what `change` makes of the keys.
-fn change_list(change: impl Fn(&mut Vec<ApiKey>) + Clone + Send + Sync + 'static) -> Faults {
-    Faults::default().keys(move |store, ()| {
+/// Loads what `change` makes of the keys, whatever the revision.
+fn change_loaded(change: impl Fn(&mut StoredKeys) + Clone + Send + Sync + 'static) -> Faults {
+    Faults::default().load(move |store, unless| {
         let change = change.clone();
         async move {
-            let mut keys = listed(&store).await;
-            change(&mut keys);
-            Ok(keys.into())
+            let mut loaded = store.load(unless).await?;
+            loaded.iter_mut().for_each(change);
+            Ok(loaded)
         }
     })
 }
 
-/// Stores a key although it was refused for this reason.
-fn add_despite(refusal: fn(&AddKeyError) -> bool) -> Faults {
-    Faults::default().add_key(move |store, (key, max)| async move {
-        match ApiKeyRepository::add(&*store, key.clone(), max).await {
-            Err(error) if refusal(&error) => Ok(force(&store, key).await),
-            other => other,
+fn change_keys(change: fn(&mut Vec<ApiKey>)) -> Faults {
+    change_loaded(move |loaded| change(&mut loaded.keys))
+}
+
+/// Gives another revision, which `mask` makes of the true one, and takes it for the true one.
+fn mask_revision(mask: impl Fn(u128) -> u128 + Clone + Send + Sync + 'static) -> Faults {
+    let masked = move |loaded: &StoredKeys| KeyRevision(mask(loaded.revision.0));
+    let of_saves = masked.clone();
+    Faults::default()
+        .load(move |store, unless| {
+            let masked = masked.clone();
+            async move {
+                let loaded = load_keys(&*store).await?;
+                let revision = masked(&loaded);
+                Ok((unless != Some(revision)).then_some(StoredKeys { revision, ..loaded }))
+            }
+        })
+        .save(move |store, (expected, changed, removed)| {
+            let masked = of_saves.clone();
+            async move {
+                let loaded = load_keys(&*store).await?;
+                if masked(&loaded) != expected {
+                    return Ok(Saved::Lost);
+                }
+                store.save(loaded.revision, changed, removed).await
+            }
+        })
+}
+
+/// Saves over whatever is there.
+async fn force(
+    store: &MemoryStore,
+    changed: Vec<ApiKey>,
+    removed: Vec<KeyId>,
+) -> Result<Saved, StoreError> {
+    loop {
+        let revision = load_keys(store).await?.revision;
+        if store.save(revision, changed.clone(), removed.clone()).await? == Saved::Yes {
+            return Ok(Saved::Yes);
         }
-    })
+    }
 }
 
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
-        "every key is listed as one that may do everything",
+        "every key is loaded as one that may do everything",
         &["a_key_that_may_only_read_stays_one"],
-        |_| {
-            change_list(|keys| {
-                for key in keys {
-                    key.rights = KeyRights::Full;
-                }
-            })
-        },
+        |_| change_keys(|keys| keys.iter_mut().for_each(|key| key.rights = KeyRights::Full)),
     ),
     Flaw::new(
-        "a revocation is acknowledged and not stored",
+        "keys are loaded in descending order",
+        &["every_key_is_listed_in_order_live_or_not", "the_latest_use_is_kept"],
+        |_| change_keys(|keys| keys.reverse()),
+    ),
+    Flaw::new(
+        "revoked keys are not loaded",
         &[
-            "a_key_lives_until_exactly_its_expiry",
-            "another_handle_sees_what_was_acknowledged",
-            "revoking_returns_what_it_has_revoked",
+            "a_key_comes_back_as_it_was_given",
+            "a_key_that_is_there_already_is_merged",
+            "every_key_is_listed_in_order_live_or_not",
         ],
-        |_| {
-            Faults::default().revoke(|store, (selector, at)| async move {
-                let mut keys = listed(&store).await;
-                keys.retain(|key| key.revoked_at.is_none() && is_selected(key, &selector));
-                for key in &mut keys {
-                    key.revoked_at = Some(at);
-                }
-                Ok(keys)
-            })
-        },
+        |_| change_keys(|keys| keys.retain(|key| key.revoked_at.is_none())),
     ),
     Flaw::new(
-        "a revocation passes over expired keys",
-        &["revoking_returns_what_it_has_revoked"],
-        |_| {
-            Faults::default().revoke(|store, (selector, at)| async move {
-                let mut revoked = Vec::new();
-                for key in store.live(at).await?.keys {
-                    if is_selected(&key, &selector) {
-                        revoked.extend(store.revoke(KeySelector::Id(key.id), at).await?);
-                    }
-                }
-                Ok(revoked)
-            })
-        },
-    ),
-    Flaw::new("a roll keeps the old key", &["a_roll_retires_its_name_and_no_other"], |_| {
-        Faults::default().roll(|store, (key, _, max)| async move {
-            store.roll(key, Timestamp(i64::MAX), max).await
-        })
-    }),
-    Flaw::new("a roll needs no key", &["a_roll_needs_a_live_key"], |_| {
-        Faults::default().roll(|store, (key, retire_at, max)| async move {
-            match store.roll(key.clone(), retire_at, max).await {
-                Err(RollKeyError::NoSuchKey) => Ok(force(&store, key).await),
-                other => other,
-            }
-        })
-    }),
-    Flaw::new(
-        "expired keys are live",
-        &["a_key_lives_until_exactly_its_expiry", "random_commands_do_as_the_model_does"],
-        |_| {
-            Faults::default().live(|store, _| async move {
-                let mut keys = listed(&store).await;
-                keys.retain(|key| key.revoked_at.is_none());
-                Ok(keys.into())
-            })
-        },
-    ),
-    Flaw::new(
-        "a key lives a millisecond too long",
-        &["a_key_lives_until_exactly_its_expiry"],
-        |_| {
-            Faults::default()
-                .live(|store, now| async move { store.live(Timestamp(now.0 - 1)).await })
-        },
-    ),
-    Flaw::new(
-        "a name is given twice",
+        "a save is acknowledged and not made",
         &[
-            "a_name_is_taken_by_a_live_key_alone",
-            "keys_of_one_name_at_the_same_time_give_one",
+            "a_key_comes_back_as_it_was_given",
+            "another_handle_sees_what_was_acknowledged",
+            "keys_added_at_the_same_time_are_all_there",
             "random_commands_do_as_the_model_does",
         ],
-        |_| add_despite(|error| matches!(error, AddKeyError::NameTaken)),
+        |_| Faults::default().save(|_, _| async { Ok(Saved::Yes) }),
     ),
     Flaw::new(
-        "a name is taken for ever",
-        &["a_name_is_taken_by_a_live_key_alone", "revoking_returns_what_it_has_revoked"],
+        "removed keys stay",
+        &["every_key_is_listed_in_order_live_or_not", "a_save_takes_a_hundred_keys"],
         |_| {
-            Faults::default().add_key(|store, (key, max)| async move {
-                if listed(&store).await.iter().any(|other| other.name == key.name) {
-                    return Err(AddKeyError::NameTaken);
-                }
-                ApiKeyRepository::add(&*store, key, max).await
+            Faults::default().save(|store, (expected, changed, _)| async move {
+                store.save(expected, changed, vec![]).await
             })
         },
     ),
     Flaw::new(
-        "looking for a name and taking it are two steps",
-        &["keys_of_one_name_at_the_same_time_give_one"],
-        |_| {
-            Faults::default().add_key(|store, (key, max)| async move {
-                let live = store.live(key.created_at).await?.keys;
-                let taken = live.iter().any(|other| other.name == key.name);
-                tokio::task::yield_now().await;
-                match ApiKeyRepository::add(&*store, key.clone(), max).await {
-                    Err(AddKeyError::NameTaken) if !taken => Ok(force(&store, key).await),
-                    other => other,
+        "a key that is written replaces the one that is there: a revocation is undone",
+        &["no_save_undoes_a_revocation_or_a_use", "random_commands_do_as_the_model_does"],
+        |notes| {
+            let (saving, saved) = (Arc::clone(notes), Arc::clone(notes));
+            change_loaded(move |loaded| {
+                let saved = saved.keys.lock().unwrap();
+                for key in &mut loaded.keys {
+                    *key = saved.get(&key.id).unwrap_or(key).clone();
                 }
+            })
+            .save(move |store, (expected, changed, removed)| {
+                let written = changed.iter().map(|key| (key.id, key.clone()));
+                saving.keys.lock().unwrap().extend(written);
+                async move { store.save(expected, changed, removed).await }
+            })
+        },
+    ),
+    Flaw::new(
+        "a save is not compared with the revision",
+        &[
+            "a_save_over_other_keys_is_lost",
+            "of_saves_over_one_revision_one_is_kept",
+            "of_saves_of_two_handles_one_is_kept",
+        ],
+        |_| {
+            Faults::default().save(|store, (_, changed, removed)| async move {
+                force(&store, changed, removed).await
+            })
+        },
+    ),
+    Flaw::new(
+        "looking at the revision and saving are two steps",
+        &["of_saves_over_one_revision_one_is_kept", "of_saves_of_two_handles_one_is_kept"],
+        |_| {
+            Faults::default().save(|store, (expected, changed, removed)| async move {
+                if load_keys(&*store).await?.revision != expected {
+                    return Ok(Saved::Lost);
+                }
+                tokio::task::yield_now().await;
+                // As a store does that has the first identifier of its own choice.
+                let next = load_keys(&*store).await?.next_id.0;
+                let renumber = |(key, id): (ApiKey, i64)| ApiKey { id: KeyId(id), ..key };
+                let changed = changed.into_iter().zip(next..).map(renumber).collect();
+                force(&store, changed, removed).await
             })
         },
     )
     .on_one_thread(),
     Flaw::new(
-        "the limit of live keys is not kept",
-        &["keys_at_the_same_time_keep_to_the_limit", "no_more_keys_live_than_the_limit"],
-        |_| add_despite(|error| matches!(error, AddKeyError::TooManyKeys(_))),
+        "the number of keys is the revision",
+        &["the_revision_changes_exactly_with_the_keys", "no_two_stores_have_one_revision"],
+        |_| {
+            Faults::default()
+                .load(|store, unless| async move {
+                    let loaded = load_keys(&*store).await?;
+                    let revision = KeyRevision(loaded.keys.len() as u128);
+                    Ok((unless != Some(revision)).then_some(StoredKeys { revision, ..loaded }))
+                })
+                .save(|store, (_, changed, removed)| async move {
+                    force(&store, changed, removed).await
+                })
+        },
     ),
+    Flaw::new(
+        "the revisions of all stores count from 0",
+        &["no_two_stores_have_one_revision"],
+        |_| mask_revision(|revision| revision & u128::from(u64::MAX)),
+    ),
+    Flaw::new("a use is a change", &["the_revision_changes_exactly_with_the_keys"], |notes| {
+        let (noting, noted) = (Arc::clone(notes), Arc::clone(notes));
+        mask_revision(move |revision| {
+            let uses = noted.last_id.load(Ordering::SeqCst);
+            revision ^ u128::from(uses.unsigned_abs()) << 32
+        })
+        .note_uses(move |store, uses| {
+            noting.last_id.fetch_add(1, Ordering::SeqCst);
+            async move { store.note_uses(uses).await }
+        })
+    }),
+    Flaw::new("every load gives every key", &["nothing_is_loaded_that_has_not_changed"], |_| {
+        Faults::default().load(|store, _| async move { store.load(None).await })
+    }),
+    Flaw::new(
+        "whoever has loaded keys is told that nothing has changed",
+        &[
+            "nothing_is_loaded_that_has_not_changed",
+            "keys_added_at_the_same_time_are_all_there",
+            "keys_added_by_two_handles_are_all_there",
+        ],
+        |_| {
+            Faults::default().load(|store, unless| async move {
+                if unless.is_some() { Ok(None) } else { store.load(None).await }
+            })
+        },
+    ),
+    Flaw::new(
+        "the next identifier is above those that are there, not above those that were",
+        &["no_identifier_of_a_key_is_assigned_twice", "random_commands_do_as_the_model_does"],
+        |_| {
+            change_loaded(|loaded| {
+                loaded.next_id = KeyId(loaded.keys.last().map_or(1, |key| key.id.0 + 1));
+            })
+        },
+    ),
+    Flaw::new("a save takes fifty keys", &["a_save_takes_a_hundred_keys"], |_| {
+        Faults::default().save(|store, (expected, changed, removed)| async move {
+            if changed.len() + removed.len() > 50 {
+                return Err(StoreError::unavailable("the transaction is too large"));
+            }
+            store.save(expected, changed, removed).await
+        })
+    }),
     Flaw::new(
         "a digest that is stored already is acknowledged again",
         &["a_digest_stored_already_is_not_stored_again"],
         |_| {
-            Faults::default().add_key(|store, (key, max)| async move {
-                match ApiKeyRepository::add(&*store, key.clone(), max).await {
-                    Err(AddKeyError::Store(_)) => Ok(key.with_id(KeyId(1))),
-                    other => other,
-                }
+            Faults::default().save(|store, (expected, changed, removed)| async move {
+                Ok(store.save(expected, changed, removed).await.unwrap_or(Saved::Yes))
             })
         },
     ),
     Flaw::new(
-        "a roll to a digest that is stored already is acknowledged",
+        "what can be written of a save is written",
         &["a_digest_stored_already_is_not_stored_again"],
         |_| {
-            Faults::default().roll(|store, (key, retire_at, max)| async move {
-                match store.roll(key.clone(), retire_at, max).await {
-                    Err(RollKeyError::Store(_)) => Ok(key.with_id(KeyId(1))),
-                    other => other,
+            Faults::default().save(|store, (expected, changed, removed)| async move {
+                if load_keys(&*store).await?.revision != expected {
+                    return Ok(Saved::Lost);
                 }
+                for key in changed {
+                    let _ = force(&store, vec![key], vec![]).await?;
+                }
+                force(&store, vec![], removed).await
             })
         },
-    ),
-    Flaw::new(
-        "keys are listed in descending order",
-        &[
-            "a_key_comes_back_as_it_was_given",
-            "every_key_there_ever_was_is_listed_in_order",
-            "the_latest_use_is_kept",
-        ],
-        |_| change_list(|keys| keys.reverse()),
-    ),
-    Flaw::new(
-        "revoked keys are not listed",
-        &[
-            "a_key_that_is_there_already_is_merged",
-            "every_key_there_ever_was_is_listed_in_order",
-            "revoking_returns_what_it_has_revoked",
-        ],
-        |_| change_list(|keys| keys.retain(|key| key.revoked_at.is_none())),
     ),
     Flaw::new(
         "the use that was noted last counts, not the latest one",
         &["a_key_that_is_there_already_is_merged", "the_latest_use_is_kept"],
         |notes| {
             let (noting, noted) = (Arc::clone(notes), Arc::clone(notes));
-            change_list(move |keys| {
+            change_loaded(move |loaded| {
                 let uses = noted.uses.lock().unwrap();
-                for key in keys {
+                for key in &mut loaded.keys {
                     key.last_used_at = uses.get(&key.id).copied();
                 }
             })
-            .note_use(move |store, uses| {
+            .note_uses(move |store, uses| {
                 noting.uses.lock().unwrap().extend(uses.clone());
-                async move { store.note_use(uses).await }
+                async move { store.note_uses(uses).await }
             })
         },
     ),

@@ -60,6 +60,15 @@ impl ApiKey {
         }
     }
 
+    /// Returns since when the key has been refused at `now`; `None` if it is live.
+    #[must_use]
+    pub fn ended_at(&self, now: Timestamp) -> Option<Timestamp> {
+        match self.state(now) {
+            KeyState::Live => None,
+            KeyState::Expired | KeyState::Revoked => earlier(self.expires_at, self.revoked_at),
+        }
+    }
+
     /// The key with its life ended at `at`, unless it ends before: what becomes of a key that is
     /// rolled.
     #[must_use]

@@ -1,12 +1,13 @@
-//! The use case of administering API keys, over [`ApiKeyRepository`] and [`Clock`].
+//! The use case of administering API keys, over [`KeyStore`] and [`Clock`].
 
 use std::{fmt, sync::Arc, time::Duration};
 
 use crate::{
     access::{
         key::{ApiKey, NewApiKey},
+        key_rules::{AddKeyError, KeyChange, KeySelector, RollKeyError},
+        key_store::{KeyStore, MAX_KEYS_PER_SAVE, Saved, load_keys},
         name::KeyName,
-        repository::{AddKeyError, ApiKeyRepository, KeySelector, RollKeyError},
         rights::KeyRights,
         secret::ApiKeySecret,
         stored_keys::StoredKeys,
@@ -16,19 +17,20 @@ use crate::{
     timestamp::Timestamp,
 };
 
+/// How often a change is tried. It is tried again when somebody else has changed keys at the same time, so
+/// this is how many may do so at once.
+const MAX_TRIES: u32 = 100;
+
 /// Makes, lists, revokes and rolls API keys.
 pub struct KeyAdmin {
-    keys: Arc<dyn ApiKeyRepository>,
+    keys: Arc<dyn KeyStore>,
     clock: Arc<dyn Clock>,
 }
 
 impl KeyAdmin {
-    /// The limit of live keys in one store: a server keeps them all in memory.
-    pub const MAX_LIVE_KEYS: u32 = 10_000;
-
-    /// Administers the keys that `keys` keeps.
+    /// Returns the administration of the keys that `keys` keeps.
     #[must_use]
-    pub fn new(keys: Arc<dyn ApiKeyRepository>, clock: Arc<dyn Clock>) -> Self {
+    pub fn new(keys: Arc<dyn KeyStore>, clock: Arc<dyn Clock>) -> Self {
         Self { keys, clock }
     }
 
@@ -42,8 +44,9 @@ impl KeyAdmin {
         secret: &ApiKeySecret,
         lifetime: Option<Duration>,
     ) -> Result<ApiKey, AddKeyError> {
-        let key = new_key(name, secret, self.clock.now(), lifetime);
-        self.keys.add(key, Self::MAX_LIVE_KEYS).await
+        let now = self.clock.now();
+        let key = NewApiKey::new(name, secret, now, lifetime.map(|lifetime| now.plus(lifetime)));
+        add_key(&*self.keys, key).await
     }
 
     /// Stores `secret` as the first key of a store that has none. `None` if the store has some, or if
@@ -56,24 +59,25 @@ impl KeyAdmin {
         name: KeyName,
         secret: &ApiKeySecret,
     ) -> Result<Option<ApiKey>, AddKeyError> {
-        if !self.keys.list().await?.is_empty() {
-            return Ok(None);
-        }
-        match self.create(name, secret, None).await {
+        let key = NewApiKey::new(name, secret, self.clock.now(), None);
+        let first = |stored: &StoredKeys| {
+            if stored.is_empty() { stored.add(key.clone()) } else { Err(AddKeyError::NameTaken) }
+        };
+        match change(&*self.keys, first).await {
             Ok(key) => Ok(Some(key)),
             Err(AddKeyError::NameTaken) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// The rights of the live key that is called `name`, for the key that takes its place; the least there
-    /// are if there is none.
+    /// Returns the rights of the live key that is called `name`, for the key that takes its place; the
+    /// least there are if there is none.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn rights_of(&self, name: &KeyName) -> Result<KeyRights, StoreError> {
-        let live = self.keys.live(self.clock.now()).await?.keys;
-        let newest = live.iter().rfind(|key| key.name == *name);
+        let (stored, now) = self.list().await?;
+        let newest = stored.live(now).filter(|key| key.name == *name).last();
         Ok(newest.map_or(KeyRights::ReadOnly, |key| key.rights))
     }
 
@@ -89,34 +93,92 @@ impl KeyAdmin {
         overlap: Duration,
     ) -> Result<ApiKey, RollKeyError> {
         let now = self.clock.now();
-        let key = new_key(name, secret, now, None);
-        self.keys.roll(key, now.plus(overlap), Self::MAX_LIVE_KEYS).await
+        let key = NewApiKey::new(name, secret, now, None);
+        roll_key(&*self.keys, key, now.plus(overlap)).await
     }
 
-    /// Revokes what `selector` names; empty if there is nothing to revoke.
+    /// Revokes what `selector` names, and returns it as it is now, ascending by identifier; empty if there
+    /// is nothing to revoke. More keys than a store saves at once are revoked in several saves, the live
+    /// ones first.
     ///
     /// # Errors
-    /// [`StoreError`].
+    /// [`StoreError`]; some of the keys may be revoked.
     pub async fn revoke(&self, selector: KeySelector) -> Result<Vec<ApiKey>, StoreError> {
-        self.keys.revoke(selector, self.clock.now()).await
+        revoke_keys(&*self.keys, selector, self.clock.now()).await
     }
 
-    /// Every key there ever was, and the time at which they were listed.
+    /// Returns every key of the store, and the time at which they were listed.
     ///
     /// # Errors
     /// [`StoreError`].
     pub async fn list(&self) -> Result<(StoredKeys, Timestamp), StoreError> {
-        Ok((self.keys.list().await?, self.clock.now()))
+        Ok((load_keys(&*self.keys).await?, self.clock.now()))
     }
 }
 
-fn new_key(
-    name: KeyName,
-    secret: &ApiKeySecret,
-    now: Timestamp,
-    lifetime: Option<Duration>,
-) -> NewApiKey {
-    NewApiKey::new(name, secret, now, lifetime.map(|lifetime| now.plus(lifetime)))
+/// Stores a key under the next identifier of `keys`.
+///
+/// # Errors
+/// [`AddKeyError`].
+pub async fn add_key(keys: &dyn KeyStore, key: NewApiKey) -> Result<ApiKey, AddKeyError> {
+    change(keys, |stored| stored.add(key.clone())).await
+}
+
+/// Stores a key under the next identifier, and [retires](ApiKey::retired) every live key of the same
+/// name at `retire_at`.
+///
+/// # Errors
+/// [`RollKeyError`].
+pub async fn roll_key(
+    keys: &dyn KeyStore,
+    key: NewApiKey,
+    retire_at: Timestamp,
+) -> Result<ApiKey, RollKeyError> {
+    change(keys, |stored| stored.roll(key.clone(), retire_at)).await
+}
+
+/// See [`KeyAdmin::revoke`].
+///
+/// # Errors
+/// [`StoreError`]; some of the keys may be revoked.
+pub async fn revoke_keys(
+    keys: &dyn KeyStore,
+    selector: KeySelector,
+    at: Timestamp,
+) -> Result<Vec<ApiKey>, StoreError> {
+    let mut revoked = Vec::new();
+    loop {
+        let revoke = |stored: &StoredKeys| -> Result<_, StoreError> {
+            let changed = stored.revoke(&selector, at)?;
+            Ok((changed.clone(), KeyChange { changed, removed: Vec::new() }))
+        };
+        let some: Vec<_> = change(keys, revoke).await?;
+        let is_last = some.len() < MAX_KEYS_PER_SAVE;
+        revoked.extend(some);
+        if is_last {
+            revoked.sort_by_key(|key| key.id);
+            return Ok(revoked);
+        }
+    }
+}
+
+/// Saves what `change` makes of the keys, as they are when it is saved.
+async fn change<T, E: From<StoreError>>(
+    keys: &dyn KeyStore,
+    change: impl Fn(&StoredKeys) -> Result<(T, KeyChange), E>,
+) -> Result<T, E> {
+    for _ in 0..MAX_TRIES {
+        let stored = load_keys(keys).await?;
+        let (made, KeyChange { changed, removed }) = change(&stored)?;
+        if changed.is_empty() && removed.is_empty() {
+            return Ok(made);
+        }
+        match keys.save(stored.revision, changed, removed).await? {
+            Saved::Yes => return Ok(made),
+            Saved::Lost => {}
+        }
+    }
+    Err(StoreError::unavailable("others keep changing its API keys").into())
 }
 
 impl fmt::Debug for KeyAdmin {
@@ -127,19 +189,19 @@ impl fmt::Debug for KeyAdmin {
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Arc, time::Duration};
+    use std::sync::Arc;
 
     use mockall::predicate::{always, eq};
 
-    use super::KeyAdmin;
+    use super::{KeyAdmin, MAX_TRIES};
     use crate::{
-        AddKeyError, ApiKeySecret, KeyId, KeyName, ManualClock, MockApiKeyRepository, RollKeyError,
-        StoredKeys, Timestamp,
+        AddKeyError, ApiKey, ApiKeySecret, KeyId, KeyName, KeyRevision, KeySelector, ManualClock,
+        MockKeyStore, NewApiKey, Saved, StoreError, StoredKeys, Timestamp,
     };
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
-    fn admin(keys: MockApiKeyRepository) -> KeyAdmin {
+    fn admin(keys: MockKeyStore) -> KeyAdmin {
         KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(NOW)))
     }
 
@@ -147,31 +209,72 @@ mod tests {
         KeyName::parse("web").unwrap()
     }
 
-    #[tokio::test]
-    async fn a_key_is_added_up_to_the_limit_of_live_keys() {
-        let mut keys = MockApiKeyRepository::new();
-        keys.expect_list().returning(|| Ok(StoredKeys::default()));
-        keys.expect_add()
-            .times(2)
-            .with(always(), eq(10_000))
-            .returning(|_, max| Err(AddKeyError::TooManyKeys(max)));
-        let (admin, secret) = (admin(keys), ApiKeySecret::from_entropy(&[1; 32]));
-        let refusal = admin.create(web(), &secret, None).await;
-        assert!(matches!(refusal, Err(AddKeyError::TooManyKeys(10_000))));
-        let refusal = admin.create_first(web(), &secret).await;
-        assert!(matches!(refusal, Err(AddKeyError::TooManyKeys(10_000))));
+    fn secret() -> ApiKeySecret {
+        ApiKeySecret::from_entropy(&[1; 32])
+    }
+
+    /// Key `id` of the name `web`, which expires at `expires_at`.
+    fn key(id: u8, expires_at: Option<Timestamp>) -> ApiKey {
+        let secret = ApiKeySecret::from_entropy(&[id; 32]);
+        NewApiKey::new(web(), &secret, Timestamp(0), expires_at).with_id(KeyId(id.into()))
     }
 
     #[tokio::test]
-    async fn a_key_is_rolled_up_to_the_limit_of_live_keys() {
-        let mut keys = MockApiKeyRepository::new();
-        keys.expect_roll()
+    async fn a_lost_race_is_run_again_over_what_is_there_now() {
+        let mut keys = MockKeyStore::new();
+        let mut loads = [vec![], vec![key(2, Some(NOW))]].into_iter().enumerate();
+        keys.expect_load().times(2).returning(move |unless| {
+            assert_eq!(unless, None);
+            let (number, keys) = loads.next().unwrap();
+            Ok(Some(StoredKeys { revision: KeyRevision(number as u128), ..keys.into() }))
+        });
+        let lost = eq(KeyRevision(0));
+        keys.expect_save()
             .once()
-            .with(always(), eq(NOW.plus(Duration::from_secs(9))), eq(10_000))
-            .returning(|key, _, _| Ok(key.with_id(KeyId(2))));
-        let secret = ApiKeySecret::from_entropy(&[1; 32]);
-        let rolled: Result<_, RollKeyError> =
-            admin(keys).roll(web(), &secret, Duration::from_secs(9)).await;
-        assert_eq!(rolled.unwrap().created_at, NOW);
+            .with(lost, always(), eq(vec![]))
+            .returning(|_, _, _| Ok(Saved::Lost));
+        let won = eq(KeyRevision(1));
+        keys.expect_save()
+            .once()
+            .with(won, always(), eq(vec![]))
+            .returning(|_, _, _| Ok(Saved::Yes));
+        assert_eq!(admin(keys).create(web(), &secret(), None).await.unwrap().id, KeyId(3));
+    }
+
+    #[tokio::test]
+    async fn a_race_that_is_always_lost_ends() {
+        let mut keys = MockKeyStore::new();
+        keys.expect_load().returning(|_| Ok(Some(vec![].into())));
+        let tries = usize::try_from(MAX_TRIES).unwrap();
+        keys.expect_save().times(tries).returning(|_, _, _| Ok(Saved::Lost));
+        let refusal = admin(keys).create(web(), &secret(), None).await;
+        assert!(matches!(refusal, Err(AddKeyError::Store(StoreError::Unavailable(_)))));
+    }
+
+    #[tokio::test]
+    async fn more_keys_than_a_save_takes_are_revoked_in_several() {
+        let mut stored: Vec<_> = (1..=250).map(|id| key(id, Some(NOW))).collect();
+        stored[249].expires_at = None;
+        let stored = Arc::new(std::sync::Mutex::new(stored));
+        let mut keys = MockKeyStore::new();
+        let loaded = Arc::clone(&stored);
+        keys.expect_load().returning(move |_| Ok(Some(loaded.lock().unwrap().clone().into())));
+        let mut is_first = true;
+        keys.expect_save().times(3).returning(move |_, changed, _| {
+            assert!(changed.len() <= 100);
+            assert_eq!(changed[0].expires_at.is_none(), is_first, "the live key goes first");
+            is_first = false;
+            for key in changed {
+                let index = usize::try_from(key.id.0 - 1).unwrap();
+                stored.lock().unwrap()[index] = key;
+            }
+            Ok(Saved::Yes)
+        });
+        let admin = admin(keys);
+        let revoked = admin.revoke(KeySelector::Name(web())).await.unwrap();
+        let ids: Vec<_> = revoked.iter().map(|key| key.id.0).collect();
+        assert_eq!(ids, (1..=250).collect::<Vec<_>>());
+        // There is nothing left to save.
+        assert_eq!(admin.revoke(KeySelector::Name(web())).await.unwrap(), []);
     }
 }

@@ -1,4 +1,4 @@
-//! The use case of authentication: [`Authenticator`] over [`ApiKeyRepository`] and [`Clock`].
+//! The use case of authentication: [`Authenticator`] over [`KeyStore`] and [`Clock`].
 
 mod refresh;
 mod refused;
@@ -28,8 +28,8 @@ use crate::{
     access::{
         authenticator::{AuthenticationError, Authenticator, Caller, KeyLabel},
         key::{ApiKey, KeyId},
+        key_store::{KeyStore, load_keys},
         name::KeyName,
-        repository::ApiKeyRepository,
         rights::KeyRights,
         secret::{ApiKeySecret, KeyDigest},
         service_key::ServiceKey,
@@ -50,7 +50,7 @@ use crate::{
 /// what is known. They cause a read no more often than every 100 ms, and no more often than a tenth of
 /// the time is spent on reading: requests with made-up keys cannot keep the store busy.
 pub struct KeyRing {
-    keys: Arc<dyn ApiKeyRepository>,
+    keys: Arc<dyn KeyStore>,
     clock: Arc<dyn Clock>,
     service_key: Option<ServiceKey>,
     /// Shared with the read in flight.
@@ -86,7 +86,7 @@ impl KeyRing {
     /// The keys that `keys` keeps, and `service_key` besides.
     #[must_use]
     pub fn new(
-        keys: Arc<dyn ApiKeyRepository>,
+        keys: Arc<dyn KeyStore>,
         clock: Arc<dyn Clock>,
         service_key: Option<ServiceKey>,
     ) -> Self {
@@ -103,7 +103,7 @@ impl KeyRing {
         let snapshot = self.snapshot();
         let due = snapshot.uses_due(self.clock.now(), WRITE_BACK_AGE);
         if !due.is_empty() {
-            self.keys.note_use(due.clone()).await?;
+            self.keys.note_uses(due.clone()).await?;
             snapshot.uses_written(&due);
         }
         Ok(())
@@ -119,7 +119,7 @@ impl KeyRing {
         if refused.is_empty() {
             return Ok(Vec::new());
         }
-        let stored = match self.keys.list().await {
+        let stored = match load_keys(&*self.keys).await {
             Ok(stored) => stored,
             Err(error) => {
                 self.refused.put_back(refused);
@@ -200,10 +200,10 @@ impl KeyRing {
                 let snapshot = Arc::clone(&self.snapshot);
                 async move {
                     let began = clock.now();
-                    let live = keys.live(began).await?;
+                    let stored = load_keys(&*keys).await?;
                     let took = clock.now().since(began).unwrap_or_default();
                     let mut current = snapshot.write().unwrap_or_else(PoisonError::into_inner);
-                    *current = Arc::new(Snapshot::new(began, took, live, &current));
+                    *current = Arc::new(Snapshot::new(began, took, stored, &current));
                     Ok(Arc::clone(&current))
                 }
             })

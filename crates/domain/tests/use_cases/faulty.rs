@@ -1,12 +1,12 @@
 //! A store in memory of which one call fails.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, AddKeyError, Added, ApiKey, ApiKeyRepository, CatalogueVersion, IdempotencyRequest,
-    KeyId, KeySelector, NewApiKey, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository,
-    RollKeyError, StoreError, StoredKeys, Timestamp, Versioned,
+    AddError, Added, ApiKey, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision, KeyStore,
+    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Saved, StoreError, StoredKeys, Timestamp,
+    Versioned,
 };
 use petstore_memory::MemoryStore;
 
@@ -24,17 +24,40 @@ pub(crate) struct FaultyStore {
     pub(crate) inner: MemoryStore,
     calls: AtomicU64,
     fault: Option<(u64, Fails)>,
+    /// Whether the call that failed has had its effect.
+    had_effect: AtomicBool,
 }
 
 impl FaultyStore {
     /// The call with this number, counted from 0, fails; none if there is no `fault`.
     pub(crate) fn new(fault: Option<(u64, Fails)>) -> Self {
-        Self { inner: MemoryStore::new(), calls: AtomicU64::new(0), fault }
+        Self {
+            inner: MemoryStore::new(),
+            calls: AtomicU64::new(0),
+            fault,
+            had_effect: AtomicBool::new(false),
+        }
     }
 
     /// The calls until now.
     pub(crate) fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Whether the call that failed has had its effect.
+    pub(crate) fn had_effect(&self) -> bool {
+        self.had_effect.load(Ordering::Relaxed)
+    }
+
+    async fn read<T>(
+        &self,
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let read = self.call(call).await;
+        if read.is_err() {
+            self.had_effect.store(false, Ordering::Relaxed);
+        }
+        read
     }
 
     async fn call<T, E: From<StoreError>>(
@@ -45,7 +68,10 @@ impl FaultyStore {
         match self.fault.filter(|(at, _)| *at == number) {
             None => return call.await,
             Some((_, Fails::Before)) => drop(call),
-            Some((_, Fails::After)) => drop(call.await),
+            Some((_, Fails::After)) => {
+                drop(call.await);
+                self.had_effect.store(true, Ordering::Relaxed);
+            }
         }
         Err(StoreError::unavailable("the simulated fault").into())
     }
@@ -62,11 +88,11 @@ impl PetRepository for FaultyStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        self.call(self.inner.find(id)).await
+        self.read(self.inner.find(id)).await
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        self.call(PetRepository::list(&self.inner, query)).await
+        self.read(PetRepository::list(&self.inner, query)).await
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -79,37 +105,21 @@ impl PetRepository for FaultyStore {
 }
 
 #[async_trait]
-impl ApiKeyRepository for FaultyStore {
-    async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        self.call(ApiKeyRepository::add(&self.inner, key, max)).await
+impl KeyStore for FaultyStore {
+    async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
+        self.read(self.inner.load(unless)).await
     }
 
-    async fn roll(
+    async fn save(
         &self,
-        key: NewApiKey,
-        retire_at: Timestamp,
-        max: u32,
-    ) -> Result<ApiKey, RollKeyError> {
-        self.call(self.inner.roll(key, retire_at, max)).await
+        expected: KeyRevision,
+        changed: Vec<ApiKey>,
+        removed: Vec<KeyId>,
+    ) -> Result<Saved, StoreError> {
+        self.call(self.inner.save(expected, changed, removed)).await
     }
 
-    async fn revoke(
-        &self,
-        selector: KeySelector,
-        at: Timestamp,
-    ) -> Result<Vec<ApiKey>, StoreError> {
-        self.call(self.inner.revoke(selector, at)).await
-    }
-
-    async fn list(&self) -> Result<StoredKeys, StoreError> {
-        self.call(ApiKeyRepository::list(&self.inner)).await
-    }
-
-    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
-        self.call(self.inner.live(now)).await
-    }
-
-    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        self.call(self.inner.note_use(uses)).await
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        self.call(self.inner.note_uses(uses)).await
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use petstore_domain::{
-    Added, ApiKey, ApiKeyRepository, Archive, CategoryId, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, NewApiKey, NewPet, Pet, PetId, PetName, PetRepository, Timestamp,
+    Added, ApiKey, Archive, CategoryId, IdempotencyId, IdempotencyRecord, IdempotencyRequest,
+    NewApiKey, NewPet, Pet, PetId, PetName, PetRepository, Timestamp, add_key,
 };
 use petstore_memory::MemoryStore;
 
@@ -68,7 +68,7 @@ pub(crate) async fn restore_record(store: &MemoryStore, record: IdempotencyRecor
 pub(crate) async fn key(store: &MemoryStore, seed: u8, called: &str) -> ApiKey {
     let secret = secret(seed);
     let key = NewApiKey::new(name(called), &secret, START, None);
-    ApiKeyRepository::add(store, key, 10).await.unwrap()
+    add_key(store, key).await.unwrap()
 }
 
 /// All that a store holds.

@@ -3,8 +3,8 @@
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use petstore_domain::{
-    ApiKey, ApiKeyRepository as _, CategoryId, Fingerprint, IdempotencyRecord, KeyDigest, KeyId,
-    Pet, PetId, PetName, PetStatus, RangeDigest, StoreCounts, Timestamp, Verified, VerifyError,
+    ApiKey, CategoryId, Fingerprint, IdempotencyRecord, KeyDigest, KeyId, KeyStore as _, Pet,
+    PetId, PetName, PetStatus, RangeDigest, StoreCounts, Timestamp, Verified, VerifyError,
     VerifyStores,
 };
 use petstore_memory::MemoryStore;
@@ -100,7 +100,7 @@ async fn the_last_use_of_a_key_is_not_compared() {
     let web = key(&from, 1, "web").await;
     assert!(difference(&from, &to).await.starts_with("API key 1 is 'web' (pst_"));
     key(&to, 1, "web").await;
-    to.note_use(vec![(web.id, START)]).await.unwrap();
+    to.note_uses(vec![(web.id, START)]).await.unwrap();
     verify(&from, &to).await.unwrap();
 }
 

@@ -10,7 +10,7 @@ use petstore_domain::{
     ApiKey, IdempotencyRecord, NewPet, Pet, Resolution, Restore, RestoreError, StoreError, Writer,
 };
 
-use crate::state::State;
+use crate::{api_keys, state::State};
 
 /// A list of changes. Each is tried on a draft when it comes, so that a conflict shows at once, and
 /// all are made to the state of that moment by `commit`.
@@ -88,7 +88,10 @@ impl Change {
                 }
                 Ok(())
             }
-            Self::Keys(keys) => keys.iter().try_for_each(|key| restore_key(state, key)),
+            Self::Keys(keys) => {
+                state.key_changes += 1;
+                keys.iter().try_for_each(|key| api_keys::write(state, key))
+            }
             Self::Records(records) => {
                 records.iter().try_for_each(|record| restore_record(state, record))
             }
@@ -100,18 +103,6 @@ fn restore_pet(state: &mut State, pet: &Pet) -> Result<(), RestoreError> {
     match Resolution::of_pet(state.pets.get(&pet.id), pet)? {
         Resolution::Keep => {}
         Resolution::Write => drop(state.pets.insert(pet.id, pet.clone())),
-    }
-    Ok(())
-}
-
-fn restore_key(state: &mut State, key: &ApiKey) -> Result<(), RestoreError> {
-    let place = state.keys.binary_search_by_key(&key.id, |stored| stored.id);
-    let stored = place.ok().map(|index| &state.keys[index]);
-    let owner = state.keys.iter().find(|stored| stored.digest == key.digest);
-    let resolved = Resolution::of_key(stored, owner.map(|owner| owner.id), key)?;
-    match place {
-        Ok(index) => state.keys[index] = resolved,
-        Err(index) => state.keys.insert(index, resolved),
     }
     Ok(())
 }

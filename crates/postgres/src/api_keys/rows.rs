@@ -3,66 +3,87 @@
 use std::fmt;
 
 use petstore_domain::{
-    ApiKey, Corruption, KeyDigest, KeyId, KeyName, KeyRights, LiveKeys, NewApiKey, StoreError,
+    ApiKey, CorruptKey, Corruption, KeyDigest, KeyId, KeyName, KeyRevision, KeyRights, StoreError,
     StoredKeys, Timestamp,
 };
 use tokio_postgres::{Row, types::FromSql};
 
 use crate::{connection::Connection, error::StoreFailure, values::Values};
 
-/// Selects whole rows; what follows chooses among them.
-macro_rules! select {
-    ($tail:literal) => {
-        concat!(
-            "SELECT id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, \
-             rights FROM api_key ",
-            $tail
-        )
+/// The columns of a key.
+macro_rules! columns {
+    () => {
+        "id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, rights"
     };
 }
 
-pub(crate) const ALL: &str = select!("ORDER BY id");
-pub(crate) const BY_ID_OR_DIGEST: &str = select!("WHERE id = ANY($1) OR digest = ANY($2)");
-pub(crate) const LIVE: &str =
-    select!("WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) ORDER BY id");
-pub(crate) const LIVE_BY_NAME: &str = select!(
-    "WHERE name = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) ORDER BY id"
+pub(crate) const ALL: &str = concat!("SELECT ", columns!(), " FROM api_key ORDER BY id");
+pub(crate) const BY_ID_OR_DIGEST: &str =
+    concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1) OR digest = ANY($2)");
+/// Each key, with the revision of them all and the highest identifier there was. One row without a key if
+/// there is none, or if the revision is `$1`; then the table is not read (it would be without `OFFSET`).
+pub(super) const LOAD: &str = concat!(
+    "SELECT ",
+    columns!(),
+    ", key_revision, highest_key_id FROM catalogue c LEFT JOIN LATERAL \
+     (SELECT * FROM api_key WHERE c.key_revision IS DISTINCT FROM $1::bytea OFFSET 0) k ON true \
+     WHERE c.only_row = 1 ORDER BY id"
 );
-pub(crate) const NOT_REVOKED_BY_ID: &str = select!("WHERE id = $1 AND revoked_at IS NULL");
-pub(crate) const NOT_REVOKED_BY_NAME: &str =
-    select!("WHERE name = $1 AND revoked_at IS NULL ORDER BY id");
+pub(super) const REVISION: &str = "SELECT key_revision FROM catalogue WHERE only_row = 1";
 /// Locked by whoever changes keys, until the transaction ends.
-pub(crate) const GUARD: &str = "SELECT only_row FROM api_key_guard WHERE only_row = 1 FOR UPDATE";
-const LIVE_KEYS: &str = "SELECT \
-     (SELECT count(*) FROM api_key \
-       WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)), \
-     EXISTS (SELECT 1 FROM api_key WHERE name = $2 \
-       AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1)), \
-     EXISTS (SELECT 1 FROM api_key WHERE digest = $3)";
-/// The identifier is above every other also where the sequence is behind: nobody else adds one meanwhile.
-const INSERT: &str = "INSERT INTO api_key (id, name, digest, prefix, created_at, expires_at, rights) \
-     SELECT greatest(nextval('api_key_id'), (SELECT max(id) FROM api_key) + 1), $1, $2, $3, $4, $5, \
-       $6 RETURNING id";
-/// A use may be noted at the same time, so the later one is kept.
-const UPDATE: &str = "UPDATE api_key AS k SET expires_at = u.expires_at, revoked_at = u.revoked_at, \
-       last_used_at = greatest(k.last_used_at, u.last_used_at) \
-     FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[]) \
-       AS u (id, expires_at, revoked_at, last_used_at) \
-     WHERE k.id = u.id";
-pub(crate) const NOTE_USE: &str = "UPDATE api_key AS k SET last_used_at = u.at \
+pub(super) const GUARD: &str = "SELECT only_row FROM api_key_guard WHERE only_row = 1 FOR UPDATE";
+/// Of a key that is stored already, only its ends and its last use change: to the earlier end, and to the
+/// later use.
+const WRITE: &str = "INSERT INTO api_key AS k (id, name, digest, prefix, created_at, expires_at, \
+       revoked_at, last_used_at, rights) \
+     SELECT * FROM unnest($1::bigint[], $2::text[], $3::bytea[], $4::text[], $5::bigint[], \
+       $6::bigint[], $7::bigint[], $8::bigint[], $9::text[]) \
+     ON CONFLICT (id) DO UPDATE SET expires_at = least(k.expires_at, excluded.expires_at), \
+       revoked_at = least(k.revoked_at, excluded.revoked_at), \
+       last_used_at = greatest(k.last_used_at, excluded.last_used_at)";
+pub(super) const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
+pub(super) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = u.at \
      FROM unnest($1::bigint[], $2::bigint[]) AS u (id, at) \
      WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)";
 
+/// The keys of [`LOAD`]; `None` if the revision is `unless`.
+pub(super) fn loaded(
+    rows: &[Row],
+    unless: Option<KeyRevision>,
+) -> Result<Option<StoredKeys>, StoreError> {
+    let revision = revision(rows.first(), 9)?;
+    if unless == Some(revision) {
+        return Ok(None);
+    }
+    let highest = rows.first().and_then(|row| row.try_get(10).ok());
+    let next_id = KeyId(highest.unwrap_or(0_i64).saturating_add(1));
+    // Of no key, there is a row without an identifier.
+    let rows = rows.iter().filter(|row| !matches!(row.try_get(0), Ok(None::<i64>)));
+    Ok(Some(StoredKeys::new(revision, next_id, rows.map(api_key))))
+}
+
+/// The revision in a column of a row.
+pub(super) fn revision(row: Option<&Row>, column: usize) -> Result<KeyRevision, StoreError> {
+    let bytes = row.and_then(|row| row.try_get::<_, &[u8]>(column).ok());
+    let bytes = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
+    let missing =
+        || StoreError::corrupt("the revision of the API keys", "there is one, of 16 bytes");
+    bytes.map(|bytes| KeyRevision(u128::from_be_bytes(bytes))).ok_or_else(missing)
+}
+
 pub(crate) fn keys(rows: &[Row]) -> Result<Vec<ApiKey>, StoreError> {
-    Ok(stored_keys(rows).into_all()?)
+    Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
 }
 
-/// The keys that could be read, beside the rows that could not.
-pub(crate) fn stored_keys(rows: &[Row]) -> StoredKeys {
-    rows.iter().map(api_key).collect()
+fn api_key(row: &Row) -> Result<ApiKey, CorruptKey> {
+    read(row).map_err(|corruption| CorruptKey {
+        id: row.try_get(0).ok().map(KeyId),
+        name: row.try_get(1).ok(),
+        corruption,
+    })
 }
 
-fn api_key(row: &Row) -> Result<ApiKey, Corruption> {
+fn read(row: &Row) -> Result<ApiKey, Corruption> {
     let id = row.try_get(0).map(KeyId).map_err(|error| Corruption::new("an API key", error))?;
     let name: &str = column(row, id, 1)?;
     let digest: &[u8] = column(row, id, 2)?;
@@ -93,55 +114,24 @@ fn corrupt(id: KeyId, rule: impl fmt::Display) -> Corruption {
     Corruption::new(format_args!("API key {}", id.0), rule)
 }
 
-/// What the domain must know before `new` is stored.
-pub(super) async fn live_keys(
-    transaction: &Connection,
-    new: &NewApiKey,
-) -> Result<LiveKeys, StoreFailure> {
-    let (name, digest) = (new.name.as_str(), new.digest.0.as_slice());
-    let rows = transaction.query(LIVE_KEYS, &[&new.created_at.0, &name, &digest]).await?;
-    let row = only(&rows)?;
-    let count: i64 = row.try_get(0)?;
-    Ok(LiveKeys {
-        count: u32::try_from(count).unwrap_or(u32::MAX),
-        has_name: row.try_get(1)?,
-        has_digest: row.try_get(2)?,
-    })
-}
-
-pub(super) async fn insert(
-    transaction: &Connection,
-    key: NewApiKey,
-) -> Result<ApiKey, StoreFailure> {
-    let expires_at = key.expires_at.map(|at| at.0);
-    let (name, digest) = (key.name.as_str(), key.digest.0.as_slice());
-    let rights = key.rights.as_str();
-    let values: Values<'_> =
-        &[&name, &digest, &key.prefix, &key.created_at.0, &expires_at, &rights];
-    let rows = transaction.query(INSERT, values).await?;
-    let id = only(&rows)?.try_get(0)?;
-    Ok(key.with_id(KeyId(id)))
-}
-
-/// Writes what may change in a key.
-pub(super) async fn update(transaction: &Connection, keys: &[ApiKey]) -> Result<(), StoreFailure> {
+/// Stores keys under their own identifiers, or what has become of them.
+pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(), StoreFailure> {
     let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
+    let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+    let digests: Vec<&[u8]> = keys.iter().map(|key| &key.digest.0[..]).collect();
+    let prefixes: Vec<&str> = keys.iter().map(|key| key.prefix.as_str()).collect();
+    let created: Vec<i64> = keys.iter().map(|key| key.created_at.0).collect();
     let expires = times(keys, |key| key.expires_at);
     let revoked = times(keys, |key| key.revoked_at);
     let used = times(keys, |key| key.last_used_at);
-    transaction.query(UPDATE, &[&ids, &expires, &revoked, &used]).await?;
+    let rights: Vec<&str> = keys.iter().map(|key| key.rights.as_str()).collect();
+    let values: Values<'_> =
+        &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used, &rights];
+    transaction.query(WRITE, values).await?;
     Ok(())
 }
 
 /// One time of each key, as an array.
-pub(crate) fn times(
-    keys: &[ApiKey],
-    time: impl Fn(&ApiKey) -> Option<Timestamp>,
-) -> Vec<Option<i64>> {
+fn times(keys: &[ApiKey], time: impl Fn(&ApiKey) -> Option<Timestamp>) -> Vec<Option<i64>> {
     keys.iter().map(|key| time(key).map(|at| at.0)).collect()
-}
-
-/// The row of a statement that always has one.
-fn only(rows: &[Row]) -> Result<&Row, StoreFailure> {
-    rows.first().ok_or(StoreFailure::Contention)
 }

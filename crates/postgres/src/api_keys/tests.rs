@@ -1,6 +1,8 @@
 //! What is noted of a key while it is changed.
 
-use petstore_domain::{ApiKeyRepository as _, ApiKeySecret, KeyName, NewApiKey, Timestamp};
+use petstore_domain::{
+    ApiKeySecret, KeyName, KeyStore as _, NewApiKey, Timestamp, add_key, load_keys,
+};
 use petstore_testing::{needs, postgres_or_skip};
 
 use super::rows;
@@ -18,14 +20,14 @@ async fn a_use_that_is_noted_during_a_revocation_is_kept() {
     let store = store.unwrap();
     let secret = ApiKeySecret::from_entropy(&[1; 32]);
     let new = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
-    let mut key = store.add(new, 1).await.unwrap();
+    let mut key = add_key(&store, new).await.unwrap();
 
     let begin = store.pool.begin(Purpose::Calls, READ_COMMITTED);
     let revocation = begin.await.unwrap();
-    store.note_use(vec![(key.id, Timestamp(5))]).await.unwrap();
+    store.note_uses(vec![(key.id, Timestamp(5))]).await.unwrap();
     key.revoked_at = Some(Timestamp(7));
-    rows::update(&revocation, &[key.clone()]).await.unwrap();
+    rows::write(&revocation, &[key.clone()]).await.unwrap();
     revocation.commit().await.unwrap();
     key.last_used_at = Some(Timestamp(5));
-    assert_eq!(store.list().await.unwrap().keys, [key]);
+    assert_eq!(load_keys(&store).await.unwrap().keys, [key]);
 }

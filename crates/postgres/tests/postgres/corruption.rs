@@ -1,8 +1,8 @@
 //! Rows that break a rule.
 
 use petstore_domain::{
-    AddError, ApiKeyRepository, Archive, Corruption, KeySelector, PetId, PetRepository, StoreError,
-    StoredKeys,
+    AddError, Archive, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError, add_key,
+    load_keys, revoke_keys, roll_key,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{needs, postgres_or_skip};
@@ -56,17 +56,17 @@ async fn a_broken_key_is_named_and_costs_no_other() {
     let store = open(&database.url).await;
     let mut keys = Vec::new();
     for (seed, name) in [(1, "a"), (2, "b"), (3, "c")] {
-        keys.push(ApiKeyRepository::add(&store, new_key(seed, name), 10).await.unwrap());
+        keys.push(add_key(&store, new_key(seed, name)).await.unwrap());
     }
     database.sql("UPDATE api_key SET digest = '\\x00' WHERE name = 'b'").unwrap();
     let named = Corruption::new(format!("API key {}", keys[1].id.0), "a digest has 32 bytes");
-    for found in [ApiKeyRepository::list(&store).await, store.live(NOW).await] {
-        let StoredKeys { keys: found, corrupt } = found.unwrap();
-        assert_eq!(found, [keys[0].clone(), keys[2].clone()]);
-        assert_eq!(corrupt, std::slice::from_ref(&named));
-    }
+    let found = load_keys(&store).await.unwrap();
+    assert_eq!(found.keys, [keys[0].clone(), keys[2].clone()]);
+    let [corrupt] = found.corrupt.try_into().unwrap();
+    assert_eq!((corrupt.id, corrupt.name.as_deref()), (Some(keys[1].id), Some("b")));
+    assert_eq!((corrupt.corruption, found.next_id), (named.clone(), KeyId(4)));
     let copied = store.snapshot().await.unwrap().keys().await;
-    for refusal in [copied, store.revoke(KeySelector::Id(keys[1].id), NOW).await] {
+    for refusal in [copied, revoke_keys(&store, KeySelector::Id(keys[1].id), NOW).await] {
         match refusal {
             Err(StoreError::Corrupt(corruption)) => assert_eq!(corruption, named),
             other => panic!("{other:?}"),
@@ -75,9 +75,9 @@ async fn a_broken_key_is_named_and_costs_no_other() {
     let revoked = database.sql("SELECT count(revoked_at) FROM api_key").unwrap();
     assert_eq!(revoked.trim(), "0");
 
-    ApiKeyRepository::add(&store, new_key(4, "d"), 10).await.unwrap();
-    store.roll(new_key(5, "a"), NOW, 10).await.unwrap();
-    let revoked = store.revoke(KeySelector::Name(keys[2].name.clone()), NOW).await;
+    add_key(&store, new_key(4, "d")).await.unwrap();
+    roll_key(&store, new_key(5, "a"), NOW).await.unwrap();
+    let revoked = revoke_keys(&store, KeySelector::Name(keys[2].name.clone()), NOW).await;
     assert_eq!(revoked.unwrap().len(), 1);
 }
 

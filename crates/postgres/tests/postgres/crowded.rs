@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{ApiKeyRepository, Archive as _, PetRepository};
+use petstore_domain::{Archive as _, PetRepository, add_key};
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
@@ -39,7 +39,7 @@ async fn calls_share_the_connections_that_the_server_allows() {
     add(&store, "Rex").await;
     let with_key = request("k", &new_pet("Rex"));
     PetRepository::add(&*store, new_pet("Rex"), Some(with_key)).await.unwrap();
-    ApiKeyRepository::add(&*store, new_key(1, "web"), 9).await.unwrap();
+    add_key(&*store, new_key(1, "web")).await.unwrap();
     store.snapshot().await.unwrap().counts().await.unwrap();
     assert_eq!(all(&store).await.len(), 2);
     store.close().await;

@@ -14,7 +14,7 @@ use std::{
 };
 
 use petstore_domain::{
-    AddError, ApiKeyRepository, KeyName, KeySelector, PetRepository, StoreError,
+    AddError, KeyName, KeySelector, PetRepository, StoreError, add_key, revoke_keys,
 };
 use petstore_postgres::{PostgresConfig, PostgresStore};
 use petstore_testing::{Database, needs, postgres_or_skip};
@@ -70,7 +70,7 @@ async fn a_change_of_keys_waits_for_that_of_another_instance() {
     let url = format!("{}?call_timeout=20s&statement_timeout=19s", database.url);
     let (one, other) = (open(&url).await, open(&url).await);
     let name = KeyName::parse("web").unwrap();
-    ApiKeyRepository::add(&one, new_key(1, "web"), 10).await.unwrap();
+    add_key(&one, new_key(1, "web")).await.unwrap();
     let guard = "BEGIN; SELECT 1 FROM api_key_guard FOR UPDATE; SELECT pg_sleep(3600)";
     let mut psql = Command::new("psql");
     psql.args(["-X", "-q", "-c", guard, &database.url]).stdout(Stdio::null()).stderr(Stdio::null());
@@ -90,12 +90,10 @@ async fn a_change_of_keys_waits_for_that_of_another_instance() {
         (database.sql(held)?.trim() == "1").then_some(()).ok_or("no lock".to_owned())
     })
     .await;
-    let add =
-        tokio::spawn(
-            async move { ApiKeyRepository::add(&one, new_key(2, "two"), 10).await.map(drop) },
-        );
+    let add = tokio::spawn(async move { add_key(&one, new_key(2, "two")).await.map(drop) });
     wait_for("1").await;
-    let revoke = tokio::spawn(async move { other.revoke(KeySelector::Name(name), NOW).await });
+    let revoke =
+        tokio::spawn(async move { revoke_keys(&other, KeySelector::Name(name), NOW).await });
     wait_for("2").await;
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
         WHERE datname = current_database() AND wait_event = 'PgSleep'";

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{AddError, Added, ApiKeyRepository, Archive as _, Pet, PetId, PetRepository};
+use petstore_domain::{
+    AddError, Added, Archive as _, Pet, PetId, PetRepository, add_key, load_keys,
+};
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Database, Pooler, Pooling, needs, pooler_or_skip, postgres_or_skip};
 use tokio::task::JoinSet;
 
-use crate::support::{NOW, all, new_key, new_pet, open, query, refusal, request};
+use crate::support::{all, new_key, new_pet, open, query, refusal, request};
 
 /// Clients of each of two services.
 const CLIENTS: usize = 12;
@@ -35,7 +37,7 @@ async fn client(store: Arc<PostgresStore>, name: String) -> Result<Vec<Pet>, Add
         assert_eq!(store.find(new.id).await?.unwrap().value, new);
         let page = PetRepository::list(&*store, query(3, Some(PetId(new.id.0 - 1)))).await?.value;
         assert_eq!(page.pets[0], new);
-        assert!(store.live(NOW).await?.keys.len() == 1);
+        assert!(load_keys(&*store).await?.keys.len() == 1);
         added.push(new);
     }
     Ok(added)
@@ -51,7 +53,7 @@ async fn two_services(pooling: Pooling, parameters: &str) {
         pooler.url(&database.url)
     );
     let stores = [Arc::new(open(&url).await), Arc::new(open(&url).await)];
-    ApiKeyRepository::add(&*stores[0], new_key(1, "a"), 10).await.unwrap();
+    add_key(&*stores[0], new_key(1, "a")).await.unwrap();
     let mut clients = JoinSet::new();
     for (number, store) in stores.iter().enumerate() {
         for index in 0..CLIENTS {

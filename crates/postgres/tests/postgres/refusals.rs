@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{AddError, AddKeyError, ApiKeyRepository, PetRepository, StoreError};
+use petstore_domain::{AddError, AddKeyError, PetRepository, StoreError, add_key};
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
@@ -50,7 +50,7 @@ async fn what_the_database_refuses_for_good_fails_alone_and_is_not_tried_again()
         assert_eq!(all(&store).await.len(), before + 36);
     }
     database.sql(&trigger("api_key", "").replace("lion", "web")).unwrap();
-    let refused = ApiKeyRepository::add(&*store, new_key(1, "web"), 9).await;
+    let refused = add_key(&*store, new_key(1, "web")).await;
     assert!(matches!(refused, Err(AddKeyError::Store(StoreError::Refused(_)))), "{refused:?}");
     add(&store, "Rex").await;
     database.sql("SELECT setval('pet_id', 9223372036854775807)").unwrap();

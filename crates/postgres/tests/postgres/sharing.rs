@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{Added, PetRepository};
+use petstore_domain::{Added, KeyStore as _, PetRepository, add_key, load_keys};
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
-use crate::support::{add, all, new_pet, open, query, recovers, request};
+use crate::support::{NOW, add, all, new_key, new_pet, open, query, recovers, request};
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]
@@ -44,4 +44,27 @@ async fn the_version_is_at_once_that_of_what_was_read() {
         // On a slow machine it is not known for a moment.
         assert!(ours.version().is_none_or(|known| Some(known) == read.version));
     }
+}
+
+#[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_anybody_changes_gives_the_keys_another_revision() {
+    let Some(database) = postgres_or_skip("a_key_that_anybody_changes") else { return };
+    let store = open(&database.url).await;
+    let mut known = load_keys(&store).await.unwrap();
+    for sql in [
+        "INSERT INTO api_key (name, digest, prefix, created_at) VALUES ('web', 'x', 'pst_1234', 1)",
+        "UPDATE api_key SET expires_at = 7, revoked_at = 7, last_used_at = 7",
+        "DELETE FROM api_key",
+        "TRUNCATE api_key",
+    ] {
+        database.sql(sql).unwrap();
+        let now = store.load(Some(known.revision)).await.unwrap();
+        known = now.unwrap_or_else(|| panic!("{sql}"));
+    }
+    let key = add_key(&store, new_key(1, "web")).await.unwrap();
+    let known = load_keys(&store).await.unwrap();
+    database.sql("UPDATE api_key SET last_used_at = 9").unwrap();
+    store.note_uses(vec![(key.id, NOW)]).await.unwrap();
+    assert_eq!(store.load(Some(known.revision)).await.unwrap(), None);
 }

@@ -3,8 +3,8 @@
 use std::{error::Error, sync::Arc};
 
 use petstore_domain::{
-    ApiKeyRepository, Archive as _, Handover as _, IdempotencyRecord, IdempotencyRequest, KeyId,
-    KeyName, KeySelector, PetId, PetRepository, Phase, StoreId,
+    Archive as _, Handover as _, IdempotencyRecord, IdempotencyRequest, KeyId, KeyName,
+    KeySelector, PetId, PetRepository, Phase, StoreId, add_key, revoke_keys, roll_key,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
@@ -54,15 +54,15 @@ impl Write {
             Self::Add => drop(PetRepository::add(store, new_pet("Rex"), None).await?),
             Self::AddKey => {
                 let key = new_key(seed, &format!("new-{seed}"));
-                drop(ApiKeyRepository::add(store, key, 99).await?);
+                drop(add_key(store, key).await?);
             }
             Self::RollKey => {
                 let key = new_key(seed + 90, &format!("rolled-{seed}"));
-                drop(store.roll(key, NOW, 99).await?);
+                drop(roll_key(store, key, NOW).await?);
             }
             Self::RevokeKey => {
                 let name = KeyName::parse(&format!("revoked-{seed}")).unwrap();
-                drop(store.revoke(KeySelector::Name(name), NOW).await?);
+                drop(revoke_keys(store, KeySelector::Name(name), NOW).await?);
             }
             Self::Import => {
                 let mut restore = store.restore().await?;
@@ -103,7 +103,7 @@ async fn prepare(store: &PostgresStore, seeds: &[u8]) {
     for seed in seeds {
         for (offset, name) in [(150, "rolled"), (50, "revoked")] {
             let key = new_key(seed + offset, &format!("{name}-{seed}"));
-            ApiKeyRepository::add(store, key, 99).await.unwrap();
+            add_key(store, key).await.unwrap();
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt::Display;
 
 use petstore_domain::{
-    ApiKey, Corruption, KeyDigest, KeyId, KeyName, KeyRights, KeySelector, LiveKeys, NewApiKey,
-    StoreError, StoredKeys, Timestamp,
+    ApiKey, CorruptKey, Corruption, KeyDigest, KeyId, KeyName, KeyRevision, KeyRights, StoreError,
+    StoredKeys, Timestamp,
 };
 use rusqlite::{Connection, OptionalExtension, Params, Row, params, types::FromSql};
 
@@ -23,46 +23,63 @@ macro_rules! select {
 
 pub(crate) const ALL: &str = select!("ORDER BY id");
 pub(crate) const BY_ID: &str = select!("WHERE id = ?1");
-pub(crate) const LIVE: &str =
-    select!("WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?1) ORDER BY id");
-pub(crate) const NOT_REVOKED_BY_ID: &str = select!("WHERE id = ?1 AND revoked_at IS NULL");
-pub(crate) const NOT_REVOKED_BY_NAME: &str =
-    select!("WHERE name = ?1 AND revoked_at IS NULL ORDER BY id");
-pub(crate) const COUNT_LIVE: &str = "SELECT count(*) FROM api_key \
-     WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?1)";
-pub(crate) const NAME_IS_LIVE: &str = "SELECT EXISTS (SELECT 1 FROM api_key WHERE name = ?1 \
-     AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?2))";
 pub(crate) const DIGEST_OWNER: &str = "SELECT id FROM api_key WHERE digest = ?1";
-pub(crate) const INSERT: &str = "INSERT INTO api_key \
-     (name, digest, prefix, created_at, expires_at, rights) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-/// Of a key that is stored already, only its ends and its last use change.
+/// The revision, what tells of an older release's changes, and the identifiers that were assigned.
+pub(crate) const HEAD: &str = "SELECT c.key_revision, k.highest, k.revoked, k.ends, \
+     (SELECT seq FROM sqlite_sequence WHERE name = 'api_key') \
+     FROM catalogue c, (SELECT max(id) AS highest, count(revoked_at) AS revoked, \
+     total(expires_at) AS ends FROM api_key) k WHERE c.only = 1";
+const RENEW: &str = "UPDATE catalogue SET key_revision = randomblob(16) WHERE only = 1";
+/// Of a key that is stored already, only its ends and its last use change: to the earlier end, and to the
+/// later use.
 pub(crate) const WRITE: &str = "INSERT INTO api_key \
      (id, name, digest, prefix, created_at, expires_at, revoked_at, last_used_at, rights) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO UPDATE SET \
-     expires_at = excluded.expires_at, revoked_at = excluded.revoked_at, \
-     last_used_at = excluded.last_used_at";
+     expires_at = min(coalesce(expires_at, excluded.expires_at), coalesce(excluded.expires_at, expires_at)), \
+     revoked_at = min(coalesce(revoked_at, excluded.revoked_at), coalesce(excluded.revoked_at, revoked_at)), \
+     last_used_at = max(coalesce(last_used_at, excluded.last_used_at), \
+       coalesce(excluded.last_used_at, last_used_at))";
+pub(crate) const REMOVE: &str = "DELETE FROM api_key WHERE id = ?1";
 pub(crate) const NOTE_USE: &str = "UPDATE api_key SET last_used_at = ?2 \
      WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
-pub(crate) fn all(connection: &Connection) -> Result<StoredKeys, Failure<StoreError>> {
-    select(connection, ALL, [])
+/// What a store says of its keys as a whole.
+pub(crate) struct Head {
+    pub(crate) revision: KeyRevision,
+    next_id: KeyId,
 }
 
-pub(crate) fn live(
+/// Every key, as of one moment; `None` if the revision is `unless`.
+pub(crate) fn load(
     connection: &Connection,
-    now: Timestamp,
-) -> Result<StoredKeys, Failure<StoreError>> {
-    select(connection, LIVE, [now.0])
-}
-
-pub(crate) fn not_revoked<E: From<StoreError>>(
-    connection: &Connection,
-    selector: &KeySelector,
-) -> Result<Vec<ApiKey>, Failure<E>> {
-    match selector {
-        KeySelector::Id(id) => keys(connection, NOT_REVOKED_BY_ID, [id.0]),
-        KeySelector::Name(name) => keys(connection, NOT_REVOKED_BY_NAME, [name.as_str()]),
+    unless: Option<KeyRevision>,
+) -> Result<Option<StoredKeys>, Failure<StoreError>> {
+    let snapshot = connection.unchecked_transaction()?;
+    let Head { revision, next_id } = head(&snapshot)?;
+    if unless == Some(revision) {
+        return Ok(None);
     }
+    Ok(Some(StoredKeys::new(revision, next_id, select(&snapshot, ALL, [])?)))
+}
+
+/// The revision and the next identifier. The triggers renew the revision, and so does [`write`]. A process
+/// of an older release does not, and switches the triggers off. It only adds keys and ends them, so the
+/// counts tell.
+pub(crate) fn head(connection: &Connection) -> Result<Head, Failure<StoreError>> {
+    let head = connection.prepare_cached(HEAD)?.query_row([], |row| {
+        let (renewed, highest): ([u8; 16], Option<i64>) = (row.get(0)?, row.get(1)?);
+        let (revoked, ends): (i64, f64) = (row.get(2)?, row.get(3)?);
+        let (highest, assigned) = (highest.unwrap_or(0), row.get::<_, Option<i64>>(4)?);
+        let counts = u128::from((highest ^ revoked << 32).cast_unsigned()) << 64;
+        let revision = u128::from_be_bytes(renewed) ^ counts ^ u128::from(ends.to_bits());
+        let next_id = highest.max(assigned.unwrap_or(0)).saturating_add(1);
+        Ok(Head { revision: KeyRevision(revision), next_id: KeyId(next_id) })
+    });
+    head.map_err(Failure::from)
+}
+
+pub(crate) fn all(connection: &Connection) -> Result<Vec<ApiKey>, Failure<StoreError>> {
+    keys(connection, ALL, [])
 }
 
 pub(crate) fn find<E: From<StoreError>>(
@@ -77,30 +94,18 @@ fn keys<E: From<StoreError>>(
     sql: &str,
     params: impl Params,
 ) -> Result<Vec<ApiKey>, Failure<E>> {
-    Ok(select(connection, sql, params)?.into_all()?)
+    let rows = select(connection, sql, params)?;
+    Ok(rows.into_iter().collect::<Result<_, _>>().map_err(|corrupt| corrupt.corruption)?)
 }
 
 /// The keys that `sql` selects, each of them read or corrupt.
-fn select<E>(
+fn select(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-) -> Result<StoredKeys, Failure<E>> {
+) -> rusqlite::Result<Vec<Result<ApiKey, CorruptKey>>> {
     let mut statement = connection.prepare_cached(sql)?;
-    let keys = statement.query_map(params, |row| Ok(api_key(row)))?;
-    Ok(keys.collect::<Result<_, _>>()?)
-}
-
-/// What the domain must know before `new` is stored.
-pub(crate) fn live_keys(connection: &Connection, new: &NewApiKey) -> rusqlite::Result<LiveKeys> {
-    let NewApiKey { name, digest, created_at: Timestamp(now), .. } = new;
-    let mut count = connection.prepare_cached(COUNT_LIVE)?;
-    let mut name_is_live = connection.prepare_cached(NAME_IS_LIVE)?;
-    Ok(LiveKeys {
-        count: count.query_row([now], |row| row.get(0))?,
-        has_name: name_is_live.query_row(params![name.as_str(), now], |row| row.get(0))?,
-        has_digest: digest_owner(connection, digest)?.is_some(),
-    })
+    statement.query_map(params, |row| Ok(api_key(row)))?.collect()
 }
 
 /// The key that has this digest.
@@ -112,61 +117,62 @@ pub(crate) fn digest_owner(
     statement.query_row([digest.0], |row| row.get(0).map(KeyId)).optional()
 }
 
-/// Stores a key under the next identifier.
-pub(crate) fn insert(connection: &Connection, key: NewApiKey) -> rusqlite::Result<ApiKey> {
-    let NewApiKey { name, digest, prefix, rights, created_at, expires_at } = &key;
-    let expires_at = expires_at.map(|at| at.0);
-    let values =
-        params![name.as_str(), digest.0, prefix, created_at.0, expires_at, rights.as_str()];
-    let id = connection.prepare_cached(INSERT)?.insert(values)?;
-    Ok(key.with_id(KeyId(id)))
-}
-
-/// Stores a key under its own identifier, or what has become of it.
-pub(crate) fn write(connection: &Connection, key: &ApiKey) -> rusqlite::Result<()> {
-    let ApiKey {
-        id,
-        name,
-        digest,
-        prefix,
-        rights,
-        created_at,
-        expires_at,
-        revoked_at,
-        last_used_at,
-    } = key;
-    let [expires_at, revoked_at, last_used_at] =
-        [expires_at, revoked_at, last_used_at].map(|at| at.map(|at| at.0));
-    let (name, created_at) = (name.as_str(), created_at.0);
-    connection
-        .prepare_cached(WRITE)?
-        .execute(params![
-            id.0,
+/// Stores keys under their own identifiers, or what has become of them, and renews the revision.
+pub(crate) fn write(connection: &Connection, keys: &[ApiKey]) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(WRITE)?;
+    for key in keys {
+        let ApiKey {
+            id,
             name,
-            digest.0,
+            digest,
             prefix,
+            rights,
             created_at,
             expires_at,
             revoked_at,
             last_used_at,
+        } = key;
+        let [expires_at, revoked_at, last_used_at] =
+            [expires_at, revoked_at, last_used_at].map(|at| at.map(|at| at.0));
+        statement.execute(params![
+            id.0,
+            name.as_str(),
+            digest.0,
+            prefix,
+            created_at.0,
+            expires_at,
+            revoked_at,
+            last_used_at,
             rights.as_str()
-        ])
-        .map(drop)
+        ])?;
+    }
+    connection.prepare_cached(RENEW)?.execute([]).map(drop)
 }
 
-pub(crate) fn note_use(
+/// Removes keys. The revision must be renewed in the same transaction.
+pub(crate) fn remove(connection: &Connection, keys: &[KeyId]) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(REMOVE)?;
+    keys.iter().try_for_each(|id| statement.execute([id.0]).map(drop))
+}
+
+pub(crate) fn note_uses(
     connection: &Connection,
     uses: &[(KeyId, Timestamp)],
 ) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(NOTE_USE)?;
-    for (id, at) in uses {
-        statement.execute([id.0, at.0])?;
-    }
-    Ok(())
+    uses.iter().try_for_each(|(id, at)| statement.execute([id.0, at.0]).map(drop))
 }
 
 /// The key of a row, through the domain's constructors.
-fn api_key(row: &Row<'_>) -> Result<ApiKey, Corruption> {
+fn api_key(row: &Row<'_>) -> Result<ApiKey, CorruptKey> {
+    read(row).map_err(|corruption| CorruptKey {
+        id: row.get(0).ok().map(KeyId),
+        name: row.get(1).ok(),
+        corruption,
+    })
+}
+
+fn read(row: &Row<'_>) -> Result<ApiKey, Corruption> {
     let id = row.get(0).map(KeyId).map_err(|error| Corruption::new("an API key", error))?;
     let name: String = column(row, id, 1)?;
     let digest: Vec<u8> = column(row, id, 2)?;

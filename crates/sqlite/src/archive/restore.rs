@@ -121,7 +121,7 @@ fn restore_key(connection: &Connection, key: &ApiKey) -> Result<(), Failure<Rest
     let digest_owner = keys::digest_owner(connection, &key.digest)?;
     let resolved =
         Resolution::of_key(stored.as_ref(), digest_owner, key).map_err(Failure::Answer)?;
-    Ok(keys::write(connection, &resolved)?)
+    Ok(keys::write(connection, &[resolved])?)
 }
 
 fn restore_record(

@@ -68,7 +68,7 @@ impl Snapshot for ReadTransaction {
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        self.read(|connection| Ok(keys::all(connection)?.into_all()?)).await
+        self.read(keys::all).await
     }
 
     async fn idempotency_records(

@@ -92,18 +92,15 @@ fn a_dry_run_says_the_same_and_changes_nothing() {
     assert!(fs::read(old.path()).unwrap() == before);
     assert_eq!(old.names(), ["petstore.db"]);
     assert_eq!(old.upgrade(UpgradeMode::Run, &STEPS).unwrap(), said);
-    let steps: Vec<_> = STEPS[1..]
-        .iter()
-        .map(|step| UpgradeStep {
-            version: step.version.into(),
-            summary: step.summary,
-            oldest_release: "1.0.0",
-            is_compatible: true,
-        })
-        .collect();
+    let steps = STEPS[1..].iter().map(|step| UpgradeStep {
+        version: step.version.into(),
+        summary: step.summary,
+        oldest_release: "1.0.0",
+        is_compatible: true,
+    });
     let copy = beside(&old.path(), ".before-upgrade");
     let saved_to = Some(copy.display().to_string());
-    assert_eq!(said, Upgrade { from: FIRST.into(), steps, saved_to });
+    assert_eq!(said, Upgrade { from: FIRST.into(), steps: steps.collect(), saved_to });
     let again = old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
     assert_eq!(again, Upgrade { from: VERSION.into(), steps: Vec::new(), saved_to: None });
 }

@@ -1,8 +1,8 @@
 //! Rows that break a rule of the domain: something other than this adapter wrote them.
 
 use petstore_domain::{
-    AddError, ApiKeyRepository, Archive as _, Corruption, KeyId, KeySelector, PetId, PetRepository,
-    StoreError, StoredKeys,
+    AddError, Archive as _, Corruption, KeyId, KeySelector, PetId, PetRepository, StoreError,
+    add_key, load_keys, revoke_keys, roll_key,
 };
 
 use crate::support::{NOW, Place, add, all, new_key, once, query, rex};
@@ -77,24 +77,27 @@ async fn an_api_key_that_breaks_a_rule_is_named_and_costs_no_other() {
         let store = place.open();
         let mut keys = Vec::new();
         for (seed, name) in [(1, "a"), (2, "b"), (3, "c")] {
-            keys.push(ApiKeyRepository::add(&store, new_key(seed, name), 10).await.unwrap());
+            keys.push(add_key(&store, new_key(seed, name)).await.unwrap());
         }
         place.raw().execute(&format!("UPDATE api_key SET {change} WHERE id = 2"), []).unwrap();
 
         let expected = ("API key 2".to_owned(), rule.to_owned());
-        for found in [ApiKeyRepository::list(&store).await, store.live(NOW).await] {
-            let StoredKeys { keys: found, corrupt: named } = found.unwrap();
-            assert_eq!(found, [keys[0].clone(), keys[2].clone()]);
-            assert_eq!(named, [Corruption::new(&expected.0, &expected.1)]);
-        }
-        let revoked = store.revoke(KeySelector::Id(KeyId(2)), NOW).await;
+        let found = load_keys(&store).await.unwrap();
+        assert_eq!(found.keys, [keys[0].clone(), keys[2].clone()]);
+        let [named] = found.corrupt.try_into().unwrap();
+        assert_eq!(named.corruption, Corruption::new(&expected.0, &expected.1));
+        assert_eq!(
+            (named.id, named.name.is_some(), found.next_id),
+            (Some(KeyId(2)), true, KeyId(4))
+        );
+        let revoked = revoke_keys(&store, KeySelector::Id(KeyId(2)), NOW).await;
         assert_eq!(corrupt(revoked), expected);
         let copied = store.snapshot().await.unwrap().keys().await;
         assert_eq!(corrupt(copied), expected);
 
-        ApiKeyRepository::add(&store, new_key(4, "d"), 10).await.unwrap();
-        store.roll(new_key(5, "a"), NOW, 10).await.unwrap();
-        let revoked = store.revoke(KeySelector::Name(keys[2].name.clone()), NOW).await;
+        add_key(&store, new_key(4, "d")).await.unwrap();
+        roll_key(&store, new_key(5, "a"), NOW).await.unwrap();
+        let revoked = revoke_keys(&store, KeySelector::Name(keys[2].name.clone()), NOW).await;
         assert_eq!(revoked.unwrap().len(), 1);
     }
 }

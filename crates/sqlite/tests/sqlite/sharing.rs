@@ -11,11 +11,12 @@ use std::{
 };
 
 use petstore_domain::{
-    AddKeyError, ApiKeyRepository, Archive, PetRepository, StoreError, UpgradeMode,
+    AddKeyError, Archive, KeyStore as _, PetRepository, StoreError, UpgradeMode, add_key, load_keys,
 };
 use petstore_sqlite::SqliteStore;
+use rusqlite::config::DbConfig;
 
-use crate::support::{NOW, Place, add, all, new_key, open, page, query, rex, version};
+use crate::support::{Place, add, all, new_key, open, page, query, rex, version};
 
 #[tokio::test]
 async fn stores_on_one_file_see_each_other_at_once() {
@@ -27,8 +28,8 @@ async fn stores_on_one_file_see_each_other_at_once() {
         add(&two, rex()).await;
     }
     assert_eq!(all(&one).await, all(&two).await);
-    let key = ApiKeyRepository::add(&one, new_key(1, "web"), 10).await.unwrap();
-    assert_eq!(two.live(NOW).await.unwrap().keys, [key]);
+    let key = add_key(&one, new_key(1, "web")).await.unwrap();
+    assert_eq!(load_keys(&two).await.unwrap().keys, [key]);
 }
 
 #[test]
@@ -58,7 +59,7 @@ async fn of_keys_that_two_stores_add_at_once_under_one_name_one_is_stored() {
     let stores = [Arc::new(place.open()), Arc::new(place.open())];
     let tasks = (0..16).map(|seed: u8| {
         let store = Arc::clone(&stores[usize::from(seed % 2)]);
-        tokio::spawn(async move { ApiKeyRepository::add(&*store, new_key(seed, "web"), 10).await })
+        tokio::spawn(async move { add_key(&*store, new_key(seed, "web")).await })
     });
     let mut added = 0;
     for task in tasks.collect::<Vec<_>>() {
@@ -68,19 +69,19 @@ async fn of_keys_that_two_stores_add_at_once_under_one_name_one_is_stored() {
             Err(error) => panic!("{error}"),
         }
     }
-    assert_eq!((added, stores[0].live(NOW).await.unwrap().keys.len()), (1, 1));
+    assert_eq!((added, load_keys(&*stores[0]).await.unwrap().keys.len()), (1, 1));
 }
 
 #[tokio::test]
 async fn a_key_that_is_already_stored_is_refused_and_harms_no_other_write() {
     let place = Place::new();
     let store = place.open();
-    let add_key = |seed, name| ApiKeyRepository::add(&store, new_key(seed, name), 10);
-    add_key(1, "a").await.unwrap();
-    let (refused, added) = tokio::join!(add_key(1, "b"), add_key(2, "c"));
+    let add = |seed, name| add_key(&store, new_key(seed, name));
+    add(1, "a").await.unwrap();
+    let (refused, added) = tokio::join!(add(1, "b"), add(2, "c"));
     assert!(matches!(refused, Err(AddKeyError::Store(StoreError::Unavailable(_)))));
     added.unwrap();
-    assert_eq!(store.live(NOW).await.unwrap().keys.len(), 2);
+    assert_eq!(load_keys(&store).await.unwrap().keys.len(), 2);
 }
 
 #[tokio::test]
@@ -211,4 +212,28 @@ async fn nothing_that_opens_the_file_of_a_store_drops_its_locks() {
     assert_eq!(locks(), held, "it was made shorter");
     drop(staying);
     assert_eq!(locks(), 0);
+}
+
+#[tokio::test]
+async fn a_key_that_anybody_changes_gives_the_keys_another_revision() {
+    let place = Place::new();
+    let store = place.open();
+    let raw = place.raw();
+    let mut known = load_keys(&store).await.unwrap();
+    // As an operator does, and as a process of petstore 1.0.0, which has the triggers switched off.
+    for has_triggers in [true, false] {
+        raw.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, has_triggers).unwrap();
+        for sql in [
+            "INSERT INTO api_key (name, digest, prefix, created_at) \
+             VALUES ('web', randomblob(32), 'pst_1234', 1)",
+            "UPDATE api_key SET expires_at = 2000000000000 WHERE expires_at IS NULL",
+            "UPDATE api_key SET revoked_at = 7 WHERE revoked_at IS NULL",
+        ] {
+            raw.execute(sql, []).unwrap();
+            let now = store.load(Some(known.revision)).await.unwrap();
+            known = now.unwrap_or_else(|| panic!("triggers: {has_triggers}, {sql}"));
+        }
+        raw.execute("UPDATE api_key SET last_used_at = 9", []).unwrap();
+        assert_eq!(store.load(Some(known.revision)).await.unwrap(), None);
+    }
 }

@@ -1,11 +1,9 @@
-//! [`ApiKeyRepository`] on the file.
-
-use std::collections::BTreeMap;
+//! [`KeyStore`] on the file.
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeyRepository, KeyId, KeySelector, LiveKeys, NewApiKey, RollKeyError,
-    StoreError, StoredKeys, Timestamp,
+    ApiKey, KeyId, KeyRevision, KeyStore, Resolution, RestoreError, Saved, StoreError, StoredKeys,
+    Timestamp,
 };
 
 use crate::{
@@ -15,88 +13,45 @@ use crate::{
 };
 
 #[async_trait]
-impl ApiKeyRepository for FileStore {
-    async fn add(&self, key: NewApiKey, max: u32) -> Result<ApiKey, AddKeyError> {
-        self.write(move |state| {
-            live_keys(state, &key).permit_add(max)?;
-            let key = key.with_id(state.next_key()?);
-            Ok((key.clone(), changed([&key])))
-        })
-        .await
+impl KeyStore for FileStore {
+    async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
+        let state = self.state();
+        let (revision, keys) = (state.key_revision(), state.keys.values().cloned().map(Ok));
+        let changed = unless != Some(revision);
+        Ok(changed.then(|| StoredKeys::new(revision, state.next_key(), keys)))
     }
 
-    async fn roll(
+    async fn save(
         &self,
-        key: NewApiKey,
-        retire_at: Timestamp,
-        max: u32,
-    ) -> Result<ApiKey, RollKeyError> {
+        expected: KeyRevision,
+        changed: Vec<ApiKey>,
+        removed: Vec<KeyId>,
+    ) -> Result<Saved, StoreError> {
         self.write(move |state| {
-            live_keys(state, &key).permit_roll(max)?;
-            let old = state.live_keys(key.created_at).filter(|old| old.name == key.name);
-            let mut keys: Vec<ApiKey> = old.cloned().map(|old| old.retired(retire_at)).collect();
-            let key = key.with_id(state.next_key()?);
-            keys.push(key.clone());
-            Ok((key, changed(&keys)))
-        })
-        .await
-    }
-
-    async fn revoke(
-        &self,
-        selector: KeySelector,
-        at: Timestamp,
-    ) -> Result<Vec<ApiKey>, StoreError> {
-        self.write(move |state| {
-            let selected = |key: &&ApiKey| match &selector {
-                KeySelector::Id(id) => key.id == *id,
-                KeySelector::Name(name) => key.name == *name,
-            };
-            let left = state.keys.values().filter(|key| key.revoked_at.is_none());
-            let revoke = |key: &ApiKey| ApiKey { revoked_at: Some(at), ..key.clone() };
-            let revoked: Vec<ApiKey> = left.filter(selected).map(revoke).collect();
-            let line = changed(&revoked);
-            Ok((revoked, line))
-        })
-        .await
-    }
-
-    async fn list(&self) -> Result<StoredKeys, StoreError> {
-        Ok(self.state().keys.values().cloned().map(Ok).collect())
-    }
-
-    async fn live(&self, now: Timestamp) -> Result<StoredKeys, StoreError> {
-        Ok(self.state().live_keys(now).cloned().map(Ok).collect())
-    }
-
-    async fn note_use(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        self.write(move |state| {
-            let mut keys: BTreeMap<KeyId, ApiKey> = BTreeMap::new();
-            for (id, at) in uses {
-                let Some(key) = keys.remove(&id).or_else(|| state.keys.get(&id).cloned()) else {
-                    continue;
-                };
-                let last_used_at = key.last_used_at.max(Some(at));
-                keys.insert(id, ApiKey { last_used_at, ..key });
+            if state.key_revision() != expected {
+                return Ok((Saved::Lost, None));
             }
-            Ok(((), changed(keys.values())))
+            let resolve = |key| resolve(state, key);
+            let changed: Vec<ApiKey> = changed
+                .iter()
+                .map(resolve)
+                .collect::<Result<_, _>>()
+                .map_err(StoreError::unavailable)?;
+            let keys = Line::Keys(changed.iter().map(KeyLine::from).collect());
+            let removed = Line::RemovedKeys(removed.into_iter().map(|KeyId(id)| id).collect());
+            Ok((Saved::Yes, Some(Line::Together(vec![keys, removed]))))
         })
         .await
     }
-}
 
-/// The line that holds these keys as they are now; none if there are none.
-fn changed<'a>(keys: impl IntoIterator<Item = &'a ApiKey>) -> Option<Line> {
-    let lines: Vec<KeyLine> = keys.into_iter().map(KeyLine::from).collect();
-    (!lines.is_empty()).then_some(Line::Keys(lines))
-}
-
-/// What the domain must know before `new` is stored.
-fn live_keys(state: &State, new: &NewApiKey) -> LiveKeys {
-    let live = || state.live_keys(new.created_at);
-    LiveKeys {
-        count: u32::try_from(live().count()).unwrap_or(u32::MAX),
-        has_name: live().any(|key| key.name == new.name),
-        has_digest: state.keys.values().any(|key| key.digest == new.digest),
+    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        let uses: Vec<_> = uses.into_iter().map(|(id, at)| (id.0, at.0)).collect();
+        self.write(move |_| Ok(((), Some(Line::Used(uses))))).await
     }
+}
+
+/// A key as the store must hold it afterwards.
+pub(crate) fn resolve(state: &State, key: &ApiKey) -> Result<ApiKey, RestoreError> {
+    let owner = state.keys.values().find(|stored| stored.digest == key.digest);
+    Resolution::of_key(state.keys.get(&key.id), owner.map(|owner| owner.id), key)
 }

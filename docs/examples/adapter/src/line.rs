@@ -20,6 +20,10 @@ pub(crate) enum Line {
     Purged(Vec<[u8; 16]>),
     /// API keys were added or changed: as they are now.
     Keys(Vec<KeyLine>),
+    /// API keys were removed, each by its identifier.
+    RemovedKeys(Vec<i64>),
+    /// API keys were used: each by its identifier, and when.
+    Used(Vec<(i64, i64)>),
     /// All of these at once.
     Together(Vec<Line>),
 }

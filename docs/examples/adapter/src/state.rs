@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use petstore_domain::{
-    ApiKey, CatalogueVersion, Corruption, IdempotencyId, IdempotencyRecord, KeyId, KeyState, Pet,
-    PetId, StoreError, Timestamp,
+    ApiKey, CatalogueVersion, Corruption, IdempotencyId, IdempotencyRecord, KeyId, KeyRevision,
+    Pet, PetId, StoreError, Timestamp,
 };
 
 use crate::line::Line;
@@ -14,6 +14,10 @@ pub(crate) struct State {
     pub(crate) pets: BTreeMap<PetId, Pet>,
     pub(crate) records: BTreeMap<IdempotencyId, IdempotencyRecord>,
     pub(crate) keys: BTreeMap<KeyId, ApiKey>,
+    /// The highest identifier that a key ever had.
+    highest_key: i64,
+    /// How many lines have changed keys.
+    key_changes: u64,
     /// How many lines were applied.
     pub(crate) writes: u64,
     epoch: u64,
@@ -36,9 +40,19 @@ impl State {
             }
             Line::Purged(ids) => self.records.retain(|id, _| !ids.contains(&id.0)),
             Line::Keys(keys) => {
+                self.key_changes += 1;
                 for key in keys {
                     let key = key.read()?;
+                    self.highest_key = self.highest_key.max(key.id.0);
                     self.keys.insert(key.id, key);
+                }
+            }
+            Line::RemovedKeys(ids) => self.keys.retain(|id, _| !ids.contains(&id.0)),
+            Line::Used(uses) => {
+                for (id, at) in uses {
+                    if let Some(key) = self.keys.get_mut(&KeyId(id)) {
+                        key.last_used_at = key.last_used_at.max(Some(Timestamp(at)));
+                    }
                 }
             }
             Line::Together(lines) => lines.into_iter().try_for_each(|line| self.apply(line))?,
@@ -52,22 +66,19 @@ impl State {
         CatalogueVersion(u128::from(self.epoch) << 64 | self.pets.len() as u128)
     }
 
-    /// The keys that are live at `now`.
-    pub(crate) fn live_keys(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
-        self.keys.values().filter(move |key| key.state(now) == KeyState::Live)
+    /// The same for the keys.
+    pub(crate) fn key_revision(&self) -> KeyRevision {
+        KeyRevision(u128::from(self.epoch) << 64 | u128::from(self.key_changes))
     }
 
+    /// The identifier that follows the highest. Restored ones may leave none.
     pub(crate) fn next_pet(&self) -> Result<PetId, StoreError> {
-        next(self.pets.last_key_value().map(|(id, _)| id.0)).map(PetId)
+        let highest = self.pets.last_key_value().map_or(0, |(id, _)| id.0.max(0));
+        let next = highest.checked_add(1).map(PetId);
+        next.ok_or_else(|| StoreError::unavailable("no identifier is left"))
     }
 
-    pub(crate) fn next_key(&self) -> Result<KeyId, StoreError> {
-        next(self.keys.last_key_value().map(|(id, _)| id.0)).map(KeyId)
+    pub(crate) fn next_key(&self) -> KeyId {
+        KeyId(self.highest_key.saturating_add(1))
     }
-}
-
-/// The identifier that follows the highest. Restored ones may leave none.
-fn next(highest: Option<i64>) -> Result<i64, StoreError> {
-    let next = highest.unwrap_or(0).max(0).checked_add(1);
-    next.ok_or_else(|| StoreError::unavailable("no identifier is left"))
 }

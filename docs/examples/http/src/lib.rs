@@ -1,6 +1,6 @@
 //! The HTTP interface alone, over a store of one's own: here, one in memory.
 //!
-//! Whatever implements `PetRepository` and `ApiKeyRepository` can take the place of `MemoryStore`.
+//! Whatever implements `PetRepository` and `KeyStore` can take the place of `MemoryStore`.
 
 use std::{
     sync::Arc,

@@ -6,8 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    AddKeyError, ApiKeySecret, Corruption, KeyAdmin, KeyState, ManualClock, MockApiKeyRepository,
-    StoreError, StoredKeys, Timestamp,
+    ApiKeySecret, CorruptKey, Corruption, KeyAdmin, KeyId, KeyName, KeyState, ManualClock,
+    MockKeyStore, NewApiKey, Saved, StoreError, StoredKeys, Timestamp,
 };
 use petstore_memory::MemoryStore;
 use tempfile::TempDir;
@@ -22,7 +22,7 @@ fn admin() -> KeyAdmin {
 }
 
 /// An administration of keys on a mock.
-fn on(keys: MockApiKeyRepository) -> KeyAdmin {
+fn on(keys: MockKeyStore) -> KeyAdmin {
     KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(Timestamp(0))))
 }
 
@@ -33,6 +33,13 @@ fn terminal() -> Recorded {
 async fn first(admin: &KeyAdmin, file: Option<&Path>, out: &mut Recorded) -> Result<(), Failure> {
     let place = Place::Tcp { scheme: "http", address: ADDRESS.parse().unwrap() };
     ensure(admin, file.map(Path::to_owned), "", &place, out).await
+}
+
+/// The key that another process has made.
+fn another() -> StoredKeys {
+    let secret = ApiKeySecret::from_entropy(&[7; 32]);
+    let name = KeyName::parse("default").unwrap();
+    vec![NewApiKey::new(name, &secret, Timestamp(0), None).with_id(KeyId(1))].into()
 }
 
 /// The digests of the live keys.
@@ -126,20 +133,18 @@ async fn what_a_start_that_was_cut_off_has_left_is_taken_up() {
 
 #[tokio::test]
 async fn a_store_that_fails_or_has_a_key_by_then_leaves_no_file() {
-    for (error, fails) in
-        [(AddKeyError::NameTaken, false), (StoreError::unavailable("gone").into(), true)]
-    {
-        let mut keys = MockApiKeyRepository::new();
-        keys.expect_list().returning(|| Ok(StoredKeys::default()));
-        let error = std::sync::Mutex::new(Some(error));
+    for fails in [false, true] {
+        let mut keys = MockKeyStore::new();
         let (folder, file) = place();
         let key_file = file.clone();
-        keys.expect_add().once().returning(move |key, _| {
+        keys.expect_load().times(2).returning(|_| Ok(Some(vec![].into())));
+        keys.expect_save().once().returning(move |_, changed, _| {
             // By now the key is where a crash would leave it.
             let written = fs::read_to_string(&key_file).unwrap();
-            assert_eq!(ApiKeySecret::new(written.trim_end()).digest(), key.digest);
-            Err(error.lock().unwrap().take().unwrap())
+            assert_eq!(ApiKeySecret::new(written.trim_end()).digest(), changed[0].digest);
+            if fails { Err(StoreError::unavailable("gone")) } else { Ok(Saved::Lost) }
         });
+        keys.expect_load().returning(|_| Ok(Some(another())));
         let made = first(&on(keys), Some(&file), &mut Recorded::default()).await;
         assert_eq!(made.is_err(), fails);
         assert_eq!(left(&folder), (vec![], None));
@@ -148,9 +153,11 @@ async fn a_store_that_fails_or_has_a_key_by_then_leaves_no_file() {
 
 #[tokio::test]
 async fn a_store_whose_only_key_is_corrupt_has_a_key() {
-    let mut keys = MockApiKeyRepository::new(); // No key may be added.
-    let corrupt = vec![Corruption::new("API key 1", "a digest has 32 bytes")];
-    keys.expect_list().returning(move || Ok(StoredKeys { keys: vec![], corrupt: corrupt.clone() }));
+    let mut keys = MockKeyStore::new(); // No key may be saved.
+    let corruption = Corruption::new("API key 1", "a digest has 32 bytes");
+    let corrupt = vec![CorruptKey { id: None, name: None, corruption }];
+    let stored = StoredKeys { corrupt, ..vec![].into() };
+    keys.expect_load().returning(move |_| Ok(Some(stored.clone())));
     let mut out = terminal();
     first(&on(keys), None, &mut out).await.unwrap();
     assert_eq!(out.answers, "");
@@ -158,9 +165,10 @@ async fn a_store_whose_only_key_is_corrupt_has_a_key() {
 
 #[tokio::test]
 async fn a_key_that_another_process_made_is_not_shown() {
-    let mut keys = MockApiKeyRepository::new();
-    keys.expect_list().returning(|| Ok(StoredKeys::default()));
-    keys.expect_add().once().returning(|_, _| Err(AddKeyError::NameTaken));
+    let mut keys = MockKeyStore::new();
+    keys.expect_load().times(2).returning(|_| Ok(Some(vec![].into())));
+    keys.expect_save().once().returning(|_, _, _| Ok(Saved::Lost));
+    keys.expect_load().returning(|_| Ok(Some(another())));
     let mut out = terminal();
     first(&on(keys), None, &mut out).await.unwrap();
     assert!(!out.answers.contains("pst_"), "{}", out.answers);

@@ -8,7 +8,7 @@ use std::{
 
 use petstore_domain::{
     ApiKeySecret, Authenticator as _, Catalogue, KeyAdmin, KeyId, KeyName, KeyRing, ManualClock,
-    MockApiKeyRepository, MockPetRepository, NewApiKey, StoreError, StoredKeys, Timestamp,
+    MockKeyStore, MockPetRepository, NewApiKey, StoreError, Timestamp,
 };
 use tokio::time::{self, Instant};
 
@@ -29,13 +29,14 @@ fn house(fails: bool, batches: usize) -> House {
     let [noted, purged, looked] = [0; 3].map(|zero| Arc::new(AtomicUsize::new(zero)));
     let listed = looked.clone();
     let (note, purge) = (noted.clone(), purged.clone());
-    let mut keys = MockApiKeyRepository::new();
-    keys.expect_live().returning(|_| {
+    let mut keys = MockKeyStore::new();
+    keys.expect_load().returning(move |_| {
+        listed.fetch_add(1, Ordering::Relaxed);
         let secret = ApiKeySecret::from_entropy(&[0; 32]);
         let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
-        Ok(vec![key.with_id(KeyId(1))].into())
+        Ok(Some(vec![key.with_id(KeyId(1))].into()))
     });
-    keys.expect_note_use().returning(move |_| {
+    keys.expect_note_uses().returning(move |_| {
         note.fetch_add(1, Ordering::Relaxed);
         if fails { Err(StoreError::unavailable("gone")) } else { Ok(()) }
     });
@@ -49,10 +50,6 @@ fn house(fails: bool, batches: usize) -> House {
         }
     });
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
-    keys.expect_list().returning(move || {
-        listed.fetch_add(1, Ordering::Relaxed);
-        Ok(StoredKeys::default())
-    });
     let keys = Arc::new(keys);
     let ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), None));
     let admin = KeyAdmin::new(keys, clock.clone());
@@ -73,8 +70,8 @@ async fn keys_that_expire_soon_are_looked_for_at_the_start_and_once_a_day() {
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_told_and_a_stop_does_not_wait_for_more() {
-    let mut keys = MockApiKeyRepository::new();
-    keys.expect_list().returning(|| panic!("a bug"));
+    let mut keys = MockKeyStore::new();
+    keys.expect_load().returning(|_| panic!("a bug"));
     let (keys, clock) = (Arc::new(keys), Arc::new(ManualClock::new(Timestamp(0))));
     let ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), None));
     let catalogue = Catalogue::new(Arc::new(MockPetRepository::new()), clock.clone());

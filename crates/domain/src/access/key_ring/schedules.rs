@@ -13,9 +13,9 @@ use shuttle::{
 
 use super::{HARD_AGE, KeyRing, SOFT_AGE};
 use crate::{
-    AddKeyError, ApiKey, ApiKeyRepository, ApiKeySecret, AuthenticationError, Authenticator,
-    Caller, Clock, KeyId, KeyName, KeyRights, KeySelector, ManualClock, NewApiKey, RollKeyError,
-    StoreError, StoredKeys, Timestamp, sync::schedules::explore,
+    ApiKey, ApiKeySecret, AuthenticationError, Authenticator, Caller, Clock, KeyId, KeyName,
+    KeyRevision, KeyRights, KeyStore, ManualClock, NewApiKey, Saved, StoreError, StoredKeys,
+    Timestamp, sync::schedules::explore,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -49,20 +49,8 @@ impl Drop for Read<'_> {
 }
 
 #[async_trait]
-impl ApiKeyRepository for Store {
-    async fn add(&self, _: NewApiKey, _: u32) -> Result<ApiKey, AddKeyError> {
-        unreachable!()
-    }
-    async fn roll(&self, _: NewApiKey, _: Timestamp, _: u32) -> Result<ApiKey, RollKeyError> {
-        unreachable!()
-    }
-    async fn revoke(&self, _: KeySelector, _: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
-        unreachable!()
-    }
-    async fn list(&self) -> Result<StoredKeys, StoreError> {
-        unreachable!()
-    }
-    async fn live(&self, _: Timestamp) -> Result<StoredKeys, StoreError> {
+impl KeyStore for Store {
+    async fn load(&self, _: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
         let before = self.reads.fetch_add(1, Ordering::SeqCst);
         let _read = Read(self);
         assert_eq!(before, 0, "two reads are in flight");
@@ -80,9 +68,17 @@ impl ApiKeyRepository for Store {
         for _ in 0..4 {
             yield_now().await;
         }
-        Ok(keys.into())
+        Ok(Some(keys.into()))
     }
-    async fn note_use(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+    async fn save(
+        &self,
+        _: KeyRevision,
+        _: Vec<ApiKey>,
+        _: Vec<KeyId>,
+    ) -> Result<Saved, StoreError> {
+        unreachable!()
+    }
+    async fn note_uses(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         unreachable!()
     }
 }

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     access::{
-        key::{ApiKey, KeyId},
+        key::{ApiKey, KeyId, KeyState},
         name::KeyName,
         rights::KeyRights,
         secret::{ApiKeySecret, KeyDigest},
@@ -83,9 +83,11 @@ impl Snapshot {
         stored: StoredKeys,
         previous: &Self,
     ) -> Self {
-        let StoredKeys { keys, corrupt } = stored;
+        let StoredKeys { keys, corrupt, .. } = stored;
+        let corrupt = corrupt.into_iter().map(|corrupt| corrupt.corruption).collect();
         let live: BTreeMap<KeyDigest, LiveKey> = keys
             .into_iter()
+            .filter(|key| key.state(taken_at) == KeyState::Live)
             .map(|key| {
                 let uses = match previous.live.get(&key.digest) {
                     Some(known) => Arc::clone(&known.uses),

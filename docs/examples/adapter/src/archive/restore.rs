@@ -6,6 +6,7 @@ use petstore_domain::{
 };
 
 use crate::{
+    keys,
     line::{KeyLine, Line, PetLine, RecordLine},
     state::State,
     store::FileStore,
@@ -60,9 +61,7 @@ impl Restore for Transaction {
 
     async fn keys(&mut self, keys: Vec<ApiKey>) -> Result<(), RestoreError> {
         for key in keys {
-            let stored = self.draft.keys.get(&key.id);
-            let owner = self.draft.keys.values().find(|stored| stored.digest == key.digest);
-            let resolved = Resolution::of_key(stored, owner.map(|owner| owner.id), &key)?;
+            let resolved = keys::resolve(&self.draft, &key)?;
             self.add(Line::Keys(vec![KeyLine::from(&resolved)]))?;
         }
         Ok(())

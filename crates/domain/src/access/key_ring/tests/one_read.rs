@@ -13,9 +13,8 @@ use tokio::{sync::Semaphore, time::timeout};
 
 use super::{START, secret, stored, unavailable};
 use crate::{
-    AddKeyError, ApiKey, ApiKeyRepository, AuthenticationError, Authenticator, KeyId, KeySelector,
-    ManualClock, NewApiKey, RollKeyError, StoreError, StoredKeys, Timestamp,
-    access::key_ring::KeyRing,
+    ApiKey, AuthenticationError, Authenticator, KeyId, KeyRevision, KeyStore, ManualClock, Saved,
+    StoreError, StoredKeys, Timestamp, access::key_ring::KeyRing,
 };
 
 /// Long enough for the slowest machine.
@@ -39,27 +38,23 @@ impl SlowStore {
 }
 
 #[async_trait]
-impl ApiKeyRepository for SlowStore {
-    async fn add(&self, _: NewApiKey, _: u32) -> Result<ApiKey, AddKeyError> {
-        unreachable!()
-    }
-    async fn roll(&self, _: NewApiKey, _: Timestamp, _: u32) -> Result<ApiKey, RollKeyError> {
-        unreachable!()
-    }
-    async fn revoke(&self, _: KeySelector, _: Timestamp) -> Result<Vec<ApiKey>, StoreError> {
-        unreachable!()
-    }
-    async fn list(&self) -> Result<StoredKeys, StoreError> {
-        unreachable!()
-    }
-    async fn live(&self, _: Timestamp) -> Result<StoredKeys, StoreError> {
+impl KeyStore for SlowStore {
+    async fn load(&self, _: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
         self.reads.fetch_add(1, Ordering::Relaxed);
         // A read that nobody lets go on is a fault of the ring: more of them than the test expects.
         let go_on = timeout(LIMIT, self.go_on.acquire()).await.expect("the test expects the read");
         go_on.unwrap().forget();
-        if self.fails { Err(unavailable()) } else { Ok(vec![stored(1)].into()) }
+        if self.fails { Err(unavailable()) } else { Ok(Some(vec![stored(1)].into())) }
     }
-    async fn note_use(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+    async fn save(
+        &self,
+        _: KeyRevision,
+        _: Vec<ApiKey>,
+        _: Vec<KeyId>,
+    ) -> Result<Saved, StoreError> {
+        unreachable!()
+    }
+    async fn note_uses(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         unreachable!()
     }
 }

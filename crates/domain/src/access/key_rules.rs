@@ -1,0 +1,173 @@
+//! The rules: what adding, rolling and revoking make of the keys of a store. Pure functions over the list.
+
+use crate::{
+    access::{
+        key::{ApiKey, KeyId, KeyState, NewApiKey},
+        key_store::MAX_KEYS_PER_SAVE,
+        name::KeyName,
+        stored_keys::StoredKeys,
+    },
+    error::StoreError,
+    timestamp::Timestamp,
+};
+
+/// The limit of live keys in one store: a service keeps them all in memory.
+pub(crate) const MAX_LIVE_KEYS: usize = 10_000;
+/// The limit of keys that are revoked or expired and kept: those that ended first go first.
+const MAX_DEAD_KEYS: usize = 10_000;
+/// The limit of live keys of one name. A roll ends them all, in one save.
+const MAX_OF_ONE_NAME: usize = 50;
+
+/// Names keys to be revoked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeySelector {
+    /// The one with this identifier.
+    Id(KeyId),
+    /// Every one with this name.
+    Name(KeyName),
+}
+
+/// An API key could not be added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddKeyError {
+    /// A live key has this name.
+    #[error("a live key already has this name")]
+    NameTaken,
+    /// The store holds as many live keys as it may.
+    #[error("the store already holds {0} live keys, which is the maximum")]
+    TooManyKeys(usize),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// An API key could not be rolled.
+#[derive(Debug, thiserror::Error)]
+pub enum RollKeyError {
+    /// No live key has this name.
+    #[error("no live key has this name")]
+    NoSuchKey,
+    /// As many live keys as may have this name have it, from rolls before.
+    #[error(
+        "{0} keys of this name are still live, which is the maximum; revoke some of them by their \
+         identifiers, or wait until they expire"
+    )]
+    TooManyOfOneName(usize),
+    /// See [`AddKeyError::TooManyKeys`].
+    #[error("the store already holds {0} live keys, which is the maximum")]
+    TooManyKeys(usize),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What is to be saved.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct KeyChange {
+    pub(crate) changed: Vec<ApiKey>,
+    pub(crate) removed: Vec<KeyId>,
+}
+
+impl StoredKeys {
+    /// Returns `key` under its identifier, and what is to be saved. The name is checked before the number.
+    pub(crate) fn add(&self, key: NewApiKey) -> Result<(ApiKey, KeyChange), AddKeyError> {
+        let now = key.created_at;
+        self.require_readable(&KeySelector::Name(key.name.clone()))?;
+        if self.live_of(&key.name, now).next().is_some() {
+            return Err(AddKeyError::NameTaken);
+        }
+        if self.live(now).count() >= MAX_LIVE_KEYS {
+            return Err(AddKeyError::TooManyKeys(MAX_LIVE_KEYS));
+        }
+        let key = self.number(key)?;
+        Ok((key.clone(), self.with_pruning(vec![key], now)))
+    }
+
+    /// Returns `key`, which succeeds the live ones of its name, and what is to be saved. They end at
+    /// `retire_at` at the latest.
+    pub(crate) fn roll(
+        &self,
+        key: NewApiKey,
+        retire_at: Timestamp,
+    ) -> Result<(ApiKey, KeyChange), RollKeyError> {
+        let now = key.created_at;
+        self.require_readable(&KeySelector::Name(key.name.clone()))?;
+        let mut changed: Vec<_> = self.live_of(&key.name, now).cloned().collect();
+        if changed.is_empty() {
+            return Err(RollKeyError::NoSuchKey);
+        }
+        if changed.len() >= MAX_OF_ONE_NAME {
+            return Err(RollKeyError::TooManyOfOneName(MAX_OF_ONE_NAME));
+        }
+        if self.live(now).count() >= MAX_LIVE_KEYS {
+            return Err(RollKeyError::TooManyKeys(MAX_LIVE_KEYS));
+        }
+        changed = changed.into_iter().map(|key| key.retired(retire_at)).collect();
+        let key = self.number(key)?;
+        changed.push(key.clone());
+        Ok((key, self.with_pruning(changed, now)))
+    }
+
+    /// Returns the keys that `selector` names and that were not revoked yet, revoked at `at`: as many as
+    /// can be saved at once, the live ones first.
+    pub(crate) fn revoke(
+        &self,
+        selector: &KeySelector,
+        at: Timestamp,
+    ) -> Result<Vec<ApiKey>, StoreError> {
+        self.require_readable(selector)?;
+        let selected = |key: &&ApiKey| match selector {
+            KeySelector::Id(id) => key.id == *id,
+            KeySelector::Name(name) => key.name == *name,
+        };
+        let left = self.keys.iter().filter(|key| key.revoked_at.is_none());
+        let mut left: Vec<_> = left.filter(selected).collect();
+        left.sort_by_key(|key| key.state(at) != KeyState::Live);
+        let revoked = |key: &ApiKey| ApiKey { revoked_at: Some(at), ..key.clone() };
+        Ok(left.into_iter().take(MAX_KEYS_PER_SAVE).map(revoked).collect())
+    }
+
+    /// Returns the keys that are live at `now`, ascending by identifier.
+    pub fn live(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
+        self.keys.iter().filter(move |key| key.state(now) == KeyState::Live)
+    }
+
+    fn live_of(&self, name: &KeyName, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
+        self.live(now).filter(move |key| key.name == *name)
+    }
+
+    /// Nobody can say whether the key of a corrupt row is live.
+    fn require_readable(&self, selector: &KeySelector) -> Result<(), StoreError> {
+        let found = self.corrupt.iter().find(|corrupt| match selector {
+            KeySelector::Id(id) => corrupt.id == Some(*id),
+            KeySelector::Name(name) => corrupt.name.as_deref() == Some(name.as_str()),
+        });
+        found.map_or(Ok(()), |found| Err(found.corruption.clone().into()))
+    }
+
+    /// Two random keys never have one digest, so one that is stored already is a fault of the caller.
+    fn number(&self, key: NewApiKey) -> Result<ApiKey, StoreError> {
+        if self.keys.iter().any(|stored| stored.digest == key.digest) {
+            return Err(StoreError::unavailable("an API key with this digest is already stored"));
+        }
+        let ids = self.keys.iter().map(|key| key.id);
+        let mut taken = ids.chain(self.corrupt.iter().filter_map(|corrupt| corrupt.id));
+        if taken.any(|id| id >= self.next_id) {
+            return Err(StoreError::refused("no identifier is left for an API key"));
+        }
+        Ok(key.with_id(self.next_id))
+    }
+
+    /// With the keys to be removed, which have ended and are too many: as many as can be saved at once.
+    fn with_pruning(&self, changed: Vec<ApiKey>, now: Timestamp) -> KeyChange {
+        let dead = self.keys.iter().filter_map(|key| Some((key.ended_at(now)?, key.id)));
+        let mut dead: Vec<_> = dead.collect();
+        dead.sort_unstable();
+        let room = MAX_KEYS_PER_SAVE.saturating_sub(changed.len());
+        dead.truncate(dead.len().saturating_sub(MAX_DEAD_KEYS).min(room));
+        KeyChange { changed, removed: dead.into_iter().map(|(_, id)| id).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+use super::{KeySelector, MAX_DEAD_KEYS, MAX_LIVE_KEYS, MAX_OF_ONE_NAME};
+use crate::{
+    AddKeyError, ApiKey, CorruptKey, Corruption, KeyDigest, KeyId, KeyName, KeyRights, NewApiKey,
+    RollKeyError, StoreError, StoredKeys, Timestamp,
+};
+
+const NOW: Timestamp = Timestamp(1000);
+const LATER: Timestamp = Timestamp(2000);
+
+fn name(text: &str) -> KeyName {
+    KeyName::parse(text).unwrap()
+}
+
+/// A key whose digest is made of `seed`, made at `NOW`.
+fn new(seed: i64, called: &str) -> NewApiKey {
+    let mut digest = [0; 32];
+    digest[..8].copy_from_slice(&seed.to_be_bytes());
+    NewApiKey {
+        name: name(called),
+        digest: KeyDigest(digest),
+        prefix: "pst_1234".to_owned(),
+        rights: KeyRights::Full,
+        created_at: NOW,
+        expires_at: None,
+    }
+}
+
+fn key(id: i64, called: &str) -> ApiKey {
+    new(id, called).with_id(KeyId(id))
+}
+
+fn expired(id: i64, called: &str) -> ApiKey {
+    ApiKey { expires_at: Some(NOW), ..key(id, called) }
+}
+
+fn revoked(id: i64, called: &str) -> ApiKey {
+    ApiKey { revoked_at: Some(NOW), ..key(id, called) }
+}
+
+/// As many live keys as there may be but for `fewer`, each of another name.
+fn many(fewer: usize) -> StoredKeys {
+    let count = i64::try_from(MAX_LIVE_KEYS - fewer).unwrap();
+    (1..=count).map(|id| key(id, &format!("k{id}"))).collect::<Vec<_>>().into()
+}
+
+fn corrupt(id: i64, called: &str) -> CorruptKey {
+    let corruption = Corruption::new(format_args!("API key {id}"), "a digest has 32 bytes");
+    CorruptKey { id: Some(KeyId(id)), name: Some(called.to_owned()), corruption }
+}
+
+#[test]
+fn a_key_is_added_under_the_next_identifier_and_a_free_name() {
+    let stored = vec![expired(1, "web"), revoked(2, "web"), key(3, "app")];
+    let stored = StoredKeys { next_id: KeyId(9), ..stored.into() };
+    let (added, change) = stored.add(new(9, "web")).unwrap();
+    assert_eq!(added, key(9, "web"));
+    assert_eq!((change.changed, change.removed), (vec![added], vec![]));
+    assert!(matches!(stored.add(new(9, "app")), Err(AddKeyError::NameTaken)));
+    // A digest that is stored already, live or not.
+    let known = stored.add(new(2, "x"));
+    assert!(matches!(known, Err(AddKeyError::Store(StoreError::Unavailable(_)))));
+}
+
+#[test]
+fn no_more_keys_live_than_the_limit() {
+    let mut stored = many(1);
+    let (last, _) = stored.add(new(-1, "x")).unwrap();
+    stored.keys.push(last);
+    stored.next_id = KeyId(100_000);
+    assert!(matches!(stored.add(new(-2, "k1")), Err(AddKeyError::NameTaken)));
+    assert!(matches!(stored.add(new(-2, "y")), Err(AddKeyError::TooManyKeys(MAX_LIVE_KEYS))));
+    assert!(matches!(stored.roll(new(-2, "y"), LATER), Err(RollKeyError::NoSuchKey)));
+    let full = stored.roll(new(-2, "k1"), LATER);
+    assert!(matches!(full, Err(RollKeyError::TooManyKeys(MAX_LIVE_KEYS))));
+    stored.keys[6].expires_at = Some(NOW);
+    stored.add(new(-2, "y")).unwrap();
+}
+
+#[test]
+fn a_roll_ends_every_live_key_of_its_name_and_no_other() {
+    let soon = ApiKey { expires_at: Some(Timestamp(1001)), ..key(4, "web") };
+    let stored: StoredKeys =
+        vec![key(1, "web"), key(2, "app"), expired(3, "web"), soon.clone(), revoked(5, "web")]
+            .into();
+    let (rolled, change) = stored.roll(new(6, "web"), LATER).unwrap();
+    assert_eq!(rolled, key(6, "web"));
+    let ended = ApiKey { expires_at: Some(LATER), ..key(1, "web") };
+    assert_eq!((change.changed, change.removed), (vec![ended, soon, rolled], vec![]));
+}
+
+#[test]
+fn a_name_is_rolled_only_so_often_while_its_keys_live() {
+    let count = i64::try_from(MAX_OF_ONE_NAME).unwrap();
+    let mut stored: StoredKeys = (1..=count).map(|id| key(id, "web")).collect::<Vec<_>>().into();
+    let refused = stored.roll(new(-1, "web"), LATER);
+    assert!(matches!(refused, Err(RollKeyError::TooManyOfOneName(MAX_OF_ONE_NAME))));
+    stored.keys[0].expires_at = Some(NOW);
+    let (_, change) = stored.roll(new(-1, "web"), LATER).unwrap();
+    assert_eq!(change.changed.len(), MAX_OF_ONE_NAME);
+}
+
+#[test]
+fn what_is_not_revoked_is_revoked_expired_or_not() {
+    let stored: StoredKeys =
+        vec![expired(1, "web"), revoked(2, "web"), key(3, "web"), key(4, "app")].into();
+    let ids = |selector| -> Vec<i64> {
+        let revoked = stored.revoke(&selector, LATER).unwrap();
+        assert!(revoked.iter().all(|key| key.revoked_at == Some(LATER)));
+        revoked.iter().map(|key| key.id.0).collect()
+    };
+    assert_eq!(ids(KeySelector::Name(name("web"))), [3, 1]);
+    assert_eq!(ids(KeySelector::Id(KeyId(4))), [4]);
+    for none in [KeySelector::Name(name("x")), KeySelector::Id(KeyId(2)), KeySelector::Id(KeyId(9))]
+    {
+        assert_eq!(ids(none), []);
+    }
+}
+
+#[test]
+fn the_key_of_a_corrupt_row_is_not_changed() {
+    let mut stored: StoredKeys = vec![key(1, "web")].into();
+    stored.corrupt = vec![corrupt(2, "app"), CorruptKey { name: None, ..corrupt(7, "") }];
+    stored.next_id = KeyId(8);
+    assert!(matches!(stored.add(new(8, "app")), Err(AddKeyError::Store(StoreError::Corrupt(_)))));
+    let refused = stored.roll(new(8, "app"), LATER);
+    assert!(matches!(refused, Err(RollKeyError::Store(StoreError::Corrupt(_)))));
+    for selector in [KeySelector::Name(name("app")), KeySelector::Id(KeyId(7))] {
+        assert!(matches!(stored.revoke(&selector, LATER), Err(StoreError::Corrupt(_))));
+    }
+    // The others are changed as ever.
+    assert_eq!(stored.add(new(8, "x")).unwrap().0.id, KeyId(8));
+    assert_eq!(stored.roll(new(8, "web"), LATER).unwrap().0.id, KeyId(8));
+    assert_eq!(stored.revoke(&KeySelector::Id(KeyId(1)), LATER).unwrap().len(), 1);
+}
+
+#[test]
+fn an_identifier_that_is_taken_is_not_assigned() {
+    let mut stored: StoredKeys = vec![key(i64::MAX - 1, "web")].into();
+    assert_eq!(stored.add(new(1, "x")).unwrap().0.id, KeyId(i64::MAX));
+    stored.corrupt = vec![corrupt(i64::MAX, "app")];
+    let refused = stored.add(new(1, "x"));
+    assert!(matches!(refused, Err(AddKeyError::Store(StoreError::Refused(_)))));
+}
+
+#[test]
+fn those_that_ended_first_are_removed_when_too_many_have_ended() {
+    let count = i64::try_from(MAX_DEAD_KEYS).unwrap();
+    let ended = |id: i64| {
+        // The later one is what counts least: it was refused from the earlier one on.
+        let end = Some(Timestamp(NOW.0 - id));
+        let key = key(id, "web");
+        if id % 2 == 0 {
+            ApiKey { expires_at: end, revoked_at: Some(NOW), ..key }
+        } else {
+            ApiKey { revoked_at: end, ..key }
+        }
+    };
+    let mut keys: Vec<_> = (1..=count).map(ended).collect();
+    keys.push(key(count + 1, "app"));
+    let stored: StoredKeys = keys.clone().into();
+    assert_eq!(stored.add(new(-1, "x")).unwrap().1.removed, []);
+    keys.extend((count + 2..count + 5).map(ended));
+    let stored: StoredKeys = keys.clone().into();
+    let removed = [count + 4, count + 3, count + 2].map(KeyId);
+    assert_eq!(stored.add(new(-1, "x")).unwrap().1.removed, removed);
+    assert_eq!(stored.roll(new(-1, "app"), LATER).unwrap().1.removed, removed);
+    // Never more than can be saved at once.
+    keys.extend((count + 5..count + 205).map(ended));
+    let stored: StoredKeys = keys.into();
+    assert_eq!(stored.add(new(-1, "x")).unwrap().1.removed.len(), 99);
+}
