@@ -2,11 +2,10 @@
 
 mod handover;
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::sync::Arc;
 
 use petstore_domain::{
-    Archive, Copied, CopyError, CopyStore, StoreCounts, TransferProgress, TransferStep, Verified,
-    VerifyError, VerifyStores,
+    Archive, Copied, CopyError, CopyStore, StoreCounts, Verified, VerifyError, VerifyStores,
 };
 
 use crate::{
@@ -15,7 +14,7 @@ use crate::{
     console::{Console, Output},
     driver::OpenMode,
     failure::Failure,
-    progress::{Of, Progress},
+    progress::Progress,
     signals::Signals,
     store::{refuse_same, with_archive},
 };
@@ -59,7 +58,7 @@ type Pair = (Arc<dyn Archive>, Arc<dyn Archive>);
 async fn copy((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Result<(), Failure> {
     let copy = CopyStore::new(from, to, Arc::new(SystemClock));
     let mut progress = Progress::new();
-    let done = copy.run(&mut |state| watch(state, signals, &mut progress)).await;
+    let done = copy.run(&mut |state| progress.watch(state, signals)).await;
     drop(progress);
     let Copied { found, pets, keys, idempotency_records } = done.map_err(|error| match error {
         CopyError::Canceled => Failure::runtime(
@@ -80,7 +79,7 @@ async fn copy((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Res
 async fn verify((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Result<(), Failure> {
     let verify = VerifyStores::new(from, to, Arc::new(SystemClock));
     let mut progress = Progress::new();
-    let done = verify.run(&mut |state| watch(state, signals, &mut progress)).await;
+    let done = verify.run(&mut |state| progress.watch(state, signals)).await;
     drop(progress);
     let Verified { counts, ranges } = done.map_err(|error| match error {
         VerifyError::Canceled => Failure::runtime("stopped before everything was compared"),
@@ -95,15 +94,4 @@ async fn verify((from, to): Pair, signals: &Signals, out: &mut impl Output) -> R
     ));
     let answer = lines.join("\n");
     out.print(&answer)
-}
-
-/// Shows the progress, and asks to stop when a signal has.
-fn watch(state: TransferProgress, signals: &Signals, progress: &mut Progress) -> ControlFlow<()> {
-    let TransferProgress { step, done, total } = state;
-    match step {
-        TransferStep::ComparePets => progress.at("comparing", done, Of::Exactly(total)),
-        TransferStep::CopyPets => progress.at("copying", done, Of::Exactly(total)),
-        TransferStep::CopyRecords => {}
-    }
-    if signals.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }

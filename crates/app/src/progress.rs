@@ -3,10 +3,14 @@
 use std::{
     env,
     io::{self, IsTerminal as _, Write as _},
+    ops::ControlFlow,
     time::{Duration, Instant},
 };
 
+use petstore_domain::{TransferProgress, TransferStep};
 use rustix::termios::tcgetwinsize;
+
+use crate::signals::Signals;
 
 /// How often the line is written on a terminal, and how often a line elsewhere.
 const INTERVALS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(5)];
@@ -45,6 +49,19 @@ impl Progress {
         let is_dumb = env::var_os("TERM").is_none_or(|kind| kind.is_empty() || kind == "dumb");
         let (now, is_terminal) = (Instant::now(), io::stderr().is_terminal() && !is_dumb);
         Self { unit, is_terminal, step: "", began: (now, 0), last_line: now }
+    }
+
+    /// Shows how far a copy or a verification is, and answers whether to go on: not when a signal has asked for a
+    /// stop.
+    pub(crate) fn watch(&mut self, state: TransferProgress, signals: &Signals) -> ControlFlow<()> {
+        let TransferProgress { step, done, total } = state;
+        let of = if total == 0 { Of::Unknown } else { Of::Exactly(total) };
+        match step {
+            TransferStep::ComparePets => self.at("comparing", done, of),
+            TransferStep::CopyPets => self.at("copying", done, of),
+            TransferStep::CopyRecords => {}
+        }
+        if signals.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Notes that `done` of `of` are done.

@@ -7,34 +7,11 @@
 mod error;
 mod mover;
 mod next_store;
-
-use std::sync::Arc;
-
-use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
+mod side;
 
 pub use self::{
     error::MoveError,
     mover::{Mover, cancel, release},
     next_store::{NextStore, OpenNext},
+    side::Side,
 };
-
-/// The ports of one of the two stores.
-#[derive(Clone)]
-pub struct Side {
-    /// Animals.
-    pub pets: Arc<dyn PetRepository>,
-    /// API keys.
-    pub keys: Arc<dyn KeyStore>,
-    /// The store as a whole.
-    pub archive: Arc<dyn Archive>,
-    /// Whether it takes writes.
-    pub handover: Arc<dyn Handover>,
-    /// Its URL without the password, to be shown.
-    pub label: String,
-}
-
-impl std::fmt::Debug for Side {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Side").field("label", &self.label).finish_non_exhaustive()
-    }
-}

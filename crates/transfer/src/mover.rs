@@ -18,7 +18,7 @@ use petstore_domain::{
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{MoveError, Side};
+use crate::{error::MoveError, side::Side};
 
 /// Animals in one batch.
 const BATCH: u32 = 10_000;
@@ -226,7 +226,8 @@ impl Mover {
             let Some(count) = self.pass(tail, claim).await? else { return Ok(false) };
             done += count as u64;
             let step = TransferStep::CopyPets;
-            let progress = TransferProgress { step, done, total: done };
+            // How many there are, only the end shows.
+            let progress = TransferProgress { step, done, total: 0 };
             if on_progress(progress) == ControlFlow::Break(()) {
                 return Err(MoveError::Canceled);
             }

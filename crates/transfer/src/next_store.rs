@@ -29,7 +29,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::Side;
+use crate::side::Side;
 
 /// How often a call that waits looks for an open store.
 const WAIT_INTERVAL: Duration = Duration::from_millis(20);

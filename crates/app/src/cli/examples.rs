@@ -52,6 +52,10 @@ Examples:
 
 The way back is the same command with the URLs exchanged.";
 
+pub(super) const STORE_RELEASE: &str = "\
+Examples:
+  petstore store release sqlite:restored.db --force";
+
 pub(super) const EXPORT: &str = "\
 Examples:
   petstore export pets.csv

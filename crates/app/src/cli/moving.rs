@@ -24,6 +24,7 @@ pub(crate) enum StoreCommand {
     #[command(after_help = examples::STORE_MOVE)]
     Move(MoveArgs),
     /// Make a store of its own of one that was handed over, or that is being filled, such as a restored backup.
+    #[command(after_help = examples::STORE_RELEASE)]
     Release(ReleaseArgs),
 }
 

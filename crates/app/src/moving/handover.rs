@@ -5,7 +5,6 @@ use std::{sync::Arc, time::Duration};
 use petstore_domain::StoreId;
 use petstore_transfer::{Mover, cancel, release};
 
-use super::watch;
 use crate::{
     cli::{BothStores, MoveArgs, ReleaseArgs},
     clock::SystemClock,
@@ -34,7 +33,7 @@ pub(super) async fn run(args: MoveArgs) -> Result<(), Failure> {
             }
             let mover = Mover::new(source, target, Arc::new(SystemClock));
             let mut progress = Progress::new();
-            let done = mover.run(&mut |state| watch(state, &signals, &mut progress)).await;
+            let done = mover.run(&mut |state| progress.watch(state, &signals)).await;
             drop(progress);
             let paused = done.map_err(Failure::runtime)?.as_ref().map_or(0, Duration::as_millis);
             Console.print(&format!(

@@ -90,16 +90,17 @@ fn configured(words: &str) -> String {
         metrics_listen,
         tls,
         store,
-        next_store: _,
+        next_store,
         stores: _,
         upgrade,
         service_key,
         key_file,
         settings,
     } = config;
+    let next_store = next_store.map(|next| next.to_string());
     let key = (service_key, key_file.map(|file| file.paths));
     format!(
-        "{listen:?} {listen_backlog:?} {metrics_listen:?} {tls:?} {store} {upgrade} {key:?} {settings:?} {log:?}"
+        "{listen:?} {listen_backlog:?} {metrics_listen:?} {tls:?} {store} {next_store:?} {upgrade} {key:?} {settings:?} {log:?}"
     )
 }
 
@@ -114,6 +115,7 @@ fn each_flag_of_serve_configures_something() {
         "--metrics-listen localhost:2",
         "--tls-cert /cert --tls-key /key",
         "--store sqlite:other",
+        "--next-store sqlite:next",
         "--no-upgrade",
         &key_file,
         "--max-connections 8",

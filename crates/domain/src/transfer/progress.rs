@@ -15,7 +15,7 @@ pub struct TransferProgress {
     pub step: TransferStep,
     /// Rows of this step that are done.
     pub done: u64,
-    /// Rows of this step altogether.
+    /// Rows of this step altogether; 0 if that is not known.
     pub total: u64,
 }
 

@@ -14,7 +14,7 @@ use crate::{
     config::Synchronous,
     connection,
     error::{Failure, WriteFailure},
-    handover,
+    handover::rows as handover,
     pets::idempotency::recent::RecentRecords,
     version::{self, VersionRenewal},
     version_cache::VersionCache,
