@@ -148,7 +148,7 @@ fn each_flag_of_serve_configures_something() {
     let serve = definition.find_subcommand("serve").unwrap().get_arguments();
     let all = serve
         .filter_map(|arg| arg.get_long())
-        .filter(|name| !["help", "config", "store-file"].contains(name));
+        .filter(|name| !["help", "config", "store-file", "next-store-file"].contains(name));
     let words: Vec<_> = flags.iter().flat_map(|flag| flag.split(' ')).collect();
     for name in all {
         assert!(words.contains(&format!("--{name}").as_str()), "--{name} is not in the table");
