@@ -30,8 +30,8 @@ fn send_at_once(calls: Vec<Call>) -> Vec<(u16, Duration)> {
                 (call.send().status, began.elapsed())
             })
         };
-        let sent: Vec<_> = calls.into_iter().map(send).collect();
-        sent.into_iter().map(|sent| sent.join().unwrap()).collect()
+        let threads: Vec<_> = calls.into_iter().map(send).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     })
 }
 
