@@ -16,7 +16,7 @@ use crate::{
 /// Opens a store for reading or writing as a whole.
 ///
 /// An adapter that implements [`PetRepository`](crate::PetRepository) and
-/// [`ApiKeyRepository`](crate::ApiKeyRepository) may implement this on the same store. Without it,
+/// [`KeyStore`](crate::KeyStore) may implement this on the same store. Without it,
 /// the store cannot be copied, verified, exported from or imported into; all else works.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
