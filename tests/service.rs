@@ -42,6 +42,7 @@ mod pages;
 mod pooler;
 mod query;
 mod rates;
+mod refusals;
 mod reload;
 mod request_id;
 mod routes;

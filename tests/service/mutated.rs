@@ -22,7 +22,8 @@ use crate::support::{
 
 /// Requests in the short form.
 const REQUESTS: u64 = 4_000;
-const CLIENTS: u64 = 4;
+/// Many, as refusals of the credential are late.
+const CLIENTS: u64 = 40;
 /// How much more memory the service may have at the end than after a fifth of the requests, in KiB. It
 /// holds some pages, and the animals of the requests that happen to be good ones are in a file.
 const MAX_GROWTH: u64 = 24 * 1024;

@@ -1,4 +1,4 @@
-//! Limits on rates: of each API key, and of requests without a good one.
+//! The limit on the rate of each API key, and requests without a good one beside it.
 
 use std::{
     collections::BTreeMap,
@@ -105,23 +105,9 @@ fn strangers(server: &Server, clients: usize, count: usize) -> BTreeMap<u16, usi
 }
 
 #[test]
-fn strangers_are_limited_and_a_good_key_of_the_same_address_is_not() {
-    let (_store, server, _) = limited("--failed-auth-rate", "2");
-    let statuses = strangers(&server, 8, 10);
-    assert!(statuses[&401] >= 2 && statuses[&429] > 0, "{statuses:?}");
-    assert_eq!(statuses.values().sum::<usize>(), 80, "{statuses:?}");
-}
-
-#[test]
-fn by_default_hundreds_of_wrong_keys_are_told_so() {
+fn a_good_key_is_served_beside_hundreds_of_wrong_ones() {
     let (_store, server) = Server::in_memory();
-    assert_eq!(strangers(&server, 8, 100), BTreeMap::from([(401, 800)]));
-}
-
-#[test]
-fn the_limit_on_strangers_can_be_switched_off() {
-    let (_store, server, _) = limited("--failed-auth-rate", "off");
-    assert_eq!(strangers(&server, 8, 50), BTreeMap::from([(401, 400)]));
+    assert_eq!(strangers(&server, 64, 5), BTreeMap::from([(401, 320)]));
     add(&server.client(), &pet("served"));
     assert_eq!(everything(&server.client()).len(), 1);
 }

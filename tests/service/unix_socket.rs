@@ -195,20 +195,6 @@ fn tls_is_for_tcp_alone() {
 }
 
 #[test]
-fn failures_of_a_user_count_apart_from_those_of_an_address() {
-    let (store, folder) = (Store::memory(), tempfile::tempdir().unwrap());
-    let path = folder.path().join("http.sock");
-    let server = launch(&store, &path).flag("--failed-auth-rate", "1").start();
-    let bad = "unknown-key-0123";
-    wait::until("the user is over the rate", || {
-        assert_eq!(status(&path, KEY), 200, "a good key is never limited");
-        status(&path, bad) == 429
-    });
-    let tcp = server.client().get("/v1/pets").key(bad).send();
-    assert_eq!(tcp.status, 401, "it is the first failure of this address");
-}
-
-#[test]
 fn the_service_manager_may_open_several_sockets() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("http.sock");

@@ -18,7 +18,7 @@ mod tests;
 use std::sync::Arc;
 
 use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing};
-use petstore_http::{Drained, Listener, Ports, Server};
+use petstore_http::{Authentication, Drained, Listener, Ports, Server};
 use tokio::{net::TcpListener, task::JoinSet};
 
 pub(crate) use self::config::Config;
@@ -83,7 +83,9 @@ async fn serve(
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
     let admin = KeyAdmin::new(store.keys.clone(), clock.clone());
-    let ports = Ports { pets: catalogue.clone(), authenticator: key_ring.clone(), clock };
+    let authentication = Arc::new(Authentication::new(key_ring.clone()));
+    let ports = Ports { pets: catalogue.clone(), authenticator: authentication.clone(), clock };
+    tasks.spawn(async move { match authentication.refresh().await {} });
     let mut server = match metrics {
         None => Server::new(ports, config.settings),
         Some(metrics) => {

@@ -19,7 +19,7 @@ pub use self::{
     expiry::expiring_soon,
     key::{ApiKey, KeyId, KeyState, NewApiKey},
     key_admin::{KeyAdmin, add_key, revoke_keys, roll_key},
-    key_ring::{KeyRing, RevokedUse},
+    key_ring::{Judgement, KeyRing, RevokedUse},
     key_rules::{AddKeyError, KeySelector, RollKeyError},
     key_store::{KeyStore, MAX_KEYS_PER_SAVE, Saved, load_keys},
     name::{InvalidKeyName, KeyName},

@@ -16,7 +16,6 @@ mod catalogue;
 mod clock;
 mod error;
 mod plain_integer;
-mod sync;
 mod timestamp;
 mod transfer;
 

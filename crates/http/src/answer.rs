@@ -23,7 +23,7 @@ use crate::{
         ids::{TRACERESPONSE, X_REQUEST_ID},
         log::Finished,
     },
-    pipeline,
+    pipeline::{self, Presented},
     request::{
         Peer,
         address::{is_under_base, normalize},
@@ -58,10 +58,10 @@ where
     let head = &*head;
     let target = route::find(head.uri.path(), &state.settings.pages);
     let limits = &state.settings.limits;
-    let mut caller = None;
+    let mut presented = Presented::default();
     let outcome = {
         // Pinned where it is: a future that is moved is copied.
-        let run = pin!(pipeline::run(state, peer, head, body, target, &mut caller));
+        let run = pin!(pipeline::run(state, head, body, target, &mut presented));
         // What a panic leaves half done belongs to this request alone, or is made whole by its locks.
         timeout(limits.request_timeout, AssertUnwindSafe(run).catch_unwind()).await
     };
@@ -71,6 +71,7 @@ where
         Err(_) => Err(too_slow(limits.request_timeout)),
     };
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
+    let is_last = outcome.as_ref().is_err_and(|error| error.closes);
 
     let request_id = state.request_ids.choose(&head.headers);
     let trace = state.request_ids.trace(&head.headers);
@@ -79,7 +80,8 @@ where
         peer,
         method: Some(&head.method),
         route: target.map(|(route, _)| route.template),
-        caller: caller.as_ref(),
+        caller: presented.caller.as_ref(),
+        refused: presented.refused.as_ref(),
         trace,
         began,
         outcome: outcome.as_ref().map(Response::status),
@@ -89,6 +91,9 @@ where
     headers.insert(X_REQUEST_ID, request_id);
     headers.extend(trace.and_then(|trace| trace.response()).map(|value| (TRACERESPONSE, value)));
     decorate(state, &mut response, head, target);
+    if is_last {
+        response.headers_mut().insert(CONNECTION, CLOSE);
+    }
     // An HTTP/2 stream ends alone; over HTTP/1 the next request begins where this one ends.
     if head.version < Version::HTTP_2 {
         let reusable = body.skip_arrived(&head.headers, limits.max_body).await && !misread;

@@ -16,20 +16,21 @@
 //!
 //! Around them: `settings` is what an operator chooses, `state` what every request can see. The files of `request`
 //! and of `response` read or write one part of a message each. `observe/log` sees each finished request,
-//! `observe/metrics` counts what happens, and `server/metrics_listener` serves that. `failed_auth` and `rate_limit`
-//! bound how many requests come, and `handlers/readiness` asks the store at most once a second whether it answers.
+//! `observe/metrics` counts what happens, and `server/metrics_listener` serves that. `refusals` delays what has no
+//! good key, `rate_limit` bounds what comes of each key, and `handlers/readiness` asks the store at most once a second whether it answers.
 //!
 //! A new operation is a row in `route`, a function in `handlers`, and its codes in `response/error`.
 
 mod answer;
+mod authentication;
 mod connection;
-mod failed_auth;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod handlers;
 mod observe;
 mod pipeline;
 mod rate_limit;
+mod refusals;
 mod request;
 mod response;
 mod route;
@@ -40,6 +41,7 @@ mod server;
 mod settings;
 mod state;
 
+pub use authentication::Authentication;
 pub use observe::metrics::{Figure, FigureKind, Figures};
 pub use response::{deprecation::get_pet_end, openapi::openapi_document, page::Page};
 pub use server::{Drained, RevokedKeyCounter, Server, listener::Listener};

@@ -11,31 +11,36 @@ use hyper::{
     header::{ALLOW, HeaderValue},
     http::request::Parts,
 };
-use petstore_domain::{Caller, KeyRights};
+use petstore_domain::{Caller, KeyLabel, KeyRights};
 
 use crate::{
     handlers::Call,
     rate_limit::RateLimit,
-    request::{Peer, address::is_under_base, auth, body::RequestBody, framing, headers, query},
-    response::{
-        self, Response, cors, deprecation,
-        error::{ApiError, ErrorCode},
-    },
+    request::{address::is_under_base, auth, body::RequestBody, framing, headers, query},
+    response::{self, Response, cors, deprecation, error::ApiError},
     route::{Content, Query, Route, Target},
     state::State,
 };
 
-/// The answer to a request, or why there is none. The caller is put into `admitted` once it is known.
+/// What is found out of the key that a request presents.
+#[derive(Debug, Default)]
+pub(crate) struct Presented {
+    /// Whose it is, if it is live.
+    pub(crate) caller: Option<Caller>,
+    /// What it was called, if it is live no more.
+    pub(crate) refused: Option<KeyLabel>,
+}
+
+/// The answer to a request, or why there is none. What is found out of the key is put into `presented`.
 ///
 /// # Errors
 /// The first check that the request fails, or what its handler fails with.
 pub(crate) async fn run<B>(
     state: &State,
-    peer: Peer,
     head: &Parts,
     body: &mut RequestBody<'_, B>,
     target: Target<'_>,
-    admitted: &mut Option<Caller>,
+    presented: &mut Presented,
 ) -> Result<Response, ApiError>
 where
     B: Body<Data = Bytes> + Unpin,
@@ -47,7 +52,7 @@ where
         return cors::permission(route.map(Route::allow), takes_a_body);
     }
     let under_base = is_under_base(head.uri.path());
-    let caller = if under_base { Some(admit(state, peer, head, admitted).await?) } else { None };
+    let caller = if under_base { Some(admit(state, head, presented).await?) } else { None };
 
     let (route, parameter) = target.ok_or_else(ApiError::route_not_found)?;
     if under_base && head.method == Method::OPTIONS {
@@ -89,30 +94,19 @@ fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
     }
 }
 
-/// The caller, unless it is unknown or sends too much. One that sends too much is `admitted` too.
+/// The caller, unless it is unknown or sends too much. One that sends too much is `presented` too.
 async fn admit<'a>(
     state: &State,
-    peer: Peer,
     head: &Parts,
-    admitted: &'a mut Option<Caller>,
+    presented: &'a mut Presented,
 ) -> Result<&'a Caller, ApiError> {
-    match auth::authenticate(&*state.ports.authenticator, &head.headers).await {
-        Ok(caller) => {
-            state.failed_auth.note_success();
-            let caller = &*admitted.insert(caller);
-            let turn = |rate: &RateLimit<_>| rate.take(caller.digest, Duration::ZERO);
-            if state.key_rate.as_ref().is_some_and(|rate| turn(rate).is_none()) {
-                return Err(ApiError::rate_limited());
-            }
-            Ok(caller)
-        }
-        Err(error) => {
-            if error.code == ErrorCode::Unauthorized {
-                state.failed_auth.wait(peer.into()).await?;
-            }
-            Err(error)
-        }
+    let caller = auth::authenticate(state, &head.headers, &mut presented.refused).await?;
+    let caller = &*presented.caller.insert(caller);
+    let turn = |rate: &RateLimit<_>| rate.take(caller.digest, Duration::ZERO);
+    if state.key_rate.as_ref().is_some_and(|rate| turn(rate).is_none()) {
+        return Err(ApiError::rate_limited());
     }
+    Ok(caller)
 }
 
 fn options(route: &Route) -> Result<Response, ApiError> {

@@ -75,9 +75,9 @@ pub struct Limits {
     pub max_buffered_bodies: usize,
     /// Requests a second of each API key, and as many at once; beyond it the answer is 429.
     pub rate_limit: Option<NonZeroU32>,
-    /// Requests without a good key a second from each address, and as many at once, while requests with
-    /// a good key are served. Further ones are delayed, or answered 429.
-    pub failed_auth_rate: Option<NonZeroU32>,
+    /// How long a request without a good key waits for its answer at least. No option: it is shorter in tests
+    /// alone.
+    pub refusal_delay: Duration,
     /// Memory for encoded pages and animals, in bytes; with 0 each is read from the store.
     pub page_cache: usize,
     /// From the beginning of the drain until what is left is cut off.
@@ -97,7 +97,7 @@ impl Default for Limits {
             max_body: 64 * 1024,
             max_buffered_bodies: 64 * 1024 * 1024,
             rate_limit: None,
-            failed_auth_rate: NonZeroU32::new(1000),
+            refusal_delay: Duration::from_millis(100),
             page_cache: 16 * 1024 * 1024,
             shutdown_grace: Duration::from_secs(10),
         }

@@ -12,10 +12,10 @@ use petstore_domain::{Authenticator, Clock, KeyDigest, PetService};
 use tokio::sync::Semaphore;
 
 use crate::{
-    failed_auth::FailedAuthLimit,
     handlers::readiness::Readiness,
     observe::{ids::RequestIds, log::Observer, metrics::Metrics},
     rate_limit::RateLimit,
+    refusals::LateRefusals,
     request::address::public_base,
     response::{
         cache::PageCache, conditional::Tags, cors::Cors, openapi, representation::Representation,
@@ -51,8 +51,8 @@ pub(crate) struct State {
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
-    /// Those without a good key.
-    pub(crate) failed_auth: FailedAuthLimit,
+    /// Of requests without a good key.
+    pub(crate) refusals: LateRefusals,
     /// Those of each key.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
     /// Of API keys, at adding an animal.
@@ -85,7 +85,7 @@ impl State {
             public_base,
             page_cache,
             body_memory: Semaphore::new(max_bytes),
-            failed_auth: FailedAuthLimit::new(settings.limits.failed_auth_rate),
+            refusals: LateRefusals::new(settings.limits),
             key_rate: settings.limits.rate_limit.map(RateLimit::new),
             observer,
             metrics,
@@ -100,6 +100,7 @@ impl State {
     /// From now on the service is not ready, and connections are asked to close.
     pub(crate) fn begin_drain(&self) {
         self.draining.store(true, Ordering::Relaxed);
+        self.refusals.begin_drain();
     }
 
     /// Whether the drain has begun.

@@ -37,7 +37,7 @@ fn line_of(server: &Server, status: u16) -> Value {
 }
 
 #[test]
-fn a_line_has_the_name_of_a_valid_key_and_of_no_other() {
+fn a_line_has_the_name_of_a_key_that_is_or_was_valid_and_of_no_other() {
     let (store, server) = start("json");
     let [web, revoked] = ["web-2", "revoked"].map(|name| store.new_key(name));
     store.keys(&["revoke", "revoked"]).succeeds();
@@ -55,7 +55,7 @@ fn a_line_has_the_name_of_a_valid_key_and_of_no_other() {
             (client.post("/v1/pets", "{}").key(&web), 400, "web-2"),
             (client.get("/v1/nothing").key(&web), 404, "web-2"),
             (client.call("DELETE", "/v1/pets").key(&web), 405, "web-2"),
-            (list().key(&revoked), 401, ""),
+            (list().key(&revoked), 401, "revoked"),
             (list().key(&format!("{web}x")), 401, ""),
             (list().authorization(&format!("Basic {web}")), 401, ""),
             (list().anonymous(), 401, ""),

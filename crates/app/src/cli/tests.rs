@@ -116,7 +116,7 @@ fn every_limit_reaches_its_own_setting() {
         "petstore serve --max-connections 7 --header-timeout 1s --idle-timeout 5s --body-timeout 2s \
          --write-timeout 3s --request-timeout 4s --max-body 5KiB \
          --max-buffered-bodies 8KiB --page-cache 6KiB --shutdown-grace 0s \
-         --rate-limit 9 --failed-auth-rate 10",
+         --rate-limit 9",
     );
     let Limits {
         header_timeout,
@@ -128,7 +128,7 @@ fn every_limit_reaches_its_own_setting() {
         max_body,
         max_buffered_bodies,
         rate_limit,
-        failed_auth_rate,
+        refusal_delay,
         page_cache,
         shutdown_grace,
     } = args.settings().limits;
@@ -137,9 +137,7 @@ fn every_limit_reaches_its_own_setting() {
     assert_eq!([idle_timeout, shutdown_grace].map(|time| time.as_secs()), [5, 0]);
     assert_eq!((max_connections.get(), max_body, page_cache), (7, 5 * 1024, 6 * 1024));
     assert_eq!(max_buffered_bodies, 8 * 1024);
-    assert_eq!((rate_limit, failed_auth_rate), (NonZeroU32::new(9), NonZeroU32::new(10)));
-    let off = serve("petstore serve --failed-auth-rate off");
-    assert_eq!(off.settings().limits.failed_auth_rate, None);
+    assert_eq!((rate_limit, refusal_delay.as_millis()), (NonZeroU32::new(9), 100));
     let former_name = serve("petstore serve --kept-pages 6KiB");
     assert_eq!(former_name.settings().limits.page_cache, 6 * 1024);
 }

@@ -84,19 +84,6 @@ pub(super) fn rate(text: &str) -> Result<NonZeroU32, String> {
     connections(text)
 }
 
-/// A limit that can be switched off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct RateOrOff(pub(super) Option<NonZeroU32>);
-
-/// Reads a number of requests a second, or `off`.
-pub(super) fn rate_or_off(text: &str) -> Result<RateOrOff, String> {
-    if text == "off" {
-        return Ok(RateOrOff(None));
-    }
-    let rate = rate(text).map_err(|_| "the rate must be 1 to 1000000, or off".to_owned())?;
-    Ok(RateOrOff(Some(rate)))
-}
-
 /// Reads the name of a deployment: 1 to 64 characters without control characters.
 pub(super) fn environment(text: &str) -> Result<String, String> {
     let fits = (1..=64).contains(&text.chars().count());
@@ -122,10 +109,7 @@ pub(super) fn variable_of(flag: &str) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{
-        RateOrOff, body_size, connections, environment, grace, lifetime, memory, rate_or_off,
-        timeout,
-    };
+    use super::{body_size, connections, environment, grace, lifetime, memory, timeout};
 
     #[test]
     fn a_timeout_is_1_ms_to_24_hours() {
@@ -182,15 +166,6 @@ mod tests {
         assert_eq!(connections("10000").map(std::num::NonZeroUsize::get), Ok(10_000));
         for text in ["", "0", "-1", "1000001", "1e3", "99999999999999999999999"] {
             assert!(connections::<std::num::NonZeroU32>(text).is_err(), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn a_rate_is_a_number_or_off() {
-        assert_eq!(rate_or_off("off"), Ok(RateOrOff(None)));
-        assert_eq!(rate_or_off("1000"), Ok(RateOrOff(std::num::NonZeroU32::new(1000))));
-        for text in ["", "0", "-1", "1.5", "OFF", "1000001"] {
-            assert!(rate_or_off(text).is_err(), "{text:?}");
         }
     }
 

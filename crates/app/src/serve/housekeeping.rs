@@ -87,7 +87,7 @@ async fn look_after(keys: &KeyRing, corrupt: &mut CorruptKeys, revoked: &mut Rev
     loop {
         tick.tick().await;
         corrupt.log_new(keys.corruptions());
-        revoked.note_uses(keys).await;
+        revoked.note(&keys.take_revoked_uses());
         write_back(keys).await;
     }
 }

@@ -127,7 +127,6 @@ fn each_flag_of_serve_configures_something() {
         "--max-body 9",
         "--max-buffered-bodies 65536",
         "--rate-limit 11",
-        "--failed-auth-rate 12",
         "--page-cache 13",
         "--shutdown-grace 5s",
         "--get-pet-sunset off",

@@ -11,7 +11,7 @@ use crate::{
     error::StoreError,
 };
 
-/// Finds the caller by the API key that a client presents. Implemented by [`KeyRing`](crate::KeyRing).
+/// Finds the caller by the API key that a client presents. Over a [`KeyRing`](crate::KeyRing).
 ///
 /// # Contract
 /// - A key that was added, revoked or rolled on the same store is honoured within one second.
@@ -20,11 +20,21 @@ use crate::{
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Authenticator: Send + Sync {
-    /// The caller whose key this is.
+    /// Returns the caller whose key this is, by what is known of the keys.
     ///
     /// # Errors
     /// [`AuthenticationError`].
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError>;
+
+    /// Judges again a key that [`authenticate`](Self::authenticate) has refused, by keys that were read after
+    /// this call. A key that was just made is granted.
+    ///
+    /// # Errors
+    /// [`AuthenticationError`].
+    async fn authenticate_again(
+        &self,
+        secret: &ApiKeySecret,
+    ) -> Result<Caller, AuthenticationError>;
 
     /// What the caller's key is called; `None` if it is live no more.
     fn key_label(&self, caller: &Caller) -> Option<KeyLabel>;
@@ -69,9 +79,10 @@ impl KeyLabel {
 /// A caller could not be authenticated.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticationError {
-    /// No live key equals the one that was presented.
+    /// No live key equals the one that was presented. If it was live once, it has this label, which is for
+    /// the log alone.
     #[error("the API key is unknown, malformed, revoked or expired")]
-    Refused,
+    Refused(Option<KeyLabel>),
     /// The keys could not be read.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -1,11 +1,8 @@
 //! The API key that the configuration names.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
-use crate::{
-    access::secret::{ApiKeySecret, KeyDigest},
-    sync::RwLock,
-};
+use crate::access::secret::{ApiKeySecret, KeyDigest};
 
 /// A key that is in no store, for containers and tests. Only its digest is kept. Clones are one key:
 /// replacing it replaces it in all of them.

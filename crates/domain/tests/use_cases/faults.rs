@@ -7,10 +7,9 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use fastrand::Rng;
 use petstore_domain::{
-    AddError, AddKeyError, AuthenticationError, Authenticator, Catalogue, CategoryId, Clock as _,
-    CursorPosition, Idempotency, IdempotencyKey, KeyAdmin, KeyDigest, KeyRing, KeySelector, NewPet,
-    PageLimit, Pet, PetName, PetQuery, PetRepository, PetService, PetStatus, RollKeyError,
-    StoreError, load_keys,
+    AddError, AddKeyError, Catalogue, CategoryId, Clock as _, CursorPosition, Idempotency,
+    IdempotencyKey, Judgement, KeyAdmin, KeyDigest, KeyRing, KeySelector, NewPet, PageLimit, Pet,
+    PetName, PetQuery, PetRepository, PetService, PetStatus, RollKeyError, StoreError, load_keys,
 };
 
 use crate::{
@@ -185,11 +184,12 @@ impl Simulation {
     async fn authenticate(&mut self, random: &mut Rng) {
         let stored = random.choice(&self.model.keys).map_or(0, |key| key.secret);
         let presented = if random.bool() { stored } else { self.secrets };
-        let granted = match self.ring.authenticate(&secret(presented)).await {
-            Ok(_) => Ok(true),
-            Err(AuthenticationError::Refused) => Ok(false),
-            Err(AuthenticationError::Store(error)) => Err(error),
-        };
+        let judged = self
+            .ring
+            .refresh()
+            .await
+            .map(|()| self.ring.judge(&secret(presented), Some(Duration::ZERO)));
+        let granted = judged.map(|judged| matches!(judged, Judgement::Granted(_)));
         let known = granted.as_ref().is_ok_and(|granted| *granted);
         let now = self.clock.now();
         self.check(granted, |model| model.is_granted(presented, now).unwrap_or(known));

@@ -20,7 +20,7 @@ use crate::{
     request::{address::is_under_base, body::RequestBody},
     response::page::Page,
     route::ROUTES,
-    settings::{GetPetSunset, Settings},
+    settings::{GetPetSunset, Limits, Settings},
     state::{Ports, State},
 };
 
@@ -58,11 +58,14 @@ impl Answer {
 fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
     let mut authenticator = MockAuthenticator::new();
     authenticator.expect_key_label().returning(|_| None);
+    authenticator
+        .expect_authenticate_again()
+        .returning(|_| Err(AuthenticationError::Refused(None)));
     authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| {
         if secret.expose() == KEY {
             Ok(Caller { digest: secret.digest(), rights: KeyRights::Full })
         } else {
-            Err(AuthenticationError::Refused)
+            Err(AuthenticationError::Refused(None))
         }
     });
     let ports = Ports {
@@ -71,7 +74,9 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
         clock: Arc::new(ManualClock::new(Timestamp(0))),
     };
     let pages = vec![PAGE];
-    State::new(ports, Settings { get_pet_sunset: sunset, pages, ..Settings::default() }, None)
+    let limits = Limits { refusal_delay: Duration::ZERO, ..Limits::default() };
+    let settings = Settings { get_pet_sunset: sunset, pages, limits, ..Settings::default() };
+    State::new(ports, settings, None)
 }
 
 async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {

@@ -23,10 +23,11 @@ use http_body_util::BodyExt as _;
 use hyper::{
     HeaderMap, Request, Response, StatusCode,
     body::{Body, Frame, SizeHint},
-    header::{CONTENT_LENGTH, DATE, EXPECT, HeaderValue},
+    header::{CONNECTION, CONTENT_LENGTH, DATE, EXPECT, HeaderValue},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
+    sync::Notify,
     time::timeout,
 };
 
@@ -71,8 +72,11 @@ pub(super) async fn serve<S>(
         .handshake(stream);
     let Ok(Ok(mut connection)) = timeout(limits.write_timeout, handshake).await else { return };
 
+    // Told by an answer that is to be the last one.
+    let ending = Arc::new(Notify::new());
     let inactivity = tokio::select! {
-        () = serve_requests(&mut connection, &state, peer, &activity) => return,
+        () = serve_requests(&mut connection, &state, peer, &activity, &ending) => return,
+        () = ending.notified() => None,
         inactivity = activity.wait_until_inactive(limits.idle_timeout) => Some(inactivity),
         () = drain.last_call() => None,
     };
@@ -84,7 +88,7 @@ pub(super) async fn serve<S>(
     // A request may have been sent before its client learns of this: it is answered like any other.
     connection.graceful_shutdown();
     tokio::select! {
-        () = serve_requests(&mut connection, &state, peer, &activity) => (),
+        () = serve_requests(&mut connection, &state, peer, &activity, &ending) => (),
         _ = activity.wait_until_inactive(GOAWAY_TIMEOUT) => (),
     }
 }
@@ -95,12 +99,14 @@ async fn serve_requests<S>(
     state: &Arc<State>,
     peer: Peer,
     activity: &Activity,
+    ending: &Arc<Notify>,
 ) where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     while let Some(Ok((request, respond))) = connection.accept().await {
         let in_flight = activity.begin_request();
-        tokio::spawn(respond_to(request, respond, Arc::clone(state), peer, in_flight));
+        let (state, ending) = (Arc::clone(state), Arc::clone(ending));
+        tokio::spawn(respond_to(request, respond, state, peer, in_flight, ending));
     }
 }
 
@@ -111,6 +117,7 @@ async fn respond_to(
     state: Arc<State>,
     peer: Peer,
     in_flight: InFlightRequest,
+    ending: Arc<Notify>,
 ) {
     let (mut head, stream) = request.into_parts();
     let is_wanted = AtomicBool::new(false);
@@ -133,7 +140,11 @@ async fn respond_to(
         })
         .await
     };
-    let Some(response) = response else { return };
+    let Some(mut response) = response else { return };
+    // No header of this protocol.
+    if response.headers_mut().remove(CONNECTION).is_some() {
+        ending.notify_one();
+    }
     let ended = body.has_ended();
     drop(body);
 

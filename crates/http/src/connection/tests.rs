@@ -49,9 +49,19 @@ fn connect_to(
     header_timeout: Duration,
     ports: Ports,
 ) -> (DuplexStream, JoinHandle<()>) {
+    let limits = Limits {
+        header_timeout,
+        idle_timeout: IDLE,
+        write_timeout: WRITE,
+        refusal_delay: Duration::ZERO,
+        ..Limits::default()
+    };
+    connect_within(buffer, limits, ports)
+}
+
+/// The same within these limits.
+fn connect_within(buffer: usize, limits: Limits, ports: Ports) -> (DuplexStream, JoinHandle<()>) {
     let pages = vec![Page { path: "/large", content: &[b' '; LARGE], ..Page::default() }];
-    let limits =
-        Limits { header_timeout, idle_timeout: IDLE, write_timeout: WRITE, ..Limits::default() };
     let state =
         Arc::new(State::new(ports, Settings { limits, pages, ..Settings::default() }, None));
     let (client, server) = duplex(buffer);

@@ -9,7 +9,7 @@ mod budget;
 use std::{sync::Arc, time::Instant};
 
 use hyper::{Method, StatusCode, header::HeaderValue};
-use petstore_domain::{Authenticator, Caller};
+use petstore_domain::{Authenticator, Caller, KeyLabel};
 
 use self::budget::LineBudget;
 use crate::{
@@ -33,8 +33,10 @@ pub(crate) struct Finished<'r> {
     pub(crate) method: Option<&'r Method>,
     /// The template of its route; `None` if it has none, or the target did not arrive.
     pub(crate) route: Option<&'static str>,
-    /// `None` if it has no valid key, or needs none.
+    /// `None` if it has no live key, or needs none.
     pub(crate) caller: Option<&'r Caller>,
+    /// The key that is not live any more.
+    pub(crate) refused: Option<&'r KeyLabel>,
     /// `None` if it belongs to none.
     pub(crate) trace: Option<TraceContext>,
     pub(crate) began: Instant,
@@ -137,8 +139,9 @@ impl Observer {
     }
 
     fn key_name(&self, request: &Finished<'_>) -> Option<String> {
-        let label = self.authenticator.key_label(request.caller?)?;
-        Some(label.as_str().to_owned())
+        let caller = || self.authenticator.key_label(request.caller?);
+        let label = request.refused.cloned().or_else(caller);
+        label.map(|label| label.as_str().to_owned())
     }
 }
 
@@ -155,6 +158,7 @@ impl<'r> Finished<'r> {
             method: None,
             route: None,
             caller: None,
+            refused: None,
             trace: None,
             began: Instant::now(),
             outcome,

@@ -1,21 +1,44 @@
 //! Who is calling: the bearer credential of a request (interface, section 5; RFC 6750).
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
-use petstore_domain::{ApiKeySecret, Authenticator, Caller};
+use petstore_domain::{ApiKeySecret, AuthenticationError, Caller, KeyLabel};
 
-use crate::response::error::ApiError;
+use crate::{response::error::ApiError, state::State};
 
 const SCHEME: &str = "bearer";
 
-/// The caller whose key the `Authorization` header carries. A key anywhere else is not looked at.
+/// Returns the caller whose key the `Authorization` header carries. A key anywhere else is not looked at.
+///
+/// # Errors
+/// 401, late; or what the keys could not be read for. If the key was live once, its label is put into `refused`.
 pub(crate) async fn authenticate(
-    authenticator: &dyn Authenticator,
+    state: &State,
     headers: &HeaderMap,
+    refused: &mut Option<KeyLabel>,
 ) -> Result<Caller, ApiError> {
+    let late = |refusal: ApiError| {
+        let same = refusal.clone();
+        state.refusals.wait(refusal, async { Err(same) })
+    };
     match credential(headers) {
-        Credential::None => Err(ApiError::unauthorized(false)),
-        Credential::Malformed => Err(ApiError::unauthorized(true)),
-        Credential::Bearer(key) => Ok(authenticator.authenticate(&key).await?),
+        Credential::None => late(ApiError::unauthorized(false)).await,
+        Credential::Malformed => late(ApiError::unauthorized(true)).await,
+        Credential::Bearer(key) => {
+            let authenticator = &*state.ports.authenticator;
+            match authenticator.authenticate(&key).await {
+                Err(AuthenticationError::Refused(label)) => {
+                    let again = async { Ok(authenticator.authenticate_again(&key).await?) };
+                    // In a box of its own size: it is not on the way of a good key.
+                    let late =
+                        Box::pin(state.refusals.wait(ApiError::unauthorized(true), again)).await;
+                    if late.is_err() {
+                        *refused = label;
+                    }
+                    late
+                }
+                known => Ok(known?),
+            }
+        }
     }
 }
 

@@ -69,6 +69,8 @@ pub(crate) struct ApiError {
     pub(crate) cause: Option<Box<str>>,
     /// For the metrics alone: the store failed.
     pub(crate) by_store: bool,
+    /// Whether its connection is closed.
+    pub(crate) closes: bool,
 }
 
 const ACCEPT_POST: HeaderName = HeaderName::from_static("accept-post");
@@ -79,7 +81,14 @@ const RETRY_SECONDS: HeaderValue = HeaderValue::from_static("1");
 impl ApiError {
     /// Creates an error without a header of its own.
     pub(crate) fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), header: None, cause: None, by_store: false }
+        Self {
+            code,
+            message: message.into(),
+            header: None,
+            cause: None,
+            by_store: false,
+            closes: false,
+        }
     }
 
     fn with(self, name: HeaderName, value: HeaderValue) -> Self {
@@ -154,6 +163,11 @@ impl ApiError {
         Self::new(ErrorCode::RateLimited, message).with(RETRY_AFTER, RETRY_SECONDS)
     }
 
+    /// 429 to one of too many requests without a good key.
+    pub(crate) fn too_many_refusals() -> Self {
+        Self { closes: true, ..Self::rate_limited() }
+    }
+
     /// Returns the response with its body and its header.
     pub(crate) fn into_response(self) -> Response {
         let mut response = response::json(self.code.status(), self.body());
@@ -208,7 +222,7 @@ impl From<AddError> for ApiError {
 impl From<AuthenticationError> for ApiError {
     fn from(error: AuthenticationError) -> Self {
         match error {
-            AuthenticationError::Refused => Self::unauthorized(true),
+            AuthenticationError::Refused(_) => Self::unauthorized(true),
             AuthenticationError::Store(error) => error.into(),
         }
     }

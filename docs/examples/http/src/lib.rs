@@ -8,7 +8,7 @@ use std::{
 };
 
 use petstore_domain::{Catalogue, Clock, KeyRing, ServiceKey, Timestamp};
-use petstore_http::{Drained, Ports, Server, Settings};
+use petstore_http::{Authentication, Drained, Ports, Server, Settings};
 use petstore_memory::MemoryStore;
 use tokio::net::TcpListener;
 
@@ -34,10 +34,16 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> Drained {
     let (store, clock) = (Arc::new(MemoryStore::new()), Arc::new(SystemClock));
+    let keys = KeyRing::new(store.clone(), clock.clone(), Some(key));
+    let authentication = Arc::new(Authentication::new(Arc::new(keys)));
     let ports = Ports {
-        pets: Arc::new(Catalogue::new(store.clone(), clock.clone())),
-        authenticator: Arc::new(KeyRing::new(store, clock.clone(), Some(key))),
+        pets: Arc::new(Catalogue::new(store, clock.clone())),
+        authenticator: authentication.clone(),
         clock,
     };
-    Server::new(ports, Settings::default()).run(vec![listener.into()], shutdown).await
+    let server = Server::new(ports, Settings::default());
+    tokio::select! {
+        drained = server.run(vec![listener.into()], shutdown) => drained,
+        never = authentication.refresh() => match never {},
+    }
 }

@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use petstore_http::Limits;
 
-use crate::cli::values::{self, RateOrOff};
+use crate::cli::values;
 
 /// Limits and times.
 #[derive(Debug, Args)]
@@ -55,11 +55,6 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "NUMBER", value_parser = values::rate)]
     rate_limit: Option<NonZeroU32>,
 
-    /// Requests without a valid API key a second from each address, while others have one; beyond it
-    /// they are delayed, or answered 429. 'off' is no limit.
-    #[arg(long, value_name = "NUMBER", default_value = "1000", value_parser = values::rate_or_off)]
-    failed_auth_rate: RateOrOff,
-
     /// Memory for encoded pages and animals, which are sent again while the catalogue does not change.
     #[arg(
         long,
@@ -88,9 +83,9 @@ impl LimitArgs {
             max_body: self.max_body,
             max_buffered_bodies: self.max_buffered_bodies,
             rate_limit: self.rate_limit,
-            failed_auth_rate: self.failed_auth_rate.0,
             page_cache: self.page_cache,
             shutdown_grace: self.shutdown_grace,
+            ..Limits::default()
         }
     }
 }

@@ -7,9 +7,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{
-    Corruption, KeyAdmin, KeyId, KeyRing, RevokedUse, StoredKeys, expiring_soon,
-};
+use petstore_domain::{Corruption, KeyAdmin, KeyId, RevokedUse, StoredKeys, expiring_soon};
 use petstore_http::RevokedKeyCounter;
 use tokio::time::{self, Instant};
 
@@ -62,14 +60,7 @@ impl RevokedKeys {
     }
 
     /// Counts and logs those that were presented since the last call.
-    pub(super) async fn note_uses(&mut self, keys: &KeyRing) {
-        match keys.take_revoked_uses().await {
-            Ok(used) => self.note(&used),
-            Err(error) => tracing::warn!(%error, "the revoked API keys could not be looked up"),
-        }
-    }
-
-    fn note(&mut self, used: &[RevokedUse]) {
+    pub(super) fn note(&mut self, used: &[RevokedUse]) {
         for RevokedUse { name, uses, .. } in used {
             (self.count)(name, *uses);
         }

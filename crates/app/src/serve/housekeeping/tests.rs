@@ -7,7 +7,7 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKeySecret, Authenticator as _, Catalogue, KeyAdmin, KeyId, KeyName, KeyRing, ManualClock,
+    ApiKeySecret, Catalogue, Judgement, KeyAdmin, KeyId, KeyName, KeyRing, ManualClock,
     MockKeyStore, MockPetRepository, NewApiKey, StoreError, Timestamp,
 };
 use tokio::time::{self, Instant};
@@ -82,7 +82,9 @@ async fn a_panic_is_told_and_a_stop_does_not_wait_for_more() {
 }
 
 async fn use_key(ring: &KeyRing) {
-    ring.authenticate(&ApiKeySecret::from_entropy(&[0; 32])).await.unwrap();
+    ring.refresh().await.unwrap();
+    let judged = ring.judge(&ApiKeySecret::from_entropy(&[0; 32]), Some(Duration::ZERO));
+    assert!(matches!(judged, Judgement::Granted(_)));
 }
 
 #[tokio::test(start_paused = true)]

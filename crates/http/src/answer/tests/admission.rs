@@ -1,6 +1,6 @@
-//! Who is let in, and who is slowed down.
+//! Who is let in, and who is refused late.
 
-use std::{num::NonZeroU32, sync::Arc};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use hyper::{Method, Request, StatusCode};
 use petstore_domain::{
@@ -8,55 +8,83 @@ use petstore_domain::{
     StoreError, Timestamp,
 };
 
+use tokio::time::Instant;
+
 use super::{KEY, ask, request, untouched};
 use crate::{
     rate_limit::RateLimit,
-    settings::{Limits, Settings},
+    settings::Settings,
     state::{Ports, State},
 };
 
 /// A key that the store cannot look up.
 const UNREADABLE: &str = "the-store-is-gone-for-this-one";
 
-/// A service that takes one failure a second.
+/// A key that was made a moment ago.
+const NEW: &str = "known-when-it-is-judged-again";
+
 fn state() -> State {
     let mut authenticator = MockAuthenticator::new();
     authenticator.expect_key_label().returning(|_| None);
     authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| match secret.expose() {
         KEY => Ok(Caller { digest: secret.digest(), rights: KeyRights::Full }),
         UNREADABLE => Err(StoreError::unavailable("gone").into()),
-        _ => Err(AuthenticationError::Refused),
+        _ => Err(AuthenticationError::Refused(None)),
+    });
+    authenticator.expect_authenticate_again().returning(|secret: &ApiKeySecret| {
+        if secret.expose() == NEW {
+            return Ok(Caller { digest: secret.digest(), rights: KeyRights::Full });
+        }
+        Err(AuthenticationError::Refused(None))
     });
     let ports = Ports {
         pets: Arc::new(untouched()),
         authenticator: Arc::new(authenticator),
         clock: Arc::new(ManualClock::new(Timestamp(0))),
     };
-    let limits = Limits { failed_auth_rate: NonZeroU32::new(1), ..Limits::default() };
-    State::new(ports, Settings { limits, ..Settings::default() }, None)
-}
-
-/// The statuses of three requests with `key`.
-async fn statuses(state: &State, key: &str) -> [StatusCode; 3] {
-    let mut statuses = [StatusCode::IM_A_TEAPOT; 3];
-    for status in &mut statuses {
-        let request = Request::builder().method(Method::OPTIONS).uri("/v1/pets");
-        let request =
-            request.header("host", "test").header("authorization", format!("Bearer {key}"));
-        *status = ask(state, request.body(http_body_util::Full::default()).unwrap()).await.status;
-    }
-    statuses
+    State::new(ports, Settings::default(), None)
 }
 
 #[tokio::test(start_paused = true)]
-async fn bad_keys_are_slowed_down_and_neither_good_ones_nor_those_that_nobody_can_look_up() {
+async fn every_refusal_is_late_whatever_the_request_and_a_new_key_works() {
     let state = state();
-    assert_eq!(statuses(&state, KEY).await, [StatusCode::NO_CONTENT; 3]);
-    assert_eq!(statuses(&state, UNREADABLE).await, [StatusCode::SERVICE_UNAVAILABLE; 3]);
-    let limited = StatusCode::TOO_MANY_REQUESTS;
-    assert_eq!(statuses(&state, "made-up").await, [StatusCode::UNAUTHORIZED, limited, limited]);
-    assert_eq!(statuses(&state, UNREADABLE).await, [StatusCode::SERVICE_UNAVAILABLE; 3]);
-    assert_eq!(statuses(&state, KEY).await, [StatusCode::NO_CONTENT; 3]);
+    let methods = [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS, Method::DELETE];
+    for method in methods {
+        for path in ["/v1", "/v1/pets?limit=0", "/v1/pets/x", "/v1/nothing"] {
+            for (credential, status, is_late) in [
+                (None, Some(StatusCode::UNAUTHORIZED), true),
+                (Some("Basic x"), Some(StatusCode::UNAUTHORIZED), true),
+                (Some("Bearer made-up"), Some(StatusCode::UNAUTHORIZED), true),
+                (
+                    Some("Bearer the-store-is-gone-for-this-one"),
+                    Some(StatusCode::SERVICE_UNAVAILABLE),
+                    false,
+                ),
+                (Some("Bearer known-when-it-is-judged-again"), None, true),
+            ] {
+                let began = Instant::now();
+                let mut request =
+                    Request::builder().method(&method).uri(path).header("host", "test");
+                if let Some(credential) = credential {
+                    request = request.header("authorization", credential);
+                }
+                let request = request.body(http_body_util::Full::default()).unwrap();
+                let answer = ask(&state, request).await;
+                let took = began.elapsed();
+                assert_eq!(
+                    took >= Duration::from_millis(100),
+                    is_late,
+                    "{method} {path}: {took:?}"
+                );
+                match status {
+                    Some(status) => {
+                        assert_eq!(answer.status, status, "{method} {path} {credential:?}");
+                    }
+                    None => assert_ne!(answer.status, StatusCode::UNAUTHORIZED, "{method} {path}"),
+                }
+            }
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,22 +1,24 @@
 //! HTTP/2: each limit of a connection, its end, and clients that wait.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use http_body_util::{Empty, Full};
 use hyper::{Request, body::Bytes, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use petstore_domain::{
-    AddError, Added, ApiKeySecret, Caller, CatalogueVersion, Idempotency, KeyRights, ManualClock,
-    MockAuthenticator, NewPet, Pet, PetId, PetPage, PetQuery, PetService, StoreError, Timestamp,
-    Versioned,
+    AddError, Added, ApiKeySecret, AuthenticationError, Caller, CatalogueVersion, Idempotency,
+    KeyRights, ManualClock, MockAuthenticator, NewPet, Pet, PetId, PetPage, PetQuery, PetService,
+    StoreError, Timestamp, Versioned,
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream},
     time::{Instant, sleep, timeout},
 };
 
-use super::{HEADER, IDLE, LARGE, WRITE, connect, connect_to, connect_with, is_about};
+use super::{
+    HEADER, IDLE, LARGE, WRITE, connect, connect_to, connect_with, connect_within, is_about,
+};
 use crate::{settings::Limits, state::Ports};
 
 // Kinds of frames.
@@ -374,4 +376,34 @@ async fn a_client_that_sends_no_more_of_its_body_keeps_no_stream() {
     client.write_all(&[preface(&[]), post("/livez")].concat()).await.unwrap();
     let kinds = frames_of_stream_1(&mut client, Duration::from_millis(1500)).await;
     assert_eq!(kinds, [1, 0, RESET]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_more_refusal_than_may_wait_ends_the_connection() {
+    let mut authenticator = MockAuthenticator::new();
+    let refused = |_: &ApiKeySecret| Err(AuthenticationError::Refused(None));
+    authenticator.expect_authenticate().returning(refused);
+    authenticator.expect_authenticate_again().returning(refused);
+    authenticator.expect_key_label().returning(|_| None);
+    let (pets, authenticator) = (Arc::new(Slow), Arc::new(authenticator));
+    let clock = Arc::new(ManualClock::new(Timestamp(0)));
+    let limits = Limits { max_connections: NonZeroUsize::MIN, ..Limits::default() };
+    let ports = Ports { pets, authenticator, clock };
+    let (client, task) = connect_within(1 << 16, limits, ports);
+    let (sender, connection) =
+        http2::handshake(TokioExecutor::new(), TokioIo::new(client)).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let ask = || {
+        let mut sender = sender.clone();
+        async move {
+            let request = Request::get("http://a/v1/pets").header("authorization", "Bearer x");
+            let request = request.body(Full::<Bytes>::default()).unwrap();
+            sender.send_request(request).await.unwrap().status().as_u16()
+        }
+    };
+    let (one, other) = tokio::join!(ask(), ask());
+    assert_eq!([one.min(other), one.max(other)], [401, 429]);
+    drop(sender);
+    connection.await.unwrap().unwrap();
+    task.await.unwrap();
 }

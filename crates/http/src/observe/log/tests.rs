@@ -79,6 +79,7 @@ fn finish_of(
         method,
         route: None,
         caller,
+        refused: None,
         trace: None,
         began,
         outcome,

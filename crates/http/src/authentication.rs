@@ -1,0 +1,178 @@
+//! Who is calling: the API keys in memory, and the task that reads them again.
+//!
+//! A read begins half a second after the last one began, one at a time, and none while no request comes. No
+//! request makes the store read keys, whatever it presents.
+
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use petstore_domain::{
+    ApiKeySecret, AuthenticationError, Authenticator, Caller, Judgement, KeyLabel, KeyRing,
+    StoreError,
+};
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, sleep_until, timeout},
+};
+
+/// From the beginning of one read to that of the next.
+const INTERVAL: Duration = Duration::from_millis(500);
+/// How long a request waits for keys that are young enough.
+const MAX_WAIT: Duration = Duration::from_secs(1);
+
+/// An [`Authenticator`] over a [`KeyRing`] that [`refresh`](Self::refresh) keeps young.
+#[derive(Debug)]
+pub struct Authentication {
+    ring: Arc<KeyRing>,
+    refreshes: watch::Sender<Refreshes>,
+    /// Whether a request came since the last refresh began.
+    is_asked: AtomicBool,
+    asked: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Refreshes {
+    /// How many have begun.
+    begun: u64,
+    /// The number of the last one that has ended.
+    ended: u64,
+    /// When the last one began that did not fail.
+    read_at: Option<Instant>,
+    /// Why the last one failed; `None` if it did not.
+    failure: Option<Arc<str>>,
+}
+
+impl Authentication {
+    /// Returns the authentication by the keys of `ring`, which nobody else refreshes.
+    #[must_use]
+    pub fn new(ring: Arc<KeyRing>) -> Self {
+        let refreshes = watch::Sender::new(Refreshes::default());
+        Self { ring, refreshes, is_asked: AtomicBool::new(false), asked: Notify::new() }
+    }
+
+    /// Reads the keys again as long as requests come. Never ends.
+    pub async fn refresh(&self) -> Infallible {
+        loop {
+            self.asked.notified().await;
+            let began = Instant::now();
+            // Whoever asks from here on asks for the next one.
+            self.is_asked.store(false, Ordering::SeqCst);
+            self.refreshes.send_modify(|refreshes| refreshes.begun += 1);
+            let outcome = self.ring.refresh().await;
+            self.refreshes.send_modify(|refreshes| {
+                refreshes.ended = refreshes.begun;
+                refreshes.failure = outcome.err().map(|error| error.to_string().into());
+                if refreshes.failure.is_none() {
+                    refreshes.read_at = Some(began);
+                }
+            });
+            sleep_until(began + INTERVAL).await;
+        }
+    }
+
+    fn ask(&self) {
+        // Read before it is written, as all threads share it.
+        if !self.is_asked.load(Ordering::SeqCst) && !self.is_asked.swap(true, Ordering::SeqCst) {
+            self.asked.notify_one();
+        }
+    }
+
+    fn judge(&self, secret: &ApiKeySecret) -> Judgement {
+        self.ring.judge(secret, self.refreshes.borrow().age())
+    }
+
+    /// Waits for keys that are young enough.
+    async fn wait_until_fresh(&self) -> Result<(), StoreError> {
+        let mut refreshes = self.refreshes.subscribe();
+        let ended = refreshes.borrow().ended;
+        self.ask();
+        let is_over =
+            |now: &Refreshes| now.are_fresh() || now.ended > ended && now.failure.is_some();
+        let over = timeout(MAX_WAIT, refreshes.wait_for(is_over)).await;
+        let late = |_| StoreError::unavailable("the API keys are not read in time");
+        let now = over.map_err(late)?.map_err(StoreError::unavailable)?;
+        if now.are_fresh() { Ok(()) } else { now.outcome() }
+    }
+}
+
+impl Refreshes {
+    /// How long ago the last one began that did not fail.
+    fn age(&self) -> Option<Duration> {
+        self.read_at.map(|at| at.elapsed())
+    }
+
+    /// Whether the keys may be trusted.
+    fn are_fresh(&self) -> bool {
+        self.age().is_some_and(|age| age <= KeyRing::MAX_AGE)
+    }
+
+    /// Why the last one failed.
+    fn outcome(&self) -> Result<(), StoreError> {
+        let failure = self.failure.as_deref().map(str::to_owned);
+        failure.map_or(Ok(()), |failure| Err(StoreError::unavailable(failure)))
+    }
+}
+
+#[async_trait]
+impl Authenticator for Authentication {
+    async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
+        let mut judged = self.judge(secret);
+        if judged == Judgement::Stale {
+            self.wait_until_fresh().await?;
+            judged = self.judge(secret);
+        } else if judged != Judgement::Malformed {
+            self.ask();
+        }
+        decide(judged)
+    }
+
+    async fn authenticate_again(
+        &self,
+        secret: &ApiKeySecret,
+    ) -> Result<Caller, AuthenticationError> {
+        if !secret.is_well_formed() {
+            return Err(AuthenticationError::Refused(None));
+        }
+        let mut refreshes = self.refreshes.subscribe();
+        // Before it is asked for the next one, which therefore has a higher number.
+        let begun = refreshes.borrow().begun;
+        self.ask();
+        let next = refreshes.wait_for(|now| now.ended > begun).await;
+        next.map_err(StoreError::unavailable)?.outcome()?;
+        let judged = decide(self.judge(secret));
+        if let Err(AuthenticationError::Refused(_)) = &judged {
+            self.ring.note_refusal(secret);
+        }
+        judged
+    }
+
+    fn key_label(&self, caller: &Caller) -> Option<KeyLabel> {
+        self.ring.key_label(caller)
+    }
+
+    async fn live_keys(&self) -> Result<usize, StoreError> {
+        self.wait_until_fresh().await?;
+        Ok(self.ring.live_keys())
+    }
+}
+
+fn decide(judged: Judgement) -> Result<Caller, AuthenticationError> {
+    match judged {
+        Judgement::Granted(caller) => Ok(caller),
+        Judgement::Malformed => Err(AuthenticationError::Refused(None)),
+        Judgement::NotLive(label) => Err(AuthenticationError::Refused(label)),
+        Judgement::Stale => {
+            Err(StoreError::unavailable("the API keys that were read are too old").into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

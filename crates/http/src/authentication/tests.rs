@@ -1,0 +1,192 @@
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use petstore_domain::{
+    ApiKey, ApiKeySecret, AuthenticationError, Authenticator, KeyId, KeyLabel, KeyName,
+    KeyRevision, KeyRing, KeyStore, ManualClock, NewApiKey, Saved, StoreError, StoredKeys,
+    Timestamp,
+};
+use tokio::{
+    task,
+    time::{Instant, sleep},
+};
+
+use super::Authentication;
+
+const MILLI: Duration = Duration::from_millis(1);
+
+fn secret(seed: u8) -> ApiKeySecret {
+    ApiKeySecret::from_entropy(&[seed; 32])
+}
+
+fn key(seed: u8) -> ApiKey {
+    let name = KeyName::parse("web").unwrap();
+    NewApiKey::new(name, &secret(seed), Timestamp(0), None).with_id(KeyId(seed.into()))
+}
+
+/// A store whose loads take as long, and fail, as the test says. A load sees the keys as they were when it
+/// began.
+#[derive(Default)]
+struct Slow {
+    keys: Mutex<Vec<ApiKey>>,
+    takes: Mutex<Duration>,
+    fails: Mutex<bool>,
+    loads: AtomicUsize,
+}
+
+#[async_trait]
+impl KeyStore for Slow {
+    async fn load(&self, _: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
+        self.loads.fetch_add(1, Ordering::SeqCst);
+        let (keys, takes) = (self.keys.lock().unwrap().clone(), *self.takes.lock().unwrap());
+        let fails = *self.fails.lock().unwrap();
+        sleep(takes).await;
+        if fails { Err(StoreError::unavailable("gone")) } else { Ok(Some(keys.into())) }
+    }
+
+    async fn save(
+        &self,
+        _: KeyRevision,
+        _: Vec<ApiKey>,
+        _: Vec<KeyId>,
+    ) -> Result<Saved, StoreError> {
+        unreachable!()
+    }
+
+    async fn note_uses(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
+        unreachable!()
+    }
+}
+
+/// An authentication that is refreshed, over a store with key 1 whose loads take so long.
+fn service(takes: Duration) -> (Arc<Slow>, Arc<Authentication>) {
+    let store = Arc::new(Slow::default());
+    *store.keys.lock().unwrap() = vec![key(1)];
+    *store.takes.lock().unwrap() = takes;
+    let clock = Arc::new(ManualClock::new(Timestamp(0)));
+    let ring = Arc::new(KeyRing::new(store.clone(), clock, None));
+    let service = Arc::new(Authentication::new(ring));
+    let refreshing = Arc::clone(&service);
+    task::spawn(async move { match refreshing.refresh().await {} });
+    (store, service)
+}
+
+/// Whether the key is granted by what is known; `None` if the keys could not be read.
+async fn grants(service: &Authentication, seed: u8) -> Option<bool> {
+    match service.authenticate(&secret(seed)).await {
+        Ok(_) => Some(true),
+        Err(AuthenticationError::Refused(_)) => Some(false),
+        Err(AuthenticationError::Store(_)) => None,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_are_read_twice_a_second_while_requests_come_and_else_not_at_all() {
+    let (store, service) = service(10 * MILLI);
+    sleep(Duration::from_mins(1)).await;
+    assert_eq!(store.loads.load(Ordering::SeqCst), 0);
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(10) {
+        assert_eq!(grants(&service, 1).await, Some(true));
+        // What is refused reads no more often.
+        assert_eq!(grants(&service, 2).await, Some(false));
+        sleep(7 * MILLI).await;
+    }
+    let loads = store.loads.load(Ordering::SeqCst);
+    assert!((20..=21).contains(&loads), "{loads}");
+    sleep(Duration::from_mins(1)).await;
+    assert!(store.loads.load(Ordering::SeqCst) <= loads + 1);
+    // The first request after a rest waits for keys that are young enough.
+    store.keys.lock().unwrap().clear();
+    assert_eq!(grants(&service, 1).await, Some(false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_was_just_made_is_granted_by_the_first_refresh_that_began_after_its_request() {
+    for takes in [0, 10, 300] {
+        let (store, service) = service(takes * MILLI);
+        assert_eq!(grants(&service, 1).await, Some(true));
+        // At every moment of a refresh and of the rest after it.
+        for wait in (0..700).step_by(23) {
+            let seed = u8::try_from(2 + wait / 23).unwrap();
+            sleep(u32::try_from(wait).unwrap() * MILLI).await;
+            let _ = grants(&service, 1).await;
+            store.keys.lock().unwrap().push(key(seed));
+            let began = Instant::now();
+            if grants(&service, seed).await == Some(false) {
+                service.authenticate_again(&secret(seed)).await.unwrap();
+            }
+            let took = began.elapsed();
+            assert!(took <= (502 + 2 * takes) * MILLI, "after {wait}: {took:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_unknown_a_revoked_and_an_expired_key_wait_alike_and_the_log_can_name_the_last_two() {
+    let (store, service) = service(10 * MILLI);
+    let revoked = ApiKey { revoked_at: Some(Timestamp(0)), ..key(2) };
+    let expired = ApiKey { expires_at: Some(Timestamp(0)), ..key(3) };
+    store.keys.lock().unwrap().extend([revoked, expired]);
+    assert_eq!(grants(&service, 1).await, Some(true));
+    let web = KeyName::parse("web").ok().map(KeyLabel::Stored);
+    let began = Instant::now();
+    let again = [(9, None), (2, web.clone()), (3, web)].map(|(seed, expected)| {
+        let service = Arc::clone(&service);
+        task::spawn(async move {
+            assert_eq!(grants(&service, seed).await, Some(false));
+            match service.authenticate_again(&secret(seed)).await {
+                Err(AuthenticationError::Refused(label)) => assert_eq!(label, expected),
+                other => panic!("{other:?}"),
+            }
+            began.elapsed()
+        })
+    });
+    let mut times = Vec::new();
+    for again in again {
+        times.push(again.await.unwrap());
+    }
+    assert!(times.iter().all(|time| *time == times[0] && *time > 400 * MILLI), "{times:?}");
+    let used = service.ring.take_revoked_uses();
+    assert_eq!(used.iter().map(|used| (used.id.0, used.uses)).collect::<Vec<_>>(), [(2, 1)]);
+    // What no store holds is judged at once.
+    let malformed = service.authenticate_again(&ApiKeySecret::new("of-another-form")).await;
+    assert!(matches!(malformed, Err(AuthenticationError::Refused(None))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_are_used_for_a_second_while_the_store_fails_and_then_it_is_an_error() {
+    let (store, service) = service(MILLI);
+    assert_eq!(grants(&service, 1).await, Some(true));
+    *store.fails.lock().unwrap() = true;
+    let began = Instant::now();
+    while began.elapsed() < 990 * MILLI {
+        assert_eq!(grants(&service, 1).await, Some(true));
+        sleep(10 * MILLI).await;
+    }
+    let unknown = service.authenticate_again(&secret(2)).await;
+    assert!(matches!(unknown, Err(AuthenticationError::Store(_))), "{unknown:?}");
+    sleep(20 * MILLI).await;
+    assert_eq!(grants(&service, 1).await, None);
+    *store.fails.lock().unwrap() = false;
+    sleep(600 * MILLI).await;
+    let _ = grants(&service, 1).await;
+    assert_eq!(grants(&service, 1).await, Some(true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_takes_too_long_is_waited_for_for_a_second() {
+    let (store, service) = service(900 * MILLI);
+    assert_eq!(grants(&service, 1).await, Some(true), "a slow read of the keys is waited for");
+    *store.takes.lock().unwrap() = Duration::from_mins(1);
+    sleep(Duration::from_secs(2)).await;
+    let began = Instant::now();
+    assert_eq!(grants(&service, 1).await, None);
+    assert!((1000 * MILLI..1003 * MILLI).contains(&began.elapsed()), "{:?}", began.elapsed());
+}

@@ -1,0 +1,100 @@
+use std::{future, num::NonZeroUsize, sync::Arc, time::Duration};
+
+use tokio::{
+    task,
+    time::{Instant, sleep},
+};
+
+use super::{LateRefusals, MAX_WAITING};
+use crate::{
+    response::error::{ApiError, ErrorCode},
+    settings::Limits,
+};
+
+const MILLI: Duration = Duration::from_millis(1);
+
+fn refusals(max_connections: usize) -> Arc<LateRefusals> {
+    let max_connections = NonZeroUsize::new(max_connections).unwrap();
+    let request_timeout = Duration::from_secs(2);
+    Arc::new(LateRefusals::new(Limits { request_timeout, max_connections, ..Limits::default() }))
+}
+
+/// How the wait of a key ends that is judged again after `later`, and how long it took.
+async fn waits(
+    refusals: &LateRefusals,
+    later: Duration,
+    is_good: bool,
+) -> (Option<ErrorCode>, Duration) {
+    let began = Instant::now();
+    let again = async {
+        sleep(later).await;
+        if is_good { Ok(()) } else { Err(ApiError::unauthorized(true)) }
+    };
+    let outcome = refusals.wait(ApiError::unauthorized(true), again).await;
+    (outcome.err().map(|error| error.code), began.elapsed())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_is_judged_when_it_was_judged_again_and_not_before_the_delay() {
+    let refusals = refusals(1000);
+    for (later, took) in [(0, 100), (99, 100), (400, 400)] {
+        for is_good in [true, false] {
+            let code = (!is_good).then_some(ErrorCode::Unauthorized);
+            let (outcome, elapsed) = waits(&refusals, later * MILLI, is_good).await;
+            assert_eq!(outcome, code);
+            // Timers count whole milliseconds.
+            assert!((took * MILLI..(took + 2) * MILLI).contains(&elapsed), "{later}: {elapsed:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_outlasts_the_request_is_a_refusal() {
+    let (outcome, took) = waits(&refusals(1000), Duration::from_mins(1), true).await;
+    assert_eq!(outcome, Some(ErrorCode::Unauthorized));
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_wait_than_a_quarter_of_the_connections_and_4096() {
+    for (connections, places) in [(1, 1), (8, 2), (16_384, 4096), (1_000_000, 4096)] {
+        let refusals = refusals(connections);
+        let began = Instant::now();
+        let waiting: Vec<_> = (0..=MAX_WAITING)
+            .map(|_| {
+                let refusals = Arc::clone(&refusals);
+                task::spawn(async move {
+                    let again = future::ready(Err::<(), _>(ApiError::unauthorized(true)));
+                    let error =
+                        refusals.wait(ApiError::unauthorized(true), again).await.unwrap_err();
+                    (error.code, error.closes)
+                })
+            })
+            .collect();
+        let mut refused = 0;
+        for wait in waiting {
+            match wait.await.unwrap() {
+                (ErrorCode::Unauthorized, false) => refused += 1,
+                other => assert_eq!(other, (ErrorCode::RateLimited, true)),
+            }
+        }
+        assert_eq!(refused, places, "of {connections} connections");
+        assert!(began.elapsed() < 200 * MILLI);
+        assert_eq!(refusals.places.available_permits(), places);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drain_refuses_those_that_wait_and_later_ones_at_once() {
+    let refusals = refusals(1000);
+    let began = Instant::now();
+    let waiting = {
+        let refusals = Arc::clone(&refusals);
+        task::spawn(async move { waits(&refusals, Duration::from_mins(1), true).await })
+    };
+    sleep(10 * MILLI).await;
+    refusals.begin_drain();
+    let outcome = (waiting.await.unwrap().0, waits(&refusals, 50 * MILLI, true).await.0);
+    assert_eq!(outcome, (Some(ErrorCode::Unauthorized), Some(ErrorCode::Unauthorized)));
+    assert!(began.elapsed() < 20 * MILLI);
+}
