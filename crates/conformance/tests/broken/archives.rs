@@ -192,7 +192,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             "a_key_that_is_there_already_is_merged",
             "a_newer_record_replaces_the_one_there",
             "a_restore_brings_back_every_field",
-            "a_restore_changes_the_version",
+            "the_version_changes_exactly_if_an_animal_does",
             "a_restore_may_be_repeated",
             "identifiers_go_on_above_those_restored",
             "new_pets_get_identifiers_in_their_order",

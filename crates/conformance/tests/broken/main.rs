@@ -17,6 +17,7 @@ mod records;
 mod relocations;
 mod reopening;
 mod versions;
+mod writes;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -29,7 +30,7 @@ use crate::{
 };
 
 /// Every table of flaws.
-const TABLES: [&[Flaw]; 10] = [
+const TABLES: [&[Flaw]; 11] = [
     archives::FLAWS,
     declarations::FLAWS,
     keys::FLAWS,
@@ -40,6 +41,7 @@ const TABLES: [&[Flaw]; 10] = [
     relocations::FLAWS,
     reopening::FLAWS,
     versions::FLAWS,
+    writes::FLAWS,
 ];
 
 /// How often a promise is run in which a flaw does not show: some promises race tasks or choose at
@@ -97,7 +99,23 @@ caught! {
     flaws_during_an_outage_are_caught: outages;
     flaws_of_snapshots_and_restores_are_caught: archives;
     flaws_of_moves_are_caught: relocations;
+    flaws_of_one_kind_of_write_are_caught: writes;
     false_declarations_are_caught: declarations;
+}
+
+/// Takes minutes: it shows that no promise is there twice, not that one is kept.
+#[test]
+#[ignore = "takes minutes"]
+fn flaws_of_one_kind_of_write_are_noticed_by_their_promise_alone() {
+    for flaw in writes::FLAWS {
+        let harness: Arc<dyn Harness> = Arc::new(FaultyHarness(flaw));
+        for promise in PROMISES.iter().filter(|promise| !flaw.caught_by.contains(&promise.name)) {
+            let verdict = runtime(flaw.one_thread).block_on(run(&harness, promise));
+            if verdict != Verdict::Kept {
+                println!("{} also notices: {}", promise.name, flaw.what);
+            }
+        }
+    }
 }
 
 #[test]
