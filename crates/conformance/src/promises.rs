@@ -75,8 +75,6 @@ macro_rules! __for_each_promise {
             "the animals that match, ascending by identifier, at most query.limit";
         pages::more_is_true_exactly_if_another_follows []
             "and whether at least one more matches behind them";
-        pages::a_filter_lets_its_status_through_alone []
-            "the animals that match the query's status";
         pages::a_page_past_the_end_is_empty []
             "the animals whose identifier is greater than query.after";
         pages::a_walk_meets_what_was_there_exactly_once []
@@ -191,8 +189,6 @@ macro_rules! __for_each_promise {
             "Corrupt if the animal of a record is missing";
         restores::identifiers_go_on_above_those_restored [Archive]
             "afterwards the store assigns identifiers above every one restored";
-        restores::new_pets_get_identifiers_in_their_order [Archive]
-            "writes animals under new identifiers, in their order";
 
         writes::a_write_shows_in_every_list_and_changes_nothing_else []
             "the animals that match the query's status, whatever kind of write they came by";

@@ -108,13 +108,16 @@ impl Run {
         self.writes += 1;
         let (pet, held) = (numbered(self.writes.into()), &mut self.held);
         match write {
-            Add => held.pets.push(add(store, pet).await?),
+            Add => {
+                let id = add(store, pet.clone()).await?.id;
+                held.pets.push(pet.with_id(id));
+            }
             AddOnce => {
                 let request =
                     request(&format!("once-{}", self.writes), &rex(), i64::from(self.writes) - 100);
                 let added = created(store.pets.add(rex(), Some(request)).await?)?;
                 held.records.push(request.into_record(added.id));
-                held.pets.push(added);
+                held.pets.push(rex().with_id(added.id));
             }
             Repeat => {
                 let id = held.records[0].id;
@@ -138,7 +141,8 @@ impl Run {
             }
             NewPets => {
                 let mut begun = archive(store)?.restore().await?;
-                begun.new_pets(samples::numbers(9).collect()).await?;
+                begun.new_pets(samples::numbers(9).take(4).collect()).await?;
+                begun.new_pets(samples::numbers(9).skip(4).collect()).await?;
                 begun.commit().await?;
                 let new = all(store).await?.into_iter().skip(held.pets.len());
                 held.pets

@@ -182,7 +182,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         &[
             "a_restore_brings_back_every_field",
             "a_restore_left_without_commit_leaves_nothing",
-            "new_pets_get_identifiers_in_their_order",
+            "a_write_shows_in_every_list_and_changes_nothing_else",
         ],
         |_| restores(Fault::Early),
     ),
@@ -195,7 +195,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             "the_version_changes_exactly_if_an_animal_does",
             "a_restore_may_be_repeated",
             "identifiers_go_on_above_those_restored",
-            "new_pets_get_identifiers_in_their_order",
+            "a_write_shows_in_every_list_and_changes_nothing_else",
         ],
         |_| restores(Fault::NoCommit),
     ),

@@ -103,21 +103,6 @@ caught! {
     false_declarations_are_caught: declarations;
 }
 
-/// Takes minutes: it shows that no promise is there twice, not that one is kept.
-#[test]
-#[ignore = "takes minutes"]
-fn flaws_of_one_kind_of_write_are_noticed_by_their_promise_alone() {
-    for flaw in writes::FLAWS {
-        let harness: Arc<dyn Harness> = Arc::new(FaultyHarness(flaw));
-        for promise in PROMISES.iter().filter(|promise| !flaw.caught_by.contains(&promise.name)) {
-            let verdict = runtime(flaw.one_thread).block_on(run(&harness, promise));
-            if verdict != Verdict::Kept {
-                println!("{} also notices: {}", promise.name, flaw.what);
-            }
-        }
-    }
-}
-
 #[test]
 fn every_promise_catches_some_flaw() {
     let named: BTreeSet<_> =

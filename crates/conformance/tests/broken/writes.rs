@@ -280,13 +280,17 @@ fn adds_beside(
     faults.drafts(notes, commit, pass_on)
 }
 
+async fn is_full(store: &MemoryStore) -> Result<bool, StoreError> {
+    Ok(store.find(PetId(i64::MAX)).await?.is_some())
+}
+
 /// Adds otherwise when no identifier is left.
 fn behind_the_highest(instead: fn(Arc<MemoryStore>, NewPet, Request) -> Addition) -> Faults {
     Faults::default().add(move |store, (pet, request)| async move {
-        match PetRepository::add(&*store, pet.clone(), request).await {
-            Err(AddError::Store(_)) => instead(store, pet, request).await,
-            other => other,
+        if is_full(&store).await? {
+            return instead(store, pet, request).await;
         }
+        PetRepository::add(&*store, pet, request).await
     })
 }
 
@@ -318,7 +322,6 @@ const WRITERS: &[&str] = &["a_writer_beside_a_restore_is_answered"];
 const HIGHEST: &[&str] = &["no_identifier_follows_the_highest"];
 const AT_ONCE: &[&str] = &["the_version_is_answered_at_once"];
 
-/// Each is noticed by the promise that is named, and by no other.
 pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("restored animals are in no list of a status", LISTS, |notes| {
         hidden(notes, is_pets, |status| status.is_some())
@@ -491,16 +494,30 @@ pub(crate) const FLAWS: &[Flaw] = &[
         })
     }),
     Flaw::new("a restore cannot commit when a writer was refused", WRITERS, |notes| {
-        let commit: Commit =
-            Arc::new(|_, _| Box::pin(async { Err(StoreError::unavailable("busy")) }));
-        adds_beside(notes, commit, |_, _, _, _| {
+        let noted = Arc::clone(notes);
+        let commit: Commit = Arc::new(move |store, batches| {
+            let refused = noted.last_id.swap(0, Ordering::SeqCst) > 0;
+            Box::pin(async move {
+                if refused {
+                    return Err(StoreError::unavailable("busy"));
+                }
+                write(&store, batches).await
+            })
+        });
+        adds_beside(notes, commit, |notes, _, _, _| {
+            notes.last_id.store(1, Ordering::SeqCst);
             Box::pin(async { Err(StoreError::unavailable("a restore is on").into()) })
         })
     }),
     Flaw::new("a restore is lost when another write comes in between", WRITERS, |notes| {
-        Faults::default().commits(notes, |store, batches| async move {
-            let pets = store.snapshot().await?.counts().await?.pets;
-            if pets > 0 && batches.len() == 1 { Ok(()) } else { write(&store, batches).await }
+        let noted = Arc::clone(notes);
+        let commit: Commit = Arc::new(move |store, batches| {
+            let lost = noted.last_id.swap(0, Ordering::SeqCst) > 0;
+            Box::pin(async move { if lost { Ok(()) } else { write(&store, batches).await } })
+        });
+        adds_beside(notes, commit, |notes, store, pet, request| {
+            notes.last_id.store(1, Ordering::SeqCst);
+            Box::pin(async move { PetRepository::add(&*store, pet, request).await })
         })
     }),
     Flaw::new("identifiers wrap to negative ones", HIGHEST, |_| {
@@ -524,19 +541,19 @@ pub(crate) const FLAWS: &[Flaw] = &[
         })
     }),
     Flaw::new("a store without an identifier left answers no reads", HIGHEST, |notes| {
-        let (full, is_full) = (Arc::clone(notes), Arc::clone(notes));
+        let (noted, silent) = (Arc::clone(notes), Arc::clone(notes));
         let faults = Faults::default().add(move |store, (pet, request)| {
-            let notes = Arc::clone(&full);
+            let notes = Arc::clone(&noted);
             async move {
                 let end = PetRepository::add(&*store, pet, request).await;
-                notes.flag.fetch_or(matches!(end, Err(AddError::Store(_))), Ordering::SeqCst);
+                notes.flag.fetch_or(end.is_err() && is_full(&store).await?, Ordering::SeqCst);
                 end
             }
         });
         faults.list(move |store, query| {
-            let full = is_full.flag.load(Ordering::SeqCst);
+            let silent = silent.flag.load(Ordering::SeqCst);
             async move {
-                if full {
+                if silent {
                     return Err(StoreError::unavailable("the writer has ended"));
                 }
                 PetRepository::list(&*store, query).await
@@ -546,7 +563,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new("new animals of a restore wrap to negative identifiers", HIGHEST, |notes| {
         let commit: Commit = Arc::new(|store, batches| {
             Box::pin(async move {
-                let full = store.find(PetId(i64::MAX)).await?.is_some();
+                let full = is_full(&store).await?;
                 let wrapped = batches.into_iter().map(|batch| match batch {
                     Batch::NewPets(pets) if full => Batch::Pets(
                         (i64::MIN..).zip(pets).map(|(id, pet)| pet.with_id(PetId(id))).collect(),
