@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use petstore_domain::{CatalogueVersion, Pet, PetId, PetStatus};
+use petstore_domain::{CatalogueVersion, IdempotencyId, NewPet, Pet, PetId, PetStatus};
 use tokio::time::sleep;
 
 use super::snapshots::{Content, populate};
@@ -95,6 +95,14 @@ const WRITES: [Write; 15] = [
     AddOnce, Add, Purge,
 ];
 
+/// Repeats an addition, and sends another animal under its key.
+async fn repeat(store: &Store, id: IdempotencyId, other: NewPet) -> Checked {
+    store.pets.add(rex(), Some(request_with(id, &rex(), 9))).await?;
+    let reused = store.pets.add(other.clone(), Some(request_with(id, &other, 9))).await;
+    ensure!(reused.is_err(), "a key is used for another animal");
+    Ok(())
+}
+
 /// A store to which every kind of write is made, and what it must hold.
 struct Run {
     handles: Handles,
@@ -119,12 +127,7 @@ impl Run {
                 held.records.push(request.into_record(added.id));
                 held.pets.push(rex().with_id(added.id));
             }
-            Repeat => {
-                let id = held.records[0].id;
-                store.pets.add(rex(), Some(request_with(id, &rex(), 9))).await?;
-                let reused = store.pets.add(pet.clone(), Some(request_with(id, &pet, 9))).await;
-                ensure!(reused.is_err(), "a key is used for another animal");
-            }
+            Repeat => repeat(store, held.records[0].id, pet).await?,
             Purge => {
                 let cutoff = held.records.iter().map(|record| record.at).min();
                 let cutoff = cutoff.unwrap_or(samples::at(0));

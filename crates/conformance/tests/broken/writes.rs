@@ -165,19 +165,23 @@ async fn ids(store: &MemoryStore) -> Result<Vec<PetId>, StoreError> {
     Ok(pets.into_iter().map(|pet| pet.id).collect())
 }
 
+async fn count(store: &MemoryStore) -> Result<i64, StoreError> {
+    Ok(i64::try_from(ids(store).await?.len()).unwrap())
+}
+
 /// Leaves the animals that were restored by a batch of some kind out of the lists that `hides` names.
 fn hidden(
     notes: &Arc<Notes>,
     kind: fn(&Batch) -> bool,
     hides: fn(Option<PetStatus>) -> bool,
 ) -> Faults {
-    let (listed, noted) = (Arc::clone(notes), Arc::clone(notes));
+    let (listed, kept) = (Arc::clone(notes), Arc::clone(notes));
     let faults = Faults::change_page(move |query, page| {
         let hidden = listed.hidden.lock().unwrap();
         page.pets.retain(|pet| !hides(query.status) || !hidden.contains(&pet.id));
     });
     faults.commits(notes, move |store, batches| {
-        let notes = Arc::clone(&noted);
+        let notes = Arc::clone(&kept);
         async move {
             let (before, any) = (ids(&store).await?, batches.iter().any(kind));
             write(&store, batches).await?;
@@ -203,14 +207,14 @@ fn bump(notes: &Notes, by: i64) {
 
 /// Does not change the version by a restore that has batches of one kind alone.
 fn unversioned(notes: &Arc<Notes>, kind: fn(&Batch) -> bool) -> Faults {
-    let noted = Arc::clone(notes);
+    let kept = Arc::clone(notes);
     offset(notes).commits(notes, move |store, batches| {
-        let notes = Arc::clone(&noted);
+        let notes = Arc::clone(&kept);
         async move {
-            let (before, alone) = (ids(&store).await?.len(), batches.iter().all(kind));
+            let (before, alone) = (count(&store).await?, batches.iter().all(kind));
             write(&store, batches).await?;
             if alone {
-                bump(&notes, before as i64 - ids(&store).await?.len() as i64);
+                bump(&notes, before - count(&store).await?);
             }
             Ok(())
         }
@@ -219,9 +223,9 @@ fn unversioned(notes: &Arc<Notes>, kind: fn(&Batch) -> bool) -> Faults {
 
 /// Changes the version with each addition that ends in a certain way.
 fn bumped_by(notes: &Arc<Notes>, end: fn(&Result<Added, AddError>) -> bool) -> Faults {
-    let noted = Arc::clone(notes);
+    let kept = Arc::clone(notes);
     offset(notes).add(move |store, (pet, request)| {
-        let notes = Arc::clone(&noted);
+        let notes = Arc::clone(&kept);
         async move {
             let ended = PetRepository::add(&*store, pet, request).await;
             bump(&notes, end(&ended).into());
@@ -267,9 +271,9 @@ fn adds_beside(
     commit: Commit,
     beside: fn(Arc<Notes>, Arc<MemoryStore>, NewPet, Request) -> Addition,
 ) -> Faults {
-    let noted = Arc::clone(notes);
+    let kept = Arc::clone(notes);
     let faults = Faults::default().add(move |store, (pet, request)| {
-        let notes = Arc::clone(&noted);
+        let notes = Arc::clone(&kept);
         async move {
             if notes.flag.load(Ordering::SeqCst) {
                 return beside(notes, store, pet, request).await;
@@ -362,18 +366,18 @@ pub(crate) const FLAWS: &[Flaw] = &[
         VERSIONS,
         |notes| {
             let misses = is_another(notes);
-            let (missed, noted) = (Arc::clone(notes), Arc::clone(notes));
+            let (missed, kept) = (Arc::clone(notes), Arc::clone(notes));
             let faults = Faults::change_versions(move |version| {
                 let missed = if misses { missed.offset.load(Ordering::SeqCst) } else { 0 };
                 version.saturating_add_signed(missed.into())
             });
             faults.commits(notes, move |store, batches| {
-                let notes = Arc::clone(&noted);
+                let notes = Arc::clone(&kept);
                 async move {
-                    let before = ids(&store).await?.len();
+                    let before = count(&store).await?;
                     write(&store, batches).await?;
                     if !misses {
-                        bump(&notes, before as i64 - ids(&store).await?.len() as i64);
+                        bump(&notes, before - count(&store).await?);
                     }
                     Ok(())
                 }
@@ -381,9 +385,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new("a purge changes the version", VERSIONS, |notes| {
-        let noted = Arc::clone(notes);
+        let kept = Arc::clone(notes);
         offset(notes).purge(move |store, (cutoff, limit)| {
-            bump(&noted, 1);
+            bump(&kept, 1);
             async move { store.purge_expired(cutoff, limit).await }
         })
     }),
@@ -394,9 +398,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
         bumped_by(notes, Result::is_err)
     }),
     Flaw::new("a restore changes the version when it begins", VERSIONS, |notes| {
-        let noted = Arc::clone(notes);
+        let kept = Arc::clone(notes);
         offset(notes).restore(move |store, ()| {
-            bump(&noted, 1);
+            bump(&kept, 1);
             async move { store.restore().await }
         })
     }),
@@ -479,9 +483,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
         })
     }),
     Flaw::new("a purge waits for a restore without end", WRITERS, |notes| {
-        let noted = Arc::clone(notes);
+        let kept = Arc::clone(notes);
         Faults::default().drafts(notes, honest(), pass_on).purge(move |store, (cutoff, limit)| {
-            let notes = Arc::clone(&noted);
+            let notes = Arc::clone(&kept);
             async move {
                 blocked(notes).await;
                 store.purge_expired(cutoff, limit).await
@@ -494,9 +498,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
         })
     }),
     Flaw::new("a restore cannot commit when a writer was refused", WRITERS, |notes| {
-        let noted = Arc::clone(notes);
+        let kept = Arc::clone(notes);
         let commit: Commit = Arc::new(move |store, batches| {
-            let refused = noted.last_id.swap(0, Ordering::SeqCst) > 0;
+            let refused = kept.last_id.swap(0, Ordering::SeqCst) > 0;
             Box::pin(async move {
                 if refused {
                     return Err(StoreError::unavailable("busy"));
@@ -510,9 +514,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
         })
     }),
     Flaw::new("a restore is lost when another write comes in between", WRITERS, |notes| {
-        let noted = Arc::clone(notes);
+        let kept = Arc::clone(notes);
         let commit: Commit = Arc::new(move |store, batches| {
-            let lost = noted.last_id.swap(0, Ordering::SeqCst) > 0;
+            let lost = kept.last_id.swap(0, Ordering::SeqCst) > 0;
             Box::pin(async move { if lost { Ok(()) } else { write(&store, batches).await } })
         });
         adds_beside(notes, commit, |notes, store, pet, request| {
@@ -541,9 +545,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
         })
     }),
     Flaw::new("a store without an identifier left answers no reads", HIGHEST, |notes| {
-        let (noted, silent) = (Arc::clone(notes), Arc::clone(notes));
+        let (kept, silent) = (Arc::clone(notes), Arc::clone(notes));
         let faults = Faults::default().add(move |store, (pet, request)| {
-            let notes = Arc::clone(&noted);
+            let notes = Arc::clone(&kept);
             async move {
                 let end = PetRepository::add(&*store, pet, request).await;
                 notes.flag.fetch_or(end.is_err() && is_full(&store).await?, Ordering::SeqCst);
@@ -564,11 +568,13 @@ pub(crate) const FLAWS: &[Flaw] = &[
         let commit: Commit = Arc::new(|store, batches| {
             Box::pin(async move {
                 let full = is_full(&store).await?;
-                let wrapped = batches.into_iter().map(|batch| match batch {
+                let wrapped = batches.into_iter().map(|batch| match batch.clone() {
                     Batch::NewPets(pets) if full => Batch::Pets(
                         (i64::MIN..).zip(pets).map(|(id, pet)| pet.with_id(PetId(id))).collect(),
                     ),
-                    other => other,
+                    Batch::Pets(_) | Batch::NewPets(_) | Batch::Keys(_) | Batch::Records(_) => {
+                        batch
+                    }
                 });
                 write(&store, wrapped.collect()).await
             })
