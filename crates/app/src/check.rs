@@ -1,7 +1,10 @@
 //! The command `check`: what the kind of store says of itself, and every row, read through the ports.
 
 use clap::Args;
-use petstore_domain::{Archive, Finding, Severity, StoreCounts, StoreError, StoredKeys, load_keys};
+use petstore_domain::{
+    Archive, Finding, PageLimit, Pet, PetId, PetQuery, PetRepository, PetStatus, Severity,
+    StoreCounts, StoreError, StoredKeys, load_keys,
+};
 
 use crate::{
     cli::store_arg::StoreArgs,
@@ -47,8 +50,8 @@ async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>,
         let why = "not read one by one: this kind of store has no archive";
         return Ok(vec![keys, Finding::warning("animals", why)]);
     };
-    let animals = match read_archive(&**archive, signals).await {
-        Ok(counts) => animals(&counts),
+    let animals = match read_archive(&**archive, &*store.pets, signals).await {
+        Ok((counts, unlisted)) => animals(&counts, &unlisted),
         Err(_) if signals.stop_asked() => {
             return Err(Failure::runtime("stopped before everything was examined"));
         }
@@ -57,20 +60,35 @@ async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>,
     Ok(vec![keys, animals])
 }
 
+/// Animals that the list of their status lacks.
+#[derive(Debug, Default, PartialEq)]
+struct Unlisted {
+    count: u64,
+    first: Option<(PetId, PetStatus)>,
+}
+
 /// Reads every animal and every idempotency record: each passes the domain's rules, or is the error.
-async fn read_archive(archive: &dyn Archive, signals: &Signals) -> Result<StoreCounts, StoreError> {
+/// Of the animals it also returns those that the list of their status lacks.
+async fn read_archive(
+    archive: &dyn Archive,
+    pets: &dyn PetRepository,
+    signals: &Signals,
+) -> Result<(StoreCounts, Unlisted), StoreError> {
     let mut snapshot = archive.snapshot().await?;
     let counts = snapshot.counts().await?;
     let stopped = || {
         if signals.stop_asked() { Err(StoreError::unavailable("stopped")) } else { Ok(()) }
     };
     let mut progress = Progress::new();
-    let (mut last, mut done) = (None, 0);
+    let (mut last, mut done, mut unlisted) = (None, 0, Unlisted::default());
     loop {
         progress.at("reading", done, Of::Exactly(counts.pets));
         stopped()?;
         let batch = snapshot.pets(last, BATCH).await?;
         let Some(pet) = batch.last() else { break };
+        for status in PetStatus::ALL {
+            compare_list(pets, status, last, &batch, &mut unlisted).await?;
+        }
         last = Some(pet.id);
         done += batch.len() as u64;
     }
@@ -81,14 +99,46 @@ async fn read_archive(archive: &dyn Archive, signals: &Signals) -> Result<StoreC
         let Some(record) = batch.last() else { break };
         last = Some(record.id);
     }
-    Ok(StoreCounts { pets: done, ..counts })
+    Ok((StoreCounts { pets: done, ..counts }, unlisted))
 }
 
-fn animals(counts: &StoreCounts) -> Finding {
+/// Walks the list of `status` behind `after` as far as `batch` reaches, and notes which animals of the
+/// batch it lacks. It may have more of them: a service adds animals meanwhile.
+async fn compare_list(
+    pets: &dyn PetRepository,
+    status: PetStatus,
+    mut after: Option<PetId>,
+    batch: &[Pet],
+    unlisted: &mut Unlisted,
+) -> Result<(), StoreError> {
+    let mut expected = batch.iter().filter(|pet| pet.status == Some(status)).peekable();
+    while expected.peek().is_some() {
+        let query = PetQuery { limit: PageLimit::MAX, status: Some(status), after };
+        let page = pets.list(query).await?.value;
+        after = page.pets.last().map(|pet| pet.id);
+        let reaches = |id: PetId| !page.more || after.is_none() || Some(id) <= after;
+        while let Some(pet) = expected.next_if(|pet| reaches(pet.id)) {
+            if page.pets.binary_search_by_key(&pet.id, |listed| listed.id).is_err() {
+                unlisted.count += 1;
+                unlisted.first.get_or_insert((pet.id, status));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn animals(counts: &StoreCounts, unlisted: &Unlisted) -> Finding {
     let StoreCounts { pets, idempotency_records, .. } = counts;
+    let read = format!("{pets} read, and {idempotency_records} idempotency records");
+    let Unlisted { count, first: Some((id, status)) } = unlisted else {
+        return Finding::good(
+            "animals",
+            format!("{read}; each is valid, and in the list of its status"),
+        );
+    };
     let detail =
-        format!("{pets} read, and {idempotency_records} idempotency records; each is valid");
-    Finding::good("animals", detail)
+        format!("{read}; {count} are not in the list of their status, first {id} of {status}");
+    Finding::fault("animals", detail)
 }
 
 fn keys(StoredKeys { keys, corrupt, .. }: &StoredKeys) -> Finding {
@@ -132,11 +182,15 @@ fn line(Finding { subject, severity, detail }: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use petstore_domain::{
-        CorruptKey, Corruption, Finding, Fingerprint, IdempotencyId, IdempotencyRecord,
-        MockArchive, MockSnapshot, PetId, Severity, StoreCounts, StoreError, StoredKeys, Timestamp,
+        Archive, CategoryId, CorruptKey, Corruption, Finding, Fingerprint, IdempotencyId,
+        IdempotencyRecord, MockArchive, MockPetRepository, MockSnapshot, NewPet, Pet, PetId,
+        PetName, PetPage, PetStatus, Severity, StoreCounts, StoreError, StoredKeys, Timestamp,
+        Versioned,
     };
 
-    use super::{keys, read_archive, report};
+    use petstore_memory::MemoryStore;
+
+    use super::{Unlisted, animals, keys, read_archive, report};
     use crate::{console::tests::Recorded, signals::Signals};
 
     #[tokio::test]
@@ -157,8 +211,53 @@ mod tests {
         });
         let mut archive = MockArchive::new();
         archive.expect_snapshot().return_once(|| Ok(Box::new(snapshot)));
-        let read = read_archive(&archive, &Signals::take_over().unwrap()).await;
+        let pets = MockPetRepository::new();
+        let read = read_archive(&archive, &pets, &Signals::take_over().unwrap()).await;
         assert!(matches!(read, Err(StoreError::Corrupt(_))), "{read:?}");
+    }
+
+    /// Every third animal is of no status, every third is sold.
+    fn pet(id: i64) -> Pet {
+        let statuses = [None, Some(PetStatus::Sold), Some(PetStatus::Pending)];
+        let status = statuses[usize::try_from(id % 3).unwrap()];
+        let name = PetName::parse("Rex").unwrap();
+        NewPet { name, category_id: CategoryId(1), status }.with_id(PetId(id))
+    }
+
+    /// Lists of the animals 1 to 999 that lack some of them.
+    fn lists_without(lost: fn(i64) -> bool) -> MockPetRepository {
+        let mut pets = MockPetRepository::new();
+        pets.expect_list().returning(move |query| {
+            let mut listed = (1..=999)
+                .filter(|id| !lost(*id))
+                .map(pet)
+                .filter(|pet| pet.status == query.status && Some(pet.id) > query.after);
+            let pets = listed.by_ref().take(query.limit.get().into()).collect();
+            let value = PetPage { pets, more: listed.next().is_some() };
+            Ok(Versioned { value, version: None })
+        });
+        pets
+    }
+
+    #[tokio::test]
+    async fn an_animal_that_the_list_of_its_status_lacks_is_a_fault() {
+        let store = MemoryStore::new();
+        let mut restore = store.restore().await.unwrap();
+        restore.pets((1..=999).map(pet).collect()).await.unwrap();
+        restore.commit().await.unwrap();
+        let signals = Signals::take_over().unwrap();
+        let sound = read_archive(&store, &lists_without(|_| false), &signals).await.unwrap();
+        assert_eq!((sound.0.pets, &sound.1), (999, &Unlisted::default()));
+        assert_eq!(animals(&sound.0, &sound.1).severity, Severity::Good);
+
+        // The index has lost the sold ones from 340 on, and one that is pending.
+        let lists = lists_without(|id| id == 998 || id >= 340 && id % 3 == 1);
+        let (counts, unlisted) = read_archive(&store, &lists, &signals).await.unwrap();
+        let sold = (340..=999).filter(|id| id % 3 == 1).count() as u64;
+        assert_eq!(unlisted.count, sold + 1);
+        let finding = animals(&counts, &unlisted);
+        assert_eq!(finding.severity, Severity::Fault);
+        assert!(finding.detail.ends_with("first 998 of pending"), "{}", finding.detail);
     }
 
     #[test]

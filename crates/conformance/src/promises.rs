@@ -1,5 +1,6 @@
 //! The list of the promises.
 
+mod beside;
 mod conflicts;
 mod declared;
 mod dropped;
@@ -19,6 +20,7 @@ mod round_trips;
 mod snapshots;
 mod together;
 mod version;
+mod writes;
 
 use std::pin::Pin;
 
@@ -73,8 +75,6 @@ macro_rules! __for_each_promise {
             "the animals that match, ascending by identifier, at most query.limit";
         pages::more_is_true_exactly_if_another_follows []
             "and whether at least one more matches behind them";
-        pages::a_filter_lets_its_status_through_alone []
-            "the animals that match the query's status";
         pages::a_page_past_the_end_is_empty []
             "the animals whose identifier is greater than query.after";
         pages::a_walk_meets_what_was_there_exactly_once []
@@ -117,8 +117,6 @@ macro_rules! __for_each_promise {
         dropped::a_dropped_addition_happens_whole_or_not_at_all []
             "whole or not at all, also when the future is dropped half way";
 
-        version::every_addition_changes_the_version [Version]
-            "an addition changes the version before it is acknowledged";
         version::a_read_carries_the_version_of_what_it_saw [Version]
             "two reads that carry the same version saw the same state";
         version::a_version_never_comes_back [Version]
@@ -179,8 +177,6 @@ macro_rules! __for_each_promise {
             "a view of all that is in the store, in batches in ascending order";
         snapshots::a_snapshot_does_not_see_later_writes [Archive]
             "what is written later does not show in it, and it holds up no writer";
-        snapshots::a_restore_changes_the_version [Archive, Version]
-            "the version changes with every visible change";
         restores::a_restore_brings_back_every_field [Archive]
             "commit makes all of it visible and durable at once, and nothing is visible before";
         restores::a_restore_left_without_commit_leaves_nothing [Archive]
@@ -199,8 +195,21 @@ macro_rules! __for_each_promise {
             "Corrupt if the animal of a record is missing";
         restores::identifiers_go_on_above_those_restored [Archive]
             "afterwards the store assigns identifiers above every one restored";
-        restores::new_pets_get_identifiers_in_their_order [Archive]
-            "writes animals under new identifiers, in their order";
+
+        writes::a_write_shows_in_every_list_and_changes_nothing_else []
+            "the animals that match the query's status, whatever kind of write they came by";
+        writes::the_version_changes_exactly_if_an_animal_does [Version]
+            "the version changes with every change of animals, and with nothing else";
+        beside::another_animal_is_never_overwritten [Archive]
+            "OtherPet if another animal has the identifier, and nothing of the restore is written";
+        beside::a_restore_shows_as_a_whole_on_every_handle [Archive]
+            "a restore is one transaction: nothing of it shows without all the rest";
+        beside::a_writer_beside_a_restore_is_answered [Archive]
+            "other writers are answered in a bounded time, and the restore can still commit";
+        beside::no_identifier_follows_the_highest [Archive]
+            "behind the highest identifier possible nothing is added, and reads go on";
+        beside::the_version_is_answered_at_once [Version]
+            "without a call to the store that takes long";
 
         handover::a_store_that_is_not_open_refuses_everything [Handover]
             "a write of a service to a store that is not open fails and has no effect";

@@ -24,7 +24,7 @@ async fn reconnect(fresh: &Fresh) -> Checked {
 }
 
 /// Whether an error is the one of a store that cannot answer.
-trait IsUnavailable {
+pub(super) trait IsUnavailable {
     fn is_unavailable(&self) -> bool;
 }
 

@@ -55,23 +55,6 @@ pub(super) async fn more_is_true_exactly_if_another_follows(harness: &dyn Harnes
     Ok(())
 }
 
-pub(super) async fn a_filter_lets_its_status_through_alone(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
-    let pets = add_many(&fresh.store, ANIMALS).await?;
-    for status in PetStatus::ALL {
-        let expected: Vec<&Pet> = pets.iter().filter(|pet| pet.status == Some(status)).collect();
-        let actual = page(&fresh.store, query(100, Some(status), None)).await?.pets;
-        same(format!("those of status {status}"), &ids(&actual), &ids(expected.iter().copied()))?;
-        let behind = page(&fresh.store, query(100, Some(status), Some(expected[9].id))).await?.pets;
-        same(
-            format!("those of status {status} after {:?}", expected[9].id),
-            &ids(&behind),
-            &ids(expected[10..].iter().copied()),
-        )?;
-    }
-    Ok(())
-}
-
 pub(super) async fn a_page_past_the_end_is_empty(harness: &dyn Harness) -> Checked {
     let fresh = Fresh::new(harness).await?;
     let last = add_many(&fresh.store, 5).await?.last().map_or(PetId(0), |pet| pet.id);

@@ -1,6 +1,6 @@
 //! A store as a whole: writing it.
 
-use petstore_domain::{ApiKey, Pet};
+use petstore_domain::ApiKey;
 
 use super::{
     keys,
@@ -10,7 +10,7 @@ use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, all, archive, replayed, still_works},
     harness::{Harness, Store},
-    samples::{self, at, key, request_with, rex},
+    samples::{at, key, request_with, rex},
 };
 
 /// Writes the content into the store, which is empty, in small batches, and commits if `commit`.
@@ -93,23 +93,6 @@ pub(super) async fn a_restore_may_be_repeated(harness: &dyn Harness) -> Checked 
         "the same content again has changed the store"
     );
     Ok(())
-}
-
-pub(super) async fn new_pets_get_identifiers_in_their_order(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
-    let first = add(&store, rex()).await?;
-    let mut begun = archive(&store)?.restore().await?;
-    begun.new_pets(samples::numbers(30).collect()).await?;
-    begun.new_pets(vec![rex(), rex()]).await?;
-    same("animals before the commit", &all(&store).await?.len(), &1)?;
-    begun.commit().await?;
-    let actual = all(&store).await?;
-    let sent = [rex()].into_iter().chain(samples::numbers(30)).chain([rex(), rex()]);
-    let expected: Vec<Pet> =
-        sent.zip(&actual).map(|(pet, actual)| pet.with_id(actual.id)).collect();
-    same("the animals", &actual, &expected)?;
-    same("how many", &actual.len(), &33)?;
-    same("the one before", &actual[0], &first)
 }
 
 pub(super) async fn a_key_that_is_there_already_is_merged(harness: &dyn Harness) -> Checked {

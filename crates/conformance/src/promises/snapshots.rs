@@ -5,13 +5,13 @@ use petstore_domain::{IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, St
 use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
-    fresh::{Fresh, add, add_many, all, archive, created, version},
+    fresh::{Fresh, add, add_many, all, archive, created},
     harness::{Harness, Store},
     samples::{self, MANY, at, by_name, key, read_only_key, request, request_with, rex},
 };
 
 /// All that a store holds.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Content {
     pub(super) pets: Vec<Pet>,
     pub(super) keys: Vec<petstore_domain::ApiKey>,
@@ -118,18 +118,4 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(harness: &dyn Harness) 
     let actual = Content::read_batches(&mut *snapshot, 10).await?;
     ensure!(actual == expected, "the snapshot has changed with the store");
     same("animals in the store meanwhile", &all(&store).await?.len(), &(expected.pets.len() + 21))
-}
-
-pub(super) async fn a_restore_changes_the_version(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
-    add(&store, rex()).await?;
-    let before = version(&store).await?;
-    let mut restore = archive(&store)?.restore().await?;
-    restore.new_pets(vec![rex()]).await?;
-    restore.commit().await?;
-    ensure!(
-        version(&store).await? != before,
-        "the version is {before:?} before and after a restore"
-    );
-    Ok(())
 }

@@ -8,23 +8,8 @@ use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, required, version},
     harness::{Harness, Store},
-    samples::{self, query, request, rex},
+    samples::{self, query, rex},
 };
-
-pub(super) async fn every_addition_changes_the_version(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
-    for number in 0..20 {
-        let before = version(&store).await?;
-        let pet = samples::numbered(number);
-        let request = (number % 2 == 0).then(|| request(&format!("key-{number}"), &pet, 0));
-        store.pets.add(pet, request).await?;
-        ensure!(
-            version(&store).await? != before,
-            "the version is {before:?} before and after an addition"
-        );
-    }
-    Ok(())
-}
 
 /// How often the reads are tried again when the version has changed meanwhile. No write does that here, but a
 /// store that is being moved takes another version now and then.

@@ -1,7 +1,7 @@
 //! One row of a table of flaws.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicI64, AtomicU8},
@@ -9,7 +9,7 @@ use std::{
 };
 
 use petstore_conformance::Capability;
-use petstore_domain::{ApiKey, KeyId, PetRepository as _, Timestamp};
+use petstore_domain::{ApiKey, KeyId, PetId, PetRepository as _, Timestamp};
 use petstore_memory::MemoryStore;
 
 use crate::faults::Faults;
@@ -53,6 +53,10 @@ pub(crate) struct Notes {
     pub(crate) flag: AtomicBool,
     pub(crate) uses: Mutex<HashMap<KeyId, Timestamp>>,
     pub(crate) keys: Mutex<HashMap<KeyId, ApiKey>>,
+    /// Animals that are not shown everywhere.
+    pub(crate) hidden: Mutex<HashSet<PetId>>,
+    /// How far the versions are off.
+    pub(crate) offset: AtomicI64,
     /// The random half of the versions of this store.
     pub(crate) epoch: u128,
 }
@@ -66,6 +70,8 @@ impl Notes {
             flag: AtomicBool::new(false),
             uses: Mutex::default(),
             keys: Mutex::default(),
+            hidden: Mutex::default(),
+            offset: AtomicI64::new(0),
             epoch: version >> 64 << 64,
         })
     }

@@ -37,7 +37,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         "every second page is turned around its middle",
         &[
             "a_page_has_its_limit_in_ascending_order",
-            "new_pets_get_identifiers_in_their_order",
+            "a_write_shows_in_every_list_and_changes_nothing_else",
             "ten_thousand_animals_walk_out_as_they_went_in",
         ],
         |notes| {
@@ -90,7 +90,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "the filter is ignored",
         &[
-            "a_filter_lets_its_status_through_alone",
+            "a_write_shows_in_every_list_and_changes_nothing_else",
             "more_is_true_exactly_if_another_follows",
             "random_commands_do_as_the_model_does",
         ],

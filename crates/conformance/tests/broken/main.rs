@@ -17,6 +17,7 @@ mod pets;
 mod records;
 mod reopening;
 mod versions;
+mod writes;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -29,7 +30,7 @@ use crate::{
 };
 
 /// Every table of flaws.
-const TABLES: [&[Flaw]; 10] = [
+const TABLES: [&[Flaw]; 11] = [
     archives::FLAWS,
     declarations::FLAWS,
     keys::FLAWS,
@@ -40,6 +41,7 @@ const TABLES: [&[Flaw]; 10] = [
     handovers::FLAWS,
     reopening::FLAWS,
     versions::FLAWS,
+    writes::FLAWS,
 ];
 
 /// How often a promise is run in which a flaw does not show: some promises race tasks or choose at
@@ -97,6 +99,7 @@ caught! {
     flaws_during_an_outage_are_caught: outages;
     flaws_of_snapshots_and_restores_are_caught: archives;
     flaws_of_handovers_are_caught: handovers;
+    flaws_of_one_kind_of_write_are_caught: writes;
     false_declarations_are_caught: declarations;
 }
 

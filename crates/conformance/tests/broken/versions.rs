@@ -56,8 +56,8 @@ pub(crate) const FLAWS: &[Flaw] = &[
         "every second addition does not change the version",
         &[
             "a_version_never_comes_back",
-            "every_addition_changes_the_version",
             "no_version_comes_back_after_reopening",
+            "the_version_changes_exactly_if_an_animal_does",
         ],
         |_| Faults::change_versions(|version| version & !1),
     ),
@@ -74,7 +74,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
     ),
     Flaw::new(
         "a handle counts only its own additions",
-        &["a_restore_changes_the_version", "reads_of_two_handles_under_one_version_are_equal"],
+        &[
+            "the_version_changes_exactly_if_an_animal_does",
+            "reads_of_two_handles_under_one_version_are_equal",
+        ],
         |notes| {
             let (epoch, added) = (notes.epoch, Arc::new(AtomicU64::new(0)));
             let count = Arc::clone(&added);
@@ -94,9 +97,8 @@ pub(crate) const FLAWS: &[Flaw] = &[
         "the version is stale",
         &[
             "a_read_carries_the_version_of_what_it_saw",
-            "a_restore_changes_the_version",
+            "the_version_changes_exactly_if_an_animal_does",
             "a_version_never_comes_back",
-            "every_addition_changes_the_version",
             "no_version_comes_back_after_reopening",
         ],
         |_| stale(Arc::default(), Duration::from_hours(1)),
@@ -104,7 +106,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "additions elsewhere change the version after 400 ms",
         &[
-            "a_restore_changes_the_version",
+            "the_version_changes_exactly_if_an_animal_does",
             "an_addition_elsewhere_changes_the_version_within_100_ms",
         ],
         |_| {
