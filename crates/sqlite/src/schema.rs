@@ -11,7 +11,7 @@
 
 use std::{fs, path::Path};
 
-use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 
 use crate::connection;
 
@@ -152,7 +152,9 @@ pub(crate) fn check_file(path: &Path) -> Result<(), SchemaError> {
         _ => {}
     }
     let connection = connection::open_unchanging(path)?;
-    // While another process makes the file longer, its first page counts pages that are not there yet.
+    // While another process makes the file longer, its first page counts pages that are not there yet. SQLite
+    // takes that for damage, unless the schema may be written, which a defensive connection never allows.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
     connection.pragma_update(None, "writable_schema", true)?;
     let number = |name| connection.pragma_query_value(None, name, |row| row.get(0));
     match number("application_id") {

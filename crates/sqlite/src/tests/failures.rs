@@ -11,6 +11,7 @@ use rusqlite::Connection;
 use super::{Place, add, found, known_version, rex, short_timeout};
 use crate::{
     open::open,
+    schema,
     store::{SqliteSettings, SqliteStore},
 };
 
@@ -139,4 +140,16 @@ async fn a_store_that_is_written_to_can_be_opened_and_read() {
     let raw = place.raw();
     raw.execute_batch("BEGIN IMMEDIATE").unwrap();
     assert!(found(&place.open(), PetId(1)).await);
+}
+
+/// As another process leaves it for a moment, which brings the log into the file: the first page goes first.
+#[test]
+fn a_file_whose_last_pages_are_still_to_be_written_is_known_for_a_store() {
+    let place = Place::new();
+    drop(place.open());
+    let length = fs::metadata(place.path()).unwrap().len();
+    let file = fs::OpenOptions::new().write(true).open(place.path()).unwrap();
+    file.set_len(length - 4096).unwrap();
+    assert!(!schema::is_whole(&place.path()));
+    schema::check_file(&place.path()).unwrap();
 }
