@@ -50,7 +50,9 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         upgrade::before_serving(&*location).await?;
     }
     let drained = with_store(&*location, OpenMode::Create, async |opened| {
-        let store = ServedStore::new(opened, &*location, config.next_store.take()).await?;
+        let mut tasks = JoinSet::new();
+        let next = config.next_store.take();
+        let store = ServedStore::new(opened, &*location, next, &mut tasks).await?;
         let drained = async {
             prepare_keys(&store, &config, &places).await?;
             announcement::listening(&places, &*config.store, &config.settings);
@@ -58,7 +60,6 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
                 tracing::info!(store, "made a new store");
             }
             announcement::note_ready();
-            let mut tasks = JoinSet::new();
             tasks.spawn(reload::follow(followed, hangups));
             serve(&store, listeners, metrics, tls, config, signals, tasks).await
         };

@@ -25,7 +25,6 @@ use petstore_domain::{
 };
 use tokio::{
     sync::Mutex as AsyncMutex,
-    task::JoinHandle,
     time::{Instant, sleep, timeout},
 };
 
@@ -59,7 +58,6 @@ pub struct NextStore {
     next: AsyncMutex<Next>,
     current: Mutex<Current>,
     next_is_reachable: AtomicBool,
-    watching: Mutex<Option<JoinHandle<()>>>,
 }
 
 struct Next {
@@ -77,7 +75,8 @@ struct Current {
 }
 
 impl NextStore {
-    /// The ports over `first` and the store that `opener` opens. Looks at them twice a second, until it is dropped.
+    /// The ports over `first` and the store that `opener` opens. [`watch`](Self::watch)
+    /// is to run beside them.
     ///
     /// # Errors
     /// [`StoreError`] if `first` cannot be read.
@@ -90,12 +89,18 @@ impl NextStore {
             next: AsyncMutex::new(Next { opener, side: None, tried: None }),
             current: Mutex::new(current),
             next_is_reachable: AtomicBool::new(false),
-            watching: Mutex::default(),
         });
         store.look().await;
-        let watching = tokio::spawn(watch(Arc::downgrade(&store)));
-        *store.watching.lock().unwrap_or_else(PoisonError::into_inner) = Some(watching);
         Ok(store)
+    }
+
+    /// Looks at both stores twice a second, until the store is dropped: for a task beside the service.
+    pub async fn watch(store: Weak<Self>) {
+        loop {
+            sleep(LOOK_INTERVAL).await;
+            let Some(store) = store.upgrade() else { return };
+            store.look().await;
+        }
     }
 
     /// Whether the next store could be read when it was last looked at.
@@ -184,23 +189,6 @@ impl NextStore {
             sleep(WAIT_INTERVAL).await;
         }
         Ok(self.current().is_next == current.is_next)
-    }
-}
-
-async fn watch(store: Weak<NextStore>) {
-    loop {
-        sleep(LOOK_INTERVAL).await;
-        let Some(store) = store.upgrade() else { return };
-        store.look().await;
-    }
-}
-
-impl Drop for NextStore {
-    fn drop(&mut self) {
-        let watching = self.watching.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(watching) = watching {
-            watching.abort();
-        }
     }
 }
 

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use petstore_domain::{KeyStore, PetRepository, StoreError};
 use petstore_http::{Figure, FigureKind, Figures};
 use petstore_transfer::{NextStore, OpenNext, Side};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -25,11 +26,12 @@ pub(super) struct ServedStore {
 }
 
 impl ServedStore {
-    /// Over `store`, which must be open unless a next store is named.
+    /// Over `store`, which must be open unless a next store is named: then a task looks at both.
     pub(super) async fn new(
         store: &OpenStore,
         location: &dyn StoreLocation,
         next: Option<Arc<dyn StoreLocation>>,
+        tasks: &mut JoinSet<()>,
     ) -> Result<Self, Failure> {
         let (figures, panicked) = (Arc::clone(&store.figures), store.panicked.clone());
         let open = Arc::default();
@@ -41,6 +43,7 @@ impl ServedStore {
         let side = store.side(location).map_err(Failure::runtime)?;
         let opener = Opener { location: next, open: Arc::clone(&open), panicked: panicked.clone() };
         let both = NextStore::start(side, Box::new(opener)).await.map_err(Failure::runtime)?;
+        tasks.spawn(NextStore::watch(Arc::downgrade(&both)));
         let (seen, of_store) = (Arc::downgrade(&both), figures);
         let figures: Figures = Arc::new(move || [of_store(), next_figures(&seen)].concat());
         Ok(Self { pets: both.clone(), keys: both, figures, panicked, next: open })

@@ -116,7 +116,9 @@ async fn phase(store: &MemoryStore) -> Phase {
 }
 
 async fn service(from: &Side, to: &Side) -> Arc<NextStore> {
-    NextStore::start(from.clone(), Box::new(Opener(to.clone()))).await.unwrap()
+    let store = NextStore::start(from.clone(), Box::new(Opener(to.clone()))).await.unwrap();
+    tokio::spawn(NextStore::watch(Arc::downgrade(&store)));
+    store
 }
 
 #[tokio::test(start_paused = true)]

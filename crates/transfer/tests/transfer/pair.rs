@@ -71,6 +71,8 @@ impl Harness for Pairs {
 impl ScratchStore for Pair {
     async fn open(&self) -> Result<Store, Problem> {
         let next = Opener(side(&self.to, None, "new"));
-        Ok(Store::new(NextStore::start(side(&self.from, None, "old"), Box::new(next)).await?))
+        let store = NextStore::start(side(&self.from, None, "old"), Box::new(next)).await?;
+        tokio::spawn(NextStore::watch(Arc::downgrade(&store)));
+        Ok(Store::new(store))
     }
 }
