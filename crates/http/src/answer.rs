@@ -97,7 +97,7 @@ where
     // An HTTP/2 stream ends alone; over HTTP/1 the next request begins where this one ends.
     if head.version < Version::HTTP_2 {
         let reusable = body.skip_arrived(&head.headers, limits.max_body).await && !misread;
-        if !reusable || state.is_draining() {
+        if !reusable || state.drain.has_begun() {
             response.headers_mut().insert(CONNECTION, CLOSE);
         }
     }

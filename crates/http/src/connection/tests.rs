@@ -9,7 +9,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{ending::DrainSignal, serve};
+use super::serve;
 use crate::{
     response::page::Page,
     settings::{Limits, Settings},
@@ -66,9 +66,8 @@ fn connect_within(buffer: usize, limits: Limits, ports: Ports) -> (DuplexStream,
         Arc::new(State::new(ports, Settings { limits, pages, ..Settings::default() }, None));
     let (client, server) = duplex(buffer);
     let task = tokio::spawn(async move {
-        let signal = DrainSignal::new();
         let peer = SocketAddr::from(([127, 0, 0, 1], 4711)).into();
-        serve(server, peer, None, state, signal.subscribe()).await;
+        serve(server, peer, None, state).await;
     });
     (client, task)
 }

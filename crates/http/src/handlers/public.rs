@@ -21,7 +21,7 @@ pub(crate) fn livez() -> Response {
 
 /// Ready means: not draining, and the store answers a real read, which is at most a second old.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
-    if state.is_draining() {
+    if state.drain.has_begun() {
         return Err(ApiError::unavailable("the service is shutting down"));
     }
     state.readiness.check(&state.ports.pets, state.settings.limits.request_timeout).await?;
