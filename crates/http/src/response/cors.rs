@@ -58,7 +58,7 @@ impl Cors {
             && self.allowed(&head.headers).is_some()
     }
 
-    /// Adds to an answer who may read it. It is the last thing that an answer gets.
+    /// Adds to an answer who may read it, after the handler has set `Vary`, which this replaces.
     pub(crate) fn add_headers(&self, request: &HeaderMap, answer: &mut HeaderMap) {
         if matches!(self, Self::These(_)) {
             // What has two forms has a `Vary` already.
