@@ -56,7 +56,7 @@ where
     let _in_flight = state.metrics.as_ref().map(|metrics| metrics.begin_request());
     normalize(&mut head.uri);
     let head = &*head;
-    let target = route::find(head.uri.path(), &state.settings.pages);
+    let target = route::find(head.uri.path(), &state.settings.static_files);
     let limits = &state.settings.limits;
     let mut presented = Presented::default();
     let outcome = {
