@@ -32,7 +32,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// Whether a key that may only read is refused.
+    /// Returns whether a key that may only read is refused.
     pub(crate) fn writes(&self) -> bool {
         self.method != Method::GET
     }
@@ -107,7 +107,7 @@ static FILE_WITH_SLASH: Route = Route {
     operations: &[read(|call| Box::pin(ready(public::without_slash(&call))))],
 };
 
-/// A GET that takes any query.
+/// Returns a GET that takes any query.
 const fn read(handler: Handler) -> Operation {
     Operation {
         method: Method::GET,
@@ -121,7 +121,7 @@ const fn read(handler: Handler) -> Operation {
 /// What a request is aimed at: its route, if the address has one, and the route's parameter.
 pub(crate) type Target<'p> = Option<(&'static Route, &'p str)>;
 
-/// The route of `path` and the value of its parameter, empty if it has none.
+/// Returns the route of `path` and the value of its parameter, empty if it has none.
 pub(crate) fn find<'p>(path: &'p str, files: &[StaticFile]) -> Target<'p> {
     let fixed = ROUTES.iter().find_map(|route| Some((route, route.parameter_in(path)?)));
     let is_file = |path| files.iter().any(|file| file.path == path);
@@ -133,18 +133,18 @@ pub(crate) fn find<'p>(path: &'p str, files: &[StaticFile]) -> Target<'p> {
 }
 
 impl Route {
-    /// What `method` does here.
+    /// Returns what `method` does here.
     pub(crate) fn operation(&self, method: &Method) -> Option<&'static Operation> {
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         self.operations.iter().find(|operation| operation.method == wanted)
     }
 
-    /// Whether one of its operations takes a body.
+    /// Returns whether one of its operations takes a body.
     pub(crate) fn takes_a_body(&self) -> bool {
         self.operations.iter().any(|operation| operation.content == Content::Json)
     }
 
-    /// The methods that this address knows, as the `Allow` header lists them.
+    /// Returns the methods that this address knows, as the `Allow` header lists them.
     pub(crate) fn allow(&self) -> String {
         let mut methods = Vec::new();
         for Operation { method, .. } in self.operations {

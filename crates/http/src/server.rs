@@ -48,7 +48,7 @@ pub enum Drained {
 }
 
 impl Server {
-    /// A server over `ports`.
+    /// Creates a server over `ports`, without metrics.
     #[must_use]
     pub fn new(ports: Ports, settings: Settings) -> Self {
         Self::with_state(State::new(ports, settings, None))
@@ -76,8 +76,8 @@ impl Server {
         Self { state: Arc::new(state), tls: None, connections: JoinSet::new() }
     }
 
-    /// What counts requests with revoked keys: called with the name of a key, and how many there were. Without
-    /// metrics it does nothing.
+    /// Returns what counts requests with revoked keys: it is called with the name of a key, and how many there were.
+    /// Without metrics it does nothing.
     #[must_use]
     pub fn revoked_key_counter(&self) -> RevokedKeyCounter {
         let metrics = self.state.metrics.clone();
@@ -88,7 +88,7 @@ impl Server {
         })
     }
 
-    /// The same over TLS. `config` says the certificate and, in this order, the protocols that are
+    /// Returns the same server over TLS. `config` says the certificate and, in this order, the protocols that are
     /// offered by ALPN: `h2` and `http/1.1`, or one of them.
     #[must_use]
     pub fn with_tls(self, config: Arc<ServerConfig>) -> Self {

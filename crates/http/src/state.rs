@@ -65,7 +65,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The state at the start. What happens is counted in `metrics`.
+    /// Creates the state at the start. What happens is counted in `metrics`.
     pub(crate) fn new(ports: Ports, settings: Settings, metrics: Option<Arc<Metrics>>) -> Self {
         let openapi = openapi::representation(&settings);
         let public_base = public_base(settings.public_url.as_deref()).to_owned();

@@ -14,17 +14,17 @@ use crate::{
     state::State,
 };
 
-/// The OpenAPI document of this deployment.
+/// Answers with the OpenAPI document of this deployment.
 pub(crate) fn openapi(call: &Call<'_>) -> Response {
     call.state.openapi.answer(&call.head.headers)
 }
 
-/// The process runs.
+/// Answers that the process runs.
 pub(crate) fn livez() -> Response {
     response::json(StatusCode::OK, r#"{"status":"live"}"#)
 }
 
-/// Ready means: not draining, and the store answers a real read, which is at most a second old.
+/// Answers that the service is ready: it does not drain, and the store has answered a read at most a second ago.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     if state.drain.has_begun() {
         return Err(ApiError::unavailable("the service is shutting down"));

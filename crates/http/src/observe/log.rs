@@ -72,7 +72,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// An observer that writes the lines that `access_log` asks for, with the names that `authenticator` has
+    /// Creates an observer that writes the lines that `access_log` asks for, with the names that `authenticator` has
     /// for API keys, and counts in `metrics`.
     pub(crate) fn new(
         access_log: AccessLog,
@@ -162,7 +162,7 @@ impl<'r> Finished<'r> {
         self.route.unwrap_or("none")
     }
 
-    /// A method that HTTP does not define is the client's own text, so it is not repeated.
+    /// Returns the method. One that HTTP does not define is the client's own text, so it is not repeated.
     fn method(&self) -> &'static str {
         let Some(sent) = self.method else { return "none" };
         METHODS.into_iter().find(|known| sent == known).unwrap_or("other")

@@ -105,7 +105,7 @@ async fn respond(
     }
 }
 
-/// What is not counted as it happens. The number of keys is left out while they cannot be read.
+/// Returns what is not counted as it happens. The number of keys is left out while they cannot be read.
 async fn own_figures(state: &State) -> Vec<Figure> {
     let gauge = |name, help, value| Figure { name, help, kind: FigureKind::Gauge, value };
     let live = in_time(async { Ok(state.ports.authenticator.live_keys().await?) }).await;
