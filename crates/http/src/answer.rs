@@ -1,5 +1,5 @@
 //! The answer to a request. [`answer`] cannot fail: whatever the pipeline refuses becomes a response
-//! here, the observer sees it here, once, and what every answer has is added here, in [`decorate`].
+//! here, the observer sees it here, once, and then [`Decoration::add`] has the list of what every answer gets.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::{
     observe::{
-        ids::{TRACERESPONSE, X_REQUEST_ID},
+        ids::{TRACERESPONSE, TraceContext, X_REQUEST_ID},
         log::Finished,
     },
     pipeline::{self, Presented},
@@ -56,7 +56,7 @@ where
     let _in_flight = state.metrics.as_ref().map(|metrics| metrics.begin_request());
     normalize(&mut head.uri);
     let head = &*head;
-    let target = route::find(head.uri.path(), &state.settings.pages);
+    let target = route::find(head.uri.path(), &state.settings.static_files);
     let limits = &state.settings.limits;
     let mut presented = Presented::default();
     let outcome = {
@@ -86,43 +86,52 @@ where
         began,
         outcome: outcome.as_ref().map(Response::status),
     });
-    let mut response = outcome.unwrap_or_else(ApiError::into_response);
-    let headers = response.headers_mut();
-    headers.insert(X_REQUEST_ID, request_id);
-    headers.extend(trace.and_then(|trace| trace.response()).map(|value| (TRACERESPONSE, value)));
-    decorate(state, &mut response, head, target);
-    if is_last {
-        response.headers_mut().insert(CONNECTION, CLOSE);
-    }
     // An HTTP/2 stream ends alone; over HTTP/1 the next request begins where this one ends.
-    if head.version < Version::HTTP_2 {
-        let reusable = body.skip_arrived(&head.headers, limits.max_body).await && !misread;
-        if !reusable || state.is_draining() {
-            response.headers_mut().insert(CONNECTION, CLOSE);
-        }
-    }
+    let is_reusable = head.version >= Version::HTTP_2
+        || body.skip_arrived(&head.headers, limits.max_body).await
+            && !misread
+            && !state.drain.has_begun();
+    let mut response = outcome.unwrap_or_else(ApiError::into_response);
+    let decoration = Decoration { request_id, trace, closes: is_last || !is_reusable };
+    decoration.add(state, &mut response, head, target);
     response
 }
 
-/// Adds what depends on the request alone, and takes the body from a HEAD.
-fn decorate(state: &State, response: &mut Response, head: &Parts, target: Target<'_>) {
-    let headers = response.headers_mut();
-    if !is_under_base(head.uri.path()) {
-        headers.insert(CACHE_CONTROL, PUBLIC);
-    }
-    let operation = target.and_then(|(route, _)| route.operation(&head.method));
-    if operation.is_some_and(|operation| operation.is_deprecated) {
-        deprecation::announce(headers, state.settings.get_pet_sunset, &state.public_base);
-    }
-    if let Some(cors) = &state.cors {
-        cors.add_headers(&head.headers, headers);
-    }
-    let empty = response.body().is_end_stream();
-    if head.method == Method::HEAD || head.version == Version::HTTP_2 || empty {
-        set_length(response);
-    }
-    if head.method == Method::HEAD {
-        *response.body_mut() = Full::default();
+/// What an answer gets that the pipeline does not know.
+struct Decoration {
+    request_id: HeaderValue,
+    trace: Option<TraceContext>,
+    /// Whether the connection ends with this answer. Over HTTP/2 the header is removed again.
+    closes: bool,
+}
+
+impl Decoration {
+    /// Adds everything that no handler adds, and removes the body from the answer to a HEAD.
+    fn add(self, state: &State, response: &mut Response, head: &Parts, target: Target<'_>) {
+        let headers = response.headers_mut();
+        headers.insert(X_REQUEST_ID, self.request_id);
+        let span = self.trace.and_then(|trace| trace.response());
+        headers.extend(span.map(|span| (TRACERESPONSE, span)));
+        if !is_under_base(head.uri.path()) {
+            headers.insert(CACHE_CONTROL, PUBLIC);
+        }
+        let operation = target.and_then(|(route, _)| route.operation(&head.method));
+        if operation.is_some_and(|operation| operation.is_deprecated) {
+            deprecation::announce(headers, state.settings.get_pet_sunset, &state.public_base);
+        }
+        if let Some(cors) = &state.cors {
+            cors.add_headers(&head.headers, headers);
+        }
+        if self.closes {
+            headers.insert(CONNECTION, CLOSE);
+        }
+        let empty = response.body().is_end_stream();
+        if head.method == Method::HEAD || head.version == Version::HTTP_2 || empty {
+            set_length(response);
+        }
+        if head.method == Method::HEAD {
+            *response.body_mut() = Full::default();
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use self::{activity::Activity, ending::Drain, stream::Stream};
+use self::{activity::Activity, stream::Stream};
 use crate::{request::Peer, state::State};
 
 /// What a client with prior knowledge of HTTP/2 sends first (RFC 9113, section 3.4).
@@ -24,26 +24,21 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves the requests of one connection from `peer`. With an acceptor, HTTP is inside TLS. The handshake and
 /// the first head have one deadline together.
-pub(crate) async fn serve<S>(
-    io: S,
-    peer: Peer,
-    tls: Option<TlsAcceptor>,
-    state: Arc<State>,
-    drain: Drain,
-) where
+pub(crate) async fn serve<S>(io: S, peer: Peer, tls: Option<TlsAcceptor>, state: Arc<State>)
+where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let accepted = Instant::now();
-    let Some(acceptor) = tls else { return serve_http(io, peer, accepted, state, drain).await };
+    let Some(acceptor) = tls else { return serve_http(io, peer, accepted, state).await };
     // In a box of its own size, as below.
     let encrypted = Box::pin(async move {
         let deadline = accepted + state.settings.limits.header_timeout;
         let stream = tokio::select! {
             stream = handshake(io, &acceptor, deadline) => stream,
-            () = drain.last_call() => return,
+            () = state.drain.last_call() => return,
         };
         if let Some(stream) = stream {
-            serve_http(stream, peer, accepted, state, drain).await;
+            serve_http(stream, peer, accepted, state).await;
         }
     });
     encrypted.await;
@@ -59,14 +54,14 @@ where
     stream.inspect_err(|error| tracing::debug!(%error, "a TLS handshake failed")).ok()
 }
 
-async fn serve_http<S>(mut io: S, peer: Peer, accepted: Instant, state: Arc<State>, drain: Drain)
+async fn serve_http<S>(mut io: S, peer: Peer, accepted: Instant, state: Arc<State>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = state.settings.limits;
     let first_bytes = tokio::select! {
         bytes = read_first_bytes(&mut io, accepted + limits.header_timeout) => bytes,
-        () = drain.last_call() => return,
+        () = state.drain.last_call() => return,
     };
     if first_bytes.is_empty() {
         return;
@@ -76,9 +71,9 @@ where
     let stream = Stream::new(io, first_bytes, activity.clone(), is_http2);
     // Each in a box of its own size: most connections are idle, and there may be many.
     if is_http2 {
-        Box::pin(http2::serve(stream, activity, peer, state, drain)).await;
+        Box::pin(http2::serve(stream, activity, peer, state)).await;
     } else {
-        Box::pin(http1::serve(stream, activity, peer, &state, drain)).await;
+        Box::pin(http1::serve(stream, activity, peer, &state)).await;
     }
 }
 

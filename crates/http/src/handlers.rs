@@ -32,7 +32,7 @@ pub(crate) struct Call<'r> {
 }
 
 impl Call<'_> {
-    /// Who calls, for a handler that works in somebody's name.
+    /// Returns the caller, for a handler that works in somebody's name.
     ///
     /// # Errors
     /// 401 outside the base path.
@@ -42,11 +42,11 @@ impl Call<'_> {
 }
 
 /// The future of a handler. It is boxed, so that a row of the route table can hold any handler.
-pub(crate) type Handling<'r> =
+pub(crate) type HandlerFuture<'r> =
     Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send + 'r>>;
 
 /// What an operation does.
-pub(crate) type Handler = fn(Call<'_>) -> Handling<'_>;
+pub(crate) type Handler = fn(Call<'_>) -> HandlerFuture<'_>;
 
 /// Answers 501: the interface names the orders listing but does not describe it (section 4.4).
 pub(crate) fn orders() -> Result<Response, ApiError> {

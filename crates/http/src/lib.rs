@@ -43,7 +43,7 @@ mod state;
 
 pub use authentication::Authentication;
 pub use observe::metrics::{Figure, FigureKind, Figures};
-pub use response::{deprecation::get_pet_end, openapi::openapi_document, page::Page};
+pub use response::{deprecation::get_pet_end, openapi::openapi_document};
 pub use server::{Drained, RevokedKeyCounter, Server, listener::Listener};
-pub use settings::{AccessLog, GetPetSunset, Limits, Settings};
+pub use settings::{AccessLog, GetPetSunset, Limits, Settings, StaticFile};
 pub use state::Ports;

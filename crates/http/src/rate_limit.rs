@@ -1,5 +1,4 @@
-//! Requests a second, for each of many: the generic cell rate algorithm, which needs one instant for
-//! each.
+//! A rate for each of many keys: the generic cell rate algorithm, which needs one instant for each key.
 
 use std::{
     collections::HashMap,
@@ -29,17 +28,17 @@ pub(crate) struct RateLimit<K> {
 }
 
 impl<K: Copy + Eq + Hash> RateLimit<K> {
-    /// `per_second` requests a second, and as many at once after a second of rest.
+    /// Creates a limit of `per_second` requests a second, and as many at once after a second of rest.
     pub(crate) fn new(per_second: NonZeroU32) -> Self {
         Self::with_burst(BURST / per_second.get(), BURST)
     }
 
-    /// A request each `interval`, and those of the time `burst` at once after as much rest.
+    /// Creates a limit of a request each `interval`, and of those of the time `burst` at once after as much rest.
     pub(crate) fn with_burst(interval: Duration, burst: Duration) -> Self {
         Self { interval, tolerance: burst.saturating_sub(interval), next: Mutex::default() }
     }
 
-    /// Takes the next turn of `key`: how long to wait for it. `None`, and no turn is taken, if that
+    /// Takes the next turn of `key`, and returns how long to wait for it. Returns `None`, and takes no turn, if that
     /// is longer than `max_wait`.
     pub(crate) fn take(&self, key: K, max_wait: Duration) -> Option<Duration> {
         let now = Instant::now();

@@ -6,7 +6,6 @@ pub(crate) mod cors;
 pub(crate) mod deprecation;
 pub(crate) mod error;
 pub(crate) mod openapi;
-pub(crate) mod page;
 pub(crate) mod representation;
 
 use std::time::{Duration, SystemTime};

@@ -7,7 +7,7 @@ use hyper::Method;
 use crate::{
     handlers::{self, Handler, pets, public},
     request::address::is_under_base,
-    response::page::Page,
+    settings::StaticFile,
 };
 
 /// One address and its operations. HEAD works wherever GET does; OPTIONS works under the base path.
@@ -32,7 +32,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// Whether a key that may only read is refused.
+    /// Returns whether a key that may only read is refused.
     pub(crate) fn writes(&self) -> bool {
         self.method != Method::GET
     }
@@ -56,7 +56,7 @@ pub(crate) enum Query {
     Handled,
 }
 
-/// Every address of the service, whatever pages it was given.
+/// Every address of the service, whatever static files it was given.
 pub(crate) static ROUTES: [Route; 6] = [
     Route {
         template: "/v1/pets",
@@ -93,19 +93,21 @@ pub(crate) static ROUTES: [Route; 6] = [
     Route { template: "/readyz", operations: &[read(|call| Box::pin(public::readyz(call.state)))] },
 ];
 
-/// Leads to the first page; there if there is one.
+/// Leads to the first static file; there if there is one.
 static HOME: Route =
     Route { template: "/", operations: &[read(|call| Box::pin(ready(public::home(&call))))] };
-/// The address of every page, whose path is the parameter.
-static PAGE: Route =
-    Route { template: "{page}", operations: &[read(|call| Box::pin(ready(public::page(&call))))] };
+/// The address of every static file, whose path is the parameter.
+static STATIC_FILE: Route = Route {
+    template: "{page}",
+    operations: &[read(|call| Box::pin(ready(public::static_file(&call))))],
+};
 /// The same with a slash behind it, as some people type it; the parameter is without.
-static PAGE_WITH_SLASH: Route = Route {
+static FILE_WITH_SLASH: Route = Route {
     template: "{page}/",
     operations: &[read(|call| Box::pin(ready(public::without_slash(&call))))],
 };
 
-/// A GET that takes any query.
+/// Returns a GET that takes any query.
 const fn read(handler: Handler) -> Operation {
     Operation {
         method: Method::GET,
@@ -119,30 +121,30 @@ const fn read(handler: Handler) -> Operation {
 /// What a request is aimed at: its route, if the address has one, and the route's parameter.
 pub(crate) type Target<'p> = Option<(&'static Route, &'p str)>;
 
-/// The route of `path` and the value of its parameter, empty if it has none.
-pub(crate) fn find<'p>(path: &'p str, pages: &[Page]) -> Target<'p> {
+/// Returns the route of `path` and the value of its parameter, empty if it has none.
+pub(crate) fn find<'p>(path: &'p str, files: &[StaticFile]) -> Target<'p> {
     let fixed = ROUTES.iter().find_map(|route| Some((route, route.parameter_in(path)?)));
-    let is_page = |path| pages.iter().any(|page| page.path == path);
+    let is_file = |path| files.iter().any(|file| file.path == path);
     fixed.or_else(|| match path.strip_suffix('/') {
-        Some("") => (!pages.is_empty()).then_some((&HOME, "")),
-        Some(page) => is_page(page).then_some((&PAGE_WITH_SLASH, page)),
-        None => is_page(path).then_some((&PAGE, path)),
+        Some("") => (!files.is_empty()).then_some((&HOME, "")),
+        Some(file) => is_file(file).then_some((&FILE_WITH_SLASH, file)),
+        None => is_file(path).then_some((&STATIC_FILE, path)),
     })
 }
 
 impl Route {
-    /// What `method` does here.
+    /// Returns what `method` does here.
     pub(crate) fn operation(&self, method: &Method) -> Option<&'static Operation> {
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         self.operations.iter().find(|operation| operation.method == wanted)
     }
 
-    /// Whether one of its operations takes a body.
+    /// Returns whether one of its operations takes a body.
     pub(crate) fn takes_a_body(&self) -> bool {
         self.operations.iter().any(|operation| operation.content == Content::Json)
     }
 
-    /// The methods that this address knows, as the `Allow` header lists them.
+    /// Returns the methods that this address knows, as the `Allow` header lists them.
     pub(crate) fn allow(&self) -> String {
         let mut methods = Vec::new();
         for Operation { method, .. } in self.operations {

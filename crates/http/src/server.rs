@@ -8,7 +8,6 @@ use std::{convert::Infallible, fmt, pin::pin, sync::Arc};
 use petstore_domain::KeyName;
 use tokio::{
     net::TcpListener,
-    sync::{OwnedSemaphorePermit, Semaphore},
     task::{JoinError, JoinSet},
     time::timeout,
 };
@@ -19,7 +18,7 @@ use self::{
     metrics_listener::serve_metrics,
 };
 use crate::{
-    connection::{self, ending::DrainSignal},
+    connection,
     observe::metrics::{Figures, Metrics},
     settings::Settings,
     state::{Ports, State},
@@ -29,10 +28,8 @@ use crate::{
 pub struct Server {
     state: Arc<State>,
     tls: Option<TlsAcceptor>,
-    /// Limits the number of connections that are served at once.
-    permits: Arc<Semaphore>,
+    /// Those that are being served; no more than the limit.
     connections: JoinSet<()>,
-    drain: DrainSignal,
 }
 
 /// Counts requests with a revoked key, by the name of the key.
@@ -51,7 +48,7 @@ pub enum Drained {
 }
 
 impl Server {
-    /// A server over `ports`.
+    /// Creates a server over `ports`, without metrics.
     #[must_use]
     pub fn new(ports: Ports, settings: Settings) -> Self {
         Self::with_state(State::new(ports, settings, None))
@@ -76,15 +73,11 @@ impl Server {
     }
 
     fn with_state(state: State) -> Self {
-        let state = Arc::new(state);
-        let limit = state.settings.limits.max_connections.get().min(Semaphore::MAX_PERMITS);
-        let permits = Arc::new(Semaphore::new(limit));
-        let (connections, drain) = (JoinSet::new(), DrainSignal::new());
-        Self { state, tls: None, permits, connections, drain }
+        Self { state: Arc::new(state), tls: None, connections: JoinSet::new() }
     }
 
-    /// What counts requests with revoked keys: called with the name of a key, and how many there were. Without
-    /// metrics it does nothing.
+    /// Returns what counts requests with revoked keys: it is called with the name of a key, and how many there were.
+    /// Without metrics it does nothing.
     #[must_use]
     pub fn revoked_key_counter(&self) -> RevokedKeyCounter {
         let metrics = self.state.metrics.clone();
@@ -95,7 +88,7 @@ impl Server {
         })
     }
 
-    /// The same over TLS. `config` says the certificate and, in this order, the protocols that are
+    /// Returns the same server over TLS. `config` says the certificate and, in this order, the protocols that are
     /// offered by ALPN: `h2` and `http/1.1`, or one of them.
     #[must_use]
     pub fn with_tls(self, config: Arc<ServerConfig>) -> Self {
@@ -115,13 +108,12 @@ impl Server {
             () = shutdown => (),
         }
         self.state.begin_drain();
-        self.drain.begin();
         let grace = self.state.settings.limits.shutdown_grace;
         let waiting = close(listeners).await;
         let all_ended = async {
             for connection in waiting {
-                let permit = self.permit().await;
-                self.spawn(connection, permit);
+                self.wait_for_capacity().await;
+                self.spawn(connection);
             }
             while let Some(ended) = self.connections.join_next().await {
                 note_end(ended);
@@ -141,41 +133,43 @@ impl Server {
         let mut turn = 0_usize;
         loop {
             turn = turn.wrapping_add(1);
-            let permit = self.permit();
-            let mut accepted = pin!(async { (permit.await, accept(listeners, turn).await) });
-            let (permit, connection) = loop {
+            self.wait_for_capacity().await;
+            let mut accepted = pin!(accept(listeners, turn));
+            let connection = loop {
                 tokio::select! {
                     accepted = &mut accepted => break accepted,
                     Some(ended) = self.connections.join_next() => note_end(ended),
                 }
             };
-            self.spawn(connection, permit);
+            self.spawn(connection);
         }
     }
 
-    /// Resolves to the permit of one more connection. The semaphore is never closed, so it always comes.
-    fn permit(&self) -> impl Future<Output = Option<OwnedSemaphorePermit>> + use<> {
-        let permits = Arc::clone(&self.permits);
-        async { permits.acquire_owned().await.ok() }
+    /// Waits until one more connection may be served.
+    async fn wait_for_capacity(&mut self) {
+        let max = self.state.settings.limits.max_connections.get();
+        while self.connections.len() >= max
+            && let Some(ended) = self.connections.join_next().await
+        {
+            note_end(ended);
+        }
     }
 
     /// Serves a connection. TLS is for those from other machines.
-    fn spawn(&mut self, connection: Accepted, permit: Option<OwnedSemaphorePermit>) {
-        let (tls, state, drain) =
-            (self.tls.clone(), Arc::clone(&self.state), self.drain.subscribe());
+    fn spawn(&mut self, connection: Accepted) {
+        let (tls, state) = (self.tls.clone(), Arc::clone(&self.state));
         let counted = self.state.metrics.as_ref().map(|metrics| metrics.begin_connection());
         self.connections.spawn(async move {
             let _counted = counted;
             match connection {
                 Accepted::Tcp(stream, peer) => {
-                    connection::serve(stream, peer, tls, state, drain).await;
+                    connection::serve(stream, peer, tls, state).await;
                 }
                 // In a box of its own size: there are few of these.
                 Accepted::Unix(stream, peer) => {
-                    Box::pin(connection::serve(stream, peer, None, state, drain)).await;
+                    Box::pin(connection::serve(stream, peer, None, state)).await;
                 }
             }
-            drop(permit);
         });
     }
 }

@@ -1,11 +1,10 @@
 //! What an operator can choose.
 
 use std::{
+    fmt,
     num::{NonZeroU32, NonZeroUsize},
     time::Duration,
 };
-
-use crate::response::page::Page;
 
 /// How the service presents itself and what it allows.
 #[derive(Clone, Debug, Default)]
@@ -23,9 +22,32 @@ pub struct Settings {
     /// Limits and times.
     pub limits: Limits,
     /// Files for browsers. `/` leads to the first; without any there is no `/`.
-    pub pages: Vec<Page>,
+    pub static_files: Vec<StaticFile>,
     /// Origins whose pages may call the service, as browsers send them (`https://app.example`); `*` is any.
     pub cors_origins: Vec<String>,
+}
+
+/// A file for browsers. It is served as it is to everyone who asks, without a credential.
+#[derive(Clone, Copy, Default)]
+pub struct StaticFile {
+    /// Its address, outside `/v1`.
+    pub path: &'static str,
+    /// Its `Content-Type`.
+    pub media_type: &'static str,
+    /// Its `Content-Security-Policy`.
+    pub content_security_policy: &'static str,
+    /// Changes with the bytes of either form: the inside of its entity tag.
+    pub tag: &'static str,
+    /// As it is.
+    pub content: &'static [u8],
+    /// The same, compressed by gzip.
+    pub gzip: &'static [u8],
+}
+
+impl fmt::Debug for StaticFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StaticFile").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 /// When the deprecated operation getPet ends.

@@ -1,17 +1,12 @@
 //! What every request can see.
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-};
+use std::{fmt, sync::Arc};
 
 use petstore_domain::{Authenticator, Clock, KeyDigest, PetService};
 use tokio::sync::Semaphore;
 
 use crate::{
+    connection::ending::Drain,
     handlers::readiness::Readiness,
     observe::{ids::RequestIds, log::Observer, metrics::Metrics},
     rate_limit::RateLimit,
@@ -55,7 +50,6 @@ pub(crate) struct State {
     pub(crate) refusals: LateRefusals,
     /// Those of each key.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
-    /// Of API keys, at adding an animal.
     /// Sees each finished request.
     pub(crate) observer: Observer,
     /// `None` if nothing is counted.
@@ -66,11 +60,12 @@ pub(crate) struct State {
     pub(crate) openapi: Representation,
     /// Whether the store answers.
     pub(crate) readiness: Readiness,
-    draining: AtomicBool,
+    /// Whether the service ends.
+    pub(crate) drain: Drain,
 }
 
 impl State {
-    /// The state at the start. What happens is counted in `metrics`.
+    /// Creates the state at the start. What happens is counted in `metrics`.
     pub(crate) fn new(ports: Ports, settings: Settings, metrics: Option<Arc<Metrics>>) -> Self {
         let openapi = openapi::representation(&settings);
         let public_base = public_base(settings.public_url.as_deref()).to_owned();
@@ -92,19 +87,14 @@ impl State {
             cors: Cors::new(&settings.cors_origins),
             openapi,
             readiness: Readiness::default(),
-            draining: AtomicBool::new(false),
+            drain: Drain::default(),
             settings,
         }
     }
 
     /// From now on the service is not ready, and connections are asked to close.
     pub(crate) fn begin_drain(&self) {
-        self.draining.store(true, Ordering::Relaxed);
+        self.drain.begin();
         self.refusals.begin_drain();
-    }
-
-    /// Whether the drain has begun.
-    pub(crate) fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
     }
 }

@@ -163,7 +163,7 @@ impl ServeArgs {
             access_log: self.access_log,
             limits: self.limits.limits(),
             cors_origins: self.cors_origin.clone(),
-            pages: Vec::new(), // `serve::Config` adds them.
+            static_files: Vec::new(), // `serve::Config` adds them.
             ..self.deployment.settings()
         }
     }

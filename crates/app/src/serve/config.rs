@@ -3,7 +3,7 @@
 use std::{num::NonZeroU32, sync::Arc};
 
 use petstore_domain::ServiceKey;
-use petstore_http::{Page, Settings};
+use petstore_http::{Settings, StaticFile};
 use petstore_pages::{FILES, File};
 
 use crate::{
@@ -45,7 +45,7 @@ impl Config {
             return Err(Failure::usage(message.to_owned()));
         }
         if !args.no_docs {
-            settings.pages = pages();
+            settings.static_files = static_files();
         }
         let log = LogConfig {
             format: args.log_format,
@@ -85,10 +85,10 @@ fn pair_files(TlsArgs { tls_cert, tls_key }: TlsArgs) -> Result<Option<PairFiles
 }
 
 /// Returns every file of the browser pages, the reference first.
-fn pages() -> Vec<Page> {
-    let pages = FILES.iter().map(|file| {
+fn static_files() -> Vec<StaticFile> {
+    let files = FILES.iter().map(|file| {
         let File { path, media_type, content_security_policy, tag, content, gzip } = *file;
-        Page { path, media_type, content_security_policy, tag, content, gzip }
+        StaticFile { path, media_type, content_security_policy, tag, content, gzip }
     });
-    pages.collect()
+    files.collect()
 }

@@ -18,14 +18,13 @@ use tokio::time::{Instant, timeout};
 use super::answer;
 use crate::{
     request::{address::is_under_base, body::RequestBody},
-    response::page::Page,
     route::ROUTES,
-    settings::{GetPetSunset, Limits, Settings},
+    settings::{GetPetSunset, Limits, Settings, StaticFile},
     state::{Ports, State},
 };
 
 const KEY: &str = "the-only-key-there-is";
-const PAGE: Page = Page {
+const PAGE: StaticFile = StaticFile {
     path: "/docs",
     media_type: "text/html; charset=utf-8",
     content_security_policy: "default-src 'none'",
@@ -73,9 +72,9 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
         authenticator: Arc::new(authenticator),
         clock: Arc::new(ManualClock::new(Timestamp(0))),
     };
-    let pages = vec![PAGE];
+    let static_files = vec![PAGE];
     let limits = Limits { refusal_delay: Duration::ZERO, ..Limits::default() };
-    let settings = Settings { get_pet_sunset: sunset, pages, limits, ..Settings::default() };
+    let settings = Settings { get_pet_sunset: sunset, static_files, limits, ..Settings::default() };
     State::new(ports, settings, None)
 }
 
@@ -229,7 +228,7 @@ async fn every_link_begins_with_the_path_of_the_public_url() {
         pets.expect_add().returning(|_, _| Ok(Added::Created(rex())));
         let ports = state(pets, GetPetSunset::Date).ports;
         let public_url = url.map(str::to_owned);
-        let settings = Settings { public_url, pages: vec![PAGE], ..Settings::default() };
+        let settings = Settings { public_url, static_files: vec![PAGE], ..Settings::default() };
         let state = State::new(ports, settings, None);
         for (method, path, header, start) in [
             (Method::GET, "/v1/pets", "link", "</v1/pets?limit=20&cursor="),

@@ -15,10 +15,10 @@ const MIN_RATE: u64 = 1024;
 
 /// Knows what a connection waits for. Its parts share it.
 #[derive(Clone, Debug)]
-pub(super) struct Activity(Arc<Mutex<Now>>);
+pub(super) struct Activity(Arc<Mutex<Inner>>);
 
 #[derive(Debug)]
-struct Now {
+struct Inner {
     limits: Limits,
     /// Requests that are being answered, and, over HTTP/2, those whose answers are being sent.
     requests: usize,
@@ -49,7 +49,7 @@ impl Activity {
     /// Creates that of a connection without requests, which was accepted at that moment.
     pub(super) fn new(accepted: Instant, limits: Limits) -> Self {
         let now = Instant::now();
-        Self(Arc::new(Mutex::new(Now {
+        Self(Arc::new(Mutex::new(Inner {
             limits,
             requests: 0,
             answers: 0,
@@ -62,20 +62,20 @@ impl Activity {
 
     /// Begins a request; it lasts until the returned value is dropped.
     pub(super) fn begin_request(&self) -> InFlightRequest {
-        let mut now = self.lock();
-        now.requests += 1;
-        now.since = Instant::now();
-        now.head_deadline = None;
+        let mut inner = self.lock();
+        inner.requests += 1;
+        inner.since = Instant::now();
+        inner.head_deadline = None;
         InFlightRequest { activity: self.clone(), is_sending: false }
     }
 
     /// Notes that bytes of HTTP/1 were read. They are of a head if no request is in flight: its time counts from
     /// its first byte.
     pub(super) fn note_read(&self) {
-        let mut now = self.lock();
-        if now.requests == 0 {
-            let limit = now.limits.header_timeout;
-            now.head_deadline.get_or_insert_with(|| Instant::now() + limit);
+        let mut inner = self.lock();
+        if inner.requests == 0 {
+            let limit = inner.limits.header_timeout;
+            inner.head_deadline.get_or_insert_with(|| Instant::now() + limit);
         }
     }
 
@@ -86,24 +86,24 @@ impl Activity {
 
     /// Notes whether the socket takes no more for now.
     pub(super) fn set_blocked(&self, is_blocked: bool) {
-        let mut now = self.lock();
+        let mut inner = self.lock();
         if is_blocked {
-            now.begin_to_send();
+            inner.begin_to_send();
         }
-        now.is_blocked = is_blocked;
-        now.since = Instant::now();
+        inner.is_blocked = is_blocked;
+        inner.since = Instant::now();
     }
 
     /// Notes that the client has taken so many bytes. They give it the time that they take at [`MIN_RATE`], but it
     /// never has more than the limit: so it is late after the limit in silence, and also if it takes less than
     /// `MIN_RATE` for long.
     pub(super) fn note_written(&self, bytes: usize) {
-        let mut now = self.lock();
-        if now.is_sending() {
+        let mut inner = self.lock();
+        if inner.is_sending() {
             let gained = (bytes as u64).saturating_mul(1_000_000) / MIN_RATE;
-            let limit = now.limits.write_timeout;
-            let later = now.write_deadline + Duration::from_micros(gained).min(limit);
-            now.write_deadline = later.min(Instant::now() + limit);
+            let limit = inner.limits.write_timeout;
+            let later = inner.write_deadline + Duration::from_micros(gained).min(limit);
+            inner.write_deadline = later.min(Instant::now() + limit);
         }
     }
 
@@ -113,18 +113,19 @@ impl Activity {
         let began = Instant::now();
         loop {
             let wake = {
-                let (instant, now) = (Instant::now(), self.lock());
-                let is_idle = now.requests == 0 && now.head_deadline.is_none() && !now.is_blocked;
+                let (now, inner) = (Instant::now(), self.lock());
+                let is_idle =
+                    inner.requests == 0 && inner.head_deadline.is_none() && !inner.is_blocked;
                 let deadlines = [
-                    now.is_sending().then_some((now.write_deadline, Inactivity::Stalled)),
-                    now.head_deadline.map(|deadline| (deadline, Inactivity::LateHead)),
-                    is_idle.then(|| (now.since.max(began) + idle, Inactivity::Idle)),
+                    inner.is_sending().then_some((inner.write_deadline, Inactivity::Stalled)),
+                    inner.head_deadline.map(|deadline| (deadline, Inactivity::LateHead)),
+                    is_idle.then(|| (inner.since.max(began) + idle, Inactivity::Idle)),
                 ];
-                let Limits { header_timeout, write_timeout, .. } = now.limits;
+                let Limits { header_timeout, write_timeout, .. } = inner.limits;
                 // Nothing that begins while this sleeps can end the connection before that.
-                let later = instant + idle.min(write_timeout).min(header_timeout);
+                let later = now + idle.min(write_timeout).min(header_timeout);
                 match deadlines.into_iter().flatten().min_by_key(|(deadline, _)| *deadline) {
-                    Some((deadline, inactivity)) if deadline <= instant => return inactivity,
+                    Some((deadline, inactivity)) if deadline <= now => return inactivity,
                     next => next.map_or(later, |(deadline, _)| deadline.min(later)),
                 }
             };
@@ -132,12 +133,12 @@ impl Activity {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Now> {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Now {
+impl Inner {
     fn is_sending(&self) -> bool {
         self.answers > 0 || self.is_blocked
     }
@@ -160,18 +161,18 @@ impl InFlightRequest {
     /// Notes that its answer is there, of which the client has taken nothing.
     pub(super) fn begin_answer(&mut self) {
         self.is_sending = true;
-        let mut now = self.activity.lock();
-        now.begin_to_send();
-        now.answers += 1;
+        let mut inner = self.activity.lock();
+        inner.begin_to_send();
+        inner.answers += 1;
     }
 }
 
 impl Drop for InFlightRequest {
     fn drop(&mut self) {
-        let mut now = self.activity.lock();
-        now.requests = now.requests.saturating_sub(1);
-        now.answers = now.answers.saturating_sub(usize::from(self.is_sending));
-        now.since = Instant::now();
+        let mut inner = self.activity.lock();
+        inner.requests = inner.requests.saturating_sub(1);
+        inner.answers = inner.answers.saturating_sub(usize::from(self.is_sending));
+        inner.since = Instant::now();
     }
 }
 

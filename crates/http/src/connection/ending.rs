@@ -29,36 +29,25 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 /// The time in which nothing arrives, at most.
 const MAX_SILENCE: Duration = Duration::from_secs(1);
 
-/// Begins the drain of every connection.
-#[derive(Debug)]
-pub(crate) struct DrainSignal(watch::Sender<bool>);
+/// The drain of the whole server: whether it has begun.
+#[derive(Debug, Default)]
+pub(crate) struct Drain(watch::Sender<bool>);
 
-/// A connection's view of the drain.
-#[derive(Clone, Debug)]
-pub(crate) struct Drain(watch::Receiver<bool>);
-
-impl DrainSignal {
-    /// Creates the signal of a drain that has not begun.
-    pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(false))
-    }
-
-    /// Returns the view of one more connection.
-    pub(crate) fn subscribe(&self) -> Drain {
-        Drain(self.0.subscribe())
-    }
-
-    /// Begins the drain.
+impl Drain {
+    /// Begins the drain: from now on the service is not ready, and connections are asked to close.
     pub(crate) fn begin(&self) {
         self.0.send_replace(true);
     }
-}
 
-impl Drain {
+    /// Returns whether the drain has begun.
+    pub(crate) fn has_begun(&self) -> bool {
+        *self.0.borrow()
+    }
+
     /// Resolves when idle connections close: [`LAST_CALL`] after the drain began.
     pub(super) async fn last_call(&self) {
-        // A sender that is gone will never begin, and the server is gone with it.
-        let _ = self.0.clone().wait_for(|begun| *begun).await;
+        // It fails only without a sender.
+        let _ = self.0.subscribe().wait_for(|begun| *begun).await;
         sleep(LAST_CALL).await;
     }
 }
@@ -98,17 +87,17 @@ pub(super) async fn discard<B: Body<Data = Bytes> + Unpin>(mut body: B) {
 
 #[cfg(test)]
 mod tests {
-    use std::{pin::pin, time::Duration};
+    use std::{pin::pin, sync::Arc, time::Duration};
 
     use tokio::time::{Instant, pause, sleep};
 
-    use super::{DrainSignal, LAST_CALL};
+    use super::{Drain, LAST_CALL};
 
     #[tokio::test]
     async fn the_last_call_comes_a_while_after_the_signal_however_often_it_was_asked_for() {
         pause();
-        let signal = DrainSignal::new();
-        let (busy, late) = (signal.subscribe(), signal.subscribe());
+        let signal = Arc::new(Drain::default());
+        let busy = Arc::clone(&signal);
         let waiting = tokio::spawn(async move {
             let mut last_call = pin!(busy.last_call());
             for _ in 0..5 {
@@ -127,7 +116,7 @@ mod tests {
         let in_time = LAST_CALL..LAST_CALL + Duration::from_millis(2);
         assert!(in_time.contains(&(waiting.await.unwrap() - called)));
         let asked = Instant::now();
-        late.last_call().await;
+        signal.last_call().await;
         assert!(in_time.contains(&asked.elapsed()));
     }
 }

@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{
     activity::{Activity, Inactivity},
-    ending::{Drain, linger},
+    ending::linger,
     stream::{MAX_HEAD, Stream},
 };
 use crate::{
@@ -24,13 +24,8 @@ use crate::{
 };
 
 /// Serves a connection.
-pub(super) async fn serve<S>(
-    stream: Stream<S>,
-    activity: Activity,
-    peer: Peer,
-    state: &State,
-    drain: Drain,
-) where
+pub(super) async fn serve<S>(stream: Stream<S>, activity: Activity, peer: Peer, state: &State)
+where
     S: AsyncRead + AsyncWrite + Unpin + Send,
 {
     let unread = AtomicBool::new(false);
@@ -50,7 +45,7 @@ pub(super) async fn serve<S>(
             biased;
             ended = &mut connection => break Ok(ended),
             inactivity = activity.wait_until_inactive(idle) => break Err(inactivity),
-            () = drain.last_call(), if !is_draining => {
+            () = state.drain.last_call(), if !is_draining => {
                 is_draining = true;
                 pin::Pin::new(&mut connection).graceful_shutdown();
             }

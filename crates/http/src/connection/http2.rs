@@ -33,7 +33,7 @@ use tokio::{
 
 use super::{
     activity::{Activity, InFlightRequest, Inactivity},
-    ending::{Drain, discard},
+    ending::discard,
     stream::{MAX_HEAD, Stream},
 };
 use crate::{
@@ -54,13 +54,8 @@ const WINDOW: u32 = 65_535;
 const GOAWAY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves a connection whose preface is still to be read from `stream`.
-pub(super) async fn serve<S>(
-    stream: Stream<S>,
-    activity: Activity,
-    peer: Peer,
-    state: Arc<State>,
-    drain: Drain,
-) where
+pub(super) async fn serve<S>(stream: Stream<S>, activity: Activity, peer: Peer, state: Arc<State>)
+where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = state.settings.limits;
@@ -78,7 +73,7 @@ pub(super) async fn serve<S>(
         () = serve_requests(&mut connection, &state, peer, &activity, &ending) => return,
         () = ending.notified() => None,
         inactivity = activity.wait_until_inactive(limits.idle_timeout) => Some(inactivity),
-        () = drain.last_call() => None,
+        () = state.drain.last_call() => None,
     };
     match inactivity {
         Some(Inactivity::Stalled) => return,

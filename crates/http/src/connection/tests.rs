@@ -9,10 +9,9 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::{ending::DrainSignal, serve};
+use super::serve;
 use crate::{
-    response::page::Page,
-    settings::{Limits, Settings},
+    settings::{Limits, Settings, StaticFile},
     state::{Ports, State},
 };
 
@@ -61,14 +60,14 @@ fn connect_to(
 
 /// The same within these limits.
 fn connect_within(buffer: usize, limits: Limits, ports: Ports) -> (DuplexStream, JoinHandle<()>) {
-    let pages = vec![Page { path: "/large", content: &[b' '; LARGE], ..Page::default() }];
+    let static_files =
+        vec![StaticFile { path: "/large", content: &[b' '; LARGE], ..StaticFile::default() }];
     let state =
-        Arc::new(State::new(ports, Settings { limits, pages, ..Settings::default() }, None));
+        Arc::new(State::new(ports, Settings { limits, static_files, ..Settings::default() }, None));
     let (client, server) = duplex(buffer);
     let task = tokio::spawn(async move {
-        let signal = DrainSignal::new();
         let peer = SocketAddr::from(([127, 0, 0, 1], 4711)).into();
-        serve(server, peer, None, state, signal.subscribe()).await;
+        serve(server, peer, None, state).await;
     });
     (client, task)
 }

@@ -1,40 +1,45 @@
 //! The handlers outside the base path, which need no credential.
 
-use hyper::{StatusCode, header::LOCATION};
+use bytes::Bytes;
+use hyper::{
+    StatusCode,
+    header::{CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, REFERRER_POLICY},
+};
 
 use super::Call;
 use crate::{
     request::address::BASE_PATH,
-    response::{self, Response, error::ApiError, page},
+    response::{self, Response, error::ApiError, representation::Representation},
+    settings::StaticFile,
     state::State,
 };
 
-/// The OpenAPI document of this deployment.
+/// Answers with the OpenAPI document of this deployment.
 pub(crate) fn openapi(call: &Call<'_>) -> Response {
     call.state.openapi.answer(&call.head.headers)
 }
 
-/// The process runs.
+/// Answers that the process runs.
 pub(crate) fn livez() -> Response {
     response::json(StatusCode::OK, r#"{"status":"live"}"#)
 }
 
-/// Ready means: not draining, and the store answers a real read, which is at most a second old.
+/// Answers that the service is ready: it does not drain, and the store has answered a read at most a second ago.
 pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
-    if state.is_draining() {
+    if state.drain.has_begun() {
         return Err(ApiError::unavailable("the service is shutting down"));
     }
     state.readiness.check(&state.ports.pets, state.settings.limits.request_timeout).await?;
     Ok(response::json(StatusCode::OK, r#"{"status":"ready"}"#))
 }
 
-/// Leads to the first page.
+/// Leads to the first static file.
 pub(crate) fn home(call: &Call<'_>) -> Result<Response, ApiError> {
-    let first = call.state.settings.pages.first().ok_or_else(ApiError::route_not_found)?;
+    let first = call.state.settings.static_files.first().ok_or_else(ApiError::route_not_found)?;
     redirect(call, StatusCode::TEMPORARY_REDIRECT, first.path)
 }
 
-/// Leads from a page's address with a slash behind it to the page.
+/// Leads from the address of a static file with a slash behind it to the file.
 pub(crate) fn without_slash(call: &Call<'_>) -> Result<Response, ApiError> {
     redirect(call, StatusCode::PERMANENT_REDIRECT, call.parameter)
 }
@@ -44,13 +49,27 @@ fn redirect(call: &Call<'_>, status: StatusCode, path: &str) -> Result<Response,
     let base = &call.state.public_base;
     let root = base.strip_suffix(BASE_PATH).unwrap_or_default();
     let mut response = response::empty(status);
-    response.headers_mut().insert(LOCATION, page::value(&format!("{root}{path}"))?);
+    response.headers_mut().insert(LOCATION, value(&format!("{root}{path}"))?);
     Ok(response)
 }
 
-/// A file for browsers.
-pub(crate) fn page(call: &Call<'_>) -> Result<Response, ApiError> {
-    let found = call.state.settings.pages.iter().find(|page| page.path == call.parameter);
-    let page = found.ok_or_else(ApiError::route_not_found)?;
-    page.answer(&call.head.headers)
+/// Answers with a static file.
+pub(crate) fn static_file(call: &Call<'_>) -> Result<Response, ApiError> {
+    let mut files = call.state.settings.static_files.iter();
+    let file = files.find(|file| file.path == call.parameter);
+    let StaticFile { media_type, content_security_policy, tag, content, gzip, .. } =
+        *file.ok_or_else(ApiError::route_not_found)?;
+    let [content, gzip] = [content, gzip].map(Bytes::from_static);
+    let tag = value(&format!("W/\"{tag}\""))?;
+    let file = Representation::with_gzip(value(media_type)?, content, tag, gzip);
+    let mut response = file.answer(&call.head.headers);
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_SECURITY_POLICY, value(content_security_policy)?);
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    Ok(response)
+}
+
+/// Returns `text`, which was chosen at build time or by the operator, as the value of a header.
+fn value(text: &str) -> Result<HeaderValue, ApiError> {
+    HeaderValue::from_str(text).map_err(ApiError::internal)
 }

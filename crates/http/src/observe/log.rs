@@ -43,6 +43,24 @@ pub(crate) struct Finished<'r> {
     pub(crate) outcome: Result<StatusCode, &'r ApiError>,
 }
 
+/// Writes the line of a request at a level: what every line says, `more` fields, and the message.
+macro_rules! line {
+    ($level:ident, $observer:expr, $request:expr, $status:expr, $code:expr, $($more:tt)+) => {
+        tracing::$level!(
+            request_id = $request.request_id(),
+            peer = %$request.peer,
+            key_name = $observer.key_name($request),
+            trace_id = $request.trace.map(|trace| trace.id()),
+            method = $request.method(),
+            route = $request.route(),
+            status = $status.as_u16(),
+            code = $code,
+            micros = $request.micros(),
+            $($more)+
+        )
+    };
+}
+
 /// Sees each finished request exactly once.
 pub(crate) struct Observer {
     access_log: AccessLog,
@@ -54,7 +72,7 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// An observer that writes the lines that `access_log` asks for, with the names that `authenticator` has
+    /// Creates an observer that writes the lines that `access_log` asks for, with the names that `authenticator` has
     /// for API keys, and counts in `metrics`.
     pub(crate) fn new(
         access_log: AccessLog,
@@ -70,72 +88,32 @@ impl Observer {
         }
     }
 
-    /// Takes note of a request.
+    /// Counts a request, and writes its line if it has one.
     pub(crate) fn finished(&self, request: &Finished<'_>) {
         if let Some(metrics) = &self.metrics {
             request.count(metrics);
         }
         let status = request.status();
-        let cause = request.outcome.err().and_then(|error| error.cause.as_deref());
-        let (is_logged, budget) = match (self.access_log, cause) {
-            (AccessLog::All, _) => (true, None),
-            (AccessLog::Errors | AccessLog::Off, Some(_)) => (true, Some(&self.failures)),
-            (AccessLog::Errors, None) => (status.as_u16() >= 400, Some(&self.refusals)),
-            (AccessLog::Off, None) => (false, None),
+        let error = request.outcome.err();
+        let cause = error.and_then(|error| error.cause.as_deref());
+        let budget = match (self.access_log, cause) {
+            (AccessLog::All, _) => None,
+            (AccessLog::Errors | AccessLog::Off, Some(_)) => Some(&self.failures),
+            (AccessLog::Errors, None) if status.as_u16() >= 400 => Some(&self.refusals),
+            (AccessLog::Errors | AccessLog::Off, None) => return,
         };
-        if !is_logged {
-            return;
-        }
         let unwritten = budget.map_or(Some(0), |budget| budget.take(request.began, cause));
-        match (request.outcome, cause, unwritten) {
-            (_, _, None) => (),
-            (Err(error), Some(cause), Some(unwritten)) => {
-                self.error(request, error, cause, unwritten);
+        let Some(unwritten) = unwritten else { return };
+        let code = error.map_or("", |error| error.code.as_str());
+        if let Some(cause) = cause {
+            let unwritten = (unwritten > 0).then_some(unwritten);
+            line!(error, self, request, status, code, cause, unwritten, "request failed");
+        } else {
+            if unwritten > 0 {
+                tracing::warn!(unwritten, failed = false, "requests were not logged one by one");
             }
-            (outcome, _, Some(unwritten)) => {
-                if unwritten > 0 {
-                    tracing::warn!(
-                        unwritten,
-                        failed = false,
-                        "requests were not logged one by one"
-                    );
-                }
-                self.info(request, status, outcome.err().map_or("", |error| error.code.as_str()));
-            }
+            line!(info, self, request, status, code, "request");
         }
-    }
-
-    /// `unwritten` failures before this one had no line.
-    fn error(&self, request: &Finished<'_>, error: &ApiError, cause: &str, unwritten: u64) {
-        tracing::error!(
-            request_id = request.request_id(),
-            peer = %request.peer,
-            key_name = self.key_name(request),
-            trace_id = request.trace.map(|trace| trace.id()),
-            method = request.method(),
-            route = request.route(),
-            status = error.code.status().as_u16(),
-            code = error.code.as_str(),
-            micros = request.micros(),
-            cause,
-            unwritten = (unwritten > 0).then_some(unwritten),
-            "request failed"
-        );
-    }
-
-    fn info(&self, request: &Finished<'_>, status: StatusCode, code: &str) {
-        tracing::info!(
-            request_id = request.request_id(),
-            peer = %request.peer,
-            key_name = self.key_name(request),
-            trace_id = request.trace.map(|trace| trace.id()),
-            method = request.method(),
-            route = request.route(),
-            status = status.as_u16(),
-            code,
-            micros = request.micros(),
-            "request"
-        );
     }
 
     fn key_name(&self, request: &Finished<'_>) -> Option<String> {
@@ -184,7 +162,7 @@ impl<'r> Finished<'r> {
         self.route.unwrap_or("none")
     }
 
-    /// A method that HTTP does not define is the client's own text, so it is not repeated.
+    /// Returns the method. One that HTTP does not define is the client's own text, so it is not repeated.
     fn method(&self) -> &'static str {
         let Some(sent) = self.method else { return "none" };
         METHODS.into_iter().find(|known| sent == known).unwrap_or("other")

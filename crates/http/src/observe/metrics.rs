@@ -43,23 +43,23 @@ pub(crate) struct Metrics {
     revoked: ByKey,
 }
 
-/// One more of something, until this is dropped.
+/// Keeps a gauge one higher until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Counted(IntGauge);
+pub(crate) struct GaugeGuard(IntGauge);
 
-impl Drop for Counted {
+impl Drop for GaugeGuard {
     fn drop(&mut self) {
         self.0.dec();
     }
 }
 
-fn one_more(gauge: &IntGauge) -> Counted {
+fn one_more(gauge: &IntGauge) -> GaugeGuard {
     gauge.inc();
-    Counted(gauge.clone())
+    GaugeGuard(gauge.clone())
 }
 
 impl Metrics {
-    /// Nothing has happened yet.
+    /// Creates the metrics of a service in which nothing has happened yet.
     ///
     /// # Errors
     /// Two metrics have one name.
@@ -123,13 +123,13 @@ impl Metrics {
         })
     }
 
-    /// A request has its answer.
+    /// Counts a request whose answer is known.
     pub(crate) fn finished(&self, route: &str, method: &str, status: StatusCode, took: Duration) {
         self.requests.with_label_values(&[route, method, status.as_str()]).inc();
         self.durations.with_label_values(&[route]).observe(took.as_secs_f64());
     }
 
-    /// A request was answered with the error `code`.
+    /// Counts a request that is answered with the error `code`.
     pub(crate) fn rejected(&self, code: &'static str, by_store: bool) {
         self.rejected.with_label_values(&[code]).inc();
         if by_store {
@@ -137,28 +137,28 @@ impl Metrics {
         }
     }
 
-    /// A request is in flight until the returned value is dropped.
-    pub(crate) fn begin_request(&self) -> Counted {
+    /// Counts a request as in flight until the returned value is dropped.
+    pub(crate) fn begin_request(&self) -> GaugeGuard {
         one_more(&self.in_flight)
     }
 
-    /// A connection was accepted, and is open until the returned value is dropped.
-    pub(crate) fn begin_connection(&self) -> Counted {
+    /// Counts a connection as accepted, and as open until the returned value is dropped.
+    pub(crate) fn begin_connection(&self) -> GaugeGuard {
         self.accepted_connections.inc();
         one_more(&self.open_connections)
     }
 
-    /// A page or an animal was looked for in the cache.
+    /// Counts that a page or an animal was looked for in the cache.
     pub(crate) fn page_looked_up(&self, found: bool) {
         if found { &self.page_hits } else { &self.page_misses }.inc();
     }
 
-    /// The deprecated operation was called by the key of this name.
+    /// Counts a call of the deprecated operation by the key of this name.
     pub(crate) fn deprecated_call(&self, key: &str) {
         self.deprecated.inc_by(key, 1);
     }
 
-    /// So many requests had the revoked key of this name.
+    /// Counts `uses` requests with the revoked key of this name.
     pub(crate) fn revoked_key_used(&self, key: &str, uses: u64) {
         self.revoked.inc_by(key, uses);
     }
@@ -202,12 +202,12 @@ struct ByKey {
 }
 
 impl ByKey {
-    /// `counts` has one label.
+    /// Creates the counts of no requests. `counts` has one label.
     fn new(counts: IntCounterVec) -> Self {
         Self { counts, names: Mutex::default() }
     }
 
-    /// So many more requests with the key that is called `name`.
+    /// Counts so many more requests with the key that is called `name`.
     fn inc_by(&self, name: &str, requests: u64) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());

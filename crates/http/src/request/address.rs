@@ -5,15 +5,15 @@ use hyper::Uri;
 /// Where the interface begins; its paths are relative to this.
 pub(crate) const BASE_PATH: &str = "/v1";
 
-/// The path of `public_url`, at which clients reach the interface: a proxy may strip what stands before the base
-/// path. Without a URL it is the base path itself.
+/// Returns the path of `public_url`, at which clients reach the interface: a proxy may strip what stands before the
+/// base path. Without a URL it is the base path itself.
 pub(crate) fn public_base(public_url: Option<&str>) -> &str {
     let authority_and_path = public_url.and_then(|url| url.split_once("://"));
     let path = authority_and_path.and_then(|(_, rest)| rest.split_at_checked(rest.find('/')?));
     path.map_or(BASE_PATH, |(_, path)| path)
 }
 
-/// Whether a credential is needed for whatever is, or is not, at `path`. The address alone decides:
+/// Returns whether a credential is needed for whatever is, or is not, at `path`. The address alone decides:
 /// so an unknown path needs one too, and no row of the route table can open an operation by mistake.
 pub(crate) fn is_under_base(path: &str) -> bool {
     path.strip_prefix(BASE_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -45,8 +45,8 @@ pub(crate) fn normalize(uri: &mut Uri) {
     }
 }
 
-/// The unreserved character (RFC 3986, section 2.3) for which the two digits at the beginning of `escaped` stand,
-/// and what follows them.
+/// Returns the unreserved character (RFC 3986, section 2.3) for which the two digits at the beginning of `escaped`
+/// stand, and what follows them.
 fn unreserved(escaped: &str) -> Option<(char, &str)> {
     let (digits, after) = escaped.split_at_checked(2)?;
     let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());

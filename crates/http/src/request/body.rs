@@ -46,7 +46,7 @@ impl<'b, B> RequestBody<'b, B>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    /// A body of which nothing has been read. What is read of it takes permits of `memory`, which it
+    /// Creates a body of which nothing has been read. What is read of it takes permits of `memory`, which it
     /// gives back when it is dropped.
     pub(crate) fn new(body: &'b mut B, memory: &'b Semaphore) -> Self {
         let progress = if body.is_end_stream() { Progress::Ended } else { Progress::Open };
@@ -59,7 +59,7 @@ where
         if self.is_announced_within(limit) { Ok(()) } else { Err(too_large(limit)) }
     }
 
-    /// The whole body: at most `limit` bytes, arrived within `time`, and held in memory that is free.
+    /// Returns the whole body: at most `limit` bytes, arrived within `time`, and held in memory that is free.
     pub(crate) async fn read(&mut self, limit: usize, time: Duration) -> Result<Bytes, ApiError> {
         timeout(time, pin!(self.collect(limit))).await.unwrap_or_else(|_| {
             let message = format!("the body did not arrive whole within {time:?}");
@@ -123,7 +123,7 @@ where
         self.has_ended()
     }
 
-    /// The next frame if it is there. hyper gives a frame only after it was asked for, when the
+    /// Returns the next frame if it is there. hyper gives a frame only after it was asked for, when the
     /// connection is polled next: so what is not there at first is asked for once more.
     async fn arrived_frame(&mut self) -> Option<Option<Result<Frame<Bytes>, B::Error>>> {
         let mut asked = false;
@@ -139,7 +139,7 @@ where
         .await
     }
 
-    /// Whether it has been read to its end.
+    /// Returns whether it has been read to its end.
     pub(crate) fn has_ended(&self) -> bool {
         self.progress == Progress::Ended
     }

@@ -8,7 +8,7 @@ const LAYOUT: u8 = 1;
 /// Layout, status, identifier, check sum.
 const LENGTH: usize = 1 + 1 + 8 + 4;
 
-/// The cursor of a position: 19 characters.
+/// Returns the cursor of a position: 19 characters.
 pub(crate) fn encode(position: CursorPosition) -> String {
     let CursorPosition { after, status } = position;
     let mut bytes = [0; LENGTH];
@@ -20,7 +20,7 @@ pub(crate) fn encode(position: CursorPosition) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// The position of a cursor; `None` if this service has not made it. The check sum is there to
+/// Returns the position of a cursor; `None` if this service has not made it. The check sum is there to
 /// tell a mangled cursor from a good one: a cursor is no authorisation.
 pub(crate) fn decode(text: &str) -> Option<CursorPosition> {
     let mut bytes = [0; LENGTH];

@@ -45,12 +45,12 @@ fn host_fault(head: &request::Parts) -> Option<&'static str> {
         .then_some("the host of a request must be a name or an address and, if need be, a port")
 }
 
-/// An empty one stands for a target without an authority (RFC 9110, section 7.2).
+/// Returns whether it is a good `Host`. An empty one stands for a target without an authority (RFC 9110, section 7.2).
 fn is_host(host: &[u8]) -> bool {
     host.is_empty() || Authority::try_from(host).is_ok_and(|authority| is_host_and_port(&authority))
 }
 
-/// Whether it has no user, and its port, if it has one, is a number (RFC 3986, section 3.2).
+/// Returns whether it has no user, and its port, if it has one, is a number (RFC 3986, section 3.2).
 fn is_host_and_port(authority: &Authority) -> bool {
     let Some(port) = authority.as_str().strip_prefix(authority.host()) else { return false };
     let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());

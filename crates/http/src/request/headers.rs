@@ -27,7 +27,7 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     Err(ApiError::unsupported_media_type(message))
 }
 
-/// `application/json`, any parameters; a `charset` among them only if it is UTF-8.
+/// Returns whether it is `application/json`. Any parameters are fine, but no `charset` other than UTF-8.
 fn is_json(sent: &HeaderValue) -> bool {
     let Ok(text) = sent.to_str() else { return false };
     let (essence, mut rest) = text.split_at(text.find(';').unwrap_or(text.len()));
@@ -38,7 +38,7 @@ fn is_json(sent: &HeaderValue) -> bool {
     essence.trim().eq_ignore_ascii_case("application/json") && rest.trim().is_empty()
 }
 
-/// What follows a parameter (RFC 9110, section 5.6.6); `None` if it is not well-formed, or another charset.
+/// Returns what follows a parameter (RFC 9110, section 5.6.6); `None` if it is not well-formed, or another charset.
 fn after_parameter(text: &str) -> Option<&str> {
     if text.is_empty() || text.starts_with(';') {
         return Some(text); // `application/json;` is what some clients send.
@@ -66,7 +66,7 @@ fn is_identity(coding: &HeaderValue) -> bool {
     coding.to_str().is_ok_and(|text| text.trim().eq_ignore_ascii_case("identity"))
 }
 
-/// The key that the client sent, if it sent one.
+/// Returns the key that the client sent, if it sent one.
 pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyKey>, ApiError> {
     let mut sent = headers.get_all(IDEMPOTENCY_KEY).iter();
     let key = match (sent.next(), sent.next()) {
@@ -85,7 +85,7 @@ pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<IdempotencyK
     })
 }
 
-/// The key without its quotes: `abc` and `"abc"` are the same key. One lone quote at either end is a
+/// Returns the key without its quotes: `abc` and `"abc"` are the same key. One lone quote at either end is a
 /// mistake.
 fn unquoted(text: &str) -> Result<&str, InvalidIdempotencyKey> {
     match (text.strip_prefix('"'), text.strip_suffix('"')) {

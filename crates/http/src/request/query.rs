@@ -23,7 +23,7 @@ pub(crate) fn require_none(query: Option<&str>) -> Result<(), ApiError> {
     faults.none_or_refuse()
 }
 
-/// The query of listPets: `limit`, `status` and `cursor`, each at most once.
+/// Returns the query of listPets: `limit`, `status` and `cursor`, each at most once.
 pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
     let [mut limit, mut status, mut cursor] = [const { None::<Cow<'_, str>> }; 3];
     let mut faults = Faults::default();
@@ -71,7 +71,7 @@ impl Faults {
         self.0.is_empty()
     }
 
-    /// The value that was read, if one was sent and could be read; else its fault is noted.
+    /// Returns the value that was read, if one was sent and could be read; else its fault is noted.
     fn keep<T, E: ToString>(&mut self, name: &str, read: Option<Result<T, E>>) -> Option<T> {
         match read? {
             Ok(value) => Some(value),
@@ -99,7 +99,7 @@ fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
     form_urlencoded::parse(query.unwrap_or_default().as_bytes())
 }
 
-/// As much of `text` as an answer may repeat, without control characters.
+/// Returns as much of `text` as an answer may repeat, without control characters.
 pub(crate) fn echo(text: &str) -> String {
     let mut shown: String = text.chars().take(MAX_ECHO).flat_map(char::escape_debug).collect();
     if text.chars().nth(MAX_ECHO).is_some() {

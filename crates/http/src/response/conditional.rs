@@ -30,7 +30,7 @@ pub(crate) struct Tags {
 }
 
 impl Tags {
-    /// Tags of a service whose links begin with `base`.
+    /// Creates those of a service whose links begin with `base`.
     pub(crate) fn new(base: &str) -> Self {
         Self::with_writer(base, pets_to_json)
     }
@@ -43,7 +43,7 @@ impl Tags {
         Self { form: URL_SAFE_NO_PAD.encode(&form.finalize()[..6]) }
     }
 
-    /// The tag of `subject` in one version of the catalogue. It is known without a query.
+    /// Returns the tag of `subject` in one version of the catalogue. It is known without a query.
     pub(crate) fn of_state(&self, version: CatalogueVersion, subject: Subject) -> HeaderValue {
         let mut text = String::with_capacity(TYPICAL_TAG);
         text.push_str("W/\"");
@@ -62,7 +62,7 @@ impl Tags {
         header_value(text)
     }
 
-    /// The tag of `subject`, which was read as `content`: that of its version if the store has one.
+    /// Returns the tag of `subject`, which was read as `content`: that of its version if the store has one.
     pub(crate) fn of(
         &self,
         content: &[u8],
@@ -76,7 +76,7 @@ impl Tags {
     }
 }
 
-/// Animals whose JSON has every field, and every kind of value and character.
+/// Returns animals whose JSON has every field, and every kind of value and character.
 fn sample() -> Vec<Pet> {
     let statuses = [None].into_iter().chain(PetStatus::ALL.map(Some));
     let name = PetName::parse("Zo\u{eb} \"\\/<\u{1f408}>");
@@ -87,7 +87,7 @@ fn sample() -> Vec<Pet> {
     statuses.filter_map(pet).collect()
 }
 
-/// The tag of bytes, for a store that has no version.
+/// Returns the tag of bytes, for a store that has no version.
 pub(crate) fn tag_of_content(content: &[u8]) -> HeaderValue {
     let digest = Sha256::digest(content);
     header_value(format!("W/\"{}\"", URL_SAFE_NO_PAD.encode(&digest[..16])))

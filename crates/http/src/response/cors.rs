@@ -42,7 +42,7 @@ pub(crate) enum Cors {
 }
 
 impl Cors {
-    /// `None` if there is no origin that may.
+    /// Returns `None` if there is no origin that may call.
     pub(crate) fn new(origins: &[String]) -> Option<Self> {
         if origins.iter().any(|origin| origin == ANY) {
             return Some(Self::Any);
@@ -50,7 +50,7 @@ impl Cors {
         (!origins.is_empty()).then(|| Self::These(origins.to_vec()))
     }
 
-    /// Whether a request is a preflight, by which a browser asks whether a page may send another one, and its
+    /// Returns whether a request is a preflight, by which a browser asks whether a page may send another one, and its
     /// origin may. It carries no credential.
     pub(crate) fn is_preflight(&self, head: &Parts) -> bool {
         head.method == Method::OPTIONS
@@ -58,7 +58,7 @@ impl Cors {
             && self.allowed(&head.headers).is_some()
     }
 
-    /// Adds to an answer who may read it. It is the last thing that an answer gets.
+    /// Adds to an answer who may read it, after the handler has set `Vary`, which this replaces.
     pub(crate) fn add_headers(&self, request: &HeaderMap, answer: &mut HeaderMap) {
         if matches!(self, Self::These(_)) {
             // What has two forms has a `Vary` already.
@@ -72,7 +72,7 @@ impl Cors {
         }
     }
 
-    /// The origin of a request as `Access-Control-Allow-Origin` has it, if it may call.
+    /// Returns the origin of a request as `Access-Control-Allow-Origin` has it, if it may call.
     fn allowed(&self, request: &HeaderMap) -> Option<HeaderValue> {
         match self {
             Self::Any => Some(HeaderValue::from_static(ANY)),
@@ -84,7 +84,7 @@ impl Cors {
     }
 }
 
-/// The answer to a preflight: what may be sent to an address that knows `methods`, some of which may take a
+/// Returns the answer to a preflight: what may be sent to an address that knows `methods`, some of which may take a
 /// body. To one that knows none a page may send anything, or it could not read the refusal.
 pub(crate) fn permission(
     methods: Option<String>,

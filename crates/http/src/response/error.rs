@@ -109,7 +109,7 @@ impl ApiError {
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
     }
 
-    /// 403: the key is good, but may only read.
+    /// Creates 403: the key is good, but may only read.
     pub(crate) fn forbidden() -> Self {
         let message = "this API key may only read; adding an animal needs one that may write";
         let challenge = r#"Bearer realm="petstore", error="insufficient_scope""#;
@@ -117,7 +117,7 @@ impl ApiError {
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
     }
 
-    /// 405 at an address that knows `methods`, a list as `Allow` has it.
+    /// Creates 405 for an address that knows `methods`, a list as `Allow` has it.
     pub(crate) fn method_not_allowed(methods: &str) -> Self {
         let message = format!("this address knows the methods {methods}");
         match HeaderValue::from_str(methods) {
@@ -126,38 +126,38 @@ impl ApiError {
         }
     }
 
-    /// 415, with what is taken.
+    /// Creates 415, with what is accepted.
     pub(crate) fn unsupported_media_type(message: &'static str) -> Self {
         Self::new(ErrorCode::UnsupportedMediaType, message).with(ACCEPT_POST, APPLICATION_JSON)
     }
 
-    /// 404 for an address.
+    /// Creates 404 for an address.
     pub(crate) fn route_not_found() -> Self {
         let message = "there is nothing at this address; /openapi.json lists what there is";
         Self::new(ErrorCode::RouteNotFound, message)
     }
 
-    /// The service itself is at fault; `cause` goes to the log, never to the client.
+    /// Creates 500: the service itself is at fault. `cause` goes to the log, never to the client.
     pub(crate) fn internal(cause: impl fmt::Display) -> Self {
         let message = "the service failed; the request id identifies this failure in its log";
         Self { cause: Some(cause.to_string().into()), ..Self::new(ErrorCode::Internal, message) }
     }
 
-    /// A panic was caught. The program's panic hook has said where it was.
+    /// Creates 500 for a panic that was caught. The program's panic hook has said where it was.
     pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
         let message = panic.downcast_ref::<&str>().copied();
         let message = message.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         Self::internal(format_args!("a panic: {}", message.unwrap_or("it has no message")))
     }
 
-    /// Not now; `cause` goes to the log, never to the client.
+    /// Creates 503: not now. `cause` goes to the log, never to the client.
     pub(crate) fn unavailable(cause: impl fmt::Display) -> Self {
         let message = "the service cannot answer now; try again after the time in Retry-After";
         let error = Self::new(ErrorCode::Unavailable, message).with(RETRY_AFTER, RETRY_SECONDS);
         Self { cause: Some(cause.to_string().into()), ..error }
     }
 
-    /// 429: faster than a limit allows. All limits are a number a second, and answer alike.
+    /// Creates 429: faster than a limit allows. All limits are a number a second, and answer alike.
     pub(crate) fn rate_limited() -> Self {
         let message = "too many requests in a second; try again after the time in Retry-After";
         Self::new(ErrorCode::RateLimited, message).with(RETRY_AFTER, RETRY_SECONDS)
@@ -175,7 +175,7 @@ impl ApiError {
         response
     }
 
-    /// Schema `Error` of the interface: exactly three fields.
+    /// Returns the schema `Error` of the interface: exactly three fields.
     fn body(&self) -> Bytes {
         let (code, status) = (self.code.as_str(), self.code.status());
         // A string is always JSON.

@@ -11,14 +11,14 @@ const SOURCE: &str = include_str!("../../../../docs/openapi.json");
 /// The one line of it that depends on the deployment.
 const SERVERS: &str = r#"  "servers": [{ "url": "/v1", "description": "This server" }],"#;
 
-/// The OpenAPI document of a deployment: its servers are production and staging as far as
+/// Returns the OpenAPI document of a deployment: its servers are production and staging as far as
 /// `settings` name them, else the base path on whatever server it was read from.
 #[must_use]
 pub fn openapi_document(settings: &Settings) -> String {
     SOURCE.replacen(SERVERS, &format!("  \"servers\": [{}],", servers(settings)), 1)
 }
 
-/// The servers, written as the rest of the document is.
+/// Returns the servers, written as the rest of the document is.
 fn servers(settings: &Settings) -> String {
     let named = [(&settings.public_url, "Production"), (&settings.staging_url, "Staging")];
     let mut servers: Vec<String> =

@@ -127,7 +127,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
     gzip > 0 && gzip >= weight("identity").unwrap_or(0)
 }
 
-/// A coding, and its weight in thousandths: 0 if it is not wanted, or its weight cannot be read.
+/// Returns a content coding, and its weight in thousandths: 0 if it is not wanted, or its weight cannot be read.
 fn coding(member: &str) -> (&str, u16) {
     let (name, parameters) = member.split_once(';').unwrap_or((member, "q=1"));
     let value = parameters.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.strip_prefix('='));

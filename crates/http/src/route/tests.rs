@@ -1,7 +1,7 @@
 use hyper::Method;
 
-use super::{HOME, PAGE, PAGE_WITH_SLASH, ROUTES, find};
-use crate::{request::address::is_under_base, response::page::Page};
+use super::{FILE_WITH_SLASH, HOME, ROUTES, STATIC_FILE, find};
+use crate::{request::address::is_under_base, settings::StaticFile};
 
 #[test]
 fn the_methods_of_an_address_follow_from_its_row() {
@@ -9,7 +9,7 @@ fn the_methods_of_an_address_follow_from_its_row() {
     assert_eq!(allowed("/v1/pets"), "GET, HEAD, POST, OPTIONS");
     assert_eq!(allowed("/v1/pets/7"), "GET, HEAD, OPTIONS");
     assert_eq!(allowed("/livez"), "GET, HEAD");
-    for route in ROUTES.iter().chain([&HOME, &PAGE, &PAGE_WITH_SLASH]) {
+    for route in ROUTES.iter().chain([&HOME, &STATIC_FILE, &FILE_WITH_SLASH]) {
         let mut seen = Vec::new();
         for operation in route.operations {
             assert!(!seen.contains(&&operation.method), "{}", route.template);
@@ -40,7 +40,7 @@ fn a_path_finds_its_route() {
         ("/docs//", None),
         ("/doc/", None),
     ];
-    let page = |path| Page { path, ..Page::default() };
+    let page = |path| StaticFile { path, ..StaticFile::default() };
     let pages = [page("/docs"), page("/docs/page.css")];
     for (path, expected) in table {
         let found = find(path, &pages).map(|(route, parameter)| (route.template, parameter));
@@ -68,7 +68,7 @@ fn head_is_get_and_other_methods_are_not() {
 /// Whatever is not on this list needs a credential, as every path under `/v1` does.
 #[test]
 fn these_and_no_other_routes_are_open() {
-    let all = ROUTES.iter().chain([&HOME, &PAGE]).map(|route| route.template);
+    let all = ROUTES.iter().chain([&HOME, &STATIC_FILE]).map(|route| route.template);
     let open: Vec<_> = all.filter(|template| !is_under_base(template)).collect();
     assert_eq!(open, ["/openapi.json", "/livez", "/readyz", "/", "{page}"]);
 }

@@ -37,15 +37,15 @@ enum Socket {
 }
 
 impl Listener {
-    /// A socket that belongs to another process too, such as the service manager, which keeps the
-    /// connections that wait to be accepted when this one stops.
+    /// Returns the listener as one whose socket belongs to another process too, such as the service manager, which
+    /// keeps the connections that wait to be accepted when this one stops.
     #[must_use]
     pub fn shared(self) -> Self {
         Self { shared: true, ..self }
     }
 
-    /// With work to be done when the drain begins, before the last connections are accepted: for example,
-    /// to remove the file of a Unix socket, so that nobody connects any more.
+    /// Returns the listener with work to be done when the drain begins, before the last connections are accepted:
+    /// for example, to remove the file of a Unix socket, so that nobody connects any more.
     #[must_use]
     pub fn at_drain(self, work: impl FnOnce() + Send + 'static) -> Self {
         Self { at_drain: Some(Box::new(work)), ..self }

@@ -15,7 +15,6 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     task::JoinSet,
     time::timeout,
 };
@@ -48,17 +47,16 @@ pub(super) async fn serve_metrics(
     metrics: Arc<Metrics>,
     figures: Figures,
 ) -> Infallible {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
-        // The semaphore is never closed, so a place always comes.
-        let place = Arc::clone(&places).acquire_owned().await.ok();
-        let (stream, _) = accept_next(|| listener.accept()).await;
         while connections.try_join_next().is_some() {}
+        if connections.len() >= MAX_CONNECTIONS {
+            connections.join_next().await;
+        }
+        let (stream, _) = accept_next(|| listener.accept()).await;
         let (state, metrics) = (Arc::clone(&state), Arc::clone(&metrics));
         let figures = Arc::clone(&figures);
         connections.spawn(async move {
-            let _place = place;
             serve_one(stream, &state, &metrics, &figures).await;
         });
     }
@@ -107,7 +105,7 @@ async fn respond(
     }
 }
 
-/// What is not counted as it happens. The number of keys is left out while they cannot be read.
+/// Returns what is not counted as it happens. The number of keys is left out while they cannot be read.
 async fn own_figures(state: &State) -> Vec<Figure> {
     let gauge = |name, help, value| Figure { name, help, kind: FigureKind::Gauge, value };
     let live = in_time(async { Ok(state.ports.authenticator.live_keys().await?) }).await;

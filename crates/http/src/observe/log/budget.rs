@@ -34,14 +34,14 @@ struct Second {
 }
 
 impl LineBudget {
-    /// Nothing was written yet.
+    /// Creates a budget of which nothing was used.
     pub(super) fn new() -> Self {
         let causes = RateLimit::with_burst(CAUSE_INTERVAL, CAUSE_BURST);
         Self { second: Mutex::default(), causes }
     }
 
-    /// Whether there may be one more line: the number of those left out since the last one, or `None`
-    /// if this second has had its lines, or `cause` has.
+    /// Takes one more line, and returns the number of those left out since the last one; `None` if this second has
+    /// had its lines, or `cause` has.
     pub(super) fn take(&self, now: Instant, cause: Option<&str>) -> Option<u64> {
         let had_its_lines =
             cause.is_some_and(|cause| self.causes.take(hash(cause), Duration::ZERO).is_none());
