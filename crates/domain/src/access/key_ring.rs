@@ -15,12 +15,12 @@ use std::{
 };
 
 use self::snapshot::Snapshot;
+pub use self::snapshot::{Judgement, RevokedUse};
 use crate::{
     access::{
         authenticator::{Caller, KeyLabel},
         key::KeyId,
         key_store::KeyStore,
-        name::KeyName,
         rights::KeyRights,
         secret::ApiKeySecret,
         service_key::ServiceKey,
@@ -36,30 +36,6 @@ pub struct KeyRing {
     clock: Arc<dyn Clock>,
     service_key: Option<ServiceKey>,
     snapshot: RwLock<Arc<Snapshot>>,
-}
-
-/// What is said of a key that a client presents.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Judgement {
-    /// It is live.
-    Granted(Caller),
-    /// It has not the form of a key, and no store holds one of another form.
-    Malformed,
-    /// It is not live: unknown, or else revoked or expired, under this label.
-    NotLive(Option<KeyLabel>),
-    /// The keys are too old to say.
-    Stale,
-}
-
-/// A revoked key that clients still present.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RevokedUse {
-    /// Its identifier.
-    pub id: KeyId,
-    /// What it was called.
-    pub name: KeyName,
-    /// How often it was presented since the look before.
-    pub uses: u64,
 }
 
 /// The uses of a key are written back no more often than this.

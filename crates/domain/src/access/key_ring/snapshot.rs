@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use super::{Judgement, RevokedUse};
 use crate::{
     access::{
         authenticator::{Caller, KeyLabel},
@@ -21,6 +20,30 @@ use crate::{
     error::Corruption,
     timestamp::Timestamp,
 };
+
+/// What is said of a key that a client presents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It is live.
+    Granted(Caller),
+    /// It has not the form of a key, and no store holds one of another form.
+    Malformed,
+    /// It is not live: unknown, or else revoked or expired, under this label.
+    NotLive(Option<KeyLabel>),
+    /// The keys are too old to say.
+    Stale,
+}
+
+/// A revoked key that clients still present.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevokedUse {
+    /// Its identifier.
+    pub id: KeyId,
+    /// What it was called.
+    pub name: KeyName,
+    /// How often it was presented since the look before.
+    pub uses: u64,
+}
 
 /// "Not yet": before every real time.
 const NEVER: i64 = i64::MIN;
