@@ -25,7 +25,7 @@ use crate::{
 };
 
 /// The hot paths, by the workloads that take them.
-const PATHS: [&str; 6] = ["list", "uncached", "get", "create", "unchanged", "unknown-key"];
+const PATHS: [&str; 5] = ["list", "uncached", "get", "create", "unchanged"];
 const ANIMALS: u64 = 10_000;
 /// Requests of each path before those that count.
 const WARM_UP: usize = 25;
@@ -59,8 +59,7 @@ fn requests(setup: &Setup, seed: &Seed) -> Result<Vec<Vec<Request>>> {
     let serve = server::serve(&mut command, &seed.copy_to(folder.path())?);
     let server = Server::start(serve, &folder.path().join("log"))?;
     let mut client = Client::connect(server.address)?;
-    let unknown_key = setup.unknown_key()?;
-    let mut source = Source { client: &mut client, animals: ANIMALS, unknown_key: &unknown_key };
+    let mut source = Source { client: &mut client, animals: ANIMALS };
     PATHS.iter().map(|name| Workload::find(name)?.requests(&mut source)).collect()
 }
 

@@ -15,7 +15,6 @@ use crate::{
     generator::Load,
     number::{median, whole},
     report::Report,
-    request::Expect,
     round::{Round, Side},
     server::{self, Server},
     setup::Setup,
@@ -23,7 +22,7 @@ use crate::{
 };
 
 /// Workloads of the short form, which need no generator but wrk.
-const SHORT: [&str; 6] = ["list", "uncached", "get", "create", "unchanged", "unknown-key"];
+const SHORT: [&str; 5] = ["list", "uncached", "get", "create", "unchanged"];
 /// Animals in the store of most workloads.
 const SMALL: u64 = 10_000;
 /// Connections that the targets are for.
@@ -39,22 +38,21 @@ struct Subject {
 /// Runs the workloads that were asked for; one row for each number of connections.
 pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
     let large = if options.short { 20_000 } else { 200_000 };
-    let unknown_key = setup.unknown_key()?;
     let mut rows = Vec::new();
     for workload in workloads(options)? {
         let animals = if workload.large { large } else { SMALL };
         let seed = Seed::new(&setup.binary, setup.folder(), animals)?;
-        let start = |binary: &Path| Subject::start(setup, binary, workload, &seed, &unknown_key);
+        let start = |binary: &Path| Subject::start(setup, binary, workload, &seed);
         let subject = start(&setup.binary)?;
         let older = setup.older.as_deref().map(start).transpose()?;
         let yardstick;
         let baseline = if let Some(older) = &older {
-            Side::new(&older.server, &older.load)?
+            Side { server: &older.server, load: &older.load }
         } else {
             yardstick = subject.yardstick(workload.http2)?;
-            Side { server: &yardstick, load: &subject.load, expect: Expect::Page(20) }
+            Side { server: &yardstick, load: &subject.load }
         };
-        let sides = [baseline, Side::new(&subject.server, &subject.load)?];
+        let sides = [baseline, Side { server: &subject.server, load: &subject.load }];
         for connections in &setup.connections {
             note(format_args!("{}, {connections} connections", workload.name));
             let contest = Contest::run(sides, *connections, setup.effort)?;
@@ -75,20 +73,14 @@ fn workloads(options: &Options) -> Result<Vec<&'static Workload>> {
 
 impl Subject {
     /// Starts a service on a copy of the seed, and checks what it answers.
-    fn start(
-        setup: &Setup,
-        binary: &Path,
-        workload: &Workload,
-        seed: &Seed,
-        unknown_key: &str,
-    ) -> Result<Self> {
+    fn start(setup: &Setup, binary: &Path, workload: &Workload, seed: &Seed) -> Result<Self> {
         let folder = setup.new_folder()?;
         let store = seed.copy_to(folder.path())?;
         let mut command = server::petstore(binary);
         let server =
             Server::start(server::serve(&mut command, &store), &folder.path().join("log"))?;
         let mut client = Client::connect(server.address)?;
-        let mut source = Source { client: &mut client, animals: seed.animals, unknown_key };
+        let mut source = Source { client: &mut client, animals: seed.animals };
         let requests = workload.requests(&mut source)?;
         spot_check(&mut client, &requests)?;
         let load = Load { requests, http2: workload.http2, folder: folder.path().to_owned() };

@@ -26,19 +26,12 @@ pub(crate) enum Expect {
     Created,
     /// 304 without a body.
     Unchanged,
-    /// 401 with the error body.
-    Unauthorized,
 }
 
 impl Request {
     /// A GET of `path`, with the API key of the benchmark.
     pub(crate) fn get(path: impl Into<String>, expect: Expect) -> Self {
-        Self::with_key(path, KEY, expect)
-    }
-
-    /// A GET of `path`, with another API key.
-    pub(crate) fn with_key(path: impl Into<String>, key: &str, expect: Expect) -> Self {
-        let headers = vec![("Authorization", format!("Bearer {key}"))];
+        let headers = vec![("Authorization", format!("Bearer {KEY}"))];
         Self { method: "GET", path: path.into(), headers, body: String::new(), expect }
     }
 
@@ -72,13 +65,15 @@ impl Request {
 
 #[cfg(test)]
 mod tests {
-    use super::{Expect, Request};
+    use super::{Expect, KEY, Request};
 
     #[test]
     fn a_request_is_written_as_http1() {
-        let get = Request::with_key("/v1/pets", "k", Expect::Page(20));
-        let bytes = "GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer k\r\n\
-             If-None-Match: x\r\n\r\n";
+        let get = Request::get("/v1/pets", Expect::Page(20));
+        let bytes = format!(
+            "GET /v1/pets HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {KEY}\r\n\
+             If-None-Match: x\r\n\r\n"
+        );
         assert_eq!(get.with_header("If-None-Match", "x".into()).to_http1(), bytes);
         let post = Request::create("{}".to_owned()).to_http1();
         assert!(post.starts_with("POST ") && post.ends_with("Content-Length: 2\r\n\r\n{}"));

@@ -1,14 +1,11 @@
 //! What every report works with: the binaries, the size of the measurement, a folder.
 
-use std::{
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
 use tempfile::TempDir;
 
-use crate::{build, cli::Options, server};
+use crate::{build, cli::Options};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug)]
@@ -65,17 +62,5 @@ impl Setup {
     /// A new folder for one use.
     pub(crate) fn new_folder(&self) -> Result<TempDir> {
         tempfile::tempdir_in(self.folder()).context("cannot make a temporary folder")
-    }
-
-    /// A well-formed API key of a store that is not under measurement.
-    pub(crate) fn unknown_key(&self) -> Result<String> {
-        let folder = self.new_folder()?;
-        let store = format!("sqlite:{}", folder.path().join("other.db").display());
-        let mut command: Command = server::petstore(&self.binary);
-        let output = command.args(["keys", "create", "other", "--store", &store]).output();
-        let output = output.context("cannot run petstore keys create")?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let key = text.split_whitespace().find(|word| word.starts_with("pst_"));
-        key.map(str::to_owned).context("petstore keys create printed no key")
     }
 }

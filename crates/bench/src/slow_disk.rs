@@ -39,7 +39,7 @@ pub(crate) fn run(setup: &Setup) -> Result<Report> {
     let server = Server::start(serve, &folder.join("log"))?;
     let load = Load { requests: creates(), http2: false, folder: folder.to_owned() };
     spot_check(&mut Client::connect(server.address)?, &load.requests)?;
-    let side = Side::new(&server, &load)?;
+    let side = Side { server: &server, load: &load };
     note(format_args!("slow disk, {CONNECTIONS} connections"));
     let Effort { rounds, seconds, threads } = setup.effort;
     let target =
