@@ -16,7 +16,11 @@ use std::{
 };
 
 use tracing_subscriber::{
-    EnvFilter, Layer, Registry, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+    Layer, Registry,
+    filter::{ParseError, Targets},
+    fmt,
+    layer::SubscriberExt as _,
+    util::SubscriberInitExt as _,
 };
 
 use self::queue::Lines;
@@ -40,13 +44,13 @@ pub(crate) struct LogConfig {
     /// Put on every line of JSON.
     pub(crate) environment: Option<String>,
     /// Selects the events that are logged.
-    pub(crate) filter: EnvFilter,
+    pub(crate) filter: Targets,
 }
 
 /// Reads the directives of [`VARIABLE`]; none, or an empty text, means the default.
-pub(crate) fn filter(directives: Option<&str>) -> Result<EnvFilter, Failure> {
+pub(crate) fn filter(directives: Option<&str>) -> Result<Targets, Failure> {
     let directives = directives.filter(|text| !text.is_empty()).unwrap_or(DIRECTIVES);
-    EnvFilter::try_new(directives).map_err(|error| {
+    directives.parse().map_err(|error: ParseError| {
         Failure::usage(format!(
             "invalid value '{directives}' for {VARIABLE}: {error}; \
              use directives like 'info' or 'warn,petstore_http=debug'"
