@@ -38,9 +38,9 @@ fn hang(disk: &Disk, server: &Server) -> Vec<Raw> {
         raw
     });
     let connections = connections.collect();
-    // Those of readiness share one read.
-    let ready = (0..reads).filter(|number| targets[number % targets.len()] == "/readyz").count();
-    wait::until("the reads hang", || disk.hung_reads() > reads - ready);
+    // Those of readiness share one.
+    let shared = (0..reads).filter(|number| targets[number % targets.len()] == "/readyz").count();
+    wait::until("the reads hang", || disk.hung_reads() > reads - shared);
     connections
 }
 
