@@ -11,13 +11,14 @@
 //! 4. `route` is the table of addresses: a row says what each of its operations needs.
 //! 5. `pipeline` is the one checklist that every request goes through, read from the row.
 //! 6. `handlers/pets` and `handlers/public` do what an operation does.
-//! 7. `response/error` says what each failure is to a client, `response/representation` in which form what has an
-//!    entity tag is sent. What every answer has is added in one list, in `answer`.
+//! 7. `response/error` says what each failure is to a client, `response/representation` in which content coding what
+//!    has an entity tag is sent. What every answer has is added in one list, in `answer`.
 //!
 //! Around them: `settings` is what an operator chooses, `state` what every request can see. The files of `request`
 //! and of `response` read or write one part of a message each. `observe/log` sees each finished request,
 //! `observe/metrics` counts what happens, and `server/metrics_listener` serves that. `refusals` delays what has no
-//! good key, `rate_limit` bounds what comes of each key, and `handlers/readiness` asks the store at most once a second whether it answers.
+//! good key, `rate_limit` bounds what comes of each key, and `handlers/readiness` asks the store at most once a
+//! second whether it answers.
 //!
 //! A new operation is a row in `route`, a function in `handlers`, and its codes in `response/error`.
 

@@ -2,8 +2,6 @@
 //! retired operation, rights, media type, size, body, query, and only then the resource. What an operation
 //! needs is read from its row of the route table.
 
-use std::time::Duration;
-
 use bytes::Bytes;
 use hyper::{
     Method, StatusCode,
@@ -15,7 +13,6 @@ use petstore_domain::{Caller, KeyLabel, KeyRights};
 
 use crate::{
     handlers::Call,
-    rate_limit::RateLimit,
     request::{address::is_under_base, auth, body::RequestBody, framing, headers, query},
     response::{self, Response, cors, deprecation, error::ApiError},
     route::{Content, Query, Route, Target},
@@ -102,8 +99,7 @@ async fn admit<'a>(
 ) -> Result<&'a Caller, ApiError> {
     let caller = auth::authenticate(state, &head.headers, &mut presented.refused).await?;
     let caller = &*presented.caller.insert(caller);
-    let turn = |rate: &RateLimit<_>| rate.take(caller.digest, Duration::ZERO);
-    if state.key_rate.as_ref().is_some_and(|rate| turn(rate).is_none()) {
+    if state.key_rate.as_ref().is_some_and(|rate| !rate.try_acquire(caller.digest)) {
         return Err(ApiError::rate_limited());
     }
     Ok(caller)

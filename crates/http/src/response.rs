@@ -19,7 +19,7 @@ use hyper::{
 };
 use petstore_domain::Timestamp;
 
-/// The last second that HTTP's form of time knows: its years are 1970 to 9999.
+/// The last second that a date of HTTP can name, in seconds since 1970: its years have four digits.
 const LAST_SECOND: u64 = 253_402_300_799;
 /// As many headers as an answer has, extra ones included: their table is made once.
 const TYPICAL_HEADERS: usize = 8;

@@ -36,7 +36,7 @@ pub struct StaticFile {
     pub media_type: &'static str,
     /// Its `Content-Security-Policy`.
     pub content_security_policy: &'static str,
-    /// Changes with the bytes of either form: the inside of its entity tag.
+    /// The opaque part of its entity tag, without quotes. It changes with `content` and with `gzip`.
     pub tag: &'static str,
     /// As it is.
     pub content: &'static [u8],

@@ -87,7 +87,7 @@ impl State {
             cors: Cors::new(&settings.cors_origins),
             openapi,
             readiness: Readiness::default(),
-            drain: Drain::default(),
+            drain: Drain::new(),
             settings,
         }
     }

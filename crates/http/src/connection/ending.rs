@@ -14,7 +14,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    sync::watch,
+    sync::Semaphore,
     time::{sleep, timeout},
 };
 
@@ -29,25 +29,31 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 /// The time in which nothing arrives, at most.
 const MAX_SILENCE: Duration = Duration::from_secs(1);
 
-/// The drain of the whole server: whether it has begun.
-#[derive(Debug, Default)]
-pub(crate) struct Drain(watch::Sender<bool>);
+/// The drain of the whole server: whether it has begun. A semaphore without permits, closed when the drain begins: each
+/// request asks, and that is one atomic load.
+#[derive(Debug)]
+pub(crate) struct Drain(Semaphore);
 
 impl Drain {
+    /// Creates a drain that has not begun.
+    pub(crate) fn new() -> Self {
+        Self(Semaphore::new(0))
+    }
+
     /// Begins the drain: from now on the service is not ready, and connections are asked to close.
     pub(crate) fn begin(&self) {
-        self.0.send_replace(true);
+        self.0.close();
     }
 
     /// Returns whether the drain has begun.
     pub(crate) fn has_begun(&self) -> bool {
-        *self.0.borrow()
+        self.0.is_closed()
     }
 
     /// Resolves when idle connections close: [`LAST_CALL`] after the drain began.
     pub(super) async fn last_call(&self) {
-        // It fails only without a sender.
-        let _ = self.0.subscribe().wait_for(|begun| *begun).await;
+        // There are no permits, so it ends when the semaphore is closed.
+        let _ = self.0.acquire().await;
         sleep(LAST_CALL).await;
     }
 }
@@ -96,7 +102,7 @@ mod tests {
     #[tokio::test]
     async fn the_last_call_comes_a_while_after_the_signal_however_often_it_was_asked_for() {
         pause();
-        let signal = Arc::new(Drain::default());
+        let signal = Arc::new(Drain::new());
         let busy = Arc::clone(&signal);
         let waiting = tokio::spawn(async move {
             let mut last_call = pin!(busy.last_call());

@@ -21,7 +21,7 @@ use h2::{
 };
 use http_body_util::BodyExt as _;
 use hyper::{
-    HeaderMap, Request, Response, StatusCode,
+    HeaderMap, Request, StatusCode,
     body::{Body, Frame, SizeHint},
     header::{CONNECTION, CONTENT_LENGTH, DATE, EXPECT, HeaderValue},
 };
@@ -39,7 +39,7 @@ use super::{
 use crate::{
     answer::answer,
     request::{Peer, body::RequestBody},
-    response::{Response as Answer, http_date},
+    response::{Response, http_date},
     state::State,
 };
 
@@ -126,7 +126,7 @@ async fn respond_to(
                 return polled.map(Some);
             }
             if is_wanted.swap(false, Ordering::Relaxed) {
-                let mut proceed = Response::new(());
+                let mut proceed = hyper::Response::new(());
                 *proceed.status_mut() = StatusCode::CONTINUE;
                 // An error means that the stream has ended, as below.
                 let _ = respond.send_informational(proceed);
@@ -152,7 +152,7 @@ async fn respond_to(
 /// Gives a response to h2, which keeps its body while the client's windows are closed. The request is in flight
 /// until the client has taken it.
 async fn send(
-    response: Answer,
+    response: Response,
     mut respond: SendResponse<Bytes>,
     date: Option<HeaderValue>,
     mut in_flight: InFlightRequest,
@@ -163,7 +163,7 @@ async fn send(
     let body = body.to_bytes();
     let is_empty = body.is_empty();
     // An error concerns this request alone, and its client knows of it.
-    let sent = respond.send_response(Response::from_parts(head, ()), is_empty);
+    let sent = respond.send_response(hyper::Response::from_parts(head, ()), is_empty);
     if let (Ok(mut stream), false) = (sent, is_empty) {
         in_flight.begin_answer();
         let _ = stream.send_data(Bytes::from_owner(Answered { body, _in_flight: in_flight }), true);

@@ -24,9 +24,9 @@ pub(crate) enum Subject {
 /// Makes the entity tags of lists and animals.
 #[derive(Debug)]
 pub(crate) struct Tags {
-    /// Stands for how animals are written down and linked to. An unchanged catalogue has another content in
-    /// another form, and so other tags.
-    form: String,
+    /// A digest of how animals are encoded and linked to. If that changes, the same catalogue has another content, and
+    /// so other tags.
+    encoding: String,
 }
 
 impl Tags {
@@ -37,17 +37,17 @@ impl Tags {
 
     fn with_writer(base: &str, write: fn(&[Pet]) -> Vec<u8>) -> Self {
         let json = write(&sample());
-        let mut form = Sha256::new();
-        form.update(base);
-        form.update(&json);
-        Self { form: URL_SAFE_NO_PAD.encode(&form.finalize()[..6]) }
+        let mut encoding = Sha256::new();
+        encoding.update(base);
+        encoding.update(&json);
+        Self { encoding: URL_SAFE_NO_PAD.encode(&encoding.finalize()[..6]) }
     }
 
     /// Returns the tag of `subject` in one version of the catalogue. It is known without a query.
     pub(crate) fn of_state(&self, version: CatalogueVersion, subject: Subject) -> HeaderValue {
         let mut text = String::with_capacity(TYPICAL_TAG);
         text.push_str("W/\"");
-        text.push_str(&self.form);
+        text.push_str(&self.encoding);
         text.push('.');
         URL_SAFE_NO_PAD.encode_string(version.0.to_be_bytes(), &mut text);
         // Writing to a string never fails.

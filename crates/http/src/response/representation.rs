@@ -2,12 +2,12 @@
 //! for clients that ask, or not at all to a client that has it.
 //!
 //! **What.** A body of more than [`MIN`] bytes is compressed by gzip, which every client knows, if the client names
-//! gzip. The tag is weak: it stands for both forms (RFC 9110, section 8.8.3). Errors and answers to additions are
+//! gzip. The tag is weak: it stands for both content codings (RFC 9110, section 8.8.3). Errors and answers to additions are
 //! small, and are left as they are.
 //!
 //! **What it buys.** A list of 100 animals shrinks from 6.4 KiB to 0.9, the document from 52 KiB to 8.
 //!
-//! **What it costs.** The compressed form is made once, and kept beside the other one. For a list of 100 animals that
+//! **What it costs.** The content is compressed once, and kept in both content codings. For a list of 100 animals that
 //! is 1.0 million instructions, ten times a query; for the largest page there can be, 29 million.
 
 use std::{
@@ -48,7 +48,7 @@ impl Representation {
         Self { media_type: APPLICATION_JSON, content, tag, next, gzip: OnceLock::new() }
     }
 
-    /// Creates one whose compressed form is ready.
+    /// Creates one whose content is already compressed as `gzip`.
     pub(crate) fn with_gzip(
         media_type: HeaderValue,
         content: Bytes,
@@ -58,7 +58,7 @@ impl Representation {
         Self { media_type, content, tag, next: None, gzip: OnceLock::from(Some(gzip)) }
     }
 
-    /// Returns 200 with it, in the form that the client of `request` asks for, or 304 if the client has it.
+    /// Returns 200 with it, in the content coding that `request` asks for, or 304 if the client has it.
     pub(crate) fn answer(&self, request: &HeaderMap) -> Response {
         if matches(request, &self.tag) {
             return not_modified(self.tag.clone());
@@ -81,8 +81,8 @@ impl Representation {
         response
     }
 
-    /// Returns the memory that it takes, in bytes. The compressed form counts before it is there: it is never larger
-    /// than the content.
+    /// Returns the memory that it takes, in bytes. The compressed content counts before it is there: it is never
+    /// larger than the content.
     pub(crate) fn size(&self) -> usize {
         let gzip = if self.content.len() > MIN { self.content.len() } else { 0 };
         self.content.len() + gzip + self.tag.len() + self.next.as_ref().map_or(0, HeaderValue::len)

@@ -43,8 +43,7 @@ impl LineBudget {
     /// Takes one more line, and returns the number of those left out since the last one; `None` if this second has
     /// had its lines, or `cause` has.
     pub(super) fn take(&self, now: Instant, cause: Option<&str>) -> Option<u64> {
-        let had_its_lines =
-            cause.is_some_and(|cause| self.causes.take(hash(cause), Duration::ZERO).is_none());
+        let had_its_lines = cause.is_some_and(|cause| !self.causes.try_acquire(hash(cause)));
         let mut guard = self.second.lock().unwrap_or_else(PoisonError::into_inner);
         let second = guard.get_or_insert(Second { began: now, written: 0, unwritten: 0 });
         if now.saturating_duration_since(second.began) >= Duration::from_secs(1) {
