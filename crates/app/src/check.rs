@@ -11,6 +11,7 @@ use crate::{
     console::{Console, Output},
     driver::{OpenMode, OpenStore},
     failure::{Failure, one_line_of},
+    keys::names,
     progress::{Of, Progress},
     signals::Signals,
     store::with_store,
@@ -18,8 +19,6 @@ use crate::{
 
 /// Rows that are read at a time.
 const BATCH: u32 = 5_000;
-/// Corrupt API keys that are named; the rest are counted.
-const MAX_NAMED: usize = 10;
 
 /// Examines a store.
 #[derive(Debug, Args)]
@@ -145,14 +144,8 @@ fn keys(StoredKeys { keys, corrupt, .. }: &StoredKeys) -> Finding {
     if corrupt.is_empty() {
         return Finding::good("API keys", format!("{} read; each is valid", keys.len()));
     }
-    let named = corrupt.iter().take(MAX_NAMED).map(|corrupt| corrupt.corruption.to_string());
-    let named = named.collect::<Vec<_>>().join("; ");
-    let more = match corrupt.len().saturating_sub(MAX_NAMED) {
-        0 => String::new(),
-        more => format!("; and {more} more"),
-    };
     let remedy = "the service refuses them: repair or delete their rows";
-    Finding::fault("API keys", format!("{named}{more}; {remedy}"))
+    Finding::fault("API keys", format!("{}; {remedy}", names(corrupt)))
 }
 
 /// A line for each finding, and a verdict.

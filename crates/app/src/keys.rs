@@ -8,8 +8,8 @@ mod tests;
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
-    AddKeyError, ApiKey, ApiKeySecret, CorruptKey, Corruption, KeyAdmin, KeyId, KeyName, KeyRights,
-    KeySelector, RollKeyError, StoredKeys, expiring_soon,
+    ApiKey, ApiKeySecret, CorruptKey, Corruption, KeyAdmin, KeyChangeError, KeyId, KeyName,
+    KeyRights, KeySelector,
 };
 
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     store::{note_if_made, with_store},
 };
 
-/// Corrupt keys that `keys list` names; the rest are counted.
+/// Corrupt keys that a command names; the rest are counted.
 const MAX_CORRUPT_NAMED: usize = 10;
 
 /// Runs the command on the store that it names.
@@ -71,13 +71,7 @@ async fn create(
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     let secret = showable_secret(rights, out)?;
-    let key = admin.create(name.clone(), &secret, lifetime).await.map_err(|error| match error {
-        AddKeyError::NameTaken => Failure::runtime(format!(
-            "a live key already has the name '{name}'; \
-             take another, or replace it by 'petstore keys roll {name}'"
-        )),
-        error @ (AddKeyError::TooManyKeys(_) | AddKeyError::Store(_)) => Failure::runtime(error),
-    })?;
+    let key = admin.create(name.clone(), &secret, lifetime).await.map_err(refused(&name))?;
     show(admin, &key, &secret, out).await?;
     let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
     let reads = if rights == KeyRights::ReadOnly { " It may only read." } else { "" };
@@ -86,29 +80,45 @@ async fn create(
 }
 
 async fn list(admin: &KeyAdmin, form: ListForm, out: &mut impl Output) -> Result<(), Failure> {
-    let (StoredKeys { keys, corrupt, .. }, now) = admin.list().await.map_err(Failure::runtime)?;
-    let soon: Vec<_> = expiring_soon(&keys, now).map(|key| key.id).collect();
+    let (stored, now) = admin.list().await.map_err(Failure::runtime)?;
+    let soon: Vec<_> = stored.expiring_soon(now).map(|key| key.id).collect();
     let listed = match form {
-        ListForm::Table => listing::table(&keys, &soon, now),
-        ListForm::Json => listing::json(&keys, &soon, now),
+        ListForm::Table => listing::table(&stored.keys, &soon, now),
+        ListForm::Json => listing::json(&stored.keys, &soon, now),
     };
     out.print(&listed)?;
-    if corrupt.is_empty() { Ok(()) } else { Err(corrupt_keys(&corrupt)) }
+    if stored.corrupt.is_empty() {
+        return Ok(());
+    }
+    let named = names(&stored.corrupt);
+    Err(Failure::runtime(format!("the service refuses what is corrupt among the keys: {named}")))
 }
 
-/// Names the rows that are not among the keys listed.
-fn corrupt_keys(corrupt: &[CorruptKey]) -> Failure {
-    let named = corrupt.iter().take(MAX_CORRUPT_NAMED);
-    let named = named.map(|corrupt| &corrupt.corruption);
-    let named: Vec<_> = named.map(|Corruption { what, rule }| format!("{what} ({rule})")).collect();
-    let more = match corrupt.len().saturating_sub(MAX_CORRUPT_NAMED) {
-        0 => String::new(),
-        more => format!(", and {more} more"),
-    };
-    Failure::runtime(format!(
-        "the service refuses what is corrupt among the keys: {}{more}",
-        named.join(", ")
-    ))
+/// Returns what people read of rows that are no keys: `API key 1 (a rule), API key 2 (a rule), and 3 more`.
+pub(crate) fn names(corrupt: &[CorruptKey]) -> String {
+    let named = corrupt.iter().take(MAX_CORRUPT_NAMED).map(|corrupt| {
+        let Corruption { what, rule } = &corrupt.corruption;
+        format!("{what} ({rule})")
+    });
+    let more = corrupt.len().saturating_sub(MAX_CORRUPT_NAMED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    named.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+/// Returns what says why the key `name` is not added or rolled.
+fn refused(name: &KeyName) -> impl Fn(KeyChangeError) -> Failure {
+    move |error| match error {
+        KeyChangeError::NameTaken => Failure::runtime(format!(
+            "a live key already has the name '{name}'; \
+             take another, or replace it by 'petstore keys roll {name}'"
+        )),
+        KeyChangeError::NoSuchKey => Failure::runtime(format!(
+            "no live key has the name '{name}'; 'petstore keys list' shows all"
+        )),
+        error @ (KeyChangeError::TooManyKeys(_)
+        | KeyChangeError::TooManyOfOneName(_)
+        | KeyChangeError::Store(_)) => Failure::runtime(error),
+    }
 }
 
 async fn revoke(
@@ -140,14 +150,7 @@ async fn roll(
 ) -> Result<(), Failure> {
     let rights = admin.rights_of(&name).await.map_err(Failure::runtime)?;
     let secret = showable_secret(rights, out)?;
-    let key = admin.roll(name.clone(), &secret, overlap).await.map_err(|error| match error {
-        RollKeyError::NoSuchKey => Failure::runtime(format!(
-            "no live key has the name '{name}'; 'petstore keys list' shows all"
-        )),
-        error @ (RollKeyError::TooManyKeys(_)
-        | RollKeyError::TooManyOfOneName(_)
-        | RollKeyError::Store(_)) => Failure::runtime(error),
-    })?;
+    let key = admin.roll(name.clone(), &secret, overlap).await.map_err(refused(&name))?;
     let retired = if overlap.is_zero() {
         "is refused from now on".to_owned()
     } else {

@@ -2,7 +2,6 @@
 //! [`KeyStore`] (driven), and the use cases [`KeyRing`] and [`KeyAdmin`].
 
 pub(crate) mod authenticator;
-pub(crate) mod expiry;
 pub(crate) mod key;
 pub(crate) mod key_admin;
 pub(crate) mod key_ring;
@@ -16,11 +15,10 @@ pub(crate) mod stored_keys;
 
 pub use self::{
     authenticator::{AuthenticationError, Authenticator, Caller, KeyLabel},
-    expiry::expiring_soon,
     key::{ApiKey, KeyId, KeyState, NewApiKey},
     key_admin::{KeyAdmin, add_key, revoke_keys, roll_key},
     key_ring::{Judgement, KeyRing, RevokedUse},
-    key_rules::{AddKeyError, KeySelector, RollKeyError},
+    key_rules::{KeyChangeError, KeySelector},
     key_store::{KeyStore, MAX_KEYS_PER_SAVE, Saved, load_keys},
     name::{InvalidKeyName, KeyName},
     rights::KeyRights,

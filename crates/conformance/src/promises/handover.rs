@@ -63,7 +63,7 @@ macro_rules! any_error {
         }
     )*};
 }
-any_error!(AddError, AddKeyError, RollKeyError, RestoreError);
+any_error!(AddError, KeyChangeError, RestoreError);
 
 pub(super) async fn a_store_that_is_not_open_refuses_everything(harness: &dyn Harness) -> Checked {
     let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;

@@ -80,23 +80,12 @@ impl ApiKey {
     /// later last use. So a merge never extends a key's life. `None` if the two are different keys.
     #[must_use]
     pub fn merged_with(&self, other: &Self) -> Option<Self> {
-        let Self {
-            id,
-            name,
-            digest,
-            prefix,
-            rights,
-            created_at,
-            expires_at,
-            revoked_at,
-            last_used_at,
-        } = other;
-        let same = (self.id, &self.name, &self.digest) == (*id, name, digest)
-            && (&self.prefix, self.rights, self.created_at) == (prefix, *rights, *created_at);
-        same.then(|| Self {
-            expires_at: earlier(self.expires_at, *expires_at),
-            revoked_at: earlier(self.revoked_at, *revoked_at),
-            last_used_at: self.last_used_at.max(*last_used_at),
+        let Self { expires_at, revoked_at, last_used_at, .. } = *other;
+        let is_same = *other == Self { expires_at, revoked_at, last_used_at, ..self.clone() };
+        is_same.then(|| Self {
+            expires_at: earlier(self.expires_at, expires_at),
+            revoked_at: earlier(self.revoked_at, revoked_at),
+            last_used_at: self.last_used_at.max(last_used_at),
             ..self.clone()
         })
     }

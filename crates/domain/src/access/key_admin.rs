@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use crate::{
     access::{
         key::{ApiKey, NewApiKey},
-        key_rules::{AddKeyError, KeyChange, KeySelector, RollKeyError},
+        key_rules::{KeyChange, KeyChangeError, KeySelector},
         key_store::{KeyStore, MAX_KEYS_PER_SAVE, Saved, load_keys},
         name::KeyName,
         rights::KeyRights,
@@ -37,13 +37,13 @@ impl KeyAdmin {
     /// Stores `secret` under `name`. It expires after `lifetime`, or never.
     ///
     /// # Errors
-    /// [`AddKeyError`].
+    /// [`KeyChangeError`].
     pub async fn create(
         &self,
         name: KeyName,
         secret: &ApiKeySecret,
         lifetime: Option<Duration>,
-    ) -> Result<ApiKey, AddKeyError> {
+    ) -> Result<ApiKey, KeyChangeError> {
         let now = self.clock.now();
         let key = NewApiKey::new(name, secret, now, lifetime.map(|lifetime| now.plus(lifetime)));
         add_key(&*self.keys, key).await
@@ -53,19 +53,19 @@ impl KeyAdmin {
     /// another process stores one at the same time.
     ///
     /// # Errors
-    /// [`AddKeyError`] without [`AddKeyError::NameTaken`].
+    /// [`KeyChangeError`] without [`KeyChangeError::NameTaken`].
     pub async fn create_first(
         &self,
         name: KeyName,
         secret: &ApiKeySecret,
-    ) -> Result<Option<ApiKey>, AddKeyError> {
+    ) -> Result<Option<ApiKey>, KeyChangeError> {
         let key = NewApiKey::new(name, secret, self.clock.now(), None);
         let first = |stored: &StoredKeys| {
-            if stored.is_empty() { stored.add(key.clone()) } else { Err(AddKeyError::NameTaken) }
+            if stored.is_empty() { stored.add(key.clone()) } else { Err(KeyChangeError::NameTaken) }
         };
         match change(&*self.keys, first).await {
             Ok(key) => Ok(Some(key)),
-            Err(AddKeyError::NameTaken) => Ok(None),
+            Err(KeyChangeError::NameTaken) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -85,13 +85,13 @@ impl KeyAdmin {
     /// should have the [rights](Self::rights_of) of that one.
     ///
     /// # Errors
-    /// [`RollKeyError`].
+    /// [`KeyChangeError`].
     pub async fn roll(
         &self,
         name: KeyName,
         secret: &ApiKeySecret,
         overlap: Duration,
-    ) -> Result<ApiKey, RollKeyError> {
+    ) -> Result<ApiKey, KeyChangeError> {
         let now = self.clock.now();
         let key = NewApiKey::new(name, secret, now, None);
         roll_key(&*self.keys, key, now.plus(overlap)).await
@@ -119,8 +119,8 @@ impl KeyAdmin {
 /// Stores a key under the next identifier of `keys`.
 ///
 /// # Errors
-/// [`AddKeyError`].
-pub async fn add_key(keys: &dyn KeyStore, key: NewApiKey) -> Result<ApiKey, AddKeyError> {
+/// [`KeyChangeError`].
+pub async fn add_key(keys: &dyn KeyStore, key: NewApiKey) -> Result<ApiKey, KeyChangeError> {
     change(keys, |stored| stored.add(key.clone())).await
 }
 
@@ -128,12 +128,12 @@ pub async fn add_key(keys: &dyn KeyStore, key: NewApiKey) -> Result<ApiKey, AddK
 /// name at `retire_at`.
 ///
 /// # Errors
-/// [`RollKeyError`].
+/// [`KeyChangeError`].
 pub async fn roll_key(
     keys: &dyn KeyStore,
     key: NewApiKey,
     retire_at: Timestamp,
-) -> Result<ApiKey, RollKeyError> {
+) -> Result<ApiKey, KeyChangeError> {
     change(keys, |stored| stored.roll(key.clone(), retire_at)).await
 }
 
@@ -195,8 +195,8 @@ mod tests {
 
     use super::{KeyAdmin, MAX_TRIES};
     use crate::{
-        AddKeyError, ApiKey, ApiKeySecret, KeyId, KeyName, KeyRevision, KeySelector, ManualClock,
-        MockKeyStore, NewApiKey, Saved, StoreError, StoredKeys, Timestamp,
+        ApiKey, ApiKeySecret, KeyChangeError, KeyId, KeyName, KeyRevision, KeySelector,
+        ManualClock, MockKeyStore, NewApiKey, Saved, StoreError, StoredKeys, Timestamp,
     };
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -248,7 +248,7 @@ mod tests {
         let tries = usize::try_from(MAX_TRIES).unwrap();
         keys.expect_save().times(tries).returning(|_, _, _| Ok(Saved::Lost));
         let refusal = admin(keys).create(web(), &secret(), None).await;
-        assert!(matches!(refusal, Err(AddKeyError::Store(StoreError::Unavailable(_)))));
+        assert!(matches!(refusal, Err(KeyChangeError::Store(StoreError::Unavailable(_)))));
     }
 
     #[tokio::test]

@@ -3,32 +3,42 @@
 //! It has no runtime and never waits for a request. Whoever owns it [refreshes](KeyRing::refresh) it, one
 //! refresh at a time, and says to each judgement how old the keys are.
 
-mod snapshot;
-
 #[cfg(test)]
 mod tests;
 
 use std::{
+    collections::BTreeMap,
     fmt,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
-use self::snapshot::Snapshot;
-pub use self::snapshot::{Judgement, RevokedUse};
 use crate::{
     access::{
         authenticator::{Caller, KeyLabel},
-        key::KeyId,
+        key::{ApiKey, KeyId, KeyState},
         key_store::KeyStore,
+        name::KeyName,
         rights::KeyRights,
-        secret::ApiKeySecret,
+        secret::{ApiKeySecret, KeyDigest},
         service_key::ServiceKey,
+        stored_keys::KeyRevision,
     },
     clock::Clock,
     error::{Corruption, StoreError},
     timestamp::Timestamp,
 };
+
+/// The uses of a key are written back no more often than this.
+const WRITE_BACK_AGE: Duration = Duration::from_mins(1);
+/// A use is noted in memory only when it is this much later than the one before, so that the
+/// processors do not contend for a busy key.
+const NOTE_MILLIS: i64 = 1000;
+/// "Not yet": before every real time.
+const NEVER: i64 = i64::MIN;
 
 /// The API keys as of the last refresh.
 pub struct KeyRing {
@@ -38,8 +48,52 @@ pub struct KeyRing {
     snapshot: RwLock<Arc<Snapshot>>,
 }
 
-/// The uses of a key are written back no more often than this.
-const WRITE_BACK_AGE: Duration = Duration::from_mins(1);
+/// What is said of a key that a client presents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judgement {
+    /// It is live.
+    Granted(Caller),
+    /// It has not the form of a key, and no store holds one of another form.
+    Malformed,
+    /// It is not live: unknown, or else revoked or expired, under this label.
+    NotLive(Option<KeyLabel>),
+    /// The keys are too old to say.
+    Stale,
+}
+
+/// A revoked key that clients still present.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevokedUse {
+    /// Its identifier.
+    pub id: KeyId,
+    /// What it was called.
+    pub name: KeyName,
+    /// How often it was presented since the look before.
+    pub uses: u64,
+}
+
+/// Every key as it was at one moment, live or not; none before the first refresh.
+#[derive(Default)]
+struct Snapshot {
+    revision: Option<KeyRevision>,
+    /// Found by comparing: there are few keys, and hashing a digest costs more.
+    keys: BTreeMap<KeyDigest, HeldKey>,
+    /// The rows that could not be read.
+    corrupt: Vec<Corruption>,
+}
+
+struct HeldKey {
+    key: ApiKey,
+    /// Shared with the snapshots before and after.
+    uses: Arc<Uses>,
+}
+
+struct Uses {
+    last: AtomicI64,
+    written: AtomicI64,
+    /// How often it was presented when it was revoked.
+    refused: AtomicU64,
+}
 
 impl KeyRing {
     /// Keys older than this are not trusted: a revoked one might be among them. The age counts from the
@@ -56,32 +110,58 @@ impl KeyRing {
         Self { keys, clock, service_key, snapshot: RwLock::default() }
     }
 
-    /// Reads the keys again, if they have changed.
+    /// Reads the keys again, if they have changed. Uses that are not written back yet are taken over.
     ///
     /// # Errors
     /// [`StoreError`]; the keys are as before.
     pub async fn refresh(&self) -> Result<(), StoreError> {
-        let known = self.snapshot().revision();
-        if let Some(stored) = self.keys.load(known).await? {
+        let before = self.snapshot();
+        if let Some(stored) = self.keys.load(before.revision).await? {
+            let keys = stored.keys.into_iter().map(|key| {
+                let known = before.keys.get(&key.digest).map(|known| Arc::clone(&known.uses));
+                let uses = known.unwrap_or_else(|| Arc::new(Uses::written_at(key.last_used_at)));
+                (key.digest, HeldKey { key, uses })
+            });
+            let corrupt = stored.corrupt.into_iter().map(|corrupt| corrupt.corruption);
+            let snapshot = Snapshot {
+                revision: Some(stored.revision),
+                keys: keys.collect(),
+                corrupt: corrupt.collect(),
+            };
             let mut current = self.snapshot.write().unwrap_or_else(PoisonError::into_inner);
-            *current = Arc::new(Snapshot::new(stored, &current));
+            *current = Arc::new(snapshot);
         }
         Ok(())
     }
 
-    /// Judges a key by the keys of the last refresh, which began `age` ago; `None` if there was none.
+    /// Judges a key by the keys of the last refresh, which began `age` ago; `None` if there was none. The use of a
+    /// key that is granted is noted.
     pub fn judge(&self, secret: &ApiKeySecret, age: Option<Duration>) -> Judgement {
         let digest = secret.digest();
         if self.service_key.as_ref().is_some_and(|key| key.is(&digest)) {
             return Judgement::Granted(Caller { digest, rights: KeyRights::Full });
         }
+        let unless_malformed = |judgement| {
+            if secret.is_well_formed() { judgement } else { Judgement::Malformed }
+        };
         if age.is_none_or(|age| age > Self::MAX_AGE) {
-            let may_be_held = secret.is_well_formed();
-            return if may_be_held { Judgement::Stale } else { Judgement::Malformed };
+            return unless_malformed(Judgement::Stale);
         }
         // Most requests end here, so this shares nothing with other threads but the lock.
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
-        snapshot.judge(secret, digest, self.clock.now())
+        let Some(HeldKey { key, uses }) = snapshot.keys.get(&digest) else {
+            return unless_malformed(Judgement::NotLive(None));
+        };
+        let now = self.clock.now();
+        match key.state(now) {
+            KeyState::Live => {
+                uses.note(now);
+                Judgement::Granted(Caller { digest, rights: key.rights })
+            }
+            KeyState::Expired | KeyState::Revoked => {
+                Judgement::NotLive(Some(KeyLabel::Stored(key.name.clone())))
+            }
+        }
     }
 
     /// Returns what the caller's key is called; `None` if it is not held any more.
@@ -89,45 +169,87 @@ impl KeyRing {
         if self.service_key.as_ref().is_some_and(|key| key.is(&caller.digest)) {
             return Some(KeyLabel::Service);
         }
-        self.snapshot().name(&caller.digest).cloned().map(KeyLabel::Stored)
+        let snapshot = self.snapshot();
+        snapshot.keys.get(&caller.digest).map(|held| KeyLabel::Stored(held.key.name.clone()))
     }
 
     /// Returns how many keys are live.
     pub fn live_keys(&self) -> usize {
-        self.snapshot().live_at(self.clock.now())
+        let (snapshot, now) = (self.snapshot(), self.clock.now());
+        snapshot.keys.values().filter(|held| held.key.state(now) == KeyState::Live).count()
     }
 
-    /// Writes back when keys were last used, each at most once a minute.
+    /// Writes back when keys were last used, each at most once a minute while it is live.
     ///
     /// # Errors
     /// [`StoreError`]; the next call tries again.
     pub async fn write_back_uses(&self) -> Result<(), StoreError> {
-        let snapshot = self.snapshot();
-        let due: Vec<(KeyId, Timestamp)> = snapshot.uses_due(self.clock.now(), WRITE_BACK_AGE);
+        let (snapshot, now) = (self.snapshot(), self.clock.now());
+        let due = snapshot.keys.values().filter_map(|HeldKey { key, uses }| {
+            let is_due = key.state(now) != KeyState::Live || uses.was_written_before(now);
+            let at = uses.unwritten().filter(|_| is_due)?;
+            Some((uses, (key.id, at)))
+        });
+        let (uses, due): (Vec<_>, Vec<(KeyId, Timestamp)>) = due.unzip();
         if !due.is_empty() {
             self.keys.note_uses(due.clone()).await?;
-            snapshot.uses_written(&due);
+            for (uses, (_, at)) in uses.into_iter().zip(due) {
+                uses.written.store(at.0, Ordering::Relaxed);
+            }
         }
         Ok(())
     }
 
     /// Counts the answer to a key that was not live.
     pub fn note_refusal(&self, secret: &ApiKeySecret) {
-        self.snapshot().note_refusal(&secret.digest());
+        if let Some(held) = self.snapshot().keys.get(&secret.digest()) {
+            held.uses.refused.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Returns the revoked keys that were presented since the last call.
     pub fn take_revoked_uses(&self) -> Vec<RevokedUse> {
-        self.snapshot().take_revoked_uses()
+        let snapshot = self.snapshot();
+        let revoked = snapshot.keys.values().filter(|held| held.key.revoked_at.is_some());
+        let used = revoked.filter_map(|HeldKey { key, uses }| {
+            let uses = uses.refused.swap(0, Ordering::Relaxed);
+            (uses > 0).then(|| RevokedUse { id: key.id, name: key.name.clone(), uses })
+        });
+        used.collect()
     }
 
     /// Returns the rows that could not be read, as of the last refresh.
     pub fn corruptions(&self) -> Vec<Corruption> {
-        self.snapshot().corrupt().to_vec()
+        self.snapshot().corrupt.clone()
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Uses {
+    fn written_at(at: Option<Timestamp>) -> Self {
+        let at = at.map_or(NEVER, |at| at.0);
+        Self { last: AtomicI64::new(at), written: AtomicI64::new(at), refused: AtomicU64::new(0) }
+    }
+
+    /// Returns the last use, if it is not written back yet.
+    fn unwritten(&self) -> Option<Timestamp> {
+        let last = self.last.load(Ordering::Relaxed);
+        (last > self.written.load(Ordering::Relaxed)).then_some(Timestamp(last))
+    }
+
+    /// Returns whether no use was written back within [`WRITE_BACK_AGE`].
+    fn was_written_before(&self, now: Timestamp) -> bool {
+        let written = self.written.load(Ordering::Relaxed);
+        written == NEVER || now.since(Timestamp(written)) >= Some(WRITE_BACK_AGE)
+    }
+
+    fn note(&self, now: Timestamp) {
+        if now.0.saturating_sub(self.last.load(Ordering::Relaxed)) >= NOTE_MILLIS {
+            self.last.store(now.0, Ordering::Relaxed);
+        }
     }
 }
 

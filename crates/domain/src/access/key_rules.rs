@@ -1,5 +1,7 @@
 //! The rules: what adding, rolling and revoking make of the keys of a store. Pure functions over the list.
 
+use std::time::Duration;
+
 use crate::{
     access::{
         key::{ApiKey, KeyId, KeyState, NewApiKey},
@@ -18,6 +20,9 @@ const MAX_DEAD_KEYS: usize = 10_000;
 /// The limit of live keys of one name. A roll ends them all, in one save.
 const MAX_OF_ONE_NAME: usize = 50;
 
+/// How long before its end a key is warned of.
+const EXPIRY_NOTICE: Duration = Duration::from_hours(14 * 24);
+
 /// Names keys to be revoked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySelector {
@@ -27,24 +32,13 @@ pub enum KeySelector {
     Name(KeyName),
 }
 
-/// An API key could not be added.
+/// An API key could not be added or rolled.
 #[derive(Debug, thiserror::Error)]
-pub enum AddKeyError {
-    /// A live key has this name.
+pub enum KeyChangeError {
+    /// A key is added, and a live key has its name.
     #[error("a live key already has this name")]
     NameTaken,
-    /// The store holds as many live keys as it may.
-    #[error("the store already holds {0} live keys, which is the maximum")]
-    TooManyKeys(usize),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// An API key could not be rolled.
-#[derive(Debug, thiserror::Error)]
-pub enum RollKeyError {
-    /// No live key has this name.
+    /// A key is rolled, and no live key has its name.
     #[error("no live key has this name")]
     NoSuchKey,
     /// As many live keys as may have this name have it, from rolls before.
@@ -53,7 +47,7 @@ pub enum RollKeyError {
          identifiers, or wait until they expire"
     )]
     TooManyOfOneName(usize),
-    /// See [`AddKeyError::TooManyKeys`].
+    /// The store holds as many live keys as it may.
     #[error("the store already holds {0} live keys, which is the maximum")]
     TooManyKeys(usize),
     /// The store failed.
@@ -70,14 +64,14 @@ pub(crate) struct KeyChange {
 
 impl StoredKeys {
     /// Returns `key` under its identifier, and what is to be saved. The name is checked before the number.
-    pub(crate) fn add(&self, key: NewApiKey) -> Result<(ApiKey, KeyChange), AddKeyError> {
+    pub(crate) fn add(&self, key: NewApiKey) -> Result<(ApiKey, KeyChange), KeyChangeError> {
         let now = key.created_at;
         self.require_readable(&KeySelector::Name(key.name.clone()))?;
         if self.live_of(&key.name, now).next().is_some() {
-            return Err(AddKeyError::NameTaken);
+            return Err(KeyChangeError::NameTaken);
         }
         if self.live(now).count() >= MAX_LIVE_KEYS {
-            return Err(AddKeyError::TooManyKeys(MAX_LIVE_KEYS));
+            return Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS));
         }
         let key = self.number(key)?;
         Ok((key.clone(), self.with_pruning(vec![key], now)))
@@ -89,18 +83,18 @@ impl StoredKeys {
         &self,
         key: NewApiKey,
         retire_at: Timestamp,
-    ) -> Result<(ApiKey, KeyChange), RollKeyError> {
+    ) -> Result<(ApiKey, KeyChange), KeyChangeError> {
         let now = key.created_at;
         self.require_readable(&KeySelector::Name(key.name.clone()))?;
         let mut changed: Vec<_> = self.live_of(&key.name, now).cloned().collect();
         if changed.is_empty() {
-            return Err(RollKeyError::NoSuchKey);
+            return Err(KeyChangeError::NoSuchKey);
         }
         if changed.len() >= MAX_OF_ONE_NAME {
-            return Err(RollKeyError::TooManyOfOneName(MAX_OF_ONE_NAME));
+            return Err(KeyChangeError::TooManyOfOneName(MAX_OF_ONE_NAME));
         }
         if self.live(now).count() >= MAX_LIVE_KEYS {
-            return Err(RollKeyError::TooManyKeys(MAX_LIVE_KEYS));
+            return Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS));
         }
         changed = changed.into_iter().map(|key| key.retired(retire_at)).collect();
         let key = self.number(key)?;
@@ -130,6 +124,16 @@ impl StoredKeys {
     /// Returns the keys that are live at `now`, ascending by identifier.
     pub fn live(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
         self.keys.iter().filter(move |key| key.state(now) == KeyState::Live)
+    }
+
+    /// Returns the live keys that expire within two weeks of `now` and have no successor: no live key of the same
+    /// name that lasts longer, as a rolled key has.
+    pub fn expiring_soon(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
+        self.live(now).filter(move |key| {
+            let end = key.expires_at.filter(|end| *end <= now.plus(EXPIRY_NOTICE));
+            let outlasts = |other: &ApiKey| other.expires_at.is_none() || other.expires_at > end;
+            end.is_some() && !self.live_of(&key.name, now).any(outlasts)
+        })
     }
 
     fn live_of(&self, name: &KeyName, now: Timestamp) -> impl Iterator<Item = &ApiKey> {

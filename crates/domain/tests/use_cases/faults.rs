@@ -7,9 +7,9 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use fastrand::Rng;
 use petstore_domain::{
-    AddError, AddKeyError, Catalogue, CategoryId, Clock as _, CursorPosition, Idempotency,
-    IdempotencyKey, Judgement, KeyAdmin, KeyDigest, KeyRing, KeySelector, NewPet, PageLimit, Pet,
-    PetName, PetQuery, PetRepository, PetService, PetStatus, RollKeyError, StoreError, load_keys,
+    AddError, Catalogue, CategoryId, Clock as _, CursorPosition, Idempotency, IdempotencyKey,
+    Judgement, KeyAdmin, KeyChangeError, KeyDigest, KeyRing, KeySelector, NewPet, PageLimit, Pet,
+    PetName, PetQuery, PetRepository, PetService, PetStatus, StoreError, load_keys,
 };
 
 use crate::{
@@ -154,23 +154,13 @@ impl Simulation {
         let new = self.secrets;
         match random.u8(..3) {
             0 => {
-                let created = match self.admin.create(name, &secret(new), None).await {
-                    Ok(_) => Ok(true),
-                    Err(AddKeyError::Store(error)) => Err(error),
-                    Err(AddKeyError::NameTaken | AddKeyError::TooManyKeys(_)) => Ok(false),
-                };
+                let created = self.admin.create(name, &secret(new), None).await;
+                let created = is_done(created.map(drop));
                 self.check(created, |model| model.create_key(number, new, now));
             }
             1 => {
-                let rolled = match self.admin.roll(name, &secret(new), OVERLAP).await {
-                    Ok(_) => Ok(true),
-                    Err(RollKeyError::Store(error)) => Err(error),
-                    Err(
-                        RollKeyError::NoSuchKey
-                        | RollKeyError::TooManyKeys(_)
-                        | RollKeyError::TooManyOfOneName(_),
-                    ) => Ok(false),
-                };
+                let rolled = self.admin.roll(name, &secret(new), OVERLAP).await;
+                let rolled = is_done(rolled.map(drop));
                 self.check(rolled, |model| model.roll_key(number, new, OVERLAP, now));
             }
             _ => {
@@ -237,4 +227,18 @@ async fn whichever_call_fails_nothing_is_lost_and_nothing_is_done_twice() {
     }
     // The others were reads of the API keys, which may be a second old.
     assert!(failures * 10 > faults * 8, "{failures} of {faults} faults were noticed");
+}
+
+/// Whether keys were changed, or refused by a rule.
+fn is_done(changed: Result<(), KeyChangeError>) -> Result<bool, StoreError> {
+    match changed {
+        Ok(()) => Ok(true),
+        Err(KeyChangeError::Store(error)) => Err(error),
+        Err(
+            KeyChangeError::NameTaken
+            | KeyChangeError::NoSuchKey
+            | KeyChangeError::TooManyKeys(_)
+            | KeyChangeError::TooManyOfOneName(_),
+        ) => Ok(false),
+    }
 }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
-    AddKeyError, ApiKeySecret, KeyAdmin, KeyId, KeyRights, KeySelector, KeyState, RollKeyError,
+    ApiKeySecret, KeyAdmin, KeyChangeError, KeyId, KeyRights, KeySelector, KeyState,
 };
 
 use crate::support::{START, TestClock, name, parts, secret};
@@ -46,7 +46,7 @@ async fn a_name_belongs_to_one_live_key() {
     let (admin, clock) = admin();
     admin.create(name("web"), &secret(1), Some(A_DAY)).await.unwrap();
     let taken = admin.create(name("web"), &secret(2), None).await;
-    assert!(matches!(taken, Err(AddKeyError::NameTaken)));
+    assert!(matches!(taken, Err(KeyChangeError::NameTaken)));
     clock.advance(A_DAY);
     admin.create(name("web"), &secret(2), None).await.unwrap();
     assert_eq!(states(&admin).await, [KeyState::Expired, KeyState::Live]);
@@ -56,7 +56,7 @@ async fn a_name_belongs_to_one_live_key() {
 async fn both_keys_of_a_roll_live_for_the_overlap() {
     let (admin, clock) = admin();
     let nobody = admin.roll(name("web"), &secret(1), A_DAY).await;
-    assert!(matches!(nobody, Err(RollKeyError::NoSuchKey)));
+    assert!(matches!(nobody, Err(KeyChangeError::NoSuchKey)));
     admin.create(name("web"), &secret(1), None).await.unwrap();
     admin.roll(name("web"), &secret(2), A_DAY).await.unwrap();
     assert_eq!(states(&admin).await, [KeyState::Live, KeyState::Live]);

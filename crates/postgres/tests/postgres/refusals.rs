@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{AddError, AddKeyError, PetRepository, StoreError, add_key};
+use petstore_domain::{AddError, KeyChangeError, PetRepository, StoreError, add_key};
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
@@ -51,7 +51,7 @@ async fn what_the_database_refuses_for_good_fails_alone_and_is_not_tried_again()
     }
     database.sql(&trigger("api_key", "").replace("lion", "web")).unwrap();
     let refused = add_key(&*store, new_key(1, "web")).await;
-    assert!(matches!(refused, Err(AddKeyError::Store(StoreError::Refused(_)))), "{refused:?}");
+    assert!(matches!(refused, Err(KeyChangeError::Store(StoreError::Refused(_)))), "{refused:?}");
     add(&store, "Rex").await;
     database.sql("SELECT setval('pet_id', 9223372036854775807)").unwrap();
     let refused = PetRepository::add(&*store, new_pet("Rex"), None).await;

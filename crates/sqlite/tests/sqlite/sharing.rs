@@ -11,7 +11,8 @@ use std::{
 };
 
 use petstore_domain::{
-    AddKeyError, Archive, KeyStore as _, PetRepository, StoreError, UpgradeMode, add_key, load_keys,
+    Archive, KeyChangeError, KeyStore as _, PetRepository, StoreError, UpgradeMode, add_key,
+    load_keys,
 };
 use petstore_sqlite::SqliteStore;
 use rusqlite::config::DbConfig;
@@ -65,7 +66,7 @@ async fn of_keys_that_two_stores_add_at_once_under_one_name_one_is_stored() {
     for task in tasks.collect::<Vec<_>>() {
         match task.await.unwrap() {
             Ok(_) => added += 1,
-            Err(AddKeyError::NameTaken) => {}
+            Err(KeyChangeError::NameTaken) => {}
             Err(error) => panic!("{error}"),
         }
     }
@@ -79,7 +80,7 @@ async fn a_key_that_is_already_stored_is_refused_and_harms_no_other_write() {
     let add = |seed, name| add_key(&store, new_key(seed, name));
     add(1, "a").await.unwrap();
     let (refused, added) = tokio::join!(add(1, "b"), add(2, "c"));
-    assert!(matches!(refused, Err(AddKeyError::Store(StoreError::Unavailable(_)))));
+    assert!(matches!(refused, Err(KeyChangeError::Store(StoreError::Unavailable(_)))));
     added.unwrap();
     assert_eq!(load_keys(&store).await.unwrap().keys.len(), 2);
 }

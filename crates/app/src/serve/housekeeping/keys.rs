@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{Corruption, KeyAdmin, KeyId, RevokedUse, StoredKeys, expiring_soon};
+use petstore_domain::{Corruption, KeyAdmin, KeyId, RevokedUse};
 use petstore_http::RevokedKeyCounter;
 use tokio::time::{self, Instant};
 
@@ -90,8 +90,8 @@ impl fmt::Debug for RevokedKeys {
 pub(super) async fn warn_of_expiring(admin: &KeyAdmin) {
     loop {
         match admin.list().await {
-            Ok((StoredKeys { keys, .. }, now)) => {
-                let soon: Vec<_> = expiring_soon(&keys, now).collect();
+            Ok((stored, now)) => {
+                let soon: Vec<_> = stored.expiring_soon(now).collect();
                 for key in soon.iter().take(MAX_NAMED) {
                     let expires_at = key.expires_at.map(rfc3339);
                     let days_left = key.expires_at.map(|end| days_until(end, now));

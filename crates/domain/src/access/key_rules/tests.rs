@@ -1,7 +1,7 @@
 use super::{KeySelector, MAX_DEAD_KEYS, MAX_LIVE_KEYS, MAX_OF_ONE_NAME};
 use crate::{
-    AddKeyError, ApiKey, CorruptKey, Corruption, KeyDigest, KeyId, KeyName, KeyRights, NewApiKey,
-    RollKeyError, StoreError, StoredKeys, Timestamp,
+    ApiKey, ApiKeySecret, CorruptKey, Corruption, KeyChangeError, KeyDigest, KeyId, KeyName,
+    KeyRights, NewApiKey, StoreError, StoredKeys, Timestamp,
 };
 
 const NOW: Timestamp = Timestamp(1000);
@@ -55,10 +55,10 @@ fn a_key_is_added_under_the_next_identifier_and_a_free_name() {
     let (added, change) = stored.add(new(9, "web")).unwrap();
     assert_eq!(added, key(9, "web"));
     assert_eq!((change.changed, change.removed), (vec![added], vec![]));
-    assert!(matches!(stored.add(new(9, "app")), Err(AddKeyError::NameTaken)));
+    assert!(matches!(stored.add(new(9, "app")), Err(KeyChangeError::NameTaken)));
     // A digest that is stored already, live or not.
     let known = stored.add(new(2, "x"));
-    assert!(matches!(known, Err(AddKeyError::Store(StoreError::Unavailable(_)))));
+    assert!(matches!(known, Err(KeyChangeError::Store(StoreError::Unavailable(_)))));
 }
 
 #[test]
@@ -67,11 +67,11 @@ fn no_more_keys_live_than_the_limit() {
     let (last, _) = stored.add(new(-1, "x")).unwrap();
     stored.keys.push(last);
     stored.next_id = KeyId(100_000);
-    assert!(matches!(stored.add(new(-2, "k1")), Err(AddKeyError::NameTaken)));
-    assert!(matches!(stored.add(new(-2, "y")), Err(AddKeyError::TooManyKeys(MAX_LIVE_KEYS))));
-    assert!(matches!(stored.roll(new(-2, "y"), LATER), Err(RollKeyError::NoSuchKey)));
+    assert!(matches!(stored.add(new(-2, "k1")), Err(KeyChangeError::NameTaken)));
+    assert!(matches!(stored.add(new(-2, "y")), Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS))));
+    assert!(matches!(stored.roll(new(-2, "y"), LATER), Err(KeyChangeError::NoSuchKey)));
     let full = stored.roll(new(-2, "k1"), LATER);
-    assert!(matches!(full, Err(RollKeyError::TooManyKeys(MAX_LIVE_KEYS))));
+    assert!(matches!(full, Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS))));
     stored.keys[6].expires_at = Some(NOW);
     stored.add(new(-2, "y")).unwrap();
 }
@@ -93,7 +93,7 @@ fn a_name_is_rolled_only_so_often_while_its_keys_live() {
     let count = i64::try_from(MAX_OF_ONE_NAME).unwrap();
     let mut stored: StoredKeys = (1..=count).map(|id| key(id, "web")).collect::<Vec<_>>().into();
     let refused = stored.roll(new(-1, "web"), LATER);
-    assert!(matches!(refused, Err(RollKeyError::TooManyOfOneName(MAX_OF_ONE_NAME))));
+    assert!(matches!(refused, Err(KeyChangeError::TooManyOfOneName(MAX_OF_ONE_NAME))));
     stored.keys[0].expires_at = Some(NOW);
     let (_, change) = stored.roll(new(-1, "web"), LATER).unwrap();
     assert_eq!(change.changed.len(), MAX_OF_ONE_NAME);
@@ -121,9 +121,12 @@ fn the_key_of_a_corrupt_row_is_not_changed() {
     let mut stored: StoredKeys = vec![key(1, "web")].into();
     stored.corrupt = vec![corrupt(2, "app"), CorruptKey { name: None, ..corrupt(7, "") }];
     stored.next_id = KeyId(8);
-    assert!(matches!(stored.add(new(8, "app")), Err(AddKeyError::Store(StoreError::Corrupt(_)))));
+    assert!(matches!(
+        stored.add(new(8, "app")),
+        Err(KeyChangeError::Store(StoreError::Corrupt(_)))
+    ));
     let refused = stored.roll(new(8, "app"), LATER);
-    assert!(matches!(refused, Err(RollKeyError::Store(StoreError::Corrupt(_)))));
+    assert!(matches!(refused, Err(KeyChangeError::Store(StoreError::Corrupt(_)))));
     for selector in [KeySelector::Name(name("app")), KeySelector::Id(KeyId(7))] {
         assert!(matches!(stored.revoke(&selector, LATER), Err(StoreError::Corrupt(_))));
     }
@@ -139,7 +142,7 @@ fn an_identifier_that_is_taken_is_not_assigned() {
     assert_eq!(stored.add(new(1, "x")).unwrap().0.id, KeyId(i64::MAX));
     stored.corrupt = vec![corrupt(i64::MAX, "app")];
     let refused = stored.add(new(1, "x"));
-    assert!(matches!(refused, Err(AddKeyError::Store(StoreError::Refused(_)))));
+    assert!(matches!(refused, Err(KeyChangeError::Store(StoreError::Refused(_)))));
 }
 
 #[test]
@@ -168,4 +171,36 @@ fn those_that_ended_first_are_removed_when_too_many_have_ended() {
     keys.extend((count + 5..count + 205).map(ended));
     let stored: StoredKeys = keys.into();
     assert_eq!(stored.add(new(-1, "x")).unwrap().1.removed.len(), 99);
+}
+
+const DAY: i64 = 86_400_000;
+
+fn ending(id: i64, name: &str, expires_at: Option<i64>) -> ApiKey {
+    let secret = ApiKeySecret::from_entropy(&[7; 32]);
+    NewApiKey::new(KeyName::parse(name).unwrap(), &secret, Timestamp(0), expires_at.map(Timestamp))
+        .with_id(KeyId(id))
+}
+
+#[test]
+fn a_key_is_warned_of_for_two_weeks_unless_it_has_a_successor() {
+    let revoked = |key: ApiKey| ApiKey { revoked_at: Some(Timestamp(1)), ..key };
+    let keys = [
+        ending(1, "soon", Some(114 * DAY)),
+        ending(2, "later", Some(114 * DAY + 1)),
+        ending(3, "never", None),
+        ending(4, "over", Some(100 * DAY)),
+        revoked(ending(5, "revoked", Some(100 * DAY + 1))),
+        ending(6, "rolled", Some(101 * DAY)),
+        ending(7, "rolled", None),
+        ending(8, "rolled-again", Some(101 * DAY)),
+        ending(9, "rolled-again", Some(102 * DAY)),
+        ending(10, "successor-revoked", Some(101 * DAY)),
+        revoked(ending(11, "successor-revoked", None)),
+        revoked(ending(12, "successor-revoked", Some(200 * DAY))),
+        ending(13, "ends-together", Some(101 * DAY)),
+        ending(14, "ends-together", Some(101 * DAY)),
+    ];
+    let stored = StoredKeys::from(Vec::from(keys));
+    let soon: Vec<_> = stored.expiring_soon(Timestamp(100 * DAY)).map(|key| key.id.0).collect();
+    assert_eq!(soon, [1, 9, 10, 13, 14]);
 }
