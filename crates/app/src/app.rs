@@ -72,7 +72,7 @@ impl App {
                 let settings = || cli::shown(&sources, args).unwrap_or_default();
                 execute(command, &definition, settings).map(|()| ExitCode::SUCCESS)
             }
-            Err(error) => cli::explain(error, args, &definition),
+            Err(error) => cli::explain(error, &sources),
         }
     }
 }

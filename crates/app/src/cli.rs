@@ -42,7 +42,7 @@ use crate::{
 
 /// The animal store service: lists animals, adds one, fetches one, as JSON over HTTP.
 #[derive(Debug, Parser)]
-#[command(name = "petstore", version, after_help = examples::PROGRAM)]
+#[command(name = "petstore", version)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -54,69 +54,60 @@ pub(crate) enum Command {
     /// Run the service.
     Serve(Box<ServeArgs>),
     /// Create, list, revoke and roll the API keys of a store.
-    #[command(after_help = examples::KEYS)]
     Keys {
         /// What to do with them.
         #[command(subcommand)]
         command: KeysCommand,
     },
     /// Copy a whole store into another, compare two, and move one while it is in use.
-    #[command(after_help = examples::STORE)]
     Store {
         /// What to do with them.
         #[command(subcommand)]
         command: StoreCommand,
     },
     /// Write every animal of a store to a file.
-    #[command(after_help = examples::EXPORT)]
     Export(ExportArgs),
     /// Add the animals of a file, all or none.
-    #[command(after_help = examples::IMPORT)]
     Import(ImportArgs),
     /// Copy a store into a file, while it may be in use.
     ///
     /// The copy is the store at one moment. It is read again before it gets its name. No writer of the
     /// store waits for it.
-    #[command(after_help = examples::BACKUP)]
     Backup(BackupArgs),
     /// Examine a store: its rows, its settings, its indexes.
     ///
     /// Nothing is written. The store may be in use. What is broken is named, and the exit code is 1.
-    #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Upgrade the schema of a store to that of this release.
     ///
     /// 'petstore serve' does so by itself; the other commands refuse an older schema. The service may be
     /// running: each step says which releases can go on using the store. A SQLite file is first copied to
     /// its name with .before-upgrade. docs/UPGRADING.md explains it.
-    #[command(after_help = examples::UPGRADE)]
     Upgrade(UpgradeArgs),
     /// Show the settings of the service.
-    #[command(after_help = examples::CONFIG)]
     Config {
         /// What to do with them.
         #[command(subcommand)]
         command: ConfigCommand,
     },
     /// Print the OpenAPI document of a deployment.
-    #[command(after_help = examples::OPENAPI)]
     Openapi(DeploymentArgs),
     /// Ask the service on this machine whether it is ready: exit code 0 if it is.
     ///
     /// It speaks plain HTTP.
-    #[command(after_help = examples::HEALTHCHECK)]
     Healthcheck(HealthcheckArgs),
     /// Print what a shell needs to complete commands and flags.
-    #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Write the manual pages: one of the program and one of each command.
-    #[command(after_help = examples::MAN)]
     Man(ManArgs),
 }
 
 /// Returns all commands and flags, for these stores.
 pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
-    settings::with_sources(store_arg::with_stores(Cli::command(), stores))
+    let definition = examples::with_examples(Cli::command(), "", "");
+    let definition = store_arg::with_stores(definition, stores);
+    let settings = settings::settings(&definition);
+    settings::with_sources(definition, &settings)
 }
 
 /// Parses the words and the environment.
@@ -128,11 +119,7 @@ pub(crate) fn parse(sources: &Sources, words: &[OsString]) -> Result<Command, cl
 }
 
 /// Answers with help if that was asked for, or says in one line what is wrong.
-pub(crate) fn explain(
-    error: clap::Error,
-    words: &[OsString],
-    definition: &clap::Command,
-) -> Result<ExitCode, Failure> {
+pub(crate) fn explain(error: clap::Error, sources: &Sources) -> Result<ExitCode, Failure> {
     let text = error.render().to_string();
     if !error.use_stderr() {
         Console.print(&text)?;
@@ -142,5 +129,5 @@ pub(crate) fn explain(
         Console.note(text.trim_end());
         return Ok(ExitCode::from(2));
     }
-    Err(Failure::usage(refusal::one_line(error, words, definition)))
+    Err(Failure::usage(refusal::one_line(error, &sources.definition, &sources.path)))
 }

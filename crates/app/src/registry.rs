@@ -30,12 +30,13 @@ impl Registry {
         Ok(())
     }
 
-    /// Reads the URL of a store; where it must be `lasting`, one in memory is refused.
+    /// Reads the URL of a store; with it, whether the store outlasts the process. One that does not is refused where it
+    /// must.
     pub(crate) fn parse(
         &self,
         url: &str,
-        lasting: bool,
-    ) -> Result<Arc<dyn StoreLocation>, Problem> {
+        must_last: bool,
+    ) -> Result<(Arc<dyn StoreLocation>, bool), Problem> {
         let scheme = url.split_once(':').map(|(scheme, _)| scheme);
         let has_scheme =
             |driver: &&StoreDriver| scheme.is_some_and(|it| driver.schemes.contains(&it));
@@ -45,11 +46,11 @@ impl Registry {
             .find(has_scheme)
             .ok_or_else(|| format!("a store is {}", self.usages(false)))?;
         let location = (driver.parse)(url)?;
-        if lasting && !driver.is_lasting {
+        if must_last && !driver.is_lasting {
             let usages = self.usages(true);
             return Err(format!("a store in memory ends with this command; use {usages}").into());
         }
-        Ok(location)
+        Ok((location, driver.is_lasting))
     }
 
     /// Returns a line of `--help` for each kind of store.

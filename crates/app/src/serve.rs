@@ -137,9 +137,8 @@ async fn prepare_keys(
 ) -> Result<(), Failure> {
     let (None, Some(place)) = (&config.service_key, places.first()) else { return Ok(()) };
     let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
-    let url = config.store.to_string();
-    let how = if config.stores.parse(&url, true).is_ok() {
-        format!("make one with 'petstore keys create NAME --store {url}'")
+    let how = if config.store_lasts {
+        format!("make one with 'petstore keys create NAME --store {}'", config.store)
     } else {
         "give one by PETSTORE_API_KEY or --api-key-file".to_owned()
     };

@@ -22,7 +22,6 @@ pub(crate) enum ConfigCommand {
     ///
     /// It takes the flags of serve. A flag outweighs its variable, which outweighs the file that --config
     /// names. Secrets are hidden.
-    #[command(after_help = super::examples::CONFIG)]
     Show(Box<ServeArgs>),
 }
 
@@ -41,9 +40,7 @@ pub(crate) fn shown(sources: &Sources, words: &[OsString]) -> Option<String> {
             continue;
         }
         let value = if secrets.contains(&name) {
-            let lasting = matches.try_get_one::<StoreArg<true>>(id).ok().flatten();
-            let any = matches.try_get_one::<StoreArg<false>>(id).ok().flatten();
-            lasting.map(|store| store.0.to_string()).or(any.map(|store| store.0.to_string()))
+            matches.get_one::<StoreArg>(id).map(|store| store.0.to_string())
         } else {
             let values = matches.get_raw(id);
             values.map(|values| values.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(", "))

@@ -6,7 +6,6 @@ use clap::{Subcommand, ValueEnum};
 use petstore_domain::{KeyId, KeyName, KeySelector};
 
 use super::{
-    examples,
     store_arg::{StoreArg, StoreArgs},
     values,
 };
@@ -15,7 +14,6 @@ use super::{
 #[derive(Debug, Subcommand)]
 pub(crate) enum KeysCommand {
     /// Create a key and print it on stdout; it is shown this once.
-    #[command(after_help = examples::KEYS_CREATE)]
     Create {
         /// Name of the key: a letter, then up to 63 letters, digits, '.', '_' or '-'.
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
@@ -30,7 +28,6 @@ pub(crate) enum KeysCommand {
         store: StoreArgs,
     },
     /// List all keys, also revoked and expired ones, without the keys themselves.
-    #[command(after_help = examples::KEYS_LIST)]
     List {
         /// Form of the list.
         #[arg(long, value_name = "FORM", default_value = "table")]
@@ -39,7 +36,6 @@ pub(crate) enum KeysCommand {
         store: StoreArgs,
     },
     /// Revoke a key.
-    #[command(after_help = examples::KEYS_REVOKE)]
     Revoke {
         /// The key's identifier, or its name for every key that has it.
         #[arg(value_name = "ID|NAME", value_parser = selector)]
@@ -48,7 +44,6 @@ pub(crate) enum KeysCommand {
         store: StoreArgs,
     },
     /// Replace a key: print a new one of the same name, and let the old one expire.
-    #[command(after_help = examples::KEYS_ROLL)]
     Roll {
         /// The name of the key.
         #[arg(value_name = "NAME", value_parser = KeyName::parse)]
@@ -63,7 +58,7 @@ pub(crate) enum KeysCommand {
 
 impl KeysCommand {
     /// Returns the store that the command works on.
-    pub(crate) fn store(&self) -> &StoreArg<true> {
+    pub(crate) fn store(&self) -> &StoreArg {
         let (Self::Create { store, .. }
         | Self::List { store, .. }
         | Self::Revoke { store, .. }

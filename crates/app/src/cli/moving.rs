@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{examples, store_arg::StoreArg};
+use super::store_arg::StoreArg;
 
 /// What to do with a whole store.
 #[derive(Debug, Subcommand)]
@@ -11,20 +11,16 @@ pub(crate) enum StoreCommand {
     ///
     /// Animals keep their identifiers; API keys and the idempotency records that still count are
     /// copied too. A target that holds anything else is refused.
-    #[command(after_help = examples::STORE)]
     Copy(BothStores),
     /// Compare two stores and name the first difference.
-    #[command(after_help = examples::STORE)]
     Verify(BothStores),
     /// Hand a store over to another one while services use it.
     ///
     /// Copies the animals, API keys and idempotency records, follows what is added meanwhile, and then lets the
     /// target take the store's place; writes wait for less than a second. Services must have been started with
     /// --next-store. A command that was stopped or killed is run again. docs/MOVING.md explains it.
-    #[command(after_help = examples::STORE_MOVE)]
     Move(MoveArgs),
     /// Make a store of its own of one that was handed over, or that is being filled, such as a restored backup.
-    #[command(after_help = examples::STORE_RELEASE)]
     Release(ReleaseArgs),
 }
 
@@ -42,8 +38,7 @@ pub(crate) struct MoveArgs {
 #[derive(Debug, Args)]
 pub(crate) struct ReleaseArgs {
     /// The store
-    #[arg(value_name = "URL", value_parser = StoreArg::<true>::unregistered)]
-    pub(crate) url: StoreArg<true>,
+    pub(crate) url: StoreArg,
     /// Do it although another store may hold more.
     #[arg(long)]
     pub(crate) force: bool,
@@ -53,19 +48,9 @@ pub(crate) struct ReleaseArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BothStores {
     /// The store to read, which must exist
-    #[arg(
-        long,
-        value_name = "URL",
-        hide_env_values = true,
-        value_parser = StoreArg::<true>::unregistered
-    )]
-    pub(crate) from: StoreArg<true>,
+    #[arg(long)]
+    pub(crate) from: StoreArg,
     /// The store to write or to compare with
-    #[arg(
-        long,
-        value_name = "URL",
-        hide_env_values = true,
-        value_parser = StoreArg::<true>::unregistered
-    )]
-    pub(crate) to: StoreArg<true>,
+    #[arg(long)]
+    pub(crate) to: StoreArg,
 }

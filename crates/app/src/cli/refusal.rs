@@ -1,35 +1,23 @@
 //! What is wrong with a command line, in one line.
 
-use std::ffi::OsString;
-
 use clap::{
     Arg, Command, Error,
     error::{ContextKind, ContextValue},
 };
 
-use super::values::{variable, variable_of};
 use crate::failure::quotable;
 
 /// Condenses clap's several lines: the message, its tips, and where the help is.
-pub(super) fn one_line(error: Error, words: &[OsString], root: &Command) -> String {
+pub(super) fn one_line(error: Error, definition: &Command, path: &[String]) -> String {
     // Only a definition that is built knows how its arguments are shown.
-    let mut root = root.clone();
+    let mut root = definition.clone();
     root.build();
-    let mut path = vec![&root];
-    for word in words.iter().skip(1) {
-        let Some(found) = path.last().and_then(|command| command.find_subcommand(word)) else {
-            break;
-        };
-        path.push(found);
-    }
-    let args = path.iter().flat_map(|command| command.get_arguments());
-    let secrets: Vec<_> =
-        args.filter(|arg| arg.is_hide_env_values_set()).map(ToString::to_string).collect();
-    let arg = string_of(&error, ContextKind::InvalidArg);
-    let is_secret = secrets.iter().any(|secret| Some(secret.as_str()) == arg);
-    let error = with_harmless_quotes(error, is_secret);
-    let message = naming_the_variable(message(&error), &error, words);
-    let names = path.iter().map(|command| command.get_name()).collect::<Vec<_>>().join(" ");
+    let command = path.iter().try_fold(&root, |command, name| command.find_subcommand(name));
+    let mut args = command.into_iter().flat_map(Command::get_arguments);
+    let invalid = string_of(&error, ContextKind::InvalidArg).unwrap_or_default();
+    let is_secret = args.any(|arg| arg.is_hide_env_values_set() && arg.to_string() == invalid);
+    let message = message(&with_harmless_quotes(error, is_secret));
+    let names = path.iter().fold("petstore".to_owned(), |names, name| format!("{names} {name}"));
     format!("{message}; try '{names} --help'")
 }
 
@@ -69,23 +57,6 @@ fn with_harmless_quotes(mut error: Error, is_secret: bool) -> Error {
         }
     }
     error
-}
-
-/// Reports a value that came from the environment by its variable, not by a flag that was not written.
-fn naming_the_variable(message: String, error: &Error, words: &[OsString]) -> String {
-    let Some(flag) = string_of(error, ContextKind::InvalidArg) else { return message };
-    let Some(name) = flag.split_whitespace().next().filter(|name| name.starts_with("--")) else {
-        return message;
-    };
-    let assigned = format!("{name}=");
-    let mut written = words.iter().map(|word| word.to_string_lossy());
-    let variable_name = variable_of(name);
-    if written.any(|word| word == name || word.starts_with(&assigned))
-        || variable(&variable_name).is_none()
-    {
-        return message;
-    }
-    message.replace(&format!("'{flag}'"), &variable_name)
 }
 
 fn string_of(error: &Error, kind: ContextKind) -> Option<&str> {

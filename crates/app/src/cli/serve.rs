@@ -13,32 +13,12 @@ use petstore_http::{AccessLog, GetPetSunset, Settings};
 use self::limits::LimitArgs;
 use super::{
     addresses::{self, ListenArg},
-    store_arg::StoreArg,
+    store_arg::{StoreArg, StoreArgs},
     values,
 };
 
-const NOTES: &str = "\
-Examples:
-  petstore serve
-  petstore serve --listen 0.0.0.0:8080 --store sqlite:/var/lib/petstore/petstore.db
-  petstore serve --listen 127.0.0.1:8080 --listen unix:/run/petstore/http.sock
-  petstore serve --cors-origin https://app.example --cors-origin http://localhost:3000
-  PETSTORE_STORE=postgres://me:secret@db.example/petstore petstore serve
-
-Environment:
-  PETSTORE_API_KEY  One more API key, of at least 16 characters; it is never stored or logged
-
-A store without any API key gets one named 'default', unless PETSTORE_API_KEY or --api-key-file gives \
-one. On a terminal it is printed once; elsewhere a SQLite store has it in a file beside it, \
-PATH.key, and for other stores none is made.
-
-SIGTERM or SIGINT stops the service: requests under way get their answers within --shutdown-grace, \
-and the exit code is 0. A second signal ends it at once, with exit code 1. SIGHUP reads the certificate \
-and the file of the API key again.";
-
 /// The flags of `serve`.
 #[derive(Debug, Args)]
-#[command(after_help = NOTES)]
 pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) listen: ListenArg,
@@ -55,25 +35,13 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) tls: TlsArgs,
 
-    /// Where the catalogue is
-    #[arg(
-        long,
-        value_name = "URL",
-        hide_env_values = true,
-        value_parser = StoreArg::<false>::unregistered
-    )]
-    pub(crate) store: StoreArg<false>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 
     /// The store that this one will be handed over to by 'petstore store move', if it is; it need not be there
     /// yet [default: none]
-    #[arg(
-        id = "next-store",
-        long,
-        value_name = "URL",
-        hide_env_values = true,
-        value_parser = StoreArg::<true>::unregistered
-    )]
-    pub(crate) next_store: Option<StoreArg<true>>,
+    #[arg(id = "next-store", long)]
+    pub(crate) next_store: Option<StoreArg>,
 
     /// Refuse a store of an older schema, instead of upgrading it.
     #[arg(long)]

@@ -11,14 +11,12 @@
 use std::{
     collections::BTreeMap,
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     path::{Path, PathBuf},
 };
 
 use clap::{
-    Arg, ArgAction, ArgMatches, Command,
-    builder::{Resettable, ValueParser},
-    parser::ValueSource,
+    Arg, ArgAction, ArgMatches, Command, builder::Resettable, parser::ValueSource, value_parser,
 };
 
 use super::{
@@ -31,34 +29,30 @@ use crate::failure::{Failure, quotable_path};
 /// The flag that names the file of settings.
 const CONFIG: &str = "config";
 
-/// Adds the variable of each setting, `--config` to each command that has a setting, and `--NAME-file` beside
+/// Adds the variable of each of `settings`, `--config` to each command that has a setting, and `--NAME-file` beside
 /// each secret.
-pub(super) fn with_sources(command: Command) -> Command {
-    let settings = settings(&command);
-    with_sources_for(command, &settings)
-}
-
-fn with_sources_for(command: Command, settings: &BTreeMap<String, bool>) -> Command {
-    let flags = command.get_arguments().filter_map(Arg::get_long);
-    let has_settings = flags.into_iter().any(|flag| settings.contains_key(flag));
-    let files = secrets(&command).map(|name| {
-        let help = format!("A file that holds the value of --{name}, which may have a password");
-        path_arg(file_of(name), help)
-    });
-    let files: Vec<_> = files.collect();
-    let mut command = command.args(files);
-    if has_settings {
+pub(super) fn with_sources(command: Command, settings: &BTreeMap<String, bool>) -> Command {
+    let file_arg = |name: String, help: String| {
+        Arg::new(name.clone())
+            .long(name)
+            .value_name("FILE")
+            .help(help)
+            .value_parser(value_parser!(PathBuf))
+    };
+    let mut files: Vec<_> = secrets(&command)
+        .map(|name| {
+            let help =
+                format!("A file that holds the value of --{name}, which may have a password");
+            file_arg(file_of(name), help)
+        })
+        .collect();
+    if command.get_arguments().filter_map(Arg::get_long).any(|flag| settings.contains_key(flag)) {
         let help =
             "A TOML file of settings: its keys are flags of serve. Flags and variables outweigh it";
-        command = command.arg(path_arg(CONFIG.to_owned(), help.to_owned()));
+        files.push(file_arg(CONFIG.to_owned(), help.to_owned()));
     }
-    let command = command.mut_args(|arg| with_variable(arg, settings));
-    command.mut_subcommands(|inner| with_sources_for(inner, settings))
-}
-
-fn path_arg(name: String, help: String) -> Arg {
-    let arg = Arg::new(name.clone()).long(name).value_name("FILE");
-    arg.value_parser(ValueParser::path_buf()).help(help)
+    let command = command.args(files).mut_args(|arg| with_variable(arg, settings));
+    command.mut_subcommands(|inner| with_sources(inner, settings))
 }
 
 /// Adds the variable of a setting, of its file, or of `--config`. One that is set to nothing counts as not set.
@@ -83,7 +77,7 @@ pub(super) fn file_of(secret: &str) -> String {
 }
 
 /// Returns the flags of `serve`, which are the keys of the file, and whether each takes several values.
-fn settings(root: &Command) -> BTreeMap<String, bool> {
+pub(super) fn settings(root: &Command) -> BTreeMap<String, bool> {
     let serve = root.find_subcommand("serve").into_iter();
     let flags = serve.flat_map(Command::get_arguments).filter_map(|arg| {
         let name = arg.get_long().filter(|name| *name != CONFIG)?;
@@ -96,28 +90,26 @@ fn settings(root: &Command) -> BTreeMap<String, bool> {
 #[derive(Debug)]
 pub(crate) struct Sources {
     pub(super) definition: Command,
+    /// The names of the command that the words ask for, below the program's own.
+    pub(super) path: Vec<String>,
     /// The file that gives a setting, by the name of its flag.
     pub(super) origins: BTreeMap<String, PathBuf>,
 }
 
 impl Sources {
-    /// Returns the definition without any file.
-    pub(super) fn new(root: &Command) -> Self {
-        Self { definition: root.clone(), origins: BTreeMap::new() }
-    }
-
     /// Reads the files that the words, or variables, name.
     pub(crate) fn read(words: &[OsString], root: &Command) -> Result<Self, Failure> {
-        let mut read = Self::new(root);
+        let mut read =
+            Self { definition: root.clone(), path: Vec::new(), origins: BTreeMap::new() };
         // What is wrong with the words is said when they are parsed with all defaults.
         let found = root.clone().ignore_errors(true).try_get_matches_from(words);
         let Ok(mut matches) = found else { return Ok(read) };
-        let (mut command, mut path) = (root, Vec::new());
+        let mut command = root;
         while let Some((name, inner)) = matches.remove_subcommand()
             && let Some(subcommand) = command.find_subcommand(&name)
         {
             (command, matches) = (subcommand, inner);
-            path.push(name);
+            read.path.push(name);
         }
         let config = matches.try_get_one::<PathBuf>(CONFIG).ok().flatten();
         let values = match config {
@@ -127,6 +119,7 @@ impl Sources {
         let mut args = Vec::new();
         for arg in command.get_arguments() {
             let Some(name) = arg.get_long() else { continue };
+            check_variable(arg, name, &matches)?;
             let is_secret = arg.is_hide_env_values_set();
             let given = if is_secret {
                 secret(name, &matches, &values, config)?
@@ -135,7 +128,7 @@ impl Sources {
                 values.cloned().zip(config.cloned())
             };
             let Some((values, origin)) = given else { continue };
-            check(arg, name, &values, &origin)?;
+            check_values(arg, name, &values, &origin)?;
             let arg = arg.clone().required(false).default_values(values);
             // A secret of a file that a flag names outweighs the variable.
             args.push(if is_secret {
@@ -145,7 +138,7 @@ impl Sources {
             });
             read.origins.insert(name.to_owned(), origin);
         }
-        read.definition = with_args(read.definition, &path, &args);
+        read.definition = with_args(read.definition, &read.path, &args);
         Ok(read)
     }
 }
@@ -161,19 +154,38 @@ fn with_args(command: Command, path: &[String], args: &[Arg]) -> Command {
     }
 }
 
-/// Checks values of a file with the parser of their argument.
-fn check(arg: &Arg, name: &str, values: &[String], file: &Path) -> Result<(), Failure> {
+/// Checks values of a file.
+fn check_values(arg: &Arg, name: &str, values: &[String], file: &Path) -> Result<(), Failure> {
     let shown = quotable_path(file);
-    if matches!(arg.get_action(), ArgAction::SetTrue) {
-        let is_bool = values.iter().all(|value| ["true", "false"].contains(&value.as_str()));
-        let wrong = || Failure::usage(format!("{shown}: '{name}' must be true or false"));
-        return is_bool.then_some(()).ok_or_else(wrong);
+    let is_bool = |value: &String| ["true", "false"].contains(&value.as_str());
+    if !matches!(arg.get_action(), ArgAction::SetTrue) {
+        check(arg, name, values, &format!("'{name}' in {shown}"))
+    } else if values.iter().all(is_bool) {
+        Ok(())
+    } else {
+        Err(Failure::usage(format!("{shown}: '{name}' must be true or false")))
     }
+}
+
+/// Checks the value of a variable that no flag outweighs. What is wrong with it is said of the variable.
+fn check_variable(arg: &Arg, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
+    let is_outweighed =
+        matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let variable_name = arg.get_env().and_then(OsStr::to_str).filter(|_| !is_outweighed);
+    match variable_name.and_then(|name| Some((name, variable(name)?))) {
+        Some((variable_name, value)) if !matches!(arg.get_action(), ArgAction::SetTrue) => {
+            check(arg, name, &[value.to_string_lossy().into_owned()], variable_name)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks values with the parser of their argument.
+fn check(arg: &Arg, name: &str, values: &[String], source: &str) -> Result<(), Failure> {
     let command = Command::new("petstore").no_binary_name(true).arg(arg.clone());
     let words = values.iter().map(|value| format!("--{name}={value}"));
-    command.try_get_matches_from(words).map(drop).map_err(|error| {
-        Failure::usage(refusal::of_value(error, arg, &format!("'{name}' in {shown}")))
-    })
+    let checked = command.try_get_matches_from(words).map(drop);
+    checked.map_err(|error| Failure::usage(refusal::of_value(error, arg, source)))
 }
 
 /// Returns the value of a secret that a file gives: one named by a flag, by a variable, or by the file of
@@ -184,35 +196,31 @@ fn secret(
     settings: &Values,
     config: Option<&PathBuf>,
 ) -> Result<Option<(Vec<String>, PathBuf)>, Failure> {
-    let read = |path: &Path| Ok(Some((vec![config_file::secret(path, "")?], path.to_owned())));
     let file = file_of(name);
-    let by_setting = (settings.get(name), settings.get(&file));
-    if let (Some(_), Some(_)) = by_setting {
-        return Err(two_forms(name, &file));
-    }
-    let [source, source_of_file] = [name, &file].map(|name| matches.value_source(name));
-    for (level, shown) in [
-        (ValueSource::CommandLine, [name, &file].map(|name| format!("--{name}"))),
-        (ValueSource::EnvVariable, [name, &file].map(variable_of)),
-    ] {
-        match (source == Some(level), source_of_file == Some(level)) {
-            (true, true) => return Err(two_forms(&shown[0], &shown[1])),
-            (true, false) => return Ok(None),
-            (false, true) => {
-                return matches.get_one(&file).map_or(Ok(None), |path: &PathBuf| read(path));
-            }
-            (false, false) => {}
+    // The file of settings gives defaults.
+    let source = |name: &str| match matches.value_source(name) {
+        Some(ValueSource::DefaultValue) | None => {
+            settings.contains_key(name).then_some(ValueSource::DefaultValue)
         }
+        given => given,
+    };
+    let (by_value, by_file) = (source(name), source(&file));
+    if by_value.is_some() && by_value == by_file {
+        let [one, other] = [name, &file].map(|name| match by_value {
+            Some(ValueSource::CommandLine) => format!("--{name}"),
+            Some(ValueSource::EnvVariable) => variable_of(name),
+            _ => name.to_owned(),
+        });
+        let message = format!("both {one} and {other} are given; give one of them");
+        return Err(Failure::usage(message));
     }
-    match by_setting {
-        (Some(value), _) => Ok(Some(value.clone()).zip(config.cloned())),
-        (None, Some(path)) => read(Path::new(&path.concat())),
-        (None, None) => Ok(None),
+    if by_value >= by_file {
+        let value = settings.get(name).filter(|_| by_value == Some(ValueSource::DefaultValue));
+        return Ok(value.cloned().zip(config.cloned()));
     }
-}
-
-fn two_forms(one: &str, other: &str) -> Failure {
-    Failure::usage(format!("both {one} and {other} are given; give one of them"))
+    let by_setting = settings.get(&file).map(|path| PathBuf::from(path.concat()));
+    let named = matches.get_one::<PathBuf>(&file).cloned().or(by_setting);
+    named.map(|path| Ok((vec![config_file::secret(&path, "")?], path))).transpose()
 }
 
 /// Returns whether this names a file, and a variable gives what the file would hold.

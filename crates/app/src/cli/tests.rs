@@ -1,4 +1,4 @@
-use std::{ffi::OsString, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, num::NonZeroU32, sync::Arc, time::Duration};
 
 use clap::error::ErrorKind;
 use petstore_domain::{KeyId, KeyName, KeySelector};
@@ -16,7 +16,8 @@ fn definition() -> clap::Command {
 }
 
 fn parse(args: &[OsString]) -> Result<Command, clap::Error> {
-    super::parse(&Sources::new(&definition()), args)
+    let sources = Sources { definition: definition(), path: Vec::new(), origins: BTreeMap::new() };
+    super::parse(&sources, args)
 }
 
 fn words(line: &str) -> Vec<OsString> {
@@ -35,7 +36,8 @@ fn keys(line: &str) -> KeysCommand {
 
 fn refusal(line: &str) -> String {
     let args = words(line);
-    one_line(parse(&args).unwrap_err(), &args, &definition())
+    let sources = Sources::read(&args, &definition()).unwrap();
+    one_line(parse(&args).unwrap_err(), &sources.definition, &sources.path)
 }
 
 /// Every command, the root too, with its path.
@@ -107,7 +109,7 @@ fn the_defaults_of_the_flags_are_those_of_the_server() {
     let several = serve("petstore serve --listen a:1 --listen unix:/run/x,[::1]:2");
     let listen: Vec<_> = several.listen.listen.iter().map(ToString::to_string).collect();
     assert_eq!(listen, ["a:1", "unix:/run/x", "[::1]:2"]);
-    assert_eq!(args.store.0.to_string(), "sqlite:petstore.db");
+    assert_eq!(args.store.store.0.to_string(), "sqlite:petstore.db");
 }
 
 #[test]

@@ -11,7 +11,6 @@ use crate::{
     driver::StoreLocation,
     failure::Failure,
     logging::{self, LogConfig},
-    registry::Registry,
     serve::{reload::Followed, service_key, tls::pair::PairFiles},
 };
 
@@ -26,8 +25,8 @@ pub(crate) struct Config {
     pub(super) store: Arc<dyn StoreLocation>,
     /// The store that this one is handed over to, or may be.
     pub(super) next_store: Option<Arc<dyn StoreLocation>>,
-    /// The stores that are known.
-    pub(super) stores: Arc<Registry>,
+    /// Whether it outlasts the service.
+    pub(super) store_lasts: bool,
     /// Whether a store of an older schema is upgraded.
     pub(super) upgrade: bool,
     pub(super) service_key: Option<ServiceKey>,
@@ -62,9 +61,9 @@ impl Config {
             listen_backlog: args.listen_backlog,
             metrics_listen: args.metrics_listen,
             tls: pair_files(args.tls)?,
-            store: args.store.0,
+            store: args.store.store.0,
+            store_lasts: args.store.store.1,
             next_store: args.next_store.map(|next| next.0),
-            stores: args.store.1,
             upgrade: !args.no_upgrade,
             service_key,
             key_file: key_file.flatten(),

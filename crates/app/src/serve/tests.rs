@@ -12,7 +12,6 @@ use crate::{
     cli::{self, Command},
     driver::{OpenMode, OpenStore, Problem, StoreLocation},
     failure::Failure,
-    registry::Registry,
     stores,
 };
 
@@ -66,7 +65,7 @@ async fn stops_with_a_failure(broken: Broken) {
         tls: None,
         store: Arc::new(broken),
         next_store: None,
-        stores: Arc::new(Registry::default()),
+        store_lasts: true,
         upgrade: true,
         service_key: Some(ServiceKey::parse("a-key-of-24-characters-x").unwrap()),
         key_file: None,
@@ -91,7 +90,7 @@ fn configured(words: &str) -> String {
         tls,
         store,
         next_store,
-        stores: _,
+        store_lasts: _,
         upgrade,
         service_key,
         key_file,
