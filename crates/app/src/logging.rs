@@ -3,16 +3,21 @@
 //! No request ever waits for the reader of the log: events go into a bounded queue, which a separate thread
 //! empties, and lines that do not fit are dropped. A stderr that is closed or full costs only these lines.
 
-mod queue;
-
 #[cfg(test)]
 mod tests;
 
 use std::{
     env,
     error::Error,
-    io::{self, IsTerminal as _},
+    io::{self, IsTerminal as _, Write},
     panic,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+        mpsc::{self, SyncSender},
+    },
+    thread,
+    time::{Duration, Instant},
 };
 
 use tracing_subscriber::{
@@ -23,8 +28,6 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use self::queue::Lines;
-pub(crate) use self::queue::Log;
 use crate::{cli::LogFormat, failure::Failure};
 
 /// The variable that says what is logged.
@@ -35,14 +38,14 @@ pub(crate) const VARIABLE: &str = "PETSTORE_LOG";
 const DIRECTIVES: &str = "warn,hyper=error,petstore=info";
 /// Lines that wait to be written; at some hundred bytes each, a few megabytes at most.
 const QUEUED_LINES: usize = 10_000;
+/// How long the end of the program waits for the last lines, and how often it looks whether they are written.
+const LAST_LINES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(1));
 
 /// The settings of the log.
 #[derive(Debug)]
 pub(crate) struct LogConfig {
     /// `None` lets stderr decide: text on a terminal, else JSON.
     pub(crate) format: Option<LogFormat>,
-    /// Put on every line of JSON.
-    pub(crate) environment: Option<String>,
     /// Selects the events that are logged.
     pub(crate) filter: Targets,
 }
@@ -60,13 +63,13 @@ pub(crate) fn filter(directives: Option<&str>) -> Result<Targets, Failure> {
 
 /// Starts the log. It is written until the value returned is dropped.
 pub(crate) fn start(config: LogConfig) -> Result<Log, Failure> {
-    let LogConfig { format, environment, filter } = config;
+    let LogConfig { format, filter } = config;
     let terminal = io::stderr().is_terminal();
     let json = format.map_or(!terminal, |format| format == LogFormat::Json);
     let colours = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let cannot = |error: &dyn Error| Failure::runtime(format!("cannot start the log: {error}"));
     let (log, lines) = Log::new(io::stderr(), QUEUED_LINES).map_err(|error| cannot(&error))?;
-    let layer = if json { as_json(lines, environment.as_deref()) } else { as_text(lines, colours) };
+    let layer = if json { as_json(lines) } else { as_text(lines, colours) };
     tracing_subscriber::registry()
         .with(layer.with_filter(filter))
         .try_init()
@@ -86,10 +89,63 @@ fn as_text(lines: Lines, colours: bool) -> BoxedLayer {
     layer.with_ansi(colours).log_internal_errors(false).boxed()
 }
 
-fn as_json(lines: Lines, environment: Option<&str>) -> BoxedLayer {
-    let lines = match environment {
-        Some(name) => lines.with_environment(name),
-        None => lines,
-    };
+fn as_json(lines: Lines) -> BoxedLayer {
     fmt::layer().with_writer(move || lines.clone()).json().log_internal_errors(false).boxed()
+}
+
+/// The running log. Dropping it waits until what is queued is written, as far as that happens within
+/// [`LAST_LINES`]. If it does not, the log has no reader, and its thread ends with the process.
+#[derive(Debug)]
+pub(crate) struct Log(Lines);
+
+/// Takes lines into the queue. One that finds it full is dropped.
+#[derive(Clone, Debug)]
+struct Lines {
+    queue: SyncSender<Vec<u8>>,
+    /// How many lines are queued or being written.
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Log {
+    /// Starts the thread that writes. It ends when nobody can queue a line any more.
+    fn new(
+        mut writer: impl Write + Send + 'static,
+        queued_lines: usize,
+    ) -> io::Result<(Self, Lines)> {
+        let (queue, queued) = mpsc::sync_channel::<Vec<u8>>(queued_lines);
+        let lines = Lines { queue, waiting: Arc::default() };
+        let waiting = Arc::clone(&lines.waiting);
+        thread::Builder::new().name("petstore-log".to_owned()).spawn(move || {
+            for line in queued {
+                // A failure has no other place to be reported.
+                let _ = writer.write_all(&line);
+                waiting.fetch_sub(1, Ordering::Release);
+            }
+        })?;
+        Ok((Self(lines.clone()), lines))
+    }
+}
+
+impl Drop for Log {
+    fn drop(&mut self) {
+        let (end, (longest, interval)) = (Instant::now(), LAST_LINES);
+        while self.0.waiting.load(Ordering::Acquire) > 0 && end.elapsed() < longest {
+            thread::sleep(interval);
+        }
+    }
+}
+
+impl Write for Lines {
+    /// Takes a whole line, queued or not, so that it is not written again.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        if self.queue.try_send(line.to_owned()).is_err() {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

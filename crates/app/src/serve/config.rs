@@ -46,11 +46,8 @@ impl Config {
         if !args.no_docs {
             settings.static_files = static_files();
         }
-        let log = LogConfig {
-            format: args.log_format,
-            environment: settings.environment.clone(),
-            filter: logging::filter(args.log.as_deref())?,
-        };
+        let log =
+            LogConfig { format: args.log_format, filter: logging::filter(args.log.as_deref())? };
         let given = service_key::read(
             cli::variable(service_key::VARIABLE).as_deref(),
             args.api_key_file.as_deref(),
