@@ -22,7 +22,7 @@ use petstore_http::{Authentication, Drained, Listener, Ports, Server};
 use tokio::{net::TcpListener, task::JoinSet};
 
 pub(crate) use self::config::Config;
-use self::{housekeeping::Housekeeping, place::Place, served_store::ServedStore, tls::Tls};
+use self::{place::Place, served_store::ServedStore, tls::Tls};
 use crate::{
     clock::SystemClock,
     console::Console,
@@ -104,15 +104,13 @@ async fn serve(
     if let Some(pings) = announcement::watchdog_pings() {
         tasks.spawn(pings);
     }
-    // From here on nothing fails, so each task is ended below.
-    let mut housekeeping =
-        Housekeeping::start(key_ring, admin, catalogue, server.revoked_key_counter());
+    let count = server.revoked_key_counter();
+    tasks.spawn(housekeeping::run(Arc::clone(&key_ring), admin, catalogue, count));
     let mut is_broken = false;
     let stop = async {
         tokio::select! {
             () = signals.stop() => {}
             Some(_) = tasks.join_next() => is_broken = true,
-            () = housekeeping.ended() => is_broken = true,
             () = store.panicked.cancelled() => is_broken = true,
         }
         announcement::note_stopping();
@@ -120,7 +118,7 @@ async fn serve(
     let drained = server.run(listeners, stop).await;
 
     tasks.shutdown().await;
-    housekeeping.stop().await;
+    housekeeping::finish(&key_ring).await;
     report(drained);
     if is_broken {
         let why = "a task of the service has ended by a bug, so the service has stopped; the log says where";

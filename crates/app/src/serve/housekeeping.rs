@@ -1,100 +1,120 @@
-//! What the service does beside answering.
-
-mod keys;
+//! What the service does beside answering. What fails is logged and tried again in the next round.
 
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
-
-use petstore_domain::{Catalogue, KeyAdmin, KeyRing, StoreError};
-use petstore_http::RevokedKeyCounter;
-use tokio::{
-    sync::oneshot,
-    task::JoinHandle,
-    time::{self, Instant, MissedTickBehavior},
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+    time::Duration,
 };
 
-use self::keys::{CorruptKeys, RevokedKeys, warn_of_expiring};
+use petstore_domain::{Catalogue, Corruption, KeyAdmin, KeyId, KeyRing, RevokedUse, StoreError};
+use petstore_http::RevokedKeyCounter;
+use tokio::time::{self, Instant, MissedTickBehavior};
+
+use crate::clock::{days_until, rfc3339};
 
 /// How often uses of keys are written back, each key's own at most once a minute, and keys that are corrupt
 /// or revoked and still presented are logged.
 const KEYS_EVERY: Duration = Duration::from_secs(5);
+/// How often a revoked key is logged, however often it is presented.
+const REVOKED_EVERY: Duration = Duration::from_mins(1);
+/// How long after one look for keys that expire soon the next begins.
+const EXPIRING_EVERY: Duration = Duration::from_hours(24);
 /// How long after one purge of the expired idempotency records the next begins.
 const PURGE_EVERY: Duration = Duration::from_mins(1);
 /// The shortest rest after a batch, so that a store that answers at once is not called in a busy loop.
 const MIN_REST: Duration = Duration::from_millis(1);
-/// How long stopping waits for the store.
+/// How long the end of the service waits for the store.
 const LAST_ROUND: Duration = Duration::from_secs(5);
 
-/// The task that does it. What fails is logged and tried again in the next round.
-#[derive(Debug)]
-pub(super) struct Housekeeping {
-    stop: oneshot::Sender<()>,
-    task: JoinHandle<()>,
+/// Does it. Never ends; dropped during a purge, it leaves what the batch that has begun does. The first rounds come one
+/// interval from now, but keys that expire soon are logged at once. Uses of revoked keys are counted by `count`.
+pub(super) async fn run(
+    keys: Arc<KeyRing>,
+    admin: KeyAdmin,
+    catalogue: Arc<Catalogue>,
+    count: RevokedKeyCounter,
+) {
+    tokio::select! {
+        () = look_after(&keys, &count) => {}
+        () = purge_expired(&catalogue) => {}
+        () = warn_of_expiring(&admin) => {}
+    }
 }
 
-impl Housekeeping {
-    /// Begins; the first rounds come one interval from now.
-    /// Keys that expire soon are logged at once.
-    /// Uses of revoked keys are counted by `count`.
-    pub(super) fn start(
-        keys: Arc<KeyRing>,
-        admin: KeyAdmin,
-        catalogue: Arc<Catalogue>,
-        count: RevokedKeyCounter,
-    ) -> Self {
-        let (stop, stopped) = oneshot::channel();
-        let task = tokio::spawn(async move {
-            let mut corrupt = CorruptKeys::default();
-            let mut revoked = RevokedKeys::new(count);
-            tokio::select! {
-                _ = stopped => {}
-                () = look_after(&keys, &mut corrupt, &mut revoked) => {}
-                () = purge_expired(&catalogue) => {}
-                () = warn_of_expiring(&admin) => {}
-            }
-            corrupt.log_new(keys.corruptions());
-            write_back(&keys).await;
-        });
-        Self { stop, task }
-    }
-
-    /// Resolves if the task has ended by itself: it has panicked.
-    pub(super) async fn ended(&mut self) {
-        // By a panic, or aborted with the runtime.
-        let _ = (&mut self.task).await;
-    }
-
-    /// Ends after a last write-back. A purge stops after the batch that it has begun.
-    pub(super) async fn stop(self) {
-        let Self { stop, mut task } = self;
-        let _ = stop.send(());
-        if task.is_finished() {
-            return;
-        }
-        if time::timeout(LAST_ROUND, &mut task).await.is_err() {
-            task.abort();
-            tracing::warn!("the store took too long; the last uses of API keys may not be noted");
-        }
+/// Writes the last uses back, once nothing is answered any more.
+pub(super) async fn finish(keys: &KeyRing) {
+    if time::timeout(LAST_ROUND, write_back(keys)).await.is_err() {
+        tracing::warn!("the store took too long; the last uses of API keys may not be noted");
     }
 }
 
 /// Never ends.
-async fn look_after(keys: &KeyRing, corrupt: &mut CorruptKeys, revoked: &mut RevokedKeys) {
+async fn look_after(keys: &KeyRing, count: &RevokedKeyCounter) {
+    let (mut corrupt, mut revoked) = (HashSet::new(), BTreeMap::new());
     let mut tick = time::interval_at(Instant::now() + KEYS_EVERY, KEYS_EVERY);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tick.tick().await;
-        corrupt.log_new(keys.corruptions());
-        revoked.note(&keys.take_revoked_uses());
+        for corruption in take_new(&mut corrupt, keys.corruptions()) {
+            tracing::error!(%corruption, "an API key cannot be read, so it is refused");
+        }
+        for RevokedUse { id, name, uses } in keys.take_revoked_uses() {
+            count(&name, uses);
+            if is_due(&mut revoked, id) {
+                let (id, name) = (id.0, name.as_str());
+                tracing::warn!(id, name, uses, "a revoked API key is still presented, and refused");
+            }
+        }
         write_back(keys).await;
     }
+}
+
+/// Returns those of `current` that were not there in the round before.
+fn take_new(known: &mut HashSet<Corruption>, current: Vec<Corruption>) -> Vec<Corruption> {
+    let new = current.iter().filter(|key| !known.contains(key)).cloned().collect();
+    *known = current.into_iter().collect();
+    new
+}
+
+/// Returns whether a revoked key was not logged lately. It is logged now.
+fn is_due(logged: &mut BTreeMap<KeyId, Instant>, id: KeyId) -> bool {
+    let now = Instant::now();
+    logged.retain(|_, at| now.duration_since(*at) < REVOKED_EVERY);
+    *logged.entry(id).or_insert(now) == now
 }
 
 async fn write_back(keys: &KeyRing) {
     if let Err(error) = keys.write_back_uses().await {
         tracing::warn!(%error, "the last uses of API keys could not be noted");
+    }
+}
+
+/// Warns of the API keys that expire soon: at the start, and once a day. Never ends.
+async fn warn_of_expiring(admin: &KeyAdmin) {
+    loop {
+        match admin.list().await {
+            Ok((stored, now)) => {
+                for key in stored.expiring_soon(now) {
+                    let expires_at = key.expires_at.map(rfc3339);
+                    let days_left = key.expires_at.map(|end| days_until(end, now));
+                    let (id, name) = (key.id.0, key.name.as_str());
+                    tracing::warn!(
+                        id,
+                        name,
+                        expires_at,
+                        days_left,
+                        "an API key expires soon: replace it with 'petstore keys roll'"
+                    );
+                }
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the API keys that expire soon could not be looked up");
+            }
+        }
+        time::sleep(EXPIRING_EVERY).await;
     }
 }
 

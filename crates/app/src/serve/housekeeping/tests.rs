@@ -1,4 +1,5 @@
 use std::{
+    collections::{BTreeMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -7,12 +8,15 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKeySecret, Catalogue, Judgement, KeyAdmin, KeyId, KeyName, KeyRing, ManualClock,
+    ApiKeySecret, Catalogue, Corruption, Judgement, KeyAdmin, KeyId, KeyName, KeyRing, ManualClock,
     MockKeyStore, MockPetRepository, NewApiKey, StoreError, Timestamp,
 };
-use tokio::time::{self, Instant};
+use tokio::{
+    task::JoinHandle,
+    time::{self, Instant, advance},
+};
 
-use super::{Housekeeping, in_batches};
+use super::{finish, in_batches, is_due, run, take_new};
 
 /// Housekeeping on mocks.
 struct House {
@@ -21,7 +25,15 @@ struct House {
     /// How often the keys were looked through for those that expire soon.
     looked: Arc<AtomicUsize>,
     ring: Arc<KeyRing>,
-    keeping: Housekeeping,
+    task: JoinHandle<()>,
+}
+
+impl House {
+    /// As the service stops: the task is dropped, and the last uses are written back.
+    async fn stop(&self) {
+        self.task.abort();
+        finish(&self.ring).await;
+    }
 }
 
 /// A store whose calls fail, or whose purges delete what `batches` allows.
@@ -54,8 +66,8 @@ fn house(fails: bool, batches: usize) -> House {
     let ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), None));
     let admin = KeyAdmin::new(keys, clock.clone());
     let catalogue = Arc::new(Catalogue::new(Arc::new(pets), clock));
-    let keeping = Housekeeping::start(ring.clone(), admin, catalogue, Arc::new(|_, _| ()));
-    House { noted, purged, looked, ring, keeping }
+    let task = tokio::spawn(run(ring.clone(), admin, catalogue, Arc::new(|_, _| ())));
+    House { noted, purged, looked, ring, task }
 }
 
 #[tokio::test(start_paused = true)]
@@ -65,20 +77,7 @@ async fn keys_that_expire_soon_are_looked_for_at_the_start_and_once_a_day() {
     assert_eq!(house.looked.load(Ordering::Relaxed), 1);
     time::sleep(Duration::from_hours(24 * 3)).await;
     assert_eq!(house.looked.load(Ordering::Relaxed), 4);
-    house.keeping.stop().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_panic_is_told_and_a_stop_does_not_wait_for_more() {
-    let mut keys = MockKeyStore::new();
-    keys.expect_load().returning(|_| panic!("a bug"));
-    let (keys, clock) = (Arc::new(keys), Arc::new(ManualClock::new(Timestamp(0))));
-    let ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), None));
-    let catalogue = Catalogue::new(Arc::new(MockPetRepository::new()), clock.clone());
-    let admin = KeyAdmin::new(keys, clock);
-    let mut keeping = Housekeeping::start(ring, admin, Arc::new(catalogue), Arc::new(|_, _| ()));
-    keeping.ended().await;
-    keeping.stop().await;
+    house.stop().await;
 }
 
 async fn use_key(ring: &KeyRing) {
@@ -95,11 +94,11 @@ async fn uses_are_noted_every_five_seconds_and_at_the_end() {
     assert_eq!(house.noted.load(Ordering::Relaxed), 0);
     time::sleep(Duration::from_millis(200)).await;
     assert_eq!(house.noted.load(Ordering::Relaxed), 1);
-    house.keeping.stop().await;
+    house.stop().await;
 
     let house = self::house(false, 0);
     use_key(&house.ring).await;
-    house.keeping.stop().await;
+    house.stop().await;
     assert_eq!(house.noted.load(Ordering::Relaxed), 1);
 }
 
@@ -110,7 +109,7 @@ async fn a_failing_store_is_tried_again_in_the_next_round() {
     time::sleep(Duration::from_secs(121)).await;
     assert_eq!(house.noted.load(Ordering::Relaxed), 24);
     assert_eq!(house.purged.load(Ordering::Relaxed), 2);
-    house.keeping.stop().await;
+    house.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -122,7 +121,7 @@ async fn expired_records_are_purged_every_minute_until_none_is_left() {
     assert_eq!(house.purged.load(Ordering::Relaxed), 5_001);
     time::sleep(Duration::from_mins(1)).await;
     assert_eq!(house.purged.load(Ordering::Relaxed), 5_002);
-    house.keeping.stop().await;
+    house.stop().await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,7 +135,7 @@ async fn uses_are_noted_during_a_purge_and_a_stop_ends_it_at_once() {
 
     let stopping = Instant::now();
     let purged = house.purged.load(Ordering::Relaxed);
-    house.keeping.stop().await;
+    house.stop().await;
     assert!(stopping.elapsed() < Duration::from_millis(10), "{:?}", stopping.elapsed());
     assert!(house.purged.load(Ordering::Relaxed) <= purged + 1);
 }
@@ -156,4 +155,34 @@ async fn a_purge_rests_as_long_as_each_batch_took() {
     .await
     .unwrap();
     assert_eq!(batches, [0, 40, 80, 140]);
+}
+
+#[test]
+fn a_corrupt_key_is_logged_once_and_again_after_it_was_mended() {
+    let [one, two, otherwise] = [("API key 1", "a"), ("API key 2", "a"), ("API key 1", "b")]
+        .map(|(key, rule)| Corruption::new(key, rule));
+    let mut known = HashSet::new();
+    let rounds = [
+        (vec![], vec![]),
+        (vec![one.clone()], vec![one.clone()]),
+        (vec![one.clone()], vec![]),
+        (vec![one.clone(), two.clone()], vec![two.clone()]),
+        (vec![otherwise.clone(), two.clone()], vec![otherwise]),
+        (vec![two.clone()], vec![]),
+        (vec![one.clone(), two], vec![one]),
+    ];
+    for (current, new) in rounds {
+        assert_eq!(take_new(&mut known, current), new);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revoked_key_is_logged_once_a_minute() {
+    let mut logged = BTreeMap::new();
+    for (seconds, id, expected) in
+        [(0, 1, true), (5, 1, false), (0, 2, true), (54, 1, false), (1, 1, true), (0, 2, false)]
+    {
+        advance(Duration::from_secs(seconds)).await;
+        assert_eq!(is_due(&mut logged, KeyId(id)), expected, "{seconds}");
+    }
 }
