@@ -31,13 +31,13 @@ pub(crate) struct CheckArgs {
 pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let location = &*store.store.0;
-    let is_open = async |store: &OpenStore| store.require_open(location).await;
-    with_store(location, OpenMode::ReadOnly, is_open).await?;
-    let mut findings = location.inspect().await.map_err(Failure::runtime)?;
-    let rows =
-        with_store(location, OpenMode::ReadOnly, async |store| read_rows(store, &signals).await);
-    findings.extend(rows.await?);
-    report(&findings, &location.to_string(), &mut Console)
+    let findings = with_store(location, OpenMode::ReadOnly, async |store| {
+        store.require_open(location).await?;
+        let mut findings = location.inspect().await.map_err(Failure::runtime)?;
+        findings.extend(read_rows(store, &signals).await?);
+        Ok(findings)
+    });
+    report(&findings.await?, &location.to_string(), &mut Console)
 }
 
 async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>, Failure> {

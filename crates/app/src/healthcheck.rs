@@ -11,7 +11,7 @@ use tokio::{
 
 use crate::{
     cli::{
-        addresses::{ListenArg, ListenPlace},
+        addresses::{ListenAddress, ListenArg},
         values,
     },
     failure::Failure,
@@ -56,10 +56,10 @@ pub(crate) async fn run(args: HealthcheckArgs) -> Result<(), Failure> {
     }
 }
 
-async fn ask(place: &ListenPlace) -> io::Result<Vec<u8>> {
+async fn ask(place: &ListenAddress) -> io::Result<Vec<u8>> {
     match place {
-        ListenPlace::Tcp(address) => exchange(TcpStream::connect(address).await?).await,
-        ListenPlace::Unix(path) => exchange(UnixStream::connect(path).await?).await,
+        ListenAddress::Tcp(address) => exchange(TcpStream::connect(address).await?).await,
+        ListenAddress::Unix(path) => exchange(UnixStream::connect(path).await?).await,
     }
 }
 

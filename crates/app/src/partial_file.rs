@@ -119,8 +119,16 @@ fn cannot_begin(path: &Path, error: &io::Error) -> Failure {
     ))
 }
 
-pub(crate) fn folder_of(path: &Path) -> &Path {
+fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Locks the folder of a file until the value is dropped: of two processes that make the file at once, one does all of
+/// it before the other.
+pub(crate) fn lock_folder_of(file: &Path) -> io::Result<File> {
+    let folder = File::open(folder_of(file))?;
+    folder.lock()?;
+    Ok(folder)
 }
 
 fn failed(path: &Path) -> impl Fn(io::Error) -> Failure {

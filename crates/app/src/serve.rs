@@ -5,7 +5,6 @@ mod config;
 mod first_key;
 mod housekeeping;
 mod listener;
-mod place;
 mod reload;
 mod served_store;
 mod service_key;
@@ -22,7 +21,7 @@ use petstore_http::{Authentication, Drained, Listener, Ports, Server};
 use tokio::{net::TcpListener, task::JoinSet};
 
 pub(crate) use self::config::Config;
-use self::{place::Place, served_store::ServedStore, tls::Tls};
+use self::{listener::BoundAddress, served_store::ServedStore, tls::Tls};
 use crate::{
     clock::SystemClock,
     console::Console,
@@ -43,7 +42,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let followed: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let sockets = listener::listen(&config.listen, config.listen_backlog, scheme).await?;
-    let (listeners, places): (Vec<_>, Vec<_>) = sockets.into_iter().unzip();
+    let (listeners, addresses): (Vec<_>, Vec<_>) = sockets.into_iter().unzip();
     let metrics = listener::listen_for_metrics(config.metrics_listen.as_deref()).await?;
     let location = Arc::clone(&config.store);
     if config.upgrade {
@@ -54,8 +53,8 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         let next = config.next_store.take();
         let store = ServedStore::new(opened, &*location, next, &mut tasks).await?;
         let drained = async {
-            prepare_keys(&store, &config, &places).await?;
-            announcement::listening(&places, &*config.store, &config.settings);
+            prepare_keys(&store, &config, &addresses).await?;
+            announcement::listening(&addresses, &*config.store, &config.settings);
             if let Some(store) = &opened.made_at {
                 tracing::info!(store, "made a new store");
             }
@@ -131,16 +130,16 @@ async fn serve(
 async fn prepare_keys(
     store: &ServedStore,
     config: &Config,
-    places: &[Place],
+    addresses: &[BoundAddress],
 ) -> Result<(), Failure> {
-    let (None, Some(place)) = (&config.service_key, places.first()) else { return Ok(()) };
+    let (None, Some(address)) = (&config.service_key, addresses.first()) else { return Ok(()) };
     let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
     let how = if config.store_lasts {
         format!("make one with 'petstore keys create NAME --store {}'", config.store)
     } else {
         "give one by PETSTORE_API_KEY or --api-key-file".to_owned()
     };
-    first_key::ensure(&admin, config.store.key_file(), &how, place, &mut Console).await
+    first_key::ensure(&admin, config.store.key_file(), &how, address, &mut Console).await
 }
 
 fn report(drained: Drained) {

@@ -1,6 +1,11 @@
 //! Addresses in flags: where the service listens, where clients reach it, and the origins of pages.
 
-use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
+use std::{
+    fmt,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::PathBuf,
+    str::FromStr,
+};
 
 use clap::Args;
 
@@ -10,7 +15,7 @@ pub(crate) struct ListenArg {
     /// Address and port where the service listens; with port 0, serve picks one and prints it. Or
     /// unix:PATH, a Unix socket. Given again, or with commas, for several.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080", value_delimiter = ',')]
-    pub(crate) listen: Vec<ListenPlace>,
+    pub(crate) listen: Vec<ListenAddress>,
 }
 
 /// Why a text is no address and port.
@@ -19,14 +24,14 @@ const INVALID: &str =
 
 /// Where a service listens.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ListenPlace {
+pub(crate) enum ListenAddress {
     /// A host and a port, as [`listen_address`] accepts them.
     Tcp(String),
     /// The file of a Unix socket.
     Unix(PathBuf),
 }
 
-impl FromStr for ListenPlace {
+impl FromStr for ListenAddress {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, &'static str> {
@@ -38,7 +43,7 @@ impl FromStr for ListenPlace {
     }
 }
 
-impl fmt::Display for ListenPlace {
+impl fmt::Display for ListenAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => f.write_str(address),
@@ -49,13 +54,7 @@ impl fmt::Display for ListenPlace {
 
 /// Reads a host (`127.0.0.1`, `[::1]`, `localhost`) and a port, as the system's resolver takes them.
 pub(crate) fn listen_address(text: &str) -> Result<String, &'static str> {
-    let is_name = |host: &str| {
-        // Digits and dots alone would be an address, and one that is not well formed.
-        host.bytes().any(|byte| byte.is_ascii_alphabetic())
-            && host.len() <= 253
-            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
-    };
-    let is_named = text.rsplit_once(':').is_some_and(|(host, port)| is_name(host) && is_port(port));
+    let is_named = host_and_port(text).is_some_and(|(_, port)| port.is_some());
     if is_named || text.parse::<SocketAddr>().is_ok() { Ok(text.to_owned()) } else { Err(INVALID) }
 }
 
@@ -68,10 +67,7 @@ pub(super) fn service_url(text: &str) -> Result<String, String> {
     if !rest.bytes().all(url_char) {
         return Err("the URL must be plain ASCII without a user, a query or a fragment".to_owned());
     }
-    let (host, port) = host_and_port(rest.split('/').next().unwrap_or_default());
-    let is_address = host.starts_with('[') && host.ends_with(']') && host.len() > 2;
-    let is_name = !host.is_empty() && !host.contains([':', '[', ']']);
-    if !(is_address || is_name) || !port.is_none_or(is_port) {
+    if host_and_port(rest.split('/').next().unwrap_or_default()).is_none() {
         return Err("the URL must have a host, like https://pets.example/v1".to_owned());
     }
     let bare = text.trim_end_matches('/');
@@ -91,55 +87,61 @@ pub(super) fn origin(text: &str) -> Result<String, String> {
     if text == "*" {
         return Ok(text.to_owned());
     }
-    let (scheme, authority) = text.split_once("://").ok_or(FORM)?;
-    let (host, port) = host_and_port(authority);
-    let is_named = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-    let is_address = |byte: u8| byte.is_ascii_hexdigit() || byte == b':';
-    let host_fits = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
-        Some(address) => address.bytes().all(is_address),
-        None => !host.is_empty() && host.bytes().all(is_named),
-    };
+    let usual = text.to_ascii_lowercase();
+    let (scheme, authority) = usual.split_once("://").ok_or(FORM)?;
+    let (host, port) = host_and_port(authority).filter(|(_, port)| *port != Some(0)).ok_or(FORM)?;
     let scheme_fits = scheme.starts_with(|first: char| first.is_ascii_alphabetic())
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
-    if !host_fits
-        || !scheme_fits
-        || port.is_some_and(|port| !is_port(port) || port.starts_with('0'))
-    {
+    if !scheme_fits {
         return Err(FORM.to_owned());
     }
-    if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        let lower = text.to_ascii_lowercase();
-        return Err(format!("browsers send an origin in lower case: use {lower}"));
+    let usual = match (scheme, port) {
+        ("https", Some(443)) | ("http", Some(80)) | (_, None) => format!("{scheme}://{host}"),
+        (_, Some(port)) => format!("{scheme}://{host}:{port}"),
+    };
+    if usual == text {
+        return Ok(usual);
     }
-    if [("https", Some("443")), ("http", Some("80"))].contains(&(scheme, port)) {
-        return Err(format!("browsers leave the usual port out: use {scheme}://{host}"));
-    }
-    Ok(text.to_owned())
+    Err(format!("browsers send an origin in lower case, and leave the usual port out: use {usual}"))
 }
 
-/// Splits at the last colon, unless that stands in the brackets of an IPv6 address.
-fn host_and_port(authority: &str) -> (&str, Option<&str>) {
-    match authority.rsplit_once(':') {
+/// Takes `HOST` or `HOST:PORT` apart; `None` if the host is neither a name nor an address, that of IPv6 in brackets.
+fn host_and_port(authority: &str) -> Option<(&str, Option<u16>)> {
+    let (host, port) = match authority.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
         _ => (authority, None),
+    };
+    let named = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
+    let is_host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        // Digits and dots alone are an address.
+        None if !host.bytes().any(|byte| byte.is_ascii_alphabetic()) => {
+            host.parse::<Ipv4Addr>().is_ok()
+        }
+        None => host.len() <= 253 && host.bytes().all(named),
+    };
+    // A number that is read may have a sign.
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    match port {
+        None => is_host.then_some((host, None)),
+        Some(port) => {
+            let port = port.parse().ok().filter(|_| is_host && is_port(port))?;
+            Some((host, Some(port)))
+        }
     }
-}
-
-fn is_port(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ListenPlace, listen_address, origin, service_url};
+    use super::{ListenAddress, listen_address, origin, service_url};
 
     #[test]
     fn a_place_is_an_address_or_the_file_of_a_socket() {
         for text in ["127.0.0.1:8080", "unix:/run/petstore/http.sock", "unix:petstore.sock"] {
-            assert_eq!(text.parse::<ListenPlace>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<ListenAddress>().unwrap().to_string(), text);
         }
         for text in ["unix:", "", "UNIX:/run/x", "/run/x"] {
-            assert!(text.parse::<ListenPlace>().is_err(), "{text:?}");
+            assert!(text.parse::<ListenAddress>().is_err(), "{text:?}");
         }
     }
 

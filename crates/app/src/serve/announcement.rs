@@ -12,18 +12,22 @@ use crate::{
     clock::{SystemClock, days_until, rfc3339},
     console::{Console, Output as _},
     driver::StoreLocation,
-    serve::place::Place,
+    serve::listener::BoundAddress,
 };
 
 /// Says on stdout and in the log where the service is.
-pub(super) fn listening(places: &[Place], store: &dyn StoreLocation, settings: &Settings) {
-    let lines = places.iter().map(|place| format!("petstore listens on {place}\n"));
+pub(super) fn listening(
+    addresses: &[BoundAddress],
+    store: &dyn StoreLocation,
+    settings: &Settings,
+) {
+    let lines = addresses.iter().map(|address| format!("petstore listens on {address}\n"));
     if let Err(error) = Console.answer(&lines.collect::<String>()) {
         tracing::warn!(%error, "cannot write to stdout");
     }
-    for place in places {
+    for address in addresses {
         tracing::info!(
-            address = place.address(),
+            %address,
             %store,
             environment = settings.environment,
             version = env!("CARGO_PKG_VERSION"),

@@ -7,7 +7,7 @@ use petstore_http::{Settings, StaticFile};
 use petstore_pages::{FILES, File};
 
 use crate::{
-    cli::{self, ServeArgs, TlsArgs, addresses::ListenPlace},
+    cli::{self, ServeArgs, TlsArgs, addresses::ListenAddress},
     driver::StoreLocation,
     failure::Failure,
     logging::{self, LogConfig},
@@ -16,7 +16,7 @@ use crate::{
 
 /// What `serve` works with, all of it checked.
 pub(crate) struct Config {
-    pub(super) listen: Vec<ListenPlace>,
+    pub(super) listen: Vec<ListenAddress>,
     pub(super) listen_backlog: Option<NonZeroU32>,
     /// `None` for no metrics.
     pub(super) metrics_listen: Option<String>,

@@ -7,19 +7,18 @@
 //! by the next one: a file with a key that no store has is the first key of a store without any.
 
 use std::{
-    fs::{self, File},
-    io,
+    fs, io,
     path::{Path, PathBuf},
 };
 
-use petstore_domain::{ApiKey, ApiKeySecret, KeyAdmin, KeyName, KeyRights, KeyState};
+use petstore_domain::{ApiKey, ApiKeySecret, KeyAdmin, KeyName, KeyRights};
 
 use crate::{
     console::{Output, stdout_failed},
     failure::Failure,
     keys::{new_secret, take_back},
-    partial_file::{Access, IfExists, PartialFile, folder_of},
-    serve::place::Place,
+    partial_file::{Access, IfExists, PartialFile, lock_folder_of},
+    serve::listener::BoundAddress,
 };
 
 const NAME: &str = "default";
@@ -32,32 +31,31 @@ pub(super) async fn ensure(
     admin: &KeyAdmin,
     file: Option<PathBuf>,
     how: &str,
-    place: &Place,
+    address: &BoundAddress,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     let (stored, now) = admin.list().await.map_err(Failure::runtime)?;
-    let missing = if !stored.is_empty() {
-        let live = stored.keys.iter().any(|key| key.state(now) == KeyState::Live);
-        (!live).then_some(None)
-    } else if out.is_terminal() {
-        on_terminal(admin, place, out).await?;
-        None
-    } else {
-        match &file {
-            Some(file) => in_file(admin, file).await?.map(Some),
-            None => Some(Some("stdout is no terminal, and no file belongs to this store".into())),
-        }
-    };
-    if let Some(reason) = missing {
-        tracing::warn!(reason, "no API key is live: {how}");
+    if stored.live(now).next().is_some() {
+        return Ok(());
     }
+    let reason = if !stored.is_empty() {
+        None
+    } else if out.is_terminal() {
+        return on_terminal(admin, address, out).await;
+    } else if let Some(file) = &file {
+        let Some(reason) = in_file(admin, file).await? else { return Ok(()) };
+        Some(reason)
+    } else {
+        Some("stdout is no terminal, and no file belongs to this store".to_owned())
+    };
+    tracing::warn!(reason, "no API key is live: {how}");
     Ok(())
 }
 
 /// Makes a key and shows it.
 async fn on_terminal(
     admin: &KeyAdmin,
-    place: &Place,
+    address: &BoundAddress,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     out.print(BEGINNING)?;
@@ -66,7 +64,7 @@ async fn on_terminal(
         return out.print(MADE_ELSEWHERE);
     };
     let secret = secret.expose();
-    let target = place.curl("/v1/pets");
+    let target = address.curl("/v1/pets");
     let shown = out.answer(&format!(
         "It is shown this once:\n{secret}\nTry it:\n\
          curl -H 'Authorization: Bearer {secret}' {target}\n"
@@ -98,17 +96,13 @@ async fn in_file(admin: &KeyAdmin, file: &Path) -> Result<Option<String>, Failur
     if is_new && let Err(failure) = write(file, &secret) {
         return Ok(Some(failure.to_string()));
     }
-    match create(admin, &secret).await {
-        Ok(Some(_)) => {
-            tracing::info!(file = %shown, "made an API key named '{NAME}': this file has it");
-            Ok(None)
-        }
-        unmade if is_new => {
-            let _ = fs::remove_file(file);
-            unmade.map(|_| None)
-        }
-        unmade => unmade.map(|_| None),
+    let made = create(admin, &secret).await;
+    if let Ok(Some(_)) = made {
+        tracing::info!(file = %shown, "made an API key named '{NAME}': this file has it");
+    } else if is_new {
+        let _ = fs::remove_file(file);
     }
+    made.map(|_| None)
 }
 
 /// Writes a new file that only its owner may read.
@@ -122,13 +116,6 @@ fn write(file: &Path, secret: &ApiKeySecret) -> Result<(), Failure> {
 async fn create(admin: &KeyAdmin, secret: &ApiKeySecret) -> Result<Option<ApiKey>, Failure> {
     let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
     admin.create_first(name, secret).await.map_err(Failure::runtime)
-}
-
-/// Locks the folder until the value is dropped.
-fn lock_folder_of(file: &Path) -> io::Result<File> {
-    let folder = File::open(folder_of(file))?;
-    folder.lock()?;
-    Ok(folder)
 }
 
 #[cfg(test)]

@@ -1,32 +1,77 @@
 //! The sockets of the service: that of its clients, and that of the metrics.
 
-use std::{io, net::SocketAddr, num::NonZeroU32, path::Path};
+use std::{
+    fmt, io,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+};
 
 use listenfd::ListenFd;
 use petstore_http::Listener;
 use tokio::net::{TcpListener, TcpSocket, UnixListener, lookup_host};
 
 use crate::{
-    cli::{addresses::ListenPlace, variable},
+    cli::{addresses::ListenAddress, variable},
     failure::Failure,
-    serve::{place::Place, unix_socket},
+    serve::unix_socket,
 };
 
 /// The system shortens a longer accept queue to its own limit.
 const SYSTEM_LIMIT: u32 = i32::MAX.unsigned_abs();
-/// Connections that may wait to be accepted by the listener of the metrics.
-const METRICS_BACKLOG: u32 = 64;
 /// Sockets of a service.
 const MAX_SOCKETS: usize = 16;
 
+/// Where one socket of the service is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum BoundAddress {
+    Tcp {
+        /// `http` or `https`.
+        scheme: &'static str,
+        address: SocketAddr,
+    },
+    /// The absolute path of the socket's file.
+    Unix(PathBuf),
+}
+
+impl BoundAddress {
+    /// Returns the words for `curl` to reach `target` here, from this machine.
+    pub(super) fn curl(&self, target: &str) -> String {
+        match self {
+            Self::Tcp { scheme, address } => {
+                let mut address = *address;
+                if address.ip().is_unspecified() {
+                    address.set_ip(match address {
+                        SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                        SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+                    });
+                }
+                format!("{scheme}://{address}{target}")
+            }
+            Self::Unix(path) => {
+                format!("--unix-socket '{}' http://localhost{target}", path.display())
+            }
+        }
+    }
+}
+
+impl fmt::Display for BoundAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tcp { scheme, address } => write!(f, "{scheme}://{address}"),
+            Self::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
 /// A socket that clients connect to, and where it is reached.
-type Socket = (Listener, Place);
+type Socket = (Listener, BoundAddress);
 
 /// Returns the sockets that the service manager has opened for this process, as `LISTEN_FDS` and `LISTEN_PID` say;
-/// else those of `places`: for a name, the first of its addresses that can be bound. `backlog` is the number of
+/// else those of `addresses`: for a name, the first of its addresses that can be bound. `backlog` is the number of
 /// connections that wait to be accepted at each, by default the system's limit. Over TCP, clients speak `scheme`.
 pub(super) async fn listen(
-    places: &[ListenPlace],
+    addresses: &[ListenAddress],
     backlog: Option<NonZeroU32>,
     scheme: &'static str,
 ) -> Result<Vec<Socket>, Failure> {
@@ -35,18 +80,18 @@ pub(super) async fn listen(
     if !inherited.is_empty() {
         return Ok(inherited);
     }
-    if places.len() > MAX_SOCKETS {
+    if addresses.len() > MAX_SOCKETS {
         return Err(Failure::usage(format!("--listen may be given {MAX_SOCKETS} times at most")));
     }
     let backlog = backlog.map_or(SYSTEM_LIMIT, NonZeroU32::get);
     let mut sockets = Vec::new();
-    for place in places {
-        sockets.push(match place {
-            ListenPlace::Tcp(name) => bind_any(name, backlog)
+    for address in addresses {
+        sockets.push(match address {
+            ListenAddress::Tcp(name) => bind_any(name, backlog)
                 .await
                 .and_then(|listener| over_tcp(listener, scheme))
                 .map_err(|error| cannot_listen(name, "--listen", &error))?,
-            ListenPlace::Unix(path) => over_unix(path, backlog).await?,
+            ListenAddress::Unix(path) => over_unix(path, backlog).await?,
         });
     }
     Ok(sockets)
@@ -69,7 +114,7 @@ fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
             let address = listener.local_addr()?;
             let path = address.as_pathname().unwrap_or(Path::new("(unnamed)")).to_owned();
             let listener = UnixListener::from_std(listener)?.into();
-            (listener, Place::Unix(path))
+            (listener, BoundAddress::Unix(path))
         } else {
             continue;
         };
@@ -79,8 +124,8 @@ fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
 }
 
 fn over_tcp(listener: TcpListener, scheme: &'static str) -> io::Result<Socket> {
-    let place = Place::Tcp { scheme, address: listener.local_addr()? };
-    Ok((listener.into(), place))
+    let bound = BoundAddress::Tcp { scheme, address: listener.local_addr()? };
+    Ok((listener.into(), bound))
 }
 
 async fn over_unix(path: &Path, backlog: u32) -> Result<Socket, Failure> {
@@ -88,15 +133,15 @@ async fn over_unix(path: &Path, backlog: u32) -> Result<Socket, Failure> {
         let shown = path.display();
         Failure::runtime(format!("cannot listen on unix:{shown}: {error}"))
     })?;
-    let place = Place::Unix(file.path.clone());
-    Ok((Listener::from(listener).at_drain(move || drop(file)), place))
+    let bound = BoundAddress::Unix(file.path.clone());
+    Ok((Listener::from(listener).at_drain(move || drop(file)), bound))
 }
 
 /// Returns the socket for the metrics, if they are wanted; the log says where it is.
 pub(super) async fn listen_for_metrics(name: Option<&str>) -> Result<Option<TcpListener>, Failure> {
     let Some(name) = name else { return Ok(None) };
     let listening = async {
-        let listener = bind_any(name, METRICS_BACKLOG).await?;
+        let listener = TcpListener::bind(name).await?;
         let address = listener.local_addr()?;
         tracing::info!(%address, "metrics are served");
         Ok(Some(listener))
@@ -107,20 +152,15 @@ pub(super) async fn listen_for_metrics(name: Option<&str>) -> Result<Option<TcpL
 async fn bind_any(name: &str, backlog: u32) -> io::Result<TcpListener> {
     let mut refusal = io::Error::new(io::ErrorKind::InvalidInput, "the name has no address");
     for address in lookup_host(name).await? {
-        match bind(address, backlog) {
+        let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+        // A restart must not wait for the connections of the process before it to be forgotten.
+        socket.set_reuseaddr(true)?;
+        match socket.bind(address).and_then(|()| socket.listen(backlog)) {
             Ok(listener) => return Ok(listener),
             Err(error) => refusal = error,
         }
     }
     Err(refusal)
-}
-
-fn bind(address: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
-    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A restart must not wait for the connections of the process before it to be forgotten.
-    socket.set_reuseaddr(true)?;
-    socket.bind(address)?;
-    socket.listen(backlog)
 }
 
 fn cannot_listen(address: &str, flag: &str, error: &io::Error) -> Failure {
@@ -138,4 +178,24 @@ fn cannot_listen(address: &str, flag: &str, error: &io::Error) -> Failure {
     let remedy = REMEDIES.iter().find(|(kind, _)| *kind == error.kind());
     let remedy = remedy.map_or(String::new(), |(_, remedy)| remedy.replace("FLAG", flag));
     Failure::runtime(format!("cannot listen on {address}: {error}{remedy}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BoundAddress;
+
+    #[test]
+    fn an_unspecified_address_is_reached_through_the_loopback() {
+        for (address, shown) in [
+            ("0.0.0.0:80", "127.0.0.1:80"),
+            ("[::]:80", "[::1]:80"),
+            ("192.0.2.1:80", "192.0.2.1:80"),
+            ("[::1]:80", "[::1]:80"),
+        ] {
+            let bound = BoundAddress::Tcp { scheme: "https", address: address.parse().unwrap() };
+            assert_eq!(bound.curl("/x"), format!("https://{shown}/x"));
+        }
+        let socket = BoundAddress::Unix("/run/x".into());
+        assert_eq!(socket.curl("/x"), "--unix-socket '/run/x' http://localhost/x");
+    }
 }

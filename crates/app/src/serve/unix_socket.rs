@@ -5,7 +5,7 @@
 //! process listens on, and a file that is no socket, are left alone.
 
 use std::{
-    fs::{self, File, Permissions},
+    fs::{self, Permissions},
     io,
     os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf, absolute},
@@ -13,6 +13,8 @@ use std::{
 
 use socket2::{Domain, SockAddr, Type};
 use tokio::net::{UnixListener, UnixStream};
+
+use crate::partial_file::lock_folder_of;
 
 /// Who may connect: the owner and the group.
 const MODE: u32 = 0o660;
@@ -38,9 +40,7 @@ impl Drop for SocketFile {
 /// Listens at `path`, where up to `backlog` connections wait to be accepted.
 pub(super) async fn bind(path: &Path, backlog: u32) -> io::Result<(UnixListener, SocketFile)> {
     let path = absolute(path)?;
-    let folder = File::open(path.parent().unwrap_or(Path::new("/")))?;
-    // Of two processes that start at once, one does all of it before the other.
-    folder.lock()?;
+    let _lock = lock_folder_of(&path)?;
     remove_stale(&path).await?;
     let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&SockAddr::unix(&path)?)?;

@@ -53,7 +53,7 @@ pub struct KeyRing {
 pub enum Judgement {
     /// It is live.
     Granted(Caller),
-    /// It has not the form of a key, and no store holds one of another form.
+    /// It has not the form of a key, so it is refused whatever a store holds.
     Malformed,
     /// It is not live: unknown, or else revoked or expired, under this label.
     NotLive(Option<KeyLabel>),
@@ -141,16 +141,16 @@ impl KeyRing {
         if self.service_key.as_ref().is_some_and(|key| key.is(&digest)) {
             return Judgement::Granted(Caller { digest, rights: KeyRights::Full });
         }
-        let unless_malformed = |judgement| {
-            if secret.is_well_formed() { judgement } else { Judgement::Malformed }
-        };
+        if !secret.is_well_formed() {
+            return Judgement::Malformed;
+        }
         if age.is_none_or(|age| age > Self::MAX_AGE) {
-            return unless_malformed(Judgement::Stale);
+            return Judgement::Stale;
         }
         // Most requests end here, so this shares nothing with other threads but the lock.
         let snapshot = self.snapshot.read().unwrap_or_else(PoisonError::into_inner);
         let Some(HeldKey { key, uses }) = snapshot.keys.get(&digest) else {
-            return unless_malformed(Judgement::NotLive(None));
+            return Judgement::NotLive(None);
         };
         let now = self.clock.now();
         match key.state(now) {

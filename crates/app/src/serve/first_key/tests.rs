@@ -13,7 +13,7 @@ use petstore_memory::MemoryStore;
 use tempfile::TempDir;
 
 use super::ensure;
-use crate::{console::tests::Recorded, failure::Failure, serve::place::Place};
+use crate::{console::tests::Recorded, failure::Failure, serve::listener::BoundAddress};
 
 const ADDRESS: &str = "0.0.0.0:4321";
 
@@ -31,7 +31,7 @@ fn terminal() -> Recorded {
 }
 
 async fn first(admin: &KeyAdmin, file: Option<&Path>, out: &mut Recorded) -> Result<(), Failure> {
-    let place = Place::Tcp { scheme: "http", address: ADDRESS.parse().unwrap() };
+    let place = BoundAddress::Tcp { scheme: "http", address: ADDRESS.parse().unwrap() };
     ensure(admin, file.map(Path::to_owned), "", &place, out).await
 }
 

@@ -10,13 +10,12 @@ use std::{
 
 use petstore_domain::Timestamp;
 use rustls::{
-    InconsistentKeys,
     crypto::CryptoProvider,
     pki_types::{
         CertificateDer, PrivateKeyDer,
         pem::{self, PemObject as _},
     },
-    sign::{CertifiedKey, SigningKey},
+    sign::CertifiedKey,
 };
 use x509_cert::{Certificate, der::Decode as _};
 
@@ -54,18 +53,17 @@ impl PairFiles {
         let invalid = || self.certificate("the first is not an X.509 certificate of version 3");
         let validity =
             Certificate::from_der(first).map_err(|_| invalid())?.tbs_certificate.validity;
-        let key = CertifiedKey::new(chain, self.private_key(provider)?);
-        match key.keys_match() {
-            // A provider that does not tell the public key cannot be asked.
-            Ok(()) | Err(rustls::Error::InconsistentKeys(InconsistentKeys::Unknown)) => {}
-            Err(rustls::Error::InconsistentKeys(_)) => {
+        let key = self.private_key()?;
+        let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
+            rustls::Error::InconsistentKeys(_) => {
                 let [key, certificate] = [&self.key, &self.certificate].map(|path| path.display());
-                return Err(format!(
+                format!(
                     "the private key in {key} does not belong to the certificate in {certificate}"
-                ));
+                )
             }
-            Err(_) => return Err(invalid()),
-        }
+            rustls::Error::InvalidCertificate(_) => invalid(),
+            _ => self.unusable_key("it is of another kind"),
+        })?;
         Ok(Pair {
             key: Arc::new(key),
             not_before: timestamp(validity.not_before.to_unix_duration()),
@@ -79,26 +77,25 @@ impl PairFiles {
         chain.map_err(|_| self.certificate("the file is not well-formed PEM"))
     }
 
-    fn private_key(&self, provider: &CryptoProvider) -> Result<Arc<dyn SigningKey>, String> {
+    fn private_key(&self) -> Result<PrivateKeyDer<'static>, String> {
         let text = read(&self.key)?;
-        let unusable = |reason| {
-            format!(
-                "the private key in {} cannot be used: {reason}; it takes a PEM block that begins with \
-                 '-----BEGIN PRIVATE KEY-----', each line on its own, not encrypted, with an ECDSA key on \
-                 P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits",
-                self.key.display()
-            )
-        };
         // 'Proc-Type: 4,ENCRYPTED', or 'BEGIN ENCRYPTED PRIVATE KEY'.
         if text.windows(ENCRYPTED.len()).any(|window| window == ENCRYPTED) {
-            return Err(unusable("it is encrypted"));
+            return Err(self.unusable_key("it is encrypted"));
         }
-        let key = PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
-            let is_missing = matches!(error, pem::Error::NoItemsFound);
-            unusable(if is_missing { "there is none" } else { "the file is not well-formed PEM" })
-        })?;
-        let key = provider.key_provider.load_private_key(key);
-        key.map_err(|_| unusable("it is of another kind"))
+        PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
+            pem::Error::NoItemsFound => self.unusable_key("there is none"),
+            _ => self.unusable_key("the file is not well-formed PEM"),
+        })
+    }
+
+    fn unusable_key(&self, reason: &str) -> String {
+        format!(
+            "the private key in {} cannot be used: {reason}; it takes a PEM block that begins with \
+             '-----BEGIN PRIVATE KEY-----', each line on its own, not encrypted, with an ECDSA key on \
+             P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits",
+            self.key.display()
+        )
     }
 
     fn certificate(&self, reason: &str) -> String {

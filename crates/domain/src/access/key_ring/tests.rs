@@ -62,10 +62,11 @@ async fn a_key_is_judged_by_keys_that_are_young_enough() {
 }
 
 #[tokio::test]
-async fn a_key_of_another_form_is_malformed_however_old_the_keys_are() {
+async fn a_key_of_another_form_is_refused_even_if_the_store_has_it() {
     let mut wrong = secret(1).expose().to_owned();
     wrong.replace_range(4..5, if wrong.as_bytes()[4] == b'0' { "1" } else { "0" });
-    let (ring, _clock) = holding(vec![stored(1)]).await;
+    let held = ApiKey { digest: ApiKeySecret::new(&*wrong).digest(), ..stored(1) };
+    let (ring, _clock) = holding(vec![held, stored(2)]).await;
     for age in [None, FRESH] {
         for text in [wrong.as_str(), "", "pst_", "a-key-of-another-form"] {
             let judged = ring.judge(&ApiKeySecret::new(text), age);
