@@ -1,6 +1,6 @@
 //! The stores that a program knows, by the scheme of their URLs.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     driver::{Problem, StoreDriver, StoreLocation},
@@ -18,16 +18,13 @@ impl Registry {
 
     /// Refuses a scheme that is registered twice.
     pub(crate) fn check(&self) -> Result<(), Failure> {
-        let mut known: Vec<&str> = Vec::new();
-        for scheme in self.0.iter().flat_map(|driver| driver.schemes) {
-            if known.contains(scheme) {
-                return Err(Failure::runtime(format!(
-                    "two stores are registered under the scheme '{scheme}:'; register one of them"
-                )));
-            }
-            known.push(scheme);
-        }
-        Ok(())
+        let mut known = BTreeSet::new();
+        let mut schemes = self.0.iter().flat_map(|driver| driver.schemes);
+        schemes.find(|scheme| !known.insert(**scheme)).map_or(Ok(()), |scheme| {
+            Err(Failure::runtime(format!(
+                "two stores are registered under the scheme '{scheme}:'; register one of them"
+            )))
+        })
     }
 
     /// Reads the URL of a store; with it, whether the store outlasts the process. One that does not is refused where it
@@ -40,11 +37,8 @@ impl Registry {
         let scheme = url.split_once(':').map(|(scheme, _)| scheme);
         let has_scheme =
             |driver: &&StoreDriver| scheme.is_some_and(|it| driver.schemes.contains(&it));
-        let driver = self
-            .0
-            .iter()
-            .find(has_scheme)
-            .ok_or_else(|| format!("a store is {}", self.usages(false)))?;
+        let driver = self.0.iter().find(has_scheme);
+        let driver = driver.ok_or_else(|| format!("a store is {}", self.usages(false)))?;
         let location = (driver.parse)(url)?;
         if must_last && !driver.is_lasting {
             let usages = self.usages(true);

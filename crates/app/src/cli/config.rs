@@ -6,7 +6,7 @@ use clap::{Subcommand, parser::ValueSource};
 
 use super::{
     serve::ServeArgs,
-    settings::{Sources, file_of, secrets},
+    settings::{CONFIG, Sources, file_of, secrets},
     store_arg::StoreArg,
     values::{variable, variable_of},
 };
@@ -31,14 +31,12 @@ pub(crate) fn shown(sources: &Sources, words: &[OsString]) -> Option<String> {
     let matches = sources.definition.clone().try_get_matches_from(words).ok()?;
     let matches = matches.subcommand_matches("config")?.subcommand_matches("show")?;
     let secrets: Vec<_> = secrets(command).collect();
-    let mut hidden: Vec<_> = secrets.iter().map(|name| file_of(name)).collect();
-    hidden.extend(["config", "help"].map(str::to_owned));
+    let is_shown =
+        |name: &&str| *name != CONFIG && !secrets.iter().any(|secret| file_of(secret) == *name);
     let mut rows = vec![["SETTING", "VALUE", "FROM"].map(str::to_owned)];
     for arg in command.get_arguments() {
-        let (Some(name), id) = (arg.get_long(), arg.get_id().as_str()) else { continue };
-        if hidden.iter().any(|hidden| hidden == name) {
-            continue;
-        }
+        let Some(name) = arg.get_long().filter(is_shown) else { continue };
+        let id = arg.get_id().as_str();
         let value = if secrets.contains(&name) {
             matches.get_one::<StoreArg>(id).map(|store| store.0.to_string())
         } else {
@@ -48,10 +46,10 @@ pub(crate) fn shown(sources: &Sources, words: &[OsString]) -> Option<String> {
         let from = match matches.value_source(id) {
             Some(ValueSource::CommandLine) => format!("--{name}"),
             Some(ValueSource::EnvVariable) => variable_of(name),
-            _ => sources
-                .origins
-                .get(name)
-                .map_or_else(|| "default".to_owned(), |file| file.display().to_string()),
+            _ => {
+                let file = sources.origins.get(name);
+                file.map_or_else(|| "default".to_owned(), |file| file.display().to_string())
+            }
         };
         rows.push([name.to_owned(), value.unwrap_or_else(|| "-".to_owned()), from]);
     }

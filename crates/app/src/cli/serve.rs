@@ -1,16 +1,17 @@
 //! The flags of `serve`, and those that `openapi` shares with it.
 
-mod limits;
-
-use std::{num::NonZeroU32, path::PathBuf};
+use std::{
+    num::{NonZeroU32, NonZeroUsize},
+    path::PathBuf,
+    time::Duration,
+};
 
 use clap::{
     Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
-use petstore_http::{AccessLog, GetPetSunset, Settings};
+use petstore_http::{AccessLog, GetPetSunset, Limits, Settings};
 
-use self::limits::LimitArgs;
 use super::{
     addresses::{self, ListenArg},
     store_arg::{StoreArg, StoreArgs},
@@ -24,7 +25,7 @@ pub(crate) struct ServeArgs {
     pub(crate) listen: ListenArg,
 
     /// Maximum number of connections that wait to be accepted [default: the system's limit].
-    #[arg(long, value_name = "NUMBER", value_parser = values::connections::<NonZeroU32>)]
+    #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
     pub(crate) listen_backlog: Option<NonZeroU32>,
 
     /// Serve metrics for Prometheus on this address, as plain HTTP at /metrics, with /livez and /readyz;
@@ -52,8 +53,61 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "PATH")]
     pub(crate) api_key_file: Option<PathBuf>,
 
-    #[command(flatten)]
-    limits: LimitArgs,
+    /// Maximum number of connections served at once; one more waits.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "10000",
+        value_parser = values::number::<NonZeroUsize>
+    )]
+    max_connections: NonZeroUsize,
+
+    /// Maximum time from the first byte of a request until its header fields have arrived.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
+    header_timeout: Duration,
+
+    /// Maximum time for which a connection waits for its next request: longer than a balancer keeps an idle one.
+    #[arg(long, value_name = "DURATION", default_value = "75s", value_parser = values::timeout)]
+    idle_timeout: Duration,
+
+    /// Maximum time until the body of a request has arrived.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
+    body_timeout: Duration,
+
+    /// Maximum time for which a client takes nothing of a response, or less than 1 KiB a second.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
+    write_timeout: Duration,
+
+    /// Maximum time for a request as a whole; beyond it the answer is 503.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
+    request_timeout: Duration,
+
+    /// Maximum size of a request body.
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::body_size)]
+    max_body: usize,
+
+    /// Maximum size of all request bodies that are held at a time; beyond it the answer is 503.
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
+    max_buffered_bodies: usize,
+
+    /// Maximum number of requests a second of each API key, and at once; beyond it the answer is 429
+    /// [default: no limit].
+    #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
+    rate_limit: Option<NonZeroU32>,
+
+    /// Memory for encoded pages and animals, which are sent again while the catalogue does not change.
+    #[arg(
+        long,
+        alias = "kept-pages",
+        value_name = "SIZE",
+        default_value = "16MiB",
+        value_parser = values::memory
+    )]
+    page_cache: usize,
+
+    /// Maximum time from the signal to stop until open connections are cut off.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::grace)]
+    shutdown_grace: Duration,
 
     /// When the deprecated operation getPet ends: on its date, not yet, or now.
     #[arg(
@@ -129,7 +183,20 @@ impl ServeArgs {
         Settings {
             get_pet_sunset: self.get_pet_sunset,
             access_log: self.access_log,
-            limits: self.limits.limits(),
+            limits: Limits {
+                header_timeout: self.header_timeout,
+                idle_timeout: self.idle_timeout,
+                body_timeout: self.body_timeout,
+                write_timeout: self.write_timeout,
+                request_timeout: self.request_timeout,
+                max_connections: self.max_connections,
+                max_body: self.max_body,
+                max_buffered_bodies: self.max_buffered_bodies,
+                rate_limit: self.rate_limit,
+                page_cache: self.page_cache,
+                shutdown_grace: self.shutdown_grace,
+                ..Limits::default()
+            },
             cors_origins: self.cors_origin.clone(),
             static_files: Vec::new(), // `serve::Config` adds them.
             ..self.deployment.settings()

@@ -27,7 +27,7 @@ use super::{
 use crate::failure::{Failure, quotable_path};
 
 /// The flag that names the file of settings.
-const CONFIG: &str = "config";
+pub(super) const CONFIG: &str = "config";
 
 /// Adds the variable of each of `settings`, `--config` to each command that has a setting, and `--NAME-file` beside
 /// each secret.

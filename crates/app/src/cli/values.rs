@@ -70,18 +70,13 @@ fn size(text: &str, allowed: RangeInclusive<u64>, allowed_shown: &str) -> Result
     size.ok_or_else(|| format!("the size must be {allowed_shown}"))
 }
 
-/// Reads a number of connections: 1 to 1 000 000.
-pub(super) fn connections<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
+/// Reads a number of number: 1 to 1 000 000.
+pub(super) fn number<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
     text.parse()
         .ok()
         .filter(|number: &NonZeroU32| number.get() <= 1_000_000)
         .and_then(|number| N::try_from(number).ok())
         .ok_or_else(|| "the number must be 1 to 1000000".to_owned())
-}
-
-/// Reads a number of requests a second: 1 to 1 000 000.
-pub(super) fn rate(text: &str) -> Result<NonZeroU32, String> {
-    connections(text)
 }
 
 /// Reads the name of a deployment: 1 to 64 characters without control characters.
@@ -109,7 +104,7 @@ pub(super) fn variable_of(flag: &str) -> String {
 mod tests {
     use std::time::Duration;
 
-    use super::{body_size, connections, environment, grace, lifetime, memory, timeout};
+    use super::{body_size, environment, grace, lifetime, memory, number, timeout};
 
     #[test]
     fn a_timeout_is_1_ms_to_24_hours() {
@@ -163,9 +158,9 @@ mod tests {
 
     #[test]
     fn at_least_one_connection_is_served() {
-        assert_eq!(connections("10000").map(std::num::NonZeroUsize::get), Ok(10_000));
+        assert_eq!(number("10000").map(std::num::NonZeroUsize::get), Ok(10_000));
         for text in ["", "0", "-1", "1000001", "1e3", "99999999999999999999999"] {
-            assert!(connections::<std::num::NonZeroU32>(text).is_err(), "{text:?}");
+            assert!(number::<std::num::NonZeroU32>(text).is_err(), "{text:?}");
         }
     }
 

@@ -18,28 +18,17 @@ pub(super) fn json(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
 }
 
 fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
-    let ApiKey {
-        id,
-        name,
-        digest: _,
-        prefix,
-        rights,
-        created_at,
-        expires_at,
-        revoked_at,
-        last_used_at,
-    } = key;
     json!({
-        "id": id.0,
-        "name": name.as_str(),
-        "prefix": prefix,
+        "id": key.id.0,
+        "name": key.name.as_str(),
+        "prefix": key.prefix,
         "state": state(key, now),
-        "rights": rights.as_str(),
+        "rights": key.rights.as_str(),
         "expiresSoon": expires_soon,
-        "createdAt": rfc3339(*created_at),
-        "expiresAt": expires_at.map(rfc3339),
-        "revokedAt": revoked_at.map(rfc3339),
-        "lastUsedAt": last_used_at.map(rfc3339),
+        "createdAt": rfc3339(key.created_at),
+        "expiresAt": key.expires_at.map(rfc3339),
+        "revokedAt": key.revoked_at.map(rfc3339),
+        "lastUsedAt": key.last_used_at.map(rfc3339),
     })
 }
 
@@ -55,25 +44,18 @@ pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
 }
 
 fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 8] {
-    let ApiKey {
-        id: KeyId(id), name, prefix, rights, created_at, expires_at, last_used_at, ..
-    } = key;
-    let time = |at: &Option<Timestamp>| at.map_or("-".to_owned(), rfc3339);
-    let expiry = match expires_at {
-        Some(end) if expires_soon => {
-            format!("{} (in {} days)", rfc3339(*end), days_until(*end, now))
-        }
-        other => time(other),
-    };
+    let time = |at: Option<Timestamp>| at.map_or("-".to_owned(), rfc3339);
+    let days_left = key.expires_at.filter(|_| expires_soon).map(|end| days_until(end, now));
+    let days_left = days_left.map_or(String::new(), |days| format!(" (in {days} days)"));
     [
-        id.to_string(),
-        name.to_string(),
-        format!("{prefix}…"),
+        key.id.0.to_string(),
+        key.name.to_string(),
+        format!("{}…", key.prefix),
         state(key, now).to_owned(),
-        rfc3339(*created_at),
-        expiry,
-        time(last_used_at),
-        rights.as_str().to_owned(),
+        rfc3339(key.created_at),
+        format!("{}{days_left}", time(key.expires_at)),
+        time(key.last_used_at),
+        key.rights.as_str().to_owned(),
     ]
 }
 

@@ -4,13 +4,13 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use async_trait::async_trait;
 use petstore_domain::{KeyStore, PetRepository, StoreError};
-use petstore_http::{Figure, FigureKind, Figures};
+use petstore_http::{Figure, Figures};
 use petstore_transfer::{NextStore, OpenNext, Side};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    driver::{OpenMode, OpenStore, StoreLocation},
+    driver::{OpenMode, OpenStore, StoreLocation, gauge},
     failure::Failure,
 };
 
@@ -64,18 +64,16 @@ impl ServedStore {
 
 fn next_figures(store: &Weak<NextStore>) -> Vec<Figure> {
     let Some(store) = store.upgrade() else { return Vec::new() };
-    let gauge =
-        |name, help, value| Figure { name, help, kind: FigureKind::Gauge, value: u64::from(value) };
     vec![
         gauge(
             "petstore_next_store_reachable",
             "Whether the store of --next-store could be read when it was last looked at.",
-            store.next_is_reachable(),
+            store.next_is_reachable().into(),
         ),
         gauge(
             "petstore_next_store_used",
             "Whether requests are answered from the store of --next-store.",
-            store.is_at_next(),
+            store.is_at_next().into(),
         ),
     ]
 }

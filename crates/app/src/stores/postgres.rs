@@ -8,11 +8,11 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{Finding, Upgrade, UpgradeMode};
-use petstore_http::{Figure, FigureKind};
+use petstore_http::Figure;
 use petstore_postgres::{Activity, PostgresConfig, PostgresSettings, PostgresStore};
 use tokio_util::sync::CancellationToken;
 
-use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
+use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation, gauge};
 
 /// The entry of `postgres://…`.
 pub(super) const DRIVER: StoreDriver = StoreDriver {
@@ -85,12 +85,6 @@ impl StoreLocation for Database {
 fn figures(store: &Weak<PostgresStore>) -> Vec<Figure> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { connections, idle, waiting } = store.activity();
-    let gauge = |name, help, value: usize| Figure {
-        name,
-        help,
-        kind: FigureKind::Gauge,
-        value: value as u64,
-    };
     vec![
         gauge(
             "petstore_postgres_pool_connections",

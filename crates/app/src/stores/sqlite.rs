@@ -18,7 +18,7 @@ use petstore_sqlite::{
 use tokio::task;
 use tokio_util::sync::CancellationToken;
 
-use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
+use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation, gauge};
 
 /// The entry of `sqlite:PATH`.
 pub(super) const DRIVER: StoreDriver = StoreDriver {
@@ -133,8 +133,6 @@ fn figures(store: &Weak<SqliteStore>) -> Vec<Figure> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { commits, writes, write_queue, read_queue } = store.activity();
     let counter = |name, help, value| Figure { name, help, kind: FigureKind::Counter, value };
-    let gauge =
-        |name, help, value| Figure { name, help, kind: FigureKind::Gauge, value: value as u64 };
     vec![
         counter("petstore_sqlite_commits_total", "Transactions that were committed.", commits),
         counter("petstore_sqlite_writes_total", "Writes that were committed.", writes),

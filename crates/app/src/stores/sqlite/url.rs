@@ -31,7 +31,12 @@ pub(super) fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
     match path {
         "" => Err(NO_PATH),
         path => {
-            let synchronous = query.map_or(Ok(Synchronous::Full), synchronous)?;
+            let synchronous = match query {
+                Some("synchronous=normal") => Synchronous::Normal,
+                Some("synchronous=full") | None => Synchronous::Full,
+                Some("synchronous=extra") => Synchronous::Extra,
+                Some(_) => return Err("the only parameter is synchronous=normal|full|extra"),
+            };
             Ok(SqliteConfig { path: PathBuf::from(path), synchronous })
         }
     }
@@ -41,28 +46,6 @@ pub(super) fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
 fn one_slash(path: &str) -> &str {
     let slashes = path.len() - path.trim_start_matches('/').len();
     &path[slashes.saturating_sub(1)..]
-}
-
-fn synchronous(query: &str) -> Result<Synchronous, &'static str> {
-    let mut given = None;
-    for parameter in query.split('&') {
-        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
-        if name != "synchronous" {
-            return Err("the only parameter is synchronous=normal|full|extra");
-        }
-        let value = match value {
-            "normal" => Synchronous::Normal,
-            "full" => Synchronous::Full,
-            "extra" => Synchronous::Extra,
-            _ => {
-                return Err("the value of synchronous is not allowed: it is normal, full or extra");
-            }
-        };
-        if given.replace(value).is_some() {
-            return Err("synchronous is given twice; give it once");
-        }
-    }
-    Ok(given.unwrap_or(Synchronous::Full))
 }
 
 #[cfg(test)]
@@ -101,10 +84,10 @@ mod tests {
             ("sqlite:a?mode=ro", "the only parameter"),
             ("sqlite:a?synchronous=full&", "the only parameter"),
             ("sqlite:a?synchronous=full&cache=shared", "the only parameter"),
-            ("sqlite:a?synchronous", "not allowed"),
-            ("sqlite:a?synchronous=off", "not allowed"),
-            ("sqlite:a?synchronous=FULL", "not allowed"),
-            ("sqlite:a?synchronous=full&synchronous=full", "twice"),
+            ("sqlite:a?synchronous", "the only parameter"),
+            ("sqlite:a?synchronous=off", "the only parameter"),
+            ("sqlite:a?synchronous=FULL", "the only parameter"),
+            ("sqlite:a?synchronous=full&synchronous=full", "the only parameter"),
         ];
         for (url, refusal) in table {
             let why = parse(url).unwrap_err();
