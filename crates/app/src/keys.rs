@@ -5,11 +5,12 @@ mod listing;
 #[cfg(test)]
 mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use petstore_domain::{
-    ApiKey, ApiKeySecret, CorruptKey, Corruption, KeyAdmin, KeyChangeError, KeyId, KeyName,
-    KeyRights, KeySelector,
+    ApiKey, ApiKeySecret, Clock as _, CorruptKey, Corruption, KeyChangeError, KeyId, KeyName,
+    KeyRights, KeySelector, KeyStore, NewApiKey, Timestamp, add_key, load_keys, revoke_keys,
+    roll_key,
 };
 
 use crate::{
@@ -31,9 +32,8 @@ pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     let StoreArg(location, _) = command.store().clone();
     with_store(&*location, mode(&command), async |store| {
         store.require_open(&*location).await?;
-        let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
         note_if_made(store, &mut Console);
-        execute(command, &admin, &mut Console).await
+        execute(command, &*store.keys, SystemClock.now(), &mut Console).await
     })
     .await
 }
@@ -49,38 +49,47 @@ fn mode(command: &KeysCommand) -> OpenMode {
 
 async fn execute(
     command: KeysCommand,
-    admin: &KeyAdmin,
+    keys: &dyn KeyStore,
+    now: Timestamp,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     match command {
         KeysCommand::Create { name, read_only, expires, .. } => {
             let rights = if read_only { KeyRights::ReadOnly } else { KeyRights::Full };
-            create(admin, name, rights, expires, out).await
+            create(keys, now, name, rights, expires, out).await
         }
-        KeysCommand::List { output, .. } => list(admin, output, out).await,
-        KeysCommand::Revoke { target, .. } => revoke(admin, target, out).await,
-        KeysCommand::Roll { name, overlap, .. } => roll(admin, name, overlap, out).await,
+        KeysCommand::List { output, .. } => list(keys, now, output, out).await,
+        KeysCommand::Revoke { target, .. } => revoke(keys, now, target, out).await,
+        KeysCommand::Roll { name, overlap, .. } => roll(keys, now, name, overlap, out).await,
     }
 }
 
 async fn create(
-    admin: &KeyAdmin,
+    keys: &dyn KeyStore,
+    now: Timestamp,
     name: KeyName,
     rights: KeyRights,
     lifetime: Option<Duration>,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     let secret = showable_secret(rights, out)?;
-    let key = admin.create(name.clone(), &secret, lifetime).await.map_err(refused(&name))?;
-    show(admin, &key, &secret, out).await?;
+    let expires_at = lifetime.map(|lifetime| now.plus(lifetime));
+    let key = NewApiKey::new(name.clone(), &secret, now, expires_at);
+    let key = add_key(keys, key).await.map_err(refused(&name))?;
+    show(keys, &key, &secret, out).await?;
     let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
     let reads = if rights == KeyRights::ReadOnly { " It may only read." } else { "" };
     out.note(&format!("The key '{name}' is shown this once. It is good until {until}.{reads}"));
     Ok(())
 }
 
-async fn list(admin: &KeyAdmin, form: ListForm, out: &mut impl Output) -> Result<(), Failure> {
-    let (stored, now) = admin.list().await.map_err(Failure::runtime)?;
+async fn list(
+    keys: &dyn KeyStore,
+    now: Timestamp,
+    form: ListForm,
+    out: &mut impl Output,
+) -> Result<(), Failure> {
+    let stored = load_keys(keys).await.map_err(Failure::runtime)?;
     let soon: Vec<_> = stored.expiring_soon(now).map(|key| key.id).collect();
     let listed = match form {
         ListForm::Table => listing::table(&stored.keys, &soon, now),
@@ -122,7 +131,8 @@ fn refused(name: &KeyName) -> impl Fn(KeyChangeError) -> Failure {
 }
 
 async fn revoke(
-    admin: &KeyAdmin,
+    keys: &dyn KeyStore,
+    now: Timestamp,
     selector: KeySelector,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
@@ -130,7 +140,7 @@ async fn revoke(
         KeySelector::Id(KeyId(id)) => format!("the identifier {id}"),
         KeySelector::Name(name) => format!("the name '{name}'"),
     };
-    let revoked = admin.revoke(selector).await.map_err(Failure::runtime)?;
+    let revoked = revoke_keys(keys, selector, now).await.map_err(Failure::runtime)?;
     if revoked.is_empty() {
         return Err(Failure::runtime(format!(
             "no key with {named} is left to revoke; 'petstore keys list' shows all"
@@ -143,20 +153,22 @@ async fn revoke(
 }
 
 async fn roll(
-    admin: &KeyAdmin,
+    keys: &dyn KeyStore,
+    now: Timestamp,
     name: KeyName,
     overlap: Duration,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
-    let rights = admin.rights_of(&name).await.map_err(Failure::runtime)?;
+    let rights = load_keys(keys).await.map_err(Failure::runtime)?.rights_of(&name, now);
     let secret = showable_secret(rights, out)?;
-    let key = admin.roll(name.clone(), &secret, overlap).await.map_err(refused(&name))?;
+    let key = NewApiKey::new(name.clone(), &secret, now, None);
+    let key = roll_key(keys, key, now.plus(overlap)).await.map_err(refused(&name))?;
     let retired = if overlap.is_zero() {
         "is refused from now on".to_owned()
     } else {
-        format!("is good until {} at the latest", rfc3339(key.created_at.plus(overlap)))
+        format!("is good until {} at the latest", rfc3339(now.plus(overlap)))
     };
-    if let Err(failure) = show(admin, &key, &secret, out).await {
+    if let Err(failure) = show(keys, &key, &secret, out).await {
         return Err(Failure::runtime(format!("{failure}; the old one {retired}")));
     }
     out.note(&format!("The new key '{name}' is shown this once. The old one {retired}."));
@@ -182,19 +194,19 @@ pub(crate) fn new_secret(rights: KeyRights) -> Result<ApiKeySecret, Failure> {
 
 /// Shows a key that was just stored. A key that could not be shown is revoked.
 async fn show(
-    admin: &KeyAdmin,
+    keys: &dyn KeyStore,
     key: &ApiKey,
     secret: &ApiKeySecret,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     let Err(lost) = out.answer(&format!("{}\n", secret.expose())) else { return Ok(()) };
-    Err(take_back(admin, key, &stdout_failed(&lost)).await)
+    Err(take_back(keys, key, &stdout_failed(&lost)).await)
 }
 
 /// Revokes a key that could not be shown.
-pub(crate) async fn take_back(admin: &KeyAdmin, key: &ApiKey, lost: &Failure) -> Failure {
+pub(crate) async fn take_back(keys: &dyn KeyStore, key: &ApiKey, lost: &Failure) -> Failure {
     let KeyId(id) = key.id;
-    match admin.revoke(KeySelector::Id(key.id)).await {
+    match revoke_keys(keys, KeySelector::Id(key.id), SystemClock.now()).await {
         Ok(_) => Failure::runtime(format!(
             "{lost}; the new key {id} was revoked, for nobody has seen it"
         )),

@@ -16,7 +16,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use petstore_domain::{Catalogue, Clock, KeyAdmin, KeyRing};
+use petstore_domain::{Catalogue, Clock, KeyRing};
 use petstore_http::{Authentication, Drained, Listener, Ports, Server};
 use tokio::{net::TcpListener, task::JoinSet};
 
@@ -82,7 +82,6 @@ async fn serve(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
-    let admin = KeyAdmin::new(store.keys.clone(), clock.clone());
     let authentication = Arc::new(Authentication::new(key_ring.clone()));
     let ports = Ports { pets: catalogue.clone(), authenticator: authentication.clone(), clock };
     tasks.spawn(async move { match authentication.refresh().await {} });
@@ -104,7 +103,7 @@ async fn serve(
         tasks.spawn(pings);
     }
     let count = server.revoked_key_counter();
-    tasks.spawn(housekeeping::run(Arc::clone(&key_ring), admin, catalogue, count));
+    tasks.spawn(housekeeping::run(Arc::clone(&key_ring), store.keys.clone(), catalogue, count));
     let mut is_broken = false;
     let stop = async {
         tokio::select! {
@@ -133,13 +132,12 @@ async fn prepare_keys(
     addresses: &[BoundAddress],
 ) -> Result<(), Failure> {
     let (None, Some(address)) = (&config.service_key, addresses.first()) else { return Ok(()) };
-    let admin = KeyAdmin::new(store.keys.clone(), Arc::new(SystemClock));
     let how = if config.store_lasts {
         format!("make one with 'petstore keys create NAME --store {}'", config.store)
     } else {
         "give one by PETSTORE_API_KEY or --api-key-file".to_owned()
     };
-    first_key::ensure(&admin, config.store.key_file(), &how, address, &mut Console).await
+    first_key::ensure(&*store.keys, config.store.key_file(), &how, address, &mut Console).await
 }
 
 fn report(drained: Drained) {

@@ -1,5 +1,5 @@
 //! Access by API key: the keys and their rules, the ports [`Authenticator`] (driving) and
-//! [`KeyStore`] (driven), and the use cases [`KeyRing`] and [`KeyAdmin`].
+//! [`KeyStore`] (driven), and the use cases: [`KeyRing`], and changes of keys such as [`add_key`].
 
 pub(crate) mod authenticator;
 pub(crate) mod key;
@@ -16,7 +16,7 @@ pub(crate) mod stored_keys;
 pub use self::{
     authenticator::{AuthenticationError, Authenticator, Caller, KeyLabel},
     key::{ApiKey, KeyId, KeyState, NewApiKey},
-    key_admin::{KeyAdmin, add_key, revoke_keys, roll_key},
+    key_admin::{add_first_key, add_key, revoke_keys, roll_key},
     key_ring::{Judgement, KeyRing, RevokedUse},
     key_rules::{KeyChangeError, KeySelector},
     key_store::{KeyStore, MAX_KEYS_PER_SAVE, Saved, load_keys},

@@ -1,8 +1,8 @@
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use petstore_domain::{
-    ApiKeySecret, CorruptKey, Corruption, KeyAdmin, KeyId, KeyName, KeyRights, KeySelector,
-    KeyState, ManualClock, MockKeyStore, NewApiKey, StoredKeys, Timestamp,
+    ApiKeySecret, CorruptKey, Corruption, KeyId, KeyName, KeyRights, KeySelector, KeyState,
+    MockKeyStore, NewApiKey, StoredKeys, Timestamp, load_keys,
 };
 use petstore_memory::MemoryStore;
 
@@ -13,18 +13,13 @@ use crate::{cli::ListForm, console::tests::Recorded, failure::Failure};
 const NOW: Timestamp = Timestamp(1_795_132_800_000);
 const A_DAY: Duration = Duration::from_hours(24);
 
-fn admin() -> (KeyAdmin, Arc<ManualClock>) {
-    let clock = Arc::new(ManualClock::new(NOW));
-    (KeyAdmin::new(Arc::new(MemoryStore::new()), clock.clone()), clock)
-}
-
 fn web() -> KeyName {
     KeyName::parse("web").unwrap()
 }
 
-async fn states(admin: &KeyAdmin) -> Vec<KeyState> {
-    let (StoredKeys { keys, .. }, now) = admin.list().await.unwrap();
-    keys.iter().map(|key| key.state(now)).collect()
+async fn states(keys: &MemoryStore, now: Timestamp) -> Vec<KeyState> {
+    let stored = load_keys(keys).await.unwrap();
+    stored.keys.iter().map(|key| key.state(now)).collect()
 }
 
 fn runtime(failure: Result<(), Failure>) -> String {
@@ -36,110 +31,108 @@ fn runtime(failure: Result<(), Failure>) -> String {
 
 #[tokio::test]
 async fn a_new_key_is_alone_on_stdout() {
-    let (admin, _) = admin();
+    let keys = MemoryStore::new();
     let mut out = Recorded::default();
-    create(&admin, web(), KeyRights::Full, Some(A_DAY), &mut out).await.unwrap();
+    create(&keys, NOW, web(), KeyRights::Full, Some(A_DAY), &mut out).await.unwrap();
     assert_eq!(
         out.notes,
         "The key 'web' is shown this once. It is good until 2026-11-21T00:00:00Z.\n"
     );
     let secret = out.answers.strip_suffix('\n').unwrap();
     assert!(ApiKeySecret::new(secret).is_well_formed());
-    let (StoredKeys { keys, .. }, _) = admin.list().await.unwrap();
-    assert_eq!(keys[0].digest, ApiKeySecret::new(secret).digest());
+    let stored = load_keys(&keys).await.unwrap();
+    assert_eq!(stored.keys[0].digest, ApiKeySecret::new(secret).digest());
 }
 
 #[tokio::test]
 async fn a_taken_name_is_said_with_the_way_out() {
-    let (admin, _) = admin();
-    create(&admin, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
+    let keys = MemoryStore::new();
+    create(&keys, NOW, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
     let mut out = Recorded::default();
-    let line = runtime(create(&admin, web(), KeyRights::Full, None, &mut out).await);
+    let line = runtime(create(&keys, NOW, web(), KeyRights::Full, None, &mut out).await);
     assert!(line.ends_with("or replace it by 'petstore keys roll web'"), "{line}");
     assert_eq!(out.answers, "");
 }
 
 #[tokio::test]
 async fn a_key_that_nobody_can_read_is_not_made() {
-    let (admin, _) = admin();
+    let keys = MemoryStore::new();
     let mut closed = Recorded { closed: true, ..Recorded::default() };
-    runtime(create(&admin, web(), KeyRights::Full, None, &mut closed).await);
-    assert_eq!(states(&admin).await, []);
+    runtime(create(&keys, NOW, web(), KeyRights::Full, None, &mut closed).await);
+    assert_eq!(states(&keys, NOW).await, []);
 }
 
 #[tokio::test]
 async fn a_key_that_was_lost_on_its_way_is_revoked() {
-    let (admin, _) = admin();
+    let keys = MemoryStore::new();
     let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
-    let line = runtime(create(&admin, web(), KeyRights::Full, None, &mut breaking).await);
+    let line = runtime(create(&keys, NOW, web(), KeyRights::Full, None, &mut breaking).await);
     assert!(line.contains("the new key 1 was revoked"), "{line}");
-    assert_eq!(states(&admin).await, [KeyState::Revoked]);
+    assert_eq!(states(&keys, NOW).await, [KeyState::Revoked]);
 }
 
 #[tokio::test]
 async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
-    let (admin, clock) = admin();
-    create(&admin, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
+    let keys = MemoryStore::new();
+    create(&keys, NOW, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
     let mut out = Recorded::default();
-    roll(&admin, web(), A_DAY, &mut out).await.unwrap();
+    roll(&keys, NOW, web(), A_DAY, &mut out).await.unwrap();
     assert_eq!(
         out.notes,
         "The new key 'web' is shown this once. \
          The old one is good until 2026-11-21T00:00:00Z at the latest.\n"
     );
     assert!(ApiKeySecret::new(out.answers.trim_end()).is_well_formed());
-    assert_eq!(states(&admin).await, [KeyState::Live, KeyState::Live]);
-    clock.advance(A_DAY);
-    assert_eq!(states(&admin).await, [KeyState::Expired, KeyState::Live]);
+    assert_eq!(states(&keys, NOW).await, [KeyState::Live, KeyState::Live]);
+    assert_eq!(states(&keys, NOW.plus(A_DAY)).await, [KeyState::Expired, KeyState::Live]);
 }
 
 #[tokio::test]
 async fn without_an_overlap_the_old_key_is_refused_at_once() {
-    let (admin, _) = admin();
-    create(&admin, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
+    let keys = MemoryStore::new();
+    create(&keys, NOW, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
     let mut out = Recorded::default();
-    roll(&admin, web(), Duration::ZERO, &mut out).await.unwrap();
+    roll(&keys, NOW, web(), Duration::ZERO, &mut out).await.unwrap();
     assert!(out.notes.ends_with("The old one is refused from now on.\n"), "{}", out.notes);
-    assert_eq!(states(&admin).await, [KeyState::Expired, KeyState::Live]);
+    assert_eq!(states(&keys, NOW).await, [KeyState::Expired, KeyState::Live]);
 }
 
 #[tokio::test]
 async fn a_key_that_may_only_read_is_replaced_by_one_that_may_only_read() {
-    let (admin, clock) = admin();
+    let keys = MemoryStore::new();
     let mut out = Recorded::default();
-    create(&admin, web(), KeyRights::ReadOnly, None, &mut out).await.unwrap();
+    create(&keys, NOW, web(), KeyRights::ReadOnly, None, &mut out).await.unwrap();
     assert!(out.notes.ends_with("until it is revoked. It may only read.\n"), "{}", out.notes);
     for _ in 0..2 {
         let mut out = Recorded::default();
-        roll(&admin, web(), A_DAY, &mut out).await.unwrap();
+        roll(&keys, NOW, web(), A_DAY, &mut out).await.unwrap();
         assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::ReadOnly);
-        clock.advance(Duration::from_secs(1));
     }
     // The name is free for a key of another kind once the others have ended.
-    revoke(&admin, KeySelector::Name(web()), &mut Recorded::default()).await.unwrap();
-    create(&admin, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
+    revoke(&keys, NOW, KeySelector::Name(web()), &mut Recorded::default()).await.unwrap();
+    create(&keys, NOW, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
     let mut out = Recorded::default();
-    roll(&admin, web(), A_DAY, &mut out).await.unwrap();
+    roll(&keys, NOW, web(), A_DAY, &mut out).await.unwrap();
     assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::Full);
 }
 
 #[tokio::test]
 async fn only_a_live_key_can_be_rolled() {
-    let (admin, _) = admin();
-    let line = runtime(roll(&admin, web(), A_DAY, &mut Recorded::default()).await);
+    let keys = MemoryStore::new();
+    let line = runtime(roll(&keys, NOW, web(), A_DAY, &mut Recorded::default()).await);
     assert!(line.starts_with("no live key has the name 'web'"), "{line}");
 }
 
 #[tokio::test]
 async fn a_revocation_says_what_it_revoked_and_fails_if_that_is_nothing() {
-    let (admin, _) = admin();
-    create(&admin, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
-    roll(&admin, web(), A_DAY, &mut Recorded::default()).await.unwrap();
+    let keys = MemoryStore::new();
+    create(&keys, NOW, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
+    roll(&keys, NOW, web(), A_DAY, &mut Recorded::default()).await.unwrap();
 
     let mut out = Recorded::default();
-    revoke(&admin, KeySelector::Id(KeyId(1)), &mut out).await.unwrap();
+    revoke(&keys, NOW, KeySelector::Id(KeyId(1)), &mut out).await.unwrap();
     assert!(out.answers.starts_with("revoked key 1 'web' (pst_"), "{}", out.answers);
-    revoke(&admin, KeySelector::Name(web()), &mut out).await.unwrap();
+    revoke(&keys, NOW, KeySelector::Name(web()), &mut out).await.unwrap();
     assert_eq!(out.answers.lines().count(), 2, "{}", out.answers);
 
     for (selector, named) in [
@@ -147,17 +140,17 @@ async fn a_revocation_says_what_it_revoked_and_fails_if_that_is_nothing() {
         (KeySelector::Id(KeyId(9)), "the identifier 9"),
         (KeySelector::Name(web()), "the name 'web'"),
     ] {
-        let line = runtime(revoke(&admin, selector, &mut out).await);
+        let line = runtime(revoke(&keys, NOW, selector, &mut out).await);
         assert!(line.starts_with(&format!("no key with {named} is left to revoke")), "{line}");
     }
 }
 
 #[tokio::test]
 async fn a_list_that_cannot_be_written_is_a_failure() {
-    let (admin, _) = admin();
+    let keys = MemoryStore::new();
     let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
     assert!(
-        runtime(list(&admin, ListForm::Table, &mut breaking).await)
+        runtime(list(&keys, NOW, ListForm::Table, &mut breaking).await)
             .starts_with("cannot write to stdout: ")
     );
 }
@@ -173,9 +166,8 @@ async fn corrupt_keys_are_named_beside_the_table_and_are_a_failure() {
             corrupt.map(|corruption| CorruptKey { id: None, name: None, corruption }).collect();
         Ok(Some(StoredKeys { corrupt, ..vec![key.clone().with_id(KeyId(7))].into() }))
     });
-    let admin = KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(NOW)));
     let mut out = Recorded::default();
-    let line = runtime(list(&admin, ListForm::Table, &mut out).await);
+    let line = runtime(list(&keys, NOW, ListForm::Table, &mut out).await);
     let named =
         "the service refuses what is corrupt among the keys: API key 0 (a rule), API key 1 (";
     assert!(line.starts_with(named), "{line}");

@@ -11,9 +11,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use petstore_domain::{ApiKey, ApiKeySecret, KeyAdmin, KeyName, KeyRights};
+use petstore_domain::{
+    ApiKey, ApiKeySecret, Clock as _, KeyName, KeyRights, KeyStore, NewApiKey, add_first_key,
+    load_keys,
+};
 
 use crate::{
+    clock::SystemClock,
     console::{Output, stdout_failed},
     failure::Failure,
     keys::{new_secret, take_back},
@@ -28,22 +32,22 @@ const MADE_ELSEWHERE: &str = "Another process has just made it: see there.\n";
 /// Makes a key if the store has none at all, neither live nor revoked. `file` is where it goes if there is no
 /// terminal. The log says in one line where the key is, or why no key is live and `how` to make one.
 pub(super) async fn ensure(
-    admin: &KeyAdmin,
+    keys: &dyn KeyStore,
     file: Option<PathBuf>,
     how: &str,
     address: &BoundAddress,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
-    let (stored, now) = admin.list().await.map_err(Failure::runtime)?;
-    if stored.live(now).next().is_some() {
+    let stored = load_keys(keys).await.map_err(Failure::runtime)?;
+    if stored.live(SystemClock.now()).next().is_some() {
         return Ok(());
     }
     let reason = if !stored.is_empty() {
         None
     } else if out.is_terminal() {
-        return on_terminal(admin, address, out).await;
+        return on_terminal(keys, address, out).await;
     } else if let Some(file) = &file {
-        let Some(reason) = in_file(admin, file).await? else { return Ok(()) };
+        let Some(reason) = in_file(keys, file).await? else { return Ok(()) };
         Some(reason)
     } else {
         Some("stdout is no terminal, and no file belongs to this store".to_owned())
@@ -54,13 +58,13 @@ pub(super) async fn ensure(
 
 /// Makes a key and shows it.
 async fn on_terminal(
-    admin: &KeyAdmin,
+    keys: &dyn KeyStore,
     address: &BoundAddress,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
     out.print(BEGINNING)?;
     let secret = new_secret(KeyRights::Full)?;
-    let Some(key) = create(admin, &secret).await? else {
+    let Some(key) = create(keys, &secret).await? else {
         return out.print(MADE_ELSEWHERE);
     };
     let secret = secret.expose();
@@ -71,12 +75,12 @@ async fn on_terminal(
     ));
     match shown {
         Ok(()) => Ok(()),
-        Err(lost) => Err(take_back(admin, &key, &stdout_failed(&lost)).await),
+        Err(lost) => Err(take_back(keys, &key, &stdout_failed(&lost)).await),
     }
 }
 
 /// Makes a key and writes it into `file`, or says why not.
-async fn in_file(admin: &KeyAdmin, file: &Path) -> Result<Option<String>, Failure> {
+async fn in_file(keys: &dyn KeyStore, file: &Path) -> Result<Option<String>, Failure> {
     let shown = file.display();
     // Of two processes that start at once, one does all of it before the other.
     let _lock = match lock_folder_of(file) {
@@ -96,7 +100,7 @@ async fn in_file(admin: &KeyAdmin, file: &Path) -> Result<Option<String>, Failur
     if is_new && let Err(failure) = write(file, &secret) {
         return Ok(Some(failure.to_string()));
     }
-    let made = create(admin, &secret).await;
+    let made = create(keys, &secret).await;
     if let Ok(Some(_)) = made {
         tracing::info!(file = %shown, "made an API key named '{NAME}': this file has it");
     } else if is_new {
@@ -113,9 +117,10 @@ fn write(file: &Path, secret: &ApiKeySecret) -> Result<(), Failure> {
 }
 
 /// Stores the key; `None` if another process has made one meanwhile.
-async fn create(admin: &KeyAdmin, secret: &ApiKeySecret) -> Result<Option<ApiKey>, Failure> {
+async fn create(keys: &dyn KeyStore, secret: &ApiKeySecret) -> Result<Option<ApiKey>, Failure> {
     let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
-    admin.create_first(name, secret).await.map_err(Failure::runtime)
+    let key = NewApiKey::new(name, secret, SystemClock.now(), None);
+    add_first_key(keys, key).await.map_err(Failure::runtime)
 }
 
 #[cfg(test)]

@@ -9,11 +9,13 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{Catalogue, Corruption, KeyAdmin, KeyId, KeyRing, RevokedUse, StoreError};
+use petstore_domain::{
+    Catalogue, Clock as _, Corruption, KeyId, KeyRing, KeyStore, RevokedUse, StoreError, load_keys,
+};
 use petstore_http::RevokedKeyCounter;
 use tokio::time::{self, Instant, MissedTickBehavior};
 
-use crate::clock::{days_until, rfc3339};
+use crate::clock::{SystemClock, days_until, rfc3339};
 
 /// How often uses of keys are written back, each key's own at most once a minute, and keys that are corrupt
 /// or revoked and still presented are logged.
@@ -33,14 +35,14 @@ const LAST_ROUND: Duration = Duration::from_secs(5);
 /// interval from now, but keys that expire soon are logged at once. Uses of revoked keys are counted by `count`.
 pub(super) async fn run(
     keys: Arc<KeyRing>,
-    admin: KeyAdmin,
+    stored: Arc<dyn KeyStore>,
     catalogue: Arc<Catalogue>,
     count: RevokedKeyCounter,
 ) {
     tokio::select! {
         () = look_after(&keys, &count) => {}
         () = purge_expired(&catalogue) => {}
-        () = warn_of_expiring(&admin) => {}
+        () = warn_of_expiring(&*stored) => {}
     }
 }
 
@@ -93,10 +95,11 @@ async fn write_back(keys: &KeyRing) {
 }
 
 /// Warns of the API keys that expire soon: at the start, and once a day. Never ends.
-async fn warn_of_expiring(admin: &KeyAdmin) {
+async fn warn_of_expiring(keys: &dyn KeyStore) {
     loop {
-        match admin.list().await {
-            Ok((stored, now)) => {
+        let now = SystemClock.now();
+        match load_keys(keys).await {
+            Ok(stored) => {
                 for key in stored.expiring_soon(now) {
                     let expires_at = key.expires_at.map(rfc3339);
                     let days_left = key.expires_at.map(|end| days_until(end, now));

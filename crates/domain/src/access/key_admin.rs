@@ -1,18 +1,13 @@
-//! The use case of administering API keys, over [`KeyStore`] and [`Clock`].
-
-use std::{fmt, sync::Arc, time::Duration};
+//! The use cases of administering API keys, over a [`KeyStore`]: the rules, applied to the keys that are there when they
+//! are saved.
 
 use crate::{
     access::{
         key::{ApiKey, NewApiKey},
         key_rules::{KeyChange, KeyChangeError, KeySelector},
         key_store::{KeyStore, MAX_KEYS_PER_SAVE, Saved, load_keys},
-        name::KeyName,
-        rights::KeyRights,
-        secret::ApiKeySecret,
         stored_keys::StoredKeys,
     },
-    clock::Clock,
     error::StoreError,
     timestamp::Timestamp,
 };
@@ -20,101 +15,6 @@ use crate::{
 /// How often a change is tried. It is tried again when somebody else has changed keys at the same time, so
 /// this is how many may do so at once.
 const MAX_TRIES: u32 = 100;
-
-/// Makes, lists, revokes and rolls API keys.
-pub struct KeyAdmin {
-    keys: Arc<dyn KeyStore>,
-    clock: Arc<dyn Clock>,
-}
-
-impl KeyAdmin {
-    /// Returns the administration of the keys that `keys` keeps.
-    #[must_use]
-    pub fn new(keys: Arc<dyn KeyStore>, clock: Arc<dyn Clock>) -> Self {
-        Self { keys, clock }
-    }
-
-    /// Stores `secret` under `name`. It expires after `lifetime`, or never.
-    ///
-    /// # Errors
-    /// [`KeyChangeError`].
-    pub async fn create(
-        &self,
-        name: KeyName,
-        secret: &ApiKeySecret,
-        lifetime: Option<Duration>,
-    ) -> Result<ApiKey, KeyChangeError> {
-        let now = self.clock.now();
-        let key = NewApiKey::new(name, secret, now, lifetime.map(|lifetime| now.plus(lifetime)));
-        add_key(&*self.keys, key).await
-    }
-
-    /// Stores `secret` as the first key of a store that has none. `None` if the store has some, or if
-    /// another process stores one at the same time.
-    ///
-    /// # Errors
-    /// [`KeyChangeError`] without [`KeyChangeError::NameTaken`].
-    pub async fn create_first(
-        &self,
-        name: KeyName,
-        secret: &ApiKeySecret,
-    ) -> Result<Option<ApiKey>, KeyChangeError> {
-        let key = NewApiKey::new(name, secret, self.clock.now(), None);
-        let first = |stored: &StoredKeys| {
-            if stored.is_empty() { stored.add(key.clone()) } else { Err(KeyChangeError::NameTaken) }
-        };
-        match change(&*self.keys, first).await {
-            Ok(key) => Ok(Some(key)),
-            Err(KeyChangeError::NameTaken) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Returns the rights of the live key that is called `name`, for the key that takes its place; the
-    /// least there are if there is none.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn rights_of(&self, name: &KeyName) -> Result<KeyRights, StoreError> {
-        let (stored, now) = self.list().await?;
-        let newest = stored.live(now).filter(|key| key.name == *name).last();
-        Ok(newest.map_or(KeyRights::ReadOnly, |key| key.rights))
-    }
-
-    /// Stores `secret` under a name that a live key has; that key stays live for `overlap`. The new key
-    /// should have the [rights](Self::rights_of) of that one.
-    ///
-    /// # Errors
-    /// [`KeyChangeError`].
-    pub async fn roll(
-        &self,
-        name: KeyName,
-        secret: &ApiKeySecret,
-        overlap: Duration,
-    ) -> Result<ApiKey, KeyChangeError> {
-        let now = self.clock.now();
-        let key = NewApiKey::new(name, secret, now, None);
-        roll_key(&*self.keys, key, now.plus(overlap)).await
-    }
-
-    /// Revokes what `selector` names, and returns it as it is now, ascending by identifier; empty if there
-    /// is nothing to revoke. More keys than a store saves at once are revoked in several saves, the live
-    /// ones first.
-    ///
-    /// # Errors
-    /// [`StoreError`]; some of the keys may be revoked.
-    pub async fn revoke(&self, selector: KeySelector) -> Result<Vec<ApiKey>, StoreError> {
-        revoke_keys(&*self.keys, selector, self.clock.now()).await
-    }
-
-    /// Returns every key of the store, and the time at which they were listed.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    pub async fn list(&self) -> Result<(StoredKeys, Timestamp), StoreError> {
-        Ok((load_keys(&*self.keys).await?, self.clock.now()))
-    }
-}
 
 /// Stores a key under the next identifier of `keys`.
 ///
@@ -124,8 +24,27 @@ pub async fn add_key(keys: &dyn KeyStore, key: NewApiKey) -> Result<ApiKey, KeyC
     change(keys, |stored| stored.add(key.clone())).await
 }
 
+/// Stores the first key of a store that has none. `None` if the store has some, or if another process stores one
+/// at the same time.
+///
+/// # Errors
+/// [`KeyChangeError`] without [`KeyChangeError::NameTaken`].
+pub async fn add_first_key(
+    keys: &dyn KeyStore,
+    key: NewApiKey,
+) -> Result<Option<ApiKey>, KeyChangeError> {
+    let first = |stored: &StoredKeys| {
+        if stored.is_empty() { stored.add(key.clone()) } else { Err(KeyChangeError::NameTaken) }
+    };
+    match change(keys, first).await {
+        Ok(key) => Ok(Some(key)),
+        Err(KeyChangeError::NameTaken) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// Stores a key under the next identifier, and [retires](ApiKey::retired) every live key of the same
-/// name at `retire_at`.
+/// name at `retire_at`. The new key should have the [rights](StoredKeys::rights_of) of those.
 ///
 /// # Errors
 /// [`KeyChangeError`].
@@ -137,7 +56,9 @@ pub async fn roll_key(
     change(keys, |stored| stored.roll(key.clone(), retire_at)).await
 }
 
-/// See [`KeyAdmin::revoke`].
+/// Revokes what `selector` names, and returns it as it is now, ascending by identifier; empty if there
+/// is nothing to revoke. More keys than a store saves at once are revoked in several saves, the live
+/// ones first.
 ///
 /// # Errors
 /// [`StoreError`]; some of the keys may be revoked.
@@ -181,36 +102,26 @@ async fn change<T, E: From<StoreError>>(
     Err(StoreError::unavailable("others keep changing its API keys").into())
 }
 
-impl fmt::Debug for KeyAdmin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeyAdmin").finish_non_exhaustive()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use mockall::predicate::{always, eq};
 
-    use super::{KeyAdmin, MAX_TRIES};
+    use super::{MAX_TRIES, add_key, revoke_keys};
     use crate::{
         ApiKey, ApiKeySecret, KeyChangeError, KeyId, KeyName, KeyRevision, KeySelector,
-        ManualClock, MockKeyStore, NewApiKey, Saved, StoreError, StoredKeys, Timestamp,
+        MockKeyStore, NewApiKey, Saved, StoreError, StoredKeys, Timestamp,
     };
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
-
-    fn admin(keys: MockKeyStore) -> KeyAdmin {
-        KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(NOW)))
-    }
 
     fn web() -> KeyName {
         KeyName::parse("web").unwrap()
     }
 
-    fn secret() -> ApiKeySecret {
-        ApiKeySecret::from_entropy(&[1; 32])
+    fn new() -> NewApiKey {
+        NewApiKey::new(web(), &ApiKeySecret::from_entropy(&[1; 32]), NOW, None)
     }
 
     /// Key `id` of the name `web`, which expires at `expires_at`.
@@ -238,7 +149,7 @@ mod tests {
             .once()
             .with(won, always(), eq(vec![]))
             .returning(|_, _, _| Ok(Saved::Yes));
-        assert_eq!(admin(keys).create(web(), &secret(), None).await.unwrap().id, KeyId(3));
+        assert_eq!(add_key(&keys, new()).await.unwrap().id, KeyId(3));
     }
 
     #[tokio::test]
@@ -247,7 +158,7 @@ mod tests {
         keys.expect_load().returning(|_| Ok(Some(vec![].into())));
         let tries = usize::try_from(MAX_TRIES).unwrap();
         keys.expect_save().times(tries).returning(|_, _, _| Ok(Saved::Lost));
-        let refusal = admin(keys).create(web(), &secret(), None).await;
+        let refusal = add_key(&keys, new()).await;
         assert!(matches!(refusal, Err(KeyChangeError::Store(StoreError::Unavailable(_)))));
     }
 
@@ -270,11 +181,11 @@ mod tests {
             }
             Ok(Saved::Yes)
         });
-        let admin = admin(keys);
-        let revoked = admin.revoke(KeySelector::Name(web())).await.unwrap();
+        let web = KeySelector::Name(web());
+        let revoked = revoke_keys(&keys, web.clone(), NOW).await.unwrap();
         let ids: Vec<_> = revoked.iter().map(|key| key.id.0).collect();
         assert_eq!(ids, (1..=250).collect::<Vec<_>>());
         // There is nothing left to save.
-        assert_eq!(admin.revoke(KeySelector::Name(web())).await.unwrap(), []);
+        assert_eq!(revoke_keys(&keys, web, NOW).await.unwrap(), []);
     }
 }

@@ -7,6 +7,7 @@ use crate::{
         key::{ApiKey, KeyId, KeyState, NewApiKey},
         key_store::MAX_KEYS_PER_SAVE,
         name::KeyName,
+        rights::KeyRights,
         stored_keys::StoredKeys,
     },
     error::StoreError,
@@ -124,6 +125,13 @@ impl StoredKeys {
     /// Returns the keys that are live at `now`, ascending by identifier.
     pub fn live(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
         self.keys.iter().filter(move |key| key.state(now) == KeyState::Live)
+    }
+
+    /// Returns the rights of the live key that is called `name`, for the key that takes its place; the
+    /// least there are if there is none.
+    #[must_use]
+    pub fn rights_of(&self, name: &KeyName, now: Timestamp) -> KeyRights {
+        self.live_of(name, now).last().map_or(KeyRights::ReadOnly, |key| key.rights)
     }
 
     /// Returns the live keys that expire within two weeks of `now` and have no successor: no live key of the same

@@ -16,7 +16,7 @@ use crate::{
 pub const MAX_KEYS_PER_SAVE: usize = 100;
 
 /// Keeps API keys, as digests alone. What may be stored, and what becomes of a key, are rules of the
-/// domain ([`KeyAdmin`](crate::KeyAdmin)); a store keeps the list and compares its revision.
+/// domain (such as [`add_key`](crate::add_key)); a store keeps the list and compares its revision.
 ///
 /// # Contract
 /// - As for [`PetRepository`](crate::PetRepository): atomic, durable, [`StoreError::Unavailable`] is

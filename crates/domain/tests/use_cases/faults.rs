@@ -8,14 +8,14 @@ use std::{fmt::Debug, sync::Arc, time::Duration};
 use fastrand::Rng;
 use petstore_domain::{
     AddError, Catalogue, CategoryId, Clock as _, CursorPosition, Idempotency, IdempotencyKey,
-    Judgement, KeyAdmin, KeyChangeError, KeyDigest, KeyRing, KeySelector, NewPet, PageLimit, Pet,
-    PetName, PetQuery, PetRepository, PetService, PetStatus, StoreError, load_keys,
+    Judgement, KeyChangeError, KeyDigest, KeyRing, KeySelector, NewPet, PageLimit, Pet, PetName,
+    PetQuery, PetRepository, PetService, PetStatus, StoreError, load_keys,
 };
 
 use crate::{
     faulty::{Fails, FaultyStore},
     model::Model,
-    support::{START, TestClock, name, secret},
+    support::{KeyAdmin, START, TestClock, name, secret},
 };
 
 /// Sequences of operations.
@@ -49,7 +49,7 @@ impl Simulation {
         Self {
             catalogue: Catalogue::new(store.clone(), clock.clone()),
             ring: KeyRing::new(store.clone(), clock.clone(), None),
-            admin: KeyAdmin::new(store.clone(), clock.clone()),
+            admin: KeyAdmin { keys: store.clone(), clock: clock.clone() },
             store,
             clock,
             model: Model::default(),

@@ -1,17 +1,17 @@
-//! [`KeyRing`] over a store, with keys that [`KeyAdmin`] administers.
+//! [`KeyRing`] over a store, with keys that are changed meanwhile.
 
 use std::{sync::Arc, time::Duration};
 
-use petstore_domain::{Clock, Judgement, KeyAdmin, KeyRing, KeySelector};
+use petstore_domain::{Clock, Judgement, KeyRing, KeySelector};
 
-use crate::support::{START, TestClock, name, parts, secret};
+use crate::support::{KeyAdmin, START, TestClock, name, parts, secret};
 
 const A_DAY: Duration = Duration::from_hours(24);
 
 fn ring_and_admin() -> (KeyRing, KeyAdmin, Arc<TestClock>) {
     let (store, clock) = parts();
     let ring = KeyRing::new(Arc::clone(&store) as _, Arc::clone(&clock) as _, None);
-    (ring, KeyAdmin::new(store, Arc::clone(&clock) as _), clock)
+    (ring, KeyAdmin { keys: store, clock: Arc::clone(&clock) }, clock)
 }
 
 /// Whether a key is live, by keys that are read now.

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{ApiKeySecret, Clock, KeyName, Timestamp};
+use petstore_domain::{
+    ApiKey, ApiKeySecret, Clock, KeyChangeError, KeyName, KeySelector, KeyStore, NewApiKey,
+    StoreError, StoredKeys, Timestamp, add_key, load_keys, revoke_keys, roll_key,
+};
 use petstore_memory::MemoryStore;
 
 pub(crate) const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -46,4 +49,41 @@ pub(crate) fn secret(seed: u8) -> ApiKeySecret {
 
 pub(crate) fn name(text: &str) -> KeyName {
     KeyName::parse(text).unwrap()
+}
+
+/// The keys of a store, changed by the clock of a test.
+pub(crate) struct KeyAdmin {
+    pub(crate) keys: Arc<dyn KeyStore>,
+    pub(crate) clock: Arc<TestClock>,
+}
+
+impl KeyAdmin {
+    pub(crate) async fn create(
+        &self,
+        name: KeyName,
+        secret: &ApiKeySecret,
+        lifetime: Option<Duration>,
+    ) -> Result<ApiKey, KeyChangeError> {
+        let now = self.clock.now();
+        let key = NewApiKey::new(name, secret, now, lifetime.map(|lifetime| now.plus(lifetime)));
+        add_key(&*self.keys, key).await
+    }
+
+    pub(crate) async fn roll(
+        &self,
+        name: KeyName,
+        secret: &ApiKeySecret,
+        overlap: Duration,
+    ) -> Result<ApiKey, KeyChangeError> {
+        let now = self.clock.now();
+        roll_key(&*self.keys, NewApiKey::new(name, secret, now, None), now.plus(overlap)).await
+    }
+
+    pub(crate) async fn revoke(&self, selector: KeySelector) -> Result<Vec<ApiKey>, StoreError> {
+        revoke_keys(&*self.keys, selector, self.clock.now()).await
+    }
+
+    pub(crate) async fn list(&self) -> Result<(StoredKeys, Timestamp), StoreError> {
+        Ok((load_keys(&*self.keys).await?, self.clock.now()))
+    }
 }

@@ -2,37 +2,37 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use petstore_domain::{
-    ApiKeySecret, CorruptKey, Corruption, KeyAdmin, KeyId, KeyName, KeyState, ManualClock,
-    MockKeyStore, NewApiKey, Saved, StoreError, StoredKeys, Timestamp,
+    ApiKeySecret, Clock as _, CorruptKey, Corruption, KeyId, KeyName, KeyStore, MockKeyStore,
+    NewApiKey, Saved, StoreError, StoredKeys, Timestamp, load_keys,
 };
 use petstore_memory::MemoryStore;
 use tempfile::TempDir;
 
 use super::ensure;
-use crate::{console::tests::Recorded, failure::Failure, serve::listener::BoundAddress};
+use crate::{
+    clock::SystemClock, console::tests::Recorded, failure::Failure, serve::listener::BoundAddress,
+};
 
 const ADDRESS: &str = "0.0.0.0:4321";
 
-fn admin() -> KeyAdmin {
-    KeyAdmin::new(Arc::new(MemoryStore::new()), Arc::new(ManualClock::new(Timestamp(0))))
-}
-
-/// An administration of keys on a mock.
-fn on(keys: MockKeyStore) -> KeyAdmin {
-    KeyAdmin::new(Arc::new(keys), Arc::new(ManualClock::new(Timestamp(0))))
+fn new_store() -> MemoryStore {
+    MemoryStore::new()
 }
 
 fn terminal() -> Recorded {
     Recorded { is_terminal: true, ..Recorded::default() }
 }
 
-async fn first(admin: &KeyAdmin, file: Option<&Path>, out: &mut Recorded) -> Result<(), Failure> {
+async fn first(
+    keys: &dyn KeyStore,
+    file: Option<&Path>,
+    out: &mut Recorded,
+) -> Result<(), Failure> {
     let place = BoundAddress::Tcp { scheme: "http", address: ADDRESS.parse().unwrap() };
-    ensure(admin, file.map(Path::to_owned), "", &place, out).await
+    ensure(keys, file.map(Path::to_owned), "", &place, out).await
 }
 
 /// The key that another process has made.
@@ -43,15 +43,15 @@ fn another() -> StoredKeys {
 }
 
 /// The digests of the live keys.
-async fn live(admin: &KeyAdmin) -> Vec<petstore_domain::KeyDigest> {
-    let (StoredKeys { keys, .. }, now) = admin.list().await.unwrap();
-    let live = keys.into_iter().filter(|key| key.state(now) == KeyState::Live);
+async fn live(keys: &dyn KeyStore) -> Vec<petstore_domain::KeyDigest> {
+    let stored = load_keys(keys).await.unwrap();
+    let live = stored.live(SystemClock.now());
     live.inspect(|key| assert_eq!(key.name.as_str(), "default")).map(|key| key.digest).collect()
 }
 
 #[tokio::test]
 async fn on_a_terminal_the_first_key_is_shown_once_with_a_call_that_works() {
-    let (admin, mut out) = (admin(), terminal());
+    let (admin, mut out) = (new_store(), terminal());
     let (_folder, file) = place();
     first(&admin, Some(&file), &mut out).await.unwrap();
     assert!(!file.exists());
@@ -68,11 +68,11 @@ async fn on_a_terminal_the_first_key_is_shown_once_with_a_call_that_works() {
 #[tokio::test]
 async fn a_key_that_a_terminal_did_not_take_is_not_made_or_revoked() {
     for (breaks_after, known) in [(0, 0), (1, 1)] {
-        let admin = admin();
+        let admin = new_store();
         let mut breaking = Recorded { breaks_after: Some(breaks_after), ..terminal() };
         let failure = first(&admin, None, &mut breaking).await.unwrap_err();
         assert_eq!(failure.to_string().contains("was revoked"), known == 1, "{failure}");
-        assert_eq!(admin.list().await.unwrap().0.keys.len(), known);
+        assert_eq!(load_keys(&admin).await.unwrap().keys.len(), known);
         assert_eq!(live(&admin).await, []);
     }
 }
@@ -93,7 +93,7 @@ fn left(folder: &TempDir) -> (Vec<String>, Option<String>) {
 
 #[tokio::test]
 async fn without_a_terminal_the_first_key_is_in_a_file_of_its_owner() {
-    let (admin, mut out, (folder, file)) = (admin(), Recorded::default(), place());
+    let (admin, mut out, (folder, file)) = (new_store(), Recorded::default(), place());
     first(&admin, Some(&file), &mut out).await.unwrap();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     let (names, text) = left(&folder);
@@ -112,9 +112,9 @@ async fn without_a_place_for_it_no_key_is_made() {
     fs::write(&file, "theirs").unwrap();
     let nowhere = folder.path().join("nowhere/petstore.db.key");
     for place in [None, Some(&*file), Some(&*nowhere)] {
-        let (admin, mut out) = (admin(), Recorded::default());
+        let (admin, mut out) = (new_store(), Recorded::default());
         first(&admin, place, &mut out).await.unwrap();
-        assert!(admin.list().await.unwrap().0.is_empty(), "{place:?}");
+        assert!(load_keys(&admin).await.unwrap().is_empty(), "{place:?}");
         assert_eq!(out.answers, "");
     }
     assert_eq!(left(&folder), (vec!["petstore.db.key".to_owned()], Some("theirs".to_owned())));
@@ -124,7 +124,7 @@ async fn without_a_place_for_it_no_key_is_made() {
 async fn what_a_start_that_was_cut_off_has_left_is_taken_up() {
     let secret = ApiKeySecret::from_entropy(&[7; 32]);
     let text = format!("{}\n", secret.expose());
-    let ((folder, file), admin) = (place(), admin());
+    let ((folder, file), admin) = (place(), new_store());
     fs::write(&file, &text).unwrap();
     first(&admin, Some(&file), &mut Recorded::default()).await.unwrap();
     assert_eq!(live(&admin).await, [secret.digest()]);
@@ -145,7 +145,7 @@ async fn a_store_that_fails_or_has_a_key_by_then_leaves_no_file() {
             if fails { Err(StoreError::unavailable("gone")) } else { Ok(Saved::Lost) }
         });
         keys.expect_load().returning(|_| Ok(Some(another())));
-        let made = first(&on(keys), Some(&file), &mut Recorded::default()).await;
+        let made = first(&keys, Some(&file), &mut Recorded::default()).await;
         assert_eq!(made.is_err(), fails);
         assert_eq!(left(&folder), (vec![], None));
     }
@@ -159,7 +159,7 @@ async fn a_store_whose_only_key_is_corrupt_has_a_key() {
     let stored = StoredKeys { corrupt, ..vec![].into() };
     keys.expect_load().returning(move |_| Ok(Some(stored.clone())));
     let mut out = terminal();
-    first(&on(keys), None, &mut out).await.unwrap();
+    first(&keys, None, &mut out).await.unwrap();
     assert_eq!(out.answers, "");
 }
 
@@ -170,6 +170,6 @@ async fn a_key_that_another_process_made_is_not_shown() {
     keys.expect_save().once().returning(|_, _, _| Ok(Saved::Lost));
     keys.expect_load().returning(|_| Ok(Some(another())));
     let mut out = terminal();
-    first(&on(keys), None, &mut out).await.unwrap();
+    first(&keys, None, &mut out).await.unwrap();
     assert!(!out.answers.contains("pst_"), "{}", out.answers);
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use petstore_domain::{
-    ApiKeySecret, Catalogue, Corruption, Judgement, KeyAdmin, KeyId, KeyName, KeyRing, ManualClock,
+    ApiKeySecret, Catalogue, Corruption, Judgement, KeyId, KeyName, KeyRing, ManualClock,
     MockKeyStore, MockPetRepository, NewApiKey, StoreError, Timestamp,
 };
 use tokio::{
@@ -64,9 +64,8 @@ fn house(fails: bool, batches: usize) -> House {
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
     let keys = Arc::new(keys);
     let ring = Arc::new(KeyRing::new(keys.clone(), clock.clone(), None));
-    let admin = KeyAdmin::new(keys, clock.clone());
     let catalogue = Arc::new(Catalogue::new(Arc::new(pets), clock));
-    let task = tokio::spawn(run(ring.clone(), admin, catalogue, Arc::new(|_, _| ())));
+    let task = tokio::spawn(run(ring.clone(), keys, catalogue, Arc::new(|_, _| ())));
     House { noted, purged, looked, ring, task }
 }
 
