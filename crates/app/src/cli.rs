@@ -4,7 +4,6 @@ pub(crate) mod addresses;
 mod config;
 pub(crate) mod config_file;
 mod examples;
-mod keys;
 mod moving;
 mod refusal;
 mod serve;
@@ -21,7 +20,6 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::
 
 pub(crate) use self::{
     config::{ConfigCommand, shown},
-    keys::{KeysCommand, ListForm},
     moving::{BothStores, MoveArgs, ReleaseArgs, StoreCommand},
     serve::{DeploymentArgs, LogFormat, ServeArgs, TlsArgs},
     settings::Sources,
@@ -35,6 +33,7 @@ use crate::{
     failure::Failure,
     healthcheck::HealthcheckArgs,
     import::ImportArgs,
+    keys::KeysCommand,
     manual::{CompletionsArgs, ManArgs},
     registry::Registry,
     upgrade::UpgradeArgs,

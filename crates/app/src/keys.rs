@@ -7,14 +7,16 @@ mod tests;
 
 use std::time::Duration;
 
+use clap::Subcommand;
 use petstore_domain::{
     ApiKey, ApiKeySecret, Clock as _, CorruptKey, Corruption, KeyChangeError, KeyId, KeyName,
     KeyRights, KeySelector, KeyStore, NewApiKey, Timestamp, add_key, load_keys, revoke_keys,
     roll_key,
 };
 
+use self::listing::ListForm;
 use crate::{
-    cli::{KeysCommand, ListForm, store_arg::StoreArg},
+    cli::{store_arg::StoreArgs, values},
     clock::{SystemClock, rfc3339},
     console::{Console, Output, stdout_failed},
     driver::OpenMode,
@@ -26,25 +28,80 @@ use crate::{
 /// Corrupt keys that a command names; the rest are counted.
 const MAX_CORRUPT_NAMED: usize = 10;
 
-/// Runs the command on the store that it names.
+/// What to do with API keys. A running service honours a change within one second.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Create a key and print it on stdout; it is shown this once.
+    Create {
+        /// Name of the key: a letter, then up to 63 letters, digits, '.', '_' or '-'.
+        #[arg(value_name = "NAME", value_parser = KeyName::parse)]
+        name: KeyName,
+        /// The key may list and fetch animals, and add none.
+        #[arg(long)]
+        read_only: bool,
+        /// Lifetime of the key, for example 90d [default: until it is revoked].
+        #[arg(long, value_name = "DURATION", value_parser = values::lifetime)]
+        expires: Option<Duration>,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// List all keys, also revoked and expired ones, without the keys themselves.
+    List {
+        /// Form of the list.
+        #[arg(long, value_name = "FORM", default_value = "table")]
+        output: ListForm,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Revoke a key.
+    Revoke {
+        /// The key's identifier, or its name for every key that has it.
+        #[arg(value_name = "ID|NAME", value_parser = selector)]
+        target: KeySelector,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+    /// Replace a key: print a new one of the same name, and let the old one expire.
+    Roll {
+        /// The name of the key.
+        #[arg(value_name = "NAME", value_parser = KeyName::parse)]
+        name: KeyName,
+        /// Time for which the old key stays valid.
+        #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = values::overlap)]
+        overlap: Duration,
+        #[command(flatten)]
+        store: StoreArgs,
+    },
+}
+
+/// Reads which key is meant: digits are an identifier, anything else is a name.
+fn selector(text: &str) -> Result<KeySelector, String> {
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        let id = text.parse().map_err(|_| format!("the largest identifier is {}", i64::MAX))?;
+        return Ok(KeySelector::Id(KeyId(id)));
+    }
+    let name = KeyName::parse(text);
+    name.map(KeySelector::Name)
+        .map_err(|error| format!("neither an identifier nor a name: {error}"))
+}
+
+/// Runs the command on the store that it names. Only `create` makes one where there is none.
 pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     signals::survive_file_size_limit()?;
-    let StoreArg(location, _) = command.store().clone();
-    with_store(&*location, mode(&command), async |store| {
+    let (store, mode) = match &command {
+        KeysCommand::Create { store, .. } => (store, OpenMode::Create),
+        KeysCommand::Revoke { store, .. } | KeysCommand::Roll { store, .. } => {
+            (store, OpenMode::ReadWrite)
+        }
+        KeysCommand::List { store, .. } => (store, OpenMode::ReadOnly),
+    };
+    let location = store.store.0.clone();
+    with_store(&*location, mode, async |store| {
         store.require_open(&*location).await?;
         note_if_made(store, &mut Console);
         execute(command, &*store.keys, SystemClock.now(), &mut Console).await
     })
     .await
-}
-
-/// Only `create` makes a store where there is none.
-fn mode(command: &KeysCommand) -> OpenMode {
-    match command {
-        KeysCommand::Create { .. } => OpenMode::Create,
-        KeysCommand::Revoke { .. } | KeysCommand::Roll { .. } => OpenMode::ReadWrite,
-        KeysCommand::List { .. } => OpenMode::ReadOnly,
-    }
 }
 
 async fn execute(

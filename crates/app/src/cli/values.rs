@@ -24,7 +24,7 @@ pub(super) fn grace(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads the lifetime of a key: 1 s to 100 years.
-pub(super) fn lifetime(text: &str) -> Result<Duration, String> {
+pub(crate) fn lifetime(text: &str) -> Result<Duration, String> {
     // A bare number most likely means days.
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(format!("a duration has a unit; write {text}d for {text} days"));
@@ -33,7 +33,7 @@ pub(super) fn lifetime(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads how long a key outlives its successor's creation: 0 s to 100 years.
-pub(super) fn overlap(text: &str) -> Result<Duration, String> {
+pub(crate) fn overlap(text: &str) -> Result<Duration, String> {
     duration(text, Duration::ZERO..=CENTURY, "0s to 100years")
 }
 

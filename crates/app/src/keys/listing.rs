@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use clap::ValueEnum;
 use petstore_domain::{ApiKey, KeyId, KeyState, Timestamp};
 use serde_json::{Value, json};
 
@@ -9,6 +10,15 @@ use crate::{
     clock::{days_until, rfc3339},
     console::columns,
 };
+
+/// How a list is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListForm {
+    /// In columns, for people.
+    Table,
+    /// An array of JSON objects, for programs.
+    Json,
+}
 
 /// Returns a JSON array with an object for each key. A program reads it: members are added, and none is renamed
 /// or removed. Times are in UTC, `null` where there is none.

@@ -6,8 +6,8 @@ use petstore_domain::{
 };
 use petstore_memory::MemoryStore;
 
-use super::{create, list, new_secret, revoke, roll};
-use crate::{cli::ListForm, console::tests::Recorded, failure::Failure};
+use super::{create, list, listing::ListForm, new_secret, revoke, roll};
+use crate::{console::tests::Recorded, failure::Failure};
 
 /// 20 November 2026, 00:00 UTC.
 const NOW: Timestamp = Timestamp(1_795_132_800_000);

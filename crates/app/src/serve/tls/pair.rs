@@ -54,15 +54,17 @@ impl PairFiles {
         let validity =
             Certificate::from_der(first).map_err(|_| invalid())?.tbs_certificate.validity;
         let key = self.private_key()?;
-        let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
-            rustls::Error::InconsistentKeys(_) => {
+        let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| {
+            if let rustls::Error::InconsistentKeys(_) = error {
                 let [key, certificate] = [&self.key, &self.certificate].map(|path| path.display());
                 format!(
                     "the private key in {key} does not belong to the certificate in {certificate}"
                 )
+            } else if let rustls::Error::InvalidCertificate(_) = error {
+                invalid()
+            } else {
+                self.unusable_key("it is of another kind")
             }
-            rustls::Error::InvalidCertificate(_) => invalid(),
-            _ => self.unusable_key("it is of another kind"),
         })?;
         Ok(Pair {
             key: Arc::new(key),
@@ -83,9 +85,10 @@ impl PairFiles {
         if text.windows(ENCRYPTED.len()).any(|window| window == ENCRYPTED) {
             return Err(self.unusable_key("it is encrypted"));
         }
-        PrivateKeyDer::from_pem_slice(&text).map_err(|error| match error {
-            pem::Error::NoItemsFound => self.unusable_key("there is none"),
-            _ => self.unusable_key("the file is not well-formed PEM"),
+        PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
+            let is_missing = matches!(error, pem::Error::NoItemsFound);
+            let ill_formed = "the file is not well-formed PEM";
+            self.unusable_key(if is_missing { "there is none" } else { ill_formed })
         })
     }
 
