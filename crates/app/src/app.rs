@@ -68,20 +68,13 @@ impl App {
         let definition = cli::definition(&Arc::new(self.stores));
         let sources = Sources::read(args, &definition)?;
         match cli::parse(&sources, args) {
-            Ok(command) => {
-                let settings = || cli::shown(&sources, args).unwrap_or_default();
-                execute(command, &definition, settings).map(|()| ExitCode::SUCCESS)
-            }
+            Ok(command) => execute(command, &sources, args).map(|()| ExitCode::SUCCESS),
             Err(error) => cli::explain(error, &sources),
         }
     }
 }
 
-fn execute(
-    command: Command,
-    definition: &clap::Command,
-    settings: impl Fn() -> String,
-) -> Result<(), Failure> {
+fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => {
             let (config, log) = serve::Config::read(*args)?;
@@ -99,12 +92,12 @@ fn execute(
         Command::Config { command: ConfigCommand::Show(flags) } => {
             // What `serve` would refuse is refused here too.
             serve::Config::read(*flags)?;
-            Console.print(&settings())
+            Console.print(&cli::shown(sources, args).unwrap_or_default())
         }
         Command::Openapi(args) => Console.print(&petstore_http::openapi_document(&args.settings())),
         Command::Healthcheck(args) => run_to_end(healthcheck::run(args)),
-        Command::Completions(args) => manual::completions(definition, args),
-        Command::Man(args) => manual::pages(definition, &args),
+        Command::Completions(args) => manual::completions(&sources.definition, args),
+        Command::Man(args) => manual::pages(&sources.definition, &args),
     }
 }
 

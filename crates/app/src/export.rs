@@ -129,7 +129,7 @@ impl Target {
         }
     }
 
-    /// Makes the file durable under its name. Says where it is, for people.
+    /// Makes the file durable under its name. Returns where it is, for people.
     fn finish(self) -> Result<String, Failure> {
         match self {
             Self::Standard => Ok("standard output".to_owned()),

@@ -232,7 +232,7 @@ async fn roll(
     Ok(())
 }
 
-/// A new key, unless it could not be read.
+/// Returns a new key, unless it could not be read.
 fn showable_secret(rights: KeyRights, out: &impl Output) -> Result<ApiKeySecret, Failure> {
     out.has_reader().map_err(|error| {
         Failure::runtime(format!("no key was made, because stdout would lose it: {error}"))
@@ -260,7 +260,7 @@ async fn show(
     Err(take_back(keys, key, &stdout_failed(&lost)).await)
 }
 
-/// Revokes a key that could not be shown.
+/// Revokes a key that could not be shown. Returns the failure.
 pub(crate) async fn take_back(keys: &dyn KeyStore, key: &ApiKey, lost: &Failure) -> Failure {
     let KeyId(id) = key.id;
     match revoke_keys(keys, KeySelector::Id(key.id), SystemClock.now()).await {

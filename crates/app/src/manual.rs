@@ -73,7 +73,7 @@ fn write_pages(command: &clap::Command, folder: &Path) -> io::Result<()> {
     fs::write(folder.join(page.get_filename()), with_examples(&text))
 }
 
-/// `page` with its last part under the usual name. Lines that are indented there stay as they are, others are filled.
+/// Returns `page` with its last part under the usual name. Lines that are indented there stay as they are, others are filled.
 fn with_examples(page: &str) -> String {
     let Some((options, examples)) = page.split_once(EXTRA) else { return page.to_owned() };
     let mut text = format!("{options}.SH EXAMPLES\n");

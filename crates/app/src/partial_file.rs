@@ -70,7 +70,7 @@ impl PartialFile {
         self.file.write_all(bytes).map_err(failed(&self.path))
     }
 
-    /// Makes the file durable under its name. Says where it is, for people.
+    /// Makes the file durable under its name. Returns where it is, for people.
     pub(crate) fn finish(self) -> Result<String, Failure> {
         let Self { file, path, if_exists } = self;
         file.as_file().sync_all().map_err(failed(&path))?;

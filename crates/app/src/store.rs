@@ -27,9 +27,7 @@ pub(crate) async fn with_store<T>(
 
 async fn is_empty(archive: &dyn Archive) -> bool {
     let counts = async { archive.snapshot().await?.counts().await };
-    counts.await.is_ok_and(|StoreCounts { pets, keys, idempotency_records }| {
-        pets + keys + idempotency_records == 0
-    })
+    counts.await.is_ok_and(|counts| counts == StoreCounts::default())
 }
 
 /// Says that opening has made the store, if it has: the URL may be mistyped.

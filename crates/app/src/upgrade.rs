@@ -52,7 +52,7 @@ pub(crate) async fn before_serving(location: &dyn StoreLocation) -> Result<(), F
     Ok(())
 }
 
-/// What was done, or would be, for people.
+/// Returns what was done, or would be, for people.
 fn account(Upgrade { from, steps, saved_to }: &Upgrade, mode: UpgradeMode, store: &str) -> String {
     if steps.is_empty() {
         return format!("the schema of {store} is version {from}: there is nothing to do\n");

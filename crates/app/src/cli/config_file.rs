@@ -1,19 +1,11 @@
 //! The one optional file of settings.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-    slice,
-};
+use std::{collections::BTreeMap, fs, path::Path, slice};
 
 use toml::{Table, Value};
 
 use crate::failure::{Failure, quotable, quotable_path};
 
-/// The largest file that is read, in bytes: whatever is larger is no file of settings, or no secret.
-const MAX_BYTES: u64 = 64 * 1024;
 /// From this similarity on, a name is suggested.
 const SIMILAR: f64 = 0.8;
 
@@ -24,7 +16,7 @@ pub(super) type Values = BTreeMap<String, Vec<String>>;
 /// several.
 pub(super) fn read(path: &Path, known: &BTreeMap<String, bool>) -> Result<Values, Failure> {
     let shown = quotable_path(path);
-    let text = text(path)
+    let text = fs::read_to_string(path)
         .map_err(|error| Failure::runtime(format!("cannot read the settings {shown}: {error}")))?;
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
@@ -72,19 +64,9 @@ fn unknown(key: &str, known: &BTreeMap<String, bool>) -> String {
     }
 }
 
-/// Reads the text of a small file.
-fn text(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_BYTES {
-        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
-    }
-    Ok(text)
-}
-
 /// Reads the secret that is the only line of a file. `what` the file is begins the message that it cannot be read.
 pub(crate) fn secret(path: &Path, what: &str) -> Result<String, Failure> {
-    let text = text(path).map_err(|error| {
+    let text = fs::read_to_string(path).map_err(|error| {
         Failure::runtime(format!("cannot read {what}{}: {error}", quotable_path(path)))
     })?;
     let line = text.strip_suffix('\n').unwrap_or(&text);

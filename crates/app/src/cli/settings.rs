@@ -89,7 +89,7 @@ pub(super) fn settings(root: &Command) -> BTreeMap<String, bool> {
 /// The definition with what files give as defaults.
 #[derive(Debug)]
 pub(crate) struct Sources {
-    pub(super) definition: Command,
+    pub(crate) definition: Command,
     /// The names of the command that the words ask for, below the program's own.
     pub(super) path: Vec<String>,
     /// The file that gives a setting, by the name of its flag.

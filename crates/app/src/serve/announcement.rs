@@ -51,12 +51,12 @@ fn sunset_ahead(sunset: GetPetSunset) {
     }
 }
 
-/// The service takes requests.
+/// Tells the service manager that the service takes requests.
 pub(super) fn note_ready() {
     notify(NotifyState::Ready);
 }
 
-/// The service drains.
+/// Tells it that the service drains.
 pub(super) fn note_stopping() {
     notify(NotifyState::Stopping);
 }

@@ -31,7 +31,7 @@ const MIN_REST: Duration = Duration::from_millis(1);
 /// How long the end of the service waits for the store.
 const LAST_ROUND: Duration = Duration::from_secs(5);
 
-/// Does it. Never ends; dropped during a purge, it leaves what the batch that has begun does. The first rounds come one
+/// Does what is to be done. Never ends; dropped during a purge, it leaves what the batch that has begun does. The first rounds come one
 /// interval from now, but keys that expire soon are logged at once. Uses of revoked keys are counted by `count`.
 pub(super) async fn run(
     keys: Arc<KeyRing>,
@@ -53,7 +53,7 @@ pub(super) async fn finish(keys: &KeyRing) {
     }
 }
 
-/// Never ends.
+/// Writes uses of keys back, and logs the keys that an operator should know of. Never ends.
 async fn look_after(keys: &KeyRing, count: &RevokedKeyCounter) {
     let (mut corrupt, mut revoked) = (HashSet::new(), BTreeMap::new());
     let mut tick = time::interval_at(Instant::now() + KEYS_EVERY, KEYS_EVERY);
@@ -121,7 +121,7 @@ async fn warn_of_expiring(keys: &dyn KeyStore) {
     }
 }
 
-/// Never ends.
+/// Purges the idempotency records that have expired. Never ends.
 async fn purge_expired(catalogue: &Catalogue) {
     loop {
         time::sleep(PURGE_EVERY).await;

@@ -26,7 +26,7 @@ pub(super) struct ServedStore {
 }
 
 impl ServedStore {
-    /// Over `store`, which must be open unless a next store is named: then a task looks at both.
+    /// Returns the ports over `store`, which must be open unless a next store is named: then a task looks at both.
     pub(super) async fn new(
         store: &OpenStore,
         location: &dyn StoreLocation,

@@ -1,7 +1,5 @@
 //! `sqlite:PATH`, a SQLite file.
 
-mod url;
-
 use std::{
     fmt, fs, io,
     os::unix::fs::MetadataExt as _,
@@ -26,7 +24,7 @@ pub(super) const DRIVER: StoreDriver = StoreDriver {
     usage: "sqlite:PATH",
     summary: "a SQLite file on a local disk; PATH?synchronous=normal|full|extra says what a commit waits for",
     is_lasting: true,
-    parse: |url| Ok(Arc::new(DatabaseFile(url::parse(url)?))),
+    parse: |url| Ok(Arc::new(DatabaseFile(parse(url)?))),
 };
 
 struct DatabaseFile(SqliteConfig);
@@ -112,6 +110,41 @@ impl StoreLocation for DatabaseFile {
     }
 }
 
+const NO_PATH: &str = "no path is given; use sqlite:PATH, for example sqlite:petstore.db";
+
+/// Reads the URL, or says what would be right. What it says repeats nothing of the URL, which may be that of a database
+/// with a password, under another scheme. Nothing in the path is percent-encoded, and it cannot hold a `?`.
+fn parse(url: &str) -> Result<SqliteConfig, &'static str> {
+    let rest = url.strip_prefix("sqlite:").ok_or(NO_PATH)?;
+    let (path, query) =
+        rest.split_once('?').map_or((rest, None), |(path, query)| (path, Some(query)));
+    // As other programs write it: sqlite::memory:, sqlite://:memory:, sqlite:///:memory:.
+    if path.ends_with(":memory:") {
+        return Err("a store in memory is written memory: alone, and only serve takes it");
+    }
+    let path = match path.strip_prefix("//") {
+        None => path.to_owned(),
+        // Shown as a URL, two slashes would be those of a host.
+        Some(path) if path.starts_with('/') => format!("/{}", path.trim_start_matches('/')),
+        Some("") => String::new(),
+        Some(_) => {
+            return Err(
+                "a host cannot be given; for a relative path use sqlite:PATH, for an absolute one sqlite:/PATH",
+            );
+        }
+    };
+    if path.is_empty() {
+        return Err(NO_PATH);
+    }
+    let synchronous = match query {
+        Some("synchronous=normal") => Synchronous::Normal,
+        Some("synchronous=full") | None => Synchronous::Full,
+        Some("synchronous=extra") => Synchronous::Extra,
+        Some(_) => return Err("the only parameter is synchronous=normal|full|extra"),
+    };
+    Ok(SqliteConfig { path: path.into(), synchronous })
+}
+
 /// Refuses a path where there is nothing, or an empty file, which only who makes a store takes for one.
 fn require_store(path: &Path) -> Result<(), String> {
     let shown = path.display();
@@ -147,7 +180,7 @@ fn figures(store: &Weak<SqliteStore>) -> Vec<Figure> {
 
 #[cfg(test)]
 mod tests {
-    use super::DRIVER;
+    use super::{DRIVER, SqliteConfig, Synchronous, parse};
     use crate::driver::OpenMode;
 
     #[test]
@@ -173,5 +206,48 @@ mod tests {
         let expected = format!("there is no store at {}; ", path.display());
         assert!(refusal.starts_with(&expected), "{refusal}");
         assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_url_names_a_path_and_what_a_commit_waits_for() {
+        for (url, path, synchronous) in [
+            ("sqlite:petstore.db", "petstore.db", Synchronous::Full),
+            ("sqlite:/var/lib/a.db", "/var/lib/a.db", Synchronous::Full),
+            ("sqlite:///abs/x", "/abs/x", Synchronous::Full),
+            ("sqlite:////abs//x", "/abs//x", Synchronous::Full),
+            ("sqlite:../a b%20é#1.db", "../a b%20é#1.db", Synchronous::Full),
+            ("sqlite:a?synchronous=full", "a", Synchronous::Full),
+            ("sqlite:a?synchronous=normal", "a", Synchronous::Normal),
+            ("sqlite:a?synchronous=extra", "a", Synchronous::Extra),
+        ] {
+            assert_eq!(parse(url), Ok(SqliteConfig { path: path.into(), synchronous }), "{url}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_what_would_be_right() {
+        let table = [
+            ("sqlite:", "no path"),
+            ("sqlite://", "no path"),
+            ("sqlite:?synchronous=full", "no path"),
+            ("sqlite::memory:", "memory: alone"),
+            ("sqlite://:memory:", "memory: alone"),
+            ("sqlite:///:memory:", "memory: alone"),
+            ("sqlite:file::memory:?cache=shared", "memory: alone"),
+            ("sqlite://x", "a host"),
+            ("sqlite://dir/x?synchronous=full", "a host"),
+            ("sqlite:a?", "the only parameter"),
+            ("sqlite:a?mode=ro", "the only parameter"),
+            ("sqlite:a?synchronous=full&", "the only parameter"),
+            ("sqlite:a?synchronous=full&cache=shared", "the only parameter"),
+            ("sqlite:a?synchronous", "the only parameter"),
+            ("sqlite:a?synchronous=off", "the only parameter"),
+            ("sqlite:a?synchronous=FULL", "the only parameter"),
+            ("sqlite:a?synchronous=full&synchronous=full", "the only parameter"),
+        ];
+        for (url, refusal) in table {
+            let why = parse(url).unwrap_err();
+            assert!(why.contains(refusal), "{url:?}: {why}");
+        }
     }
 }

@@ -36,10 +36,10 @@ pub trait Authenticator: Send + Sync {
         secret: &ApiKeySecret,
     ) -> Result<Caller, AuthenticationError>;
 
-    /// What the caller's key is called; `None` if it is live no more.
+    /// Returns what the caller's key is called; `None` if it is live no more.
     fn key_label(&self, caller: &Caller) -> Option<KeyLabel>;
 
-    /// How many stored keys are live.
+    /// Returns how many stored keys are live.
     ///
     /// # Errors
     /// The keys could not be read.
@@ -65,7 +65,7 @@ pub enum KeyLabel {
 }
 
 impl KeyLabel {
-    /// The label of a caller in metrics and in the log. No stored key is called `service key`, as a name has no
+    /// Returns the label of a caller in metrics and in the log. No stored key is called `service key`, as a name has no
     /// space.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -48,7 +48,7 @@ pub enum KeyState {
 }
 
 impl ApiKey {
-    /// The state of the key at the time `now`. Revoked outweighs expired.
+    /// Returns the state of the key at the time `now`. Revoked outweighs expired.
     #[must_use]
     pub fn state(&self, now: Timestamp) -> KeyState {
         if self.revoked_at.is_some() {
@@ -69,14 +69,14 @@ impl ApiKey {
         }
     }
 
-    /// The key with its life ended at `at`, unless it ends before: what becomes of a key that is
+    /// Returns the key with its life ended at `at`, unless it ends before: what becomes of a key that is
     /// rolled.
     #[must_use]
     pub fn retired(self, at: Timestamp) -> Self {
         Self { expires_at: earlier(self.expires_at, Some(at)), ..self }
     }
 
-    /// One key that two stores hold, because it was copied: the earlier expiry and revocation, the
+    /// Returns one key that two stores hold, because it was copied: the earlier expiry and revocation, the
     /// later last use. So a merge never extends a key's life. `None` if the two are different keys.
     #[must_use]
     pub fn merged_with(&self, other: &Self) -> Option<Self> {
@@ -91,7 +91,7 @@ impl ApiKey {
     }
 }
 
-/// The earlier of two moments, of which each may be missing.
+/// Returns the earlier of two moments, of which each may be missing.
 fn earlier(one: Option<Timestamp>, other: Option<Timestamp>) -> Option<Timestamp> {
     [one, other].into_iter().flatten().min()
 }
@@ -114,7 +114,7 @@ pub struct NewApiKey {
 }
 
 impl NewApiKey {
-    /// The key that `secret` is, to be called `name`.
+    /// Returns the key that `secret` is, to be called `name`.
     #[must_use]
     pub fn new(
         name: KeyName,
@@ -126,7 +126,7 @@ impl NewApiKey {
         Self { name, digest, prefix, rights: secret.rights(), created_at, expires_at }
     }
 
-    /// The key under the identifier that the store has assigned: neither revoked nor used.
+    /// Returns the key under the identifier that the store has assigned: neither revoked nor used.
     #[must_use]
     pub fn with_id(self, id: KeyId) -> ApiKey {
         let Self { name, digest, prefix, rights, created_at, expires_at } = self;

@@ -170,7 +170,7 @@ impl StoredKeys {
         Ok(key.with_id(self.next_id))
     }
 
-    /// With the keys to be removed, which have ended and are too many: as many as can be saved at once.
+    /// Returns `changed`, and the keys to be removed, which have ended and are too many: as many as can be saved at once.
     fn with_pruning(&self, changed: Vec<ApiKey>, now: Timestamp) -> KeyChange {
         let dead = self.keys.iter().filter_map(|key| Some((key.ended_at(now)?, key.id)));
         let mut dead: Vec<_> = dead.collect();

@@ -23,7 +23,7 @@ impl KeyName {
         if well_formed { Ok(Self(text.to_owned())) } else { Err(InvalidKeyName) }
     }
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -14,7 +14,7 @@ impl KeyRights {
     /// All there are.
     pub const ALL: [Self; 2] = [Self::Full, Self::ReadOnly];
 
-    /// The first characters of a key with these rights.
+    /// Returns the first characters of a key with these rights.
     #[must_use]
     pub const fn prefix(self) -> &'static str {
         match self {
@@ -23,7 +23,7 @@ impl KeyRights {
         }
     }
 
-    /// The word for them, in stores and for people.
+    /// Returns the word for them, in stores and for people.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -32,13 +32,13 @@ impl KeyRights {
         }
     }
 
-    /// The rights that [`as_str`](Self::as_str) calls so.
+    /// Returns the rights that [`as_str`](Self::as_str) calls so.
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|rights| rights.as_str() == word)
     }
 
-    /// The rights of a key that begins so, where nothing else says them. Whatever does not begin as a key
+    /// Returns the rights of a key that begins so, where nothing else says them. Whatever does not begin as a key
     /// with all rights may only read.
     #[must_use]
     pub fn of_prefix(text: &str) -> Self {

@@ -21,13 +21,13 @@ impl ApiKeySecret {
     /// How many characters of a key may be shown, so that people recognise it.
     pub const DISPLAY_CHARS: usize = 8;
 
-    /// Makes a key with all rights from 256 bits of the system's random source.
+    /// Returns a key with all rights, made from 256 bits of the system's random source.
     #[must_use]
     pub fn from_entropy(entropy: &[u8; 32]) -> Self {
         Self::with_rights(entropy, KeyRights::Full)
     }
 
-    /// The same with these rights.
+    /// Returns a key with these rights, made from 256 bits of the system's random source.
     #[must_use]
     pub fn with_rights(entropy: &[u8; 32], rights: KeyRights) -> Self {
         let mut number = *entropy;
@@ -39,26 +39,26 @@ impl ApiKeySecret {
         Self(text)
     }
 
-    /// What a client presents as its key, whatever its form.
+    /// Returns what a client presents as its key, whatever its form.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The key in clear, for the one moment in which it is shown.
+    /// Returns the key in clear, for the one moment in which it is shown.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// The first [`Self::DISPLAY_CHARS`] characters, or fewer if the key is shorter.
+    /// Returns the first [`Self::DISPLAY_CHARS`] characters, or fewer if the key is shorter.
     #[must_use]
     pub fn prefix(&self) -> &str {
         let end = self.0.char_indices().nth(Self::DISPLAY_CHARS).map_or(self.0.len(), |(at, _)| at);
         &self.0[..end]
     }
 
-    /// Whether the key has the form that the service makes, check sum included. A store holds only
+    /// Returns whether the key has the form that the service makes, check sum included. A store holds only
     /// such keys, so it is not asked for another one.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
@@ -71,13 +71,13 @@ impl ApiKeySecret {
             && *check == check_sum(checked)
     }
 
-    /// The rights that the key was made with, as its own text says.
+    /// Returns the rights that the key was made with, as its own text says.
     #[must_use]
     pub fn rights(&self) -> KeyRights {
         KeyRights::of_prefix(&self.0)
     }
 
-    /// What a store keeps instead of the key. The key has 190 random bits and cannot be guessed, so a
+    /// Returns what a store keeps instead of the key. The key has 190 random bits and cannot be guessed, so a
     /// plain hash is enough.
     #[must_use]
     pub fn digest(&self) -> KeyDigest {

@@ -34,7 +34,7 @@ impl ServiceKey {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = new;
     }
 
-    /// Whether the key of this digest is this one.
+    /// Returns whether the key of this digest is this one.
     pub(crate) fn is(&self, digest: &KeyDigest) -> bool {
         self.digest() == *digest
     }

@@ -50,7 +50,7 @@ impl StoredKeys {
         stored
     }
 
-    /// Whether there is no row at all, neither a key nor a corrupt one.
+    /// Returns whether there is no row at all, neither a key nor a corrupt one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty() && self.corrupt.is_empty()

@@ -1,8 +1,7 @@
 //! A certificate and its private key, in two files.
 
 use std::{
-    fs::File,
-    io::Read as _,
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -19,8 +18,6 @@ use rustls::{
 };
 use x509_cert::{Certificate, der::Decode as _};
 
-/// More than a key or a chain of certificates has.
-const MAX_BYTES: u64 = 1024 * 1024;
 /// What the PEM of a key says that is encrypted.
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
@@ -111,12 +108,8 @@ impl PairFiles {
     }
 }
 
-/// The beginning of a file, which is the whole of any that has a place here.
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(MAX_BYTES).read_to_end(&mut bytes));
-    read.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    Ok(bytes)
+    fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
 fn timestamp(since_1970: Duration) -> Timestamp {
