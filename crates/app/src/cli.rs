@@ -1,7 +1,6 @@
 //! The command line.
 
 pub(crate) mod addresses;
-mod config;
 pub(crate) mod config_file;
 mod examples;
 mod moving;
@@ -19,10 +18,9 @@ use std::{ffi::OsString, process::ExitCode, sync::Arc};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
 pub(crate) use self::{
-    config::{ConfigCommand, shown},
     moving::{BothStores, MoveArgs, ReleaseArgs, StoreCommand},
     serve::{DeploymentArgs, LogFormat, ServeArgs, TlsArgs},
-    settings::Sources,
+    settings::{ConfigCommand, Sources, shown},
     values::variable,
 };
 use crate::{

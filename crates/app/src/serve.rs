@@ -7,9 +7,7 @@ mod housekeeping;
 mod listener;
 mod reload;
 mod served_store;
-mod service_key;
 mod tls;
-mod unix_socket;
 
 #[cfg(test)]
 mod tests;
@@ -74,7 +72,7 @@ async fn serve(
     store: &ServedStore,
     listeners: Vec<Listener>,
     metrics: Option<TcpListener>,
-    tls: Option<Tls>,
+    tls: Option<Arc<Tls>>,
     config: Config,
     signals: Signals,
     mut tasks: JoinSet<()>,

@@ -1,4 +1,4 @@
-//! Where settings come from: flags, variables, the file of settings, and files that hold a secret.
+//! The command `config show`, and where settings come from: flags, variables, the file of settings, and files that hold a secret.
 //!
 //! clap's definition is the one declaration of each setting. The flags of `serve` have variables, with the
 //! same meaning wherever a command shares the flag; what only another command has is given only by a flag.
@@ -16,18 +16,37 @@ use std::{
 };
 
 use clap::{
-    Arg, ArgAction, ArgMatches, Command, builder::Resettable, parser::ValueSource, value_parser,
+    Arg, ArgAction, ArgMatches, Command, Subcommand, builder::Resettable, parser::ValueSource,
+    value_parser,
 };
 
 use super::{
     config_file::{self, Values},
     refusal,
+    serve::ServeArgs,
+    store_arg::StoreArg,
     values::{variable, variable_of},
 };
-use crate::failure::{Failure, quotable_path};
+use crate::{
+    console::columns,
+    failure::{Failure, quotable_path},
+};
 
 /// The flag that names the file of settings.
-pub(super) const CONFIG: &str = "config";
+const CONFIG: &str = "config";
+
+/// The variable of the one setting that has no flag.
+const API_KEY: &str = "PETSTORE_API_KEY";
+
+/// What to do with the settings of `serve`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Print each setting of serve that is in force, and where it comes from.
+    ///
+    /// It takes the flags of serve. A flag outweighs its variable, which outweighs the file that --config
+    /// names. Secrets are hidden.
+    Show(Box<ServeArgs>),
+}
 
 /// Adds the variable of each of `settings`, `--config` to each command that has a setting, and `--NAME-file` beside
 /// each secret.
@@ -66,13 +85,13 @@ fn with_variable(arg: Arg, settings: &BTreeMap<String, bool>) -> Arg {
 }
 
 /// Returns the flags whose values may hold a password: those that keep their values out of `--help`.
-pub(super) fn secrets(command: &Command) -> impl Iterator<Item = &str> {
+fn secrets(command: &Command) -> impl Iterator<Item = &str> {
     let secrets = command.get_arguments().filter(|arg| arg.is_hide_env_values_set());
     secrets.filter_map(Arg::get_long)
 }
 
 /// Returns the argument that names a file with the value of a secret.
-pub(super) fn file_of(secret: &str) -> String {
+fn file_of(secret: &str) -> String {
     format!("{secret}-file")
 }
 
@@ -226,4 +245,38 @@ fn secret(
 /// Returns whether this names a file, and a variable gives what the file would hold.
 fn has_variable_of_its_content(name: &str) -> bool {
     name.strip_suffix("-file").is_some_and(|content| variable(variable_of(content)).is_some())
+}
+
+/// Returns what `config show` prints if these are its words: a line for each setting, under headings.
+pub(crate) fn shown(sources: &Sources, words: &[OsString]) -> Option<String> {
+    let command = sources.definition.find_subcommand("config")?.find_subcommand("show")?;
+    let matches = sources.definition.clone().try_get_matches_from(words).ok()?;
+    let matches = matches.subcommand_matches("config")?.subcommand_matches("show")?;
+    let secrets: Vec<_> = secrets(command).collect();
+    let is_shown =
+        |name: &&str| *name != CONFIG && !secrets.iter().any(|secret| file_of(secret) == *name);
+    let mut rows = vec![["SETTING", "VALUE", "FROM"].map(str::to_owned)];
+    for arg in command.get_arguments() {
+        let Some(name) = arg.get_long().filter(is_shown) else { continue };
+        let id = arg.get_id().as_str();
+        let value = if secrets.contains(&name) {
+            matches.get_one::<StoreArg>(id).map(|store| store.0.to_string())
+        } else {
+            let values = matches.get_raw(id);
+            values.map(|values| values.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(", "))
+        };
+        let from = match matches.value_source(id) {
+            Some(ValueSource::CommandLine) => format!("--{name}"),
+            Some(ValueSource::EnvVariable) => variable_of(name),
+            _ => {
+                let file = sources.origins.get(name);
+                file.map_or_else(|| "default".to_owned(), |file| file.display().to_string())
+            }
+        };
+        rows.push([name.to_owned(), value.unwrap_or_else(|| "-".to_owned()), from]);
+    }
+    if variable(API_KEY).is_some() {
+        rows.push(["api-key", "(hidden)", API_KEY].map(str::to_owned));
+    }
+    Some(columns(&rows))
 }

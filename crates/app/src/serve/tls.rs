@@ -1,19 +1,30 @@
-//! The certificate that clients are shown, read again when its files change or at SIGHUP.
+//! The certificate that clients are shown and its private key, in two files that are read again when they change or at
+//! SIGHUP.
 
-pub(crate) mod pair;
+#[cfg(test)]
+mod tests;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
-use petstore_domain::Clock as _;
+use petstore_domain::{Clock as _, Timestamp};
 use rustls::{
     ServerConfig,
     crypto::{CryptoProvider, ring},
+    pki_types::{
+        CertificateDer, PrivateKeyDer,
+        pem::{self, PemObject as _},
+    },
     server::{ClientHello, ResolvesServerCert},
     sign::CertifiedKey,
 };
 use tokio::{sync::watch, time};
+use x509_cert::{Certificate, der::Decode as _};
 
-use self::pair::{Pair, PairFiles};
 use crate::{
     clock::{SystemClock, rfc3339},
     failure::Failure,
@@ -29,22 +40,20 @@ const NOTICE: Duration = Duration::from_hours(14 * 24);
 
 /// The protocols by ALPN, the preferred one first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+/// What the PEM of a key says that is encrypted.
+const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
-/// TLS of the service.
-#[derive(Clone, Debug)]
+/// TLS of the service, with the pair that new connections get.
+#[derive(Debug)]
 pub(super) struct Tls {
     files: PairFiles,
     provider: Arc<CryptoProvider>,
-    current: Arc<Current>,
+    current: watch::Sender<Pair>,
 }
 
-/// The pair that new connections get.
-#[derive(Debug)]
-struct Current(watch::Sender<Pair>);
-
-impl ResolvesServerCert for Current {
+impl ResolvesServerCert for Tls {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.0.borrow().key))
+        Some(Arc::clone(&self.current.borrow().key))
     }
 }
 
@@ -53,15 +62,15 @@ impl Tls {
     ///
     /// # Errors
     /// The pair cannot be used.
-    pub(super) fn new(files: PairFiles) -> Result<(Self, Followed), Failure> {
+    pub(super) fn new(files: PairFiles) -> Result<(Arc<Self>, Followed), Failure> {
         let failed = |error| Failure::runtime(format!("TLS: {error}"));
         let provider = Arc::new(ring::default_provider());
         let paths = vec![files.certificate.clone(), files.key.clone()];
         let before = reload::stamp(&paths);
         let pair = files.read(&provider).map_err(failed)?;
-        let tls = Self { files, provider, current: Arc::new(Current(watch::Sender::new(pair))) };
+        let tls = Arc::new(Self { files, provider, current: watch::Sender::new(pair) });
         tls.log_validity();
-        let reloading = tls.clone();
+        let reloading = Arc::clone(&tls);
         Ok((tls, Followed::new(NAME, paths, before, move || reloading.reload())))
     }
 
@@ -69,12 +78,12 @@ impl Tls {
     ///
     /// # Errors
     /// The cryptography has none of these versions.
-    pub(super) fn config(&self) -> Result<Arc<ServerConfig>, Failure> {
+    pub(super) fn config(self: &Arc<Self>) -> Result<Arc<ServerConfig>, Failure> {
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&self.provider))
             .with_safe_default_protocol_versions()
             .map_err(|error| Failure::runtime(format!("TLS: {error}")))?
             .with_no_client_auth()
-            .with_cert_resolver(Arc::clone(&self.current) as Arc<dyn ResolvesServerCert>);
+            .with_cert_resolver(Arc::clone(self) as Arc<dyn ResolvesServerCert>);
         // Not the client, which may be old.
         config.ignore_client_order = true;
         config.alpn_protocols = PROTOCOLS.map(<[u8]>::to_vec).into();
@@ -83,13 +92,13 @@ impl Tls {
 
     /// A pair that cannot be used leaves the one before in force.
     fn reload(&self) -> Result<(), String> {
-        self.current.0.send_replace(self.files.read(&self.provider)?);
+        self.current.send_replace(self.files.read(&self.provider)?);
         self.log_validity();
         Ok(())
     }
 
     /// Logs once a day how long the certificate is valid. Never ends.
-    pub(super) async fn remind(self) {
+    pub(super) async fn remind(self: Arc<Self>) {
         loop {
             time::sleep(REMINDER_INTERVAL).await;
             self.log_validity();
@@ -97,7 +106,7 @@ impl Tls {
     }
 
     fn log_validity(&self) {
-        let (now, pair) = (SystemClock.now(), self.current.0.borrow());
+        let (now, pair) = (SystemClock.now(), self.current.borrow());
         let [from, until] = [pair.not_before, pair.not_after].map(rfc3339);
         if now > pair.not_after {
             tracing::error!(%until, "the TLS certificate has expired: clients refuse it");
@@ -111,82 +120,97 @@ impl Tls {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use std::{
-        fs, io,
-        sync::{Arc, Mutex},
-        time::Duration,
-    };
+/// Where the pair is.
+#[derive(Clone, Debug)]
+pub(crate) struct PairFiles {
+    /// PEM: the certificate of the service, then those between it and the authority.
+    pub(crate) certificate: PathBuf,
+    /// PEM: one private key, not encrypted.
+    pub(crate) key: PathBuf,
+}
 
-    use petstore_domain::{Clock as _, Timestamp};
-    use rcgen::date_time_ymd;
-    use tokio::time;
+/// The pair, and until when it is valid.
+#[derive(Debug)]
+struct Pair {
+    key: Arc<CertifiedKey>,
+    not_before: Timestamp,
+    not_after: Timestamp,
+}
 
-    use super::{NOTICE, Tls, pair::PairFiles};
-    use crate::clock::SystemClock;
-
-    const DAY: Duration = Duration::from_hours(24);
-
-    /// Everything that is logged, from now on, by this thread.
-    #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
+impl PairFiles {
+    /// Reads both, and holds one against the other.
+    ///
+    /// # Errors
+    /// A file cannot be read or has not what it must, or the two do not belong together. No error has words of
+    /// a parser, which may hold a piece of the private key.
+    fn read(&self, provider: &CryptoProvider) -> Result<Pair, String> {
+        let chain = self.chain()?;
+        let first = chain.first().ok_or_else(|| self.certificate("there is none"))?;
+        let invalid = || self.certificate("the first is not an X.509 certificate of version 3");
+        let validity =
+            Certificate::from_der(first).map_err(|_| invalid())?.tbs_certificate.validity;
+        let key = self.private_key()?;
+        let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| {
+            if let rustls::Error::InconsistentKeys(_) = error {
+                let [key, certificate] = [&self.key, &self.certificate].map(|path| path.display());
+                format!(
+                    "the private key in {key} does not belong to the certificate in {certificate}"
+                )
+            } else if let rustls::Error::InvalidCertificate(_) = error {
+                invalid()
+            } else {
+                self.unusable_key("it is of another kind")
+            }
+        })?;
+        Ok(Pair {
+            key: Arc::new(key),
+            not_before: timestamp(validity.not_before.to_unix_duration()),
+            not_after: timestamp(validity.not_after.to_unix_duration()),
+        })
     }
 
-    impl Log {
-        fn start() -> (Self, tracing::subscriber::DefaultGuard) {
-            let log = Self::default();
-            let lines = log.clone();
-            let subscriber = tracing_subscriber::fmt().with_writer(move || lines.clone()).finish();
-            (log, tracing::subscriber::set_default(subscriber))
-        }
-
-        /// Takes the lines until now: how many of them hold `what`.
-        fn take(&self, what: &str) -> usize {
-            let bytes = std::mem::take(&mut *self.0.lock().unwrap());
-            String::from_utf8(bytes).unwrap().lines().filter(|line| line.contains(what)).count()
-        }
+    fn chain(&self) -> Result<Vec<CertificateDer<'static>>, String> {
+        let text = read(&self.certificate)?;
+        let chain: Result<_, _> = CertificateDer::pem_slice_iter(&text).collect();
+        chain.map_err(|_| self.certificate("the file is not well-formed PEM"))
     }
 
-    /// TLS with a certificate of this time.
-    fn tls(from: Timestamp, until: Timestamp) -> Tls {
-        let folder = tempfile::tempdir().unwrap();
-        let [certificate, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
-        let pair = rcgen::KeyPair::generate().unwrap();
-        let mut params = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-        [params.not_before, params.not_after] =
-            [from, until].map(|at| date_time_ymd(1970, 1, 1) + at.since(Timestamp(0)).unwrap());
-        fs::write(&certificate, params.self_signed(&pair).unwrap().pem()).unwrap();
-        fs::write(&key, pair.serialize_pem()).unwrap();
-        Tls::new(PairFiles { certificate, key }).unwrap().0
+    fn private_key(&self) -> Result<PrivateKeyDer<'static>, String> {
+        let text = read(&self.key)?;
+        // 'Proc-Type: 4,ENCRYPTED', or 'BEGIN ENCRYPTED PRIVATE KEY'.
+        if text.windows(ENCRYPTED.len()).any(|window| window == ENCRYPTED) {
+            return Err(self.unusable_key("it is encrypted"));
+        }
+        PrivateKeyDer::from_pem_slice(&text).map_err(|error| {
+            let is_missing = matches!(error, pem::Error::NoItemsFound);
+            let ill_formed = "the file is not well-formed PEM";
+            self.unusable_key(if is_missing { "there is none" } else { ill_formed })
+        })
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn the_end_of_a_certificate_is_logged_at_the_start_and_once_a_day() {
-        let now = SystemClock.now();
-        let (log, _guard) = Log::start();
-        for (from, until, says) in [
-            (now.minus(DAY), now.plus(NOTICE + DAY), "the TLS certificate is valid"),
-            (now.minus(DAY), now.plus(NOTICE).minus(DAY), "the TLS certificate expires soon"),
-            (now.minus(DAY), now.plus(DAY), "the TLS certificate expires soon"),
-            (now.minus(2 * DAY), now.minus(DAY), "the TLS certificate has expired"),
-            (now.plus(DAY), now.plus(NOTICE), "the TLS certificate is not valid yet"),
-        ] {
-            let tls = tls(from, until);
-            assert_eq!(log.take(says), 1, "{says}");
-            let reminders = tokio::spawn(tls.remind());
-            time::sleep(3 * DAY + DAY / 2).await;
-            assert_eq!(log.take(says), 3, "{says}");
-            reminders.abort();
-        }
+    fn unusable_key(&self, reason: &str) -> String {
+        format!(
+            "the private key in {} cannot be used: {reason}; it takes a PEM block that begins with \
+             '-----BEGIN PRIVATE KEY-----', each line on its own, not encrypted, with an ECDSA key on \
+             P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits",
+            self.key.display()
+        )
     }
+
+    fn certificate(&self, reason: &str) -> String {
+        format!(
+            "the certificate in {} cannot be used: {reason}; it takes PEM blocks that begin with \
+             '-----BEGIN CERTIFICATE-----', each line on its own, the first an X.509 certificate of \
+             version 3",
+            self.certificate.display()
+        )
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+fn timestamp(since_1970: Duration) -> Timestamp {
+    Timestamp(0).plus(since_1970)
 }
