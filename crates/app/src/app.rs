@@ -11,9 +11,9 @@ use crate::{
     driver::StoreDriver,
     export,
     failure::Failure,
-    healthcheck, import, keys, logging, manual, moving,
-    registry::Registry,
-    resource_limits, serve, stores, upgrade,
+    healthcheck, import, keys, logging, manual, moving, resource_limits, serve, stores,
+    stores::Registry,
+    upgrade,
 };
 
 /// Limits the time that tasks which are left over at the end take to stop.
@@ -41,7 +41,7 @@ impl App {
     /// Registers `sqlite:PATH`, `postgres://…` and `memory:`.
     #[must_use]
     pub fn with_built_in_stores(mut self) -> Self {
-        stores::register(&mut self.stores);
+        self.stores.0.extend(stores::BUILT_IN);
         self
     }
 
@@ -49,7 +49,7 @@ impl App {
     /// [`run`](Self::run).
     #[must_use]
     pub fn with_store(mut self, driver: StoreDriver) -> Self {
-        self.stores.add(driver);
+        self.stores.0.push(driver);
         self
     }
 

@@ -33,7 +33,7 @@ use crate::{
     import::ImportArgs,
     keys::KeysCommand,
     manual::{CompletionsArgs, ManArgs},
-    registry::Registry,
+    stores::Registry,
     upgrade::UpgradeArgs,
 };
 

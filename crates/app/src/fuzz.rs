@@ -9,8 +9,7 @@ use petstore_json::{Record, read_record};
 use crate::{
     import::lines::Lines,
     records::{CsvReader, Format, RecordReader, write},
-    registry::Registry,
-    stores,
+    stores::{self, Registry},
 };
 
 /// What no message and no form of a store may show.
@@ -74,8 +73,7 @@ fn comes_back(record: &Record) {
 /// A promise of store URLs is broken.
 pub fn store_url(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
-    let mut built_in = Registry::default();
-    stores::register(&mut built_in);
+    let built_in = Registry(stores::BUILT_IN.into());
     // A file is shown as it is named; a database is shown for people, without its password.
     if text.starts_with("sqlite:")
         && let Ok((store, _)) = built_in.parse(text, false)

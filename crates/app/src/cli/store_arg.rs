@@ -7,7 +7,7 @@ use clap::{Arg, Args, Command};
 
 use crate::{
     driver::{Problem, StoreLocation},
-    registry::Registry,
+    stores::Registry,
 };
 
 /// The store where none is named.

@@ -8,12 +8,11 @@ use super::{Command, ServeArgs, Sources, refusal::one_line, values::variable_of}
 use crate::{
     keys::KeysCommand,
     records::{FileArg, Format},
-    registry::Registry,
-    stores,
+    stores::{self, Registry},
 };
 
 fn definition() -> clap::Command {
-    super::definition(&Arc::new(stores::built_in()))
+    super::definition(&Arc::new(Registry(stores::BUILT_IN.into())))
 }
 
 fn parse(args: &[OsString]) -> Result<Command, clap::Error> {

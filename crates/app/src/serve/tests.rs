@@ -12,7 +12,7 @@ use crate::{
     cli::{self, Command},
     driver::{OpenMode, OpenStore, Problem, StoreLocation},
     failure::Failure,
-    stores,
+    stores::{self, Registry},
 };
 
 /// A store that is broken.
@@ -78,7 +78,7 @@ async fn stops_with_a_failure(broken: Broken) {
 
 /// All that the words of a command line configure. A new field does not compile until it is here.
 fn configured(words: &str) -> String {
-    let definition = cli::definition(&Arc::new(stores::built_in()));
+    let definition = cli::definition(&Arc::new(Registry(stores::BUILT_IN.into())));
     let words: Vec<_> = words.split_whitespace().map(OsString::from).collect();
     let settings = cli::Sources::read(&words, &definition).unwrap();
     let Command::Serve(args) = cli::parse(&settings, &words).unwrap() else { panic!() };
@@ -142,7 +142,7 @@ fn each_flag_of_serve_configures_something() {
     for flag in flags {
         assert_ne!(configured(&format!("petstore serve {flag}")), default, "{flag}");
     }
-    let definition = cli::definition(&Arc::new(stores::built_in()));
+    let definition = cli::definition(&Arc::new(Registry(stores::BUILT_IN.into())));
     let serve = definition.find_subcommand("serve").unwrap().get_arguments();
     let all = serve
         .filter_map(|arg| arg.get_long())

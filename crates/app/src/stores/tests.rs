@@ -1,5 +1,9 @@
-use super::Registry;
-use crate::{driver::StoreDriver, stores};
+use super::{BUILT_IN, MEMORY, Registry};
+use crate::driver::StoreDriver;
+
+fn built_in() -> Registry {
+    Registry(BUILT_IN.into())
+}
 
 /// Returns a kind of store without any store.
 fn named(schemes: &'static [&'static str]) -> StoreDriver {
@@ -13,13 +17,13 @@ fn refusal(stores: &Registry, url: &str, lasting: bool) -> String {
 
 #[test]
 fn a_scheme_belongs_to_one_store() {
-    let mut stores = stores::built_in();
-    stores.add(named(&["named", "other"]));
+    let mut stores = built_in();
+    stores.0.push(named(&["named", "other"]));
     stores.check().unwrap();
     assert_eq!(refusal(&stores, "other:x", false), "it has no stores");
     for (schemes, known) in [(["x", "postgresql"], "'postgresql:'"), (["x", "x"], "'x:'")] {
-        let mut stores = stores::built_in();
-        stores.add(named(Vec::from(schemes).leak()));
+        let mut stores = built_in();
+        stores.0.push(named(Vec::from(schemes).leak()));
         let refusal = stores.check().unwrap_err().to_string();
         let expected = format!("two stores are registered under the scheme {known}");
         assert!(refusal.starts_with(&expected), "{refusal}");
@@ -28,24 +32,33 @@ fn a_scheme_belongs_to_one_store() {
 
 #[test]
 fn an_unknown_scheme_is_refused_with_those_that_are_registered() {
-    let built_in = stores::built_in();
+    let built_in = built_in();
     for url in ["", "petstore.db", "/var/lib/petstore.db", "SQLITE:a", "mysql://x/db", "sqlite"] {
         let expected = "a store is sqlite:PATH, postgres://USER:PASSWORD@HOST[,HOST]/DATABASE or \
                         memory:";
         assert_eq!(refusal(&built_in, url, false), expected, "{url:?}");
     }
     let mut one = Registry::default();
-    one.add(named(&["named"]));
+    one.0.push(named(&["named"]));
     assert_eq!(refusal(&one, "sqlite:a", false), "a store is named:");
 }
 
 #[test]
 fn a_store_in_memory_is_refused_where_it_must_last() {
-    let built_in = stores::built_in();
+    let built_in = built_in();
     assert!(built_in.parse("memory:", false).is_ok());
     let expected = "a store in memory ends with this command; use sqlite:PATH or \
                     postgres://USER:PASSWORD@HOST[,HOST]/DATABASE";
     assert_eq!(refusal(&built_in, "memory:", true), expected);
     assert!(!built_in.help(true).contains("memory:"));
     assert!(built_in.help(false).contains("memory:"));
+}
+
+#[test]
+fn memory_has_no_name() {
+    assert_eq!((MEMORY.parse)("memory:").unwrap().to_string(), "memory:");
+    for url in ["memory:x", "memory://"] {
+        let refusal = (MEMORY.parse)(url).map(drop).unwrap_err().to_string();
+        assert_eq!(refusal, "memory: takes nothing behind the colon; use memory: alone");
+    }
 }
