@@ -18,7 +18,7 @@ use self::listing::ListForm;
 use crate::{
     cli::{store_arg::StoreArgs, values},
     clock::{SystemClock, rfc3339},
-    console::{Console, Output, stdout_failed},
+    console::{Console, Output},
     driver::OpenMode,
     failure::Failure,
     signals,
@@ -99,65 +99,97 @@ pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     with_store(&*location, mode, async |store| {
         store.require_open(&*location).await?;
         note_if_made(store, &mut Console);
-        execute(command, &*store.keys, SystemClock.now(), &mut Console).await
+        let keys = Keys { store: &*store.keys, now: SystemClock.now(), out: &mut Console };
+        match command {
+            KeysCommand::Create { name, read_only, expires, .. } => {
+                let rights = if read_only { KeyRights::ReadOnly } else { KeyRights::Full };
+                keys.create(name, rights, expires).await
+            }
+            KeysCommand::List { output, .. } => keys.list(output).await,
+            KeysCommand::Revoke { target, .. } => keys.revoke(target).await,
+            KeysCommand::Roll { name, overlap, .. } => keys.roll(name, overlap).await,
+        }
     })
     .await
 }
 
-async fn execute(
-    command: KeysCommand,
-    keys: &dyn KeyStore,
+/// The keys of a store while a command works on them.
+struct Keys<'a, O> {
+    store: &'a dyn KeyStore,
     now: Timestamp,
-    out: &mut impl Output,
-) -> Result<(), Failure> {
-    match command {
-        KeysCommand::Create { name, read_only, expires, .. } => {
-            let rights = if read_only { KeyRights::ReadOnly } else { KeyRights::Full };
-            create(keys, now, name, rights, expires, out).await
+    out: &'a mut O,
+}
+
+impl<O: Output> Keys<'_, O> {
+    async fn create(
+        self,
+        name: KeyName,
+        rights: KeyRights,
+        lifetime: Option<Duration>,
+    ) -> Result<(), Failure> {
+        let Self { store, now, out } = self;
+        let secret = showable_secret(rights, out)?;
+        let expires_at = lifetime.map(|lifetime| now.plus(lifetime));
+        let key = NewApiKey::new(name.clone(), &secret, now, expires_at);
+        let key = add_key(store, key).await.map_err(refused(&name))?;
+        show(store, &key, &format!("{}\n", secret.expose()), out).await?;
+        let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
+        let reads = if rights == KeyRights::ReadOnly { " It may only read." } else { "" };
+        out.note(&format!("The key '{name}' is shown this once. It is good until {until}.{reads}"));
+        Ok(())
+    }
+
+    async fn list(self, form: ListForm) -> Result<(), Failure> {
+        let Self { store, now, out } = self;
+        let stored = load_keys(store).await.map_err(Failure::runtime)?;
+        let soon: Vec<_> = stored.expiring_soon(now).map(|key| key.id).collect();
+        let listed = match form {
+            ListForm::Table => listing::table(&stored.keys, &soon, now),
+            ListForm::Json => listing::json(&stored.keys, &soon, now),
+        };
+        out.print(&listed)?;
+        if stored.corrupt.is_empty() {
+            return Ok(());
         }
-        KeysCommand::List { output, .. } => list(keys, now, output, out).await,
-        KeysCommand::Revoke { target, .. } => revoke(keys, now, target, out).await,
-        KeysCommand::Roll { name, overlap, .. } => roll(keys, now, name, overlap, out).await,
+        let named = names(&stored.corrupt);
+        let message = format!("the service refuses what is corrupt among the keys: {named}");
+        Err(Failure::runtime(message))
     }
-}
 
-async fn create(
-    keys: &dyn KeyStore,
-    now: Timestamp,
-    name: KeyName,
-    rights: KeyRights,
-    lifetime: Option<Duration>,
-    out: &mut impl Output,
-) -> Result<(), Failure> {
-    let secret = showable_secret(rights, out)?;
-    let expires_at = lifetime.map(|lifetime| now.plus(lifetime));
-    let key = NewApiKey::new(name.clone(), &secret, now, expires_at);
-    let key = add_key(keys, key).await.map_err(refused(&name))?;
-    show(keys, &key, &secret, out).await?;
-    let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
-    let reads = if rights == KeyRights::ReadOnly { " It may only read." } else { "" };
-    out.note(&format!("The key '{name}' is shown this once. It is good until {until}.{reads}"));
-    Ok(())
-}
-
-async fn list(
-    keys: &dyn KeyStore,
-    now: Timestamp,
-    form: ListForm,
-    out: &mut impl Output,
-) -> Result<(), Failure> {
-    let stored = load_keys(keys).await.map_err(Failure::runtime)?;
-    let soon: Vec<_> = stored.expiring_soon(now).map(|key| key.id).collect();
-    let listed = match form {
-        ListForm::Table => listing::table(&stored.keys, &soon, now),
-        ListForm::Json => listing::json(&stored.keys, &soon, now),
-    };
-    out.print(&listed)?;
-    if stored.corrupt.is_empty() {
-        return Ok(());
+    async fn revoke(self, selector: KeySelector) -> Result<(), Failure> {
+        let named = match &selector {
+            KeySelector::Id(KeyId(id)) => format!("the identifier {id}"),
+            KeySelector::Name(name) => format!("the name '{name}'"),
+        };
+        let revoked =
+            revoke_keys(self.store, selector, self.now).await.map_err(Failure::runtime)?;
+        if revoked.is_empty() {
+            return Err(Failure::runtime(format!(
+                "no key with {named} is left to revoke; 'petstore keys list' shows all"
+            )));
+        }
+        let lines = revoked.iter().map(|ApiKey { id: KeyId(id), name, prefix, .. }| {
+            format!("revoked key {id} '{name}' ({prefix}…)\n")
+        });
+        self.out.print(&lines.collect::<String>())
     }
-    let named = names(&stored.corrupt);
-    Err(Failure::runtime(format!("the service refuses what is corrupt among the keys: {named}")))
+
+    async fn roll(self, name: KeyName, overlap: Duration) -> Result<(), Failure> {
+        let Self { store, now, out } = self;
+        let rights = load_keys(store).await.map_err(Failure::runtime)?.rights_of(&name, now);
+        let secret = showable_secret(rights, out)?;
+        let key = NewApiKey::new(name.clone(), &secret, now, None);
+        let key = roll_key(store, key, now.plus(overlap)).await.map_err(refused(&name))?;
+        let retired = if overlap.is_zero() {
+            "is refused from now on".to_owned()
+        } else {
+            format!("is good until {} at the latest", rfc3339(now.plus(overlap)))
+        };
+        let shown = show(store, &key, &format!("{}\n", secret.expose()), out).await;
+        shown.map_err(|failure| Failure::runtime(format!("{failure}; the old one {retired}")))?;
+        out.note(&format!("The new key '{name}' is shown this once. The old one {retired}."));
+        Ok(())
+    }
 }
 
 /// Returns what people read of rows that are no keys: `API key 1 (a rule), API key 2 (a rule), and 3 more`.
@@ -187,51 +219,6 @@ fn refused(name: &KeyName) -> impl Fn(KeyChangeError) -> Failure {
     }
 }
 
-async fn revoke(
-    keys: &dyn KeyStore,
-    now: Timestamp,
-    selector: KeySelector,
-    out: &mut impl Output,
-) -> Result<(), Failure> {
-    let named = match &selector {
-        KeySelector::Id(KeyId(id)) => format!("the identifier {id}"),
-        KeySelector::Name(name) => format!("the name '{name}'"),
-    };
-    let revoked = revoke_keys(keys, selector, now).await.map_err(Failure::runtime)?;
-    if revoked.is_empty() {
-        return Err(Failure::runtime(format!(
-            "no key with {named} is left to revoke; 'petstore keys list' shows all"
-        )));
-    }
-    let lines = revoked.iter().map(|ApiKey { id: KeyId(id), name, prefix, .. }| {
-        format!("revoked key {id} '{name}' ({prefix}…)\n")
-    });
-    out.print(&lines.collect::<String>())
-}
-
-async fn roll(
-    keys: &dyn KeyStore,
-    now: Timestamp,
-    name: KeyName,
-    overlap: Duration,
-    out: &mut impl Output,
-) -> Result<(), Failure> {
-    let rights = load_keys(keys).await.map_err(Failure::runtime)?.rights_of(&name, now);
-    let secret = showable_secret(rights, out)?;
-    let key = NewApiKey::new(name.clone(), &secret, now, None);
-    let key = roll_key(keys, key, now.plus(overlap)).await.map_err(refused(&name))?;
-    let retired = if overlap.is_zero() {
-        "is refused from now on".to_owned()
-    } else {
-        format!("is good until {} at the latest", rfc3339(now.plus(overlap)))
-    };
-    if let Err(failure) = show(keys, &key, &secret, out).await {
-        return Err(Failure::runtime(format!("{failure}; the old one {retired}")));
-    }
-    out.note(&format!("The new key '{name}' is shown this once. The old one {retired}."));
-    Ok(())
-}
-
 /// Returns a new key, unless it could not be read.
 fn showable_secret(rights: KeyRights, out: &impl Output) -> Result<ApiKeySecret, Failure> {
     out.has_reader().map_err(|error| {
@@ -249,26 +236,19 @@ pub(crate) fn new_secret(rights: KeyRights) -> Result<ApiKeySecret, Failure> {
     Ok(ApiKeySecret::with_rights(&entropy, rights))
 }
 
-/// Shows a key that was just stored. A key that could not be shown is revoked.
-async fn show(
-    keys: &dyn KeyStore,
+/// Shows a key that was just stored, in a text that holds it. A key that could not be shown is revoked.
+pub(crate) async fn show(
+    store: &dyn KeyStore,
     key: &ApiKey,
-    secret: &ApiKeySecret,
+    text: &str,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
-    let Err(lost) = out.answer(&format!("{}\n", secret.expose())) else { return Ok(()) };
-    Err(take_back(keys, key, &stdout_failed(&lost)).await)
-}
-
-/// Revokes a key that could not be shown. Returns the failure.
-pub(crate) async fn take_back(keys: &dyn KeyStore, key: &ApiKey, lost: &Failure) -> Failure {
-    let KeyId(id) = key.id;
-    match revoke_keys(keys, KeySelector::Id(key.id), SystemClock.now()).await {
-        Ok(_) => Failure::runtime(format!(
-            "{lost}; the new key {id} was revoked, for nobody has seen it"
-        )),
-        Err(error) => Failure::runtime(format!(
+    let (Err(lost), KeyId(id)) = (out.print(text), key.id) else { return Ok(()) };
+    let line = match revoke_keys(store, KeySelector::Id(key.id), SystemClock.now()).await {
+        Ok(_) => format!("{lost}; the new key {id} was revoked, for nobody has seen it"),
+        Err(error) => format!(
             "{lost}; nobody has seen the new key {id}, and it could not be revoked: {error}"
-        )),
-    }
+        ),
+    };
+    Err(Failure::runtime(line))
 }

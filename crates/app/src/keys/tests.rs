@@ -2,11 +2,11 @@ use std::time::Duration;
 
 use petstore_domain::{
     ApiKeySecret, CorruptKey, Corruption, KeyId, KeyName, KeyRights, KeySelector, KeyState,
-    MockKeyStore, NewApiKey, StoredKeys, Timestamp, load_keys,
+    KeyStore, MockKeyStore, NewApiKey, StoredKeys, Timestamp, load_keys,
 };
 use petstore_memory::MemoryStore;
 
-use super::{create, list, listing::ListForm, new_secret, revoke, roll};
+use super::{Keys, listing::ListForm, new_secret};
 use crate::{console::tests::Recorded, failure::Failure};
 
 /// 20 November 2026, 00:00 UTC.
@@ -15,6 +15,10 @@ const A_DAY: Duration = Duration::from_hours(24);
 
 fn web() -> KeyName {
     KeyName::parse("web").unwrap()
+}
+
+fn on<'a>(store: &'a dyn KeyStore, out: &'a mut Recorded) -> Keys<'a, Recorded> {
+    Keys { store, now: NOW, out }
 }
 
 async fn states(keys: &MemoryStore, now: Timestamp) -> Vec<KeyState> {
@@ -33,7 +37,7 @@ fn runtime(failure: Result<(), Failure>) -> String {
 async fn a_new_key_is_alone_on_stdout() {
     let keys = MemoryStore::new();
     let mut out = Recorded::default();
-    create(&keys, NOW, web(), KeyRights::Full, Some(A_DAY), &mut out).await.unwrap();
+    on(&keys, &mut out).create(web(), KeyRights::Full, Some(A_DAY)).await.unwrap();
     assert_eq!(
         out.notes,
         "The key 'web' is shown this once. It is good until 2026-11-21T00:00:00Z.\n"
@@ -47,9 +51,9 @@ async fn a_new_key_is_alone_on_stdout() {
 #[tokio::test]
 async fn a_taken_name_is_said_with_the_way_out() {
     let keys = MemoryStore::new();
-    create(&keys, NOW, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
-    let line = runtime(create(&keys, NOW, web(), KeyRights::Full, None, &mut out).await);
+    let line = runtime(on(&keys, &mut out).create(web(), KeyRights::Full, None).await);
     assert!(line.ends_with("or replace it by 'petstore keys roll web'"), "{line}");
     assert_eq!(out.answers, "");
 }
@@ -58,7 +62,7 @@ async fn a_taken_name_is_said_with_the_way_out() {
 async fn a_key_that_nobody_can_read_is_not_made() {
     let keys = MemoryStore::new();
     let mut closed = Recorded { closed: true, ..Recorded::default() };
-    runtime(create(&keys, NOW, web(), KeyRights::Full, None, &mut closed).await);
+    runtime(on(&keys, &mut closed).create(web(), KeyRights::Full, None).await);
     assert_eq!(states(&keys, NOW).await, []);
 }
 
@@ -66,7 +70,7 @@ async fn a_key_that_nobody_can_read_is_not_made() {
 async fn a_key_that_was_lost_on_its_way_is_revoked() {
     let keys = MemoryStore::new();
     let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
-    let line = runtime(create(&keys, NOW, web(), KeyRights::Full, None, &mut breaking).await);
+    let line = runtime(on(&keys, &mut breaking).create(web(), KeyRights::Full, None).await);
     assert!(line.contains("the new key 1 was revoked"), "{line}");
     assert_eq!(states(&keys, NOW).await, [KeyState::Revoked]);
 }
@@ -74,9 +78,9 @@ async fn a_key_that_was_lost_on_its_way_is_revoked() {
 #[tokio::test]
 async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
     let keys = MemoryStore::new();
-    create(&keys, NOW, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
-    roll(&keys, NOW, web(), A_DAY, &mut out).await.unwrap();
+    on(&keys, &mut out).roll(web(), A_DAY).await.unwrap();
     assert_eq!(
         out.notes,
         "The new key 'web' is shown this once. \
@@ -90,9 +94,9 @@ async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
 #[tokio::test]
 async fn without_an_overlap_the_old_key_is_refused_at_once() {
     let keys = MemoryStore::new();
-    create(&keys, NOW, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
-    roll(&keys, NOW, web(), Duration::ZERO, &mut out).await.unwrap();
+    on(&keys, &mut out).roll(web(), Duration::ZERO).await.unwrap();
     assert!(out.notes.ends_with("The old one is refused from now on.\n"), "{}", out.notes);
     assert_eq!(states(&keys, NOW).await, [KeyState::Expired, KeyState::Live]);
 }
@@ -101,38 +105,38 @@ async fn without_an_overlap_the_old_key_is_refused_at_once() {
 async fn a_key_that_may_only_read_is_replaced_by_one_that_may_only_read() {
     let keys = MemoryStore::new();
     let mut out = Recorded::default();
-    create(&keys, NOW, web(), KeyRights::ReadOnly, None, &mut out).await.unwrap();
+    on(&keys, &mut out).create(web(), KeyRights::ReadOnly, None).await.unwrap();
     assert!(out.notes.ends_with("until it is revoked. It may only read.\n"), "{}", out.notes);
     for _ in 0..2 {
         let mut out = Recorded::default();
-        roll(&keys, NOW, web(), A_DAY, &mut out).await.unwrap();
+        on(&keys, &mut out).roll(web(), A_DAY).await.unwrap();
         assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::ReadOnly);
     }
     // The name is free for a key of another kind once the others have ended.
-    revoke(&keys, NOW, KeySelector::Name(web()), &mut Recorded::default()).await.unwrap();
-    create(&keys, NOW, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
+    on(&keys, &mut Recorded::default()).revoke(KeySelector::Name(web())).await.unwrap();
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
-    roll(&keys, NOW, web(), A_DAY, &mut out).await.unwrap();
+    on(&keys, &mut out).roll(web(), A_DAY).await.unwrap();
     assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::Full);
 }
 
 #[tokio::test]
 async fn only_a_live_key_can_be_rolled() {
     let keys = MemoryStore::new();
-    let line = runtime(roll(&keys, NOW, web(), A_DAY, &mut Recorded::default()).await);
+    let line = runtime(on(&keys, &mut Recorded::default()).roll(web(), A_DAY).await);
     assert!(line.starts_with("no live key has the name 'web'"), "{line}");
 }
 
 #[tokio::test]
 async fn a_revocation_says_what_it_revoked_and_fails_if_that_is_nothing() {
     let keys = MemoryStore::new();
-    create(&keys, NOW, web(), KeyRights::Full, None, &mut Recorded::default()).await.unwrap();
-    roll(&keys, NOW, web(), A_DAY, &mut Recorded::default()).await.unwrap();
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
+    on(&keys, &mut Recorded::default()).roll(web(), A_DAY).await.unwrap();
 
     let mut out = Recorded::default();
-    revoke(&keys, NOW, KeySelector::Id(KeyId(1)), &mut out).await.unwrap();
+    on(&keys, &mut out).revoke(KeySelector::Id(KeyId(1))).await.unwrap();
     assert!(out.answers.starts_with("revoked key 1 'web' (pst_"), "{}", out.answers);
-    revoke(&keys, NOW, KeySelector::Name(web()), &mut out).await.unwrap();
+    on(&keys, &mut out).revoke(KeySelector::Name(web())).await.unwrap();
     assert_eq!(out.answers.lines().count(), 2, "{}", out.answers);
 
     for (selector, named) in [
@@ -140,7 +144,7 @@ async fn a_revocation_says_what_it_revoked_and_fails_if_that_is_nothing() {
         (KeySelector::Id(KeyId(9)), "the identifier 9"),
         (KeySelector::Name(web()), "the name 'web'"),
     ] {
-        let line = runtime(revoke(&keys, NOW, selector, &mut out).await);
+        let line = runtime(on(&keys, &mut out).revoke(selector).await);
         assert!(line.starts_with(&format!("no key with {named} is left to revoke")), "{line}");
     }
 }
@@ -150,7 +154,7 @@ async fn a_list_that_cannot_be_written_is_a_failure() {
     let keys = MemoryStore::new();
     let mut breaking = Recorded { breaks_after: Some(0), ..Recorded::default() };
     assert!(
-        runtime(list(&keys, NOW, ListForm::Table, &mut breaking).await)
+        runtime(on(&keys, &mut breaking).list(ListForm::Table).await)
             .starts_with("cannot write to stdout: ")
     );
 }
@@ -167,7 +171,7 @@ async fn corrupt_keys_are_named_beside_the_table_and_are_a_failure() {
         Ok(Some(StoredKeys { corrupt, ..vec![key.clone().with_id(KeyId(7))].into() }))
     });
     let mut out = Recorded::default();
-    let line = runtime(list(&keys, NOW, ListForm::Table, &mut out).await);
+    let line = runtime(on(&keys, &mut out).list(ListForm::Table).await);
     let named =
         "the service refuses what is corrupt among the keys: API key 0 (a rule), API key 1 (";
     assert!(line.starts_with(named), "{line}");

@@ -18,9 +18,9 @@ use petstore_domain::{
 
 use crate::{
     clock::SystemClock,
-    console::{Output, stdout_failed},
+    console::Output,
     failure::Failure,
-    keys::{new_secret, take_back},
+    keys::{new_secret, show},
     partial_file::{Access, IfExists, PartialFile, lock_folder_of},
     serve::listener::BoundAddress,
 };
@@ -69,14 +69,11 @@ async fn on_terminal(
     };
     let secret = secret.expose();
     let target = address.curl("/v1/pets");
-    let shown = out.answer(&format!(
+    let text = format!(
         "It is shown this once:\n{secret}\nTry it:\n\
          curl -H 'Authorization: Bearer {secret}' {target}\n"
-    ));
-    match shown {
-        Ok(()) => Ok(()),
-        Err(lost) => Err(take_back(keys, &key, &stdout_failed(&lost)).await),
-    }
+    );
+    show(keys, &key, &text, out).await
 }
 
 /// Makes a key and writes it into `file`, or says why not.
