@@ -237,7 +237,11 @@ impl OpenStore {
             // Waits for the disk, so not on a thread that others need.
             task::spawn_blocking(|| drop(self)).await.is_ok()
         };
-        time::timeout(CLOSE_TIMEOUT, close).await.unwrap_or(false)
+        let closed = time::timeout(CLOSE_TIMEOUT, close).await.unwrap_or(false);
+        if !closed {
+            tracing::warn!("a store took too long to close; nothing acknowledged is lost");
+        }
+        closed
     }
 }
 

@@ -19,9 +19,7 @@ pub(crate) async fn with_store<T>(
     let store = location.open(mode).await.map_err(Failure::runtime)?;
     let own_handles = store.handles();
     let done = work(&store).await;
-    if !store.close(own_handles).await {
-        tracing::warn!("the store took too long to close; nothing acknowledged is lost");
-    }
+    store.close(own_handles).await;
     done
 }
 

@@ -54,10 +54,8 @@ impl ServedStore {
         let Self { pets, keys, figures, panicked: _, next } = self;
         drop((pets, keys, figures));
         let open = next.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some((store, handles)) = open
-            && !store.close(handles).await
-        {
-            tracing::warn!("the next store took too long to close; nothing acknowledged is lost");
+        if let Some((store, handles)) = open {
+            store.close(handles).await;
         }
     }
 }

@@ -33,6 +33,15 @@ pub enum KeySelector {
     Name(KeyName),
 }
 
+impl KeySelector {
+    fn selects(&self, id: Option<KeyId>, name: Option<&str>) -> bool {
+        match self {
+            Self::Id(selected) => id == Some(*selected),
+            Self::Name(selected) => name == Some(selected.as_str()),
+        }
+    }
+}
+
 /// An API key could not be added or rolled.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyChangeError {
@@ -71,9 +80,6 @@ impl StoredKeys {
         if self.live_of(&key.name, now).next().is_some() {
             return Err(KeyChangeError::NameTaken);
         }
-        if self.live(now).count() >= MAX_LIVE_KEYS {
-            return Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS));
-        }
         let key = self.number(key)?;
         Ok((key.clone(), self.with_pruning(vec![key], now)))
     }
@@ -94,9 +100,6 @@ impl StoredKeys {
         if changed.len() >= MAX_OF_ONE_NAME {
             return Err(KeyChangeError::TooManyOfOneName(MAX_OF_ONE_NAME));
         }
-        if self.live(now).count() >= MAX_LIVE_KEYS {
-            return Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS));
-        }
         changed = changed.into_iter().map(|key| key.retired(retire_at)).collect();
         let key = self.number(key)?;
         changed.push(key.clone());
@@ -111,12 +114,9 @@ impl StoredKeys {
         at: Timestamp,
     ) -> Result<Vec<ApiKey>, StoreError> {
         self.require_readable(selector)?;
-        let selected = |key: &&ApiKey| match selector {
-            KeySelector::Id(id) => key.id == *id,
-            KeySelector::Name(name) => key.name == *name,
-        };
         let left = self.keys.iter().filter(|key| key.revoked_at.is_none());
-        let mut left: Vec<_> = left.filter(selected).collect();
+        let selected = left.filter(|key| selector.selects(Some(key.id), Some(key.name.as_str())));
+        let mut left: Vec<_> = selected.collect();
         left.sort_by_key(|key| key.state(at) != KeyState::Live);
         let revoked = |key: &ApiKey| ApiKey { revoked_at: Some(at), ..key.clone() };
         Ok(left.into_iter().take(MAX_KEYS_PER_SAVE).map(revoked).collect())
@@ -150,22 +150,25 @@ impl StoredKeys {
 
     /// Nobody can say whether the key of a corrupt row is live.
     fn require_readable(&self, selector: &KeySelector) -> Result<(), StoreError> {
-        let found = self.corrupt.iter().find(|corrupt| match selector {
-            KeySelector::Id(id) => corrupt.id == Some(*id),
-            KeySelector::Name(name) => corrupt.name.as_deref() == Some(name.as_str()),
-        });
+        let mut corrupt = self.corrupt.iter();
+        let found = corrupt.find(|row| selector.selects(row.id, row.name.as_deref()));
         found.map_or(Ok(()), |found| Err(found.corruption.clone().into()))
     }
 
-    /// Two random keys never have one digest, so one that is stored already is a fault of the caller.
-    fn number(&self, key: NewApiKey) -> Result<ApiKey, StoreError> {
+    /// Returns `key` under the next identifier. Two random keys never have one digest, so one that is stored already is
+    /// a fault of the caller.
+    fn number(&self, key: NewApiKey) -> Result<ApiKey, KeyChangeError> {
+        if self.live(key.created_at).count() >= MAX_LIVE_KEYS {
+            return Err(KeyChangeError::TooManyKeys(MAX_LIVE_KEYS));
+        }
         if self.keys.iter().any(|stored| stored.digest == key.digest) {
-            return Err(StoreError::unavailable("an API key with this digest is already stored"));
+            let message = "an API key with this digest is already stored";
+            return Err(StoreError::unavailable(message).into());
         }
         let ids = self.keys.iter().map(|key| key.id);
         let mut taken = ids.chain(self.corrupt.iter().filter_map(|corrupt| corrupt.id));
         if taken.any(|id| id >= self.next_id) {
-            return Err(StoreError::refused("no identifier is left for an API key"));
+            return Err(StoreError::refused("no identifier is left for an API key").into());
         }
         Ok(key.with_id(self.next_id))
     }
