@@ -77,9 +77,9 @@ impl App {
 fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(), Failure> {
     match command {
         Command::Serve(args) => {
-            let (config, log) = serve::Config::read(*args)?;
+            let config = serve::Config::read(*args)?;
             // Dropped last, so that the log of everything before is written.
-            let _log = logging::start(log)?;
+            let _log = logging::start(config.log_format, config.log_filter.clone())?;
             run_to_end(serve::run(config))
         }
         Command::Keys { command } => run_to_end(keys::run(command)),

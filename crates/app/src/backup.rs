@@ -1,12 +1,13 @@
 //! The command `backup`.
 
-use std::{ffi::OsString, fs, ops::ControlFlow, path::PathBuf};
+use std::{
+    fs,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
 
 use bytesize::ByteSize;
-use clap::{
-    Args,
-    builder::{OsStringValueParser, TypedValueParser as _},
-};
+use clap::Args;
 
 use crate::{
     cli::store_arg::StoreArgs,
@@ -22,11 +23,7 @@ use crate::{
 #[derive(Debug, Args)]
 pub(crate) struct BackupArgs {
     /// The file to make; one that is there is never replaced.
-    #[arg(
-        long,
-        value_name = "FILE",
-        value_parser = OsStringValueParser::new().try_map(not_standard_output)
-    )]
+    #[arg(long, value_name = "FILE")]
     pub(crate) to: PathBuf,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
@@ -34,6 +31,10 @@ pub(crate) struct BackupArgs {
 
 /// Writes a copy of the store, as it is at one moment, to a new file.
 pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Failure> {
+    if to == Path::new("-") {
+        let why = "--to: a backup is read again, so it cannot go to standard output; name a file";
+        return Err(Failure::usage(why));
+    }
     let signals = Signals::take_over()?;
     let location = &store.store.0;
     // A store of an older schema is not opened, and is backed up as it is.
@@ -60,11 +61,4 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
         ByteSize(size).display().iec()
     );
     Console.print(&answer)
-}
-
-fn not_standard_output(name: OsString) -> Result<PathBuf, &'static str> {
-    if name == "-" {
-        return Err("a backup is read again, so it cannot go to standard output; name a file");
-    }
-    Ok(name.into())
 }

@@ -1,6 +1,5 @@
 //! The command line.
 
-pub(crate) mod addresses;
 pub(crate) mod config_file;
 mod examples;
 mod moving;
@@ -19,7 +18,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::
 
 pub(crate) use self::{
     moving::{BothStores, MoveArgs, ReleaseArgs, StoreCommand},
-    serve::{DeploymentArgs, LogFormat, ServeArgs, TlsArgs},
+    serve::{DeploymentArgs, LogFormat, ServeArgs},
     settings::{ConfigCommand, Sources, shown},
     values::variable,
 };

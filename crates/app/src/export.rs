@@ -6,6 +6,7 @@ mod tests;
 use std::{
     fs,
     io::{self, Write as _},
+    path::Path,
 };
 
 use clap::Args;
@@ -55,20 +56,24 @@ pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let format = args.format()?;
     with_open_archive(&*args.store.store.0, OpenMode::ReadOnly, async |archive| {
-        export(&*archive, Target::open(args.records.file, args.force)?, format, &signals).await
+        let file = match &args.records.file {
+            FileArg::Standard => None,
+            FileArg::Path(path) => Some(begin(path, args.force)?),
+        };
+        export(&*archive, file, format, &signals).await
     })
     .await
 }
 
 async fn export(
     archive: &dyn Archive,
-    mut target: Target,
+    mut file: Option<PartialFile>,
     format: Format,
     signals: &Signals,
 ) -> Result<(), Failure> {
     let mut snapshot = archive.snapshot().await.map_err(Failure::runtime)?;
     let StoreCounts { pets: of, .. } = snapshot.counts().await.map_err(Failure::runtime)?;
-    target.write(records::header(format).as_bytes())?;
+    write(&mut file, records::header(format).as_bytes())?;
     let mut progress = Progress::new();
     let (mut last, mut written) = (None, 0);
     let mut text = Vec::new();
@@ -85,55 +90,31 @@ async fn export(
         for pet in &batch {
             records::write(format, pet, &mut text);
         }
-        target.write(&text)?;
+        write(&mut file, &text)?;
     }
-    let place = target.finish()?;
+    let place = file.map_or_else(|| Ok("standard output".to_owned()), PartialFile::finish)?;
     progress.note(&format!("exported {written} animals to {place}"));
     Ok(())
 }
 
-/// What an export is written to.
-#[derive(Debug)]
-enum Target {
-    Standard,
-    File(PartialFile),
+/// Begins to write a file. One that is there is refused unless `force` is given.
+fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
+    if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(Failure::runtime(format!(
+            "{} is not a plain file; use '-' and redirect standard output",
+            path.display()
+        )));
+    }
+    let if_exists = if force { IfExists::Replace } else { IfExists::Refuse("--force replaces it") };
+    PartialFile::begin(path, if_exists, Access::Everybody)
 }
 
-impl Target {
-    /// Begins to write. A file that is there is refused unless `force` is given.
-    fn open(file: FileArg, force: bool) -> Result<Self, Failure> {
-        let if_exists =
-            if force { IfExists::Replace } else { IfExists::Refuse("--force replaces it") };
-        match file {
-            FileArg::Standard => Ok(Self::Standard),
-            FileArg::Path(path) if fs::metadata(&path).is_ok_and(|found| !found.is_file()) => {
-                Err(Failure::runtime(format!(
-                    "{} is not a plain file; use '-' and redirect standard output",
-                    path.display()
-                )))
-            }
-            FileArg::Path(path) => {
-                PartialFile::begin(&path, if_exists, Access::Everybody).map(Self::File)
-            }
-        }
+/// Writes to the file, or to standard output.
+fn write(file: &mut Option<PartialFile>, text: &[u8]) -> Result<(), Failure> {
+    if let Some(file) = file {
+        return file.write(text);
     }
-
-    fn write(&mut self, text: &[u8]) -> Result<(), Failure> {
-        match self {
-            Self::Standard => {
-                let mut stdout = io::stdout().lock();
-                let written = stdout.write_all(text).and_then(|()| stdout.flush());
-                written.map_err(|error| stdout_failed(&error))
-            }
-            Self::File(file) => file.write(text),
-        }
-    }
-
-    /// Makes the file durable under its name. Returns where it is, for people.
-    fn finish(self) -> Result<String, Failure> {
-        match self {
-            Self::Standard => Ok("standard output".to_owned()),
-            Self::File(file) => file.finish(),
-        }
-    }
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text).and_then(|()| stdout.flush());
+    written.map_err(|error| stdout_failed(&error))
 }

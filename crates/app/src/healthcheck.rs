@@ -10,10 +10,7 @@ use tokio::{
 };
 
 use crate::{
-    cli::{
-        addresses::{ListenAddress, ListenArg},
-        values,
-    },
+    cli::values::{self, ListenAddress, ListenArg},
     failure::Failure,
 };
 
@@ -77,7 +74,7 @@ mod tests {
     use tokio::{net::TcpListener, time::Instant};
 
     use super::{HealthcheckArgs, run};
-    use crate::cli::addresses::ListenArg;
+    use crate::cli::values::ListenArg;
 
     #[tokio::test(start_paused = true)]
     async fn a_silent_service_is_waited_for_as_long_as_was_asked() {

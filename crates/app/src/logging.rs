@@ -41,15 +41,6 @@ const QUEUED_LINES: usize = 10_000;
 /// How long the end of the program waits for the last lines, and how often it looks whether they are written.
 const LAST_LINES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(1));
 
-/// The settings of the log.
-#[derive(Debug)]
-pub(crate) struct LogConfig {
-    /// `None` lets stderr decide: text on a terminal, else JSON.
-    pub(crate) format: Option<LogFormat>,
-    /// Selects the events that are logged.
-    pub(crate) filter: Targets,
-}
-
 /// Reads the directives of [`VARIABLE`]; none, or an empty text, means the default.
 pub(crate) fn filter(directives: Option<&str>) -> Result<Targets, Failure> {
     let directives = directives.filter(|text| !text.is_empty()).unwrap_or(DIRECTIVES);
@@ -62,8 +53,7 @@ pub(crate) fn filter(directives: Option<&str>) -> Result<Targets, Failure> {
 }
 
 /// Starts the log. It is written until the value returned is dropped.
-pub(crate) fn start(config: LogConfig) -> Result<Log, Failure> {
-    let LogConfig { format, filter } = config;
+pub(crate) fn start(format: Option<LogFormat>, filter: Targets) -> Result<Log, Failure> {
     let terminal = io::stderr().is_terminal();
     let json = format.map_or(!terminal, |format| format == LogFormat::Json);
     let colours = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());

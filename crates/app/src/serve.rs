@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use petstore_domain::{Catalogue, Clock, KeyRing};
 use petstore_http::{Authentication, Drained, Listener, Ports, Server};
+use sd_notify::NotifyState;
 use tokio::{net::TcpListener, task::JoinSet};
 
 pub(crate) use self::config::Config;
@@ -56,7 +57,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
             if let Some(store) = &opened.made_at {
                 tracing::info!(store, "made a new store");
             }
-            announcement::note_ready();
+            announcement::notify(NotifyState::Ready);
             tasks.spawn(reload::follow(followed, hangups));
             serve(&store, listeners, metrics, tls, config, signals, tasks).await
         };
@@ -97,9 +98,7 @@ async fn serve(
         server = server.with_tls(tls.config()?);
         tasks.spawn(tls.remind());
     }
-    if let Some(pings) = announcement::watchdog_pings() {
-        tasks.spawn(pings);
-    }
+    tasks.spawn(announcement::ping_watchdog());
     let count = server.revoked_key_counter();
     tasks.spawn(housekeeping::run(Arc::clone(&key_ring), store.keys.clone(), catalogue, count));
     let mut is_broken = false;
@@ -109,7 +108,7 @@ async fn serve(
             Some(_) = tasks.join_next() => is_broken = true,
             () = store.panicked.cancelled() => is_broken = true,
         }
-        announcement::note_stopping();
+        announcement::notify(NotifyState::Stopping);
     };
     let drained = server.run(listeners, stop).await;
 

@@ -8,10 +8,8 @@ pub(crate) mod key_ring;
 pub(crate) mod key_rules;
 pub(crate) mod key_store;
 pub(crate) mod name;
-pub(crate) mod rights;
 pub(crate) mod secret;
 pub(crate) mod service_key;
-pub(crate) mod stored_keys;
 
 pub use self::{
     authenticator::{AuthenticationError, Authenticator, Caller, KeyLabel},
@@ -19,12 +17,10 @@ pub use self::{
     key_admin::{add_first_key, add_key, revoke_keys, roll_key},
     key_ring::{Judgement, KeyRing, RevokedUse},
     key_rules::{KeyChangeError, KeySelector},
-    key_store::{KeyStore, MAX_KEYS_PER_SAVE, Saved, load_keys},
+    key_store::{CorruptKey, KeyRevision, KeyStore, MAX_KEYS_PER_SAVE, Saved, StoredKeys, load_keys},
     name::{InvalidKeyName, KeyName},
-    rights::KeyRights,
-    secret::{ApiKeySecret, KeyDigest},
+    secret::{ApiKeySecret, KeyDigest, KeyRights},
     service_key::{InvalidServiceKey, ServiceKey},
-    stored_keys::{CorruptKey, KeyRevision, StoredKeys},
 };
 
 #[cfg(any(test, feature = "mocks"))]

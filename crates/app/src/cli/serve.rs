@@ -13,9 +13,8 @@ use clap::{
 use petstore_http::{AccessLog, GetPetSunset, Limits, Settings};
 
 use super::{
-    addresses::{self, ListenArg},
     store_arg::{StoreArg, StoreArgs},
-    values,
+    values::{self, ListenArg},
 };
 
 /// The flags of `serve`.
@@ -30,11 +29,17 @@ pub(crate) struct ServeArgs {
 
     /// Serve metrics for Prometheus on this address, as plain HTTP at /metrics, with /livez and /readyz;
     /// port 0 picks one and logs it [default: none].
-    #[arg(long, value_name = "ADDRESS", value_parser = addresses::listen_address)]
+    #[arg(long, value_name = "ADDRESS", value_parser = values::listen_address)]
     pub(crate) metrics_listen: Option<String>,
 
-    #[command(flatten)]
-    pub(crate) tls: TlsArgs,
+    /// Serve HTTPS with this certificate, and those between it and the authority: a PEM file, read
+    /// again when it changes and at SIGHUP.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The private key of the certificate: a PEM file.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) tls_key: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) store: StoreArgs,
@@ -127,7 +132,7 @@ pub(crate) struct ServeArgs {
 
     /// Let pages of this origin, a scheme and a host, call the service from a browser (CORS); '*' is any.
     /// Given again, or with commas, for several [default: none].
-    #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = addresses::origin)]
+    #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = values::origin)]
     cors_origin: Vec<String>,
 
     /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
@@ -155,19 +160,6 @@ pub(crate) struct ServeArgs {
         })
     )]
     access_log: AccessLog,
-}
-
-/// The certificate and the key of HTTPS.
-#[derive(Debug, Args)]
-pub(crate) struct TlsArgs {
-    /// Serve HTTPS with this certificate, and those between it and the authority: a PEM file, read
-    /// again when it changes and at SIGHUP.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) tls_cert: Option<PathBuf>,
-
-    /// The private key of the certificate: a PEM file.
-    #[arg(long, value_name = "PATH")]
-    pub(crate) tls_key: Option<PathBuf>,
 }
 
 /// The form of a log line: for people, or for programs.
@@ -212,11 +204,11 @@ pub(crate) struct DeploymentArgs {
     environment: Option<String>,
 
     /// URL of production, for the OpenAPI document; ends in /v1.
-    #[arg(long, value_name = "URL", value_parser = addresses::service_url)]
+    #[arg(long, value_name = "URL", value_parser = values::service_url)]
     public_url: Option<String>,
 
     /// URL of staging, for the OpenAPI document; ends in /v1.
-    #[arg(long, value_name = "URL", value_parser = addresses::service_url)]
+    #[arg(long, value_name = "URL", value_parser = values::service_url)]
     staging_url: Option<String>,
 }
 

@@ -275,11 +275,6 @@ fn a_refusal_of_a_store_or_a_move_says_what_is_missing_or_wrong() {
              try 'petstore store verify --help'",
         ),
         (
-            "petstore backup --to -",
-            "invalid value '-' for '--to <FILE>': a backup is read again, so it cannot go to standard \
-             output; name a file; try 'petstore backup --help'",
-        ),
-        (
             "petstore export --format xml",
             "invalid value 'xml' for '--format <FORMAT>' [possible values: ndjson, csv]; \
              try 'petstore export --help'",

@@ -1,14 +1,13 @@
 use std::fs;
 
-use super::Target;
-use crate::records::FileArg;
+use super::begin;
 
 #[test]
 fn a_file_that_appears_during_the_export_is_replaced_only_when_forced() {
     for force in [false, true] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pets.csv");
-        let mut target = Target::open(FileArg::Path(path.clone()), force).unwrap();
+        let mut target = begin(&path, force).unwrap();
         target.write(b"ours").unwrap();
         fs::write(&path, "theirs").unwrap();
 
@@ -28,8 +27,7 @@ fn a_file_that_appears_during_the_export_is_replaced_only_when_forced() {
 #[test]
 fn a_file_that_is_there_is_refused_before_anything_is_read() {
     let file = tempfile::NamedTempFile::new().unwrap();
-    let path = || FileArg::Path(file.path().to_owned());
-    let refusal = Target::open(path(), false).unwrap_err();
+    let refusal = begin(file.path(), false).unwrap_err();
     assert!(refusal.to_string().ends_with("is there already; --force replaces it"), "{refusal}");
-    Target::open(path(), true).unwrap();
+    begin(file.path(), true).unwrap();
 }

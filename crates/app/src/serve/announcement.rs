@@ -1,7 +1,7 @@
 //! What the service says: to people when it starts, and to the service manager where that asks, by the protocol
 //! `sd_notify`. What the manager cannot be told is logged and not tried again: a service works without its manager.
 
-use std::time::Duration;
+use std::{future, time::Duration};
 
 use petstore_domain::Clock as _;
 use petstore_http::{GetPetSunset, Settings, get_pet_end};
@@ -51,21 +51,13 @@ fn sunset_ahead(sunset: GetPetSunset) {
     }
 }
 
-/// Tells the service manager that the service takes requests.
-pub(super) fn note_ready() {
-    notify(NotifyState::Ready);
-}
-
-/// Tells it that the service drains.
-pub(super) fn note_stopping() {
-    notify(NotifyState::Stopping);
-}
-
-/// Pings the watchdog twice in each of its intervals, and never ends; `None` if there is none. A runtime whose
-/// threads all hang does not ping.
-pub(super) fn watchdog_pings() -> Option<impl Future<Output = ()>> {
-    let limit = sd_notify::watchdog_enabled()?;
-    Some(ping_again_and_again(limit, || notify(NotifyState::Watchdog)))
+/// Pings the watchdog, if there is one, twice in each of its intervals. Never ends. A runtime whose threads all hang
+/// does not ping.
+pub(super) async fn ping_watchdog() {
+    match sd_notify::watchdog_enabled() {
+        Some(limit) => ping_again_and_again(limit, || notify(NotifyState::Watchdog)).await,
+        None => future::pending().await,
+    }
 }
 
 /// Pings twice in each `limit`.
@@ -78,7 +70,8 @@ async fn ping_again_and_again(limit: Duration, mut ping: impl FnMut()) {
     }
 }
 
-fn notify(state: NotifyState<'_>) {
+/// Tells the service manager about the service.
+pub(super) fn notify(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::warn!(%error, "the service manager cannot be notified");
     }

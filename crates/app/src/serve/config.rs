@@ -1,16 +1,22 @@
 //! What `serve` is configured with.
 
-use std::{ffi::OsStr, num::NonZeroU32, path::Path, sync::Arc};
+use std::{
+    ffi::OsStr,
+    num::NonZeroU32,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use petstore_domain::ServiceKey;
 use petstore_http::{Settings, StaticFile};
 use petstore_pages::{FILES, File};
+use tracing_subscriber::filter::Targets;
 
 use crate::{
-    cli::{self, ServeArgs, TlsArgs, addresses::ListenAddress, config_file},
+    cli::{self, LogFormat, ServeArgs, config_file, values::ListenAddress},
     driver::StoreLocation,
     failure::{Failure, quotable_path},
-    logging::{self, LogConfig},
+    logging,
     serve::{
         reload::{self, Followed},
         tls::PairFiles,
@@ -30,6 +36,10 @@ type Given = (ServiceKey, Option<Followed>);
 
 /// What `serve` works with, all of it checked.
 pub(crate) struct Config {
+    /// `None` lets stderr decide: text on a terminal, else JSON.
+    pub(crate) log_format: Option<LogFormat>,
+    /// Selects the events that are logged.
+    pub(crate) log_filter: Targets,
     pub(super) listen: Vec<ListenAddress>,
     pub(super) listen_backlog: Option<NonZeroU32>,
     /// `None` for no metrics.
@@ -51,7 +61,7 @@ pub(crate) struct Config {
 
 impl Config {
     /// Completes the flags by what only the environment and the key file can say.
-    pub(crate) fn read(args: ServeArgs) -> Result<(Self, LogConfig), Failure> {
+    pub(crate) fn read(args: ServeArgs) -> Result<Self, Failure> {
         let mut settings = args.settings();
         if settings.limits.max_buffered_bodies < settings.limits.max_body {
             let message = "--max-buffered-bodies must be at least --max-body";
@@ -60,16 +70,16 @@ impl Config {
         if !args.no_docs {
             settings.static_files = static_files();
         }
-        let log =
-            LogConfig { format: args.log_format, filter: logging::filter(args.log.as_deref())? };
         let given =
             read_service_key(cli::variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
         let (service_key, key_file) = given.unzip();
-        let config = Self {
+        Ok(Self {
+            log_format: args.log_format,
+            log_filter: logging::filter(args.log.as_deref())?,
             listen: args.listen.listen,
             listen_backlog: args.listen_backlog,
             metrics_listen: args.metrics_listen,
-            tls: pair_files(args.tls)?,
+            tls: pair_files(args.tls_cert, args.tls_key)?,
             store: args.store.store.0,
             store_lasts: args.store.store.1,
             next_store: args.next_store.map(|next| next.0),
@@ -77,13 +87,15 @@ impl Config {
             service_key,
             key_file: key_file.flatten(),
             settings,
-        };
-        Ok((config, log))
+        })
     }
 }
 
-fn pair_files(TlsArgs { tls_cert, tls_key }: TlsArgs) -> Result<Option<PairFiles>, Failure> {
-    let missing = match (tls_cert, tls_key) {
+fn pair_files(
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+) -> Result<Option<PairFiles>, Failure> {
+    let missing = match (certificate, key) {
         (Some(certificate), Some(key)) => return Ok(Some(PairFiles { certificate, key })),
         (None, None) => return Ok(None),
         (Some(_), None) => "--tls-key",

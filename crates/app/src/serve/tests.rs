@@ -6,6 +6,7 @@ use petstore_http::Settings;
 use petstore_memory::MemoryStore;
 use tokio::time;
 use tokio_util::sync::CancellationToken;
+use tracing_subscriber::filter::Targets;
 
 use super::{Config, run};
 use crate::{
@@ -59,6 +60,8 @@ async fn a_service_of_which_a_task_has_panicked_stops_with_a_failure() {
 
 async fn stops_with_a_failure(broken: Broken) {
     let config = Config {
+        log_format: None,
+        log_filter: Targets::new(),
         listen: vec!["127.0.0.1:0".parse().unwrap()],
         listen_backlog: None,
         metrics_listen: None,
@@ -82,8 +85,10 @@ fn configured(words: &str) -> String {
     let words: Vec<_> = words.split_whitespace().map(OsString::from).collect();
     let settings = cli::Sources::read(&words, &definition).unwrap();
     let Command::Serve(args) = cli::parse(&settings, &words).unwrap() else { panic!() };
-    let (config, log) = Config::read(*args).unwrap();
+    let config = Config::read(*args).unwrap();
     let Config {
+        log_format,
+        log_filter,
         listen,
         listen_backlog,
         metrics_listen,
@@ -99,7 +104,7 @@ fn configured(words: &str) -> String {
     let next_store = next_store.map(|next| next.to_string());
     let key = (service_key, key_file.map(|file| file.paths));
     format!(
-        "{listen:?} {listen_backlog:?} {metrics_listen:?} {tls:?} {store} {next_store:?} {upgrade} {key:?} {settings:?} {log:?}"
+        "{listen:?} {listen_backlog:?} {metrics_listen:?} {tls:?} {store} {next_store:?} {upgrade} {key:?} {settings:?} {log_format:?} {log_filter:?}"
     )
 }
 

@@ -5,8 +5,7 @@ use async_trait::async_trait;
 use crate::{
     access::{
         name::KeyName,
-        rights::KeyRights,
-        secret::{ApiKeySecret, KeyDigest},
+        secret::{ApiKeySecret, KeyDigest, KeyRights},
     },
     error::StoreError,
 };

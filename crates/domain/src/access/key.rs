@@ -3,8 +3,7 @@
 use crate::{
     access::{
         name::KeyName,
-        rights::KeyRights,
-        secret::{ApiKeySecret, KeyDigest},
+        secret::{ApiKeySecret, KeyDigest, KeyRights},
     },
     timestamp::Timestamp,
 };

@@ -5,8 +5,7 @@ use crate::{
     access::{
         key::{ApiKey, NewApiKey},
         key_rules::{KeyChange, KeyChangeError, KeySelector},
-        key_store::{KeyStore, MAX_KEYS_PER_SAVE, Saved, load_keys},
-        stored_keys::StoredKeys,
+        key_store::{KeyStore, MAX_KEYS_PER_SAVE, Saved, StoredKeys, load_keys},
     },
     error::StoreError,
     timestamp::Timestamp,

@@ -5,10 +5,9 @@ use std::time::Duration;
 use crate::{
     access::{
         key::{ApiKey, KeyId, KeyState, NewApiKey},
-        key_store::MAX_KEYS_PER_SAVE,
+        key_store::{MAX_KEYS_PER_SAVE, StoredKeys},
         name::KeyName,
-        rights::KeyRights,
-        stored_keys::StoredKeys,
+        secret::KeyRights,
     },
     error::StoreError,
     timestamp::Timestamp,
