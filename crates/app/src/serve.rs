@@ -22,6 +22,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 pub(crate) use self::config::Config;
 use self::{listener::BoundAddress, served_store::ServedStore, tls::Tls};
 use crate::{
+    cli::store_arg::StoreArg,
     clock::SystemClock,
     console::Console,
     driver::OpenMode,
@@ -40,20 +41,21 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let (tls, certificate) = config.tls.take().map(Tls::new).transpose()?.unzip();
     let followed: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
-    let sockets = listener::listen(&config.listen, config.listen_backlog, scheme).await?;
+    let sockets =
+        listener::listen(&config.args.listen.listen, config.args.listen_backlog, scheme).await?;
     let (listeners, addresses): (Vec<_>, Vec<_>) = sockets.into_iter().unzip();
-    let metrics = listener::listen_for_metrics(config.metrics_listen.as_deref()).await?;
-    let location = Arc::clone(&config.store);
-    if config.upgrade {
+    let metrics = listener::listen_for_metrics(config.args.metrics_listen.as_deref()).await?;
+    let location = Arc::clone(&config.args.store.store.0);
+    if !config.args.no_upgrade {
         upgrade::before_serving(&*location).await?;
     }
     let drained = with_store(&*location, OpenMode::Create, async |opened| {
         let mut tasks = JoinSet::new();
-        let next = config.next_store.take();
+        let next = config.args.next_store.take().map(|next| next.0);
         let store = ServedStore::new(opened, &*location, next, &mut tasks).await?;
         let drained = async {
             prepare_keys(&store, &config, &addresses).await?;
-            announcement::listening(&addresses, &*config.store, &config.settings);
+            announcement::listening(&addresses, &*location, &config.settings);
             if let Some(store) = &opened.made_at {
                 tracing::info!(store, "made a new store");
             }
@@ -129,12 +131,13 @@ async fn prepare_keys(
     addresses: &[BoundAddress],
 ) -> Result<(), Failure> {
     let (None, Some(address)) = (&config.service_key, addresses.first()) else { return Ok(()) };
-    let how = if config.store_lasts {
-        format!("make one with 'petstore keys create NAME --store {}'", config.store)
+    let StoreArg(location, is_lasting) = &config.args.store.store;
+    let how = if *is_lasting {
+        format!("make one with 'petstore keys create NAME --store {location}'")
     } else {
         "give one by PETSTORE_API_KEY or --api-key-file".to_owned()
     };
-    first_key::ensure(&*store.keys, config.store.key_file(), &how, address, &mut Console).await
+    first_key::ensure(&*store.keys, location.key_file(), &how, address, &mut Console).await
 }
 
 fn report(drained: Drained) {

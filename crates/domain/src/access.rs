@@ -17,7 +17,9 @@ pub use self::{
     key_admin::{add_first_key, add_key, revoke_keys, roll_key},
     key_ring::{Judgement, KeyRing, RevokedUse},
     key_rules::{KeyChangeError, KeySelector},
-    key_store::{CorruptKey, KeyRevision, KeyStore, MAX_KEYS_PER_SAVE, Saved, StoredKeys, load_keys},
+    key_store::{
+        CorruptKey, KeyRevision, KeyStore, MAX_KEYS_PER_SAVE, Saved, StoredKeys, load_keys,
+    },
     name::{InvalidKeyName, KeyName},
     secret::{ApiKeySecret, KeyDigest, KeyRights},
     service_key::{InvalidServiceKey, ServiceKey},

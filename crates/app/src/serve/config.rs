@@ -2,9 +2,7 @@
 
 use std::{
     ffi::OsStr,
-    num::NonZeroU32,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use petstore_domain::ServiceKey;
@@ -13,8 +11,7 @@ use petstore_pages::{FILES, File};
 use tracing_subscriber::filter::Targets;
 
 use crate::{
-    cli::{self, LogFormat, ServeArgs, config_file, values::ListenAddress},
-    driver::StoreLocation,
+    cli::{self, ServeArgs, config_file},
     failure::{Failure, quotable_path},
     logging,
     serve::{
@@ -36,23 +33,11 @@ type Given = (ServiceKey, Option<Followed>);
 
 /// What `serve` works with, all of it checked.
 pub(crate) struct Config {
-    /// `None` lets stderr decide: text on a terminal, else JSON.
-    pub(crate) log_format: Option<LogFormat>,
+    pub(crate) args: ServeArgs,
     /// Selects the events that are logged.
     pub(crate) log_filter: Targets,
-    pub(super) listen: Vec<ListenAddress>,
-    pub(super) listen_backlog: Option<NonZeroU32>,
-    /// `None` for no metrics.
-    pub(super) metrics_listen: Option<String>,
     /// `None` for plain HTTP.
     pub(super) tls: Option<PairFiles>,
-    pub(super) store: Arc<dyn StoreLocation>,
-    /// The store that this one is handed over to, or may be.
-    pub(super) next_store: Option<Arc<dyn StoreLocation>>,
-    /// Whether it outlasts the service.
-    pub(super) store_lasts: bool,
-    /// Whether a store of an older schema is upgraded.
-    pub(super) upgrade: bool,
     pub(super) service_key: Option<ServiceKey>,
     /// The file of that key, if it has one.
     pub(super) key_file: Option<Followed>,
@@ -74,19 +59,12 @@ impl Config {
             read_service_key(cli::variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
         let (service_key, key_file) = given.unzip();
         Ok(Self {
-            log_format: args.log_format,
             log_filter: logging::filter(args.log.as_deref())?,
-            listen: args.listen.listen,
-            listen_backlog: args.listen_backlog,
-            metrics_listen: args.metrics_listen,
-            tls: pair_files(args.tls_cert, args.tls_key)?,
-            store: args.store.store.0,
-            store_lasts: args.store.store.1,
-            next_store: args.next_store.map(|next| next.0),
-            upgrade: !args.no_upgrade,
+            tls: pair_files(args.tls_cert.clone(), args.tls_key.clone())?,
             service_key,
             key_file: key_file.flatten(),
             settings,
+            args,
         })
     }
 }

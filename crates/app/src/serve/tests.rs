@@ -2,15 +2,13 @@ use std::{ffi::OsString, fmt, fs, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use petstore_domain::{MockKeyStore, ServiceKey};
-use petstore_http::Settings;
 use petstore_memory::MemoryStore;
 use tokio::time;
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::filter::Targets;
 
 use super::{Config, run};
 use crate::{
-    cli::{self, Command},
+    cli::{self, Command, store_arg::StoreArg},
     driver::{OpenMode, OpenStore, Problem, StoreLocation},
     failure::Failure,
     stores::{self, Registry},
@@ -59,53 +57,31 @@ async fn a_service_of_which_a_task_has_panicked_stops_with_a_failure() {
 }
 
 async fn stops_with_a_failure(broken: Broken) {
-    let config = Config {
-        log_format: None,
-        log_filter: Targets::new(),
-        listen: vec!["127.0.0.1:0".parse().unwrap()],
-        listen_backlog: None,
-        metrics_listen: None,
-        tls: None,
-        store: Arc::new(broken),
-        next_store: None,
-        store_lasts: true,
-        upgrade: true,
-        service_key: Some(ServiceKey::parse("a-key-of-24-characters-x").unwrap()),
-        key_file: None,
-        settings: Settings::default(),
-    };
+    let mut config = config("petstore serve --listen 127.0.0.1:0");
+    config.args.store.store = StoreArg(Arc::new(broken), true);
+    config.service_key = ServiceKey::parse("a-key-of-24-characters-x").ok();
     let ended = time::timeout(Duration::from_mins(1), run(config)).await;
     let Ok(Err(Failure::Runtime(why))) = ended else { panic!("it goes on: {ended:?}") };
     assert!(why.contains("a task of the service has ended by a bug"), "{why}");
 }
 
-/// All that the words of a command line configure. A new field does not compile until it is here.
-fn configured(words: &str) -> String {
+fn config(words: &str) -> Config {
     let definition = cli::definition(&Arc::new(Registry(stores::BUILT_IN.into())));
     let words: Vec<_> = words.split_whitespace().map(OsString::from).collect();
     let settings = cli::Sources::read(&words, &definition).unwrap();
     let Command::Serve(args) = cli::parse(&settings, &words).unwrap() else { panic!() };
-    let config = Config::read(*args).unwrap();
-    let Config {
-        log_format,
-        log_filter,
-        listen,
-        listen_backlog,
-        metrics_listen,
-        tls,
-        store,
-        next_store,
-        store_lasts: _,
-        upgrade,
-        service_key,
-        key_file,
-        settings,
-    } = config;
-    let next_store = next_store.map(|next| next.to_string());
+    Config::read(*args).unwrap()
+}
+
+/// All that the words of a command line configure. A new field of `Config` does not compile until it is here.
+fn configured(words: &str) -> String {
+    let Config { args, log_filter, tls, service_key, key_file, settings } = config(words);
+    let next_store = args.next_store.map(|next| next.0.to_string());
+    let sockets = (args.listen.listen, args.listen_backlog, args.metrics_listen);
+    let stores = (args.store.store.0.to_string(), next_store, args.no_upgrade);
     let key = (service_key, key_file.map(|file| file.paths));
-    format!(
-        "{listen:?} {listen_backlog:?} {metrics_listen:?} {tls:?} {store} {next_store:?} {upgrade} {key:?} {settings:?} {log_format:?} {log_filter:?}"
-    )
+    let log = (args.log_format, log_filter);
+    format!("{sockets:?} {tls:?} {stores:?} {key:?} {settings:?} {log:?}")
 }
 
 #[test]
