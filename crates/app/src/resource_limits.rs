@@ -29,11 +29,11 @@ pub(crate) fn disable_core_dumps() {
 pub(crate) fn raise_open_files(max_connections: NonZeroUsize) -> Result<NonZeroUsize, Failure> {
     let wanted = OWN_FILES.saturating_add(max_connections.get() as u64);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let Some(mut limit) = current.filter(|limit| *limit < wanted) else {
-        return Ok(max_connections);
-    };
     let possible = maximum.map_or(wanted, |maximum| maximum.min(wanted));
-    if setrlimit(Resource::Nofile, Rlimit { current: Some(possible), maximum }).is_ok() {
+    let mut limit = current.unwrap_or(u64::MAX);
+    if limit < possible
+        && setrlimit(Resource::Nofile, Rlimit { current: Some(possible), maximum }).is_ok()
+    {
         limit = possible;
     }
     if limit >= wanted {

@@ -92,13 +92,14 @@ pub(super) async fn listen(
     let backlog = backlog.map_or(SYSTEM_LIMIT, NonZeroU32::get);
     let mut sockets = Vec::new();
     for address in addresses {
-        sockets.push(match address {
-            ListenAddress::Tcp(name) => bind_any(name, backlog)
-                .await
-                .and_then(|listener| over_tcp(listener, scheme))
-                .map_err(|error| cannot_listen(name, "--listen", &error))?,
-            ListenAddress::Unix(path) => over_unix(path, backlog).await?,
-        });
+        let bound = match address {
+            ListenAddress::Tcp(name) => {
+                bind_any(name, backlog).await.and_then(|listener| over_tcp(listener, scheme))
+            }
+            ListenAddress::Unix(path) => bind_unix(path, backlog).await,
+        };
+        let bound = bound.map_err(|error| cannot_listen(&address.to_string(), "--listen", &error));
+        sockets.push(bound?);
     }
     Ok(sockets)
 }
@@ -132,15 +133,6 @@ fn inherited(scheme: &'static str) -> io::Result<Vec<Socket>> {
 fn over_tcp(listener: TcpListener, scheme: &'static str) -> io::Result<Socket> {
     let bound = BoundAddress::Tcp { scheme, address: listener.local_addr()? };
     Ok((listener.into(), bound))
-}
-
-async fn over_unix(path: &Path, backlog: u32) -> Result<Socket, Failure> {
-    let (listener, file) = bind_unix(path, backlog).await.map_err(|error| {
-        let shown = path.display();
-        Failure::runtime(format!("cannot listen on unix:{shown}: {error}"))
-    })?;
-    let bound = BoundAddress::Unix(file.path.clone());
-    Ok((Listener::from(listener).at_drain(move || drop(file)), bound))
 }
 
 /// Returns the socket for the metrics, if they are wanted; the log says where it is.
@@ -181,7 +173,8 @@ fn cannot_listen(address: &str, flag: &str, error: &io::Error) -> Failure {
             "; this machine has no such address: choose one of its own with FLAG, or 0.0.0.0 for all",
         ),
     ];
-    let remedy = REMEDIES.iter().find(|(kind, _)| *kind == error.kind());
+    let is_tcp = !address.starts_with("unix:");
+    let remedy = REMEDIES.iter().find(|(kind, _)| is_tcp && *kind == error.kind());
     let remedy = remedy.map_or(String::new(), |(_, remedy)| remedy.replace("FLAG", flag));
     Failure::runtime(format!("cannot listen on {address}: {error}{remedy}"))
 }
@@ -209,7 +202,7 @@ impl Drop for SocketFile {
 /// The owner of the process and its group may connect: a client needs an API key besides. The
 /// file is removed when the service stops. One that a killed process has left is replaced; one that a
 /// process listens on, and a file that is no socket, are left alone.
-async fn bind_unix(path: &Path, backlog: u32) -> io::Result<(UnixListener, SocketFile)> {
+async fn bind_unix(path: &Path, backlog: u32) -> io::Result<Socket> {
     let path = absolute(path)?;
     let _lock = lock_folder_of(&path)?;
     remove_stale(&path).await?;
@@ -221,7 +214,9 @@ async fn bind_unix(path: &Path, backlog: u32) -> io::Result<(UnixListener, Socke
     socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
     socket.set_nonblocking(true)?;
     let listener: std::os::unix::net::UnixListener = socket.into();
-    Ok((UnixListener::from_std(listener)?, file))
+    let bound = BoundAddress::Unix(file.path.clone());
+    let listener = Listener::from(UnixListener::from_std(listener)?);
+    Ok((listener.at_drain(move || drop(file)), bound))
 }
 
 /// Removes the file of a socket on which nobody listens.

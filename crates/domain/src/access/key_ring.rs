@@ -30,8 +30,8 @@ use crate::{
     timestamp::Timestamp,
 };
 
-/// The uses of a key are written back no more often than this.
-const WRITE_BACK_AGE: Duration = Duration::from_mins(1);
+/// A use of a live key is written back when it is this much later than the one written before.
+const WRITE_BACK_MILLIS: i64 = 60_000;
 /// A use is noted in memory only when it is this much later than the one before, so that the
 /// processors do not contend for a busy key.
 const NOTE_MILLIS: i64 = 1000;
@@ -177,15 +177,15 @@ impl KeyRing {
         snapshot.keys.values().filter(|held| held.key.state(now) == KeyState::Live).count()
     }
 
-    /// Writes back when keys were last used, each at most once a minute while it is live.
+    /// Writes back when keys were last used, each at most once a minute while it is live: what is written is at most a
+    /// minute behind.
     ///
     /// # Errors
     /// [`StoreError`]; the next call tries again.
     pub async fn write_back_uses(&self) -> Result<(), StoreError> {
         let (snapshot, now) = (self.snapshot(), self.clock.now());
         let due = snapshot.keys.values().filter_map(|HeldKey { key, uses }| {
-            let is_due = key.state(now) != KeyState::Live || uses.was_written_before(now);
-            let at = uses.unwritten().filter(|_| is_due)?;
+            let at = uses.due(key.state(now) == KeyState::Live)?;
             Some((uses, (key.id, at)))
         });
         let (uses, due): (Vec<_>, Vec<(KeyId, Timestamp)>) = due.unzip();
@@ -232,16 +232,11 @@ impl Uses {
         Self { last: AtomicI64::new(at), written: AtomicI64::new(at), refused: AtomicU64::new(0) }
     }
 
-    /// Returns the last use, if it is not written back yet.
-    fn unwritten(&self) -> Option<Timestamp> {
-        let last = self.last.load(Ordering::Relaxed);
-        (last > self.written.load(Ordering::Relaxed)).then_some(Timestamp(last))
-    }
-
-    /// Returns whether no use was written back within [`WRITE_BACK_AGE`].
-    fn was_written_before(&self, now: Timestamp) -> bool {
-        let written = self.written.load(Ordering::Relaxed);
-        written == NEVER || now.since(Timestamp(written)) >= Some(WRITE_BACK_AGE)
+    /// Returns the last use, if it is to be written back.
+    fn due(&self, is_live: bool) -> Option<Timestamp> {
+        let [last, written] = [&self.last, &self.written].map(|at| at.load(Ordering::Relaxed));
+        let enough = if is_live { WRITE_BACK_MILLIS } else { 1 };
+        (last.saturating_sub(written) >= enough).then_some(Timestamp(last))
     }
 
     fn note(&self, now: Timestamp) {
