@@ -246,6 +246,8 @@ fn the_url_of_a_store_may_come_from_a_file() {
     let flag =
         petstore(&["keys", "list", "--store-file", &file]).env("PETSTORE_STORE", "sqlite:no");
     assert_eq!(flag.finish().succeeds(), list);
+    let flag = petstore(&["keys", "list", "--store-file", &file]).env("PETSTORE_STORE", "no store");
+    assert_eq!(flag.finish().succeeds(), list);
     let both = petstore(&["keys", "list", "--store-file", &file, "--store", &store.url]).finish();
     both.fails(2, "both --store and --store-file are given; give one of them");
     let variable =

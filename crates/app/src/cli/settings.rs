@@ -138,7 +138,6 @@ impl Sources {
         let mut args = Vec::new();
         for arg in command.get_arguments() {
             let Some(name) = arg.get_long() else { continue };
-            check_variable(arg, name, &matches)?;
             let is_secret = arg.is_hide_env_values_set();
             let given = if is_secret {
                 secret(name, &matches, &values, config)?
@@ -146,11 +145,15 @@ impl Sources {
                 let values = values.get(name).filter(|_| !has_variable_of_its_content(name));
                 values.cloned().zip(config.cloned())
             };
+            // The file that a flag names for a secret outweighs the variable.
+            let is_outweighed = is_secret && given.is_some();
+            if !is_outweighed {
+                check_variable(arg, name, &matches)?;
+            }
             let Some((values, origin)) = given else { continue };
             check_values(arg, name, &values, &origin)?;
             let arg = arg.clone().required(false).default_values(values);
-            // A secret of a file that a flag names outweighs the variable.
-            args.push(if is_secret {
+            args.push(if is_outweighed {
                 arg.hide_default_value(true).env(Resettable::Reset)
             } else {
                 arg
