@@ -82,14 +82,14 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
             let _log = logging::start(config.args.log_format, config.log_filter.clone())?;
             run_to_end(serve::run(config))
         }
-        Command::Keys { command } => run_to_end(keys::run(command)),
-        Command::Store { command } => run_to_end(moving::run(command)),
+        Command::Keys(command) => run_to_end(keys::run(command)),
+        Command::Store(command) => run_to_end(moving::run(command)),
         Command::Export(args) => run_to_end(export::run(args)),
         Command::Import(args) => run_to_end(import::run(args)),
         Command::Backup(args) => run_to_end(backup::run(args)),
         Command::Check(args) => run_to_end(check::run(args)),
         Command::Upgrade(args) => run_to_end(upgrade::run(args)),
-        Command::Config { command: ConfigCommand::Show(flags) } => {
+        Command::Config(ConfigCommand::Show(flags)) => {
             // What `serve` would refuse is refused here too.
             serve::Config::read(*flags)?;
             Console.print(&cli::shown(sources, args).unwrap_or_default())

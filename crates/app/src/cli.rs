@@ -3,7 +3,6 @@
 pub(crate) mod config_file;
 mod examples;
 mod moving;
-mod refusal;
 mod serve;
 mod settings;
 pub(crate) mod store_arg;
@@ -14,7 +13,10 @@ mod tests;
 
 use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
-use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
+use clap::{
+    Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 pub(crate) use self::{
     moving::{BothStores, MoveArgs, ReleaseArgs, StoreCommand},
@@ -27,7 +29,7 @@ use crate::{
     check::CheckArgs,
     console::{Console, Output as _},
     export::ExportArgs,
-    failure::Failure,
+    failure::{Failure, quotable},
     healthcheck::HealthcheckArgs,
     import::ImportArgs,
     keys::KeysCommand,
@@ -50,17 +52,11 @@ pub(crate) enum Command {
     /// Run the service.
     Serve(Box<ServeArgs>),
     /// Create, list, revoke and roll the API keys of a store.
-    Keys {
-        /// What to do with them.
-        #[command(subcommand)]
-        command: KeysCommand,
-    },
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Copy a whole store into another, compare two, and move one while it is in use.
-    Store {
-        /// What to do with them.
-        #[command(subcommand)]
-        command: StoreCommand,
-    },
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Write every animal of a store to a file.
     Export(ExportArgs),
     /// Add the animals of a file, all or none.
@@ -81,11 +77,8 @@ pub(crate) enum Command {
     /// its name with .before-upgrade. docs/UPGRADING.md explains it.
     Upgrade(UpgradeArgs),
     /// Show the settings of the service.
-    Config {
-        /// What to do with them.
-        #[command(subcommand)]
-        command: ConfigCommand,
-    },
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Print the OpenAPI document of a deployment.
     Openapi(DeploymentArgs),
     /// Ask the service on this machine whether it is ready: exit code 0 if it is.
@@ -125,5 +118,64 @@ pub(crate) fn explain(error: clap::Error, sources: &Sources) -> Result<ExitCode,
         Console.note(text.trim_end());
         return Ok(ExitCode::from(2));
     }
-    Err(Failure::usage(refusal::one_line(error, &sources.definition, &sources.path)))
+    Err(Failure::usage(one_line(error, &sources.definition, &sources.path)))
+}
+
+/// Condenses clap's several lines: the message, its tips, and where the help is.
+fn one_line(error: clap::Error, definition: &clap::Command, path: &[String]) -> String {
+    // Only a definition that is built knows how its arguments are shown.
+    let mut root = definition.clone();
+    root.build();
+    let command = path.iter().try_fold(&root, |command, name| command.find_subcommand(name));
+    let mut args = command.into_iter().flat_map(clap::Command::get_arguments);
+    let invalid = string_of(&error, ContextKind::InvalidArg).unwrap_or_default();
+    let is_secret = args.any(|arg| arg.is_hide_env_values_set() && arg.to_string() == invalid);
+    let message = message(&with_harmless_quotes(error, is_secret));
+    let names = path.iter().fold("petstore".to_owned(), |names, name| format!("{names} {name}"));
+    format!("{message}; try '{names} --help'")
+}
+
+/// Says why a value of `arg` is refused that `source` gives.
+fn refusal_of_value(error: clap::Error, arg: &Arg, source: &str) -> String {
+    let error = with_harmless_quotes(error, arg.is_hide_env_values_set());
+    let message = message(&error);
+    match string_of(&error, ContextKind::InvalidArg) {
+        Some(flag) => message.replace(&format!("'{flag}'"), source),
+        None => message,
+    }
+}
+
+/// Joins the paragraphs before the usage.
+fn message(error: &clap::Error) -> String {
+    let rendered = error.render().to_string();
+    let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
+    text.split("\n\n")
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// Returns the error with quotes that neither break the line nor give a password away. The value of a secret is
+/// never quoted.
+fn with_harmless_quotes(mut error: clap::Error, is_secret: bool) -> clap::Error {
+    for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand]
+    {
+        let Some(text) = string_of(&error, kind) else { continue };
+        let hidden = is_secret && kind == ContextKind::InvalidValue;
+        let shown = if hidden { "…".to_owned() } else { quotable(text) };
+        if shown != text {
+            error.insert(kind, ContextValue::String(shown));
+            // A tip repeats what it is about.
+            error.remove(ContextKind::Suggested);
+        }
+    }
+    error
+}
+
+fn string_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    }
 }

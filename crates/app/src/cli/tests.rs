@@ -4,7 +4,7 @@ use clap::error::ErrorKind;
 use petstore_domain::{KeyId, KeyName, KeySelector};
 use petstore_http::{Limits, Settings};
 
-use super::{Command, ServeArgs, Sources, refusal::one_line, values::variable_of};
+use super::{Command, ServeArgs, Sources, one_line, values::variable_of};
 use crate::{
     keys::KeysCommand,
     records::{FileArg, Format},
@@ -30,7 +30,7 @@ fn serve(line: &str) -> ServeArgs {
 }
 
 fn keys(line: &str) -> KeysCommand {
-    let Command::Keys { command } = parse(&words(line)).unwrap() else { panic!("{line}") };
+    let Command::Keys(command) = parse(&words(line)).unwrap() else { panic!("{line}") };
     command
 }
 
