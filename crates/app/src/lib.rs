@@ -58,7 +58,7 @@
 //! # Where things are
 //! Each command has a file of its name: what it does, and for most commands its flags. `cli` has the other flags
 //! and the settings, `driver` what a kind of store says about itself, `stores` the kinds of store that are known
-//! (those of `stores`, and a team's own), `store` how a command uses one, and `console` what people read. This is
+//! (the built-in ones, and a team's own), `store` how a command uses one, and `console` what people read. This is
 //! the one crate that knows every adapter; it holds no rule of the domain.
 
 mod app;
