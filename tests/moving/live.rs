@@ -2,6 +2,7 @@
 //!
 //! This is the short form. `PETSTORE_TEST_MOVES=long` moves a million animals.
 
+mod attacks;
 mod commands;
 mod kills;
 mod load;

@@ -1,6 +1,9 @@
 //! A fresh store, and the calls that most promises make on one.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use petstore_domain::{
     Added, Archive, CatalogueVersion, NewPet, Pet, PetPage, PetQuery, PetStatus,
@@ -19,33 +22,55 @@ use crate::{
 /// How long a store may take to know its own version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// One open store, and what it was opened from.
+/// What a promise is checked on: a fresh store that is open, and more of them if it asks.
 pub(crate) struct Fresh {
-    // In the order in which they are dropped: the scratch store removes the data.
+    // In the order in which they are dropped: the scratch store may remove the data.
     pub(crate) store: Store,
-    pub(crate) scratch: Box<dyn ScratchStore>,
-    pub(crate) outage_timeout: Duration,
+    pub(crate) scratch: Arc<dyn ScratchStore>,
+    pub(crate) harness: Arc<dyn Harness>,
+    scratches: Scratches,
 }
 
+/// Every throw-away store of one promise, to be removed at its end.
+pub(crate) type Scratches = Arc<Mutex<Vec<Arc<dyn ScratchStore>>>>;
+
 impl Fresh {
-    pub(crate) async fn new(harness: &dyn Harness) -> Result<Self, Broken> {
+    /// Makes a store, and notes it in `scratches`.
+    pub(crate) async fn new(
+        harness: Arc<dyn Harness>,
+        scratches: Scratches,
+    ) -> Result<Self, Broken> {
         let refused = |problem| Broken::new(format!("the harness has no fresh store: {problem}"));
-        let scratch = harness.fresh().await.map_err(refused)?;
+        let scratch: Arc<dyn ScratchStore> = harness.fresh().await.map_err(refused)?.into();
+        scratches.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&scratch));
         let store = open(&*scratch).await?;
-        Ok(Self { store, scratch, outage_timeout: harness.outage_timeout() })
+        Ok(Self { store, scratch, harness, scratches })
     }
 
-    /// Another process's view of the same data.
+    /// Makes another store.
+    pub(crate) async fn another(&self) -> Result<Self, Broken> {
+        Self::new(Arc::clone(&self.harness), Arc::clone(&self.scratches)).await
+    }
+
+    /// Returns another process's view of the same data.
     pub(crate) async fn second(&self) -> Result<Store, Broken> {
         open(&*self.scratch).await
     }
 
     /// Closes the store and opens it again.
     pub(crate) async fn reopened(self) -> Result<Self, Broken> {
-        let Self { store, scratch, outage_timeout } = self;
-        drop(store);
+        let Self { store, scratch, harness, scratches } = self;
+        let failed = |problem| Broken::new(format!("it does not close: {problem}"));
+        scratch.close(store).await.map_err(failed)?;
         let store = open(&*scratch).await?;
-        Ok(Self { store, scratch, outage_timeout })
+        Ok(Self { store, scratch, harness, scratches })
+    }
+}
+
+/// For promises that need no more than the ports.
+impl From<Fresh> for Store {
+    fn from(fresh: Fresh) -> Self {
+        fresh.store
     }
 }
 

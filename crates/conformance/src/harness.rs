@@ -11,7 +11,8 @@ pub type Problem = Box<dyn Error + Send + Sync>;
 /// Makes throw-away stores of one adapter.
 #[async_trait]
 pub trait Harness: Send + Sync + 'static {
-    /// A new store that holds nothing. Dropping it removes everything, also after a broken promise.
+    /// Returns a new store that holds nothing. [Removing](ScratchStore::remove) or dropping it removes everything,
+    /// also after a broken promise.
     ///
     /// # Errors
     /// None could be made.
@@ -37,7 +38,7 @@ pub trait Harness: Send + Sync + 'static {
 }
 
 /// One throw-away store: a directory, a schema, a value in memory. It lives longer than every
-/// [`Store`] opened from it, and removes the data when it is dropped.
+/// [`Store`] opened from it.
 #[async_trait]
 pub trait ScratchStore: Send + Sync {
     /// Opens the store; the first call makes it.
@@ -49,6 +50,24 @@ pub trait ScratchStore: Send + Sync {
     /// # Errors
     /// The store could not be opened.
     async fn open(&self) -> Result<Store, Problem>;
+
+    /// Closes an open store, of which the kit keeps no other handle. Dropping it is enough unless the technology
+    /// has something to wait for.
+    ///
+    /// # Errors
+    /// It could not be done.
+    async fn close(&self, store: Store) -> Result<(), Problem> {
+        drop(store);
+        Ok(())
+    }
+
+    /// Removes the data, when the promise has ended. Nothing is to be done here if dropping the value does it.
+    ///
+    /// # Errors
+    /// It could not be done.
+    async fn remove(&self) -> Result<(), Problem> {
+        Ok(())
+    }
 
     /// Makes the store unreachable until [`ScratchStore::reconnect`]: from now on it can do no write, and
     /// no read either if the technology allows that ([`Capability::Outage`]).

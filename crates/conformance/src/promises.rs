@@ -24,10 +24,7 @@ mod writes;
 
 use std::pin::Pin;
 
-use crate::{
-    broken::Checked,
-    harness::{Capability, Harness},
-};
+use crate::{broken::Checked, fresh::Fresh, harness::Capability};
 
 /// One promise of the contract.
 #[derive(Clone, Copy, Debug)]
@@ -43,8 +40,8 @@ pub struct Promise {
     pub(crate) check: Check,
 }
 
-type Outcome<'a> = Pin<Box<dyn Future<Output = Checked> + Send + 'a>>;
-pub(crate) type Check = fn(&dyn Harness) -> Outcome<'_>;
+type Outcome = Pin<Box<dyn Future<Output = Checked> + Send>>;
+pub(crate) type Check = fn(Fresh) -> Outcome;
 
 /// Hands every promise to the macro `$then`, behind the tokens `$with`:
 /// `subject::name [what it needs] "the words of the contract"`.
@@ -241,7 +238,7 @@ macro_rules! __promise_table {
             subject: stringify!($subject),
             words: $words,
             needs: &[$(Capability::$need),*],
-            check: |harness| Box::pin($subject::$name(harness)),
+            check: |fresh| Box::pin($subject::$name(fresh.into())),
         }),*];
     };
 }

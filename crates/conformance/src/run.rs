@@ -1,11 +1,16 @@
 //! Running the promises.
 
-use std::{io::Write as _, sync::Arc};
+use std::{
+    io::Write as _,
+    mem,
+    sync::{Arc, PoisonError},
+};
 
 use tokio::{runtime, task::JoinError, time::timeout};
 
 use crate::{
-    broken::Broken,
+    broken::{Broken, Checked},
+    fresh::{Fresh, Scratches},
     harness::{Capability, Harness},
     promises::{PROMISES, Promise},
     verdict::Verdict,
@@ -19,17 +24,34 @@ pub async fn run(harness: &Arc<dyn Harness>, promise: &Promise) -> Verdict {
         return Verdict::NotChecked { unsupported, reason };
     }
     let limit = harness.time_limit();
-    let (harness, check) = (Arc::clone(harness), promise.check);
-    let mut task = tokio::spawn(async move { check(&*harness).await });
-    match timeout(limit, &mut task).await {
-        Ok(Ok(Ok(()))) => Verdict::Kept,
-        Ok(Ok(Err(broken))) => Verdict::Broken(broken),
-        Ok(Err(error)) => Verdict::Broken(panicked(&error)),
+    let scratches = Scratches::default();
+    let (fresh, check) = (Fresh::new(Arc::clone(harness), Arc::clone(&scratches)), promise.check);
+    let mut task = tokio::spawn(async move { check(fresh.await?).await });
+    let end = match timeout(limit, &mut task).await {
+        Ok(Ok(end)) => end,
+        Ok(Err(error)) => Err(panicked(&error)),
         Err(_) => {
             task.abort();
-            Verdict::Broken(Broken::new(format!("it did not end within {limit:?}")))
+            Err(Broken::new(format!("it did not end within {limit:?}")))
         }
+    };
+    let removed = timeout(limit, remove(&scratches)).await;
+    let removed =
+        removed.unwrap_or_else(|_| Err(Broken::new(format!("it is not removed within {limit:?}"))));
+    match end.and(removed) {
+        Ok(()) => Verdict::Kept,
+        Err(broken) => Verdict::Broken(broken),
     }
+}
+
+/// Removes the throw-away stores of a promise that has ended.
+async fn remove(scratches: &Scratches) -> Checked {
+    let all = mem::take(&mut *scratches.lock().unwrap_or_else(PoisonError::into_inner));
+    for scratch in all {
+        let failed = |problem| Broken::new(format!("the harness cannot remove it: {problem}"));
+        scratch.remove().await.map_err(failed)?;
+    }
+    Ok(())
 }
 
 /// The first capability that the promise needs and the adapter does not have, and why.

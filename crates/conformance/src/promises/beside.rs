@@ -18,7 +18,7 @@ use super::{
 use crate::{
     broken::{Broken, Checked, ensure},
     fresh::{Fresh, add, add_many, all, archive, join},
-    harness::{Harness, Store},
+    harness::Store,
     samples::{MANY, at, pet, request, rex},
 };
 
@@ -26,8 +26,8 @@ async fn begin(store: &Store) -> Result<Box<dyn Restore>, Broken> {
     Ok(archive(store)?.restore().await?)
 }
 
-pub(super) async fn another_animal_is_never_overwritten(harness: &dyn Harness) -> Checked {
-    let handles = Handles::new(harness).await?;
+pub(super) async fn another_animal_is_never_overwritten(fresh: Fresh) -> Checked {
+    let handles = Handles::new(&fresh).await?;
     let held = populate(&handles.stores[0]).await?;
     let new = nine(2_000_000);
     for taken in [&held.pets[5], &new[7]] {
@@ -58,11 +58,11 @@ async fn watch(store: Store, before: Content, after: Content) -> Checked {
     }
 }
 
-pub(super) async fn a_restore_shows_as_a_whole_on_every_handle(harness: &dyn Harness) -> Checked {
-    let handles = Handles::new(harness).await?;
+pub(super) async fn a_restore_shows_as_a_whole_on_every_handle(fresh: Fresh) -> Checked {
+    let handles = Handles::new(&fresh).await?;
     let store = &handles.stores[0];
     let held = Content { pets: add_many(store, 5).await?, ..Content::default() };
-    let mut after = content(harness).await?;
+    let mut after = content(&fresh).await?;
     let mut begun = begin(store).await?;
     begun.pets(after.pets.clone()).await?;
     begun.keys(after.keys.clone()).await?;
@@ -103,9 +103,9 @@ async fn write_beside(store: Store, key: String, limit: Duration) -> Result<bool
     Ok(added? | once?)
 }
 
-pub(super) async fn a_writer_beside_a_restore_is_answered(harness: &dyn Harness) -> Checked {
-    let limit = harness.time_limit() / 4;
-    let handles = Handles::new(harness).await?;
+pub(super) async fn a_writer_beside_a_restore_is_answered(fresh: Fresh) -> Checked {
+    let limit = fresh.harness.time_limit() / 4;
+    let handles = Handles::new(&fresh).await?;
     let store = &handles.stores[0];
     let mut begun = begin(store).await?;
     begun.pets(nine(1_000_000)).await?;
@@ -126,8 +126,8 @@ pub(super) async fn a_writer_beside_a_restore_is_answered(harness: &dyn Harness)
     Ok(())
 }
 
-pub(super) async fn no_identifier_follows_the_highest(harness: &dyn Harness) -> Checked {
-    let handles = Handles::new(harness).await?;
+pub(super) async fn no_identifier_follows_the_highest(fresh: Fresh) -> Checked {
+    let handles = Handles::new(&fresh).await?;
     let first = add(&handles.stores[0], rex()).await?;
     let highest = rex().with_id(PetId(i64::MAX));
     let mut begun = begin(&handles.stores[0]).await?;
@@ -149,10 +149,9 @@ pub(super) async fn no_identifier_follows_the_highest(harness: &dyn Harness) -> 
 }
 
 /// A single call may be slow on a busy machine, so most of them have to be.
-pub(super) async fn the_version_is_answered_at_once(harness: &dyn Harness) -> Checked {
+pub(super) async fn the_version_is_answered_at_once(store: Store) -> Checked {
     const CALLS: usize = 21;
     const SLOW: Duration = Duration::from_millis(50);
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
     let mut slow = 0;
     for _ in 0..CALLS {
         add(&store, rex()).await?;

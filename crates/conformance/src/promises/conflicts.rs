@@ -12,14 +12,13 @@ use super::{
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, archive, still_works},
-    harness::{Harness, Store},
+    harness::Store,
     samples,
 };
 
 /// A store that holds all of the content.
-async fn restored(harness: &dyn Harness) -> Result<(Fresh, Content), Broken> {
-    let fresh = Fresh::new(harness).await?;
-    let content = content(harness).await?;
+async fn restored(fresh: Fresh) -> Result<(Fresh, Content), Broken> {
+    let content = content(&fresh).await?;
     restore(&fresh.store, &content, true).await?;
     Ok((fresh, content))
 }
@@ -46,8 +45,8 @@ async fn require_unchanged(fresh: &Fresh, content: &Content) -> Checked {
     still_works(&fresh.store).await
 }
 
-pub(super) async fn a_restore_names_what_it_conflicts_with(harness: &dyn Harness) -> Checked {
-    let (fresh, content) = restored(harness).await?;
+pub(super) async fn a_restore_names_what_it_conflicts_with(fresh: Fresh) -> Checked {
+    let (fresh, content) = restored(fresh).await?;
     let changed = |pet: &Pet| Pet { category_id: CategoryId(pet.category_id.0 + 1), ..pet.clone() };
     let new = Pet { id: PetId(2_000_000), ..changed(&content.pets[0]) };
     let end = begin(&fresh.store).await?.pets(vec![new, changed(&content.pets[4])]).await;
@@ -78,8 +77,8 @@ fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
     }
 }
 
-pub(super) async fn a_newer_record_replaces_the_one_there(harness: &dyn Harness) -> Checked {
-    let (fresh, content) = restored(harness).await?;
+pub(super) async fn a_newer_record_replaces_the_one_there(fresh: Fresh) -> Checked {
+    let (fresh, content) = restored(fresh).await?;
     let newer = changed_record(&content, 1);
     let mut begun = begin(&fresh.store).await?;
     begun.idempotency_records(vec![newer]).await?;
@@ -89,10 +88,8 @@ pub(super) async fn a_newer_record_replaces_the_one_there(harness: &dyn Harness)
     same("the records", &Content::read(&fresh.store).await?.records, &expected)
 }
 
-pub(super) async fn another_record_that_is_not_newer_is_a_conflict(
-    harness: &dyn Harness,
-) -> Checked {
-    let (fresh, content) = restored(harness).await?;
+pub(super) async fn another_record_that_is_not_newer_is_a_conflict(fresh: Fresh) -> Checked {
+    let (fresh, content) = restored(fresh).await?;
     for (about, later) in [("of the same time", 0), ("that is older", -1)] {
         let other = changed_record(&content, later);
         let about = format!("another record {} {about}", other.id);
@@ -102,8 +99,8 @@ pub(super) async fn another_record_that_is_not_newer_is_a_conflict(
     require_unchanged(&fresh, &content).await
 }
 
-pub(super) async fn a_record_without_its_animal_is_refused(harness: &dyn Harness) -> Checked {
-    let (fresh, content) = restored(harness).await?;
+pub(super) async fn a_record_without_its_animal_is_refused(fresh: Fresh) -> Checked {
+    let (fresh, content) = restored(fresh).await?;
     let stray = IdempotencyRecord { pet: PetId(7_000_000), ..changed_record(&content, 1) };
     let end = begin(&fresh.store).await?.idempotency_records(vec![stray]).await;
     let named = matches!(

@@ -11,18 +11,15 @@ use tokio::time::timeout;
 
 use crate::{
     broken::{Checked, ensure, same},
-    fresh::{Fresh, all, still_works},
-    harness::Harness,
+    fresh::{all, still_works},
+    harness::Store,
     samples::{self, request},
 };
 
 /// How many futures are dropped.
 const ROUNDS: u64 = 60;
 
-pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(
-    harness: &dyn Harness,
-) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(store: Store) -> Checked {
     for round in 0..ROUNDS {
         let pet = samples::numbered(usize::try_from(round)?);
         let key = format!("key-{round}");

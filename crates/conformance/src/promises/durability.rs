@@ -6,7 +6,7 @@ use super::keys;
 use crate::{
     broken::{Broken, Checked, same},
     fresh::{Fresh, add, add_many, all, created, page, replayed},
-    harness::{Harness, Store},
+    harness::Store,
     samples::{self, MANY, at, by_name, key, request, rex},
 };
 
@@ -18,17 +18,15 @@ async fn require_readable(store: &Store, pet: &Pet) -> Checked {
     same("listing what was acknowledged", &listed.first(), &Some(pet))
 }
 
-pub(super) async fn every_later_read_sees_an_acknowledged_animal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn every_later_read_sees_an_acknowledged_animal(store: Store) -> Checked {
     for number in 0..50 {
-        let added = add(&fresh.store, samples::numbered(number)).await?;
-        require_readable(&fresh.store, &added).await?;
+        let added = add(&store, samples::numbered(number)).await?;
+        require_readable(&store, &added).await?;
     }
-    same("animals", &all(&fresh.store).await?.len(), &50)
+    same("animals", &all(&store).await?.len(), &50)
 }
 
-pub(super) async fn another_handle_sees_what_was_acknowledged(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn another_handle_sees_what_was_acknowledged(fresh: Fresh) -> Checked {
     let handles = [fresh.store.clone(), fresh.second().await?];
     for number in 0..20 {
         let (one, other) = (&handles[number % 2], &handles[(number + 1) % 2]);
@@ -44,8 +42,7 @@ pub(super) async fn another_handle_sees_what_was_acknowledged(harness: &dyn Harn
     same("the keys after the other revoked", &revoked, &vec![Some(at(1))])
 }
 
-pub(super) async fn reopening_keeps_every_animal(harness: &dyn Harness) -> Checked {
-    let mut fresh = Fresh::new(harness).await?;
+pub(super) async fn reopening_keeps_every_animal(mut fresh: Fresh) -> Checked {
     let mut expected = Vec::new();
     for _ in 0..3 {
         expected.extend(add_many(&fresh.store, 30).await?);
@@ -55,8 +52,7 @@ pub(super) async fn reopening_keeps_every_animal(harness: &dyn Harness) -> Check
     Ok(())
 }
 
-pub(super) async fn reopening_keeps_every_record(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn reopening_keeps_every_record(fresh: Fresh) -> Checked {
     let mut expected = Vec::new();
     for number in 0..10 {
         let request = request(&format!("key-{number}"), &rex(), number);
@@ -79,8 +75,7 @@ pub(super) async fn reopening_keeps_every_record(harness: &dyn Harness) -> Check
         .map_err(|broken| broken.context("a purged record after reopening"))
 }
 
-pub(super) async fn reopening_keeps_every_key(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn reopening_keeps_every_key(fresh: Fresh) -> Checked {
     let store = &fresh.store;
     for (seed, name, expires) in [(1, "a", None), (2, "b", Some(50)), (3, "c", None)] {
         keys::add(store, key(seed, name, 0, expires)).await?;

@@ -4,13 +4,12 @@ use petstore_domain::{Added, Timestamp};
 
 use crate::{
     broken::{Broken, Checked, same},
-    fresh::{Fresh, all, created, replayed},
-    harness::{Harness, Store},
+    fresh::{all, created, replayed},
+    harness::Store,
     samples::{self, LIFETIME, at, request, rex},
 };
 
-pub(super) async fn a_record_counts_until_exactly_its_expiry(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_record_counts_until_exactly_its_expiry(store: Store) -> Checked {
     for (key, age, counts) in
         [("a", LIFETIME - 1, true), ("b", LIFETIME, false), ("c", LIFETIME + 1, false)]
     {
@@ -22,8 +21,7 @@ pub(super) async fn a_record_counts_until_exactly_its_expiry(harness: &dyn Harne
     Ok(())
 }
 
-pub(super) async fn an_expired_record_is_replaced_by_a_new_one(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn an_expired_record_is_replaced_by_a_new_one(store: Store) -> Checked {
     let bello = samples::pet("Bello", 2, None);
     let first = created(store.pets.add(rex(), Some(request("k", &rex(), 0))).await?)?;
     let second =
@@ -46,8 +44,7 @@ async fn counting(store: &Store, count: i64) -> Result<Vec<i64>, Broken> {
     Ok(counting)
 }
 
-pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(store: Store) -> Checked {
     for number in 0..10 {
         let request = request(&format!("key-{number}"), &rex(), number);
         created(store.pets.add(rex(), Some(request)).await?)?;

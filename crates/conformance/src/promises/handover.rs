@@ -12,7 +12,7 @@ use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, add_many, all, archive, created, join, replayed, still_works},
-    harness::{Capability, Harness, Store},
+    harness::{Capability, Store},
     samples::{at, by_name, key, numbered, query, request, rex},
 };
 
@@ -65,8 +65,7 @@ macro_rules! any_error {
 }
 any_error!(AddError, KeyChangeError, RestoreError);
 
-pub(super) async fn a_store_that_is_not_open_refuses_everything(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_store_that_is_not_open_refuses_everything(store: Store) -> Checked {
     let pet = created(store.pets.add(rex(), Some(request("there", &rex(), 5))).await?)?;
     let there = keys::add(&store, key(1, "there", 1, None)).await?;
     for phase in [Phase::Filling { from: OTHER }, sealed()] {
@@ -105,8 +104,7 @@ async fn restores(store: &Store) -> Result<(), RestoreError> {
     Ok(restore.commit().await?)
 }
 
-pub(super) async fn a_sealed_store_is_read_by_who_asks_for_it(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_sealed_store_is_read_by_who_asks_for_it(store: Store) -> Checked {
     let pets = add_many(&store, 3).await?;
     handover(&store)?.read_while_sealed();
     change(&store, sealed()).await?;
@@ -122,9 +120,9 @@ pub(super) async fn a_sealed_store_is_read_by_who_asks_for_it(harness: &dyn Harn
     is_sealed("a list of a store that is being filled", store.pets.list(query(9, None, None)).await)
 }
 
-pub(super) async fn a_state_changes_by_its_revision_alone(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
-    let other = Fresh::new(harness).await?;
+pub(super) async fn a_state_changes_by_its_revision_alone(fresh: Fresh) -> Checked {
+    let store = fresh.store.clone();
+    let other = fresh.another().await?;
     let begin = handover(&store)?.state().await?;
     same("the phase of a new store", &begin.phase, &Phase::Open { from: None })?;
     let id = handover(&other.store)?.state().await?.id;
@@ -151,9 +149,8 @@ pub(super) async fn a_state_changes_by_its_revision_alone(harness: &dyn Harness)
     still_works(&store).await
 }
 
-pub(super) async fn nothing_is_added_after_a_seal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
-    let two = harness.unsupported(Capability::SecondHandle).is_none();
+pub(super) async fn nothing_is_added_after_a_seal(fresh: Fresh) -> Checked {
+    let two = fresh.harness.unsupported(Capability::SecondHandle).is_none();
     let other = if two { fresh.second().await? } else { fresh.store.clone() };
     let handles = [fresh.store.clone(), other];
     add(&fresh.store, rex()).await?;
@@ -188,8 +185,7 @@ pub(super) async fn nothing_is_added_after_a_seal(harness: &dyn Harness) -> Chec
     same("the animals later", &now, &then)
 }
 
-pub(super) async fn changes_are_complete(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn changes_are_complete(fresh: Fresh) -> Checked {
     let handles = [fresh.store.clone(), fresh.second().await?];
     let mut tasks = JoinSet::<Checked>::new();
     for writer in 0..6 {
@@ -234,8 +230,8 @@ pub(super) async fn changes_are_complete(harness: &dyn Harness) -> Checked {
     same("their records", &records, &120)
 }
 
-pub(super) async fn a_mover_writes_to_what_it_fills_alone(harness: &dyn Harness) -> Checked {
-    let (source, target) = (Fresh::new(harness).await?, Fresh::new(harness).await?);
+pub(super) async fn a_mover_writes_to_what_it_fills_alone(fresh: Fresh) -> Checked {
+    let (source, target) = (&fresh, fresh.another().await?);
     let (from, to) = (&source.store, &target.store);
     add_many(from, 3).await?;
     created(from.pets.add(rex(), Some(request("once", &rex(), 5))).await?)?;
@@ -282,8 +278,7 @@ async fn fill(store: &Store, revision: i64, pets: &[Pet]) -> Result<(), RestoreE
     Ok(fill.commit().await?)
 }
 
-pub(super) async fn a_restore_that_spans_a_seal_has_no_effect(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_restore_that_spans_a_seal_has_no_effect(store: Store) -> Checked {
     let there = created(store.pets.add(rex(), Some(request("k", &rex(), 5))).await?)?;
     let record = handover(&store)?.changes(None, 9).await?.records.remove(0);
     let more = petstore_domain::IdempotencyRecord { id: IdempotencyId([9; 16]), ..record };
@@ -313,8 +308,7 @@ pub(super) async fn a_restore_that_spans_a_seal_has_no_effect(harness: &dyn Harn
     same("the keys", &keys::listed(&store).await?, &vec![])
 }
 
-pub(super) async fn every_change_but_an_addition_is_a_rewrite(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn every_change_but_an_addition_is_a_rewrite(store: Store) -> Checked {
     let rewrites = async || Ok::<_, Broken>(handover(&store)?.state().await?.rewrites);
     let before = rewrites().await?;
     add_many(&store, 2).await?;

@@ -8,7 +8,7 @@ use tokio::{sync::Barrier, task::JoinSet};
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, all, created, join, replayed},
-    harness::{Harness, Store},
+    harness::Store,
     samples::{self, request, request_with, rex},
 };
 
@@ -16,10 +16,7 @@ fn bello() -> NewPet {
     samples::pet("Bello", 1, None)
 }
 
-pub(super) async fn a_repeat_gets_the_first_animal_and_adds_nothing(
-    harness: &dyn Harness,
-) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_repeat_gets_the_first_animal_and_adds_nothing(store: Store) -> Checked {
     for key in ["a", "b", "c"] {
         let first = created(store.pets.add(rex(), Some(request(key, &rex(), 0))).await?)?;
         for later in [0, 1, samples::LIFETIME - 1] {
@@ -30,8 +27,7 @@ pub(super) async fn a_repeat_gets_the_first_animal_and_adds_nothing(
     same("animals", &all(&store).await?.len(), &3)
 }
 
-pub(super) async fn a_key_used_for_another_animal_is_refused(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_key_used_for_another_animal_is_refused(store: Store) -> Checked {
     let first = created(store.pets.add(rex(), Some(request("k", &rex(), 0))).await?)?;
     let others = [bello(), samples::pet("Rex", 2, rex().status), samples::pet("Rex", 1, None)];
     for other in others {
@@ -44,8 +40,7 @@ pub(super) async fn a_key_used_for_another_animal_is_refused(harness: &dyn Harne
     same("the animals", &all(&store).await?, &vec![first])
 }
 
-pub(super) async fn ids_that_differ_in_any_bit_are_two_records(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn ids_that_differ_in_any_bit_are_two_records(store: Store) -> Checked {
     // Zeros would end a text. Of a letter, one bit is its case.
     let bases = [[0; 16], *b"An id of letters"].map(u128::from_be_bytes);
     let near = |base| (0..128).map(move |bit| base ^ 1_u128 << bit).chain([base]);
@@ -91,24 +86,19 @@ async fn one_of_64(stores: &[Store]) -> Checked {
     same("how many were answered Created", &new, &1)
 }
 
-pub(super) async fn sixty_four_tasks_with_one_key_add_one_animal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
-    one_of_64(slice::from_ref(&fresh.store)).await
+pub(super) async fn sixty_four_tasks_with_one_key_add_one_animal(store: Store) -> Checked {
+    one_of_64(slice::from_ref(&store)).await
 }
 
-pub(super) async fn two_handles_with_one_key_add_one_animal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn two_handles_with_one_key_add_one_animal(fresh: Fresh) -> Checked {
     one_of_64(&[fresh.store.clone(), fresh.second().await?]).await
 }
 
-pub(super) async fn of_different_animals_under_one_key_one_is_added(
-    harness: &dyn Harness,
-) -> Checked {
-    let fresh = Fresh::new(harness).await?;
-    let ends = concurrently(slice::from_ref(&fresh.store), samples::numbers(16).collect()).await?;
+pub(super) async fn of_different_animals_under_one_key_one_is_added(store: Store) -> Checked {
+    let ends = concurrently(slice::from_ref(&store), samples::numbers(16).collect()).await?;
     let added = ends.iter().filter(|end| matches!(end, Ok(Added::Created(_)))).count();
     let refused =
         ends.iter().filter(|end| matches!(end, Err(AddError::IdempotencyKeyReused))).count();
     same("added and refused", &(added, refused), &(1, 15))?;
-    same("animals", &all(&fresh.store).await?.len(), &1)
+    same("animals", &all(&store).await?.len(), &1)
 }

@@ -8,27 +8,25 @@ use tokio::task::JoinSet;
 use crate::{
     broken::{Checked, ensure, same},
     fresh::{Fresh, add, all, join},
-    harness::Harness,
+    harness::Store,
     samples,
 };
 
-pub(super) async fn an_identifier_never_assigned_names_no_animal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn an_identifier_never_assigned_names_no_animal(store: Store) -> Checked {
     let mut last = 0;
     for _ in 0..3 {
         for id in [i64::MIN, -1, last + 1, last + 1000, i64::MAX].map(PetId) {
-            let found = fresh.store.pets.find(id).await?.map(|found| found.value);
+            let found = store.pets.find(id).await?.map(|found| found.value);
             same(format!("the animal {id}"), &found, &None)?;
         }
-        last = add(&fresh.store, samples::rex()).await?.id.0;
+        last = add(&store, samples::rex()).await?.id.0;
     }
     Ok(())
 }
 
-pub(super) async fn identifiers_grow_and_none_is_assigned_twice(harness: &dyn Harness) -> Checked {
+pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fresh: Fresh) -> Checked {
     const TASKS: usize = 8;
     const EACH: usize = 25;
-    let fresh = Fresh::new(harness).await?;
     let mut tasks = JoinSet::new();
     for _ in 0..TASKS {
         let store = fresh.store.clone();
@@ -48,8 +46,7 @@ pub(super) async fn identifiers_grow_and_none_is_assigned_twice(harness: &dyn Ha
     same("different identifiers", &seen.len(), &(TASKS * EACH))
 }
 
-pub(super) async fn identifiers_go_on_growing_after_reopening(harness: &dyn Harness) -> Checked {
-    let mut fresh = Fresh::new(harness).await?;
+pub(super) async fn identifiers_go_on_growing_after_reopening(mut fresh: Fresh) -> Checked {
     let mut highest = None;
     for _ in 0..3 {
         for _ in 0..3 {

@@ -9,15 +9,14 @@ use super::keys::{add, listed, loaded, revoke, roll, save};
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{self, Fresh, join},
-    harness::{Harness, Store},
+    harness::Store,
     samples::{at, by_name, key, rex},
 };
 
 /// Keys that are changed at the same time.
 const RACERS: u16 = 16;
 
-pub(super) async fn the_revision_changes_exactly_with_the_keys(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn the_revision_changes_exactly_with_the_keys(store: Store) -> Checked {
     let mut seen = Vec::new();
     let mut is_new = async |what: &str| -> Checked {
         let KeyRevision(revision) = loaded(&store).await?.revision;
@@ -42,10 +41,10 @@ pub(super) async fn the_revision_changes_exactly_with_the_keys(harness: &dyn Har
     same("the keys after an animal", &store.keys.load(Some(known.revision)).await?, &None)
 }
 
-pub(super) async fn no_two_stores_have_one_revision(harness: &dyn Harness) -> Checked {
+pub(super) async fn no_two_stores_have_one_revision(fresh: Fresh) -> Checked {
     let mut seen = BTreeSet::new();
     for _ in 0..2 {
-        let fresh = Fresh::new(harness).await?;
+        let fresh = fresh.another().await?;
         for seed in 0..3 {
             let revision = loaded(&fresh.store).await?.revision.0;
             ensure!(seen.insert(revision), "a new store has a revision that another one had");
@@ -55,8 +54,7 @@ pub(super) async fn no_two_stores_have_one_revision(harness: &dyn Harness) -> Ch
     Ok(())
 }
 
-pub(super) async fn a_save_over_other_keys_is_lost(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_save_over_other_keys_is_lost(store: Store) -> Checked {
     let old = loaded(&store).await?.revision;
     let web = add(&store, key(1, "web", 0, None)).await?;
     let expected = loaded(&store).await?;
@@ -72,8 +70,7 @@ pub(super) async fn a_save_over_other_keys_is_lost(harness: &dyn Harness) -> Che
     Ok(())
 }
 
-pub(super) async fn no_save_undoes_a_revocation_or_a_use(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn no_save_undoes_a_revocation_or_a_use(store: Store) -> Checked {
     let other = add(&store, key(1, "other", 0, None)).await?;
     let live = add(&store, key(2, "web", 0, None)).await?;
     let ends = |expires: Option<i64>, revoked: Option<i64>, used: Option<i64>| ApiKey {
@@ -101,8 +98,7 @@ pub(super) async fn no_save_undoes_a_revocation_or_a_use(harness: &dyn Harness) 
     Ok(())
 }
 
-pub(super) async fn the_latest_use_is_kept(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn the_latest_use_is_kept(store: Store) -> Checked {
     let one = add(&store, key(1, "a", 0, None)).await?.id;
     let two = add(&store, key(2, "b", 0, None)).await?.id;
     let unknown = KeyId(two.0 + 1000);
@@ -119,13 +115,11 @@ pub(super) async fn the_latest_use_is_kept(harness: &dyn Harness) -> Checked {
     uses(vec![(two, 8), (two, 7), (one, 6)], [Some(6), Some(8)]).await
 }
 
-pub(super) async fn of_saves_over_one_revision_one_is_kept(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
-    one_is_kept(&[&fresh.store]).await
+pub(super) async fn of_saves_over_one_revision_one_is_kept(store: Store) -> Checked {
+    one_is_kept(&[&store]).await
 }
 
-pub(super) async fn of_saves_of_two_handles_one_is_kept(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn of_saves_of_two_handles_one_is_kept(fresh: Fresh) -> Checked {
     let other = fresh.second().await?;
     one_is_kept(&[&fresh.store, &other]).await
 }
@@ -151,13 +145,11 @@ async fn one_is_kept(handles: &[&Store]) -> Checked {
     Ok(())
 }
 
-pub(super) async fn keys_added_at_the_same_time_are_all_there(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
-    all_are_there(&[&fresh.store]).await
+pub(super) async fn keys_added_at_the_same_time_are_all_there(store: Store) -> Checked {
+    all_are_there(&[&store]).await
 }
 
-pub(super) async fn keys_added_by_two_handles_are_all_there(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn keys_added_by_two_handles_are_all_there(fresh: Fresh) -> Checked {
     let other = fresh.second().await?;
     all_are_there(&[&fresh.store, &other]).await
 }

@@ -7,8 +7,7 @@ use petstore_domain::{
 
 use crate::{
     broken::{Broken, Checked, ensure, same},
-    fresh::Fresh,
-    harness::{Harness, Store},
+    harness::Store,
     samples::{at, by_name, key, read_only_key},
 };
 
@@ -51,8 +50,7 @@ pub(super) async fn save(
     Ok(())
 }
 
-pub(super) async fn a_key_comes_back_as_it_was_given(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> Checked {
     let longest = "n".repeat(64);
     let first = Timestamp(i64::MIN);
     let mut expected = Vec::new();
@@ -80,8 +78,7 @@ pub(super) async fn a_key_comes_back_as_it_was_given(harness: &dyn Harness) -> C
     same("the keys", &listed(&store).await?, &expected)
 }
 
-pub(super) async fn a_key_that_may_only_read_stays_one(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_key_that_may_only_read_stays_one(store: Store) -> Checked {
     add(&store, key(1, "web", 0, None)).await?;
     add(&store, read_only_key(2, "report", 0)).await?;
     roll(&store, read_only_key(3, "report", 1), at(9)).await?;
@@ -94,8 +91,7 @@ pub(super) async fn a_key_that_may_only_read_stays_one(harness: &dyn Harness) ->
     same("the rights", &rights, &expected)
 }
 
-pub(super) async fn every_key_is_listed_in_order_live_or_not(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn every_key_is_listed_in_order_live_or_not(store: Store) -> Checked {
     let mut expected = Vec::new();
     for seed in 0..30_u16 {
         let expires = (seed % 3 == 0).then_some(1);
@@ -108,8 +104,7 @@ pub(super) async fn every_key_is_listed_in_order_live_or_not(harness: &dyn Harne
     same("the keys", &actual, &expected)
 }
 
-pub(super) async fn nothing_is_loaded_that_has_not_changed(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn nothing_is_loaded_that_has_not_changed(store: Store) -> Checked {
     let empty = loaded(&store).await?;
     same("the keys of a new store", &store.keys.load(Some(empty.revision)).await?, &None)?;
     add(&store, key(1, "web", 0, None)).await?;
@@ -122,8 +117,7 @@ pub(super) async fn nothing_is_loaded_that_has_not_changed(harness: &dyn Harness
     Ok(())
 }
 
-pub(super) async fn no_identifier_of_a_key_is_assigned_twice(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn no_identifier_of_a_key_is_assigned_twice(store: Store) -> Checked {
     let mut highest = KeyId(0);
     for seed in 0..9 {
         let id = add(&store, key(seed, &format!("k{seed}"), 0, None)).await?.id;
@@ -149,8 +143,7 @@ pub(super) async fn no_identifier_of_a_key_is_assigned_twice(harness: &dyn Harne
     Ok(())
 }
 
-pub(super) async fn a_save_takes_a_hundred_keys(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> Checked {
     let max = u16::try_from(MAX_KEYS_PER_SAVE)?;
     let next = loaded(&store).await?.next_id.0;
     let new =
@@ -166,8 +159,7 @@ pub(super) async fn a_save_takes_a_hundred_keys(harness: &dyn Harness) -> Checke
     same("those that were not removed", &listed(&store).await?, &expected)
 }
 
-pub(super) async fn a_digest_stored_already_is_not_stored_again(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_digest_stored_already_is_not_stored_again(store: Store) -> Checked {
     add(&store, key(1, "live", 0, None)).await?;
     add(&store, key(2, "revoked", 0, None)).await?;
     revoke(&store, by_name("revoked"), at(1)).await?;

@@ -6,7 +6,7 @@ use super::keys::{listed, loaded, save};
 use crate::{
     broken::{Checked, ensure, same},
     fresh::{Fresh, all},
-    harness::{Harness, Store},
+    harness::Store,
     model::{Command, KeyModel, Outcome, PetModel},
     random::{Random, SEED_VARIABLE, seed},
     samples::{self, MANY, at, key, query},
@@ -16,8 +16,7 @@ const STEPS: u16 = 400;
 /// How long requests count in these runs, in milliseconds.
 const LIFETIME: i64 = 20;
 
-pub(super) async fn random_commands_do_as_the_model_does(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn random_commands_do_as_the_model_does(fresh: Fresh) -> Checked {
     let seed = seed();
     let mut random = Random::new(seed);
     let mut run = Run {

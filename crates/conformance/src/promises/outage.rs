@@ -9,7 +9,7 @@ use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, all, still_works},
-    harness::{Harness, Store},
+    harness::Store,
     samples::{at, key, query, request, rex},
 };
 
@@ -90,13 +90,12 @@ async fn reads_are_right_or_refused(store: &Store, expected: &PetPage, limit: Du
     Ok(())
 }
 
-pub(super) async fn an_unreachable_store_is_unavailable_in_time(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn an_unreachable_store_is_unavailable_in_time(fresh: Fresh) -> Checked {
     let pets = vec![add(&fresh.store, rex()).await?];
     keys::add(&fresh.store, key(1, "a", 0, None)).await?;
     let known = keys::loaded(&fresh.store).await?;
     cut_off(&fresh).await?;
-    let (store, limit) = (&fresh.store, fresh.outage_timeout);
+    let (store, limit) = (&fresh.store, fresh.harness.outage_timeout());
     let writes = writes_are_refused(store, known, limit).await;
     let reads = reads_are_right_or_refused(store, &PetPage { pets, more: false }, limit).await;
     // Also when the promise is broken: a store that is cut off may not be able to clean up.
@@ -118,27 +117,26 @@ async fn recovery(store: &Store, key: &str, limit: Duration) -> Result<Added, Br
     }
 }
 
-pub(super) async fn it_comes_back_by_itself_with_all_it_had(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn it_comes_back_by_itself_with_all_it_had(fresh: Fresh) -> Checked {
     let first = add(&fresh.store, rex()).await?;
     cut_off(&fresh).await?;
-    let refusal = refused("adding", fresh.outage_timeout, fresh.store.pets.add(rex(), None)).await;
+    let refusal =
+        refused("adding", fresh.harness.outage_timeout(), fresh.store.pets.add(rex(), None)).await;
     reconnect(&fresh).await?;
     refusal?;
-    recovery(&fresh.store, "once", fresh.outage_timeout).await?;
+    recovery(&fresh.store, "once", fresh.harness.outage_timeout()).await?;
     let found = fresh.store.pets.find(first.id).await?.map(|found| found.value);
     same("what was there before", &found, &Some(first))?;
     still_works(&fresh.store).await
 }
 
-pub(super) async fn a_retry_after_an_outage_adds_one_animal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn a_retry_after_an_outage_adds_one_animal(fresh: Fresh) -> Checked {
     cut_off(&fresh).await?;
     let adding = fresh.store.pets.add(rex(), Some(request("once", &rex(), 0)));
-    let refusal = refused("adding once", fresh.outage_timeout, adding).await;
+    let refusal = refused("adding once", fresh.harness.outage_timeout(), adding).await;
     reconnect(&fresh).await?;
     refusal?;
     let (Added::Created(pet) | Added::Replayed(pet)) =
-        recovery(&fresh.store, "once", fresh.outage_timeout).await?;
+        recovery(&fresh.store, "once", fresh.harness.outage_timeout()).await?;
     same("the animals", &all(&fresh.store).await?, &vec![pet])
 }

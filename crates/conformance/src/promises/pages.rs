@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use crate::{
     broken::{Checked, ensure, same},
     fresh::{Fresh, add, add_many, join, page, walk},
-    harness::Harness,
+    harness::Store,
     samples::{self, query},
 };
 
@@ -19,13 +19,12 @@ fn ids<'a>(pets: impl IntoIterator<Item = &'a Pet>) -> Vec<i64> {
     pets.into_iter().map(|pet| pet.id.0).collect()
 }
 
-pub(super) async fn a_page_has_its_limit_in_ascending_order(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
-    let pets = add_many(&fresh.store, ANIMALS).await?;
+pub(super) async fn a_page_has_its_limit_in_ascending_order(store: Store) -> Checked {
+    let pets = add_many(&store, ANIMALS).await?;
     for limit in [1, 2, 20, 99, 100] {
         for start in [0, 1, 100, ANIMALS - usize::from(limit), ANIMALS - 1, ANIMALS] {
             let after = start.checked_sub(1).map(|index| pets[index].id);
-            let actual = page(&fresh.store, query(limit, None, after)).await?.pets;
+            let actual = page(&store, query(limit, None, after)).await?.pets;
             let expected = pets[start..].iter().take(limit.into());
             same(format!("limit {limit} after {after:?}"), &ids(&actual), &ids(expected))?;
         }
@@ -33,14 +32,13 @@ pub(super) async fn a_page_has_its_limit_in_ascending_order(harness: &dyn Harnes
     Ok(())
 }
 
-pub(super) async fn more_is_true_exactly_if_another_follows(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
-    let pets = add_many(&fresh.store, ANIMALS).await?;
+pub(super) async fn more_is_true_exactly_if_another_follows(store: Store) -> Checked {
+    let pets = add_many(&store, ANIMALS).await?;
     for limit in [1, 20, 100] {
         let full = usize::from(limit);
         for start in [1, ANIMALS - full - 1, ANIMALS - full, ANIMALS - full + 1, ANIMALS] {
             let after = Some(pets[start - 1].id);
-            let more = page(&fresh.store, query(limit, None, after)).await?.more;
+            let more = page(&store, query(limit, None, after)).await?.more;
             same(format!("more, limit {limit} after {after:?}"), &more, &(start + full < ANIMALS))?;
         }
     }
@@ -48,30 +46,28 @@ pub(super) async fn more_is_true_exactly_if_another_follows(harness: &dyn Harnes
     for pet in &pets[ANIMALS - 4..] {
         if pet.status.is_some() {
             let before = Some(PetId(pet.id.0 - 1));
-            let more = page(&fresh.store, query(1, pet.status, before)).await?.more;
+            let more = page(&store, query(1, pet.status, before)).await?.more;
             same(format!("more of status {:?} behind the last", pet.status), &more, &false)?;
         }
     }
     Ok(())
 }
 
-pub(super) async fn a_page_past_the_end_is_empty(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
-    let last = add_many(&fresh.store, 5).await?.last().map_or(PetId(0), |pet| pet.id);
+pub(super) async fn a_page_past_the_end_is_empty(store: Store) -> Checked {
+    let last = add_many(&store, 5).await?.last().map_or(PetId(0), |pet| pet.id);
     for after in [last, PetId(last.0 + 1), PetId(i64::MAX)] {
         for status in samples::STATUSES {
-            let actual = page(&fresh.store, query(20, status, Some(after))).await?;
+            let actual = page(&store, query(20, status, Some(after))).await?;
             let expected = petstore_domain::PetPage::default();
             same(format!("the page after {after}"), &actual, &expected)?;
         }
     }
-    let whole = page(&fresh.store, query(20, None, Some(PetId(i64::MIN)))).await?;
+    let whole = page(&store, query(20, None, Some(PetId(i64::MIN)))).await?;
     same("animals after the least identifier there is", &whole.pets.len(), &5)
 }
 
-pub(super) async fn a_walk_meets_what_was_there_exactly_once(harness: &dyn Harness) -> Checked {
+pub(super) async fn a_walk_meets_what_was_there_exactly_once(fresh: Fresh) -> Checked {
     const WRITERS: usize = 4;
-    let fresh = Fresh::new(harness).await?;
     let there = add_many(&fresh.store, 60).await?;
     let mut writers = JoinSet::new();
     for _ in 0..WRITERS {
@@ -99,12 +95,9 @@ pub(super) async fn a_walk_meets_what_was_there_exactly_once(harness: &dyn Harne
     Ok(())
 }
 
-pub(super) async fn ten_thousand_animals_walk_out_as_they_went_in(
-    harness: &dyn Harness,
-) -> Checked {
+pub(super) async fn ten_thousand_animals_walk_out_as_they_went_in(fresh: Fresh) -> Checked {
     const TASKS: usize = 100;
     const EACH: usize = 100;
-    let fresh = Fresh::new(harness).await?;
     let mut writers = JoinSet::new();
     for task in 0..TASKS {
         let store = fresh.store.clone();

@@ -15,7 +15,7 @@ use tokio::{task::JoinSet, time::sleep};
 use crate::{
     broken::{Broken, Checked, ensure},
     fresh::{Fresh, add, add_many, join, required, version},
-    harness::{Harness, Store},
+    harness::Store,
     samples::{self, query, rex},
 };
 
@@ -80,15 +80,11 @@ async fn race(stores: &[Store]) -> Checked {
     Ok(())
 }
 
-pub(super) async fn reads_under_one_version_are_equal(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
-    race(std::slice::from_ref(&fresh.store)).await
+pub(super) async fn reads_under_one_version_are_equal(store: Store) -> Checked {
+    race(std::slice::from_ref(&store)).await
 }
 
-pub(super) async fn reads_of_two_handles_under_one_version_are_equal(
-    harness: &dyn Harness,
-) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn reads_of_two_handles_under_one_version_are_equal(fresh: Fresh) -> Checked {
     race(&[fresh.store.clone(), fresh.second().await?]).await
 }
 
@@ -111,9 +107,8 @@ async fn delay(reader: &Store, writer: &Store) -> Result<Duration, Broken> {
 /// On a busy machine a single delay may be long. So the median of a series is measured, and again if
 /// it is too long.
 pub(super) async fn an_addition_elsewhere_changes_the_version_within_100_ms(
-    harness: &dyn Harness,
+    fresh: Fresh,
 ) -> Checked {
-    let fresh = Fresh::new(harness).await?;
     let second = fresh.second().await?;
     let mut measured = Vec::new();
     for _ in 0..3 {

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, all, archive, replayed, still_works},
-    harness::{Harness, Store},
+    harness::Store,
     samples::{at, key, request_with, rex},
 };
 
@@ -33,8 +33,8 @@ pub(super) async fn restore(store: &Store, content: &Content, commit: bool) -> C
 }
 
 /// What a populated store of the same adapter holds, with identifiers far above 1.
-pub(super) async fn content(harness: &dyn Harness) -> Result<Content, Broken> {
-    let source = Fresh::new(harness).await?;
+pub(super) async fn content(fresh: &Fresh) -> Result<Content, Broken> {
+    let source = fresh.another().await?;
     let mut content = populate(&source.store).await?;
     content.pets.iter_mut().for_each(|pet| pet.id.0 += 1_000_000);
     content.keys.iter_mut().for_each(|key| key.id.0 += 5000);
@@ -42,9 +42,9 @@ pub(super) async fn content(harness: &dyn Harness) -> Result<Content, Broken> {
     Ok(content)
 }
 
-pub(super) async fn a_restore_brings_back_every_field(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
-    let expected = content(harness).await?;
+pub(super) async fn a_restore_brings_back_every_field(fresh: Fresh) -> Checked {
+    let store = fresh.store.clone();
+    let expected = content(&fresh).await?;
     let before = keys::loaded(&store).await?.revision;
     restore(&store, &expected, true).await?;
     ensure!(keys::loaded(&store).await?.revision != before, "the revision of the keys has stayed");
@@ -58,9 +58,9 @@ pub(super) async fn a_restore_brings_back_every_field(harness: &dyn Harness) -> 
     same("the repeat of a restored record", &replayed(repeat)?.id, &record.pet)
 }
 
-pub(super) async fn identifiers_go_on_above_those_restored(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
-    let there = content(harness).await?;
+pub(super) async fn identifiers_go_on_above_those_restored(fresh: Fresh) -> Checked {
+    let store = fresh.store.clone();
+    let there = content(&fresh).await?;
     restore(&store, &there, true).await?;
     let (pet, key) =
         (add(&store, rex()).await?.id, keys::add(&store, key(99, "next", 50, None)).await?.id);
@@ -70,18 +70,18 @@ pub(super) async fn identifiers_go_on_above_those_restored(harness: &dyn Harness
     Ok(())
 }
 
-pub(super) async fn a_restore_left_without_commit_leaves_nothing(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
-    let there = content(harness).await?;
+pub(super) async fn a_restore_left_without_commit_leaves_nothing(fresh: Fresh) -> Checked {
+    let store = fresh.store.clone();
+    let there = content(&fresh).await?;
     restore(&store, &there, false).await?;
     let left = Content::read(&store).await?;
     ensure!(left == Content::default(), "left behind: {} animals", left.pets.len());
     still_works(&store).await
 }
 
-pub(super) async fn a_restore_may_be_repeated(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
-    let expected = content(harness).await?;
+pub(super) async fn a_restore_may_be_repeated(fresh: Fresh) -> Checked {
+    let store = fresh.store.clone();
+    let expected = content(&fresh).await?;
     restore(&store, &expected, true).await?;
     let mut again = archive(&store)?.restore().await?;
     same("how many animals are new", &again.pets(expected.pets.clone()).await?, &0)?;
@@ -95,9 +95,9 @@ pub(super) async fn a_restore_may_be_repeated(harness: &dyn Harness) -> Checked 
     Ok(())
 }
 
-pub(super) async fn a_key_that_is_there_already_is_merged(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
-    let there = content(harness).await?;
+pub(super) async fn a_key_that_is_there_already_is_merged(fresh: Fresh) -> Checked {
+    let store = fresh.store.clone();
+    let there = content(&fresh).await?;
     restore(&store, &there, true).await?;
     let mut expected = there.keys.clone();
     let (used, revoked, back) = (

@@ -5,16 +5,15 @@ use petstore_domain::{NewPet, Pet, PetStatus};
 use super::keys;
 use crate::{
     broken::{Broken, Checked, same},
-    fresh::{Fresh, add, all, page},
-    harness::Harness,
+    fresh::{add, all, page},
+    harness::Store,
     samples::{self, STATUSES},
 };
 
-pub(super) async fn a_fresh_store_is_empty(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
-    let first = page(&fresh.store, samples::query(1, None, None)).await?;
+pub(super) async fn a_fresh_store_is_empty(store: Store) -> Checked {
+    let first = page(&store, samples::query(1, None, None)).await?;
     same("the first page", &first, &petstore_domain::PetPage::default())?;
-    same("the API keys", &keys::listed(&fresh.store).await?, &Vec::new())
+    same("the API keys", &keys::listed(&store).await?, &Vec::new())
 }
 
 /// Names at the limits of the rule, and names that a store may be tempted to tidy up.
@@ -50,27 +49,26 @@ fn names() -> Vec<String> {
     odd.map(str::to_owned).into_iter().chain([printable]).chain(limits).collect()
 }
 
-pub(super) async fn a_name_comes_back_as_it_was_given(harness: &dyn Harness) -> Checked {
+pub(super) async fn a_name_comes_back_as_it_was_given(store: Store) -> Checked {
     let pets = names().into_iter().map(|name| samples::pet(&name, 1, Some(PetStatus::Available)));
-    come_back(harness, pets.collect()).await
+    come_back(store, pets.collect()).await
 }
 
-pub(super) async fn a_category_comes_back_as_it_was_given(harness: &dyn Harness) -> Checked {
+pub(super) async fn a_category_comes_back_as_it_was_given(store: Store) -> Checked {
     let around = |edge: i64| [edge.saturating_sub(1), edge, edge.saturating_add(1)];
     let edges =
         [i64::MIN, i32::MIN.into(), -1, i32::MAX.into(), u32::MAX.into(), 1 << 53, i64::MAX];
     let pets = edges.into_iter().flat_map(around);
     let pets = pets.map(|category| samples::pet("Rex", category, Some(PetStatus::Available)));
-    come_back(harness, pets.collect()).await
+    come_back(store, pets.collect()).await
 }
 
-pub(super) async fn a_status_comes_back_and_none_is_made_up(harness: &dyn Harness) -> Checked {
-    come_back(harness, STATUSES.map(|status| samples::pet("Rex", 1, status)).into()).await
+pub(super) async fn a_status_comes_back_and_none_is_made_up(store: Store) -> Checked {
+    come_back(store, STATUSES.map(|status| samples::pet("Rex", 1, status)).into()).await
 }
 
 /// Adds the animals, and compares them with what each way of reading gives.
-async fn come_back(harness: &dyn Harness, pets: Vec<NewPet>) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+async fn come_back(store: Store, pets: Vec<NewPet>) -> Checked {
     let mut expected: Vec<Pet> = Vec::new();
     for pet in pets {
         let added = add(&store, pet.clone()).await?;

@@ -5,8 +5,8 @@ use petstore_domain::{IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, St
 use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
-    fresh::{Fresh, add, add_many, all, archive, created},
-    harness::{Harness, Store},
+    fresh::{add, add_many, all, archive, created},
+    harness::Store,
     samples::{self, MANY, at, by_name, key, read_only_key, request, request_with, rex},
 };
 
@@ -82,8 +82,7 @@ pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
     Ok(content)
 }
 
-pub(super) async fn a_snapshot_holds_all_in_ordered_batches(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_snapshot_holds_all_in_ordered_batches(store: Store) -> Checked {
     let expected = populate(&store).await?;
     for limit in [1, 4, 1000] {
         let mut snapshot = archive(&store)?.snapshot().await?;
@@ -102,8 +101,7 @@ pub(super) async fn a_snapshot_holds_all_in_ordered_batches(harness: &dyn Harnes
     Ok(())
 }
 
-pub(super) async fn a_snapshot_does_not_see_later_writes(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_snapshot_does_not_see_later_writes(store: Store) -> Checked {
     let expected = populate(&store).await?;
     let mut snapshot = archive(&store)?.snapshot().await?;
     let counts = snapshot.counts().await?;

@@ -10,8 +10,8 @@ use tokio::task::JoinSet;
 
 use crate::{
     broken::{Checked, ensure},
-    fresh::{Fresh, archive, created, join},
-    harness::{Harness, Store},
+    fresh::{archive, created, join},
+    harness::Store,
     samples::{self, request},
 };
 
@@ -26,8 +26,7 @@ const MAX_SNAPSHOTS: usize = 150;
 
 /// Every animal here is added with a record. So a snapshot that holds more of the one than of the
 /// other was taken between two transactions.
-pub(super) async fn an_animal_and_its_record_appear_together(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn an_animal_and_its_record_appear_together(store: Store) -> Checked {
     let done = Arc::new(AtomicBool::new(false));
     let (mut writers, mut watchers) = (JoinSet::new(), JoinSet::new());
     for writer in 0..WRITERS {

@@ -7,7 +7,7 @@ use petstore_domain::{CatalogueVersion, PetId};
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, required, version},
-    harness::{Harness, Store},
+    harness::Store,
     samples::{self, query, rex},
 };
 
@@ -15,8 +15,7 @@ use crate::{
 /// store that is being moved takes another version now and then.
 const MAX_TRIES: u32 = 20;
 
-pub(super) async fn a_read_carries_the_version_of_what_it_saw(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
+pub(super) async fn a_read_carries_the_version_of_what_it_saw(store: Store) -> Checked {
     reads_carry_the_version(&store, None).await?;
     for _ in 0..10 {
         let pet = add(&store, rex()).await?;
@@ -61,20 +60,18 @@ async fn new_versions(store: &Store, seen: &mut HashSet<u128>, additions: u32) -
     Ok(())
 }
 
-pub(super) async fn a_version_never_comes_back(harness: &dyn Harness) -> Checked {
-    let fresh = Fresh::new(harness).await?;
+pub(super) async fn a_version_never_comes_back(fresh: Fresh) -> Checked {
     let mut seen = HashSet::from([version(&fresh.store).await?.0]);
     new_versions(&fresh.store, &mut seen, 300).await?;
     // Where the data does not outlive the process, a new store is what a restart gives.
-    let other = Fresh::new(harness).await?;
+    let other = fresh.another().await?;
     add(&other.store, samples::pet("Bello", 2, None)).await?;
     let foreign = version(&other.store).await?;
     ensure!(!seen.contains(&foreign.0), "{foreign:?} is a version of another store, too");
     Ok(())
 }
 
-pub(super) async fn no_version_comes_back_after_reopening(harness: &dyn Harness) -> Checked {
-    let mut fresh = Fresh::new(harness).await?;
+pub(super) async fn no_version_comes_back_after_reopening(mut fresh: Fresh) -> Checked {
     let mut seen = HashSet::new();
     for _ in 0..5 {
         new_versions(&fresh.store, &mut seen, 5).await?;

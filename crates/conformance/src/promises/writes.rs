@@ -9,7 +9,7 @@ use super::snapshots::{Content, populate};
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, all, archive, created, version, walk},
-    harness::{Capability, Harness, Store},
+    harness::{Capability, Store},
     samples::{self, MANY, numbered, request, request_with, rex},
 };
 
@@ -22,18 +22,15 @@ const MAX_TRIES: usize = 20;
 pub(super) struct Handles {
     /// The first, and another one where the adapter supports it.
     pub(super) stores: Vec<Store>,
-    // Dropped after the handles: it removes the data.
-    _fresh: Fresh,
 }
 
 impl Handles {
-    pub(super) async fn new(harness: &dyn Harness) -> Result<Self, Broken> {
-        let fresh = Fresh::new(harness).await?;
+    pub(super) async fn new(fresh: &Fresh) -> Result<Self, Broken> {
         let mut stores = vec![fresh.store.clone()];
-        if harness.unsupported(Capability::SecondHandle).is_none() {
+        if fresh.harness.unsupported(Capability::SecondHandle).is_none() {
             stores.push(fresh.second().await?);
         }
-        Ok(Self { stores, _fresh: fresh })
+        Ok(Self { stores })
     }
 
     /// Ends the promise unless every handle shows this and nothing else: in the walk of all animals and
@@ -205,8 +202,8 @@ impl Run {
 }
 
 /// Makes every write that the store can make.
-async fn each_write(harness: &dyn Harness, versions: bool) -> Checked {
-    let handles = Handles::new(harness).await?;
+async fn each_write(fresh: Fresh, versions: bool) -> Checked {
+    let handles = Handles::new(&fresh).await?;
     let held = populate(&handles.stores[0]).await?;
     let mut run = Run { handles, held, writes: 0 };
     for (number, write) in WRITES.into_iter().enumerate() {
@@ -225,14 +222,10 @@ async fn each_write(harness: &dyn Harness, versions: bool) -> Checked {
     Ok(())
 }
 
-pub(super) async fn a_write_shows_in_every_list_and_changes_nothing_else(
-    harness: &dyn Harness,
-) -> Checked {
-    each_write(harness, false).await
+pub(super) async fn a_write_shows_in_every_list_and_changes_nothing_else(fresh: Fresh) -> Checked {
+    each_write(fresh, false).await
 }
 
-pub(super) async fn the_version_changes_exactly_if_an_animal_does(
-    harness: &dyn Harness,
-) -> Checked {
-    each_write(harness, true).await
+pub(super) async fn the_version_changes_exactly_if_an_animal_does(fresh: Fresh) -> Checked {
+    each_write(fresh, true).await
 }

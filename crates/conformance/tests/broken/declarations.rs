@@ -1,10 +1,16 @@
 //! What a harness declares, and what becomes of it.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use async_trait::async_trait;
 use petstore_conformance::{
-    Capability, Harness, PROMISES, Problem, ScratchStore, Verdict, check, run,
+    Capability, Harness, PROMISES, Problem, ScratchStore, Store, Verdict, check, run,
 };
 
 use crate::{
@@ -88,5 +94,74 @@ fn no_two_promises_have_one_name_and_each_has_its_words() {
     assert!(PROMISES.iter().all(|promise| !promise.words.is_empty()));
     for capability in Capability::ALL {
         assert!(PROMISES.iter().any(|promise| promise.needs.contains(&capability)));
+    }
+}
+
+/// Counts the stores that are closed and removed; `fails` to remove them.
+struct Counting {
+    harness: FaultyHarness,
+    counts: Arc<Counts>,
+    fails: bool,
+}
+
+#[derive(Default)]
+struct Counts {
+    closed: AtomicUsize,
+    removed: AtomicUsize,
+}
+
+struct Counted {
+    scratch: Box<dyn ScratchStore>,
+    counts: Arc<Counts>,
+    fails: bool,
+}
+
+#[async_trait]
+impl Harness for Counting {
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
+        let (scratch, counts) = (self.harness.fresh().await?, Arc::clone(&self.counts));
+        Ok(Box::new(Counted { scratch, counts, fails: self.fails }))
+    }
+}
+
+#[async_trait]
+impl ScratchStore for Counted {
+    async fn open(&self) -> Result<Store, Problem> {
+        self.scratch.open().await
+    }
+
+    async fn close(&self, store: Store) -> Result<(), Problem> {
+        self.counts.closed.fetch_add(1, Ordering::SeqCst);
+        self.scratch.close(store).await
+    }
+
+    async fn remove(&self) -> Result<(), Problem> {
+        self.counts.removed.fetch_add(1, Ordering::SeqCst);
+        if self.fails { Err("the disk is gone".into()) } else { Ok(()) }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_store_is_closed_before_it_is_opened_again_and_removed_at_the_end() {
+    const BROKEN: &Flaw =
+        &Flaw::new("keys are lost", &[], |_| crate::reopening::losing(|held| held.keys.clear()));
+    for (flaw, name, closed, removed) in [
+        (NOTHING, "reopening_keeps_every_animal", 3, 1),
+        (NOTHING, "no_two_stores_have_one_revision", 0, 3),
+        (BROKEN, "reopening_keeps_every_key", 1, 1),
+    ] {
+        for fails in [false, true] {
+            let counts = Arc::<Counts>::default();
+            let harness = FaultyHarness(flaw);
+            let harness: Arc<dyn Harness> =
+                Arc::new(Counting { harness, counts: Arc::clone(&counts), fails });
+            let promise = PROMISES.iter().find(|promise| promise.name == name).unwrap();
+            let verdict = run(&harness, promise).await;
+            let is_kept = std::ptr::eq(flaw, NOTHING) && !fails;
+            assert_eq!(verdict == Verdict::Kept, is_kept, "{name}: {verdict}");
+            assert_eq!(counts.closed.load(Ordering::SeqCst), closed, "{name}");
+            let expected = if fails { 1 } else { removed };
+            assert_eq!(counts.removed.load(Ordering::SeqCst), expected, "{name}");
+        }
     }
 }

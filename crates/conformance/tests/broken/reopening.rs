@@ -5,7 +5,7 @@ use crate::{
     flaw::Flaw,
 };
 
-fn losing(change: fn(&mut Content)) -> Faults {
+pub(crate) fn losing(change: fn(&mut Content)) -> Faults {
     Faults { reopened: Some(change), ..Faults::default() }
 }
 
