@@ -3,6 +3,7 @@
 pub(crate) mod config_file;
 mod examples;
 mod moving;
+mod refusal;
 mod serve;
 mod settings;
 pub(crate) mod store_arg;
@@ -13,10 +14,7 @@ mod tests;
 
 use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
-use clap::{
-    Arg, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
-    error::{ContextKind, ContextValue, ErrorKind},
-};
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
 pub(crate) use self::{
     moving::{BothStores, MoveArgs, ReleaseArgs, StoreCommand},
@@ -29,7 +27,7 @@ use crate::{
     check::CheckArgs,
     console::{Console, Output as _},
     export::ExportArgs,
-    failure::{Failure, quotable},
+    failure::Failure,
     healthcheck::HealthcheckArgs,
     import::ImportArgs,
     keys::KeysCommand,
@@ -118,64 +116,5 @@ pub(crate) fn explain(error: clap::Error, sources: &Sources) -> Result<ExitCode,
         Console.note(text.trim_end());
         return Ok(ExitCode::from(2));
     }
-    Err(Failure::usage(one_line(error, &sources.definition, &sources.path)))
-}
-
-/// Condenses clap's several lines: the message, its tips, and where the help is.
-fn one_line(error: clap::Error, definition: &clap::Command, path: &[String]) -> String {
-    // Only a definition that is built knows how its arguments are shown.
-    let mut root = definition.clone();
-    root.build();
-    let command = path.iter().try_fold(&root, |command, name| command.find_subcommand(name));
-    let mut args = command.into_iter().flat_map(clap::Command::get_arguments);
-    let invalid = string_of(&error, ContextKind::InvalidArg).unwrap_or_default();
-    let is_secret = args.any(|arg| arg.is_hide_env_values_set() && arg.to_string() == invalid);
-    let message = message(&with_harmless_quotes(error, is_secret));
-    let names = path.iter().fold("petstore".to_owned(), |names, name| format!("{names} {name}"));
-    format!("{message}; try '{names} --help'")
-}
-
-/// Says why a value of `arg` is refused that `source` gives.
-fn refusal_of_value(error: clap::Error, arg: &Arg, source: &str) -> String {
-    let error = with_harmless_quotes(error, arg.is_hide_env_values_set());
-    let message = message(&error);
-    match string_of(&error, ContextKind::InvalidArg) {
-        Some(flag) => message.replace(&format!("'{flag}'"), source),
-        None => message,
-    }
-}
-
-/// Joins the paragraphs before the usage.
-fn message(error: &clap::Error) -> String {
-    let rendered = error.render().to_string();
-    let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
-    text.split("\n\n")
-        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
-        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
-        .collect::<Vec<_>>()
-        .join("; ")
-}
-
-/// Returns the error with quotes that neither break the line nor give a password away. The value of a secret is
-/// never quoted.
-fn with_harmless_quotes(mut error: clap::Error, is_secret: bool) -> clap::Error {
-    for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand]
-    {
-        let Some(text) = string_of(&error, kind) else { continue };
-        let hidden = is_secret && kind == ContextKind::InvalidValue;
-        let shown = if hidden { "…".to_owned() } else { quotable(text) };
-        if shown != text {
-            error.insert(kind, ContextValue::String(shown));
-            // A tip repeats what it is about.
-            error.remove(ContextKind::Suggested);
-        }
-    }
-    error
-}
-
-fn string_of(error: &clap::Error, kind: ContextKind) -> Option<&str> {
-    match error.get(kind) {
-        Some(ContextValue::String(text)) => Some(text),
-        _ => None,
-    }
+    Err(Failure::usage(refusal::one_line(error, &sources.definition, &sources.path)))
 }

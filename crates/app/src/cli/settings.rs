@@ -22,7 +22,7 @@ use clap::{
 
 use super::{
     config_file::{self, Values},
-    refusal_of_value,
+    refusal,
     serve::ServeArgs,
     store_arg::StoreArg,
     values::{variable, variable_of},
@@ -207,7 +207,7 @@ fn check(arg: &Arg, name: &str, values: &[String], source: &str) -> Result<(), F
     let command = Command::new("petstore").no_binary_name(true).arg(arg.clone());
     let words = values.iter().map(|value| format!("--{name}={value}"));
     let checked = command.try_get_matches_from(words).map(drop);
-    checked.map_err(|error| Failure::usage(refusal_of_value(error, arg, source)))
+    checked.map_err(|error| Failure::usage(refusal::of_value(error, arg, source)))
 }
 
 /// Returns the value of a secret that a file gives: one named by a flag, by a variable, or by the file of

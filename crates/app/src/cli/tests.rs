@@ -4,7 +4,7 @@ use clap::error::ErrorKind;
 use petstore_domain::{KeyId, KeyName, KeySelector};
 use petstore_http::{Limits, Settings};
 
-use super::{Command, ServeArgs, Sources, one_line, values::variable_of};
+use super::{Command, ServeArgs, Sources, refusal::one_line, values::variable_of};
 use crate::{
     keys::KeysCommand,
     records::{FileArg, Format},

@@ -1,0 +1,67 @@
+//! What is wrong with a command line, in one line.
+
+use clap::{
+    Arg, Command, Error,
+    error::{ContextKind, ContextValue},
+};
+
+use crate::failure::quotable;
+
+/// Condenses clap's several lines: the message, its tips, and where the help is.
+pub(super) fn one_line(error: Error, definition: &Command, path: &[String]) -> String {
+    // Only a definition that is built knows how its arguments are shown.
+    let mut root = definition.clone();
+    root.build();
+    let command = path.iter().try_fold(&root, |command, name| command.find_subcommand(name));
+    let mut args = command.into_iter().flat_map(Command::get_arguments);
+    let invalid = string_of(&error, ContextKind::InvalidArg).unwrap_or_default();
+    let is_secret = args.any(|arg| arg.is_hide_env_values_set() && arg.to_string() == invalid);
+    let message = message(&with_harmless_quotes(error, is_secret));
+    let names = path.iter().fold("petstore".to_owned(), |names, name| format!("{names} {name}"));
+    format!("{message}; try '{names} --help'")
+}
+
+/// Says why a value of `arg` is refused that `source` gives.
+pub(super) fn of_value(error: Error, arg: &Arg, source: &str) -> String {
+    let error = with_harmless_quotes(error, arg.is_hide_env_values_set());
+    let message = message(&error);
+    match string_of(&error, ContextKind::InvalidArg) {
+        Some(flag) => message.replace(&format!("'{flag}'"), source),
+        None => message,
+    }
+}
+
+/// Joins the paragraphs before the usage.
+fn message(error: &Error) -> String {
+    let rendered = error.render().to_string();
+    let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
+    text.split("\n\n")
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "))
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+/// Returns the error with quotes that neither break the line nor give a password away. The value of a secret is
+/// never quoted.
+fn with_harmless_quotes(mut error: Error, is_secret: bool) -> Error {
+    for kind in [ContextKind::InvalidValue, ContextKind::InvalidArg, ContextKind::InvalidSubcommand]
+    {
+        let Some(text) = string_of(&error, kind) else { continue };
+        let hidden = is_secret && kind == ContextKind::InvalidValue;
+        let shown = if hidden { "…".to_owned() } else { quotable(text) };
+        if shown != text {
+            error.insert(kind, ContextValue::String(shown));
+            // A tip repeats what it is about.
+            error.remove(ContextKind::Suggested);
+        }
+    }
+    error
+}
+
+fn string_of(error: &Error, kind: ContextKind) -> Option<&str> {
+    match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    }
+}
