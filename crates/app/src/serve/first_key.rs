@@ -17,6 +17,7 @@ use petstore_domain::{
 };
 
 use crate::{
+    cli::config_file::read_text,
     clock::SystemClock,
     console::Output,
     failure::Failure,
@@ -84,7 +85,7 @@ async fn in_file(keys: &dyn KeyStore, file: &Path) -> Result<Option<String>, Fai
         Ok(lock) => lock,
         Err(error) => return Ok(Some(format!("cannot lock the folder of {shown}: {error}"))),
     };
-    let (secret, is_new) = match fs::read_to_string(file) {
+    let (secret, is_new) = match read_text(file) {
         Ok(text) => (ApiKeySecret::new(text.trim_end()), false),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             (new_secret(KeyRights::Full)?, true)

@@ -5,7 +5,6 @@
 mod tests;
 
 use std::{
-    fs,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -26,6 +25,7 @@ use tokio::{sync::watch, time};
 use x509_cert::{Certificate, der::Decode as _};
 
 use crate::{
+    cli::config_file::read_bounded,
     clock::{SystemClock, rfc3339},
     failure::Failure,
     serve::reload::{self, Followed},
@@ -208,7 +208,7 @@ impl PairFiles {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
+    read_bounded(path).map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
 fn timestamp(since_1970: Duration) -> Timestamp {
