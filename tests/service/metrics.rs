@@ -19,6 +19,7 @@ use self::exposition::Exposition;
 use crate::support::{
     KEY,
     catalogue::{add, id_of, pet},
+    command::petstore,
     raw,
     server::{Launch, Server},
     store::{Kind, Store},
@@ -399,4 +400,26 @@ fn a_revoked_key_that_is_still_presented_is_counted_and_logged() {
     let log = watched.server.log();
     let lines: Vec<_> = log.lines().filter(|line| line.contains(says)).collect();
     assert!(lines.len() == 1 && lines[0].contains("\"web\""), "{log}");
+}
+
+#[test]
+fn the_readiness_and_a_metric_say_whether_the_next_store_can_be_reached() {
+    let (store, next) = (Store::sqlite(), Store::sqlite());
+    let launch = Launch::on(&store).flag("--next-store", &next.url);
+    let watched = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
+    let says = |word: &str, is_reachable: bool| {
+        wait::until(word, || {
+            let (status, _, text) = watched.ask("GET", "/readyz");
+            assert_eq!(status, 200);
+            text == format!(r#"{{"status":"ready","nextStore":"{word}"}}"#)
+        });
+        let value = watched.scrape().value("petstore_next_store_reachable");
+        assert_eq!(value > 0.5, is_reachable, "{value}");
+    };
+    says("unreachable", false);
+    petstore(&["import", "--create", "--store", &next.url]).finish().succeeds();
+    says("reachable", true);
+    // Whoever asks the service itself is not told.
+    let answer = watched.server.client().get("/readyz").send().is(200);
+    assert_eq!(answer.json(), serde_json::json!({"status": "ready"}));
 }

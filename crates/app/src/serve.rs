@@ -89,9 +89,10 @@ async fn serve(
     let mut server = match metrics {
         None => Server::new(ports, config.settings),
         Some(metrics) => {
-            let figures = Arc::clone(&store.figures);
-            let (server, serving) = Server::with_metrics(ports, config.settings, metrics, figures)
-                .map_err(Failure::runtime)?;
+            let monitored = store.monitored.clone();
+            let (server, serving) =
+                Server::with_metrics(ports, config.settings, metrics, monitored)
+                    .map_err(Failure::runtime)?;
             tasks.spawn(async { match serving.await {} });
             server
         }

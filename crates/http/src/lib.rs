@@ -45,6 +45,8 @@ mod state;
 pub use authentication::Authentication;
 pub use observe::metrics::{Figure, FigureKind, Figures};
 pub use response::{deprecation::get_pet_end, openapi::openapi_document};
-pub use server::{Drained, RevokedKeyCounter, Server, listener::Listener};
+pub use server::{
+    Drained, RevokedKeyCounter, Server, listener::Listener, metrics_listener::Monitored,
+};
 pub use settings::{AccessLog, GetPetSunset, Limits, Settings, StaticFile};
 pub use state::Ports;

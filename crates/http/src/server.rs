@@ -1,7 +1,7 @@
 //! The accept loop and the drain.
 
 pub(crate) mod listener;
-mod metrics_listener;
+pub(crate) mod metrics_listener;
 
 use std::{convert::Infallible, fmt, pin::pin, sync::Arc};
 
@@ -15,11 +15,11 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use self::{
     listener::{Accepted, Listener, accept, close},
-    metrics_listener::serve_metrics,
+    metrics_listener::{Monitored, serve_metrics},
 };
 use crate::{
     connection,
-    observe::metrics::{Figures, Metrics},
+    observe::metrics::Metrics,
     settings::Settings,
     state::{Ports, State},
 };
@@ -55,7 +55,7 @@ impl Server {
     }
 
     /// Returns a server with metrics, and what serves them on `listener` and nowhere else: a future for a
-    /// task beside the server, which never ends by itself. `figures` of the store are among the metrics.
+    /// task beside the server, which never ends by itself. The figures of what is `monitored` are among the metrics.
     ///
     /// # Errors
     /// Two metrics have one name.
@@ -63,12 +63,12 @@ impl Server {
         ports: Ports,
         settings: Settings,
         listener: TcpListener,
-        figures: Figures,
+        monitored: Monitored,
     ) -> Result<(Self, impl Future<Output = Infallible> + Send + use<>), impl fmt::Display + use<>>
     {
         let metrics = Arc::new(Metrics::new()?);
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
-        let serving = serve_metrics(listener, Arc::clone(&server.state), metrics, figures);
+        let serving = serve_metrics(listener, Arc::clone(&server.state), metrics, monitored);
         Ok::<_, prometheus::Error>((server, serving))
     }
 

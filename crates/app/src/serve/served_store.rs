@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use async_trait::async_trait;
 use petstore_domain::{KeyStore, PetRepository, StoreError};
-use petstore_http::{Figure, Figures};
+use petstore_http::{Figure, Monitored};
 use petstore_transfer::{NextStore, OpenNext, Side};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -18,7 +18,7 @@ use crate::{
 pub(super) struct ServedStore {
     pub(super) pets: Arc<dyn PetRepository>,
     pub(super) keys: Arc<dyn KeyStore>,
-    pub(super) figures: Figures,
+    pub(super) monitored: Monitored,
     /// Canceled when a task or thread of one of the stores has panicked.
     pub(super) panicked: CancellationToken,
     /// The next store while it is open, with the handles that it had then.
@@ -38,21 +38,28 @@ impl ServedStore {
         let Some(next) = next else {
             store.require_open(location).await?;
             let (pets, keys) = (store.pets.clone(), store.keys.clone());
-            return Ok(Self { pets, keys, figures, panicked, next: open });
+            let monitored = Monitored { figures, next_store: None };
+            return Ok(Self { pets, keys, monitored, panicked, next: open });
         };
         let side = store.side(location).map_err(Failure::runtime)?;
         let opener = Opener { location: next, open: Arc::clone(&open), panicked: panicked.clone() };
         let both = NextStore::start(side, Box::new(opener)).await.map_err(Failure::runtime)?;
         tasks.spawn(NextStore::watch(Arc::downgrade(&both)));
         let (seen, of_store) = (Arc::downgrade(&both), figures);
-        let figures: Figures = Arc::new(move || [of_store(), next_figures(&seen)].concat());
-        Ok(Self { pets: both.clone(), keys: both, figures, panicked, next: open })
+        let next_seen = Weak::clone(&seen);
+        let monitored = Monitored {
+            figures: Arc::new(move || [of_store(), next_figures(&seen)].concat()),
+            next_store: Some(Arc::new(move || {
+                next_seen.upgrade().is_some_and(|both| both.next_is_reachable())
+            })),
+        };
+        Ok(Self { pets: both.clone(), keys: both, monitored, panicked, next: open })
     }
 
     /// Closes the next store, if it was opened. The service's own is closed by whoever opened it.
     pub(super) async fn close(self) {
-        let Self { pets, keys, figures, panicked: _, next } = self;
-        drop((pets, keys, figures));
+        let Self { pets, keys, monitored, panicked: _, next } = self;
+        drop((pets, keys, monitored));
         let open = next.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some((store, handles)) = open {
             store.close(handles).await;

@@ -1,9 +1,9 @@
 //! The listener of the metrics: plain HTTP/1.1 for a monitoring system, beside the one of clients.
 //!
-//! It serves `/metrics`, `/livez` and `/readyz`, and needs no key: it is for an address that only the
-//! monitoring system reaches. It is there until the drain has ended.
+//! It serves `/metrics`, `/livez` and `/readyz`, which says of a service with a next store whether that can be reached
+//! too, and needs no key: it is for an address that only the monitoring system reaches. It is there until the drain has ended.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
 
 use hyper::{
     Method, Request, StatusCode,
@@ -37,16 +37,34 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Until the head of a request has arrived, and how long a connection may idle: longer than the usual
 /// intervals of 15 s to 60 s between two requests.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
+const NEXT_REACHABLE: &str = r#"{"status":"ready","nextStore":"reachable"}"#;
+const NEXT_UNREACHABLE: &str = r#"{"status":"ready","nextStore":"unreachable"}"#;
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 
-/// Serves what `metrics` counts, and `figures`, until it is dropped.
+/// What the metrics listener says besides what is counted.
+#[derive(Clone)]
+pub struct Monitored {
+    /// The figures of the store.
+    pub figures: Figures,
+    /// Whether the next store can be reached, if there is to be one. It must not wait.
+    pub next_store: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+}
+
+impl fmt::Debug for Monitored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Monitored").finish_non_exhaustive()
+    }
+}
+
+/// Serves what `metrics` counts, and what is `monitored`, until it is dropped.
 pub(super) async fn serve_metrics(
     listener: TcpListener,
     state: Arc<State>,
     metrics: Arc<Metrics>,
-    figures: Figures,
+    monitored: Monitored,
 ) -> Infallible {
+    let monitored = Arc::new(monitored);
     let mut connections = JoinSet::new();
     loop {
         while connections.try_join_next().is_some() {}
@@ -55,16 +73,16 @@ pub(super) async fn serve_metrics(
         }
         let (stream, _) = accept_next(|| listener.accept()).await;
         let (state, metrics) = (Arc::clone(&state), Arc::clone(&metrics));
-        let figures = Arc::clone(&figures);
+        let monitored = Arc::clone(&monitored);
         connections.spawn(async move {
-            serve_one(stream, &state, &metrics, &figures).await;
+            serve_one(stream, &state, &metrics, &monitored).await;
         });
     }
 }
 
-async fn serve_one(stream: TcpStream, state: &State, metrics: &Metrics, figures: &Figures) {
+async fn serve_one(stream: TcpStream, state: &State, metrics: &Metrics, monitored: &Monitored) {
     let service = service_fn(async |request: Request<Incoming>| {
-        let answer = respond(state, metrics, figures, request.method(), request.uri().path());
+        let answer = respond(state, metrics, monitored, request.method(), request.uri().path());
         let mut response = answer.await.unwrap_or_else(ApiError::into_response);
         response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
         Ok::<_, Infallible>(response)
@@ -80,7 +98,7 @@ async fn serve_one(stream: TcpStream, state: &State, metrics: &Metrics, figures:
 async fn respond(
     state: &State,
     metrics: &Metrics,
-    figures: &Figures,
+    monitored: &Monitored,
     method: &Method,
     path: &str,
 ) -> Result<Response, ApiError> {
@@ -95,9 +113,15 @@ async fn respond(
     }
     match path {
         "/livez" => Ok(public::livez()),
-        "/readyz" => in_time(public::readyz(state)).await,
+        "/readyz" => {
+            let ready = in_time(public::readyz(state)).await?;
+            Ok(monitored.next_store.as_ref().map_or(ready, |is_reachable| {
+                let text = if is_reachable() { NEXT_REACHABLE } else { NEXT_UNREACHABLE };
+                response::json(StatusCode::OK, text)
+            }))
+        }
         _ => {
-            let mut all = figures();
+            let mut all = (monitored.figures)();
             all.extend(own_figures(state).await);
             let text = metrics.to_text(&all).map_err(ApiError::internal)?;
             Ok(response::with_body(StatusCode::OK, TEXT, text))

@@ -17,7 +17,11 @@ use tokio::{
 };
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
-use super::{Server, listener::Listener, metrics_listener::MAX_CONNECTIONS};
+use super::{
+    Server,
+    listener::Listener,
+    metrics_listener::{MAX_CONNECTIONS, Monitored},
+};
 use crate::{
     settings::{Limits, Settings},
     state::Ports,
@@ -162,7 +166,12 @@ async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2]
     let unix = UnixListener::bind(&path).unwrap();
     let places = [Place::Tcp(clients.local_addr().unwrap()), Place::Unix(path)];
     let of_metrics = Place::Tcp(metrics.local_addr().unwrap());
-    let server = Server::with_metrics(ports, settings, metrics, Arc::new(Vec::new));
+    let server = Server::with_metrics(
+        ports,
+        settings,
+        metrics,
+        Monitored { figures: Arc::new(Vec::new), next_store: None },
+    );
     let (server, serving) = server.map_err(|error| error.to_string()).unwrap();
     let listeners = vec![Listener::from(clients), unix.into()];
     tokio::select! {
