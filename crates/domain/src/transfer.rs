@@ -13,7 +13,7 @@ pub(crate) mod upgrade;
 pub(crate) mod verify;
 
 pub use self::{
-    archive::{Archive, Restore, RestoreError, Snapshot, StoreCounts},
+    archive::{Archive, Batch, RestoreError, Snapshot, StoreCounts, Written},
     copy::{Copied, CopyError, CopyStore},
     difference::Difference,
     finding::{Finding, Severity},
@@ -26,6 +26,6 @@ pub use self::{
 
 #[cfg(any(test, feature = "mocks"))]
 pub use self::{
-    archive::{MockArchive, MockRestore, MockSnapshot},
+    archive::{MockArchive, MockSnapshot},
     handover::MockHandover,
 };

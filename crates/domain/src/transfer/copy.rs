@@ -12,16 +12,13 @@ use futures_util::future;
 use self::check::Prefix;
 pub use self::error::CopyError;
 use crate::{
-    catalogue::{
-        idempotency::{IdempotencyKey, IdempotencyRecord},
-        pet::{Pet, PetId},
-    },
+    catalogue::{idempotency::IdempotencyKey, pet::PetId},
     clock::Clock,
     timestamp::Timestamp,
     transfer::{
-        archive::{Archive, Snapshot},
+        archive::{Archive, Batch, Snapshot},
         live_records::LiveRecords,
-        progress::{BATCH, OnProgress, TransferProgress, TransferStep, report},
+        progress::{OnProgress, TransferProgress, TransferStep, report},
     },
 };
 
@@ -95,37 +92,29 @@ impl CopyStore {
         total: u64,
         on_progress: OnProgress<'_>,
     ) -> Result<u64, CopyError> {
-        let mut batch = from.pets(present.last, BATCH).await.map_err(CopyError::From)?;
+        let size = u32::try_from(self.to.max_batch()).unwrap_or(u32::MAX);
+        let mut pets = from.pets(present.last, size).await.map_err(CopyError::From)?;
         let mut done = present.pets;
         loop {
             let step = TransferStep::CopyPets;
             report(on_progress, TransferProgress { step, done, total })?;
-            let Some(end) = batch.last() else { return Ok(done - present.pets) };
+            let Some(end) = pets.last() else { return Ok(done - present.pets) };
             let last = Some(end.id);
-            done += batch.len() as u64;
+            done += pets.len() as u64;
             // The source reads while the target writes.
-            let (written, next) =
-                future::join(self.restore_pets(batch), from.pets(last, BATCH)).await;
+            let write = self.write(Batch { pets, ..Batch::default() });
+            let (written, next) = future::join(write, from.pets(last, size)).await;
             written?;
-            batch = next.map_err(CopyError::From)?;
+            pets = next.map_err(CopyError::From)?;
         }
-    }
-
-    async fn restore_pets(&self, batch: Vec<Pet>) -> Result<(), CopyError> {
-        let mut restore = self.to.restore().await.map_err(CopyError::target)?;
-        restore.pets(batch).await.map_err(CopyError::To)?;
-        restore.commit().await.map_err(CopyError::target)
     }
 
     async fn copy_keys(&self, from: &mut dyn Snapshot) -> Result<u64, CopyError> {
         let keys = from.keys().await.map_err(CopyError::From)?;
-        let count = keys.len() as u64;
-        if count > 0 {
-            let mut restore = self.to.restore().await.map_err(CopyError::target)?;
-            restore.keys(keys).await.map_err(CopyError::To)?;
-            restore.commit().await.map_err(CopyError::target)?;
+        for some in keys.chunks(self.to.max_batch()) {
+            self.write(Batch { keys: some.to_vec(), ..Batch::default() }).await?;
         }
-        Ok(count)
+        Ok(keys.len() as u64)
     }
 
     async fn copy_records(
@@ -136,27 +125,25 @@ impl CopyStore {
         on_progress: OnProgress<'_>,
     ) -> Result<u64, CopyError> {
         let mut live = LiveRecords::new(from, cutoff);
-        let mut batch = Vec::new();
-        let mut done = 0;
-        while let Some(record) = live.next().await.map_err(CopyError::From)? {
-            batch.push(record);
-            if batch.len() == BATCH as usize {
-                done += self.restore_records(mem::take(&mut batch)).await?;
+        let (mut records, mut done) = (Vec::new(), 0);
+        loop {
+            let next = live.next().await.map_err(CopyError::From)?;
+            let is_last = next.is_none();
+            records.extend(next);
+            if records.len() == self.to.max_batch() || is_last && !records.is_empty() {
+                done += records.len() as u64;
+                self.write(Batch { records: mem::take(&mut records), ..Batch::default() }).await?;
                 let step = TransferStep::CopyRecords;
                 report(on_progress, TransferProgress { step, done, total })?;
             }
+            if is_last {
+                return Ok(done);
+            }
         }
-        Ok(done + self.restore_records(batch).await?)
     }
 
-    async fn restore_records(&self, batch: Vec<IdempotencyRecord>) -> Result<u64, CopyError> {
-        let count = batch.len() as u64;
-        if count > 0 {
-            let mut restore = self.to.restore().await.map_err(CopyError::target)?;
-            restore.idempotency_records(batch).await.map_err(CopyError::To)?;
-            restore.commit().await.map_err(CopyError::target)?;
-        }
-        Ok(count)
+    async fn write(&self, batch: Batch) -> Result<(), CopyError> {
+        self.to.write(batch).await.map(drop).map_err(CopyError::To)
     }
 
     /// The target holds as many animals as the source, so nothing else wrote to it.

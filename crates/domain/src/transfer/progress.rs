@@ -2,11 +2,8 @@
 
 use std::ops::ControlFlow;
 
-/// Animals or idempotency records that are read or written at a time. One transaction writes them,
-/// so that a service on the target waits for none longer than a fraction of a second. With 20,000,
-/// beginning and committing would take a fifth of a copy into PostgreSQL. With the longest names it is
-/// 50 MiB.
-pub(crate) const BATCH: u32 = 50_000;
+/// Animals or idempotency records that are read at a time, to be compared. With the longest names it is 10 MiB.
+pub(crate) const BATCH: u32 = 10_000;
 
 /// How far a copy or a verification has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ fn pet(name: &str) -> Pet {
 /// A store with one animal that must not be written to.
 fn read_only(name: &'static str) -> MockArchive {
     let mut archive = MockArchive::new();
-    archive.expect_restore().never();
+    archive.expect_write().never();
     archive.expect_snapshot().returning(move || {
         let mut snapshot = MockSnapshot::new();
         let counts = StoreCounts { pets: 1, keys: 0, idempotency_records: 0 };
@@ -65,7 +65,7 @@ async fn a_failure_names_the_store_that_failed() {
 #[tokio::test]
 async fn a_corrupt_row_of_the_target_is_named() {
     let mut corrupt = MockArchive::new();
-    corrupt.expect_restore().never();
+    corrupt.expect_write().never();
     corrupt.expect_snapshot().returning(|| {
         let mut snapshot = MockSnapshot::new();
         snapshot.expect_counts().returning(|| Ok(StoreCounts::default()));
