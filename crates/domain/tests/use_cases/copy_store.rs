@@ -11,8 +11,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, Copied, CopyError, CopyStore, Fingerprint, IdempotencyRecord, KeyId, KeySelector,
-    Restore, RestoreError, Snapshot, StoreError, TransferProgress, TransferStep,
+    Archive, Batch, Copied, CopyError, CopyStore, Fingerprint, IdempotencyRecord, KeyId,
+    KeySelector, RestoreError, Snapshot, StoreError, TransferProgress, TransferStep, Written,
 };
 use petstore_memory::MemoryStore;
 
@@ -29,7 +29,7 @@ async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<Copied, C
 #[tokio::test]
 async fn a_copy_holds_all_but_expired_records_and_assigns_identifiers_above() {
     let (from, to) = (store(), store());
-    fill(&from, 102_000).await;
+    fill(&from, 22_000).await;
     let web = key(&from, 1, "web").await;
     let old = add(&from, "Old", Some((id(1), START.minus(Duration::from_hours(24))))).await;
     add(&from, "New", Some((id(2), START))).await;
@@ -46,16 +46,14 @@ async fn a_copy_holds_all_but_expired_records_and_assigns_identifiers_above() {
 
 #[tokio::test]
 async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
-    const BATCH: u32 = 50_000;
+    const BATCH: u32 = 10_000;
     let (from, to) = (store(), store());
     let rex = add(&from, "Rex", None).await;
     let records = (0..=BATCH).map(|number| {
         let fingerprint = Fingerprint([7; 32]);
         IdempotencyRecord { id: id(number), fingerprint, pet: rex.id, at: START }
     });
-    let mut restore = from.restore().await.unwrap();
-    restore.idempotency_records(records.collect()).await.unwrap();
-    restore.commit().await.unwrap();
+    from.write(Batch { records: records.collect(), ..Batch::default() }).await.unwrap();
 
     let mut seen = Vec::new();
     let copy = CopyStore::new(from.clone(), to.clone(), Arc::new(TestClock::new(START)));
@@ -68,7 +66,7 @@ async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
     let copied = copy.run(&mut note).await.unwrap();
     assert_eq!(copied.idempotency_records, u64::from(BATCH) + 1);
     assert_eq!(held(&*from).await.2, held(&*to).await.2);
-    assert_eq!(seen, [(50_000, 50_001)]);
+    assert_eq!(seen, [(10_000, 10_001), (10_001, 10_001)]);
 }
 
 #[tokio::test]
@@ -182,7 +180,7 @@ async fn a_target_with_a_record_of_its_own_is_left_as_it_is() {
 #[tokio::test]
 async fn a_copy_into_a_target_that_failed_is_resumed() {
     let (from, to) = (store(), store());
-    fill(&from, 152_000).await;
+    fill(&from, 32_000).await;
     key(&from, 1, "web").await;
     let mut founds = Vec::new();
     for commits in [1, 0, 2] {
@@ -194,23 +192,23 @@ async fn a_copy_into_a_target_that_failed_is_resumed() {
         );
         founds.push(held(&*to).await.0.len());
     }
-    assert_eq!(founds, [50_000, 50_000, 150_000]);
+    assert_eq!(founds, [10_000, 10_000, 30_000]);
     let copied = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(copied, Copied { found: 150_000, pets: 2_000, keys: 1, idempotency_records: 0 });
+    assert_eq!(copied, Copied { found: 30_000, pets: 2_000, keys: 1, idempotency_records: 0 });
     assert_eq!(held(&*from).await, held(&*to).await);
 }
 
 #[tokio::test]
 async fn the_observer_sees_every_batch_and_may_cancel_the_copy() {
     let (from, to) = (store(), store());
-    fill(&from, 102_000).await;
+    fill(&from, 22_000).await;
     let clock = Arc::new(TestClock::new(START));
     let copy = CopyStore::new(from, to.clone(), clock);
     let mut steps = Vec::new();
     let stopped = copy
         .run(&mut |progress| {
             steps.push(progress);
-            if progress.done == 100_000 {
+            if progress.done == 20_000 {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -218,9 +216,9 @@ async fn the_observer_sees_every_batch_and_may_cancel_the_copy() {
         })
         .await;
     assert!(matches!(stopped, Err(CopyError::Canceled)));
-    let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 102_000 };
-    assert_eq!(steps, [state(0), state(50_000), state(100_000)]);
-    assert_eq!(held(&*to).await.0.len(), 100_000);
+    let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 22_000 };
+    assert_eq!(steps, [state(0), state(10_000), state(20_000)]);
+    assert_eq!(held(&*to).await.0.len(), 20_000);
 }
 
 #[tokio::test]
@@ -275,11 +273,11 @@ impl Archive for Failing {
         self.store.snapshot().await
     }
 
-    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
+    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
         if self.left.fetch_sub(1, Ordering::Relaxed) > 0 {
-            self.store.restore().await
+            self.store.write(batch).await
         } else {
-            Err(StoreError::unavailable("the network is gone"))
+            Err(StoreError::unavailable("the network is gone").into())
         }
     }
 }
