@@ -4,7 +4,7 @@ use std::{error::Error, sync::Arc};
 
 use petstore_domain::{
     Archive as _, Batch, Handover as _, IdempotencyRecord, IdempotencyRequest, KeyId, KeyName,
-    KeySelector, PetId, PetRepository, Phase, StoreId, add_key, revoke_keys, roll_key,
+    KeySelector, PetId, PetRepository, Phase, StoreId, Writer, add_key, revoke_keys, roll_key,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
@@ -165,9 +165,9 @@ async fn each_write_of_animals_says_that_it_is_the_service_s() {
     let state = store.state().await.unwrap();
     let filling = state.with(Phase::Filling { from: StoreId([7; 16]) });
     assert!(store.change_state(state.revision, filling.clone()).await.unwrap());
-    let mut fill = store.fill(filling.revision).await.unwrap();
-    fill.pets(vec![new_pet("Rex").with_id(PetId(9000))]).await.unwrap();
-    fill.commit().await.unwrap();
+    let pets = vec![new_pet("Rex").with_id(PetId(9000))];
+    let batch = Batch { writer: Writer::Mover(filling.revision), pets, ..Batch::default() };
+    assert_eq!(store.write(batch).await.unwrap().added, 1);
     // Who writes past petstore is kept out by the database itself.
     let insert = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
     let refusal = database.sql(&format!(
