@@ -69,8 +69,8 @@ pub(super) async fn write(store: &PostgresStore, batch: &Batch) -> Result<Writte
     let began = Instant::now();
     let appends =
         pets.is_empty() && keys.is_empty() && records.is_empty() && assign_above.is_none();
-    let (begin, lock) = if appends { (APPENDING, SHOW) } else { (WRITING, LOCK) };
-    let transaction = store.pool.begin(Purpose::Archive, begin).await?;
+    let (start, lock) = if appends { (APPENDING, SHOW) } else { (WRITING, LOCK) };
+    let transaction = store.pool.begin(Purpose::Archive, start).await?;
     if let Writer::Mover(revision) = writer {
         transaction.batch(&format!("SET LOCAL petstore.mover = '{revision}'")).await?;
     }
@@ -173,14 +173,16 @@ async fn reserve(
     transaction: &Connection,
     request: &IdempotencyRequest,
 ) -> Result<Option<i64>, RestoreError> {
-    let (id, fingerprint) = (vec![&request.id.0[..]], vec![&request.fingerprint.0[..]]);
-    transaction.query(idempotency::PURGE_IDS, &[&id, &vec![request.cutoff.0]]).await?;
-    let values: Values<'_> = &[&id, &fingerprint, &vec![request.at.0]];
+    let (id, fingerprint): (Vec<&[u8]>, Vec<&[u8]>) =
+        (vec![&request.id.0], vec![&request.fingerprint.0]);
+    let (cutoff, at): (Vec<i64>, Vec<i64>) = (vec![request.cutoff.0], vec![request.at.0]);
+    transaction.query(idempotency::PURGE_IDS, &[&id, &cutoff]).await?;
+    let values: Values<'_> = &[&id, &fingerprint, &at];
     let reserved = transaction.query(idempotency::RESERVE, values).await?;
     if let Some(row) = reserved.first() {
         return Ok(Some(row.try_get(1).map_err(StoreFailure::from)?));
     }
-    let stored = stored_records(transaction, &id).await?;
+    let stored = stored_records(transaction, id).await?;
     match Resolution::of_new_pets(stored.get(&request.id), request)? {
         Resolution::Keep => Ok(None),
         Resolution::Write => Err(StoreFailure::Contention.into()),
@@ -223,7 +225,7 @@ async fn write_records(
     let existing: Vec<i64> = column(&transaction.query(EXISTING, &[&pets]).await?)?;
     let existing: HashSet<i64> = existing.into_iter().collect();
     let ids: Vec<&[u8]> = records.iter().map(|record| &record.id.0[..]).collect();
-    let mut stored = stored_records(transaction, &ids).await?;
+    let mut stored = stored_records(transaction, ids).await?;
     let mut changed = BTreeMap::new();
     for record in records {
         let pet_exists = existing.contains(&record.pet.0);
@@ -248,9 +250,9 @@ async fn write_records(
 /// What is stored under these ids.
 async fn stored_records(
     transaction: &Connection,
-    ids: &Vec<&[u8]>,
+    ids: Vec<&[u8]>,
 ) -> Result<HashMap<IdempotencyId, IdempotencyRecord>, RestoreError> {
-    let rows = transaction.query(FIND_RECORDS, &[ids]).await?;
+    let rows = transaction.query(FIND_RECORDS, &[&ids]).await?;
     let records = rows.iter().map(|row| idempotency::record(row).map(|record| (record.id, record)));
     Ok(records.collect::<Result<_, _>>().map_err(StoreError::from)?)
 }
