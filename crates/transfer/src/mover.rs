@@ -8,16 +8,20 @@
 //!
 //! The new store is opened with a revision above the old one's, so of two open stores it is clear which one counts.
 
-use std::{ops::ControlFlow, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use petstore_domain::{
-    Batch, Changes, Clock, CopyError, CopyStore, Handover, IdempotencyRecord, OnProgress, Pet,
-    PetId, Phase, StoreCounts, StoreError, StoreId, StoreState, TransferProgress, TransferStep,
-    Writer, load_keys,
+    Batch, Changes, Clock, Handover, IdempotencyRecord, Pet, PetId, Phase, StoreCounts, StoreError,
+    StoreId, StoreState, Writer, load_keys,
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{error::MoveError, side::Side};
+use crate::{
+    compare::{Expect, compare},
+    error::{MoveError, TransferError},
+    progress::{OnProgress, TransferStep, report},
+    side::Side,
+};
 
 /// Animals that are read at a time.
 const BATCH: u32 = 10_000;
@@ -85,7 +89,7 @@ impl Mover {
                 Ok(Attempt::Rewritten) => return Err(MoveError::Rewritten),
                 Err(error) if error.passes() && tries < MAX_TRIES => sleep(RETRY_PAUSE).await,
                 Err(error) => {
-                    if matches!(error, MoveError::Compare(CopyError::OtherData(_))) {
+                    if matches!(error, MoveError::Compare(TransferError::OtherData(_))) {
                         self.give_back(before).await;
                     }
                     return Err(error);
@@ -177,15 +181,9 @@ impl Mover {
         let Some(claim) = &claim else { return Ok(Attempt::NothingToDo) };
         before.get_or_insert(phase);
         let state = self.old_state().await?;
-        let (from, to) = (self.from.archive.clone(), self.to.archive.clone());
-        let copy = CopyStore::new(from, to, self.clock.clone());
-        let last = copy.compare(on_progress).await.map_err(|error| match error {
-            CopyError::Canceled => MoveError::Canceled,
-            error @ (CopyError::From(_)
-            | CopyError::To(_)
-            | CopyError::OtherData(_)
-            | CopyError::ConcurrentWrite { .. }) => MoveError::Compare(error),
-        })?;
+        let both = (&*self.from.archive, &*self.to.archive);
+        let compared = compare(both, Expect::Prefix, self.clock.now(), |_| (), on_progress).await;
+        let last = compared.map_err(MoveError::of_comparison)?.last;
         let mut tail = Tail { last, ..Tail::default() };
         if !self.follow(&mut tail, claim, on_progress).await? {
             return Ok(Attempt::Rewritten);
@@ -224,12 +222,9 @@ impl Mover {
             let began = Instant::now();
             let Some(count) = self.pass(tail, claim).await? else { return Ok(false) };
             done += count as u64;
-            let step = TransferStep::CopyPets;
             // How many there are, only the end shows.
-            let progress = TransferProgress { step, done, total: 0 };
-            if on_progress(progress) == ControlFlow::Break(()) {
-                return Err(MoveError::Canceled);
-            }
+            report(on_progress, TransferStep::CopyPets, done, 0)
+                .map_err(|_| MoveError::Canceled)?;
             if count <= SMALL {
                 return Ok(true);
             }

@@ -3,12 +3,9 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod catalogue;
-mod copy_store;
 mod faults;
 mod faulty;
 mod key_admin;
 mod key_ring;
 mod model;
-mod moving;
 mod support;
-mod verify_stores;

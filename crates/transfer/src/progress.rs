@@ -2,6 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use crate::error::TransferError;
+
 /// Animals or idempotency records that are read at a time, to be compared. With the longest names it is 10 MiB.
 pub(crate) const BATCH: u32 = 10_000;
 
@@ -30,16 +32,15 @@ pub enum TransferStep {
 /// Called after every batch. Breaking cancels what is left; what was committed stays.
 pub type OnProgress<'w> = &'w mut (dyn FnMut(TransferProgress) -> ControlFlow<()> + Send);
 
-/// The observer has canceled what was being done.
-pub(crate) struct Canceled;
-
 /// Calls the observer.
 pub(crate) fn report(
     on_progress: OnProgress<'_>,
-    progress: TransferProgress,
-) -> Result<(), Canceled> {
-    match on_progress(progress) {
+    step: TransferStep,
+    done: u64,
+    total: u64,
+) -> Result<(), TransferError> {
+    match on_progress(TransferProgress { step, done, total }) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Canceled),
+        ControlFlow::Break(()) => Err(TransferError::Canceled),
     }
 }

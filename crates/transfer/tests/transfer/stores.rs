@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use petstore_domain::{
-    Added, ApiKey, Archive, Batch, CategoryId, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, NewApiKey, NewPet, Pet, PetId, PetName, PetRepository, Timestamp, add_key,
+    Added, ApiKey, ApiKeySecret, Archive, Batch, CategoryId, IdempotencyId, IdempotencyRecord,
+    IdempotencyRequest, KeyName, NewApiKey, NewPet, Pet, PetId, PetName, PetRepository, Timestamp,
+    add_key,
 };
 use petstore_memory::MemoryStore;
 
-use crate::support::{START, name, secret};
+pub(crate) const START: Timestamp = Timestamp(1_800_000_000_000);
+
+pub(crate) fn name(text: &str) -> KeyName {
+    KeyName::parse(text).unwrap()
+}
 
 pub(crate) fn store() -> Arc<MemoryStore> {
     Arc::new(MemoryStore::new())
@@ -59,7 +64,7 @@ pub(crate) async fn restore_record(store: &MemoryStore, record: IdempotencyRecor
 }
 
 pub(crate) async fn key(store: &MemoryStore, seed: u8, called: &str) -> ApiKey {
-    let secret = secret(seed);
+    let secret = ApiKeySecret::from_entropy(&[seed; 32]);
     let key = NewApiKey::new(name(called), &secret, START, None);
     add_key(store, key).await.unwrap()
 }

@@ -1,4 +1,4 @@
-//! [`CopyStore`] over two stores.
+//! [`copy`](petstore_transfer::copy) over two stores.
 
 use std::{
     ops::ControlFlow,
@@ -11,19 +11,16 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, Batch, Copied, CopyError, CopyStore, Fingerprint, IdempotencyRecord, KeyId,
-    KeySelector, RestoreError, Snapshot, StoreError, TransferProgress, TransferStep, Written,
+    Archive, Batch, Fingerprint, IdempotencyRecord, KeyId, KeySelector, RestoreError, Snapshot,
+    StoreError, Written,
 };
 use petstore_memory::MemoryStore;
+use petstore_transfer::{Copied, TransferError, TransferProgress, TransferStep};
 
-use crate::{
-    moving::{add, fill, held, id, key, pet, restore, store},
-    support::{START, TestClock, name},
-};
+use crate::stores::{START, add, fill, held, id, key, name, pet, restore, store};
 
-async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<Copied, CopyError> {
-    let clock = Arc::new(TestClock::new(START));
-    CopyStore::new(from.clone(), to, clock).run(&mut |_| ControlFlow::Continue(())).await
+async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<Copied, TransferError> {
+    petstore_transfer::copy(&**from, &*to, START, &mut |_| ControlFlow::Continue(())).await
 }
 
 #[tokio::test]
@@ -56,14 +53,13 @@ async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
     from.write(Batch { records: records.collect(), ..Batch::default() }).await.unwrap();
 
     let mut seen = Vec::new();
-    let copy = CopyStore::new(from.clone(), to.clone(), Arc::new(TestClock::new(START)));
     let mut note = |TransferProgress { step, done, total }| {
         if step == TransferStep::CopyRecords {
             seen.push((done, total));
         }
         ControlFlow::Continue(())
     };
-    let copied = copy.run(&mut note).await.unwrap();
+    let copied = petstore_transfer::copy(&*from, &*to, START, &mut note).await.unwrap();
     assert_eq!(copied.idempotency_records, u64::from(BATCH) + 1);
     assert_eq!(held(&*from).await.2, held(&*to).await.2);
     assert_eq!(seen, [(10_000, 10_001), (10_001, 10_001)]);
@@ -150,7 +146,7 @@ async fn a_target_that_holds_anything_else_is_left_as_it_is() {
         restore(&target, pets).await;
         let before = held(&*target).await;
         let refusal = copy(&source, target.clone()).await.unwrap_err();
-        let CopyError::OtherData(difference) = &refusal else { panic!("{refusal}") };
+        let TransferError::OtherData(difference) = &refusal else { panic!("{refusal}") };
         assert_eq!(difference.what, what);
         assert_eq!(held(&*target).await, before);
     }
@@ -187,7 +183,7 @@ async fn a_copy_into_a_target_that_failed_is_resumed() {
         let failing = Failing { store: to.clone(), left: AtomicI32::new(commits) };
         let failure = copy(&from, Arc::new(failing)).await.unwrap_err();
         assert!(
-            matches!(failure, CopyError::To(RestoreError::Store(StoreError::Unavailable(_)))),
+            matches!(failure, TransferError::To(RestoreError::Store(StoreError::Unavailable(_)))),
             "{failure}"
         );
         founds.push(held(&*to).await.0.len());
@@ -202,16 +198,13 @@ async fn a_copy_into_a_target_that_failed_is_resumed() {
 async fn the_observer_sees_every_batch_and_may_cancel_the_copy() {
     let (from, to) = (store(), store());
     fill(&from, 22_000).await;
-    let clock = Arc::new(TestClock::new(START));
-    let copy = CopyStore::new(from, to.clone(), clock);
     let mut steps = Vec::new();
-    let stopped = copy
-        .run(&mut |progress| {
-            steps.push(progress);
-            if progress.done == 20_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
-        .await;
-    assert!(matches!(stopped, Err(CopyError::Canceled)));
+    let stopped = petstore_transfer::copy(&*from, &*to, START, &mut |progress| {
+        steps.push(progress);
+        if progress.done == 20_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .await;
+    assert!(matches!(stopped, Err(TransferError::Canceled)));
     let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 22_000 };
     assert_eq!(steps, [state(0), state(10_000), state(20_000)]);
     assert_eq!(held(&*to).await.0.len(), 20_000);
@@ -221,30 +214,26 @@ async fn the_observer_sees_every_batch_and_may_cancel_the_copy() {
 async fn a_concurrent_write_to_the_target_is_noticed() {
     let (from, to) = (store(), store());
     fill(&from, 3).await;
-    let copy = CopyStore::new(from, to.clone(), Arc::new(TestClock::new(START)));
-    let early = copy
-        .run(&mut |progress| {
-            if progress.done == 0 {
-                at_once(add(&to, "Early", None));
-            }
-            ControlFlow::Continue(())
-        })
-        .await;
+    let early = petstore_transfer::copy(&*from, &*to, START, &mut |progress| {
+        if progress.done == 0 {
+            at_once(add(&to, "Early", None));
+        }
+        ControlFlow::Continue(())
+    })
+    .await;
     let conflict = early.unwrap_err().to_string();
-    assert_eq!(conflict, "writing the target: the target already holds another animal 1");
+    assert_eq!(conflict, "the target: the target already holds another animal 1");
 
     let (from, to) = (store(), store());
     fill(&from, 3).await;
-    let copy = CopyStore::new(from, to.clone(), Arc::new(TestClock::new(START)));
-    let late = copy
-        .run(&mut |progress| {
-            if progress.done == 3 {
-                at_once(add(&to, "Late", None));
-            }
-            ControlFlow::Continue(())
-        })
-        .await;
-    assert!(matches!(late, Err(CopyError::ConcurrentWrite { from: 3, to: 4 })), "{late:?}");
+    let late = petstore_transfer::copy(&*from, &*to, START, &mut |progress| {
+        if progress.done == 3 {
+            at_once(add(&to, "Late", None));
+        }
+        ControlFlow::Continue(())
+    })
+    .await;
+    assert!(matches!(late, Err(TransferError::ConcurrentWrite { from: 3, to: 4 })), "{late:?}");
 }
 
 /// Polls a future that never waits to its end.
