@@ -1,6 +1,6 @@
 //! The use cases over a store in memory: what the mocks of the unit tests cannot show.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod catalogue;
 mod faults;
