@@ -31,6 +31,7 @@ const MAX_LINES_NAMED: usize = 5;
 const MAX_SHOWN: u64 = 100;
 /// The longest reason that is shown, in characters.
 const MAX_REASON_CHARS: usize = 400;
+
 /// Adds the animals of a file.
 #[derive(Debug, Args)]
 pub(crate) struct ImportArgs {

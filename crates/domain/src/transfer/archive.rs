@@ -55,6 +55,8 @@ pub struct Batch {
     pub writer: Writer,
     /// Animals under their own identifiers.
     pub pets: Vec<Pet>,
+    /// The store shall go on assigning identifiers of animals above this one, those of `new_pets` too.
+    pub assign_above: Option<PetId>,
     /// Animals under new identifiers, ascending in their order.
     pub new_pets: Vec<NewPet>,
     /// Of `new_pets` as a whole: if it [is a repeat](IdempotencyRequest::decide), none of them is added. The
@@ -64,8 +66,6 @@ pub struct Batch {
     pub keys: Vec<ApiKey>,
     /// Idempotency records, whose animals are there or in `pets`.
     pub records: Vec<IdempotencyRecord>,
-    /// The store shall go on assigning identifiers of animals above this one.
-    pub assign_above: Option<PetId>,
 }
 
 /// What became of a batch.

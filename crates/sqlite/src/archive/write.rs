@@ -22,6 +22,9 @@ use crate::{
     writer::FREE,
 };
 
+/// What a batch may keep in memory before it writes pages to the log, in KiB.
+const PAGE_CACHE: i64 = 64 * 1024;
+
 /// Writes the batch with full synchronisation, whatever the store was opened with: batches are few, so it
 /// costs next to nothing.
 pub(super) fn write(
@@ -31,6 +34,7 @@ pub(super) fn write(
 ) -> Result<Written, Failure<RestoreError>> {
     let timeout = BusyTimeout::default().writer;
     let mut connection = connection::open_writer(path, Synchronous::Full, timeout)?;
+    connection.pragma_update(None, "cache_size", -PAGE_CACHE)?;
     let renewal = VersionRenewal::new(&mut connection)?;
     // One batch may follow another at once, and would keep other writers from the lock, which has no queue.
     thread::sleep(FREE);

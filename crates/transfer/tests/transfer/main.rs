@@ -9,5 +9,6 @@ mod copy;
 mod faults;
 mod mocks;
 mod pair;
+mod small_batches;
 mod stores;
 mod verify;
