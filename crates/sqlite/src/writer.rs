@@ -128,7 +128,7 @@ fn run(
 const TURN: Duration = Duration::from_millis(100);
 
 /// Longer than the other processes' interval between two polls (`connection.rs`).
-const FREE: Duration = Duration::from_millis(2);
+pub(crate) const FREE: Duration = Duration::from_millis(2);
 
 /// When the writer began to write, and how long it has left the lock free since.
 struct Turn {

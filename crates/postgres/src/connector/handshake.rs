@@ -130,7 +130,7 @@ fn settings(parameters: &Parameters, purpose: Purpose, is_shared: bool) -> Strin
     let (statement, idle) = match purpose {
         // A client that stalls inside a transaction must not hold up the others.
         Purpose::Calls => (parameters.statement_timeout, parameters.call_timeout),
-        // A restore that holds locks limits its own idle time.
+        // A batch that holds locks limits its own idle time.
         Purpose::Archive => (ARCHIVE_TIMEOUT, Duration::ZERO),
         Purpose::Upgrade => (UPGRADE_TIMEOUT, Duration::ZERO),
     };
