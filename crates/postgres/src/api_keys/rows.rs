@@ -29,9 +29,11 @@ pub(super) const LOAD: &str = concat!(
      (SELECT * FROM api_key WHERE c.key_revision IS DISTINCT FROM $1::bytea OFFSET 0) k ON true \
      WHERE c.only_row = 1 ORDER BY id"
 );
-pub(super) const REVISION: &str = "SELECT key_revision FROM catalogue WHERE only_row = 1";
-/// Locked by whoever changes keys, until the transaction ends.
-pub(super) const GUARD: &str = "SELECT only_row FROM api_key_guard WHERE only_row = 1 FOR UPDATE";
+/// The revision, in the row that every writer locks first. Older releases change keys under the lock of another
+/// row, which is taken before.
+pub(super) const LOCK: &str = "SELECT c.key_revision \
+     FROM (SELECT FROM api_key_guard WHERE only_row = 1 FOR UPDATE) g, catalogue c \
+     WHERE c.only_row = 1 FOR NO KEY UPDATE OF c";
 /// Of a key that is stored already, only its ends and its last use change: to the earlier end, and to the
 /// later use.
 const WRITE: &str = "INSERT INTO api_key AS k (id, name, digest, prefix, created_at, expires_at, \
@@ -43,7 +45,8 @@ const WRITE: &str = "INSERT INTO api_key AS k (id, name, digest, prefix, created
        last_used_at = greatest(k.last_used_at, excluded.last_used_at)";
 pub(super) const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
 pub(super) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = u.at \
-     FROM unnest($1::bigint[], $2::bigint[]) AS u (id, at) \
+     FROM (SELECT FROM catalogue WHERE only_row = 1 FOR SHARE) c, \
+       unnest($1::bigint[], $2::bigint[]) AS u (id, at) \
      WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)";
 
 /// The keys of [`LOAD`]; `None` if the revision is `unless`.

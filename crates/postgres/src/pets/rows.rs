@@ -51,6 +51,33 @@ pub(crate) const INSERT: &str = concat!(
      ) SELECT id FROM new ORDER BY place"
 );
 
+/// Adds animals, each with the record of its key if it has one that nobody else has, and none whose key somebody
+/// has. The row of `catalogue` is locked, so identifiers are drawn in the order in which they can be read. Returns
+/// the version, and place and identifier of each animal that was added; one row without these if none was.
+///
+/// Also where nothing is added the row is written again: it is refused if the store is not open, and the commit waits
+/// until all that it has read is durable, on a standby too.
+pub(crate) const ADD: &str = concat!(
+    "WITH wanted AS MATERIALIZED ( \
+       SELECT nextval('pet_id') AS id, u.* FROM catalogue c, unnest($1::text[], $2::bigint[], $3::text[], \
+         $4::bytea[], $5::bytea[], $6::bigint[]) WITH ORDINALITY \
+         AS u (name, category_id, status, key, fingerprint, created_at, place) \
+       WHERE c.only_row = 1 AND ",
+    in_writing!(),
+    "), reserved AS ( \
+       INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
+       SELECT key, fingerprint, id, created_at FROM wanted WHERE key IS NOT NULL \
+       ON CONFLICT (id) DO NOTHING RETURNING pet_id \
+     ), new AS MATERIALIZED ( \
+       SELECT * FROM wanted WHERE key IS NULL OR id IN (SELECT pet_id FROM reserved) \
+     ), inserted AS ( \
+       INSERT INTO pet (id, name, category_id, status) SELECT id, name, category_id, status FROM new \
+     ), renewed AS ( \
+       UPDATE catalogue SET version = CASE WHEN EXISTS (SELECT FROM new) THEN $7::bytea ELSE version END, \
+         changes = changes + EXISTS (SELECT FROM new)::integer WHERE only_row = 1 RETURNING version, changes \
+     ) SELECT renewed.version, renewed.changes, new.place, new.id FROM renewed LEFT JOIN new ON true"
+);
+
 /// Reads the animals of rows that begin with the version. A row without an identifier holds none.
 pub(crate) fn pets(rows: &[Row]) -> Result<Vec<Pet>, Corruption> {
     let animals = rows.iter().filter(|row| !matches!(row.try_get::<_, Option<i64>>(2), Ok(None)));
