@@ -15,7 +15,7 @@ use std::{
     fs::File,
     io,
     ops::ControlFlow,
-    path::Path,
+    path::{self, Path},
     thread,
     time::{Duration, Instant},
 };
@@ -30,9 +30,8 @@ use crate::{
     archive::snapshot,
     config::{BusyTimeout, SqliteConfig},
     connection::{self, ReadAccess},
-    inspection,
-    open::{self, OpenError},
-    schema,
+    error::open::OpenError,
+    inspection, open, schema,
     store::SqliteStore,
 };
 
@@ -88,37 +87,34 @@ impl SqliteStore {
         to: &Path,
         watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<(), BackupError> {
-        let version = open::known_version(config, ReadAccess::ReadOnly)?;
-        if version.is_none() {
+        let path = path::absolute(&config.path)?;
+        let known = open::known_version(&path, ReadAccess::ReadOnly);
+        if known.map_err(|reason| OpenError { path: config.path.clone(), reason })?.is_none() {
             return Err(BackupError::Unsound("an empty database".to_owned()));
         }
         let timeout = BusyTimeout::default().reader;
-        let source = connection::open_reader(&config.path, ReadAccess::ReadOnly, timeout)?;
+        let source = connection::open_reader(&path, ReadAccess::ReadOnly, timeout)?;
         // The transaction sees the store as it is at its first read, not at its `BEGIN`.
         source.execute_batch("BEGIN")?;
         let counts = snapshot::counts(&source)?;
-        copy(&source, to, Pace::Half, watch)?;
+        copy(&source, to, &mut |progress, took| {
+            let goes_on = watch(progress);
+            if goes_on.is_continue() && progress.done < progress.total {
+                thread::sleep(took);
+            }
+            goes_on
+        })?;
         drop(source);
         verify(to, counts)?;
         Ok(File::open(to)?.sync_all()?)
     }
 }
 
-/// How fast a copy is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pace {
-    /// As fast as the disk takes it.
-    Full,
-    /// With half of the disk's time.
-    Half,
-}
-
-/// Copies the database of `source` to `to`.
+/// Copies the database of `source` to `to`. `watch` is told after each step how long that took.
 pub(crate) fn copy(
     source: &Connection,
     to: &Path,
-    pace: Pace,
-    watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(BackupProgress, Duration) -> ControlFlow<()>,
 ) -> Result<(), BackupError> {
     let file = File::open(to)?;
     let mut target = open(to)?;
@@ -137,14 +133,11 @@ pub(crate) fn copy(
         let progress = backup.progress();
         let [total, left] =
             [progress.pagecount, progress.remaining].map(|n| n.unsigned_abs().into());
-        if watch(BackupProgress { done: total - left, total }).is_break() {
+        if watch(BackupProgress { done: total - left, total }, began.elapsed()).is_break() {
             return Err(BackupError::Canceled);
         }
         if result == StepResult::Done {
             return Ok(());
-        }
-        if pace == Pace::Half {
-            thread::sleep(began.elapsed());
         }
     }
 }

@@ -60,6 +60,5 @@ mod writer;
 
 pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
-pub use open::OpenError;
+pub use error::open::OpenError;
 pub use store::{Activity, SqliteSettings, SqliteStore};
-pub use upgrade::{Reason as UpgradeReason, UpgradeError};

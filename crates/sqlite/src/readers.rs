@@ -15,13 +15,16 @@
 //! same worker, and no other thread is woken for it. Where reads always took a thread for blocking work,
 //! two threads would be woken for each of them.
 
-use std::sync::Arc;
+use std::{io, sync::Arc};
 
 use petstore_domain::StoreError;
 use rusqlite::Connection;
 use tokio::{runtime::Handle, sync::Semaphore};
+use tokio_util::sync::CancellationToken;
 
-use crate::{error::Failure, pool::Pool, presence::Presence, watch::Watch};
+use crate::{
+    error::Failure, pool::Pool, presence::Presence, version_cache::VersionCache, watch::Watch,
+};
 
 /// Threads for reads that find no worker. Each may open a connection, which is two files.
 const MAX_THREADS: usize = 64;
@@ -35,7 +38,7 @@ pub(crate) struct Readers {
     // In the order in which they are dropped: the watch may be in a read.
     pub(crate) watch: Watch,
     pub(crate) pool: Arc<Pool>,
-    pub(crate) presence: Arc<Presence>,
+    presence: Arc<Presence>,
     /// Without one, reads run on the calling thread.
     runtime: Option<Handle>,
     threads: Arc<Semaphore>,
@@ -43,15 +46,18 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Runs reads in `runtime`.
-    pub(crate) fn new(
-        runtime: Option<Handle>,
+    /// Runs reads in the runtime of the caller, if there is one, and watches the file while there are any.
+    pub(crate) fn start(
         pool: Arc<Pool>,
-        watch: Watch,
+        versions: Arc<VersionCache>,
         presence: Arc<Presence>,
-    ) -> Self {
+        on_panic: &CancellationToken,
+    ) -> io::Result<Self> {
+        let runtime = Handle::try_current().ok();
+        let (watched, files) = (Arc::clone(&pool), Arc::clone(&presence));
+        let watch = Watch::start(on_panic.clone(), runtime.clone(), watched, versions, files)?;
         let [threads, queue] = [MAX_THREADS, MAX_QUEUE].map(|max| Arc::new(Semaphore::new(max)));
-        Self { watch, pool, presence, runtime, threads, queue }
+        Ok(Self { watch, pool, presence, runtime, threads, queue })
     }
 
     /// Runs `read`. It runs to its end, whether or not the future is polled again.

@@ -13,7 +13,7 @@ use std::{fs, path::Path};
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 
-use crate::connection;
+use crate::{connection, error::open::Reason};
 
 /// Marks a SQLite file as a petstore store (`PRAGMA application_id`): `pst0` in ASCII.
 pub(crate) const APPLICATION_ID: i32 = 0x7073_7430;
@@ -73,50 +73,6 @@ const ANOTHER_KIND: &str = "a file of another kind";
 
 const OLDEST_RELEASE: &str = "SELECT oldest_release FROM petstore_schema WHERE only = 1";
 
-/// Why a file is not opened. It stays as it is.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SchemaError {
-    /// The file belongs to something else.
-    #[error("it is not a petstore store but {0}; it was left untouched: name another path")]
-    Foreign(&'static str),
-    /// An older petstore has made it, and it can be upgraded.
-    #[error(
-        "its schema is version {actual}, and petstore {} needs version {VERSION}: upgrade it with \
-         'petstore upgrade' and the same --store; 'petstore serve' does so by itself",
-        env!("CARGO_PKG_VERSION")
-    )]
-    Older {
-        /// The version in the file.
-        actual: i32,
-    },
-    /// A petstore that was never released has made it.
-    #[error(
-        "its schema is version {actual}, older than any that petstore {} can upgrade (version {FIRST}); \
-         it was left untouched: use the petstore that made it",
-        env!("CARGO_PKG_VERSION")
-    )]
-    TooOld {
-        /// The version in the file.
-        actual: i32,
-    },
-    /// A newer petstore has made it, or upgraded it.
-    #[error(
-        "its schema cannot be used below version {oldest}, and petstore {} knows version {VERSION}; it \
-         was left untouched: use petstore {}, or the copy that was made before its upgrade",
-        env!("CARGO_PKG_VERSION"),
-        .oldest_release.as_ref().map_or("of a newer release".to_owned(), |name| format!("{name} or newer"))
-    )]
-    TooNew {
-        /// The oldest version that it can be used as.
-        oldest: i32,
-        /// The first release that knows that version, if it can be read.
-        oldest_release: Option<String>,
-    },
-    /// SQLite failed.
-    #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
-}
-
 impl Step {
     /// Applies it in the transaction of `connection`.
     pub(crate) fn apply(&self, connection: &Connection) -> rusqlite::Result<()> {
@@ -144,11 +100,11 @@ impl Step {
 /// nothing is put beside it. If this process opened and closed the file itself, it would lose the locks of
 /// all its connections to it (<https://sqlite.org/howtocorrupt.html>, section 2.2); SQLite sees to that for
 /// its own descriptors.
-pub(crate) fn check_file(path: &Path) -> Result<(), SchemaError> {
+pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
     match fs::metadata(path).map_or(0, |file| file.len()) {
         0 => return Ok(()),
         // SQLite takes it for an empty file.
-        1 => return Err(SchemaError::Foreign(ANOTHER_KIND)),
+        1 => return Err(Reason::Foreign(ANOTHER_KIND)),
         _ => {}
     }
     let connection = connection::open_unchanging(path)?;
@@ -159,7 +115,7 @@ pub(crate) fn check_file(path: &Path) -> Result<(), SchemaError> {
     let number = |name| connection.pragma_query_value(None, name, |row| row.get(0));
     match number("application_id") {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
-            Err(SchemaError::Foreign(ANOTHER_KIND))
+            Err(Reason::Foreign(ANOTHER_KIND))
         }
         application => check(application?, number("user_version")?, || oldest_release(path)),
     }
@@ -177,7 +133,7 @@ pub(crate) fn is_whole(path: &Path) -> bool {
 /// Several processes may do so at once. Answers whether this one created it.
 ///
 /// After an error, `connection` must not be used any more.
-pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, SchemaError> {
+pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, Reason> {
     if version(connection)?.is_none() {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Asked again under the write lock: another process may have created it meanwhile.
@@ -192,16 +148,16 @@ pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, Schem
 }
 
 /// Refuses a database that is no store, or one to be upgraded.
-pub(crate) fn require_current(connection: &Connection) -> Result<(), SchemaError> {
+pub(crate) fn require_current(connection: &Connection) -> Result<(), Reason> {
     match version(connection)? {
-        None => Err(SchemaError::Foreign("an empty database")),
-        Some(actual) if actual < VERSION => Err(SchemaError::Older { actual }),
+        None => Err(Reason::Foreign("an empty database")),
+        Some(actual) if actual < VERSION => Err(Reason::Older { actual }),
         Some(_) => Ok(()),
     }
 }
 
 /// The version of the schema; `None` if the database is empty.
-pub(crate) fn version(connection: &Connection) -> Result<Option<i32>, SchemaError> {
+pub(crate) fn version(connection: &Connection) -> Result<Option<i32>, Reason> {
     // A transaction, unless there is one, so that all of it is from one snapshot.
     let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction());
     let _snapshot = snapshot.transpose()?;
@@ -214,7 +170,7 @@ pub(crate) fn version(connection: &Connection) -> Result<Option<i32>, SchemaErro
         return Ok(None);
     }
     check(application, oldest, || connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok())?;
-    recorded_version(connection).map(Some).map_err(Into::into)
+    Ok(Some(recorded_version(connection)?))
 }
 
 /// The version that a store says itself. Below the second version there is no table for it.
@@ -238,14 +194,18 @@ fn check(
     application: i32,
     oldest: i32,
     oldest_release: impl FnOnce() -> Option<String>,
-) -> Result<(), SchemaError> {
+) -> Result<(), Reason> {
     match oldest {
         _ if application != APPLICATION_ID => {
-            Err(SchemaError::Foreign("a SQLite database of another application"))
+            Err(Reason::Foreign("a SQLite database of another application"))
         }
-        ..FIRST => Err(SchemaError::TooOld { actual: oldest }),
+        ..FIRST => Err(Reason::TooOld { actual: oldest }),
         FIRST..=VERSION => Ok(()),
-        _ => Err(SchemaError::TooNew { oldest, oldest_release: oldest_release() }),
+        _ => {
+            let release = oldest_release().map(|name| format!("{name} or newer"));
+            let release = release.unwrap_or_else(|| "of a newer release".to_owned());
+            Err(Reason::TooNew { oldest, release })
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Writes: one thread, one connection, group commit.
 
-pub(crate) mod connection;
-mod group;
+pub(crate) mod group;
 
 use std::{
     io,
@@ -21,17 +20,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use self::{
-    connection::WriterConnection,
-    group::{Committer, Job, Tally, Task},
-};
-use crate::{
-    error::{Failure, WriteFailure},
-    pets::idempotency::recent::RecentRecords,
-    presence::Presence,
-    tasks::spawn_essential,
-    version_cache::VersionCache,
-};
+use self::group::{Committer, Job, Tally};
+use crate::{error::Failure, pets::idempotency::recent::RecentRecords, tasks::spawn_essential};
 
 /// Writes that may wait; one more is refused at once. A few groups, so that an accepted write is
 /// answered soon even when each group waits for another process.
@@ -43,24 +33,20 @@ const MAX_GROUP: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Writer {
     // In the order in which they are dropped: the thread ends when the queue is closed and empty.
-    queue: mpsc::Sender<Box<dyn Job>>,
+    queue: mpsc::Sender<Job>,
     tally: Arc<Tally>,
     _thread: JoinOnDrop,
 }
 
 impl Writer {
-    /// Starts the thread that writes through `connection`. It publishes new versions in `versions`, and
-    /// refuses to write when a file is lost (`presence`).
+    /// Starts the thread that writes through `committer`.
     pub(crate) fn start(
-        connection: WriterConnection,
-        versions: Arc<VersionCache>,
-        presence: Arc<Presence>,
+        mut committer: Committer,
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(MAX_QUEUE);
         let runtime = Handle::try_current().ok();
-        let tally = Arc::<Tally>::default();
-        let mut committer = Committer { connection, versions, presence, tally: Arc::clone(&tally) };
+        let tally = Arc::clone(&committer.tally);
         let thread = spawn_essential("sqlite-writer", on_panic, move || {
             run(&mut committer, jobs, runtime.as_ref());
         })?;
@@ -79,16 +65,28 @@ impl Writer {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (caller, answer) = oneshot::channel();
-        self.queue.try_send(Box::new(Task::new(work, caller))).map_err(
-            |refusal| match refusal {
-                TrySendError::Closed(_) => StoreError::from(WriteFailure::Stopped),
-                TrySendError::Full(_) => StoreError::unavailable(format!(
-                    "the writer's queue is full ({MAX_QUEUE} writes wait)"
-                )),
-            },
-        )?;
-        answer.await.unwrap_or_else(|_| Err(StoreError::from(WriteFailure::Stopped).into()))
+        let stopped = |_| StoreError::unavailable("the writer has stopped");
+        let (keep, kept) = oneshot::channel();
+        let work = move |connection: &Connection, recent: &mut RecentRecords| {
+            let result = match work(connection, recent) {
+                Ok(value) => Ok(value),
+                Err(Failure::Answer(error)) => Err(error),
+                Err(Failure::Sqlite(error)) => return Err(error),
+            };
+            // If the caller's future was dropped, nobody waits for it; the write ends whole.
+            let _ = keep.send(result);
+            Ok(())
+        };
+        let (caller, ended) = oneshot::channel();
+        let job = Job { work: Box::new(work), caller };
+        self.queue.try_send(job).map_err(|refusal| match refusal {
+            TrySendError::Closed(_) => stopped(()),
+            TrySendError::Full(_) => StoreError::unavailable(format!(
+                "the writer's queue is full ({MAX_QUEUE} writes wait)"
+            )),
+        })?;
+        ended.await.map_err(|_| stopped(()))??;
+        kept.await.map_err(|_| stopped(()))?
     }
 
     /// What has been committed since the start.
@@ -103,11 +101,7 @@ impl Writer {
 }
 
 /// The life of the thread. It never ends because something failed.
-fn run(
-    committer: &mut Committer,
-    mut jobs: mpsc::Receiver<Box<dyn Job>>,
-    runtime: Option<&Handle>,
-) {
+fn run(committer: &mut Committer, mut jobs: mpsc::Receiver<Job>, runtime: Option<&Handle>) {
     let (mut turn, mut next) = (Turn::new(), Vec::new());
     while jobs.blocking_recv_many(&mut next, MAX_GROUP) > 0 {
         turn.wait();
@@ -116,9 +110,9 @@ fn run(
         {
             next.push(job);
         }
-        let group = committer.commit(&mut next);
+        let answers = committer.commit(&mut next);
         turn.ended = Instant::now();
-        group.answer(runtime);
+        answers.send(runtime);
     }
 }
 
