@@ -166,7 +166,7 @@ impl Task {
             None => self.pool.connect(Purpose::Calls).await?,
         };
         let timeout = self.pool.parameters().call_timeout;
-        let written = time::timeout(timeout, group::write(&connection, group)).await;
+        let written = time::timeout(timeout, Box::pin(group::write(&connection, group))).await;
         let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
         let written = written.unwrap_or_else(late);
         let is_clean = match &written {

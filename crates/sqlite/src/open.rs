@@ -174,11 +174,15 @@ fn use_write_ahead_log(connection: &Connection, timeout: Duration) -> Result<(),
 fn explain(error: io::Error, path: &Path) -> Reason {
     use io::ErrorKind::{IsADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
     let directory = path.parent().unwrap_or(path);
-    match error.kind() {
-        NotFound if !directory.exists() => Reason::NoDirectory(directory.to_owned()),
-        IsADirectory => Reason::Directory(path.to_owned()),
-        PermissionDenied | ReadOnlyFilesystem => Reason::Denied,
-        _ => Reason::Io(error),
+    let kind = error.kind();
+    if kind == NotFound && !directory.exists() {
+        Reason::NoDirectory(directory.to_owned())
+    } else if kind == IsADirectory {
+        Reason::Directory(path.to_owned())
+    } else if [PermissionDenied, ReadOnlyFilesystem].contains(&kind) {
+        Reason::Denied
+    } else {
+        Reason::Io(error)
     }
 }
 

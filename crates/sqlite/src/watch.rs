@@ -12,7 +12,7 @@ use std::{
     fmt, io, mem,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     thread::{self, Thread},
     time::{Duration, Instant},
@@ -20,7 +20,7 @@ use std::{
 
 use petstore_domain::{CatalogueVersion, StoreError};
 use rusqlite::Connection;
-use tokio::{runtime::Handle, task::JoinHandle};
+use tokio::{runtime::Handle, sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -49,59 +49,31 @@ const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 pub(crate) struct Watch {
     shared: Arc<Shared>,
     thread: Thread,
-    /// Reads on workers at one time.
-    max_reads: usize,
 }
 
-struct Shared {
-    on_panic: CancellationToken,
-    pool: Arc<Pool>,
-    versions: Arc<VersionCache>,
-    presence: Arc<Presence>,
-    runtime: Option<Handle>,
-    /// Reads on workers.
-    reads: Arc<AtomicUsize>,
-    anchor: Mutex<Anchor>,
+/// What the thread works with.
+pub(crate) struct Shared {
+    pub(crate) on_panic: CancellationToken,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) versions: Arc<VersionCache>,
+    pub(crate) presence: Arc<Presence>,
+    pub(crate) runtime: Option<Handle>,
+    /// One for each worker that may read, and how many these are.
+    pub(crate) workers: Arc<Semaphore>,
+    pub(crate) max_workers: usize,
+    pub(crate) anchor: Mutex<Anchor>,
     /// Whether there was a request since the version was last read.
-    in_use: AtomicBool,
-    closed: AtomicBool,
-}
-
-/// A read on a worker of the runtime, until it is dropped.
-#[derive(Debug)]
-pub(crate) struct ReadPermit(Arc<AtomicUsize>);
-
-impl Drop for ReadPermit {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
+    pub(crate) in_use: AtomicBool,
+    pub(crate) closed: AtomicBool,
 }
 
 impl Watch {
     /// Starts the thread. It waits for the first request.
-    pub(crate) fn start(
-        on_panic: CancellationToken,
-        runtime: Option<Handle>,
-        pool: Arc<Pool>,
-        versions: Arc<VersionCache>,
-        presence: Arc<Presence>,
-    ) -> io::Result<Self> {
-        let workers = runtime.as_ref().map_or(0, |runtime| runtime.metrics().num_workers());
-        let shared = Arc::new(Shared {
-            on_panic,
-            pool,
-            versions,
-            presence,
-            runtime,
-            reads: Arc::default(),
-            anchor: Mutex::default(),
-            in_use: AtomicBool::new(false),
-            closed: AtomicBool::new(false),
-        });
+    pub(crate) fn start(shared: Shared) -> io::Result<Self> {
+        let shared = Arc::new(shared);
         let own = Arc::clone(&shared);
         let thread = spawn_essential("sqlite-watch", &shared.on_panic, move || run(&own))?;
-        let thread = thread.thread().clone();
-        Ok(Self { shared, thread, max_reads: workers.saturating_sub(1).max(1) })
+        Ok(Self { thread: thread.thread().clone(), shared })
     }
 
     /// Keeps the thread awake. To be called for each read, and each time the version is asked for.
@@ -111,16 +83,6 @@ impl Watch {
             self.shared.in_use.store(true, Ordering::SeqCst);
             self.thread.unpark();
         }
-    }
-
-    /// Permits a read on a worker, if another one stays free. It counts: a semaphore takes a lock for each
-    /// permit that comes back.
-    pub(crate) fn try_read(&self) -> Option<ReadPermit> {
-        let permit = ReadPermit(Arc::clone(&self.shared.reads));
-        let is_permitted = permit.0.fetch_add(1, Ordering::SeqCst) < self.max_reads;
-        // Afterwards, so that the thread sees the read before it sleeps.
-        self.note_use();
-        is_permitted.then_some(permit)
     }
 }
 
@@ -151,7 +113,7 @@ fn run(shared: &Arc<Shared>) {
     while !shared.closed.load(Ordering::SeqCst) {
         let is_due = looked_at.is_none_or(|at| at.elapsed() >= INTERVAL);
         let in_use = is_due && shared.in_use.swap(false, Ordering::SeqCst);
-        let has_reads = shared.reads.load(Ordering::SeqCst) > 0;
+        let has_reads = shared.workers.available_permits() < shared.max_workers;
         if is_due && !in_use && !has_reads {
             // It is not free while a look is under way.
             match shared.anchor.try_lock() {
@@ -208,7 +170,7 @@ impl Shared {
 
 /// A connection that the version is read on, and what it was the last time.
 #[derive(Default)]
-struct Anchor {
+pub(crate) struct Anchor {
     connection: Option<Connection>,
     version: Option<CatalogueVersion>,
 }

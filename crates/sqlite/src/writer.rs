@@ -65,7 +65,7 @@ impl Writer {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let stopped = |_| StoreError::unavailable("the writer has stopped");
+        let stopped = || StoreError::unavailable("the writer has stopped");
         let (keep, kept) = oneshot::channel();
         let work = move |connection: &Connection, recent: &mut RecentRecords| {
             let result = match work(connection, recent) {
@@ -80,13 +80,13 @@ impl Writer {
         let (caller, ended) = oneshot::channel();
         let job = Job { work: Box::new(work), caller };
         self.queue.try_send(job).map_err(|refusal| match refusal {
-            TrySendError::Closed(_) => stopped(()),
+            TrySendError::Closed(_) => stopped(),
             TrySendError::Full(_) => StoreError::unavailable(format!(
                 "the writer's queue is full ({MAX_QUEUE} writes wait)"
             )),
         })?;
-        ended.await.map_err(|_| stopped(()))??;
-        kept.await.map_err(|_| stopped(()))?
+        ended.await.map_err(|_| stopped())??;
+        kept.await.map_err(|_| stopped())?
     }
 
     /// What has been committed since the start.

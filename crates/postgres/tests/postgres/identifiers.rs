@@ -120,8 +120,8 @@ async fn an_addition_that_waits_for_another_one_has_the_higher_identifier() {
         PetRepository::add(&store, pet, key).await.unwrap();
         other.await.unwrap();
     }
-    let names: Vec<_> = all(&store).await.into_iter().map(|pet| pet.name).collect();
-    let names: Vec<_> = names.iter().map(|name| name.as_str()).collect();
+    let pets = all(&store).await;
+    let names = pets.iter().map(|pet| pet.name.as_str()).collect::<Vec<_>>();
     assert_eq!(names, ["Rex", "slow", "Bello", "slow", "Bello"]);
 }
 
