@@ -23,50 +23,41 @@ use std::{
 use self::handshake::Handshake;
 pub(crate) use self::handshake::Purpose;
 use crate::{
-    config::{Address, HostPort, Parameters, PostgresConfig, SslMode},
+    config::{HostPort, PostgresConfig},
     connection::Connection,
     error::{ConnectError, StoreFailure},
     tls::{self, TlsFailure},
 };
 use tokio::{task::JoinSet, time};
-use tokio_postgres::{
-    Config,
-    config::{SslMode as Negotiation, TargetSessionAttrs},
-};
+use tokio_postgres::{Config, config::SslMode};
 
 /// How long one host is given before the next one is tried beside it. A host that drops every packet
 /// costs this much, not the whole connect timeout.
 const HEAD_START: Duration = Duration::from_millis(500);
-/// When a silent server is asked whether it is still there.
-const KEEPALIVE: Duration = Duration::from_secs(10);
 
 /// Makes connections.
 pub(crate) struct Connector {
     hosts: Vec<(HostPort, Handshake)>,
-    parameters: Arc<Parameters>,
+    config: Arc<PostgresConfig>,
     /// The host that answered last is the first to be asked.
     preferred: AtomicUsize,
 }
 
 impl Connector {
     pub(crate) fn new(config: &PostgresConfig) -> Result<Self, TlsFailure> {
-        let PostgresConfig { address, parameters } = config;
-        let (tls, parameters) = (tls::connector(parameters)?, Arc::new(parameters.clone()));
+        let (tls, config) = (tls::connector(config)?, Arc::new(config.clone()));
         let handshake = |host: &HostPort| Handshake {
-            config: driver_config(address, host, &parameters),
+            driver: driver_config(&config, host),
             tls: tls.clone(),
-            parameters: Arc::clone(&parameters),
+            config: Arc::clone(&config),
             refuses_setting: Arc::default(),
         };
-        Ok(Self {
-            hosts: address.hosts.iter().map(|host| (host.clone(), handshake(host))).collect(),
-            parameters,
-            preferred: AtomicUsize::new(0),
-        })
+        let hosts = config.hosts.iter().map(|host| (host.clone(), handshake(host))).collect();
+        Ok(Self { hosts, config, preferred: AtomicUsize::new(0) })
     }
 
-    pub(crate) fn parameters(&self) -> &Parameters {
-        &self.parameters
+    pub(crate) fn config(&self) -> &PostgresConfig {
+        &self.config
     }
 
     /// A connection to the first host that answers and takes writes (unless `any` may be taken).
@@ -122,7 +113,7 @@ impl Connector {
         purpose: Purpose,
     ) -> impl Future<Output = (usize, Result<Connection, StoreFailure>)> + Send + 'static {
         let handshake = self.hosts[index].1.clone();
-        let timeout = self.parameters.connect_timeout;
+        let timeout = self.config.connect_timeout;
         async move {
             let result = time::timeout(timeout, handshake.connect(purpose)).await;
             (index, result.unwrap_or(Err(StoreFailure::Deadline(timeout))))
@@ -130,28 +121,11 @@ impl Connector {
     }
 }
 
-fn driver_config(address: &Address, host: &HostPort, parameters: &Parameters) -> Config {
-    let mut driver = Config::new();
-    driver.user(&address.user).dbname(&address.database).host(&host.host).port(host.port);
-    driver.application_name(&parameters.application_name);
-    driver.channel_binding(parameters.channel_binding);
-    if let Some(options) = &parameters.options {
-        driver.options(options);
-    }
-    if let Some(password) = &address.password {
-        driver.password(password);
-    }
-    driver.connect_timeout(parameters.connect_timeout);
-    driver.tcp_user_timeout(parameters.tcp_user_timeout);
-    driver.keepalives_idle(KEEPALIVE);
-    driver.ssl_mode(match parameters.ssl_mode {
-        _ if host.is_unix() => Negotiation::Disable,
-        SslMode::Disable => Negotiation::Disable,
-        SslMode::Prefer => Negotiation::Prefer,
-        SslMode::VerifyCa | SslMode::VerifyFull => Negotiation::Require,
-    });
-    if parameters.read_write {
-        driver.target_session_attrs(TargetSessionAttrs::ReadWrite);
+fn driver_config(config: &PostgresConfig, host: &HostPort) -> Config {
+    let mut driver = config.driver.clone();
+    driver.host(&host.host).port(host.port).connect_timeout(config.connect_timeout);
+    if host.is_unix() {
+        driver.ssl_mode(SslMode::Disable);
     }
     driver
 }

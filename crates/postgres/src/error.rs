@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{AddError, AddKeyError, RestoreError, RollKeyError, StoreError};
+use petstore_domain::{AddError, RestoreError, StoreError};
 use tokio_postgres::error::SqlState;
 
 use crate::config::HostPort;
@@ -184,7 +184,7 @@ macro_rules! from_store_failure {
     };
 }
 
-from_store_failure!(AddError, AddKeyError, RollKeyError, RestoreError);
+from_store_failure!(AddError, RestoreError);
 
 /// Returns the error with all of its causes, in one line.
 fn error_chain(error: &(dyn Error + 'static)) -> String {

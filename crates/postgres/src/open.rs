@@ -53,7 +53,7 @@ async fn open(
 ) -> Result<PostgresStore, Reason> {
     let connector = Connector::new(config)?;
     let connection = connector.connect(Purpose::Archive).await?;
-    let schema = config.parameters.schema.as_deref();
+    let schema = config.schema.as_deref();
     let was_created = schema::prepare(&connection, schema, settings.create).await?;
     let (version, began) = (VersionCache::default(), Instant::now());
     let rows = connection.query_alone(version::SELECT, &[]).await?;

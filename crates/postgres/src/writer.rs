@@ -56,7 +56,7 @@ impl Writer {
         version: Arc<VersionCache>,
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (queue, waiting) = mpsc::channel(MAX_QUEUE);
-        let timeout = pool.parameters().call_timeout;
+        let timeout = pool.config().call_timeout;
         let task = Task { pool, version, connection: None }.run(waiting);
         (Self { queue: Mutex::new(Some(queue)), timeout }, task)
     }
@@ -165,7 +165,7 @@ impl Task {
             Some(connection) => connection,
             None => self.pool.connect(Purpose::Calls).await?,
         };
-        let timeout = self.pool.parameters().call_timeout;
+        let timeout = self.pool.config().call_timeout;
         let written = time::timeout(timeout, Box::pin(group::write(&connection, group))).await;
         let late = |_| Err(Failed::in_doubt(StoreFailure::Deadline(timeout)));
         let written = written.unwrap_or_else(late);

@@ -91,7 +91,8 @@ async fn nothing_is_written_where_the_beginning_of_a_transaction_is_refused() {
     for with_key in [false, true] {
         let connection = connector.connect(Purpose::Calls).await.unwrap();
         let connection = connection.with_shared_session("ROLLBACK; SELECT 1 / 0".to_owned());
-        let Err(failed) = group::write(&connection, &[job(with_key, 0, false)]).await else {
+        let group = [job(with_key, 0, false)];
+        let Err(failed) = Box::pin(group::write(&connection, &group)).await else {
             panic!("written");
         };
         assert!(!failed.in_doubt);
