@@ -63,7 +63,7 @@ impl Connector {
     /// A connection to the first host that answers and takes writes (unless `any` may be taken).
     pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
         let preferred = self.preferred.load(Ordering::Relaxed);
-        let count = self.hosts.len();
+        let (count, timeout) = (self.hosts.len(), self.config.connect_timeout);
         let mut untried: VecDeque<_> = (0..count).map(|step| (preferred + step) % count).collect();
         // What is wrong with each host that has failed; those that have answered may be asked again.
         let (mut failures, mut refused) = (BTreeMap::new(), VecDeque::new());
@@ -71,8 +71,19 @@ impl Connector {
         let mut attempts = JoinSet::new();
         loop {
             match untried.pop_front() {
-                Some(index) => drop(attempts.spawn(self.attempt(index, purpose))),
-                None if attempts.is_empty() => return Err(self.failure(failures)),
+                Some(index) => {
+                    let handshake = self.hosts[index].1.clone();
+                    // For all of it: the driver's own ends with the handshake of TCP.
+                    attempts.spawn(async move {
+                        let result = time::timeout(timeout, handshake.connect(purpose)).await;
+                        (index, result.unwrap_or(Err(StoreFailure::Deadline(timeout))))
+                    });
+                }
+                None if attempts.is_empty() => {
+                    let host = |index: usize| self.hosts[index].0.clone();
+                    let hosts = failures.into_iter().map(|(index, failure)| (host(index), failure));
+                    return Err(StoreFailure::Connect(Arc::new(ConnectError(hosts.collect()))));
+                }
                 None => {}
             }
             let nobody_else = untried.is_empty() && refused.is_empty();
@@ -96,27 +107,6 @@ impl Connector {
                 // A panic, which has been reported.
                 Err(_) => {}
             }
-        }
-    }
-
-    fn failure(&self, failures: BTreeMap<usize, StoreFailure>) -> StoreFailure {
-        let host = |index: usize| self.hosts[index].0.clone();
-        let hosts = failures.into_iter().map(|(index, failure)| (host(index), failure));
-        StoreFailure::Connect(Arc::new(ConnectError(hosts.collect())))
-    }
-
-    /// Connects to one host. The timeout is for all of it: the driver's own ends with the
-    /// handshake of TCP.
-    fn attempt(
-        &self,
-        index: usize,
-        purpose: Purpose,
-    ) -> impl Future<Output = (usize, Result<Connection, StoreFailure>)> + Send + 'static {
-        let handshake = self.hosts[index].1.clone();
-        let timeout = self.config.connect_timeout;
-        async move {
-            let result = time::timeout(timeout, handshake.connect(purpose)).await;
-            (index, result.unwrap_or(Err(StoreFailure::Deadline(timeout))))
         }
     }
 }

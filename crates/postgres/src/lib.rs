@@ -28,9 +28,8 @@
 //! [`KeyStore`](petstore_domain::KeyStore) in `api_keys.rs` and
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Handover`](petstore_domain::Handover) in `handover.rs`. Reads and changes of keys run through
-//! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `schema.rs` has the
-//! versions of the schema, `upgrade.rs` leads from one to the next, and `removal.rs` drops the tables of an empty
-//! store; `version_cache.rs` gives the catalogue's version without a query; `sequences.rs` raises a sequence that
+//! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store, and drops the tables
+//! of an empty one; `schema.rs` has the versions of the schema, and `upgrade.rs` leads from one to the next; `version_cache.rs` gives the catalogue's version without a query; `sequences.rs` raises a sequence that
 //! is behind the rows.
 
 mod api_keys;
@@ -44,7 +43,6 @@ mod inspection;
 mod open;
 mod pets;
 mod pool;
-mod removal;
 mod schema;
 mod sequences;
 mod store;

@@ -203,7 +203,7 @@ fn answer(group: Vec<Job>, outcomes: Vec<Outcome>) -> Vec<Job> {
 /// record shows next time whether it was. The others are answered by the failure.
 fn retry(group: Vec<Job>, failed: &Failed) -> Vec<Job> {
     let may_pass = failed.failure.is_conflict() || failed.failure.breaks_connection();
-    let sealed = failed.failure.is_sealed();
+    let sealed = failed.failure.sealed().is_some();
     let mut left = Vec::new();
     for mut job in group {
         job.tries += 1;

@@ -24,6 +24,7 @@ use petstore_domain::StoreCounts;
 use rusqlite::{
     Connection, OpenFlags,
     backup::{Backup, StepResult},
+    ffi,
 };
 
 use crate::{
@@ -42,7 +43,6 @@ const STEPS_PER_SYNC: u32 = 8;
 /// How long a step may wait for a lock before the backup fails: nobody else uses the copy, and a reader
 /// waits only while the write-ahead log is recovered.
 const MAX_WAIT: Duration = Duration::from_secs(3);
-const WAIT_INTERVAL: Duration = Duration::from_millis(5);
 
 /// How far a backup has come, in pages.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +117,7 @@ pub(crate) fn copy(
     watch: &mut dyn FnMut(BackupProgress, Duration) -> ControlFlow<()>,
 ) -> Result<(), BackupError> {
     let file = File::open(to)?;
+    source.busy_timeout(MAX_WAIT)?;
     let mut target = open(to)?;
     // Until it is complete, the copy is of no use to anybody.
     target.pragma_update(None, "journal_mode", "OFF")?;
@@ -125,7 +126,11 @@ pub(crate) fn copy(
     let mut steps = 0;
     loop {
         let began = Instant::now();
-        let result = step(&backup, began)?;
+        let result = backup.step(STEP_PAGES)?;
+        if matches!(result, StepResult::Busy | StepResult::Locked) {
+            let busy = ffi::Error::new(ffi::SQLITE_BUSY);
+            return Err(rusqlite::Error::SqliteFailure(busy, None).into());
+        }
         steps += 1;
         if steps % STEPS_PER_SYNC == 0 {
             file.sync_data()?;
@@ -139,18 +144,6 @@ pub(crate) fn copy(
         if result == StepResult::Done {
             return Ok(());
         }
-    }
-}
-
-/// Copies the next pages.
-fn step(backup: &Backup<'_, '_>, began: Instant) -> rusqlite::Result<StepResult> {
-    loop {
-        let result = backup.step(STEP_PAGES)?;
-        let waits = matches!(result, StepResult::Busy | StepResult::Locked);
-        if !waits || began.elapsed() >= MAX_WAIT {
-            return Ok(result);
-        }
-        thread::sleep(WAIT_INTERVAL);
     }
 }
 

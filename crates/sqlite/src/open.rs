@@ -25,10 +25,7 @@ use crate::{
     store::{SqliteSettings, SqliteStore},
     version,
     version_cache::VersionCache,
-    writer::{
-        Writer,
-        group::{Committer, WriterSettings},
-    },
+    writer::{Writer, group::Committer},
 };
 
 impl SqliteStore {
@@ -78,8 +75,8 @@ fn try_to_open(
     // right when the process changes its directory.
     let (path, synchronous) = (path::absolute(&config.path)?, config.synchronous);
     let access = if settings.read_only { ReadAccess::ReadOnly } else { ReadAccess::Shared };
-    let writer =
-        WriterSettings { path: path.clone(), synchronous, busy_timeout: busy_timeout.writer };
+    let file = path.clone();
+    let open_writer = move || connection::open_writer(&file, synchronous, busy_timeout.writer);
     let mut was_created = false;
     let connection = if settings.read_only {
         require_store(&path, access)?;
@@ -89,7 +86,7 @@ fn try_to_open(
     } else {
         create(&path)?;
         require_store(&path, access)?;
-        let mut connection = writer.open()?;
+        let mut connection = open_writer()?;
         was_created = schema::create_or_check(&mut connection)?;
         use_write_ahead_log(&connection, busy_timeout.writer)?;
         connection
@@ -106,7 +103,7 @@ fn try_to_open(
     let writer = if settings.read_only {
         None
     } else {
-        let committer = Committer::new(writer, connection, Arc::clone(&versions), presence)?;
+        let committer = Committer::new(open_writer, connection, Arc::clone(&versions), presence)?;
         Some(Writer::start(committer, on_panic)?)
     };
     let reads_while_sealed = AtomicBool::new(false);

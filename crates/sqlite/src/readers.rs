@@ -99,7 +99,7 @@ impl Readers {
         if let Err(lost) = self.presence.require() {
             // One of these may have opened what is at the path now.
             self.pool.clear();
-            return Err(StoreError::from(lost).into());
+            return Err(lost.into());
         }
         let pool = Arc::clone(&self.pool);
         let read = move || pool.read(read);

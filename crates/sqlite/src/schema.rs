@@ -26,29 +26,22 @@ pub(crate) const VERSION: i32 = STEPS[STEPS.len() - 1].version;
 
 /// From nothing to the newest version.
 pub(crate) const STEPS: [Step; 3] = [
+    Step::new(7, "the tables of petstore 1.0.0", include_str!("schema/7.sql")),
     Step {
-        version: 7,
-        summary: "the tables of petstore 1.0.0",
-        sql: include_str!("schema/7.sql"),
-        oldest: 7,
-        oldest_release: "1.0.0",
-        offending: None,
-    },
-    Step {
-        version: 8,
-        summary: "refuse names that the service refuses; keep the rights of API keys",
-        sql: include_str!("schema/8.sql"),
-        oldest: 7,
-        oldest_release: "1.0.0",
         offending: Some(include_str!("schema/8.offending.sql")),
+        ..Step::new(
+            8,
+            "refuse names that the service refuses; keep the rights of API keys",
+            include_str!("schema/8.sql"),
+        )
     },
     Step {
-        version: 9,
-        summary: "tell one state of the API keys from another; hand a store over",
-        sql: include_str!("schema/9.sql"),
-        oldest: 7,
-        oldest_release: "1.0.0",
         offending: Some(include_str!("schema/9.offending.sql")),
+        ..Step::new(
+            9,
+            "tell one state of the API keys from another; hand a store over",
+            include_str!("schema/9.sql"),
+        )
     },
 ];
 
@@ -74,6 +67,11 @@ const ANOTHER_KIND: &str = "a file of another kind";
 const OLDEST_RELEASE: &str = "SELECT oldest_release FROM petstore_schema WHERE only = 1";
 
 impl Step {
+    /// Returns a step beside which every release goes on.
+    const fn new(version: i32, summary: &'static str, sql: &'static str) -> Self {
+        Self { version, summary, sql, oldest: 7, oldest_release: "1.0.0", offending: None }
+    }
+
     /// Applies it in the transaction of `connection`.
     pub(crate) fn apply(&self, connection: &Connection) -> rusqlite::Result<()> {
         connection.execute_batch(self.sql)?;

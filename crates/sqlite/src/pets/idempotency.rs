@@ -2,12 +2,10 @@
 
 pub(crate) mod recent;
 
-use std::fmt::Display;
-
 use petstore_domain::{
     Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, PetId, StoreError, Timestamp,
 };
-use rusqlite::{Connection, OptionalExtension, Params, Row, params, types::FromSql};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use self::recent::{RecentRecords, UNINDEXED};
 use crate::error::Failure;
@@ -130,18 +128,13 @@ pub(crate) fn delete(
 
 /// The record of a row.
 pub(crate) fn record(row: &Row<'_>) -> Result<IdempotencyRecord, Corruption> {
-    Ok(IdempotencyRecord {
-        id: IdempotencyId(column(row, 0)?),
-        fingerprint: Fingerprint(column(row, 1)?),
-        pet: PetId(column(row, 2)?),
-        at: Timestamp(column(row, 3)?),
-    })
-}
-
-fn column<T: FromSql>(row: &Row<'_>, index: usize) -> Result<T, Corruption> {
-    row.get(index).map_err(broken)
-}
-
-fn broken(rule: impl Display) -> Corruption {
-    Corruption::new("an idempotency record", rule)
+    let read = || -> rusqlite::Result<_> {
+        Ok(IdempotencyRecord {
+            id: IdempotencyId(row.get(0)?),
+            fingerprint: Fingerprint(row.get(1)?),
+            pet: PetId(row.get(2)?),
+            at: Timestamp(row.get(3)?),
+        })
+    };
+    read().map_err(|rule| Corruption::new("an idempotency record", rule))
 }

@@ -5,13 +5,9 @@
 //! connection on which a transaction failed, unless it was for the write lock or for space: then SQLite
 //! has rolled back, and nothing is in doubt.
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use petstore_domain::{StoreError, Writer};
@@ -19,8 +15,6 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, Transaction, TransactionBehavior,
 use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
-    config::Synchronous,
-    connection,
     error::{self, Failure},
     handover::rows as handover,
     pets::idempotency::recent::RecentRecords,
@@ -48,25 +42,10 @@ pub(crate) struct Tally {
     pub(crate) writes: AtomicU64,
 }
 
-/// How the connection is opened.
-#[derive(Clone, Debug)]
-pub(crate) struct WriterSettings {
-    pub(crate) path: PathBuf,
-    pub(crate) synchronous: Synchronous,
-    pub(crate) busy_timeout: Duration,
-}
-
-impl WriterSettings {
-    /// Opens a connection to a file that may not be a store yet.
-    pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
-        connection::open_writer(&self.path, self.synchronous, self.busy_timeout)
-    }
-}
-
 /// Runs groups. It publishes new versions, and refuses to write when a file is lost.
-#[derive(Debug)]
 pub(crate) struct Committer {
-    settings: WriterSettings,
+    /// Opens a connection.
+    open: Box<dyn Fn() -> rusqlite::Result<Connection> + Send>,
     connection: Connection,
     renewal: VersionRenewal,
     recent: RecentRecords,
@@ -77,16 +56,17 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// Takes `connection`, which was opened with `settings`.
+    /// Takes `connection`, which was opened by `open`.
     pub(crate) fn new(
-        settings: WriterSettings,
+        open: impl Fn() -> rusqlite::Result<Connection> + Send + 'static,
         mut connection: Connection,
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
     ) -> rusqlite::Result<Self> {
         let renewal = VersionRenewal::new(&mut connection)?;
         let (recent, tally, in_doubt) = (RecentRecords::default(), Arc::default(), false);
-        Ok(Self { settings, connection, renewal, recent, in_doubt, versions, presence, tally })
+        let open = Box::new(open);
+        Ok(Self { open, connection, renewal, recent, in_doubt, versions, presence, tally })
     }
 
     /// Runs `jobs`, and takes them out, in one transaction. If anything fails, none of it has
@@ -122,7 +102,7 @@ impl Committer {
             }
         })?;
         // A file that was removed meanwhile has taken the transaction with it.
-        Ok(self.presence.check()?)
+        self.presence.check()
     }
 
     fn transaction(&mut self, group: Vec<Work>) -> Result<(), Failure<StoreError>> {
@@ -141,7 +121,7 @@ impl Committer {
     /// The old connection is closed when the new one has read: the last connection that is closed
     /// removes the write-ahead log.
     fn reopen(&mut self) -> rusqlite::Result<()> {
-        let mut connection = self.settings.open()?;
+        let mut connection = (self.open)()?;
         if connection.is_readonly(MAIN_DB)? {
             // SQLite opens a file so that cannot be opened for writing.
             let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
