@@ -46,7 +46,6 @@ mod pool;
 mod schema;
 mod sequences;
 mod store;
-mod tasks;
 mod tls;
 mod upgrade;
 mod values;

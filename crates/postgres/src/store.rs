@@ -6,12 +6,12 @@ use std::{
     time::Duration,
 };
 
+use petstore_storage::PanicGuard;
 use tokio::{task::JoinHandle, time};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     pool::{Activity, Pool},
-    tasks::spawn_essential,
     version_cache::{VersionCache, watch},
     writer::Writer,
 };
@@ -54,9 +54,9 @@ impl PostgresStore {
     ) -> Self {
         let (pool, version) = (Arc::new(pool), Arc::new(version));
         let (writer, task) = Writer::new(Arc::clone(&pool), Arc::clone(&version));
-        let writing = spawn_essential(on_task_panic, task);
+        let writing = tokio::spawn(essential(on_task_panic.clone(), task));
         let watching = watch(Arc::clone(&version), Arc::clone(&pool));
-        let watching = spawn_essential(on_task_panic, watching);
+        let watching = tokio::spawn(essential(on_task_panic.clone(), watching));
         let writing = Mutex::new(Some(writing));
         let reads_while_sealed = AtomicBool::new(false);
         Self { pool, version, writer, reads_while_sealed, was_created, writing, watching }
@@ -84,6 +84,11 @@ impl PostgresStore {
             None => true,
         }
     }
+}
+
+async fn essential(on_panic: CancellationToken, task: impl Future<Output = ()>) {
+    let _guard = PanicGuard(on_panic);
+    task.await;
 }
 
 impl Drop for PostgresStore {

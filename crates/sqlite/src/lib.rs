@@ -49,7 +49,6 @@ mod presence;
 mod readers;
 mod schema;
 mod store;
-mod tasks;
 #[cfg(test)]
 mod tests;
 mod upgrade;

@@ -112,7 +112,7 @@ fn try_to_open(
 
 /// The version of the schema of a store that this release knows, or `None` of an empty one. The file stays
 /// as it is.
-pub(crate) fn known_version(path: &Path, access: ReadAccess) -> Result<Option<i32>, Reason> {
+pub(crate) fn known_version(path: &Path, access: ReadAccess) -> Result<Option<i64>, Reason> {
     require_store(path, access)?;
     schema::version(&connection::open_reader(path, access, BusyTimeout::default().reader)?)
 }

@@ -15,7 +15,8 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
+use petstore_domain::{Upgrade, UpgradeMode};
+use petstore_storage::{SchemaError, Step};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::{
@@ -24,7 +25,7 @@ use crate::{
     connection::{self, ReadAccess, beside},
     error::open::{OpenError, Reason, is_busy},
     open,
-    schema::{self, STEPS, Step},
+    schema::{self, STEPS},
     store::SqliteStore,
 };
 
@@ -57,14 +58,17 @@ fn upgrade(path: &Path, mode: UpgradeMode, steps: &[Step]) -> Result<Option<Upgr
     from.map(|from| run_steps(path, from, mode, steps)).transpose()
 }
 
-fn run_steps(path: &Path, from: i32, mode: UpgradeMode, steps: &[Step]) -> Result<Upgrade, Reason> {
-    let mut upgrade = Upgrade { from: from.into(), steps: Vec::new(), saved_to: None };
+fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Result<Upgrade, Reason> {
+    let mut upgrade = Upgrade { from, steps: Vec::new(), saved_to: None };
     let copy = beside(path, ".before-upgrade");
     let pending: Vec<_> = steps.iter().filter(|step| step.version > from).collect();
     // Nothing is begun that cannot be ended.
     for step in &pending {
         let timeout = BusyTimeout::default().reader;
-        refuse_offending(&connection::open_reader(path, ReadAccess::ReadOnly, timeout)?, step)?;
+        schema::refuse_offending(
+            &connection::open_reader(path, ReadAccess::ReadOnly, timeout)?,
+            step,
+        )?;
         require_room(path, &copy)?;
     }
     for step in pending {
@@ -73,12 +77,7 @@ fn run_steps(path: &Path, from: i32, mode: UpgradeMode, steps: &[Step]) -> Resul
             continue;
         }
         upgrade.saved_to = Some(copy.display().to_string());
-        upgrade.steps.push(UpgradeStep {
-            version: step.version.into(),
-            summary: step.summary,
-            oldest_release: step.oldest_release,
-            is_compatible: step.oldest < step.version,
-        });
+        upgrade.steps.push(step.told());
     }
     Ok(upgrade)
 }
@@ -86,19 +85,19 @@ fn run_steps(path: &Path, from: i32, mode: UpgradeMode, steps: &[Step]) -> Resul
 /// Runs a step, and makes the copy before if one is named. `false` if another process has done it.
 fn run(path: &Path, step: &Step, mode: UpgradeMode, copy: Option<&Path>) -> Result<bool, Reason> {
     let writer = connection::open_checking_writer(path, Synchronous::Full, LOCK_TIMEOUT)?;
-    if step.oldest == step.version && mode != UpgradeMode::Force {
+    if !step.is_compatible() && mode != UpgradeMode::Force {
         require_no_other(&writer, step)?;
     }
     let transaction = Transaction::new_unchecked(&writer, TransactionBehavior::Immediate)?;
     if schema::recorded_version(&transaction)? >= step.version {
         return Ok(false);
     }
-    refuse_offending(&transaction, step)?;
+    schema::refuse_offending(&transaction, step)?;
     if let Some(copy) = copy {
         require_room(path, copy)?;
         save(path, copy).map_err(|error| Reason::Copy(error.to_string()))?;
     }
-    let done = step.apply(&transaction).and_then(|()| transaction.commit());
+    let done = schema::apply(step, &transaction).and_then(|()| transaction.commit());
     if let (Err(_), Some(copy)) = (&done, copy) {
         // It is the store itself, and may have the room that is missing.
         drop(fs::remove_file(copy));
@@ -110,14 +109,13 @@ fn run(path: &Path, step: &Step, mode: UpgradeMode, copy: Option<&Path>) -> Resu
 /// opened the next time.
 fn require_no_other(connection: &Connection, step: &Step) -> Result<(), Reason> {
     match connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())) {
-        Err(error) if is_busy(&error) => Err(Reason::InUse(step.version)),
+        Err(error) if is_busy(&error) => {
+            let who =
+                "another process has the store open; stop it, or run 'petstore upgrade --force'";
+            Err(SchemaError::InUse { version: step.version, who }.into())
+        }
         done => Ok(done?),
     }
-}
-
-fn refuse_offending(connection: &Connection, step: &Step) -> Result<(), Reason> {
-    let rows = step.offending(connection)?;
-    if rows.is_empty() { Ok(()) } else { Err(Reason::Offending(step.version, rows.join(", "))) }
 }
 
 fn require_room(path: &Path, copy: &Path) -> Result<(), Reason> {

@@ -19,18 +19,12 @@ use std::{
 };
 
 use petstore_domain::{CatalogueVersion, StoreError};
+use petstore_storage::PanicGuard;
 use rusqlite::Connection;
 use tokio::{runtime::Handle, sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    error::Failure,
-    pool::Pool,
-    presence::Presence,
-    tasks::{essential, spawn_essential},
-    version,
-    version_cache::VersionCache,
-};
+use crate::{error::Failure, pool::Pool, presence::Presence, version, version_cache::VersionCache};
 
 /// Half of what the version cache allows: the rest is for the reading.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
@@ -72,7 +66,8 @@ impl Watch {
     pub(crate) fn start(shared: Shared) -> io::Result<Self> {
         let shared = Arc::new(shared);
         let own = Arc::clone(&shared);
-        let thread = spawn_essential("sqlite-watch", &shared.on_panic, move || run(&own))?;
+        let thread = thread::Builder::new().name("sqlite-watch".to_owned());
+        let thread = thread.spawn(move || run(&own))?;
         Ok(Self { thread: thread.thread().clone(), shared })
     }
 
@@ -109,6 +104,7 @@ impl Drop for Watch {
 
 /// The life of the thread.
 fn run(shared: &Arc<Shared>) {
+    let _guard = PanicGuard(shared.on_panic.clone());
     let (mut looked_at, mut look) = (None::<Instant>, None::<JoinHandle<()>>);
     while !shared.closed.load(Ordering::SeqCst) {
         let is_due = looked_at.is_none_or(|at| at.elapsed() >= INTERVAL);
@@ -144,7 +140,7 @@ impl Shared {
     /// Looks on another thread, or on this one where there is no runtime.
     fn begin_look(self: &Arc<Self>) -> Option<JoinHandle<()>> {
         let own = Arc::clone(self);
-        let look = essential(&self.on_panic, move || own.look());
+        let look = move || own.look();
         let Some(runtime) = &self.runtime else {
             look();
             return None;
@@ -153,6 +149,7 @@ impl Shared {
     }
 
     fn look(&self) {
+        let _guard = PanicGuard(self.on_panic.clone());
         let moment = self.versions.moment();
         let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         // SQLite removes the log of a file that is empty when a connection opens it.

@@ -10,6 +10,7 @@ use std::{
 };
 
 use petstore_domain::StoreError;
+use petstore_storage::PanicGuard;
 use rusqlite::Connection;
 use tokio::{
     runtime::Handle,
@@ -21,7 +22,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use self::group::{Committer, Job, Tally};
-use crate::{error::Failure, pets::idempotency::recent::RecentRecords, tasks::spawn_essential};
+use crate::{error::Failure, pets::idempotency::recent::RecentRecords};
 
 /// Writes that may wait; one more is refused at once. A few groups, so that an accepted write is
 /// answered soon even when each group waits for another process.
@@ -47,7 +48,9 @@ impl Writer {
         let (queue, jobs) = mpsc::channel(MAX_QUEUE);
         let runtime = Handle::try_current().ok();
         let tally = Arc::clone(&committer.tally);
-        let thread = spawn_essential("sqlite-writer", on_panic, move || {
+        let guard = PanicGuard(on_panic.clone());
+        let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
+            let _guard = guard;
             run(&mut committer, jobs, runtime.as_ref());
         })?;
         Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })

@@ -2,9 +2,8 @@
 
 use std::{io, path::PathBuf};
 
+use petstore_storage::SchemaError;
 use rusqlite::ErrorCode;
-
-use crate::schema::{FIRST, VERSION};
 
 /// A store could not be opened or upgraded. One line says why, and how to fix it.
 #[derive(Debug, thiserror::Error)]
@@ -45,37 +44,8 @@ pub(crate) enum Reason {
     Damaged(#[source] rusqlite::Error),
     #[error("it is not a petstore store but {0}; it was left untouched: name another path")]
     Foreign(&'static str),
-    /// An older petstore has made it, and it can be upgraded.
-    #[error(
-        "its schema is version {actual}, and petstore {} needs version {VERSION}: upgrade it with \
-         'petstore upgrade' and the same --store; 'petstore serve' does so by itself",
-        env!("CARGO_PKG_VERSION")
-    )]
-    Older { actual: i32 },
-    /// A petstore that was never released has made it.
-    #[error(
-        "its schema is version {actual}, older than any that petstore {} can upgrade (version {FIRST}); \
-         it was left untouched: use the petstore that made it",
-        env!("CARGO_PKG_VERSION")
-    )]
-    TooOld { actual: i32 },
-    /// A newer petstore has made it, or upgraded it.
-    #[error(
-        "its schema cannot be used below version {oldest}, and petstore {} knows version {VERSION}; it \
-         was left untouched: use petstore {release}, or the copy that was made before its upgrade",
-        env!("CARGO_PKG_VERSION")
-    )]
-    TooNew { oldest: i32, release: String },
-    /// The version that was to be reached, and what each of the first ten rows is.
-    #[error(
-        "schema version {0} refuses {1}; correct or delete these rows with SQL, and run it again"
-    )]
-    Offending(i32, String),
-    #[error(
-        "the step to schema version {0} cannot run beside an older release, and another process has the \
-         store open; stop it, or run 'petstore upgrade --force'"
-    )]
-    InUse(i32),
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
     #[error(
         "the copy that is made first needs {needed} bytes in {}, and {available} are free; free some \
          (an older copy may go), or move the store to a larger disk", .directory.display()

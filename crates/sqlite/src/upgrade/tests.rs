@@ -1,6 +1,7 @@
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, sync::Barrier, thread};
 
 use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
+use petstore_storage::Step;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -8,7 +9,7 @@ use super::{run_steps, upgrade};
 use crate::{
     config::{SqliteConfig, Synchronous},
     connection::beside,
-    schema::{self, FIRST, STEPS, Step, VERSION},
+    schema::{self, FIRST, STEPS, VERSION},
     store::SqliteStore,
 };
 
@@ -21,7 +22,7 @@ impl Old {
         let file = old.raw();
         file.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
         file.pragma_update(None, "application_id", schema::APPLICATION_ID).unwrap();
-        STEPS[0].apply(&file).unwrap();
+        schema::apply(&STEPS[0], &file).unwrap();
         file.execute_batch(sql).unwrap();
         old
     }
@@ -38,7 +39,7 @@ impl Old {
         upgrade(&self.path(), mode, steps).map(Option::unwrap).map_err(|error| error.to_string())
     }
 
-    fn version(&self) -> i32 {
+    fn version(&self) -> i64 {
         schema::recorded_version(&self.raw()).unwrap()
     }
 
@@ -92,16 +93,16 @@ fn a_dry_run_says_the_same_and_changes_nothing() {
     assert_eq!(old.names(), ["petstore.db"]);
     assert_eq!(old.upgrade(UpgradeMode::Run, &STEPS).unwrap(), said);
     let steps = STEPS[1..].iter().map(|step| UpgradeStep {
-        version: step.version.into(),
+        version: step.version,
         summary: step.summary,
         oldest_release: "1.0.0",
         is_compatible: true,
     });
     let copy = beside(&old.path(), ".before-upgrade");
     let saved_to = Some(copy.display().to_string());
-    assert_eq!(said, Upgrade { from: FIRST.into(), steps: steps.collect(), saved_to });
+    assert_eq!(said, Upgrade { from: FIRST, steps: steps.collect(), saved_to });
     let again = old.upgrade(UpgradeMode::Run, &STEPS).unwrap();
-    assert_eq!(again, Upgrade { from: VERSION.into(), steps: Vec::new(), saved_to: None });
+    assert_eq!(again, Upgrade { from: VERSION, steps: Vec::new(), saved_to: None });
 }
 
 #[test]
@@ -195,7 +196,7 @@ fn a_store_of_a_newer_release_is_used_as_far_as_that_allows() {
     drop(SqliteStore::open(&config).unwrap());
     drop(SqliteStore::open_read_only(&config).unwrap());
     let nothing = SqliteStore::upgrade(&config, UpgradeMode::Run).unwrap().unwrap();
-    assert_eq!((nothing.from, nothing.steps.len()), (i64::from(VERSION) + 1, 0));
+    assert_eq!((nothing.from, nothing.steps.len()), (VERSION + 1, 0));
 
     let old = Old::with(REX);
     old.upgrade(UpgradeMode::Run, &with(ALONE)).unwrap();
@@ -203,7 +204,7 @@ fn a_store_of_a_newer_release_is_used_as_far_as_that_allows() {
     let before = fs::read(old.path()).unwrap();
     let expected = format!(
         "cannot open the store {}: its schema cannot be used below version {}, and petstore {} knows \
-         version {VERSION}; it was left untouched: use petstore 9.9.9 or newer, or the copy that was made before \
+         version {VERSION}; it was left untouched: use petstore 9.9.9 or newer, or the copy or backup that was made before \
          its upgrade",
         old.path().display(),
         VERSION + 1,
