@@ -159,7 +159,7 @@ async fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are
     let refusal = PostgresStore::connect(&config(&old)).await.map(drop).unwrap_err().to_string();
     let expected = format!(
         "its schema cannot be used below version {}, and petstore {} knows version {VERSION}; it was \
-         left untouched: use petstore 9.9.9 or newer, or a backup",
+         left untouched: use petstore 9.9.9 or newer, or the copy or backup",
         VERSION + 1,
         env!("CARGO_PKG_VERSION")
     );
