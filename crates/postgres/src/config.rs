@@ -42,7 +42,7 @@ const MAX_SCHEMA_BYTES: usize = 63;
 /// | `call_timeout` | `5s` | a call as a whole, whatever the network does |
 /// | `pool_timeout` | `1s` | the part of it that may be spent on waiting for a free connection |
 /// | `tcp_user_timeout` | `5s` | the kernel closes a connection that acknowledges nothing (Linux) |
-/// | `pool_size` | `16` | connections for reads, at most; writing and watching take two more |
+/// | `pool_size` | `16` | connections for reads, at most; the writer takes one more |
 /// | `target_session_attrs` | `read-write` | take only a host that accepts writes, or `any` |
 /// | `schema` | the role's own | a schema to live in, created if need be |
 /// | `application_name` | `petstore` | how the server lists the sessions |

@@ -41,8 +41,8 @@ const FULL_PAUSE: Duration = Duration::from_millis(500);
 /// How long the server may take to end a session that was closed for another one.
 const CLOSE_PAUSE: Duration = Duration::from_millis(20);
 
-/// How busy the pool of connections is at this moment. The connections of the writer, of the watch and of
-/// changes of keys are not in the pool.
+/// How busy the pool of connections is at this moment. The connections of the writer and of changes of
+/// keys are not in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
     /// Connections that are open, or being made.

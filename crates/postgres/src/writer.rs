@@ -10,11 +10,7 @@ mod group;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet};
 use tokio::{
@@ -24,6 +20,7 @@ use tokio::{
     },
     time::{self, Instant},
 };
+use tokio_util::sync::CancellationToken;
 
 use self::group::{Failed, Job, Outcome, Written};
 use crate::{
@@ -44,8 +41,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// The handle of the writing task. The task ends when this is dropped and nothing waits any more.
 pub(crate) struct Writer {
-    /// `None` when the store is being closed.
-    queue: Mutex<Option<mpsc::Sender<Job>>>,
+    queue: mpsc::Sender<Job>,
+    closing: CancellationToken,
     timeout: Duration,
 }
 
@@ -57,8 +54,9 @@ impl Writer {
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (queue, waiting) = mpsc::channel(MAX_QUEUE);
         let timeout = pool.config().call_timeout;
-        let task = Task { pool, version, connection: None }.run(waiting);
-        (Self { queue: Mutex::new(Some(queue)), timeout }, task)
+        let closing = CancellationToken::new();
+        let task = Task { pool, version, connection: None }.run(waiting, closing.clone());
+        (Self { queue, closing, timeout }, task)
     }
 
     /// Adds an animal, and answers when that is committed.
@@ -72,7 +70,11 @@ impl Writer {
     ) -> Result<Added, AddError> {
         let (caller, answer) = oneshot::channel();
         let deadline = Instant::now() + self.timeout;
-        self.enqueue(Job { pet, request, deadline, tries: 0, in_doubt: false, caller })?;
+        let job = Job { pet, request, deadline, tries: 0, in_doubt: false, caller };
+        self.queue.try_send(job).map_err(|refusal| match refusal {
+            TrySendError::Full(_) => StoreFailure::QueueFull(MAX_QUEUE),
+            TrySendError::Closed(_) => StoreFailure::Stopped,
+        })?;
         match time::timeout_at(deadline, answer).await {
             Ok(answer) => answer.unwrap_or_else(|_| Err(StoreFailure::Stopped.into())),
             Err(_) => Err(StoreFailure::Deadline(self.timeout).into()),
@@ -81,20 +83,7 @@ impl Writer {
 
     /// Takes no more additions; the task ends when those that wait are done.
     pub(crate) fn close(&self) {
-        drop(self.queue().take());
-    }
-
-    fn enqueue(&self, job: Job) -> Result<(), StoreFailure> {
-        let queue = self.queue();
-        let queue = queue.as_ref().ok_or(StoreFailure::Stopped)?;
-        queue.try_send(job).map_err(|refusal| match refusal {
-            TrySendError::Full(_) => StoreFailure::QueueFull(MAX_QUEUE),
-            TrySendError::Closed(_) => StoreFailure::Stopped,
-        })
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Option<mpsc::Sender<Job>>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.closing.cancel();
     }
 }
 
@@ -112,12 +101,19 @@ struct Task {
 }
 
 impl Task {
-    async fn run(mut self, mut waiting: mpsc::Receiver<Job>) {
+    async fn run(mut self, mut waiting: mpsc::Receiver<Job>, closing: CancellationToken) {
         // What has to be tried again stays in the group.
         let mut group: Vec<Job> = Vec::new();
         loop {
-            if group.is_empty() && waiting.recv_many(&mut group, MAX_GROUP).await == 0 {
-                return;
+            while group.is_empty() {
+                tokio::select! {
+                    () = closing.cancelled(), if !waiting.is_closed() => waiting.close(),
+                    received = waiting.recv_many(&mut group, MAX_GROUP) => {
+                        if received == 0 {
+                            return;
+                        }
+                    }
+                }
             }
             while group.len() < MAX_GROUP
                 && let Ok(job) = waiting.try_recv()

@@ -81,15 +81,6 @@ impl Watch {
     }
 }
 
-#[cfg(test)]
-impl Watch {
-    /// Returns whether a transaction is kept open.
-    pub(crate) fn is_anchored(&self) -> bool {
-        let anchor = self.shared.anchor.lock().unwrap_or_else(PoisonError::into_inner);
-        anchor.connection.as_ref().is_some_and(|connection| !connection.is_autocommit())
-    }
-}
-
 impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::SeqCst);

@@ -13,6 +13,7 @@ use tokio::{
     sync::{mpsc, oneshot},
     time::Instant,
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     MAX_QUEUE, Task, Writer, answer,
@@ -115,7 +116,9 @@ async fn an_addition_whose_caller_has_given_up_is_not_begun() {
     drop(queue);
     let connector = Connector::new(&config).unwrap();
     let pool = Arc::new(Pool::new(connector));
-    Task { pool, version: Arc::default(), connection: None }.run(waiting).await;
+    Task { pool, version: Arc::default(), connection: None }
+        .run(waiting, CancellationToken::new())
+        .await;
     assert_eq!(database.sql("SELECT count(*) FROM pet").unwrap().trim(), "1");
 }
 
