@@ -43,6 +43,8 @@ const RETRY_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) struct Writer {
     queue: mpsc::Sender<Job>,
     closing: CancellationToken,
+    /// Canceled when the task has ended.
+    ended: CancellationToken,
     timeout: Duration,
 }
 
@@ -54,9 +56,13 @@ impl Writer {
     ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let (queue, waiting) = mpsc::channel(MAX_QUEUE);
         let timeout = pool.config().call_timeout;
-        let closing = CancellationToken::new();
-        let task = Task { pool, version, connection: None }.run(waiting, closing.clone());
-        (Self { queue, closing, timeout }, task)
+        let (closing, ended) = (CancellationToken::new(), CancellationToken::new());
+        let (until, guard) = (closing.clone(), ended.clone().drop_guard());
+        let task = async move {
+            let _guard = guard;
+            Task { pool, version, connection: None }.run(waiting, until).await;
+        };
+        (Self { queue, closing, ended, timeout }, task)
     }
 
     /// Adds an animal, and answers when that is committed.
@@ -81,9 +87,10 @@ impl Writer {
         }
     }
 
-    /// Takes no more additions; the task ends when those that wait are done.
-    pub(crate) fn close(&self) {
+    /// Takes no more additions, and returns when those that wait are done.
+    pub(crate) async fn close(&self) {
         self.closing.cancel();
+        self.ended.cancelled().await;
     }
 }
 
