@@ -76,7 +76,14 @@ impl<E: Into<StoreFailure>> From<E> for Failed {
 
 pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Written, Failed> {
     // A statement that had to be prepared first would be sent behind the commit that is sent beside it.
-    for sql in [version::LOCK, idempotency::PURGE_IDS, idempotency::FIND, rows::ADD] {
+    for sql in [
+        version::LOCK,
+        idempotency::PURGE_IDS,
+        idempotency::FIND,
+        rows::ADD,
+        version::RENEW,
+        rows::INSERT,
+    ] {
         connection.prepare(sql).await?;
     }
     let requests = || group.iter().map(|job| job.request.as_ref());
@@ -89,16 +96,25 @@ pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Writ
     let ids: Vec<&[u8]> = requests().flatten().map(|request| &request.id.0[..]).collect();
     let cutoffs: Vec<i64> = requests().flatten().map(|request| request.cutoff.0).collect();
     let version = version::random()?;
-    let version = version.as_slice();
+    let (version, renewed) = (version.as_slice(), Some(version.as_slice()));
+    let new_ids = vec![None::<i64>; group.len()];
     let (known, expired): (Values<'_>, Values<'_>) = (&[&ids], &[&ids, &cutoffs]);
-    let animals: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
+    let (renewal, plain): (Values<'_>, Values<'_>) =
+        (&[&renewed], &[&new_ids, &names, &categories, &statuses]);
+    let keyed: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
+    // Both begin with the lock, under which identifiers are drawn. What has no key is added in any case.
+    let (lock, add) = if ids.is_empty() {
+        ((version::RENEW, renewal), (rows::INSERT, plain))
+    } else {
+        ((version::LOCK, &[][..]), (rows::ADD, keyed))
+    };
     let (begun, locked, purged, found, added, committed) = tokio::join!(
         biased;
         connection.begin(APPENDING),
-        connection.query(version::LOCK, &[]),
+        connection.query(lock.0, lock.1),
         unless(ids.is_empty(), connection.query(idempotency::PURGE_IDS, expired)),
         unless(ids.is_empty(), connection.query(idempotency::FIND, known)),
-        connection.query(rows::ADD, animals),
+        connection.query(add.0, add.1),
         connection.commit(),
     );
     // A statement that the server refuses takes the commit with it; one whose answer got lost
@@ -145,7 +161,7 @@ fn outcomes(group: &[Job], found: &[Row], added: &[Row]) -> Result<Vec<Outcome>,
                 by_record(request, records.get(&request.id.0[..]).copied()?).transpose()
             }
             // There is no catalogue.
-            (None, None) => Some(Err(StoreFailure::Contention.into())),
+            (None, None) => Some(Err(StoredVersion::from_row(added.first()).err()?.into())),
         }
     });
     Ok(outcomes.collect())
