@@ -6,8 +6,11 @@
 //!   canceled is not acknowledged.
 //! - Any number of instances may share one database: keys, idempotency records, cursors and versions
 //!   hold on all of them.
-//! - Concurrent additions share one transaction and its round trips (group commit). An addition
+//! - Concurrent additions share one transaction and its round trip (group commit). An addition
 //!   whose caller has gone away still happens whole or not at all.
+//! - Identifiers that the store assigns can be read in ascending order, whatever instance has assigned them: each
+//!   writer locks the one row of the catalogue before it draws any, and whoever changes or purges what it may meet
+//!   locks that row first too.
 //! - A call ends within its deadline ([`PostgresConfig`]) whatever the network does, and works
 //!   again by itself once a server that takes writes can be reached.
 //! - A database that holds other tables under our names is refused and not touched, and so is one whose

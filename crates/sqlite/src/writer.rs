@@ -105,52 +105,33 @@ impl Writer {
 
 /// The life of the thread. It never ends because something failed.
 fn run(committer: &mut Committer, mut jobs: mpsc::Receiver<Job>, runtime: Option<&Handle>) {
-    let (mut turn, mut next) = (Turn::new(), Vec::new());
+    let (mut turn, mut ended, mut next) = (Instant::now(), Instant::now(), Vec::new());
     while jobs.blocking_recv_many(&mut next, MAX_GROUP) > 0 {
-        turn.wait();
+        let is_over = turn.elapsed() >= TURN;
+        if is_over {
+            thread::sleep(FREE.saturating_sub(ended.elapsed()));
+        }
+        if is_over || ended.elapsed() >= FREE {
+            turn = Instant::now();
+        }
         while next.len() < MAX_GROUP
             && let Ok(job) = jobs.try_recv()
         {
             next.push(job);
         }
         let answers = committer.commit(&mut next);
-        turn.ended = Instant::now();
+        ended = Instant::now();
         answers.send(runtime);
     }
 }
 
-/// How long this process may write without leaving SQLite's write lock free for [`FREE`] in all. The lock
+/// How long this process may write without leaving SQLite's write lock free for [`FREE`]. The lock
 /// has no queue: a process that waits for it polls, and would starve beside a writer that begins its next
 /// transaction at once.
 const TURN: Duration = Duration::from_millis(100);
 
 /// Longer than the other processes' interval between two polls (`connection.rs`).
 const FREE: Duration = Duration::from_millis(2);
-
-/// When the writer began to write, and how long it has left the lock free since.
-struct Turn {
-    began: Instant,
-    free: Duration,
-    /// When the last transaction ended.
-    ended: Instant,
-}
-
-impl Turn {
-    fn new() -> Self {
-        let now = Instant::now();
-        Self { began: now, free: Duration::ZERO, ended: now }
-    }
-
-    /// Waits, before a transaction, for what is missing of [`FREE`] when the turn is over.
-    fn wait(&mut self) {
-        let now = Instant::now();
-        self.free += now - self.ended;
-        if now - self.began >= TURN {
-            thread::sleep(FREE.saturating_sub(self.free));
-            (self.began, self.free) = (Instant::now(), Duration::ZERO);
-        }
-    }
-}
 
 #[derive(Debug)]
 struct JoinOnDrop(Option<JoinHandle<()>>);

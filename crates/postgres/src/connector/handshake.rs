@@ -22,6 +22,8 @@ use crate::{config::PostgresConfig, connection::Connection, error::StoreFailure}
 const SETTING: &str = "petstore.connection";
 const SHOW: &str = "SELECT current_setting('petstore.connection', true)";
 
+/// How long a client may stall inside a transaction: it may hold the lock that every writer waits for.
+const MAX_IDLE: Duration = Duration::from_secs(2);
 /// How long one batch of a whole store may take.
 const ARCHIVE_TIMEOUT: Duration = Duration::from_mins(2);
 /// How long a step of an upgrade may take: to check ten million animals against a rule takes a minute.
@@ -128,8 +130,7 @@ fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> Strin
     let scope = if is_shared { "LOCAL" } else { "SESSION" };
     let set = |name: &str, value: &str| format!("SET {scope} {name} = {value}");
     let (statement, idle) = match purpose {
-        // A client that stalls inside a transaction must not hold up the others.
-        Purpose::Calls => (config.statement_timeout, config.call_timeout),
+        Purpose::Calls => (config.statement_timeout, config.call_timeout.min(MAX_IDLE)),
         // A restore that holds locks limits its own idle time.
         Purpose::Archive => (ARCHIVE_TIMEOUT, Duration::ZERO),
         Purpose::Upgrade => (UPGRADE_TIMEOUT, Duration::ZERO),

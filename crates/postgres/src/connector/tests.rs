@@ -53,7 +53,7 @@ async fn a_vanished_client_holds_its_locks_for_a_bounded_time() {
     let Some(database) = postgres_or_skip("a_vanished_client") else { return };
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     for (purpose, setting, value) in [
-        (Purpose::Calls, "idle_in_transaction_session_timeout", "5s"),
+        (Purpose::Calls, "idle_in_transaction_session_timeout", "2s"),
         (Purpose::Calls, "tcp_keepalives_idle", "10"),
         (Purpose::Archive, "tcp_keepalives_idle", "10"),
         (Purpose::Archive, "tcp_keepalives_interval", "5"),
