@@ -1,6 +1,9 @@
 //! What an import takes, and what it says of the rest.
 
-use std::{fs, thread, time::Duration};
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 
@@ -161,6 +164,66 @@ fn an_import_that_waits_for_its_first_line_holds_nobody_up(kind: Kind) {
     server.stop();
 }
 
+fn a_service_goes_on_adding_beside_a_large_import(kind: Kind) {
+    const PETS: usize = 200_000;
+    let store = made(kind);
+    let file = store.folder().join("pets.ndjson");
+    fs::write(&file, many(PETS)).unwrap();
+    let server = Launch::on(&store).start();
+    let client = server.client();
+    let mut running = petstore(&["import", "--store", &store.url, file.to_str().unwrap()]).spawn();
+    let (mut added, mut longest) = (0, Duration::ZERO);
+    while running.try_wait().unwrap().is_none() {
+        let began = Instant::now();
+        // Whatever else than 201 ends the test.
+        catalogue::add(&client, &catalogue::pet("Beside"));
+        longest = longest.max(began.elapsed());
+        added += 1;
+    }
+    assert!(running.wait().unwrap().success());
+    assert!(added >= 20 && longest < Duration::from_secs(2), "{added} were added, in {longest:?}");
+    assert_eq!(store.pets(), PETS + added);
+    server.stop();
+}
+
+fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
+    let store = made(kind);
+    let text = many(12_000);
+    let said = import(&store.url, "ndjson", &text).succeeds();
+    assert!(said.starts_with("added 12000 animals, passed over 0 "), "{said}");
+    let said = import(&store.url, "ndjson", &text).succeeds();
+    assert!(said.starts_with("added 0 animals, passed over 12000 "), "{said}");
+    // The first batch is the same, the second one is not.
+    let said = import(&store.url, "ndjson", &format!("{text}{GOOD}")).succeeds();
+    assert!(said.starts_with("added 2001 animals, passed over 10000 "), "{said}");
+    let said = feed(&["import", "--again", "--store", &store.url], &text).succeeds();
+    assert!(said.starts_with("added 12000 animals, passed over 0 "), "{said}");
+    assert_eq!(store.pets(), 26_001);
+}
+
+fn a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported(kind: Kind) {
+    let store = made(kind);
+    let server = Launch::on(&store).start();
+    let client = server.client();
+    let pet = |id: usize| json!({"id": id, "name": "Rex", "categoryId": 1}).to_string() + "\n";
+    // The highest one is not the last.
+    let text: String =
+        (1..=100_000).map(|id| pet(if id == 60_000 { 500_000 } else { id })).collect();
+    let file = store.folder().join("pets.ndjson");
+    fs::write(&file, text).unwrap();
+    let mut running = petstore(&["import", "--store", &store.url, file.to_str().unwrap()]).spawn();
+    wait::until("the first batch is there", || store.pets() > 0);
+    let mut added = 0;
+    while running.try_wait().unwrap().is_none() {
+        let id = catalogue::id_of(&catalogue::add(&client, &catalogue::pet("Beside")));
+        assert!(id > 500_000, "{id}");
+        added += 1;
+    }
+    assert!(running.wait().unwrap().success() && added > 0);
+    assert_eq!(store.pets(), 100_000 + added);
+    server.stop();
+}
+
 #[test]
 fn lines_that_are_typed_are_asked_for() {
     let store = Store::sqlite();
@@ -185,7 +248,7 @@ fn the_progress_fits_the_terminal() {
     let lengths: Vec<_> =
         frames.map(|frame| frame.trim_start_matches("[K").chars().count()).collect();
     assert!(!lengths.is_empty() && lengths.iter().all(|length| *length <= 50), "{lines:?}");
-    assert!(lines.contains("importing: 20000 of about ") && lines.contains("/s"), "{lines:?}");
+    assert!(lines.contains("importing: 10000 of about ") && lines.contains("/s"), "{lines:?}");
     let plain = shown("dumb");
     assert!(!plain.contains('\u{1b}') && plain.ends_with("skipped 0 bad lines\r\n"), "{plain:?}");
 }
@@ -261,6 +324,9 @@ on_lasting_stores!(
     an_import_that_fails_leaves_no_new_store_and_removes_no_old_one,
     only_blank_lines_at_the_end_are_no_fault,
     an_import_that_waits_for_its_first_line_holds_nobody_up,
+    a_service_goes_on_adding_beside_a_large_import,
+    a_file_is_imported_once_unless_it_is_asked_for_again,
+    a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported,
     either_every_record_has_an_identifier_or_none_has,
     line_ends_and_a_byte_order_mark_of_other_systems_are_taken,
     a_quote_that_is_left_open_is_a_fault_of_its_line_alone,

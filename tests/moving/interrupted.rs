@@ -1,10 +1,10 @@
-//! Copies that are cut off, and go on.
+//! Copies and imports that are cut off, and go on.
 
-use std::{io::Write as _, process::Child, thread, time::Duration};
+use std::{fs, io::Write as _, path::Path, process::Child, thread, time::Duration};
 
 use super::{
     animals::many,
-    commands::{copy, fed, import, made, verify},
+    commands::{copy, exported, fed, import, made, verify},
     paused::{end, run_until},
 };
 use crate::support::{
@@ -14,7 +14,7 @@ use crate::support::{
     store::{Kind, Store, on_lasting_stores},
 };
 
-/// Three batches.
+/// Fifteen batches.
 const PETS: usize = 150_000;
 
 fn copying(from: &Store, to: &Store) -> Child {
@@ -72,22 +72,63 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches(kind: Kind) {
     verify(&from.url, &to.url);
 }
 
-fn an_import_that_is_killed_or_stopped_leaves_nothing(kind: Kind) {
-    let signals = [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))];
-    let all = signals.into_iter().flat_map(|signal| [0, 20_000].map(|lines| (signal, lines)));
-    for ((signal, code), lines) in all {
+/// An import of these lines from a file, or from standard input, which ends there.
+fn importing(store: &Store, file: Option<&Path>, text: &str) -> Child {
+    let mut words = vec!["import", "--store", &store.url];
+    if let Some(file) = file {
+        words.push(file.to_str().unwrap());
+        return petstore(&words).spawn();
+    }
+    let mut running = fed(&words);
+    running.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    running
+}
+
+fn an_import_that_is_cut_off_goes_on_and_adds_nothing_twice(kind: Kind) {
+    let text = many(PETS);
+    for (signal, from_file) in [("KILL", true), ("KILL", false), ("TERM", true)] {
         let store = made(kind);
-        import(&store.url, "ndjson", &many(1)).succeeds();
+        let path = store.folder().join("pets.ndjson");
+        fs::write(&path, &text).unwrap();
+        let file = from_file.then_some(path.as_path());
+        let running = importing(&store, file, &text);
+        run_until(&running, "some are there", || store.pets() > 0);
+        let output = end(running, signal);
+        let found = store.pets();
+        assert!(found < PETS && found.is_multiple_of(10_000), "{found}");
+        if signal == "TERM" {
+            let said = String::from_utf8(output.stderr).unwrap();
+            let expected = "and no further: it was stopped; run it again to go on there\n";
+            assert!(
+                said.contains("petstore: kept up to line ") && said.ends_with(expected),
+                "{said}"
+            );
+        }
+        let said = importing(&store, file, &text).wait_with_output().unwrap();
+        let said = String::from_utf8(said.stdout).unwrap();
+        let numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
+        let numbers: Vec<usize> = numbers.take(2).collect();
+        // A server may finish the commit of a client that was killed.
+        assert!(numbers[1] >= found && numbers[0] + numbers[1] == PETS, "{found}: {said}");
+        let lines = exported(&store.url, "ndjson");
+        let lines = lines.lines().map(|line| line.split_once(',').unwrap().1);
+        assert!(lines.eq(text.lines().map(|line| line.split_once('{').unwrap().1)));
+    }
+}
+
+fn an_import_that_is_cut_off_before_it_writes_leaves_nothing(kind: Kind) {
+    for (signal, code) in [("KILL", None), ("TERM", Some(1)), ("INT", Some(1))] {
+        let store = made(kind);
         let mut running = fed(&["import", "--store", &store.url]);
         let mut input = running.stdin.take().unwrap();
-        input.write_all(many(lines).as_bytes()).unwrap();
+        input.write_all(many(20_000).as_bytes()).unwrap();
         thread::sleep(Duration::from_millis(300));
         let output = end(running, signal);
         assert_eq!(output.status.code(), code);
         let said = String::from_utf8(output.stderr).unwrap();
-        let expected = if code.is_some() { "petstore: stopped; nothing was kept\n" } else { "" };
-        assert_eq!(said, expected);
-        assert_eq!(store.pets(), 1);
+        let expected = "petstore: nothing was kept: it was stopped\n";
+        assert_eq!(said, if code.is_some() { expected } else { "" });
+        assert_eq!(store.pets(), 0);
         drop(input);
     }
 }
@@ -95,5 +136,6 @@ fn an_import_that_is_killed_or_stopped_leaves_nothing(kind: Kind) {
 on_lasting_stores!(
     a_copy_that_is_killed_twice_goes_on_each_time,
     a_copy_that_is_asked_to_stop_stops_between_batches,
-    an_import_that_is_killed_or_stopped_leaves_nothing,
+    an_import_that_is_cut_off_goes_on_and_adds_nothing_twice,
+    an_import_that_is_cut_off_before_it_writes_leaves_nothing,
 );

@@ -182,7 +182,7 @@ fn line(Finding { subject, severity, detail }: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use petstore_domain::{
-        Archive, CategoryId, CorruptKey, Corruption, Finding, Fingerprint, IdempotencyId,
+        Archive, Batch, CategoryId, CorruptKey, Corruption, Finding, Fingerprint, IdempotencyId,
         IdempotencyRecord, MockArchive, MockPetRepository, MockSnapshot, NewPet, Pet, PetId,
         PetName, PetPage, PetStatus, Severity, StoreCounts, StoreError, StoredKeys, Timestamp,
         Versioned,
@@ -242,9 +242,10 @@ mod tests {
     #[tokio::test]
     async fn an_animal_that_the_list_of_its_status_lacks_is_a_fault() {
         let store = MemoryStore::new();
-        let mut restore = store.restore().await.unwrap();
-        restore.pets((1..=999).map(pet).collect()).await.unwrap();
-        restore.commit().await.unwrap();
+        store
+            .write(Batch { pets: (1..=999).map(pet).collect(), ..Batch::default() })
+            .await
+            .unwrap();
         let signals = Signals::take_over().unwrap();
         let sound = read_archive(&store, &lists_without(|_| false), &signals).await.unwrap();
         assert_eq!((sound.0.pets, &sound.1), (999, &Unlisted::default()));

@@ -48,7 +48,7 @@ fn import_with(
         }
         check(line, read);
     }
-    assert_eq!(lines.bytes, data.len() as u64, "bytes were not read");
+    assert_eq!(lines.bytes(), data.len() as u64, "bytes were not read");
     let pieces = data.split(|byte| *byte == b'\n').count();
     let is_last_empty = data.is_empty() || data.ends_with(b"\n");
     assert_eq!(lines.number, (pieces - usize::from(is_last_empty)) as u64, "lines were not read");

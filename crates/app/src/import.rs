@@ -3,19 +3,16 @@
 pub(crate) mod lines;
 mod source;
 
-use std::{
-    io::{self, IsTerminal as _},
-    time::Duration,
-};
+use std::io::{self, IsTerminal as _};
 
 use clap::Args;
-use petstore_domain::{Archive, NewPet, Pet, PetId, Restore, RestoreError};
+use petstore_domain::{Archive, Batch, Clock, IdempotencyRequest, PetId, RestoreError};
 use petstore_json::Record;
-use tokio::time;
 
-use self::source::{Batch, Fault, Numbered, Source};
+use self::source::{Fault, Input, Numbered, Reading, Source};
 use crate::{
     cli::store_arg::StoreArgs,
+    clock::SystemClock,
     console::{Console, Output as _},
     driver::OpenMode,
     failure::{Failure, one_line_of},
@@ -25,14 +22,15 @@ use crate::{
     store::with_open_archive,
 };
 
+/// Lines in a batch, which is one transaction. Another number would end batches elsewhere, and what an earlier
+/// release has kept of a file would be added again: it stays as it is (`docs/STORES.md`).
+const BATCH_LINES: usize = 10_000;
 /// Lines that are named where several have the identifier that is in the way.
 const MAX_LINES_NAMED: usize = 5;
 /// Bad lines that are shown; the rest are counted.
 const MAX_SHOWN: u64 = 100;
 /// The longest reason that is shown, in characters.
 const MAX_REASON_CHARS: usize = 400;
-/// How long an import waits for its next lines once it holds up other writers of the store.
-const MAX_STALL: Duration = Duration::from_secs(10);
 
 /// Adds the animals of a file.
 #[derive(Debug, Args)]
@@ -42,6 +40,9 @@ pub(crate) struct ImportArgs {
     /// Leave bad lines out, instead of refusing the whole file for them.
     #[arg(long)]
     skip_bad: bool,
+    /// Add the animals even if this file was imported within the last 24 hours.
+    #[arg(long)]
+    again: bool,
     /// Make the store if there is none.
     #[arg(long)]
     create: bool,
@@ -49,16 +50,23 @@ pub(crate) struct ImportArgs {
     store: StoreArgs,
 }
 
-/// Adds the animals of the file, all in one transaction.
+/// Adds the animals of the file, batch by batch.
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let format = args.records.format().unwrap_or(Format::Ndjson);
-    let file = args.records.file;
-    note_if_typed(&file);
-    let source = Source::open(file, format)?;
-    let mode = if args.create { OpenMode::Create } else { OpenMode::ReadWrite };
-    let done = with_open_archive(&*args.store.store.0, mode, async |archive| {
-        import(&*archive, source, args.skip_bad, signals.stop()).await
+    let ImportArgs { records, skip_bad, again, create, store } = args;
+    let reading = Reading {
+        format: records.format().unwrap_or(Format::Ndjson),
+        skip_bad,
+        batch_lines: BATCH_LINES,
+    };
+    note_if_typed(&records.file);
+    let input = Input::open(&records.file)?;
+    let mode = if create { OpenMode::Create } else { OpenMode::ReadWrite };
+    let done = with_open_archive(&*store.store.0, mode, async |archive| {
+        let batch_lines = BATCH_LINES.min(archive.max_batch());
+        let source = Source::begin(input, Reading { batch_lines, ..reading })?;
+        let import = Import::new(&*archive, skip_bad, again);
+        import.run(source, signals.stop()).await
     });
     let answer = done.await?.to_string();
     Console.print(&answer)
@@ -75,127 +83,117 @@ fn note_if_typed(file: &FileArg) {
 #[derive(Debug, Default)]
 struct Imported {
     added: u64,
-    /// Equal animals that were there already, under the same identifiers.
+    /// Equal animals that were there already, under the same identifiers or from the same file.
     passed: u64,
     /// Bad lines.
     skipped: u64,
 }
 
-async fn import(
-    archive: &dyn Archive,
-    mut source: Source,
-    skip_bad: bool,
-    stop: impl Future<Output = ()>,
-) -> Result<Imported, Failure> {
-    let mut import = Import {
-        archive,
-        restore: None,
-        skip_bad,
-        progress: Progress::new(),
-        faults: Faults::default(),
-        imported: Imported::default(),
-    };
-    tokio::pin!(stop);
-    loop {
-        let batch = tokio::select! {
-            batch = import.next_of(&mut source) => batch?,
-            () = &mut stop => return Err(Failure::runtime("stopped; nothing was kept")),
-        };
-        let Some(batch) = batch else { return import.finish().await };
-        import.add_batch(batch).await?;
-    }
-}
-
 /// An import while it runs.
 struct Import<'a> {
     archive: &'a dyn Archive,
-    /// From the first animal on: until then, no other writer of the store waits.
-    restore: Option<Box<dyn Restore>>,
     skip_bad: bool,
+    again: bool,
     progress: Progress,
     faults: Faults,
+    /// The highest identifier in the file, if it has some.
+    highest: Option<PetId>,
+    /// The last line of which, and of all those before, the animals are in the store.
+    kept: u64,
     imported: Imported,
 }
 
-impl Import<'_> {
-    async fn next_of(&self, source: &mut Source) -> Result<Option<Batch>, Failure> {
-        if self.restore.is_none() {
-            return source.next().await;
+impl<'a> Import<'a> {
+    fn new(archive: &'a dyn Archive, skip_bad: bool, again: bool) -> Self {
+        Self {
+            archive,
+            skip_bad,
+            again,
+            progress: Progress::new(),
+            faults: Faults::default(),
+            highest: None,
+            kept: 0,
+            imported: Imported::default(),
         }
-        time::timeout(MAX_STALL, source.next()).await.unwrap_or_else(|_| {
-            Err(Failure::runtime(format!(
-                "nothing was kept: no line came for {} s, while other writes to the store waited; \
-                 write the lines to a file first, and import that",
-                MAX_STALL.as_secs()
-            )))
-        })
     }
 
-    /// The transaction of the whole file.
-    async fn restore(&mut self) -> Result<&mut Box<dyn Restore>, Failure> {
-        let restore = match self.restore.take() {
-            Some(restore) => restore,
-            None => self.archive.restore().await.map_err(Failure::runtime)?,
+    async fn run(
+        mut self,
+        mut source: Source,
+        stop: impl Future<Output = ()>,
+    ) -> Result<Imported, Failure> {
+        tokio::pin!(stop);
+        loop {
+            let batch = tokio::select! {
+                batch = source.next() => batch,
+                () = &mut stop => Err("it was stopped".to_owned()),
+            };
+            let Some(batch) = batch.map_err(|reason| self.failed(&reason))? else { break };
+            let (is_check, line, of) = (batch.is_check, batch.last_line, batch.of);
+            if is_check {
+                self.check(&batch);
+            } else {
+                self.write(batch).await?;
+            }
+            self.progress.at(if is_check { "checking" } else { "importing" }, line, of);
+        }
+        self.faults.report_rest(&mut self.progress);
+        self.imported.skipped = self.faults.count;
+        if self.faults.count > 0 && !self.skip_bad {
+            let count = self.faults.count;
+            return Err(self.failed(&format!(
+                "{count} lines are bad; mend them, or leave them out with --skip-bad"
+            )));
+        }
+        Ok(self.imported)
+    }
+
+    fn check(&mut self, batch: &source::Batch) {
+        self.faults.report(&batch.faults, &mut self.progress);
+        let ids = batch.records.iter().filter_map(|numbered| numbered.record.id);
+        self.highest = self.highest.max(ids.max());
+    }
+
+    /// Records with an identifier keep it; the others get new ones, at most once.
+    async fn write(&mut self, read: source::Batch) -> Result<(), Failure> {
+        if !read.faults.is_empty() && !self.skip_bad {
+            return Err(self.failed("the file was changed while it was read"));
+        }
+        let request = IdempotencyRequest::of_batch(read.digest, SystemClock.now());
+        let mut batch = Batch {
+            request: (!self.again && self.highest.is_none()).then_some(request),
+            assign_above: self.highest,
+            ..Batch::default()
         };
-        Ok(self.restore.insert(restore))
-    }
-
-    /// Once a line is bad, the rest is only checked, unless bad lines are skipped.
-    async fn add_batch(&mut self, batch: Batch) -> Result<(), Failure> {
-        let Batch { records, faults, of } = batch;
-        self.faults.report(&faults, &mut self.progress);
-        self.imported.skipped = self.faults.count();
-        if self.faults.count() == 0 || self.skip_bad {
-            self.add(records).await?;
-        }
-        let Imported { added, passed, skipped } = self.imported;
-        self.progress.at("importing", added + passed + skipped, of);
-        Ok(())
-    }
-
-    /// Records with an identifier keep it; the others get new ones.
-    async fn add(&mut self, records: Vec<Numbered>) -> Result<(), Failure> {
         let mut lines: Vec<(PetId, u64)> = Vec::new();
-        let mut pets: Vec<Pet> = Vec::new();
-        let mut new_pets: Vec<NewPet> = Vec::new();
-        for Numbered { line, record: Record { id, pet } } in records {
+        for Numbered { line, record: Record { id, pet } } in read.records {
             match id {
                 Some(id) => {
                     lines.push((id, line));
-                    pets.push(pet.with_id(id));
+                    batch.pets.push(pet.with_id(id));
                 }
-                None => new_pets.push(pet),
+                None => batch.new_pets.push(pet),
             }
         }
-        if !pets.is_empty() {
-            let given = pets.len() as u64;
-            let restore = self.restore().await?;
-            let added = restore.pets(pets).await.map_err(|error| refused(&error, &lines))?;
+        let given = (batch.pets.len() + batch.new_pets.len()) as u64;
+        if given > 0 {
+            let written = self.archive.write(batch).await;
+            let added = written.map_err(|error| self.failed(&reason(&error, &lines)))?.added;
             self.imported.added += added;
             self.imported.passed += given - added;
         }
-        if !new_pets.is_empty() {
-            let added = new_pets.len() as u64;
-            let restore = self.restore().await?;
-            restore.new_pets(new_pets).await.map_err(|error| refused(&error, &[]))?;
-            self.imported.added += added;
-        }
+        self.kept = read.last_line;
         Ok(())
     }
 
-    async fn finish(mut self) -> Result<Imported, Failure> {
-        self.faults.report_rest(&mut self.progress);
-        if self.faults.count() > 0 && !self.skip_bad {
-            let count = self.faults.count();
-            return Err(Failure::runtime(format!(
-                "nothing was kept: {count} lines are bad; mend them, or leave them out with \
-                 --skip-bad"
-            )));
-        }
-        if let Some(restore) = self.restore {
-            restore.commit().await.map_err(Failure::runtime)?;
-        }
-        Ok(self.imported)
+    /// Why the import has ended, and what is left of it.
+    fn failed(&self, reason: &str) -> Failure {
+        Failure::runtime(match self.kept {
+            0 => format!("nothing was kept: {reason}"),
+            kept => format!(
+                "kept up to line {kept}, and no further: {reason}; run it again to go on there"
+            ),
+        })
     }
 }
 
@@ -206,10 +204,6 @@ struct Faults {
 }
 
 impl Faults {
-    fn count(&self) -> u64 {
-        self.count
-    }
-
     fn report(&mut self, faults: &[Fault], progress: &mut Progress) {
         for Fault { line, reason } in faults {
             if self.count < MAX_SHOWN {
@@ -228,9 +222,9 @@ impl Faults {
     }
 }
 
-/// Why nothing was kept, with the lines of an animal that is in the way. Several lines of the batch may
-/// have its identifier.
-fn refused(error: &RestoreError, lines: &[(PetId, u64)]) -> Failure {
+/// Why a batch was refused, with the lines of an animal that is in the way. Several of its lines may have the
+/// identifier.
+fn reason(error: &RestoreError, lines: &[(PetId, u64)]) -> String {
     let lines: Vec<_> = match error {
         RestoreError::OtherPet(other) => {
             let same = lines.iter().filter(|(id, _)| id == other);
@@ -243,7 +237,7 @@ fn refused(error: &RestoreError, lines: &[(PetId, u64)]) -> Failure {
         [line] => format!(" (line {line})"),
         lines => format!(" (lines {})", lines.join(", ")),
     };
-    Failure::runtime(format!("nothing was kept: {error}{place}"))
+    format!("{error}{place}")
 }
 
 impl std::fmt::Display for Imported {

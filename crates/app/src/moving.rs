@@ -4,9 +4,8 @@ mod handover;
 
 use std::sync::Arc;
 
-use petstore_domain::{
-    Archive, Copied, CopyError, CopyStore, StoreCounts, Verified, VerifyError, VerifyStores,
-};
+use petstore_domain::{Archive, Clock as _, StoreCounts};
+use petstore_transfer::{Copied, TransferError, Verified};
 
 use crate::{
     cli::{BothStores, StoreCommand},
@@ -56,19 +55,13 @@ async fn transfer(work: Work, BothStores { from, to }: BothStores) -> Result<(),
 type Pair = (Arc<dyn Archive>, Arc<dyn Archive>);
 
 async fn copy((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Result<(), Failure> {
-    let copy = CopyStore::new(from, to, Arc::new(SystemClock));
     let mut progress = Progress::new();
-    let done = copy.run(&mut |state| progress.watch(state, signals)).await;
+    let mut watch = |state| progress.watch(state, signals);
+    let done = petstore_transfer::copy(&*from, &*to, SystemClock.now(), &mut watch).await;
     drop(progress);
-    let Copied { found, pets, keys, idempotency_records } = done.map_err(|error| match error {
-        CopyError::Canceled => Failure::runtime(
-            "stopped; what was copied stays, and the same command goes on from there",
-        ),
-        error @ (CopyError::From(_)
-        | CopyError::To(_)
-        | CopyError::OtherData(_)
-        | CopyError::ConcurrentWrite { .. }) => Failure::runtime(error),
-    })?;
+    let Copied { found, pets, keys, idempotency_records } = done.map_err(failure(
+        "stopped; what was copied stays, and the same command goes on from there",
+    ))?;
     let answer = format!(
         "copied {pets} animals ({found} were there before), {keys} API keys and {idempotency_records} \
          idempotency records\n"
@@ -77,16 +70,12 @@ async fn copy((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Res
 }
 
 async fn verify((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Result<(), Failure> {
-    let verify = VerifyStores::new(from, to, Arc::new(SystemClock));
     let mut progress = Progress::new();
-    let done = verify.run(&mut |state| progress.watch(state, signals)).await;
+    let mut watch = |state| progress.watch(state, signals);
+    let done = petstore_transfer::verify(&*from, &*to, SystemClock.now(), &mut watch).await;
     drop(progress);
-    let Verified { counts, ranges } = done.map_err(|error| match error {
-        VerifyError::Canceled => Failure::runtime("stopped before everything was compared"),
-        error @ (VerifyError::From(_) | VerifyError::To(_) | VerifyError::Different { .. }) => {
-            Failure::runtime(error)
-        }
-    })?;
+    let Verified { counts, ranges } =
+        done.map_err(failure("stopped before everything was compared"))?;
     let StoreCounts { pets, keys, idempotency_records } = counts;
     let mut lines: Vec<_> = ranges.iter().map(ToString::to_string).collect();
     lines.push(format!(
@@ -94,4 +83,15 @@ async fn verify((from, to): Pair, signals: &Signals, out: &mut impl Output) -> R
     ));
     let answer = lines.join("\n");
     out.print(&answer)
+}
+
+fn failure(canceled: &'static str) -> impl Fn(TransferError) -> Failure {
+    move |error| match error {
+        TransferError::Canceled => Failure::runtime(canceled),
+        TransferError::From(_)
+        | TransferError::To(_)
+        | TransferError::OtherData(_)
+        | TransferError::Different { .. }
+        | TransferError::ConcurrentWrite { .. } => Failure::runtime(error),
+    }
 }

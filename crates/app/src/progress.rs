@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{TransferProgress, TransferStep};
+use petstore_transfer::{TransferProgress, TransferStep};
 use rustix::termios::tcgetwinsize;
 
 use crate::signals::Signals;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use petstore_domain::{
-    Added, Archive, CatalogueVersion, NewPet, Pet, PetPage, PetQuery, PetStatus,
+    Added, Archive, Batch, CatalogueVersion, NewPet, Pet, PetPage, PetQuery, PetStatus,
 };
 use tokio::{
     task::JoinSet,
@@ -141,6 +141,11 @@ pub(crate) fn archive(store: &Store) -> Result<&dyn Archive, Broken> {
         .archive
         .as_deref()
         .ok_or_else(|| Broken::new("there is no archive, but the harness declares one"))
+}
+
+/// Writes a batch; how many animals were not there before.
+pub(crate) async fn write_batch(store: &Store, batch: Batch) -> Result<u64, Broken> {
+    Ok(archive(store)?.write(batch).await?.added)
 }
 
 /// Waits for every task; the first that broke the promise breaks it.

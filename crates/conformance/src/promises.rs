@@ -1,7 +1,7 @@
 //! The list of the promises.
 
+mod batches;
 mod beside;
-mod conflicts;
 mod declared;
 mod dropped;
 mod durability;
@@ -15,7 +15,6 @@ mod model;
 mod outage;
 mod pages;
 mod races;
-mod restores;
 mod round_trips;
 mod snapshots;
 mod together;
@@ -177,35 +176,39 @@ macro_rules! __for_each_promise {
             "a view of all that is in the store, in batches in ascending order";
         snapshots::a_snapshot_does_not_see_later_writes [Archive]
             "what is written later does not show in it, and it holds up no writer";
-        restores::a_restore_brings_back_every_field [Archive]
-            "commit makes all of it visible and durable at once, and nothing is visible before";
-        restores::a_restore_left_without_commit_leaves_nothing [Archive]
-            "nothing ever is visible if it is dropped without commit";
-        restores::a_restore_may_be_repeated [Archive]
-            "what is there already and equal is passed over";
-        restores::a_key_that_is_there_already_is_merged [Archive]
+        batches::a_batch_brings_back_every_field [Archive]
+            "writes a batch: it is visible and durable, at once, when the call returns";
+        batches::a_batch_may_be_written_again [Archive]
+            "an equal row that is there already is kept";
+        batches::a_batch_takes_as_many_rows_as_the_store_says [Archive]
+            "how many rows one batch may have; new animals ascend in their order";
+        batches::a_repeated_batch_adds_nothing [Archive]
+            "if the batch of new animals is a repeat, none of them is added";
+        batches::of_equal_batches_at_once_one_is_added [Archive]
+            "if the batch of new animals is a repeat, none of them is added";
+        batches::a_key_that_is_there_already_is_merged [Archive]
             "a key that is there already becomes what both stores know of it";
-        conflicts::a_restore_names_what_it_conflicts_with [Archive]
-            "what is there and different is a conflict, which says what";
-        conflicts::a_newer_record_replaces_the_one_there [Archive]
+        batches::a_batch_names_what_it_conflicts_with [Archive]
+            "what is there and different is a conflict, which says what; nothing was written then";
+        batches::a_newer_record_replaces_the_one_there [Archive]
             "a record that is there already is replaced if it is older";
-        conflicts::another_record_that_is_not_newer_is_a_conflict [Archive]
+        batches::another_record_that_is_not_newer_is_a_conflict [Archive]
             "a conflict if another record is there that is as old, or younger";
-        conflicts::a_record_without_its_animal_is_refused [Archive]
+        batches::a_record_without_its_animal_is_refused [Archive]
             "Corrupt if the animal of a record is missing";
-        restores::identifiers_go_on_above_those_restored [Archive]
-            "afterwards the store assigns identifiers above every one restored";
+        batches::identifiers_go_on_above_those_of_a_batch [Archive]
+            "afterwards the store assigns identifiers above every one of the batch, and above assign_above";
 
         writes::a_write_shows_in_every_list_and_changes_nothing_else []
             "the animals that match the query's status, whatever kind of write they came by";
         writes::the_version_changes_exactly_if_an_animal_does [Version]
             "the version changes with every change of animals, and with nothing else";
         beside::another_animal_is_never_overwritten [Archive]
-            "OtherPet if another animal has the identifier, and nothing of the restore is written";
-        beside::a_restore_shows_as_a_whole_on_every_handle [Archive]
-            "a restore is one transaction: nothing of it shows without all the rest";
-        beside::a_writer_beside_a_restore_is_answered [Archive]
-            "other writers are answered in a bounded time, and the restore can still commit";
+            "OtherPet if another animal has the identifier, and nothing of the batch is written";
+        beside::a_batch_shows_as_a_whole_on_every_handle [Archive]
+            "a batch is one transaction: nothing of it shows without all the rest";
+        beside::writers_go_on_beside_batches [Archive]
+            "writers beside a batch wait for no more than that batch";
         beside::no_identifier_follows_the_highest [Archive]
             "behind the highest identifier possible nothing is added, and reads go on";
         beside::the_version_is_answered_at_once [Version]
@@ -221,10 +224,8 @@ macro_rules! __for_each_promise {
             "a change of the state waits for writes under way";
         handover::changes_are_complete [Handover, SecondHandle]
             "no animal appears later at or below the last of them";
-        handover::a_mover_writes_to_what_it_fills_alone [Handover]
-            "a transaction of the mover is refused unless the store is filling at its revision";
-        handover::a_restore_that_spans_a_seal_has_no_effect [Handover, Archive]
-            "a restore that was begun before a seal has no effect after it";
+        handover::a_mover_writes_to_what_it_fills_alone [Handover, Archive]
+            "a batch of the mover is refused unless the store is filling at its revision";
         handover::every_change_but_an_addition_is_a_rewrite [Handover, Archive]
             "how often animals were changed otherwise than by adding one";
     } };

@@ -1,17 +1,14 @@
 //! [`Archive`] in memory.
 
-pub(crate) mod restore;
-
 use std::ops::Bound;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, IdempotencyId, IdempotencyRecord, Pet, PetId, Restore, Snapshot, StoreCounts,
-    StoreError, Writer,
+    ApiKey, Archive, Batch, IdempotencyId, IdempotencyRecord, Pet, PetId, Resolution, RestoreError,
+    Snapshot, StoreCounts, StoreError, Written,
 };
 
-use self::restore::Transaction;
-use crate::{state::State, store::MemoryStore};
+use crate::{api_keys, state::State, store::MemoryStore};
 
 #[async_trait]
 impl Archive for MemoryStore {
@@ -19,10 +16,51 @@ impl Archive for MemoryStore {
         Ok(Box::new(View(self.state().clone())))
     }
 
-    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        self.state().handover.permit(Writer::Service)?;
-        Ok(Box::new(Transaction::new(self.state.clone(), Writer::Service)))
+    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+        let mut state = self.state();
+        state.handover.permit(batch.writer)?;
+        let mut changed = state.clone();
+        let written = write(&mut changed, &batch)?;
+        *state = changed;
+        Ok(written)
     }
+}
+
+/// Writes a batch into a state that is dropped if that fails.
+fn write(state: &mut State, batch: &Batch) -> Result<Written, RestoreError> {
+    let Batch { writer: _, pets, new_pets, request, keys, records, assign_above } = batch;
+    let before = state.pets.len();
+    for pet in pets {
+        if Resolution::of_pet(state.pets.get(&pet.id), pet)? == Resolution::Write {
+            state.pets.insert(pet.id, pet.clone());
+        }
+    }
+    state.handover.rewrites += i64::from(state.pets.len() > before);
+    let highest = state.pets.last_key_value().map(|(id, _)| *id);
+    state.assigned = state.assigned.max(highest.max(*assign_above).map_or(0, |id| id.0));
+    let resolution = request.as_ref().map_or(Ok(Resolution::Write), |request| {
+        Resolution::of_new_pets(state.records.get(&request.id), request)
+    })?;
+    if resolution == Resolution::Write {
+        for (index, pet) in new_pets.iter().enumerate() {
+            let id = state.insert(pet.clone())?.id;
+            if let (0, Some(request)) = (index, request) {
+                state.records.insert(request.id, request.into_record(id));
+            }
+        }
+    }
+    for key in keys {
+        api_keys::write(state, key)?;
+    }
+    state.key_changes += u64::from(!keys.is_empty());
+    for record in records {
+        let (stored, pet_exists) =
+            (state.records.get(&record.id), state.pets.contains_key(&record.pet));
+        if Resolution::of_record(stored, pet_exists, record)? == Resolution::Write {
+            state.records.insert(record.id, *record);
+        }
+    }
+    Ok(Written { added: (state.pets.len() - before) as u64 })
 }
 
 /// A copy of the whole state.

@@ -3,9 +3,9 @@
 use std::{ops::Bound, sync::atomic::Ordering};
 
 use async_trait::async_trait;
-use petstore_domain::{Changes, Handover, Pet, PetId, Restore, StoreError, StoreState, Writer};
+use petstore_domain::{Changes, Handover, Pet, PetId, StoreError, StoreState};
 
-use crate::{archive::restore::Transaction, store::MemoryStore};
+use crate::store::MemoryStore;
 
 #[async_trait]
 impl Handover for MemoryStore {
@@ -31,12 +31,6 @@ impl Handover for MemoryStore {
         let theirs = |id| Some(id) >= first && Some(id) <= last;
         let records = state.records.values().filter(|record| theirs(record.pet)).copied().collect();
         Ok(Changes { pets, records })
-    }
-
-    async fn fill(&self, revision: i64) -> Result<Box<dyn Restore>, StoreError> {
-        let writer = Writer::Mover(revision);
-        self.state().handover.permit(writer)?;
-        Ok(Box::new(Transaction::new(self.state.clone(), writer)))
     }
 
     fn read_while_sealed(&self) {

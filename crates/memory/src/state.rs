@@ -12,8 +12,9 @@ use petstore_domain::{
 
 #[derive(Clone)]
 pub(crate) struct State {
-    /// By identifier; the next one follows the highest, for none is ever removed.
     pub(crate) pets: BTreeMap<PetId, Pet>,
+    /// At or above the identifier of every animal; the next one follows it.
+    pub(crate) assigned: i64,
     pub(crate) records: BTreeMap<IdempotencyId, IdempotencyRecord>,
     /// Ascending by identifier.
     pub(crate) keys: Vec<ApiKey>,
@@ -30,6 +31,7 @@ impl Default for State {
     fn default() -> Self {
         Self {
             pets: BTreeMap::new(),
+            assigned: 0,
             records: BTreeMap::new(),
             keys: Vec::new(),
             next_key_id: 1,
@@ -64,15 +66,10 @@ impl State {
 
     /// Adds an animal under the next identifier.
     pub(crate) fn insert(&mut self, pet: NewPet) -> Result<Pet, StoreError> {
-        let highest = self.pets.last_key_value().map(|(id, _)| id.0);
-        let pet = pet.with_id(PetId(next_id(highest)?));
+        let next = self.assigned.checked_add(1);
+        self.assigned = next.ok_or_else(|| StoreError::unavailable("no identifier is left"))?;
+        let pet = pet.with_id(PetId(self.assigned));
         self.pets.insert(pet.id, pet.clone());
         Ok(pet)
     }
-}
-
-/// The identifier that follows the highest: restored ones may leave gaps, even none behind them.
-fn next_id(highest: Option<i64>) -> Result<i64, StoreError> {
-    let next = highest.unwrap_or(0).max(0).checked_add(1);
-    next.ok_or_else(|| StoreError::unavailable("no identifier is left"))
 }

@@ -3,7 +3,7 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -15,8 +15,7 @@ use crate::state::State;
 /// A catalogue and its API keys, for as long as this value lives.
 #[derive(Default)]
 pub struct MemoryStore {
-    /// Shared with the transactions of a restore, which may outlive this value.
-    pub(crate) state: Arc<Mutex<State>>,
+    state: Mutex<State>,
     /// Whether reads go on while the store is sealed.
     pub(crate) reads_while_sealed: AtomicBool,
 }

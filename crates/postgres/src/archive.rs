@@ -1,18 +1,13 @@
 //! [`Archive`] on PostgreSQL: the whole store, on a connection of its own.
 
-pub(crate) mod restore;
 mod snapshot;
+mod write;
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Handover as _, Restore, Snapshot, StoreError, Writer};
+use petstore_domain::{Archive, Batch, RestoreError, Snapshot, StoreError, Written};
 
-use self::{restore::Restoring, snapshot::View};
-use crate::{
-    connection::{READ_COMMITTED, SNAPSHOT, WRITING},
-    connector::Purpose,
-    sequences,
-    store::PostgresStore,
-};
+use self::snapshot::View;
+use crate::{connection::SNAPSHOT, connector::Purpose, store::PostgresStore};
 
 #[async_trait]
 impl Archive for PostgresStore {
@@ -21,14 +16,7 @@ impl Archive for PostgresStore {
         Ok(Box::new(View::new(transaction).await?))
     }
 
-    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        // The row's trigger refuses the commit, too.
-        self.state().await?.permit(Writer::Service)?;
-        let transaction = self.pool.begin(Purpose::Archive, WRITING).await?;
-        // A role that may not read or raise them may import all the same, if it need not.
-        if sequences::behind(&self.pool).await.is_ok_and(|behind| !behind.is_empty()) {
-            sequences::raise(&self.pool.begin(Purpose::Calls, READ_COMMITTED).await?).await?;
-        }
-        Ok(Box::new(Restoring::new(transaction, self.version.clone())))
+    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+        write::write(self, &batch).await
     }
 }

@@ -10,15 +10,13 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    CatalogueVersion, Changes, Corruption, Handover, PetId, Phase, Restore, StoreError, StoreId,
-    StoreState, Writer,
+    CatalogueVersion, Changes, Corruption, Handover, PetId, Phase, StoreError, StoreId, StoreState,
 };
 use tokio::time;
 use tokio_postgres::Row;
 
 use crate::{
-    archive::restore::Restoring,
-    connection::{READ_COMMITTED, WRITING},
+    connection::READ_COMMITTED,
     connector::Purpose,
     error::StoreFailure,
     pets::{idempotency, rows},
@@ -89,13 +87,6 @@ impl Handover for PostgresStore {
             Ok(Changes { pets, records })
         };
         self.pool.within_deadline(read).await
-    }
-
-    async fn fill(&self, revision: i64) -> Result<Box<dyn Restore>, StoreError> {
-        self.state().await?.permit(Writer::Mover(revision))?;
-        let transaction = self.pool.begin(Purpose::Archive, WRITING).await?;
-        transaction.batch(&format!("SET LOCAL petstore.mover = '{revision}'")).await?;
-        Ok(Box::new(Restoring::new(transaction, self.version.clone())))
     }
 
     fn read_while_sealed(&self) {

@@ -20,9 +20,10 @@ macro_rules! is_behind {
     };
 }
 
-/// Lets the next identifier be above the highest of the table. Whoever calls it has locked the table.
+/// Lets the next identifier be above the highest of the table, and above `$1`. Whoever calls it has locked the table.
 pub(crate) const RAISE: &str = concat!(
-    "SELECT setval('pet_id', m.id) FROM (SELECT max(id) AS id FROM pet) m, pet_id s WHERE ",
+    "SELECT setval('pet_id', m.id) FROM (SELECT greatest(max(id), $1::bigint) AS id FROM pet) m, pet_id s \
+     WHERE ",
     is_behind!()
 );
 const BEHIND: &str = concat!(
@@ -38,6 +39,6 @@ pub(crate) async fn behind(pool: &Pool) -> Result<Vec<String>, StoreFailure> {
 /// Raises them, in a transaction that has just begun, and commits.
 pub(crate) async fn raise(transaction: &Connection) -> Result<(), StoreFailure> {
     transaction.batch(LOCK).await?;
-    transaction.batch(RAISE).await?;
+    transaction.query(RAISE, &[&None::<i64>]).await?;
     transaction.commit().await
 }

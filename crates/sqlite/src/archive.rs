@@ -1,28 +1,23 @@
 //! [`Archive`] on SQLite.
 //!
-//! Both of its parts have a connection of their own, and may outlive the store. A restore runs its SQL on
-//! the calling thread, so a batch should be written in well under a second.
+//! A snapshot is an open read transaction on a connection of its own, which may outlive the store. When it is
+//! taken, SQLite checks all of the store for damage, on a thread for blocking work. It holds up no writer, but as
+//! long as it is open, the write-ahead log cannot start anew and grows with all that is written.
 //!
-//! A snapshot is an open read transaction. When it is taken, SQLite checks all of the store for damage, on
-//! a thread for blocking work. It holds up no writer, but as long as it is open, the write-ahead log cannot
-//! start anew and grows with all that is written.
-//!
-//! A restore holds SQLite's one write lock from its first moment until it is committed or dropped.
-//! Meanwhile, the creates of a running service wait, and fail as [`StoreError`] after three seconds:
-//! who copies into a store that is in use takes a new restore for every batch.
+//! A batch is a write transaction on a connection of its own (`write.rs`).
 
-pub(crate) mod restore;
 pub(crate) mod snapshot;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Restore, Snapshot, StoreError, Writer};
+use petstore_domain::{Archive, Batch, RestoreError, Snapshot, StoreError, Written};
 use tokio::task;
 
-use self::{restore::WriteTransaction, snapshot::ReadTransaction};
+use self::snapshot::ReadTransaction;
 use crate::{error::Failure, store::SqliteStore};
 
 #[async_trait]
@@ -37,9 +32,11 @@ impl Archive for SqliteStore {
         Ok(Box::new(joined?))
     }
 
-    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
+    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
         self.writer()?;
-        let (path, versions) = (self.readers.pool.path(), Arc::clone(&self.versions));
-        Ok(Box::new(WriteTransaction::begin(path, versions, Writer::Service)?))
+        let (pool, versions) = (Arc::clone(&self.readers.pool), Arc::clone(&self.versions));
+        let write = move || write::write(pool.path(), &versions, batch);
+        let written = task::spawn_blocking(write).await.map_err(StoreError::unavailable)?;
+        written.map_err(Failure::into_error)
     }
 }

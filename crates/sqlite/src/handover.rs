@@ -8,12 +8,11 @@ pub(crate) mod rows;
 use std::sync::{Arc, atomic::Ordering};
 
 use async_trait::async_trait;
-use petstore_domain::{Changes, Handover, PetId, Restore, StoreError, StoreState, Writer};
+use petstore_domain::{Changes, Handover, PetId, StoreError, StoreState};
 use rusqlite::{Transaction, TransactionBehavior};
 use tokio::task;
 
 use crate::{
-    archive::restore::WriteTransaction,
     config::{BusyTimeout, Synchronous},
     connection,
     store::SqliteStore,
@@ -44,14 +43,6 @@ impl Handover for SqliteStore {
     async fn changes(&self, after: Option<PetId>, limit: u32) -> Result<Changes, StoreError> {
         // Identifiers are assigned under the write lock, so no lower one can come.
         self.readers.read(move |connection| rows::changes(connection, after, limit)).await
-    }
-
-    async fn fill(&self, revision: i64) -> Result<Box<dyn Restore>, StoreError> {
-        self.writer()?;
-        let (pool, versions) = (Arc::clone(&self.readers.pool), Arc::clone(&self.versions));
-        let begin = move || WriteTransaction::begin(pool.path(), versions, Writer::Mover(revision));
-        let joined = task::spawn_blocking(begin).await.map_err(StoreError::unavailable)?;
-        Ok(Box::new(joined?))
     }
 
     fn read_while_sealed(&self) {

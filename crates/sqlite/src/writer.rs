@@ -131,7 +131,7 @@ fn run(committer: &mut Committer, mut jobs: mpsc::Receiver<Job>, runtime: Option
 const TURN: Duration = Duration::from_millis(100);
 
 /// Longer than the other processes' interval between two polls (`connection.rs`).
-const FREE: Duration = Duration::from_millis(2);
+pub(crate) const FREE: Duration = Duration::from_millis(2);
 
 #[derive(Debug)]
 struct JoinOnDrop(Option<JoinHandle<()>>);

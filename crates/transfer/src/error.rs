@@ -1,6 +1,55 @@
-//! Why a store was not handed over.
+//! Why two stores were not copied, found equal, or handed over.
 
-use petstore_domain::{CopyError, RestoreError, StoreError};
+use petstore_domain::{RestoreError, StoreCounts, StoreError};
+
+use crate::difference::Difference;
+
+/// Why a copy or a comparison ended early. What a copy has committed stays, and running it again goes on from there.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// The source could not be read.
+    #[error("reading the source: {0}")]
+    From(#[source] StoreError),
+    /// The target could not be read or written.
+    #[error("the target: {0}")]
+    To(#[source] RestoreError),
+    /// The target held something that the source does not. Nothing was written.
+    #[error("the target holds other data and was left as it is: {0}")]
+    OtherData(Difference),
+    /// They are not equal.
+    #[error(
+        "the stores differ: {difference}; the source holds {} animals and {} API keys, \
+         the target {} and {}", .from.pets, .from.keys, .to.pets, .to.keys
+    )]
+    Different {
+        /// The first one.
+        difference: Difference,
+        /// How much the source holds.
+        from: StoreCounts,
+        /// How much the target holds.
+        to: StoreCounts,
+    },
+    /// Something other than the copy wrote to the target meanwhile.
+    #[error(
+        "something else wrote to the target meanwhile: it holds {to} animals and the source {from}"
+    )]
+    ConcurrentWrite {
+        /// Animals in the source.
+        from: u64,
+        /// Animals in the target.
+        to: u64,
+    },
+    /// The observer canceled it.
+    #[error("canceled")]
+    Canceled,
+}
+
+impl TransferError {
+    /// The target could not be read.
+    pub(crate) fn to(error: StoreError) -> Self {
+        Self::To(error.into())
+    }
+}
 
 /// Why a store was not handed over, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -13,7 +62,7 @@ pub enum MoveError {
     To(#[source] RestoreError),
     /// What the new store holds is not what the old one holds.
     #[error("{0}")]
-    Compare(#[source] CopyError),
+    Compare(#[source] TransferError),
     /// The two stores cannot be handed over like this.
     #[error("{0}")]
     Refused(String),
@@ -45,15 +94,19 @@ impl MoveError {
         Self::To(error.into())
     }
 
+    pub(crate) fn of_comparison(error: TransferError) -> Self {
+        if matches!(error, TransferError::Canceled) { Self::Canceled } else { Self::Compare(error) }
+    }
+
     /// Whether it may pass by itself: a store could not be reached.
     pub(crate) fn passes(&self) -> bool {
         let unavailable = |error: &StoreError| matches!(error, StoreError::Unavailable(_));
         match self {
             Self::From(error)
             | Self::To(RestoreError::Store(error))
-            | Self::Compare(CopyError::From(error) | CopyError::To(RestoreError::Store(error))) => {
-                unavailable(error)
-            }
+            | Self::Compare(
+                TransferError::From(error) | TransferError::To(RestoreError::Store(error)),
+            ) => unavailable(error),
             Self::To(_)
             | Self::Compare(_)
             | Self::Refused(_)

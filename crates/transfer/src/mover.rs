@@ -8,19 +8,22 @@
 //!
 //! The new store is opened with a revision above the old one's, so of two open stores it is clear which one counts.
 
-use std::{ops::ControlFlow, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use async_trait::async_trait;
 use petstore_domain::{
-    Archive, Changes, Clock, CopyError, CopyStore, Handover, OnProgress, Pet, PetId, Phase,
-    Restore, Snapshot, StoreCounts, StoreError, StoreId, StoreState, TransferProgress,
-    TransferStep, load_keys,
+    Batch, Changes, Clock, Handover, IdempotencyRecord, Pet, PetId, Phase, StoreCounts, StoreError,
+    StoreId, StoreState, Writer, load_keys,
 };
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::{error::MoveError, side::Side};
+use crate::{
+    compare::{Expect, compare},
+    error::{MoveError, TransferError},
+    progress::{OnProgress, TransferStep, report},
+    side::Side,
+};
 
-/// Animals in one batch.
+/// Animals that are read at a time.
 const BATCH: u32 = 10_000;
 /// The last animals that were copied, which are compared again with the next batch: a store that was restored from a
 /// backup meanwhile holds others.
@@ -86,7 +89,7 @@ impl Mover {
                 Ok(Attempt::Rewritten) => return Err(MoveError::Rewritten),
                 Err(error) if error.passes() && tries < MAX_TRIES => sleep(RETRY_PAUSE).await,
                 Err(error) => {
-                    if matches!(error, MoveError::Compare(CopyError::OtherData(_))) {
+                    if matches!(error, MoveError::Compare(TransferError::OtherData(_))) {
                         self.give_back(before).await;
                     }
                     return Err(error);
@@ -178,15 +181,9 @@ impl Mover {
         let Some(claim) = &claim else { return Ok(Attempt::NothingToDo) };
         before.get_or_insert(phase);
         let state = self.old_state().await?;
-        let filling = Filling { side: self.to.clone(), revision: claim.revision };
-        let copy = CopyStore::new(self.from.archive.clone(), Arc::new(filling), self.clock.clone());
-        let last = copy.compare(on_progress).await.map_err(|error| match error {
-            CopyError::Canceled => MoveError::Canceled,
-            error @ (CopyError::From(_)
-            | CopyError::To(_)
-            | CopyError::OtherData(_)
-            | CopyError::ConcurrentWrite { .. }) => MoveError::Compare(error),
-        })?;
+        let both = (&*self.from.archive, &*self.to.archive);
+        let compared = compare(both, Expect::Prefix, self.clock.now(), |_| (), on_progress).await;
+        let last = compared.map_err(MoveError::of_comparison)?.last;
         let mut tail = Tail { last, ..Tail::default() };
         if !self.follow(&mut tail, claim, on_progress).await? {
             return Ok(Attempt::Rewritten);
@@ -225,12 +222,9 @@ impl Mover {
             let began = Instant::now();
             let Some(count) = self.pass(tail, claim).await? else { return Ok(false) };
             done += count as u64;
-            let step = TransferStep::CopyPets;
             // How many there are, only the end shows.
-            let progress = TransferProgress { step, done, total: 0 };
-            if on_progress(progress) == ControlFlow::Break(()) {
-                return Err(MoveError::Canceled);
-            }
+            report(on_progress, TransferStep::CopyPets, done, 0)
+                .map_err(|_| MoveError::Canceled)?;
             if count <= SMALL {
                 return Ok(true);
             }
@@ -254,14 +248,15 @@ impl Mover {
         }
         let new = pets.split_off(tail.pets.len());
         let count = new.len();
-        if count > 0 {
-            tail.extend(&new);
-            let fill = self.to.handover.fill(claim.revision).await;
-            let mut fill = fill.map_err(MoveError::to)?;
-            fill.pets(new).await.map_err(MoveError::To)?;
-            // Also those of the animals that are there: they are kept.
-            fill.idempotency_records(records).await.map_err(MoveError::To)?;
-            fill.commit().await.map_err(MoveError::to)?;
+        tail.extend(&new);
+        // An animal and its record are written together: who goes on later looks only above the last animal.
+        for pets in new.chunks((self.to.archive.max_batch() / 2).max(1)) {
+            let belongs = |record: &&IdempotencyRecord| {
+                pets.binary_search_by_key(&record.pet, |pet| pet.id).is_ok()
+            };
+            let records = records.iter().filter(belongs).copied().collect();
+            let pets = pets.to_vec();
+            self.fill(claim, Batch { pets, records, ..Batch::default() }).await?;
         }
         Ok(Some(count))
     }
@@ -271,12 +266,16 @@ impl Mover {
         let from = from.and_then(|keys| Ok(keys.into_all()?)).map_err(MoveError::From)?;
         let to = to.and_then(|keys| Ok(keys.into_all()?)).map_err(MoveError::to)?;
         let changed: Vec<_> = from.into_iter().filter(|key| !to.contains(key)).collect();
-        if changed.is_empty() {
-            return Ok(());
+        for keys in changed.chunks(self.to.archive.max_batch()) {
+            self.fill(claim, Batch { keys: keys.to_vec(), ..Batch::default() }).await?;
         }
-        let mut fill = self.to.handover.fill(claim.revision).await.map_err(MoveError::to)?;
-        fill.keys(changed).await.map_err(MoveError::To)?;
-        fill.commit().await.map_err(MoveError::to)
+        Ok(())
+    }
+
+    /// Writes a batch to the new store, unless another mover has claimed it.
+    async fn fill(&self, claim: &StoreState, batch: Batch) -> Result<(), MoveError> {
+        let batch = Batch { writer: Writer::Mover(claim.revision), ..batch };
+        self.to.archive.write(batch).await.map(drop).map_err(MoveError::To)
     }
 
     /// Copies the rest, compares, and opens the new store; `Some(true)` if it is open. Nobody writes meanwhile.
@@ -368,23 +367,6 @@ impl Tail {
     fn extend(&mut self, new: &[Pet]) {
         self.pets.extend_from_slice(&new[new.len().saturating_sub(OVERLAP)..]);
         self.pets.drain(..self.pets.len().saturating_sub(OVERLAP));
-    }
-}
-
-/// The new store as the target of a copy.
-struct Filling {
-    side: Side,
-    revision: i64,
-}
-
-#[async_trait]
-impl Archive for Filling {
-    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
-        self.side.archive.snapshot().await
-    }
-
-    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        self.side.handover.fill(self.revision).await
     }
 }
 

@@ -1,6 +1,8 @@
 //! The lines of a file, none of which takes more memory than its limit.
 
-use std::io::{self, BufRead, Read as _};
+use std::io::{self, BufRead, Read};
+
+use sha2::{Digest as _, Sha256};
 
 /// The longest line in bytes: as much as the service takes in one request. A record needs at most
 /// about 4 KiB, unless its name is escaped.
@@ -13,17 +15,26 @@ const MAX_READ: usize = BYTE_ORDER_MARK.len() + MAX_LINE_BYTES + b"\r\n".len();
 /// beginning of the file is skipped.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
-    input: R,
+    input: Digested<R>,
     line: Vec<u8>,
     /// Lines that were read.
     pub(crate) number: u64,
-    /// Bytes that were read.
-    pub(crate) bytes: u64,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(input: R) -> Self {
-        Self { input, line: Vec::new(), number: 0, bytes: 0 }
+        let input = Digested { input, bytes: 0, digest: Sha256::new() };
+        Self { input, line: Vec::new(), number: 0 }
+    }
+
+    /// Returns how many bytes were read.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.input.bytes
+    }
+
+    /// Returns the SHA-256 digest of all that was read.
+    pub(crate) fn digest(&self) -> [u8; 32] {
+        self.input.digest.clone().finalize().into()
     }
 
     /// Returns whether the first line begins with this byte.
@@ -36,15 +47,14 @@ impl<R: BufRead> Lines<R> {
     pub(crate) fn next(&mut self) -> io::Result<Option<Result<&[u8], String>>> {
         self.line.clear();
         let mut limited = self.input.by_ref().take(MAX_READ as u64);
-        let mut bytes = limited.read_until(b'\n', &mut self.line)?;
+        let bytes = limited.read_until(b'\n', &mut self.line)?;
         if bytes == 0 {
             return Ok(None);
         }
         if bytes == MAX_READ && !self.line.ends_with(b"\n") {
-            bytes += self.input.skip_until(b'\n')?;
+            self.input.skip_until(b'\n')?;
         }
         self.number += 1;
-        self.bytes += bytes as u64;
         let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let mark = if self.number == 1 { BYTE_ORDER_MARK } else { b"" };
@@ -56,9 +66,45 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
+/// Counts what is read, and makes a digest of it.
+#[derive(Debug)]
+struct Digested<R> {
+    input: R,
+    bytes: u64,
+    digest: Sha256,
+}
+
+impl<R: BufRead> Read for Digested<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Digested<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+
+    fn consume(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
+        // What is consumed is in the buffer, so nothing is read here.
+        if let Ok(buffer) = self.input.fill_buf() {
+            self.digest.update(&buffer[..count]);
+        }
+        self.bytes += count as u64;
+        self.input.consume(count);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io::BufReader;
+
+    use sha2::{Digest as _, Sha256};
 
     use super::{Lines, MAX_LINE_BYTES};
 
@@ -70,7 +116,8 @@ mod tests {
             found.push(line.map(<[u8]>::to_vec));
         }
         assert_eq!(lines.number, found.len() as u64);
-        assert_eq!(lines.bytes, input.len() as u64);
+        assert_eq!(lines.bytes(), input.len() as u64);
+        assert_eq!(lines.digest(), <[u8; 32]>::from(Sha256::digest(input)));
         found
     }
 

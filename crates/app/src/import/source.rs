@@ -1,12 +1,12 @@
-//! Reads a file on a separate thread, while the animals before are being written.
+//! Reads a file on a separate thread, twice: first all of it is checked, then its animals are written while the
+//! next lines are read. What cannot be read twice, as a pipe, is first put into a temporary file.
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader},
+    io::{self, BufRead, BufReader, Read, Seek as _},
     mem,
     path::Path,
     thread,
-    time::{Duration, Instant},
 };
 
 use petstore_json::Record;
@@ -19,19 +19,32 @@ use crate::{
     records::{CsvReader, FileArg, Format, RecordReader},
 };
 
-/// Lines in a batch. With 5,000, beginning and ending each took an eighth of an import into PostgreSQL.
-const BATCH_LINES: usize = 20_000;
-/// A source that gives fewer lines in this time gives them in smaller batches.
-const BATCH_TIME: Duration = Duration::from_secs(1);
 /// Batches that are read and wait to be written.
 const MAX_QUEUED_BATCHES: usize = 2;
 
-/// What is read next; `None` at the end of the file.
-pub(super) type Next = Result<Option<Batch>, Failure>;
+/// What is read next, or why nothing more can be; `None` at the end of the file.
+pub(super) type Next = Result<Option<Batch>, String>;
 
 /// What is said of a file that holds one JSON array.
 const IS_ARRAY: &str = "the file must have one JSON object a line, but begins a JSON array; \
      \"jq -c '.[]'\" makes lines of it";
+
+/// Where the lines come from.
+pub(super) enum Input {
+    File(File),
+    /// Can be read once.
+    Stream(Box<dyn Read + Send>),
+}
+
+/// How the lines are read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    pub(super) format: Format,
+    /// Whether the rest is read when a line is bad.
+    pub(super) skip_bad: bool,
+    /// Lines of all kinds in a batch.
+    pub(super) batch_lines: usize,
+}
 
 /// The file, batch by batch.
 #[derive(Debug)]
@@ -40,8 +53,14 @@ pub(super) struct Source(pub(super) mpsc::Receiver<Next>);
 /// Some lines of the file.
 #[derive(Debug)]
 pub(super) struct Batch {
+    /// Whether they are only checked, and will come again.
+    pub(super) is_check: bool,
     pub(super) records: Vec<Numbered>,
     pub(super) faults: Vec<Fault>,
+    /// Counted from 1.
+    pub(super) last_line: u64,
+    /// Of all of the file up to there.
+    pub(super) digest: [u8; 32],
     /// How many lines the file may have, going by its size.
     pub(super) of: Of,
 }
@@ -61,48 +80,90 @@ pub(super) struct Numbered {
     pub(super) record: Record,
 }
 
+impl Input {
+    pub(super) fn open(file: &FileArg) -> Result<Self, Failure> {
+        let FileArg::Path(path) = file else { return Ok(Self::Stream(Box::new(io::stdin()))) };
+        open(path).map_err(|error| {
+            Failure::runtime(format!("cannot read {}: {error}", quotable_path(path)))
+        })
+    }
+
+    /// Returns a file that can be read twice.
+    fn into_file(self) -> Result<File, String> {
+        match self {
+            Self::File(file) => Ok(file),
+            Self::Stream(mut stream) => {
+                let copied = tempfile::tempfile().and_then(|mut file| {
+                    io::copy(&mut stream, &mut file)?;
+                    Ok(file)
+                });
+                copied.map_err(|error| {
+                    format!("cannot read all of it into a temporary file: {error}")
+                })
+            }
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<Input> {
+    let file = File::open(path)?;
+    let metadata = file.metadata()?;
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    Ok(if metadata.is_file() { Input::File(file) } else { Input::Stream(Box::new(file)) })
+}
+
 impl Source {
     /// Begins to read.
-    pub(super) fn open(file: FileArg, format: Format) -> Result<Self, Failure> {
-        let (input, size): (Box<dyn BufRead + Send>, _) = match file {
-            FileArg::Standard => (Box::new(BufReader::new(io::stdin())), None),
-            FileArg::Path(path) => {
-                let (file, size) = open(&path).map_err(|error| {
-                    Failure::runtime(format!("cannot read {}: {error}", quotable_path(&path)))
-                })?;
-                (Box::new(BufReader::new(file)), size)
-            }
-        };
+    pub(super) fn begin(input: Input, reading: Reading) -> Result<Self, Failure> {
         let (batches, receiver) = mpsc::channel(MAX_QUEUED_BATCHES);
-        let reader = FileReader { lines: Lines::new(input), size, with_ids: None, blank: 0 };
         thread::Builder::new()
             .name("import-reader".to_owned())
-            .spawn(move || reader.run(format, &batches))
+            .spawn(move || {
+                let last = read(input, reading, &batches).map(|()| None);
+                // Without a receiver the import has ended already.
+                let _ = batches.blocking_send(last);
+            })
             .map_err(|error| Failure::runtime(format!("cannot start a thread: {error}")))?;
         Ok(Self(receiver))
     }
 
     /// Returns the next batch; `None` after the last one.
     pub(super) async fn next(&mut self) -> Next {
-        let cut_off =
-            || Err(Failure::runtime("nothing was kept: the reader of the file has failed"));
+        let cut_off = || Err("the reader of the file has failed".to_owned());
         self.0.recv().await.unwrap_or_else(cut_off)
     }
 }
 
-fn open(path: &Path) -> io::Result<(File, Option<u64>)> {
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
+/// Reads until the end of the file or of the import.
+fn read(input: Input, reading: Reading, batches: &mpsc::Sender<Next>) -> Result<(), String> {
+    let mut file = input.into_file()?;
+    let size = file.metadata().map_err(unreadable)?.len();
+    for is_check in [true, false] {
+        file.rewind().map_err(unreadable)?;
+        let lines = Lines::new(BufReader::new(&file));
+        let mut reader = FileReader { lines, reading, size, with_ids: None, blank: 0 };
+        let mut records = reader.record_reader()?;
+        let mut has_faults = false;
+        while let Some(batch) = reader.batch(&mut records, is_check).map_err(unreadable)? {
+            has_faults |= !batch.faults.is_empty();
+            if batches.blocking_send(Ok(Some(batch))).is_err() {
+                return Ok(());
+            }
+        }
+        if has_faults && !reading.skip_bad {
+            break;
+        }
     }
-    Ok((file, metadata.is_file().then_some(metadata.len())))
+    Ok(())
 }
 
 struct FileReader<R> {
     lines: Lines<R>,
+    reading: Reading,
     /// The size of the whole file, in bytes.
-    size: Option<u64>,
+    size: u64,
     /// Whether the records have identifiers; the first one decides.
     with_ids: Option<bool>,
     /// Blank lines just before. At the end of the file they are no fault.
@@ -110,26 +171,9 @@ struct FileReader<R> {
 }
 
 impl<R: BufRead> FileReader<R> {
-    fn run(mut self, format: Format, batches: &mpsc::Sender<Next>) {
-        let last = self.send_all(format, batches).map(|()| None);
-        // Without a receiver the import has ended already.
-        let _ = batches.blocking_send(last);
-    }
-
-    /// Reads until the end of the file or of the import.
-    fn send_all(&mut self, format: Format, batches: &mpsc::Sender<Next>) -> Result<(), Failure> {
-        let mut reader = self.record_reader(format)?;
-        while let Some(batch) = self.batch(&mut reader).map_err(unreadable)? {
-            if batches.blocking_send(Ok(Some(batch))).is_err() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn record_reader(&mut self, format: Format) -> Result<RecordReader, Failure> {
-        let refused = |fault| Failure::runtime(format!("nothing was kept: line 1: {fault}"));
-        match format {
+    fn record_reader(&mut self) -> Result<RecordReader, String> {
+        let refused = |fault| format!("line 1: {fault}");
+        match self.reading.format {
             Format::Ndjson if self.lines.begin_with(b'[').map_err(unreadable)? => {
                 Err(refused(IS_ARRAY.to_owned()))
             }
@@ -143,10 +187,10 @@ impl<R: BufRead> FileReader<R> {
     }
 
     /// Reads the next lines; `None` if there is none.
-    fn batch(&mut self, reader: &mut RecordReader) -> io::Result<Option<Batch>> {
+    fn batch(&mut self, reader: &mut RecordReader, is_check: bool) -> io::Result<Option<Batch>> {
         let (mut records, mut faults) = (Vec::new(), Vec::new());
-        let mut began = None;
-        while records.len() + faults.len() < BATCH_LINES {
+        let before = self.lines.number;
+        for _ in 0..self.reading.batch_lines {
             let Some(line) = self.lines.next()? else { break };
             if line.as_ref().is_ok_and(|line| line.trim_ascii().is_empty()) {
                 self.blank += 1;
@@ -161,12 +205,10 @@ impl<R: BufRead> FileReader<R> {
                 Ok(record) => records.push(Numbered { line: self.lines.number, record }),
                 Err(reason) => faults.push(Fault { line: self.lines.number, reason }),
             }
-            if began.get_or_insert_with(Instant::now).elapsed() >= BATCH_TIME {
-                break;
-            }
         }
-        let is_empty = records.is_empty() && faults.is_empty();
-        Ok((!is_empty).then(|| Batch { records, faults, of: self.estimate() }))
+        let (last_line, digest, of) = (self.lines.number, self.lines.digest(), self.estimate());
+        let batch = Batch { is_check, records, faults, last_line, digest, of };
+        Ok((last_line > before).then_some(batch))
     }
 
     /// Checks that either every record has an identifier, or none has.
@@ -180,14 +222,12 @@ impl<R: BufRead> FileReader<R> {
 
     /// Returns how many lines the file has if the rest of them are as long as those that were read.
     fn estimate(&self) -> Of {
-        let Lines { number, bytes, .. } = &self.lines;
-        let Some(size) = self.size else { return Of::Unknown };
-        let lines = u128::from(*number) * u128::from(size) / u128::from((*bytes).max(1));
-        u64::try_from(lines).map_or(Of::Unknown, Of::About)
+        let (lines, bytes) = (u128::from(self.lines.number), u128::from(self.lines.bytes().max(1)));
+        u64::try_from(lines * u128::from(self.size) / bytes).map_or(Of::Unknown, Of::About)
     }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn unreadable(error: io::Error) -> Failure {
-    Failure::runtime(format!("cannot read on, and nothing was kept: {error}"))
+fn unreadable(error: io::Error) -> String {
+    format!("cannot read on: {error}")
 }

@@ -1,30 +1,31 @@
-//! What goes on beside a restore, and at the limits: another animal in its place, readers, writers, the
+//! What goes on beside a batch, and at the limits: another animal in its place, readers, writers, the
 //! highest identifier, and a version that is slow.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
-use petstore_domain::{AddError, CategoryId, Pet, PetId, Restore, RestoreError};
+use petstore_domain::{AddError, Batch, CategoryId, Pet, PetId, RestoreError};
 use tokio::{
     task::{JoinSet, yield_now},
     time::timeout,
 };
 
 use super::{
-    outage::IsUnavailable,
-    restores::content,
+    batches::content,
     snapshots::{Content, populate},
     writes::{Handles, nine},
 };
 use crate::{
     broken::{Broken, Checked, ensure},
-    fresh::{Fresh, add, add_many, all, archive, join},
+    fresh::{Fresh, add, add_many, all, archive, join, write_batch},
     harness::{Harness, Store},
     samples::{MANY, at, pet, request, rex},
 };
-
-async fn begin(store: &Store) -> Result<Box<dyn Restore>, Broken> {
-    Ok(archive(store)?.restore().await?)
-}
 
 pub(super) async fn another_animal_is_never_overwritten(harness: &dyn Harness) -> Checked {
     let handles = Handles::new(harness).await?;
@@ -35,10 +36,9 @@ pub(super) async fn another_animal_is_never_overwritten(harness: &dyn Harness) -
         let other_category = Pet { category_id: CategoryId(-1), ..taken.clone() };
         let other_status = Pet { status: None, ..taken.clone() };
         for other in [renamed, other_category, other_status] {
-            let mut begun = begin(&handles.stores[0]).await?;
-            begun.new_pets(vec![rex()]).await?;
-            begun.pets(nine(3_000_000)).await?;
-            let end = begun.pets([&new[..], &[other]].concat()).await;
+            let pets = [&nine(3_000_000)[..], &new, &[other]].concat();
+            let batch = Batch { pets, new_pets: vec![rex()], ..Batch::default() };
+            let end = archive(&handles.stores[0])?.write(batch).await;
             let named = matches!(end, Err(RestoreError::OtherPet(id)) if id == taken.id);
             ensure!(named, "another animal {}: {end:?} instead of OtherPet", taken.id);
         }
@@ -46,83 +46,96 @@ pub(super) async fn another_animal_is_never_overwritten(harness: &dyn Harness) -
     handles.require(&held).await
 }
 
-/// Reads until a restore shows, of which nothing may show without the rest.
+/// Reads until a batch shows, of which nothing may show without the rest.
 async fn watch(store: Store, before: Content, after: Content) -> Checked {
     loop {
         let seen = Content::read(&store).await?;
         if seen == after {
             return Ok(());
         }
-        ensure!(seen == before, "a part of a restore shows: {} animals", seen.pets.len());
+        ensure!(seen == before, "a part of a batch shows: {} animals", seen.pets.len());
         yield_now().await;
     }
 }
 
-pub(super) async fn a_restore_shows_as_a_whole_on_every_handle(harness: &dyn Harness) -> Checked {
+pub(super) async fn a_batch_shows_as_a_whole_on_every_handle(harness: &dyn Harness) -> Checked {
     let handles = Handles::new(harness).await?;
     let store = &handles.stores[0];
     let held = Content { pets: add_many(store, 5).await?, ..Content::default() };
     let mut after = content(harness).await?;
-    let mut begun = begin(store).await?;
-    begun.pets(after.pets.clone()).await?;
-    begun.keys(after.keys.clone()).await?;
-    begun.idempotency_records(after.records.clone()).await?;
-    handles.require(&held).await?;
+    let Content { pets, keys, records } = after.clone();
     after.pets.splice(0..0, held.pets.clone());
     let mut watchers = JoinSet::new();
     for store in &handles.stores {
         watchers.spawn(watch(store.clone(), held.clone(), after.clone()));
     }
     yield_now().await;
-    begun.commit().await?;
+    write_batch(store, Batch { pets, keys, records, ..Batch::default() }).await?;
     handles.require(&after).await?;
     join(watchers).await.map(drop)
 }
 
-/// Whether the call was done in time; it may be refused as unavailable.
-async fn answered<T, E: IsUnavailable + std::fmt::Debug>(
+/// Ends the promise unless the call is done in time.
+async fn done<T, E: std::fmt::Debug>(
     what: &str,
     limit: Duration,
     call: impl Future<Output = Result<T, E>>,
-) -> Result<bool, Broken> {
+) -> Checked {
     let end = timeout(limit, call).await;
     let end = end.map_err(|_| Broken::new(format!("{what} has no end within {limit:?}")))?;
-    let refused = end.as_ref().err().is_none_or(IsUnavailable::is_unavailable);
-    ensure!(refused, "{what} beside a restore: {:?}", end.err());
-    Ok(end.is_ok())
+    ensure!(end.is_ok(), "{what} beside batches: {:?}", end.err());
+    Ok(())
 }
 
-/// Whether an animal was added.
-async fn write_beside(store: Store, key: String, limit: Duration) -> Result<bool, Broken> {
-    let (added, once, purged) = tokio::join!(
-        answered("adding", limit, store.pets.add(rex(), None)),
-        answered("adding once", limit, store.pets.add(rex(), Some(request(&key, &rex(), 0)))),
-        answered("purging", limit, store.pets.purge_expired(at(-1), MANY)),
-    );
-    purged?;
-    Ok(added? | once?)
+/// Writes until `batches` are written.
+async fn write_beside(
+    store: Store,
+    number: usize,
+    batches: Arc<AtomicBool>,
+    limit: Duration,
+) -> Checked {
+    for round in 0.. {
+        let key = format!("beside-{number}-{round}");
+        done("adding", limit, store.pets.add(rex(), None)).await?;
+        done("adding once", limit, store.pets.add(rex(), Some(request(&key, &rex(), 0)))).await?;
+        done("purging", limit, store.pets.purge_expired(at(-1), MANY)).await?;
+        if batches.load(Ordering::SeqCst) {
+            break;
+        }
+        yield_now().await;
+    }
+    Ok(())
 }
 
-pub(super) async fn a_writer_beside_a_restore_is_answered(harness: &dyn Harness) -> Checked {
+pub(super) async fn writers_go_on_beside_batches(harness: &dyn Harness) -> Checked {
+    const BATCHES: i64 = 30;
     let limit = harness.time_limit() / 4;
     let handles = Handles::new(harness).await?;
-    let store = &handles.stores[0];
-    let mut begun = begin(store).await?;
-    begun.pets(nine(1_000_000)).await?;
+    let written = Arc::new(AtomicBool::new(false));
     let mut writers = JoinSet::new();
     for (number, store) in handles.stores.iter().enumerate() {
-        writers.spawn(write_beside(store.clone(), format!("beside-{number}"), limit));
+        writers.spawn(write_beside(store.clone(), number, written.clone(), limit));
     }
-    let written = join(writers).await?.contains(&true);
-    if !answered("the commit", limit, begun.commit()).await? {
-        ensure!(written, "the restore cannot commit, although no other write was made");
-        let mut again = begin(store).await?;
-        again.pets(nine(1_000_000)).await?;
-        again.commit().await?;
-    }
-    let listed = all(store).await?;
-    let restored = nine(1_000_000).iter().all(|pet| listed.contains(pet));
-    ensure!(restored, "not all that was restored is listed");
+    let mut batches = JoinSet::new();
+    let (store, is_written) = (handles.stores[0].clone(), written);
+    batches.spawn(async move {
+        let all = async {
+            for number in 1..=BATCHES {
+                let (pets, new_pets) = (nine(number * 1_000_000), vec![rex()]);
+                let batch = Batch { pets, new_pets, ..Batch::default() };
+                done("a batch", limit, archive(&store)?.write(batch)).await?;
+            }
+            Ok(())
+        };
+        let end = all.await;
+        is_written.store(true, Ordering::SeqCst);
+        end
+    });
+    join(batches).await?;
+    join(writers).await?;
+    let listed = all(&handles.stores[0]).await?;
+    let mut expected = (1..=BATCHES).flat_map(|number| nine(number * 1_000_000));
+    ensure!(expected.all(|pet| listed.contains(&pet)), "not all that was written is listed");
     Ok(())
 }
 
@@ -130,9 +143,8 @@ pub(super) async fn no_identifier_follows_the_highest(harness: &dyn Harness) -> 
     let handles = Handles::new(harness).await?;
     let first = add(&handles.stores[0], rex()).await?;
     let highest = rex().with_id(PetId(i64::MAX));
-    let mut begun = begin(&handles.stores[0]).await?;
-    begun.pets(vec![highest.clone()]).await?;
-    begun.commit().await?;
+    let pets = vec![highest.clone()];
+    write_batch(&handles.stores[0], Batch { pets, ..Batch::default() }).await?;
     let held = Content { pets: vec![first, highest], ..Content::default() };
     for store in &handles.stores {
         for request in [None, Some(request("none-left", &rex(), 0)), None] {
@@ -140,9 +152,8 @@ pub(super) async fn no_identifier_follows_the_highest(harness: &dyn Harness) -> 
             let refused = matches!(end, Err(AddError::Store(_)));
             ensure!(refused, "an addition behind the highest identifier: {end:?}");
         }
-        let mut begun = begin(store).await?;
-        let assigned = begun.new_pets(vec![rex()]).await.is_ok() && begun.commit().await.is_ok();
-        ensure!(!assigned, "a restore assigns an identifier behind the highest");
+        let end = archive(store)?.write(Batch { new_pets: vec![rex()], ..Batch::default() }).await;
+        ensure!(end.is_err(), "a batch assigns an identifier behind the highest");
         handles.require(&held).await?;
     }
     Ok(())

@@ -3,15 +3,17 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use petstore_domain::{
-    Handover, IdempotencyId, Pet, PetId, Phase, RestoreError, StoreError, StoreId, StoreState,
-    add_key, roll_key,
+    Batch, Handover, KeyId, Pet, PetId, Phase, RestoreError, StoreError, StoreId, StoreState,
+    Writer, add_key, roll_key,
 };
 use tokio::{task::JoinSet, time::sleep};
 
 use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
-    fresh::{Fresh, add, add_many, all, archive, created, join, replayed, still_works},
+    fresh::{
+        Fresh, add, add_many, all, archive, created, join, replayed, still_works, write_batch,
+    },
     harness::{Capability, Harness, Store},
     samples::{at, by_name, key, numbered, query, request, rex},
 };
@@ -35,8 +37,10 @@ async fn change(store: &Store, phase: Phase) -> Result<StoreState, Broken> {
     let now = handover.state().await?;
     let new = now.with(phase);
     ensure!(handover.change_state(now.revision, new.clone()).await?, "no change to {new:?}");
-    same("the state", &handover.state().await?, &new)?;
-    Ok(new)
+    let stored = handover.state().await?;
+    // Others may rewrite animals until then.
+    same("the state", &stored, &StoreState { rewrites: stored.rewrites, ..new })?;
+    Ok(stored)
 }
 
 fn is_sealed<T, E: Into<AnyError>>(what: &str, done: Result<T, E>) -> Checked {
@@ -71,7 +75,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(harness: &dyn Ha
     let there = keys::add(&store, key(1, "there", 1, None)).await?;
     for phase in [Phase::Filling { from: OTHER }, sealed()] {
         change(&store, phase).await?;
-        refuses_writes(&store).await?;
+        refuses_writes(&store, pet.id).await?;
         is_sealed("a use", store.keys.note_uses(vec![(there.id, at(9))]).await)?;
         is_sealed("a list", store.pets.list(query(9, None, None)).await)?;
         for id in [pet.id, PetId(77)] {
@@ -87,7 +91,18 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(harness: &dyn Ha
     still_works(&store).await
 }
 
-async fn refuses_writes(store: &Store) -> Checked {
+/// Batches of one kind of rows alone. `there` is an animal.
+fn kinds_of_batches(there: PetId) -> [Batch; 4] {
+    let record = request("batch", &rex(), 5).into_record(there);
+    [
+        Batch { pets: vec![rex().with_id(PetId(99))], ..Batch::default() },
+        Batch { new_pets: vec![rex()], ..Batch::default() },
+        Batch { keys: vec![key(5, "batch", 5, None).with_id(KeyId(9))], ..Batch::default() },
+        Batch { records: vec![record], ..Batch::default() },
+    ]
+}
+
+async fn refuses_writes(store: &Store, there: PetId) -> Checked {
     is_sealed("an addition", store.pets.add(rex(), None).await)?;
     let with_key = store.pets.add(rex(), Some(request("k", &rex(), 5))).await;
     is_sealed("an addition with a key", with_key)?;
@@ -95,14 +110,12 @@ async fn refuses_writes(store: &Store) -> Checked {
     is_sealed("a new API key", add_key(&*store.keys, key(2, "b", 2, None)).await)?;
     is_sealed("a roll", roll_key(&*store.keys, key(3, "there", 3, None), at(9)).await)?;
     is_sealed("a revocation", keys::revoke(store, by_name("there"), at(9)).await)?;
-    is_sealed("a restore", restores(store).await)
-}
-
-async fn restores(store: &Store) -> Result<(), RestoreError> {
-    let Some(archive) = &store.archive else { return Err(StoreError::sealed("").into()) };
-    let mut restore = archive.restore().await?;
-    restore.new_pets(vec![rex()]).await?;
-    Ok(restore.commit().await?)
+    let Some(archive) = &store.archive else { return Ok(()) };
+    for batch in kinds_of_batches(there) {
+        let what = format!("{batch:?}");
+        is_sealed(&what, archive.write(batch).await)?;
+    }
+    Ok(())
 }
 
 pub(super) async fn a_sealed_store_is_read_by_who_asks_for_it(harness: &dyn Harness) -> Checked {
@@ -177,6 +190,23 @@ pub(super) async fn nothing_is_added_after_a_seal(harness: &dyn Harness) -> Chec
             Err(Broken::new("a seal keeps no addition out"))
         });
     }
+    if fresh.store.archive.is_some() {
+        let store = fresh.store.clone();
+        tasks.spawn(async move {
+            let mut added = Vec::new();
+            // Far above what is added meanwhile.
+            for id in (1..=5_000).map(|number| PetId(number * 1_000_000)) {
+                sleep(Duration::from_millis(1)).await;
+                let pets = vec![rex().with_id(id)];
+                match archive(&store)?.write(Batch { pets, ..Batch::default() }).await {
+                    Ok(_) => added.push(id),
+                    Err(RestoreError::Store(StoreError::Sealed(_))) => return Ok(added),
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            Err(Broken::new("a seal keeps no batch out"))
+        });
+    }
     sleep(Duration::from_millis(50)).await;
     handover(&fresh.store)?.read_while_sealed();
     change(&fresh.store, sealed()).await?;
@@ -242,30 +272,25 @@ pub(super) async fn a_mover_writes_to_what_it_fills_alone(harness: &dyn Harness)
     let kept = keys::add(from, key(1, "kept", 1, None)).await?;
     let changes = handover(from)?.changes(None, 100).await?;
     same("the records", &changes.records.len(), &1)?;
-    is_sealed("filling an open store", fill(to, 0, &changes.pets).await)?;
+    let batch = |revision| Batch {
+        writer: Writer::Mover(revision),
+        pets: changes.pets.clone(),
+        keys: vec![kept.clone()],
+        records: changes.records.clone(),
+        ..Batch::default()
+    };
+    is_sealed("filling an open store", archive(to)?.write(batch(0)).await)?;
     let filling = change(to, Phase::Filling { from: OTHER }).await?;
-    is_sealed("filling by another mover", fill(to, filling.revision - 1, &changes.pets).await)?;
+    let other = batch(filling.revision - 1);
+    is_sealed("filling by another mover", archive(to)?.write(other).await)?;
     for _ in 0..2 {
-        let mut fill = handover(to)?.fill(filling.revision).await?;
-        fill.pets(changes.pets.clone()).await?;
-        fill.idempotency_records(changes.records.clone()).await?;
-        fill.keys(vec![kept.clone()]).await?;
-        fill.commit().await?;
+        write_batch(to, batch(filling.revision)).await?;
     }
     same("what is there", &handover(to)?.changes(None, 100).await?, &changes)?;
-    // A frozen mover that goes on.
-    let mut frozen = handover(to)?.fill(filling.revision).await?;
-    let opened = change(to, Phase::Open { from: Some(OTHER) }).await;
-    if opened.is_ok() {
-        let late = async {
-            frozen.pets(vec![rex().with_id(PetId(1000))]).await?;
-            Ok::<_, RestoreError>(frozen.commit().await?)
-        };
-        is_sealed("a batch that was begun before", late.await)?;
-    } else {
-        // It had the lock, and has the store for as long as it goes on.
-        drop(frozen);
-        change(to, Phase::Open { from: Some(OTHER) }).await?;
+    change(to, Phase::Open { from: Some(OTHER) }).await?;
+    for late in kinds_of_batches(changes.pets[0].id) {
+        let late = Batch { writer: Writer::Mover(filling.revision), ..late };
+        is_sealed("a batch of a mover that goes on", archive(to)?.write(late).await)?;
     }
     same("the animals", &all(to).await?, &all(from).await?)?;
     same("the keys", &keys::listed(to).await?, &vec![kept])?;
@@ -273,44 +298,6 @@ pub(super) async fn a_mover_writes_to_what_it_fills_alone(harness: &dyn Harness)
     let (next, last) = (add(to, rex()).await?.id, changes.pets.last().map(|pet| pet.id));
     ensure!(Some(next) > last, "{next} is not above all that was written");
     Ok(())
-}
-
-async fn fill(store: &Store, revision: i64, pets: &[Pet]) -> Result<(), RestoreError> {
-    let missing = || StoreError::unavailable("there is no handover");
-    let mut fill = store.handover.as_ref().ok_or_else(missing)?.fill(revision).await?;
-    fill.pets(pets.to_vec()).await?;
-    Ok(fill.commit().await?)
-}
-
-pub(super) async fn a_restore_that_spans_a_seal_has_no_effect(harness: &dyn Harness) -> Checked {
-    let Fresh { store, scratch: _scratch, .. } = Fresh::new(harness).await?;
-    let there = created(store.pets.add(rex(), Some(request("k", &rex(), 5))).await?)?;
-    let record = handover(&store)?.changes(None, 9).await?.records.remove(0);
-    let more = petstore_domain::IdempotencyRecord { id: IdempotencyId([9; 16]), ..record };
-    let kinds: [&str; 4] = ["animals", "new animals", "keys", "records"];
-    for kind in kinds {
-        let mut restore = archive(&store)?.restore().await?;
-        // Whoever has the lock of the store holds the seal up; it must fail in bounded time then.
-        if change(&store, sealed()).await.is_err() {
-            continue;
-        }
-        let done = async {
-            match kind {
-                "animals" => drop(restore.pets(vec![rex().with_id(PetId(99))]).await?),
-                "new animals" => restore.new_pets(vec![rex()]).await?,
-                "keys" => {
-                    let key = key(5, "k", 5, None).with_id(petstore_domain::KeyId(9));
-                    restore.keys(vec![key]).await?;
-                }
-                _ => restore.idempotency_records(vec![more]).await?,
-            }
-            Ok::<_, RestoreError>(restore.commit().await?)
-        };
-        is_sealed(kind, done.await)?;
-        change(&store, Phase::Open { from: None }).await?;
-    }
-    same("the animals", &all(&store).await?, &vec![there])?;
-    same("the keys", &keys::listed(&store).await?, &vec![])
 }
 
 pub(super) async fn every_change_but_an_addition_is_a_rewrite(harness: &dyn Harness) -> Checked {
@@ -321,11 +308,11 @@ pub(super) async fn every_change_but_an_addition_is_a_rewrite(harness: &dyn Harn
     created(store.pets.add(rex(), Some(request("k", &rex(), 5))).await?)?;
     keys::add(&store, key(1, "k", 1, None)).await?;
     store.pets.purge_expired(at(9), 9).await?;
+    write_batch(&store, Batch { new_pets: vec![rex()], ..Batch::default() }).await?;
     same("the rewrites after additions", &rewrites().await?, &before)?;
-    let mut restore = archive(&store)?.restore().await?;
-    restore.pets(vec![rex().with_id(PetId(1_000_000))]).await?;
-    restore.commit().await?;
-    ensure!(rewrites().await? > before, "a restore of animals is not counted");
+    let pets = vec![rex().with_id(PetId(1_000_000))];
+    write_batch(&store, Batch { pets, ..Batch::default() }).await?;
+    ensure!(rewrites().await? > before, "a batch of animals with identifiers is not counted");
     change(&store, sealed()).await?;
     ensure!(rewrites().await? > before, "a change of the state forgets the rewrites");
     Ok(())

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use petstore_domain::{CatalogueVersion, IdempotencyId, NewPet, Pet, PetId, PetStatus};
+use petstore_domain::{Batch, CatalogueVersion, IdempotencyId, NewPet, Pet, PetId, PetStatus};
 use tokio::time::sleep;
 
 use super::snapshots::{Content, populate};
 use crate::{
     broken::{Broken, Checked, ensure, same},
-    fresh::{Fresh, add, all, archive, created, version, walk},
+    fresh::{Fresh, add, all, archive, created, version, walk, write_batch},
     harness::{Capability, Harness, Store},
     samples::{self, MANY, numbered, request, request_with, rex},
 };
@@ -83,15 +83,15 @@ enum Write {
     NewPets,
     /// The animals that are there, and a new record.
     Again,
-    /// A restore without its commit.
-    Abandon,
+    /// A batch that is refused.
+    Refuse,
 }
 
-use Write::{Abandon, Add, AddOnce, Again, NewPets, Pets, Purge, Repeat};
+use Write::{Add, AddOnce, Again, NewPets, Pets, Purge, Refuse, Repeat};
 
 /// In this order, each by the next handle.
 const WRITES: [Write; 15] = [
-    Add, AddOnce, AddOnce, Repeat, Pets, Pets, Repeat, NewPets, NewPets, Purge, Abandon, Again,
+    Add, AddOnce, AddOnce, Repeat, Pets, Pets, Repeat, NewPets, NewPets, Purge, Refuse, Again,
     AddOnce, Add, Purge,
 ];
 
@@ -137,32 +137,28 @@ impl Run {
             Pets => {
                 // Each batch is below the one before, and above what was added.
                 let pets = nine(1_000_000 - 1000 * i64::from(self.writes));
-                let mut begun = archive(store)?.restore().await?;
-                begun.pets(pets.clone()).await?;
-                begun.commit().await?;
+                write_batch(store, Batch { pets: pets.clone(), ..Batch::default() }).await?;
                 held.pets.extend(pets);
             }
             NewPets => {
-                let mut begun = archive(store)?.restore().await?;
-                begun.new_pets(samples::numbers(9).take(4).collect()).await?;
-                begun.new_pets(samples::numbers(9).skip(4).collect()).await?;
-                begun.commit().await?;
+                let new_pets = samples::numbers(9).collect();
+                write_batch(store, Batch { new_pets, ..Batch::default() }).await?;
                 let new = all(store).await?.into_iter().skip(held.pets.len());
                 held.pets
                     .extend(samples::numbers(9).zip(new).map(|(pet, new)| pet.with_id(new.id)));
             }
             Again => {
                 let record = request("restored", &rex(), 50).into_record(held.pets[0].id);
-                let mut begun = archive(store)?.restore().await?;
-                begun.pets(held.pets.clone()).await?;
-                begun.idempotency_records(vec![record]).await?;
-                begun.commit().await?;
+                let (pets, records) = (held.pets.clone(), vec![record]);
+                write_batch(store, Batch { pets, records, ..Batch::default() }).await?;
                 held.records.push(record);
             }
-            Abandon => {
-                let mut begun = archive(store)?.restore().await?;
-                begun.pets(nine(2_000_000)).await?;
-                begun.new_pets(vec![pet]).await?;
+            Refuse => {
+                let mut pets = nine(2_000_000);
+                pets.push(pet.clone().with_id(held.pets[0].id));
+                let batch = Batch { pets, new_pets: vec![pet], ..Batch::default() };
+                let end = archive(store)?.write(batch).await;
+                ensure!(end.is_err(), "a batch with another animal is not refused");
             }
         }
         held.pets.sort_by_key(|pet| pet.id);
@@ -186,7 +182,7 @@ impl Run {
             let before = self.versions().await?;
             self.make(write, &store).await?;
             let (written, mut now) = (Instant::now(), self.versions().await?);
-            if matches!(write, Repeat | Purge | Abandon | Again) {
+            if matches!(write, Repeat | Purge | Refuse | Again) {
                 if write == Again || now == before {
                     return Ok(());
                 }
@@ -212,7 +208,7 @@ async fn each_write(harness: &dyn Harness, versions: bool) -> Checked {
     for (number, write) in WRITES.into_iter().enumerate() {
         let writer = number % run.handles.stores.len();
         let store = run.handles.stores[writer].clone();
-        if matches!(write, Pets | NewPets | Again | Abandon) && store.archive.is_none() {
+        if matches!(write, Pets | NewPets | Again | Refuse) && store.archive.is_none() {
             continue;
         }
         let end = if versions {

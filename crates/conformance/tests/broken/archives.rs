@@ -1,13 +1,14 @@
 //! Flaws of reading and writing a store as a whole.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, IdempotencyId, IdempotencyRecord, NewPet, Pet, PetId, PetRepository, Restore,
-    RestoreError, Snapshot, StoreCounts, StoreError,
+    ApiKey, Archive, Batch, IdempotencyId, IdempotencyRecord, NewPet, Pet, PetId, Snapshot,
+    StoreCounts, StoreError, Timestamp, Written,
 };
 use petstore_memory::MemoryStore;
+use tokio::task::yield_now;
 
 use crate::{faults::Faults, flaw::Flaw};
 
@@ -67,100 +68,44 @@ fn read_as_text(records: &mut [IdempotencyRecord]) {
     bytes.filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Fault {
-    /// What is written shows before the commit.
-    Early,
-    /// The commit is acknowledged and not done.
-    NoCommit,
-    /// Errors are passed over, conflicts among them.
-    Overlooks,
-    /// Animals get new identifiers.
-    Renumbers,
-    /// Animals that were there already are counted as new.
-    Overcounts,
-    /// A key or a record that is there already stays as it is.
-    KeepsOld,
-}
-
-/// A restore with a fault.
-struct FaultyRestore {
-    store: Arc<MemoryStore>,
-    begun: Box<dyn Restore>,
-    fault: Fault,
-}
-
-impl FaultyRestore {
-    fn overlook<T: Default>(&self, end: Result<T, RestoreError>) -> Result<T, RestoreError> {
-        if self.fault == Fault::Overlooks { Ok(end.unwrap_or_default()) } else { end }
-    }
-}
-
-#[async_trait]
-impl Restore for FaultyRestore {
-    async fn pets(&mut self, pets: Vec<Pet>) -> Result<u64, RestoreError> {
-        let count = pets.len() as u64;
-        let new = |Pet { name, category_id, status, .. }: Pet| NewPet { name, category_id, status };
-        match self.fault {
-            Fault::Early => {
-                let mut own = self.store.restore().await?;
-                own.pets(pets).await?;
-                own.commit().await?;
-                Ok(count)
-            }
-            Fault::Renumbers => {
-                self.begun.new_pets(pets.into_iter().map(new).collect()).await?;
-                Ok(count)
-            }
-            Fault::Overcounts => self.begun.pets(pets).await.map(|_| count),
-            Fault::NoCommit | Fault::Overlooks | Fault::KeepsOld => {
-                let end = self.begun.pets(pets).await;
-                self.overlook(end)
-            }
+/// Batches that are changed before they are written.
+fn changed<F>(
+    change: impl Fn(Arc<MemoryStore>, Batch) -> F + Clone + Send + Sync + 'static,
+) -> Faults
+where
+    F: Future<Output = Result<Batch, StoreError>> + Send + 'static,
+{
+    Faults::default().write(move |store, batch| {
+        let change = change.clone();
+        async move {
+            let batch = change(Arc::clone(&store), batch).await?;
+            store.write(batch).await
         }
-    }
-
-    async fn new_pets(&mut self, pets: Vec<NewPet>) -> Result<(), RestoreError> {
-        if self.fault != Fault::Early {
-            return self.begun.new_pets(pets).await;
-        }
-        for pet in pets {
-            PetRepository::add(&*self.store, pet, None).await.unwrap();
-        }
-        Ok(())
-    }
-
-    async fn keys(&mut self, mut keys: Vec<ApiKey>) -> Result<(), RestoreError> {
-        if self.fault == Fault::KeepsOld {
-            let old = self.store.snapshot().await?.keys().await?;
-            keys.retain(|key| !old.iter().any(|old| old.id == key.id));
-        }
-        let end = self.begun.keys(keys).await;
-        self.overlook(end)
-    }
-
-    async fn idempotency_records(
-        &mut self,
-        mut records: Vec<IdempotencyRecord>,
-    ) -> Result<(), RestoreError> {
-        if self.fault == Fault::KeepsOld {
-            let old = self.store.snapshot().await?.idempotency_records(None, u32::MAX).await?;
-            records.retain(|new| !old.iter().any(|old| old.id == new.id));
-        }
-        let end = self.begun.idempotency_records(records).await;
-        self.overlook(end)
-    }
-
-    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
-        if self.fault == Fault::NoCommit { Ok(()) } else { self.begun.commit().await }
-    }
-}
-
-fn restores(fault: Fault) -> Faults {
-    Faults::default().restore(move |store, ()| async move {
-        let begun = store.restore().await?;
-        Ok(Box::new(FaultyRestore { store, begun, fault }) as Box<dyn Restore>)
     })
+}
+
+/// The same by the batch alone.
+fn edited(edit: fn(&mut Batch)) -> Faults {
+    changed(move |_, mut batch| {
+        edit(&mut batch);
+        async { Ok(batch) }
+    })
+}
+
+/// What a batch was given by its caller, as new animals.
+fn renumbered(batch: &mut Batch) {
+    let new = |Pet { name, category_id, status, .. }: Pet| NewPet { name, category_id, status };
+    batch.new_pets.extend(mem::take(&mut batch.pets).into_iter().map(new));
+}
+
+/// Leaves the keys and records out that are there already.
+async fn without_old(store: Arc<MemoryStore>, mut batch: Batch) -> Result<Batch, StoreError> {
+    let mut snapshot = store.snapshot().await?;
+    let (keys, records) =
+        (snapshot.keys().await?, snapshot.idempotency_records(None, u32::MAX).await?);
+    batch.keys.retain(|key| !keys.iter().any(|old| old.id == key.id));
+    batch.records.retain(|new| !records.iter().any(|old| old.id == new.id));
+    Ok(batch)
 }
 
 pub(crate) const FLAWS: &[Flaw] = &[
@@ -178,53 +123,99 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| snapshots(false, |records| records.reverse()),
     ),
     Flaw::new(
-        "a restore shows before its commit",
-        &[
-            "a_restore_brings_back_every_field",
-            "a_restore_left_without_commit_leaves_nothing",
-            "a_write_shows_in_every_list_and_changes_nothing_else",
-        ],
-        |_| restores(Fault::Early),
-    ),
-    Flaw::new(
-        "a commit is acknowledged and not done",
+        "a batch is acknowledged and not written",
         &[
             "a_key_that_is_there_already_is_merged",
             "a_newer_record_replaces_the_one_there",
-            "a_restore_brings_back_every_field",
+            "a_batch_brings_back_every_field",
             "the_version_changes_exactly_if_an_animal_does",
-            "a_restore_may_be_repeated",
-            "identifiers_go_on_above_those_restored",
+            "a_batch_may_be_written_again",
+            "identifiers_go_on_above_those_of_a_batch",
             "a_write_shows_in_every_list_and_changes_nothing_else",
         ],
-        |_| restores(Fault::NoCommit),
+        |_| {
+            Faults::default().write(|_, batch| async move {
+                Ok(Written { added: (batch.pets.len() + batch.new_pets.len()) as u64 })
+            })
+        },
     ),
     Flaw::new(
-        "errors of a restore are passed over",
+        "errors of a batch are passed over",
         &[
             "a_record_without_its_animal_is_refused",
-            "a_restore_names_what_it_conflicts_with",
+            "a_batch_names_what_it_conflicts_with",
             "another_record_that_is_not_newer_is_a_conflict",
+            "a_repeated_batch_adds_nothing",
         ],
-        |_| restores(Fault::Overlooks),
+        |_| {
+            Faults::default().write(|store, batch| async move {
+                Ok(store.write(batch).await.unwrap_or_default())
+            })
+        },
     ),
     Flaw::new(
-        "restored animals get other identifiers",
-        &["a_restore_brings_back_every_field", "identifiers_go_on_above_those_restored"],
-        |_| restores(Fault::Renumbers),
+        "animals of a batch get other identifiers",
+        &["a_batch_brings_back_every_field", "identifiers_go_on_above_those_of_a_batch"],
+        |_| edited(renumbered),
     ),
     Flaw::new(
-        "restored animals that were there are counted as new",
-        &["a_restore_may_be_repeated"],
-        |_| restores(Fault::Overcounts),
+        "animals that were there are counted as new",
+        &["a_batch_may_be_written_again"],
+        |_| {
+            Faults::default().write(|store, batch| async move {
+                let added = (batch.pets.len() + batch.new_pets.len()) as u64;
+                store.write(batch).await.map(|_| Written { added })
+            })
+        },
     ),
     Flaw::new(
-        "a restore keeps the keys and records that are there",
+        "a batch keeps the keys and records that are there",
         &[
             "a_key_that_is_there_already_is_merged",
             "a_newer_record_replaces_the_one_there",
             "another_record_that_is_not_newer_is_a_conflict",
         ],
-        |_| restores(Fault::KeepsOld),
+        |_| changed(without_old),
+    ),
+    Flaw::new(
+        "a repeated batch is added again",
+        &["a_repeated_batch_adds_nothing", "of_equal_batches_at_once_one_is_added"],
+        |_| edited(|batch| batch.request = None),
+    ),
+    Flaw::new("a repeated batch counts for ever", &["a_repeated_batch_adds_nothing"], |_| {
+        edited(|batch| {
+            let request = batch.request.iter_mut();
+            request.for_each(|request| request.cutoff = Timestamp(i64::MIN));
+        })
+    }),
+    Flaw::new(
+        "a repeated batch is found before it is written, and not with it",
+        &["of_equal_batches_at_once_one_is_added"],
+        |_| {
+            changed(|store, mut batch| async move {
+                let records = store.snapshot().await?.idempotency_records(None, u32::MAX).await?;
+                yield_now().await;
+                if let Some(request) = &mut batch.request
+                    && records.iter().all(|record| record.id != request.id)
+                {
+                    request.cutoff = Timestamp(i64::MAX);
+                }
+                Ok(batch)
+            })
+        },
+    )
+    .on_one_thread(),
+    Flaw::new("new animals of a batch come in another order", &[LARGE], |_| {
+        edited(|batch| batch.new_pets.reverse())
+    }),
+    Flaw::new("a large batch is cut off", &[LARGE], |_| {
+        edited(|batch| batch.new_pets.truncate(500))
+    }),
+    Flaw::new(
+        "the next identifier is not raised",
+        &["identifiers_go_on_above_those_of_a_batch"],
+        |_| edited(|batch| batch.assign_above = None),
     ),
 ];
+
+const LARGE: &str = "a_batch_takes_as_many_rows_as_the_store_says";

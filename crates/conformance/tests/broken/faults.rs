@@ -3,9 +3,9 @@
 use std::{pin::Pin, sync::Arc};
 
 use petstore_domain::{
-    AddError, Added, ApiKey, CatalogueVersion, IdempotencyRecord, IdempotencyRequest, KeyId,
-    KeyRevision, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Restore, Saved, Snapshot,
-    StoreError, StoredKeys, Timestamp, Versioned,
+    AddError, Added, ApiKey, Batch, CatalogueVersion, IdempotencyRecord, IdempotencyRequest, KeyId,
+    KeyRevision, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, RestoreError, Saved,
+    Snapshot, StoreError, StoredKeys, Timestamp, Versioned, Written,
 };
 use petstore_memory::MemoryStore;
 
@@ -57,7 +57,7 @@ faults! {
     save: (KeyRevision, Vec<ApiKey>, Vec<KeyId>) => Result<Saved, StoreError>;
     note_uses: Vec<(KeyId, Timestamp)> => Result<(), StoreError>;
     snapshot: () => Result<Box<dyn Snapshot>, StoreError>;
-    restore: () => Result<Box<dyn Restore>, StoreError>;
+    write: Batch => Result<Written, RestoreError>;
     unreachable: () => Result<(), StoreError>;
 }
 

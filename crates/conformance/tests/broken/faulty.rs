@@ -7,9 +7,9 @@ use std::sync::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, ApiKey, Archive, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision,
-    KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Restore, Saved, Snapshot,
-    StoreError, StoredKeys, Timestamp, Versioned,
+    AddError, Added, ApiKey, Archive, Batch, CatalogueVersion, IdempotencyRequest, KeyId,
+    KeyRevision, KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, RestoreError,
+    Saved, Snapshot, StoreError, StoredKeys, Timestamp, Versioned, Written,
 };
 use petstore_memory::MemoryStore;
 
@@ -110,7 +110,12 @@ impl Archive for Faulty {
         call!(self.snapshot(), Archive::snapshot)
     }
 
-    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        call!(self.restore(), Archive::restore)
+    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+        call!(self.write(batch), Archive::write)
+    }
+
+    fn max_batch(&self) -> usize {
+        // No fault is about its size.
+        1_000
     }
 }

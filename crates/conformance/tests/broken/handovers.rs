@@ -1,20 +1,11 @@
 //! Flaws of a store that is handed over while it is in use.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive as _, Changes, Handover, IdempotencyRecord, NewPet, Pet, PetId, Phase, Restore,
-    RestoreError, StoreError, StoreState,
+    Archive as _, Batch, Changes, Handover, PetId, Phase, StoreError, StoreState, Writer,
 };
 
-use petstore_memory::MemoryStore;
-
-use crate::{
-    faults::Faults,
-    faulty::Faulty,
-    flaw::{Flaw, Notes},
-};
+use crate::{faults::Faults, faulty::Faulty, flaw::Flaw};
 
 /// What a store does wrong when it is handed over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +18,6 @@ pub(crate) enum MoveFault {
     LosesOne,
     /// The records of the animals are left out.
     NoRecords,
-    /// Who fills the store is not compared.
-    AnyMover,
     /// Nobody reads a sealed store.
     NeverRead,
     /// The rewrites are forgotten by a change of the state.
@@ -70,13 +59,6 @@ impl Handover for Faulty {
         Ok(changes)
     }
 
-    async fn fill(&self, revision: i64) -> Result<Box<dyn Restore>, StoreError> {
-        let store = self.reach().await?;
-        let stored = store.state().await?.revision;
-        let any = self.faults.moves == Some(MoveFault::AnyMover);
-        store.fill(if any { stored } else { revision }).await
-    }
-
     fn read_while_sealed(&self) {
         if self.faults.moves != Some(MoveFault::NeverRead) {
             self.store.read_while_sealed();
@@ -88,47 +70,11 @@ fn moves(fault: MoveFault) -> Faults {
     Faults { moves: Some(fault), ..Faults::default() }
 }
 
-/// A restore that is committed whatever the store is then.
-struct Spanning {
-    store: Arc<MemoryStore>,
-    begun: Box<dyn Restore>,
-}
-
-#[async_trait]
-impl Restore for Spanning {
-    async fn pets(&mut self, pets: Vec<Pet>) -> Result<u64, RestoreError> {
-        self.begun.pets(pets).await
-    }
-
-    async fn new_pets(&mut self, pets: Vec<NewPet>) -> Result<(), RestoreError> {
-        self.begun.new_pets(pets).await
-    }
-
-    async fn keys(&mut self, keys: Vec<ApiKey>) -> Result<(), RestoreError> {
-        self.begun.keys(keys).await
-    }
-
-    async fn idempotency_records(
-        &mut self,
-        records: Vec<IdempotencyRecord>,
-    ) -> Result<(), RestoreError> {
-        self.begun.idempotency_records(records).await
-    }
-
-    async fn commit(self: Box<Self>) -> Result<(), StoreError> {
-        let state = self.store.state().await?;
-        let open = StoreState { phase: Phase::Open { from: None }, ..state.clone() };
-        self.store.change_state(state.revision, open).await?;
-        let done = self.begun.commit().await;
-        self.store.change_state(state.revision, state).await?;
-        done
-    }
-}
-
-fn spanning(_: &Arc<Notes>) -> Faults {
-    Faults::default().restore(|store, ()| async move {
-        let begun = store.restore().await?;
-        Ok(Box::new(Spanning { store, begun }) as Box<dyn Restore>)
+/// Batches of which `change` says, in view of the store's state, who writes them.
+fn written_by(change: fn(Writer, &StoreState) -> Writer) -> Faults {
+    Faults::default().write(move |store, batch| async move {
+        let writer = change(batch.writer, &store.state().await?);
+        store.write(Batch { writer, ..batch }).await
     })
 }
 
@@ -154,8 +100,26 @@ pub(crate) const FLAWS: &[Flaw] = &[
         |_| moves(MoveFault::NoRecords),
     ),
     Flaw::new("any mover fills the store", &["a_mover_writes_to_what_it_fills_alone"], |_| {
-        moves(MoveFault::AnyMover)
+        written_by(|writer, state| match writer {
+            Writer::Service => writer,
+            Writer::Mover(_) => Writer::Mover(state.revision),
+        })
     }),
+    Flaw::new(
+        "a service fills the store",
+        &["a_store_that_is_not_open_refuses_everything"],
+        |_| written_by(|_, state| Writer::Mover(state.revision)),
+    ),
+    Flaw::new(
+        "a mover goes on when the store is open",
+        &["a_mover_writes_to_what_it_fills_alone"],
+        |_| {
+            written_by(|writer, state| match state.phase {
+                Phase::Open { .. } => Writer::Service,
+                Phase::Filling { .. } | Phase::Sealed { .. } => writer,
+            })
+        },
+    ),
     Flaw::new(
         "nobody reads a sealed store",
         &["a_sealed_store_is_read_by_who_asks_for_it"],
@@ -165,11 +129,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
         "a change of the state forgets the rewrites",
         &["every_change_but_an_addition_is_a_rewrite"],
         |_| moves(MoveFault::Forgets),
-    ),
-    Flaw::new(
-        "a restore goes on after a seal",
-        &["a_restore_that_spans_a_seal_has_no_effect"],
-        spanning,
     ),
     Flaw::new("every store is the same one", &["a_state_changes_by_its_revision_alone"], |_| {
         moves(MoveFault::OneIdentity)

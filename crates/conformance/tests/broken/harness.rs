@@ -10,7 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_conformance::{Capability, Harness, Problem, ScratchStore, Store};
-use petstore_domain::Archive as _;
+use petstore_domain::{Archive as _, Batch};
 use petstore_memory::MemoryStore;
 
 use crate::{
@@ -98,10 +98,7 @@ async fn changed(store: &MemoryStore, change: fn(&mut Content)) -> Result<Memory
     };
     change(&mut content);
     let store = MemoryStore::new();
-    let mut restore = store.restore().await?;
-    restore.pets(content.pets).await?;
-    restore.keys(content.keys).await?;
-    restore.idempotency_records(content.records).await?;
-    restore.commit().await?;
+    let Content { pets, keys, records } = content;
+    store.write(Batch { pets, keys, records, ..Batch::default() }).await?;
     Ok(store)
 }

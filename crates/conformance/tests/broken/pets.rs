@@ -48,7 +48,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         "every seventh animal is acknowledged under the identifier of the one before",
         &[
             "every_later_read_sees_an_acknowledged_animal",
-            "identifiers_go_on_above_those_restored",
+            "identifiers_go_on_above_those_of_a_batch",
             "identifiers_go_on_growing_after_reopening",
             "identifiers_grow_and_none_is_assigned_twice",
             "reopening_keeps_every_animal",

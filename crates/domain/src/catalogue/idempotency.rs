@@ -59,12 +59,7 @@ impl Idempotency {
     /// What a store keeps in place of the caller and the key.
     #[must_use]
     pub fn id(&self) -> IdempotencyId {
-        let Self { caller, key } = self;
-        // The digest of a caller has one length, so caller and key cannot run into each other.
-        let hash = Sha256::new().chain_update(caller.0).chain_update(key.as_str()).finalize();
-        let mut id = [0; 16];
-        id.copy_from_slice(&hash[..16]);
-        IdempotencyId(id)
+        IdempotencyId::new(&self.caller, self.key.as_str().as_bytes())
     }
 }
 
@@ -77,13 +72,23 @@ impl Idempotency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IdempotencyId(pub [u8; 16]);
 
+impl IdempotencyId {
+    fn new(caller: &KeyDigest, key: &[u8]) -> Self {
+        // The digest of a caller has one length, so caller and key cannot run into each other.
+        let hash = Sha256::new().chain_update(caller.0).chain_update(key).finalize();
+        let mut id = [0; 16];
+        id.copy_from_slice(&hash[..16]);
+        Self(id)
+    }
+}
+
 impl fmt::Display for IdempotencyId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:032x}", u128::from_be_bytes(self.0))
     }
 }
 
-/// A request to add an animal at most once.
+/// A request to add an animal, or a batch of them, at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdempotencyRequest {
     /// Of the caller and the key.
@@ -112,8 +117,16 @@ impl IdempotencyRequest {
     /// A request made at `at`: records of the last 24 hours count.
     #[must_use]
     pub fn new(id: IdempotencyId, pet: &NewPet, at: Timestamp) -> Self {
-        let fingerprint = Fingerprint::new(pet);
-        Self { id, fingerprint, at, cutoff: at.minus(IdempotencyKey::LIFETIME) }
+        Self { id, fingerprint: Fingerprint::new(pet), at, cutoff: cutoff(at) }
+    }
+
+    /// A request to add a batch of animals at most once in 24 hours. `digest` identifies them, and where in a
+    /// file they are.
+    #[must_use]
+    pub fn of_batch(digest: [u8; 32], at: Timestamp) -> Self {
+        // No API key has this digest.
+        let id = IdempotencyId::new(&KeyDigest([0; 32]), &digest);
+        Self { id, fingerprint: Fingerprint(digest), at, cutoff: cutoff(at) }
     }
 
     /// Whether this request is a repeat, by the record that is stored under its id: its fingerprint,
@@ -138,6 +151,10 @@ impl IdempotencyRequest {
         let Self { id, fingerprint, at, cutoff: _ } = self;
         IdempotencyRecord { id, fingerprint, pet, at }
     }
+}
+
+fn cutoff(at: Timestamp) -> Timestamp {
+    at.minus(IdempotencyKey::LIFETIME)
 }
 
 /// An idempotency record, as a store keeps it.

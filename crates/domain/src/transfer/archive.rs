@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use crate::{
     access::key::ApiKey,
     catalogue::{
-        idempotency::{IdempotencyId, IdempotencyRecord},
+        idempotency::{IdempotencyId, IdempotencyRecord, IdempotencyRequest},
         pet::{NewPet, Pet, PetId},
     },
     error::StoreError,
+    transfer::handover::Writer,
 };
 
 /// Opens a store for reading or writing as a whole.
@@ -28,11 +29,50 @@ pub trait Archive: Send + Sync {
     /// [`StoreError`].
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError>;
 
-    /// Begins one transaction that writes what another store held.
+    /// Writes a batch, all of it or nothing: it is visible and durable, at once, when this returns.
+    ///
+    /// # Contract
+    /// - [`Resolution`](crate::Resolution) says what becomes of a row whose place is taken. An equal row that is
+    ///   there already is kept, so a batch may be written again.
+    /// - Afterwards, the store assigns identifiers above every one of the batch, of animals and of keys.
+    /// - A batch from another [writer](Batch::writer) than the store's [state](crate::StoreState::permit) permits
+    ///   is refused as [`StoreError::Sealed`].
     ///
     /// # Errors
-    /// [`StoreError`].
-    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError>;
+    /// [`RestoreError`]; nothing was written then, but after [`StoreError::Unavailable`] that is not known.
+    async fn write(&self, batch: Batch) -> Result<Written, RestoreError>;
+
+    /// Returns how many rows, of all kinds together, one batch may have. By default 10,000.
+    fn max_batch(&self) -> usize {
+        10_000
+    }
+}
+
+/// What one call writes, in the order of the fields. `..Batch::default()` is nothing, written by a service.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Batch {
+    /// Who writes.
+    pub writer: Writer,
+    /// Animals under their own identifiers.
+    pub pets: Vec<Pet>,
+    /// The store shall go on assigning identifiers of animals above this one, those of `new_pets` too.
+    pub assign_above: Option<PetId>,
+    /// Animals under new identifiers, ascending in their order.
+    pub new_pets: Vec<NewPet>,
+    /// Of `new_pets` as a whole: if it [is a repeat](IdempotencyRequest::decide), none of them is added. The
+    /// record is that of the first of them.
+    pub request: Option<IdempotencyRequest>,
+    /// API keys under their own identifiers.
+    pub keys: Vec<ApiKey>,
+    /// Idempotency records, whose animals are there or in `pets`.
+    pub records: Vec<IdempotencyRecord>,
+}
+
+/// What became of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Animals that were not there before. Of `new_pets` none if the batch is a repeat, else all.
+    pub added: u64,
 }
 
 /// A consistent view of a store.
@@ -72,52 +112,6 @@ pub trait Snapshot: Send {
     ) -> Result<Vec<IdempotencyRecord>, StoreError>;
 }
 
-/// One transaction that writes what another store held.
-///
-/// # Contract
-/// - Nothing is visible before `commit` has returned, and nothing ever is if this value is dropped
-///   without it. After a failed method, only dropping is left.
-/// - [`Resolution`](crate::Resolution) says what becomes of a row whose place is taken. An equal row
-///   that is there already is kept: a restore may be repeated.
-/// - After a commit, the store assigns identifiers above every identifier restored, of animals and
-///   of keys.
-#[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
-#[async_trait]
-pub trait Restore: Send {
-    /// Writes animals under their own identifiers; how many of them were not there before.
-    ///
-    /// # Errors
-    /// [`RestoreError`].
-    async fn pets(&mut self, pets: Vec<Pet>) -> Result<u64, RestoreError>;
-
-    /// Writes animals under new identifiers, in their order.
-    ///
-    /// # Errors
-    /// [`RestoreError`], but never a conflict.
-    async fn new_pets(&mut self, pets: Vec<NewPet>) -> Result<(), RestoreError>;
-
-    /// Writes API keys under their own identifiers.
-    ///
-    /// # Errors
-    /// [`RestoreError`].
-    async fn keys(&mut self, keys: Vec<ApiKey>) -> Result<(), RestoreError>;
-
-    /// Writes idempotency records. Their animals must have been written before.
-    ///
-    /// # Errors
-    /// [`RestoreError`].
-    async fn idempotency_records(
-        &mut self,
-        records: Vec<IdempotencyRecord>,
-    ) -> Result<(), RestoreError>;
-
-    /// Makes all of it visible and durable, at once.
-    ///
-    /// # Errors
-    /// [`StoreError`]; whether it has happened is then not known.
-    async fn commit(self: Box<Self>) -> Result<(), StoreError>;
-}
-
 /// How much a store holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StoreCounts {
@@ -129,7 +123,7 @@ pub struct StoreCounts {
     pub idempotency_records: u64,
 }
 
-/// Something could not be restored.
+/// A batch could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// The store holds another animal under this identifier.

@@ -11,7 +11,6 @@ use crate::{
         pet::{Pet, PetId},
     },
     error::StoreError,
-    transfer::archive::Restore,
 };
 
 /// What one store alone is: 16 random bytes that it was made with. A copy of a store has the same.
@@ -90,8 +89,8 @@ pub struct StoreState {
     /// Grows with each change of the state, and from each store to the one that it is handed over to: of two
     /// open stores, the one with the higher revision is the one that counts.
     pub revision: i64,
-    /// How often animals were changed otherwise than by adding one under the next identifier: by SQL, by a
-    /// restore.
+    /// How often animals were changed otherwise than by adding some under the next identifiers: by SQL, by a
+    /// batch that has identifiers.
     pub rewrites: i64,
     /// Whether it takes writes.
     pub phase: Phase,
@@ -129,9 +128,10 @@ impl StoreState {
 }
 
 /// Who writes to a store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Writer {
     /// A service or a command.
+    #[default]
     Service,
     /// The mover that has brought the store to this revision.
     Mover(i64),
@@ -179,13 +179,6 @@ pub trait Handover: Send + Sync {
     /// # Errors
     /// [`StoreError`].
     async fn changes(&self, after: Option<PetId>, limit: u32) -> Result<Changes, StoreError>;
-
-    /// Begins one transaction of the mover, which writes what another store held. It is refused, at its
-    /// beginning or its commit, unless the store is *filling* at this revision.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    async fn fill(&self, revision: i64) -> Result<Box<dyn Restore>, StoreError>;
 
     /// Lets reads through this handle go on while the store is sealed.
     fn read_while_sealed(&self);

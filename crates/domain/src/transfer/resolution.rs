@@ -1,14 +1,17 @@
-//! The rule: what a restore does with a row, by what the store holds in its place. An adapter only
+//! The rule: what a batch does with a row, by what the store holds in its place. An adapter only
 //! looks up and writes.
 
 use crate::{
     access::key::{ApiKey, KeyId},
-    catalogue::{idempotency::IdempotencyRecord, pet::Pet},
+    catalogue::{
+        idempotency::{IdempotencyDecision, IdempotencyRecord, IdempotencyRequest},
+        pet::Pet,
+    },
     error::StoreError,
     transfer::archive::RestoreError,
 };
 
-/// What is to be done with a row that is restored.
+/// What is to be done with a row of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
     /// The store holds the same already.
@@ -27,6 +30,23 @@ impl Resolution {
             None => Ok(Self::Write),
             Some(stored) if stored == pet => Ok(Self::Keep),
             Some(_) => Err(RestoreError::OtherPet(pet.id)),
+        }
+    }
+
+    /// The new animals of a batch, where `stored` has the id of its request.
+    ///
+    /// # Errors
+    /// [`RestoreError::Conflict`] if `stored` is the record of something else.
+    pub fn of_new_pets(
+        stored: Option<&IdempotencyRecord>,
+        request: &IdempotencyRequest,
+    ) -> Result<Self, RestoreError> {
+        match request.decide(stored.map(|record| (record.fingerprint, record.pet, record.at))) {
+            IdempotencyDecision::Create => Ok(Self::Write),
+            IdempotencyDecision::Replay(_) => Ok(Self::Keep),
+            IdempotencyDecision::Reused => {
+                Err(RestoreError::conflict(format_args!("idempotency record {}", request.id)))
+            }
         }
     }
 
@@ -80,8 +100,9 @@ impl Resolution {
 mod tests {
     use super::Resolution;
     use crate::{
-        ApiKeySecret, CategoryId, Fingerprint, IdempotencyId, IdempotencyRecord, KeyId, KeyName,
-        NewApiKey, NewPet, PetId, PetName, RestoreError, StoreError, Timestamp,
+        ApiKeySecret, CategoryId, Fingerprint, IdempotencyId, IdempotencyRecord,
+        IdempotencyRequest, KeyId, KeyName, NewApiKey, NewPet, PetId, PetName, RestoreError,
+        StoreError, Timestamp,
     };
 
     fn conflict<T: std::fmt::Debug>(result: Result<T, RestoreError>) -> String {
@@ -102,6 +123,21 @@ mod tests {
         assert_eq!(Resolution::of_pet(None, &rex).unwrap(), Resolution::Write);
         assert_eq!(Resolution::of_pet(Some(&rex), &rex).unwrap(), Resolution::Keep);
         assert_eq!(conflict(Resolution::of_pet(Some(&pet("Bello")), &rex)), "animal 7");
+    }
+
+    #[test]
+    fn new_animals_are_added_unless_their_record_is_there_and_counts() {
+        let at = |days: i64| Timestamp(days * 86_400_000);
+        let request = IdempotencyRequest::of_batch([1; 32], at(2));
+        let record = |at| IdempotencyRecord { at, ..request.into_record(PetId(7)) };
+        let other = IdempotencyRecord { fingerprint: Fingerprint([2; 32]), ..record(at(2)) };
+        assert_eq!(Resolution::of_new_pets(None, &request).unwrap(), Resolution::Write);
+        let expired = Resolution::of_new_pets(Some(&record(at(1))), &request);
+        assert_eq!(expired.unwrap(), Resolution::Write);
+        let repeat = Resolution::of_new_pets(Some(&record(at(2))), &request);
+        assert_eq!(repeat.unwrap(), Resolution::Keep);
+        let named = format!("idempotency record {}", request.id);
+        assert_eq!(conflict(Resolution::of_new_pets(Some(&other), &request)), named);
     }
 
     #[test]

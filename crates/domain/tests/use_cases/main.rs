@@ -1,14 +1,11 @@
 //! The use cases over a store in memory: what the mocks of the unit tests cannot show.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
+#![expect(clippy::unwrap_used, reason = "tests")]
 
 mod catalogue;
-mod copy_store;
 mod faults;
 mod faulty;
 mod key_admin;
 mod key_ring;
 mod model;
-mod moving;
 mod support;
-mod verify_stores;

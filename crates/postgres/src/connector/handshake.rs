@@ -131,7 +131,7 @@ fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> Strin
     let set = |name: &str, value: &str| format!("SET {scope} {name} = {value}");
     let (statement, idle) = match purpose {
         Purpose::Calls => (config.statement_timeout, config.call_timeout.min(MAX_IDLE)),
-        // A restore that holds locks limits its own idle time.
+        // A batch that holds locks limits its own idle time.
         Purpose::Archive => (ARCHIVE_TIMEOUT, Duration::ZERO),
         Purpose::Upgrade => (UPGRADE_TIMEOUT, Duration::ZERO),
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{Added, Archive as _, KeyId, PetRepository, Severity, add_key};
+use petstore_domain::{Added, Archive as _, Batch, KeyId, PetRepository, Severity, add_key};
 use petstore_postgres::PostgresStore;
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
@@ -49,9 +49,8 @@ async fn a_sequence_behind_the_rows_is_named_and_raised_by_the_first_addition() 
                 1
             }
             _ => {
-                let mut restore = store.restore().await.unwrap();
-                restore.new_pets(vec![new_pet("Bello"); 3]).await.unwrap();
-                restore.commit().await.unwrap();
+                let new_pets = vec![new_pet("Bello"); 3];
+                store.write(Batch { new_pets, ..Batch::default() }).await.unwrap();
                 3
             }
         };
@@ -164,9 +163,7 @@ async fn what_a_role_may_not_raise_is_named() {
     let address = database.url.split_once('@').unwrap().1;
     let store = open(&format!("postgres://{role}:secret@{address}")).await;
     add(&store, "Rex").await;
-    let mut restore = store.restore().await.unwrap();
-    restore.new_pets(vec![new_pet("Rex")]).await.unwrap();
-    restore.commit().await.unwrap();
+    store.write(Batch { new_pets: vec![new_pet("Rex")], ..Batch::default() }).await.unwrap();
     let examined = warnings(&store).await.concat();
     database.sql("SELECT setval('pet_id', 1)").unwrap();
     let refused = PetRepository::add(&store, new_pet("Rex"), None).await.unwrap_err().to_string();

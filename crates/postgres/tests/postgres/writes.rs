@@ -3,8 +3,8 @@
 use std::{error::Error, sync::Arc};
 
 use petstore_domain::{
-    Archive as _, Handover as _, IdempotencyRecord, IdempotencyRequest, KeyId, KeyName,
-    KeySelector, PetId, PetRepository, Phase, StoreId, add_key, revoke_keys, roll_key,
+    Archive as _, Batch, Handover as _, IdempotencyRecord, IdempotencyRequest, KeyId, KeyName,
+    KeySelector, PetId, PetRepository, Phase, StoreId, Writer, add_key, revoke_keys, roll_key,
 };
 use petstore_postgres::PostgresStore;
 use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
@@ -65,32 +65,29 @@ impl Write {
                 drop(revoke_keys(store, KeySelector::Name(name), NOW).await?);
             }
             Self::Import => {
-                let mut restore = store.restore().await?;
-                restore.new_pets(vec![new_pet("Rex")]).await?;
-                restore.commit().await?;
+                store.write(Batch { new_pets: vec![new_pet("Rex")], ..Batch::default() }).await?;
             }
             Self::CopyPets | Self::MergePets => {
                 let count = if matches!(self, Self::CopyPets) { 2 } else { 1 };
                 let first = i64::from(seed) * 100 + count * 10;
                 let ids = first..first + count;
                 let pets = ids.map(|id| new_pet("Rex").with_id(PetId(id))).collect();
-                let mut restore = store.restore().await?;
-                restore.pets(pets).await?;
-                restore.commit().await?;
+                store.write(Batch { pets, ..Batch::default() }).await?;
             }
             Self::CopyKeys => {
                 let key = new_key(seed + 210, &format!("copied-{seed}"));
-                let mut restore = store.restore().await?;
-                restore.keys(vec![key.with_id(KeyId(i64::from(seed) * 1000))]).await?;
-                restore.commit().await?;
+                store
+                    .write(Batch {
+                        keys: vec![key.with_id(KeyId(i64::from(seed) * 1000))],
+                        ..Batch::default()
+                    })
+                    .await?;
             }
             Self::CopyRecords => {
                 let IdempotencyRequest { id, fingerprint, at, .. } =
                     request(&format!("k{seed}"), &new_pet("Rex"));
                 let record = IdempotencyRecord { id, fingerprint, pet: PetId(1), at };
-                let mut restore = store.restore().await?;
-                restore.idempotency_records(vec![record]).await?;
-                restore.commit().await?;
+                store.write(Batch { records: vec![record], ..Batch::default() }).await?;
             }
         }
         Ok(())
@@ -168,9 +165,9 @@ async fn each_write_of_animals_says_that_it_is_the_service_s() {
     let state = store.state().await.unwrap();
     let filling = state.with(Phase::Filling { from: StoreId([7; 16]) });
     assert!(store.change_state(state.revision, filling.clone()).await.unwrap());
-    let mut fill = store.fill(filling.revision).await.unwrap();
-    fill.pets(vec![new_pet("Rex").with_id(PetId(9000))]).await.unwrap();
-    fill.commit().await.unwrap();
+    let pets = vec![new_pet("Rex").with_id(PetId(9000))];
+    let batch = Batch { writer: Writer::Mover(filling.revision), pets, ..Batch::default() };
+    assert_eq!(store.write(batch).await.unwrap().added, 1);
     // Who writes past petstore is kept out by the database itself.
     let insert = "INSERT INTO pet (name, category_id) VALUES ('Rex', 1)";
     let refusal = database.sql(&format!(

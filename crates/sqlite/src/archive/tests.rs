@@ -1,7 +1,7 @@
 use std::time::{Duration, Instant};
 
 use petstore_domain::{
-    AddError, Added, Archive, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, RestoreError,
+    Archive, Batch, CategoryId, NewPet, Pet, PetId, PetName, PetRepository, RestoreError,
     StoreError,
 };
 use rusqlite::Connection;
@@ -27,6 +27,11 @@ impl Place {
         let short = Duration::from_millis(50);
         let timeout = BusyTimeout { writer: short, reader: short };
         Self { store: open(&config, &SqliteSettings::default(), timeout).unwrap(), folder }
+    }
+
+    /// How many of the animals were not there before.
+    async fn write(&self, pets: Vec<Pet>) -> Result<u64, RestoreError> {
+        Ok(self.store.write(Batch { pets, ..Batch::default() }).await?.added)
     }
 
     fn raw(&self) -> Connection {
@@ -58,37 +63,22 @@ async fn a_snapshot_outlives_its_store_and_sees_none_of_what_is_written_since() 
 }
 
 #[tokio::test]
-async fn creates_fail_within_the_busy_timeout_while_a_restore_is_open_and_work_after_it() {
-    let place = Place::new();
-    let mut restore = place.store.restore().await.unwrap();
-    restore.pets(numbered([5])).await.unwrap();
-    let refused = place.store.add(rex(), None).await;
-    assert!(matches!(refused, Err(AddError::Store(StoreError::Unavailable(_)))), "{refused:?}");
-    drop(restore);
-    let added = place.store.add(rex(), None).await.unwrap();
-    assert_eq!(added, Added::Created(rex().with_id(PetId(1))), "nothing was kept");
-}
-
-#[tokio::test]
-async fn a_restore_waits_for_another_writer_until_its_busy_timeout() {
+async fn a_batch_waits_for_another_writer_until_its_busy_timeout() {
     let place = Place::new();
     let other = place.raw();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let begun = Instant::now();
-    assert!(place.store.restore().await.is_err());
+    assert!(place.write(numbered([5])).await.is_err());
     assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
     other.execute_batch("ROLLBACK").unwrap();
-    assert!(place.store.restore().await.is_ok());
+    assert_eq!(place.write(numbered([5])).await.unwrap(), 1);
 }
 
 #[tokio::test]
-async fn a_committed_restore_changes_the_version_at_once() {
+async fn a_batch_changes_the_version_at_once() {
     let place = Place::new();
     let before = known_version(&place.store).await;
-    let mut restore = place.store.restore().await.unwrap();
-    assert_eq!(restore.pets(numbered([2, 1, 2])).await.unwrap(), 2);
-    assert_eq!(known_version(&place.store).await, before);
-    restore.commit().await.unwrap();
+    assert_eq!(place.write(numbered([2, 1, 2])).await.unwrap(), 2);
     assert_ne!(place.store.version(), Some(before));
     assert_ne!(known_version(&place.store).await, before);
 }
@@ -96,9 +86,8 @@ async fn a_committed_restore_changes_the_version_at_once() {
 #[tokio::test]
 async fn the_last_identifier_leaves_none_behind_it() {
     let place = Place::new();
-    let mut restore = place.store.restore().await.unwrap();
-    restore.pets(numbered([i64::MIN, 0, i64::MAX])).await.unwrap();
-    let full = restore.new_pets(vec![rex()]).await;
+    let (pets, new_pets) = (numbered([i64::MIN, 0, i64::MAX]), vec![rex()]);
+    let full = place.store.write(Batch { pets, new_pets, ..Batch::default() }).await;
     assert!(matches!(full, Err(RestoreError::Store(StoreError::Unavailable(_)))), "{full:?}");
 }
 
@@ -106,9 +95,7 @@ async fn the_last_identifier_leaves_none_behind_it() {
 async fn every_identifier_is_read_once_whatever_the_batch() {
     let place = Place::new();
     let ids = [i64::MIN, -7, 0, 1, 2, i64::MAX - 1, i64::MAX];
-    let mut restore = place.store.restore().await.unwrap();
-    restore.pets(numbered(ids)).await.unwrap();
-    restore.commit().await.unwrap();
+    place.write(numbered(ids)).await.unwrap();
     for limit in 1..9 {
         let mut snapshot = place.store.snapshot().await.unwrap();
         let (mut found, mut last) = (Vec::new(), None);
@@ -142,8 +129,7 @@ async fn rows_that_break_a_rule_are_named() {
     assert_eq!(record.what, "an idempotency record");
     assert!(record.rule.contains("Cannot read 16 byte value"), "{record}");
 
-    let mut restore = place.store.restore().await.unwrap();
-    let refusal = restore.pets(numbered([1])).await.unwrap_err();
+    let refusal = place.write(numbered([1])).await.unwrap_err();
     assert!(matches!(refusal, RestoreError::Store(StoreError::Corrupt(_))), "{refusal}");
 }
 
@@ -194,9 +180,7 @@ async fn an_idempotency_record_that_is_not_in_its_index_is_found_before_anything
 #[tokio::test]
 async fn a_damaged_page_is_found_before_anything_is_read() {
     let place = Place::new();
-    let mut restore = place.store.restore().await.unwrap();
-    restore.pets(numbered(1..=5000)).await.unwrap();
-    restore.commit().await.unwrap();
+    place.write(numbered(1..=5000)).await.unwrap();
     place.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
     let path = place.folder.path().join("petstore.db");
     // A page near the end is one of the table's.

@@ -10,6 +10,9 @@ use crate::{error::Failure, version};
 
 pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
 pub(crate) const HIGHEST_ID: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'pet'";
+const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq) SELECT 'pet', 0 \
+     WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'pet')";
+const RAISE_SEQUENCE: &str = "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'pet' AND seq < ?1";
 pub(crate) const RESTORE: &str = "INSERT INTO pet (id, name, category_id, status) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
 /// The version comes with each row, so it is of the very state that the row was read from.
@@ -72,6 +75,12 @@ pub(crate) fn restore(connection: &Connection, pet: &Pet) -> rusqlite::Result<bo
     let Pet { id, name, category_id, status } = pet;
     let values = params![id.0, name.as_str(), category_id.0, status.map(PetStatus::as_str)];
     Ok(connection.prepare_cached(RESTORE)?.execute(values)? == 1)
+}
+
+/// Lets the next identifier be above `id`.
+pub(crate) fn assign_above(connection: &Connection, id: PetId) -> rusqlite::Result<()> {
+    connection.prepare_cached(BEGIN_SEQUENCE)?.execute([])?;
+    connection.prepare_cached(RAISE_SEQUENCE)?.execute([id.0]).map(drop)
 }
 
 /// Up to `limit` animals above `after`, ascending by identifier.

@@ -1,6 +1,6 @@
-//! Identifiers, when animals are changed by hand or restored.
+//! Identifiers, when animals are changed by hand or written under their own.
 
-use petstore_domain::{Archive, PetId, PetRepository};
+use petstore_domain::{Archive, Batch, PetId, PetRepository};
 
 use crate::support::{Place, add, rex};
 
@@ -27,12 +27,10 @@ async fn no_identifier_is_assigned_twice_whatever_is_done_by_hand() {
 }
 
 #[tokio::test]
-async fn a_restored_identifier_is_not_assigned_again_though_its_animal_is_deleted() {
+async fn an_identifier_of_a_batch_is_not_assigned_again_though_its_animal_is_deleted() {
     let place = Place::new();
     let store = place.open();
-    let mut restore = store.restore().await.unwrap();
-    restore.pets(vec![rex().with_id(PetId(7))]).await.unwrap();
-    restore.commit().await.unwrap();
+    store.write(Batch { pets: vec![rex().with_id(PetId(7))], ..Batch::default() }).await.unwrap();
     place.raw().execute("DELETE FROM pet", []).unwrap();
     assert_eq!(add(&store, rex()).await.id, PetId(8));
 }

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use rusqlite::Connection;
 
-use petstore_domain::{Archive as _, KeyId, KeyStore as _, PetRepository};
+use petstore_domain::{Archive as _, Batch, KeyId, KeyStore as _, PetRepository};
 use petstore_sqlite::SqliteStore;
 
 use crate::support::{NOW, Place, SCHEMA, VERSION, add, all, open, rex};
@@ -103,7 +103,7 @@ async fn what_is_opened_to_be_read_is_not_changed() {
         let store = SqliteStore::open_read_only(&place.config()).unwrap();
         assert_eq!(all(&store).await.len(), 1);
         assert!(PetRepository::add(&store, rex(), None).await.is_err());
-        assert!(store.restore().await.is_err());
+        assert!(store.write(Batch::default()).await.is_err());
         assert!(store.note_uses(vec![(KeyId(1), NOW)]).await.is_err());
         drop(store);
         assert!(place.content() == before, "{mode}");

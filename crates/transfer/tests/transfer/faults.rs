@@ -10,8 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, Archive as _, CategoryId, Changes, Handover, NewPet, Pet, PetId, PetName,
-    PetQuery, PetRepository, Phase, Restore, StoreError, StoreState,
+    AddError, Added, Archive, Batch, CategoryId, Changes, Handover, NewPet, Pet, PetId, PetName,
+    PetQuery, PetRepository, Phase, RestoreError, Snapshot, StoreError, StoreState, Written,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::{MoveError, NextStore, Side, cancel, release};
@@ -94,16 +94,23 @@ impl Handover for Faulty {
         self.store.changes(after, limit).await
     }
 
-    async fn fill(&self, revision: i64) -> Result<Box<dyn Restore>, StoreError> {
-        let is_sealed = matches!(self.old.state().await?.phase, Phase::Sealed { .. });
-        if is_sealed && self.is_due(Fault::FailsToFill) {
-            return Err(StoreError::unavailable("the disk is full"));
-        }
-        self.store.fill(revision).await
-    }
-
     fn read_while_sealed(&self) {
         self.store.read_while_sealed();
+    }
+}
+
+#[async_trait]
+impl Archive for Faulty {
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        self.store.snapshot().await
+    }
+
+    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+        let is_sealed = matches!(self.old.state().await?.phase, Phase::Sealed { .. });
+        if is_sealed && self.is_due(Fault::FailsToFill) {
+            return Err(StoreError::unavailable("the disk is full").into());
+        }
+        self.store.write(batch).await
     }
 }
 
@@ -129,7 +136,8 @@ async fn whatever_fails_while_the_old_store_is_sealed_is_undone_and_tried_again(
         let (old, new) = stores();
         add(&*old).await;
         let from = side(&old, None, "old");
-        let to = side(&new, Some(Faulty::new(&new, &old, fault)), "new");
+        let faulty = Faulty::new(&new, &old, fault);
+        let to = Side { archive: faulty.clone(), ..side(&new, Some(faulty), "new") };
         let both = service(&from, &side(&new, None, "new")).await;
         // Something to fill in the pause.
         let writer = tokio::spawn({
@@ -275,9 +283,8 @@ async fn what_is_rewritten_meanwhile_is_not_handed_over_as_it_was() {
     });
     // Imports under identifiers of their own, below and above the highest.
     for id in [3_000_000, 2_000_000, 1_000_000] {
-        let Ok(mut restore) = old.restore().await else { break };
-        restore.pets(vec![rex().with_id(PetId(id))]).await.unwrap();
-        if restore.commit().await.is_err() {
+        let pets = vec![rex().with_id(PetId(id))];
+        if old.write(Batch { pets, ..Batch::default() }).await.is_err() {
             break;
         }
         sleep(Duration::from_millis(1)).await;

@@ -1,17 +1,19 @@
 //! [`Archive`] on the file.
 
-mod restore;
-
 use std::ops::Bound;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Archive, IdempotencyId, IdempotencyRecord, Pet, PetId, Restore, Snapshot, StoreCounts,
-    StoreError,
+    ApiKey, Archive, Batch, IdempotencyId, IdempotencyRecord, Pet, PetId, Resolution, RestoreError,
+    Snapshot, StoreCounts, StoreError, Written,
 };
 
-use self::restore::Transaction;
-use crate::{state::State, store::FileStore};
+use crate::{
+    keys,
+    line::{KeyLine, Line, PetLine, RecordLine},
+    state::State,
+    store::FileStore,
+};
 
 #[async_trait]
 impl Archive for FileStore {
@@ -19,9 +21,58 @@ impl Archive for FileStore {
         Ok(Box::new(View(self.state().clone())))
     }
 
-    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
-        Ok(Box::new(Transaction::new(self.clone())))
+    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+        self.write(move |state| {
+            let (lines, written) = lines_of(state, batch)?;
+            Ok((written, Some(Line::Together(lines))))
+        })
+        .await
     }
+}
+
+/// The lines of a batch, each tried on a copy of the state.
+fn lines_of(state: &State, batch: Batch) -> Result<(Vec<Line>, Written), RestoreError> {
+    let Batch { writer: _, pets, new_pets, request, keys, records, assign_above } = batch;
+    let (mut state, mut lines) = (state.clone(), Vec::new());
+    let before = state.pets.len();
+    let mut add = |state: &mut State, line: Line| -> Result<(), RestoreError> {
+        state.apply(line.clone()).map_err(StoreError::from)?;
+        lines.push(line);
+        Ok(())
+    };
+    for pet in pets {
+        if Resolution::of_pet(state.pets.get(&pet.id), &pet)? == Resolution::Write {
+            add(&mut state, Line::Pet { pet: PetLine::from(&pet), record: None })?;
+        }
+    }
+    if let Some(id) = assign_above {
+        add(&mut state, Line::AssignAbove(id.0))?;
+    }
+    let mut request = request;
+    let resolution = request.as_ref().map_or(Ok(Resolution::Write), |request| {
+        Resolution::of_new_pets(state.records.get(&request.id), request)
+    });
+    if resolution? == Resolution::Write {
+        for pet in new_pets {
+            let pet = pet.with_id(state.next_pet()?);
+            // The record is that of the first.
+            let record = request.take().map(|it| RecordLine::from(&it.into_record(pet.id)));
+            add(&mut state, Line::Pet { pet: PetLine::from(&pet), record })?;
+        }
+    }
+    for key in keys {
+        let resolved = keys::resolve(&state, &key)?;
+        add(&mut state, Line::Keys(vec![KeyLine::from(&resolved)]))?;
+    }
+    for record in records {
+        let pet_exists = state.pets.contains_key(&record.pet);
+        let resolution = Resolution::of_record(state.records.get(&record.id), pet_exists, &record)?;
+        if resolution == Resolution::Write {
+            add(&mut state, Line::Record(RecordLine::from(&record)))?;
+        }
+    }
+    let added = (state.pets.len() - before) as u64;
+    Ok((lines, Written { added }))
 }
 
 /// A copy of the whole state: nothing changes it.

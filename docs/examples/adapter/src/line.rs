@@ -14,7 +14,9 @@ pub(crate) enum Line {
     Store { epoch: u64 },
     /// An animal was added, with its idempotency record if there is one.
     Pet { pet: PetLine, record: Option<RecordLine> },
-    /// An idempotency record was restored.
+    /// The next animal's identifier is to be above this one.
+    AssignAbove(i64),
+    /// An idempotency record was copied.
     Record(RecordLine),
     /// Idempotency records were purged, each by its id.
     Purged(Vec<[u8; 16]>),

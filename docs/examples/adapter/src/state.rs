@@ -12,28 +12,29 @@ use crate::line::Line;
 #[derive(Clone, Default)]
 pub(crate) struct State {
     pub(crate) pets: BTreeMap<PetId, Pet>,
+    /// At or above the identifier of every animal.
+    highest_pet: i64,
     pub(crate) records: BTreeMap<IdempotencyId, IdempotencyRecord>,
     pub(crate) keys: BTreeMap<KeyId, ApiKey>,
     /// The highest identifier that a key ever had.
     highest_key: i64,
     /// How many lines have changed keys.
     key_changes: u64,
-    /// How many lines were applied.
-    pub(crate) writes: u64,
     epoch: u64,
 }
 
 impl State {
     /// Applies one line.
     pub(crate) fn apply(&mut self, line: Line) -> Result<(), Corruption> {
-        self.writes += 1;
         match line {
             Line::Store { epoch } => self.epoch = epoch,
             Line::Pet { pet, record } => {
                 let pet = pet.read()?;
+                self.highest_pet = self.highest_pet.max(pet.id.0);
                 self.pets.insert(pet.id, pet);
                 record.map_or(Ok(()), |record| self.apply(Line::Record(record)))?;
             }
+            Line::AssignAbove(id) => self.highest_pet = self.highest_pet.max(id),
             Line::Record(record) => {
                 let record = IdempotencyRecord::from(record);
                 self.records.insert(record.id, record);
@@ -71,10 +72,9 @@ impl State {
         KeyRevision(u128::from(self.epoch) << 64 | u128::from(self.key_changes))
     }
 
-    /// The identifier that follows the highest. Restored ones may leave none.
+    /// The identifier that follows the highest, which may have none behind it.
     pub(crate) fn next_pet(&self) -> Result<PetId, StoreError> {
-        let highest = self.pets.last_key_value().map_or(0, |(id, _)| id.0.max(0));
-        let next = highest.checked_add(1).map(PetId);
+        let next = self.highest_pet.checked_add(1).map(PetId);
         next.ok_or_else(|| StoreError::unavailable("no identifier is left"))
     }
 

@@ -1,10 +1,10 @@
-//! The recent rows as the writer of a store and a restore use them.
+//! The recent rows as the writer of a store and batches use them.
 
 use std::sync::Arc;
 
 use petstore_domain::{
-    Added, Archive as _, CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetId, PetName,
-    PetRepository as _, StoreError, Timestamp,
+    Added, Archive as _, Batch, CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetId,
+    PetName, PetRepository as _, StoreError, Timestamp,
 };
 use rusqlite::{Connection, ffi};
 
@@ -67,7 +67,7 @@ async fn a_store_knows_every_key_when_it_is_opened_again() {
 }
 
 #[tokio::test]
-async fn a_store_that_was_restored_into_knows_every_key() {
+async fn a_store_that_batches_were_written_to_knows_every_key() {
     let place = Place::new();
     let store = Arc::new(place.store());
     let ids = many_ids();
@@ -77,10 +77,7 @@ async fn a_store_that_was_restored_into_knows_every_key() {
         let pets: Vec<_> = numbers.take(ids.len()).map(|id| rex().with_id(id)).collect();
         let records = ids.iter().zip(&pets).map(|(id, pet)| request(*id).into_record(pet.id));
         let records = records.collect();
-        let mut restore = store.restore().await.unwrap();
-        restore.pets(pets).await.unwrap();
-        restore.idempotency_records(records).await.unwrap();
-        restore.commit().await.unwrap();
+        store.write(Batch { pets, records, ..Batch::default() }).await.unwrap();
         assert_eq!(add(&store, &ids[..1]).await, [true], "the store that was open knows it");
     }
     drop(store);

@@ -2,11 +2,10 @@
 
 use std::ops::ControlFlow;
 
-/// Animals or idempotency records that are read or written at a time. One transaction writes them,
-/// so that a service on the target waits for none longer than a fraction of a second. With 20,000,
-/// beginning and committing would take a fifth of a copy into PostgreSQL. With the longest names it is
-/// 50 MiB.
-pub(crate) const BATCH: u32 = 50_000;
+use crate::error::TransferError;
+
+/// Animals or idempotency records that are read at a time, to be compared. With the longest names it is 10 MiB.
+pub(crate) const BATCH: u32 = 10_000;
 
 /// How far a copy or a verification has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,16 +32,15 @@ pub enum TransferStep {
 /// Called after every batch. Breaking cancels what is left; what was committed stays.
 pub type OnProgress<'w> = &'w mut (dyn FnMut(TransferProgress) -> ControlFlow<()> + Send);
 
-/// The observer has canceled what was being done.
-pub(crate) struct Canceled;
-
 /// Calls the observer.
 pub(crate) fn report(
     on_progress: OnProgress<'_>,
-    progress: TransferProgress,
-) -> Result<(), Canceled> {
-    match on_progress(progress) {
+    step: TransferStep,
+    done: u64,
+    total: u64,
+) -> Result<(), TransferError> {
+    match on_progress(TransferProgress { step, done, total }) {
         ControlFlow::Continue(()) => Ok(()),
-        ControlFlow::Break(()) => Err(Canceled),
+        ControlFlow::Break(()) => Err(TransferError::Canceled),
     }
 }

@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use petstore_domain::{
-    Added, ApiKey, Archive, CategoryId, IdempotencyId, IdempotencyRecord, IdempotencyRequest,
-    NewApiKey, NewPet, Pet, PetId, PetName, PetRepository, Timestamp, add_key,
+    Added, ApiKey, ApiKeySecret, Archive, Batch, CategoryId, IdempotencyId, IdempotencyRecord,
+    IdempotencyRequest, KeyName, NewApiKey, NewPet, Pet, PetId, PetName, PetRepository, Timestamp,
+    add_key,
 };
 use petstore_memory::MemoryStore;
 
-use crate::support::{START, name, secret};
+pub(crate) const START: Timestamp = Timestamp(1_800_000_000_000);
+
+pub(crate) fn name(text: &str) -> KeyName {
+    KeyName::parse(text).unwrap()
+}
 
 pub(crate) fn store() -> Arc<MemoryStore> {
     Arc::new(MemoryStore::new())
@@ -42,31 +47,24 @@ pub(crate) async fn add(
 
 /// Adds this many animals.
 pub(crate) async fn fill(store: &MemoryStore, count: usize) {
-    let mut restore = store.restore().await.unwrap();
-    restore.new_pets(vec![new_pet("Rex"); count]).await.unwrap();
-    restore.commit().await.unwrap();
+    let new_pets = vec![new_pet("Rex"); count];
+    store.write(Batch { new_pets, ..Batch::default() }).await.unwrap();
 }
 
 pub(crate) async fn restore(store: &MemoryStore, pets: Vec<Pet>) {
-    let mut restore = store.restore().await.unwrap();
-    restore.pets(pets).await.unwrap();
-    restore.commit().await.unwrap();
+    store.write(Batch { pets, ..Batch::default() }).await.unwrap();
 }
 
 pub(crate) async fn restore_key(store: &MemoryStore, key: ApiKey) {
-    let mut restore = store.restore().await.unwrap();
-    restore.keys(vec![key]).await.unwrap();
-    restore.commit().await.unwrap();
+    store.write(Batch { keys: vec![key], ..Batch::default() }).await.unwrap();
 }
 
 pub(crate) async fn restore_record(store: &MemoryStore, record: IdempotencyRecord) {
-    let mut restore = store.restore().await.unwrap();
-    restore.idempotency_records(vec![record]).await.unwrap();
-    restore.commit().await.unwrap();
+    store.write(Batch { records: vec![record], ..Batch::default() }).await.unwrap();
 }
 
 pub(crate) async fn key(store: &MemoryStore, seed: u8, called: &str) -> ApiKey {
-    let secret = secret(seed);
+    let secret = ApiKeySecret::from_entropy(&[seed; 32]);
     let key = NewApiKey::new(name(called), &secret, START, None);
     add_key(store, key).await.unwrap()
 }

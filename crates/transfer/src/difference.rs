@@ -2,10 +2,7 @@
 
 use std::fmt;
 
-use crate::{
-    access::key::ApiKey,
-    catalogue::{idempotency::IdempotencyRecord, pet::Pet, status::PetStatus},
-};
+use petstore_domain::{ApiKey, IdempotencyRecord, Pet, PetStatus};
 
 /// The first place in which two stores differ, and what each holds there.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,12 +2,8 @@
 
 use std::fmt;
 
+use petstore_domain::{Pet, PetId, PetStatus};
 use sha2::{Digest, Sha256};
-
-use crate::catalogue::{
-    pet::{Pet, PetId},
-    status::PetStatus,
-};
 
 /// The animals of one range of identifiers: how many, and a digest over all their fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +34,7 @@ impl fmt::Display for RangeDigest {
 
 /// Digests animals, added in ascending order, range by range.
 #[derive(Default)]
-pub(super) struct Ranges {
+pub(crate) struct Ranges {
     done: Vec<RangeDigest>,
     current: Option<Current>,
 }
@@ -50,7 +46,7 @@ struct Current {
 }
 
 impl Ranges {
-    pub(super) fn add_all(&mut self, pets: &[Pet]) {
+    pub(crate) fn add_all(&mut self, pets: &[Pet]) {
         for pet in pets {
             self.add(pet);
         }
@@ -74,7 +70,7 @@ impl Ranges {
         hash.update([0]);
     }
 
-    pub(super) fn finish(mut self) -> Vec<RangeDigest> {
+    pub(crate) fn finish(mut self) -> Vec<RangeDigest> {
         self.close();
         self.done
     }

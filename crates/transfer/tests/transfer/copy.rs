@@ -1,4 +1,4 @@
-//! [`CopyStore`] over two stores.
+//! [`copy`](petstore_transfer::copy) over two stores.
 
 use std::{
     ops::ControlFlow,
@@ -11,64 +11,58 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    Archive, Copied, CopyError, CopyStore, Fingerprint, IdempotencyRecord, KeyId, KeySelector,
-    Restore, RestoreError, Snapshot, StoreError, TransferProgress, TransferStep,
+    Archive, Batch, Fingerprint, IdempotencyRecord, KeyId, KeySelector, RestoreError, Snapshot,
+    StoreError, Written,
 };
 use petstore_memory::MemoryStore;
+use petstore_transfer::{Copied, TransferError, TransferProgress, TransferStep};
 
-use crate::{
-    moving::{add, fill, held, id, key, pet, restore, store},
-    support::{START, TestClock, name},
-};
+use crate::stores::{START, add, fill, held, id, key, name, pet, restore, store};
 
-async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<Copied, CopyError> {
-    let clock = Arc::new(TestClock::new(START));
-    CopyStore::new(from.clone(), to, clock).run(&mut |_| ControlFlow::Continue(())).await
+async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<Copied, TransferError> {
+    petstore_transfer::copy(&**from, &*to, START, &mut |_| ControlFlow::Continue(())).await
 }
 
 #[tokio::test]
 async fn a_copy_holds_all_but_expired_records_and_assigns_identifiers_above() {
     let (from, to) = (store(), store());
-    fill(&from, 102_000).await;
+    fill(&from, 22_000).await;
     let web = key(&from, 1, "web").await;
     let old = add(&from, "Old", Some((id(1), START.minus(Duration::from_hours(24))))).await;
     add(&from, "New", Some((id(2), START))).await;
 
     let copied = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(copied, Copied { found: 0, pets: 102_002, keys: 1, idempotency_records: 1 });
+    assert_eq!(copied, Copied { found: 0, pets: 22_002, keys: 1, idempotency_records: 1 });
     let (ours, theirs) = (held(&*from).await, held(&*to).await);
     assert_eq!((&ours.0, &ours.1), (&theirs.0, &theirs.1));
     let ids: Vec<_> = theirs.2.iter().map(|record| record.id).collect();
     assert_eq!(ids, [id(2)], "{old:?} has expired");
-    assert_eq!(add(&to, "Next", None).await.id.0, 102_003);
+    assert_eq!(add(&to, "Next", None).await.id.0, 22_003);
     assert_eq!((web.id, key(&to, 2, "next").await.id), (KeyId(1), KeyId(2)));
 }
 
 #[tokio::test]
 async fn more_records_than_a_batch_are_copied_and_counted_on_the_way() {
-    const BATCH: u32 = 50_000;
+    const BATCH: u32 = 10_000;
     let (from, to) = (store(), store());
     let rex = add(&from, "Rex", None).await;
     let records = (0..=BATCH).map(|number| {
         let fingerprint = Fingerprint([7; 32]);
         IdempotencyRecord { id: id(number), fingerprint, pet: rex.id, at: START }
     });
-    let mut restore = from.restore().await.unwrap();
-    restore.idempotency_records(records.collect()).await.unwrap();
-    restore.commit().await.unwrap();
+    from.write(Batch { records: records.collect(), ..Batch::default() }).await.unwrap();
 
     let mut seen = Vec::new();
-    let copy = CopyStore::new(from.clone(), to.clone(), Arc::new(TestClock::new(START)));
     let mut note = |TransferProgress { step, done, total }| {
         if step == TransferStep::CopyRecords {
             seen.push((done, total));
         }
         ControlFlow::Continue(())
     };
-    let copied = copy.run(&mut note).await.unwrap();
+    let copied = petstore_transfer::copy(&*from, &*to, START, &mut note).await.unwrap();
     assert_eq!(copied.idempotency_records, u64::from(BATCH) + 1);
     assert_eq!(held(&*from).await.2, held(&*to).await.2);
-    assert_eq!(seen, [(50_000, 50_001)]);
+    assert_eq!(seen, [(10_000, 10_001), (10_001, 10_001)]);
 }
 
 #[tokio::test]
@@ -152,7 +146,7 @@ async fn a_target_that_holds_anything_else_is_left_as_it_is() {
         restore(&target, pets).await;
         let before = held(&*target).await;
         let refusal = copy(&source, target.clone()).await.unwrap_err();
-        let CopyError::OtherData(difference) = &refusal else { panic!("{refusal}") };
+        let TransferError::OtherData(difference) = &refusal else { panic!("{refusal}") };
         assert_eq!(difference.what, what);
         assert_eq!(held(&*target).await, before);
     }
@@ -182,75 +176,64 @@ async fn a_target_with_a_record_of_its_own_is_left_as_it_is() {
 #[tokio::test]
 async fn a_copy_into_a_target_that_failed_is_resumed() {
     let (from, to) = (store(), store());
-    fill(&from, 152_000).await;
+    fill(&from, 32_000).await;
     key(&from, 1, "web").await;
     let mut founds = Vec::new();
     for commits in [1, 0, 2] {
         let failing = Failing { store: to.clone(), left: AtomicI32::new(commits) };
         let failure = copy(&from, Arc::new(failing)).await.unwrap_err();
         assert!(
-            matches!(failure, CopyError::To(RestoreError::Store(StoreError::Unavailable(_)))),
+            matches!(failure, TransferError::To(RestoreError::Store(StoreError::Unavailable(_)))),
             "{failure}"
         );
         founds.push(held(&*to).await.0.len());
     }
-    assert_eq!(founds, [50_000, 50_000, 150_000]);
+    assert_eq!(founds, [10_000, 10_000, 30_000]);
     let copied = copy(&from, to.clone()).await.unwrap();
-    assert_eq!(copied, Copied { found: 150_000, pets: 2_000, keys: 1, idempotency_records: 0 });
+    assert_eq!(copied, Copied { found: 30_000, pets: 2_000, keys: 1, idempotency_records: 0 });
     assert_eq!(held(&*from).await, held(&*to).await);
 }
 
 #[tokio::test]
 async fn the_observer_sees_every_batch_and_may_cancel_the_copy() {
     let (from, to) = (store(), store());
-    fill(&from, 102_000).await;
-    let clock = Arc::new(TestClock::new(START));
-    let copy = CopyStore::new(from, to.clone(), clock);
+    fill(&from, 22_000).await;
     let mut steps = Vec::new();
-    let stopped = copy
-        .run(&mut |progress| {
-            steps.push(progress);
-            if progress.done == 100_000 {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })
-        .await;
-    assert!(matches!(stopped, Err(CopyError::Canceled)));
-    let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 102_000 };
-    assert_eq!(steps, [state(0), state(50_000), state(100_000)]);
-    assert_eq!(held(&*to).await.0.len(), 100_000);
+    let stopped = petstore_transfer::copy(&*from, &*to, START, &mut |progress| {
+        steps.push(progress);
+        if progress.done == 20_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .await;
+    assert!(matches!(stopped, Err(TransferError::Canceled)));
+    let state = |done| TransferProgress { step: TransferStep::CopyPets, done, total: 22_000 };
+    assert_eq!(steps, [state(0), state(10_000), state(20_000)]);
+    assert_eq!(held(&*to).await.0.len(), 20_000);
 }
 
 #[tokio::test]
 async fn a_concurrent_write_to_the_target_is_noticed() {
     let (from, to) = (store(), store());
     fill(&from, 3).await;
-    let copy = CopyStore::new(from, to.clone(), Arc::new(TestClock::new(START)));
-    let early = copy
-        .run(&mut |progress| {
-            if progress.done == 0 {
-                at_once(add(&to, "Early", None));
-            }
-            ControlFlow::Continue(())
-        })
-        .await;
+    let early = petstore_transfer::copy(&*from, &*to, START, &mut |progress| {
+        if progress.done == 0 {
+            at_once(add(&to, "Early", None));
+        }
+        ControlFlow::Continue(())
+    })
+    .await;
     let conflict = early.unwrap_err().to_string();
-    assert_eq!(conflict, "writing the target: the target already holds another animal 1");
+    assert_eq!(conflict, "the target: the target already holds another animal 1");
 
     let (from, to) = (store(), store());
     fill(&from, 3).await;
-    let copy = CopyStore::new(from, to.clone(), Arc::new(TestClock::new(START)));
-    let late = copy
-        .run(&mut |progress| {
-            if progress.done == 3 {
-                at_once(add(&to, "Late", None));
-            }
-            ControlFlow::Continue(())
-        })
-        .await;
-    assert!(matches!(late, Err(CopyError::ConcurrentWrite { from: 3, to: 4 })), "{late:?}");
+    let late = petstore_transfer::copy(&*from, &*to, START, &mut |progress| {
+        if progress.done == 3 {
+            at_once(add(&to, "Late", None));
+        }
+        ControlFlow::Continue(())
+    })
+    .await;
+    assert!(matches!(late, Err(TransferError::ConcurrentWrite { from: 3, to: 4 })), "{late:?}");
 }
 
 /// Polls a future that never waits to its end.
@@ -275,11 +258,11 @@ impl Archive for Failing {
         self.store.snapshot().await
     }
 
-    async fn restore(&self) -> Result<Box<dyn Restore>, StoreError> {
+    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
         if self.left.fetch_sub(1, Ordering::Relaxed) > 0 {
-            self.store.restore().await
+            self.store.write(batch).await
         } else {
-            Err(StoreError::unavailable("the network is gone"))
+            Err(StoreError::unavailable("the network is gone").into())
         }
     }
 }

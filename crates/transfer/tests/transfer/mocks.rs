@@ -1,12 +1,12 @@
 //! A copy between mocks of the archive.
 
-use std::{ops::ControlFlow, sync::Arc};
+use std::ops::ControlFlow;
 
-use super::{CopyError, CopyStore};
-use crate::{
-    Archive, CategoryId, ManualClock, MockArchive, MockSnapshot, NewPet, Pet, PetId, PetName,
-    RestoreError, Snapshot, StoreCounts, StoreError, Timestamp,
+use petstore_domain::{
+    CategoryId, MockArchive, MockSnapshot, NewPet, Pet, PetId, PetName, RestoreError, Snapshot,
+    StoreCounts, StoreError, Timestamp,
 };
+use petstore_transfer::TransferError;
 
 fn pet(name: &str) -> Pet {
     let name = PetName::parse(name).unwrap();
@@ -16,7 +16,7 @@ fn pet(name: &str) -> Pet {
 /// A store with one animal that must not be written to.
 fn read_only(name: &'static str) -> MockArchive {
     let mut archive = MockArchive::new();
-    archive.expect_restore().never();
+    archive.expect_write().never();
     archive.expect_snapshot().returning(move || {
         let mut snapshot = MockSnapshot::new();
         let counts = StoreCounts { pets: 1, keys: 0, idempotency_records: 0 };
@@ -31,10 +31,10 @@ fn read_only(name: &'static str) -> MockArchive {
     archive
 }
 
-async fn failure(from: MockArchive, to: MockArchive) -> CopyError {
-    let (from, to): (Arc<dyn Archive>, Arc<dyn Archive>) = (Arc::new(from), Arc::new(to));
-    let copy = CopyStore::new(from, to, Arc::new(ManualClock::new(Timestamp(0))));
-    copy.run(&mut |_| ControlFlow::Continue(())).await.unwrap_err()
+async fn failure(from: MockArchive, to: MockArchive) -> TransferError {
+    petstore_transfer::copy(&from, &to, Timestamp(0), &mut |_| ControlFlow::Continue(()))
+        .await
+        .unwrap_err()
 }
 
 #[tokio::test]
@@ -55,17 +55,17 @@ async fn a_failure_names_the_store_that_failed() {
         archive
     };
     let from = failure(broken(), read_only("theirs")).await;
-    assert!(matches!(&from, CopyError::From(StoreError::Unavailable(_))));
+    assert!(matches!(&from, TransferError::From(StoreError::Unavailable(_))));
     assert_eq!(from.to_string(), "reading the source: the store cannot answer: the disk is gone");
     let to = failure(read_only("ours"), broken()).await;
-    assert!(matches!(&to, CopyError::To(RestoreError::Store(StoreError::Unavailable(_)))));
-    assert_eq!(to.to_string(), "writing the target: the store cannot answer: the disk is gone");
+    assert!(matches!(&to, TransferError::To(RestoreError::Store(StoreError::Unavailable(_)))));
+    assert_eq!(to.to_string(), "the target: the store cannot answer: the disk is gone");
 }
 
 #[tokio::test]
 async fn a_corrupt_row_of_the_target_is_named() {
     let mut corrupt = MockArchive::new();
-    corrupt.expect_restore().never();
+    corrupt.expect_write().never();
     corrupt.expect_snapshot().returning(|| {
         let mut snapshot = MockSnapshot::new();
         snapshot.expect_counts().returning(|| Ok(StoreCounts::default()));
@@ -76,7 +76,7 @@ async fn a_corrupt_row_of_the_target_is_named() {
     });
     let failure = failure(read_only("ours"), corrupt).await;
     assert!(
-        matches!(failure, CopyError::To(RestoreError::Store(StoreError::Corrupt(_)))),
+        matches!(failure, TransferError::To(RestoreError::Store(StoreError::Corrupt(_)))),
         "{failure}"
     );
 }

@@ -1,28 +1,25 @@
-//! [`VerifyStores`] over two stores.
+//! [`verify`](petstore_transfer::verify) over two stores.
 
 use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
 use petstore_domain::{
     ApiKey, CategoryId, Fingerprint, IdempotencyRecord, KeyDigest, KeyId, KeyStore as _, Pet,
-    PetId, PetName, PetStatus, RangeDigest, StoreCounts, Timestamp, Verified, VerifyError,
-    VerifyStores,
+    PetId, PetName, PetStatus, StoreCounts, Timestamp,
 };
 use petstore_memory::MemoryStore;
+use petstore_transfer::{RangeDigest, TransferError, Verified};
 
-use crate::{
-    moving::{add, fill, held, id, key, pet, restore, restore_key, restore_record, store},
-    support::{START, TestClock, name},
+use crate::stores::{
+    START, add, fill, held, id, key, name, pet, restore, restore_key, restore_record, store,
 };
 
-async fn verify(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> Result<Verified, VerifyError> {
-    let clock = Arc::new(TestClock::new(START));
-    let verify = VerifyStores::new(from.clone(), to.clone(), clock);
-    verify.run(&mut |_| ControlFlow::Continue(())).await
+async fn verify(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> Result<Verified, TransferError> {
+    petstore_transfer::verify(&**from, &**to, START, &mut |_| ControlFlow::Continue(())).await
 }
 
 async fn difference(from: &Arc<MemoryStore>, to: &Arc<MemoryStore>) -> String {
     match verify(from, to).await {
-        Err(VerifyError::Different { difference, .. }) => difference.to_string(),
+        Err(TransferError::Different { difference, .. }) => difference.to_string(),
         other => panic!("{other:?}"),
     }
 }
