@@ -24,7 +24,8 @@ use crate::{
 /// no one else adds anything from the first of them until the commit. As that holds up every writer,
 /// the server ends a restore that sends nothing for longer than a batch may take elsewhere.
 const LOCK: &str = "SET LOCAL idle_in_transaction_session_timeout = '5min'; \
-     SELECT FROM catalogue WHERE only_row = 1 FOR NO KEY UPDATE; LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
+     SELECT FROM catalogue WHERE only_row = 1 FOR NO KEY UPDATE; \
+     LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
 
 /// A transaction that is still open.
 #[derive(Debug)]
