@@ -32,8 +32,9 @@
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Handover`](petstore_domain::Handover) in `handover.rs`. Reads and changes of keys run through
 //! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store, and drops the tables
-//! of an empty one; `schema.rs` has the versions of the schema, and `upgrade.rs` leads from one to the next; `version_cache.rs` gives the catalogue's version without a query; `sequences.rs` raises a sequence that
-//! is behind the rows.
+//! of an empty one; `schema.rs` has the versions of the schema, and `upgrade.rs` leads from one to the
+//! next; `version_cache.rs` gives the catalogue's version without a query; `sequences.rs` raises a sequence
+//! that is behind the rows.
 
 mod api_keys;
 mod archive;

@@ -14,7 +14,8 @@ use crate::{
 };
 
 impl SqliteStore {
-    /// Checks the file: SQLite's check of all its pages, its schema, and what a commit waits for. Blocks the thread; it reads the whole file. Nothing is written.
+    /// Checks the file: SQLite's check of all its pages, its schema, and what a commit waits for. Blocks the thread;
+    /// it reads the whole file. Nothing is written.
     ///
     /// # Errors
     /// SQLite's, if the file cannot be read at all.

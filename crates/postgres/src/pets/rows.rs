@@ -55,8 +55,8 @@ pub(crate) const INSERT: &str = concat!(
 /// Adds animals, each with the record of its key if it has one that nobody else has, and none whose key somebody
 /// has. Returns the same of those that were added; one row without place and identifier if none was.
 ///
-/// Renews the version if there are any. Also where nothing is added the row is written again: it is refused if the store is not open, and the commit waits
-/// until all that it has read is durable, on a standby too.
+/// Renews the version if there are any. Also where nothing is added the row is written again: it is refused if the
+/// store is not open, and the commit waits until all that it has read is durable, on a standby too.
 pub(crate) const ADD: &str = concat!(
     "WITH wanted AS MATERIALIZED ( \
        SELECT nextval('pet_id') AS id, u.* FROM catalogue c, unnest($1::text[], $2::bigint[], $3::text[], \

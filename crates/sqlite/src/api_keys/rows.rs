@@ -62,7 +62,7 @@ pub(crate) fn load(
     Ok(Some(StoredKeys::new(revision, next_id, select(&snapshot, ALL, [])?)))
 }
 
-/// The revision and the next identifier. The triggers renew the revision, and so does [`write`]. A process
+/// The revision and the next identifier. The triggers renew the revision, and so does [`write()`]. A process
 /// of an older release does not, and switches the triggers off. It only adds keys and ends them, so the
 /// counts tell.
 pub(crate) fn head(connection: &Connection) -> Result<Head, Failure<StoreError>> {
