@@ -28,11 +28,12 @@ fn arrows() -> Vec<Arrow> {
 }
 
 /// Our packages with those of ours that each may know. A package that is not here may know none.
-const OURS: [(&str, &[&str]); 16] = [
+const OURS: [(&str, &[&str]); 17] = [
     ("petstore-domain", &[]),
     ("petstore-memory", &["petstore-domain"]),
-    ("petstore-sqlite", &["petstore-domain"]),
-    ("petstore-postgres", &["petstore-domain"]),
+    ("petstore-storage", &["petstore-domain"]),
+    ("petstore-sqlite", &["petstore-domain", "petstore-storage"]),
+    ("petstore-postgres", &["petstore-domain", "petstore-storage"]),
     ("petstore-conformance", &["petstore-domain"]),
     ("petstore-needs", &[]),
     ("petstore-testing", &["petstore-needs"]),

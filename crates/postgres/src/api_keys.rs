@@ -34,8 +34,7 @@ impl KeyStore for PostgresStore {
         let removed: Vec<i64> = removed.into_iter().map(|KeyId(id)| id).collect();
         let save = async {
             let transaction = self.pool.begin(Purpose::Calls, READ_COMMITTED).await?;
-            transaction.query(rows::GUARD, &[]).await?;
-            let found = transaction.query(rows::REVISION, &[]).await?;
+            let found = transaction.query(rows::LOCK, &[]).await?;
             if rows::revision(found.first(), 0)? != expected {
                 return Ok(Saved::Lost);
             }

@@ -7,10 +7,13 @@ mod tests;
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use tokio_postgres::config::ChannelBinding;
+use tokio_postgres::{
+    Config,
+    config::{ChannelBinding, SslMode as Encryption, TargetSessionAttrs},
+};
 
+pub(crate) use self::url::HostPort;
 pub use self::url::InvalidUrl;
-pub(crate) use self::url::{Address, HostPort};
 use self::url::{decode, decode_name};
 
 /// Every parameter there is.
@@ -21,6 +24,8 @@ const NAMES: &str = "sslmode, sslrootcert, connect_timeout, statement_timeout, c
 const DURATION: &str = "it is a time from 1ms to 1h such as 3s or 500ms";
 /// The longest time that a parameter may be.
 const MAX_DURATION: Duration = Duration::from_hours(1);
+/// When a silent server is asked whether it is still there.
+const KEEPALIVE: Duration = Duration::from_secs(10);
 /// The largest pool.
 const MAX_CONNECTIONS: usize = 1000;
 /// The longest name of a schema, in bytes: PostgreSQL cuts off the rest.
@@ -37,7 +42,7 @@ const MAX_SCHEMA_BYTES: usize = 63;
 /// | `call_timeout` | `5s` | a call as a whole, whatever the network does |
 /// | `pool_timeout` | `1s` | the part of it that may be spent on waiting for a free connection |
 /// | `tcp_user_timeout` | `5s` | the kernel closes a connection that acknowledges nothing (Linux) |
-/// | `pool_size` | `16` | connections for reads, at most; writing and watching take two more |
+/// | `pool_size` | `16` | connections for reads, at most; the writer takes one more |
 /// | `target_session_attrs` | `read-write` | take only a host that accepts writes, or `any` |
 /// | `schema` | the role's own | a schema to live in, created if need be |
 /// | `application_name` | `petstore` | how the server lists the sessions |
@@ -49,33 +54,20 @@ const MAX_SCHEMA_BYTES: usize = 63;
 /// `connect_timeout`, milliseconds for the others.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PostgresConfig {
-    /// In front of the `?`.
-    pub(crate) address: Address,
-    /// Behind it.
-    pub(crate) parameters: Parameters,
-}
-
-/// The settings of a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Parameters {
+    /// In the order in which they are tried.
+    pub(crate) hosts: Vec<HostPort>,
+    /// What the driver is told whatever the host. Its `Debug` hides the password.
+    pub(crate) driver: Config,
     pub(crate) ssl_mode: SslMode,
     pub(crate) root_certificates: Option<PathBuf>,
     pub(crate) connect_timeout: Duration,
     pub(crate) statement_timeout: Duration,
     pub(crate) call_timeout: Duration,
     pub(crate) pool_timeout: Duration,
-    pub(crate) tcp_user_timeout: Duration,
     pub(crate) pool_size: usize,
-    /// Whether a host that refuses writes is passed over.
-    pub(crate) read_write: bool,
     pub(crate) schema: Option<String>,
     /// Whether a pooler gives the session to others between two transactions; found out if `None`.
     pub(crate) shared_session: Option<bool>,
-    /// As the server lists its sessions.
-    pub(crate) application_name: String,
-    /// Settings as a server's command line has them, or what a provider's proxy wants.
-    pub(crate) options: Option<String>,
-    pub(crate) channel_binding: ChannelBinding,
 }
 
 /// How the connection to the server is secured (`sslmode`).
@@ -105,53 +97,37 @@ impl PostgresConfig {
     /// [`InvalidUrl`]; no message repeats any of the text.
     pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
         let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
-        let parsed = Address::parse(address).and_then(|address| {
-            let parameters = query.map_or_else(|| Ok(Parameters::default()), Parameters::parse)?;
-            Ok(Self { address, parameters })
+        let mut config = Self::new();
+        let parsed = url::parse_address(address, &mut config.driver).and_then(|hosts| {
+            config.hosts = hosts;
+            query.map_or(Ok(()), |query| config.set_all(query))
         });
         // An @ behind the ? most likely ends a password that was not encoded.
         let has_at = query.is_some_and(|query| query.contains('@'));
-        parsed.map_err(|error| if has_at { InvalidUrl::encoding("password") } else { error })
+        parsed.map_err(|error| if has_at { InvalidUrl::encoding("password") } else { error })?;
+        Ok(config)
     }
-}
 
-impl fmt::Display for PostgresConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.address)?;
-        self.parameters.schema.as_ref().map_or(Ok(()), |schema| write!(f, "?schema={schema}"))
-    }
-}
-
-impl fmt::Debug for PostgresConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PostgresConfig({self}, {:?})", self.parameters)
-    }
-}
-
-impl Default for Parameters {
-    fn default() -> Self {
+    fn new() -> Self {
+        let mut driver = Config::new();
+        driver.application_name("petstore").target_session_attrs(TargetSessionAttrs::ReadWrite);
+        driver.tcp_user_timeout(Duration::from_secs(5)).keepalives_idle(KEEPALIVE);
         Self {
+            hosts: Vec::new(),
+            driver,
             ssl_mode: SslMode::Prefer,
             root_certificates: None,
             connect_timeout: Duration::from_secs(3),
             statement_timeout: Duration::from_secs(4),
             call_timeout: Duration::from_secs(5),
             pool_timeout: Duration::from_secs(1),
-            tcp_user_timeout: Duration::from_secs(5),
             pool_size: 16,
-            read_write: true,
             schema: None,
             shared_session: None,
-            application_name: "petstore".to_owned(),
-            options: None,
-            channel_binding: ChannelBinding::Prefer,
         }
     }
-}
 
-impl Parameters {
-    fn parse(query: &str) -> Result<Self, InvalidUrl> {
-        let mut parameters = Self::default();
+    fn set_all(&mut self, query: &str) -> Result<(), InvalidUrl> {
         let mut seen = Vec::new();
         for (index, pair) in query.split('&').enumerate() {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -168,11 +144,11 @@ impl Parameters {
             seen.push(name);
             // Providers write it as it is.
             let decode = if name == "options" { decode } else { decode_name };
-            parameters.set(name, &decode(value, name)?).map_err(|allowed| {
+            self.set(name, &decode(value, name)?).map_err(|allowed| {
                 InvalidUrl::new(format!("the value of {name} is not allowed: {allowed}"))
             })?;
         }
-        Ok(parameters)
+        Ok(())
     }
 
     /// Sets one parameter. The error says what would be right.
@@ -180,31 +156,75 @@ impl Parameters {
         let seconds = |value| duration(value, Duration::from_secs);
         let millis = |value| duration(value, Duration::from_millis);
         match name {
-            "sslmode" => self.ssl_mode = ssl_mode(value)?,
+            "sslmode" => {
+                let choices = [
+                    ("disable", (SslMode::Disable, Encryption::Disable)),
+                    ("prefer", (SslMode::Prefer, Encryption::Prefer)),
+                    ("verify-ca", (SslMode::VerifyCa, Encryption::Require)),
+                    ("require", (SslMode::VerifyFull, Encryption::Require)),
+                    ("verify-full", (SslMode::VerifyFull, Encryption::Require)),
+                ];
+                let allowed = "it is disable, prefer, verify-ca, require or verify-full";
+                let (mode, encryption) = choose(value, &choices, allowed)?;
+                self.ssl_mode = mode;
+                self.driver.ssl_mode(encryption);
+            }
             "sslrootcert" if value.is_empty() => return Err("it is the path of a PEM file"),
             "sslrootcert" => self.root_certificates = Some(value.into()),
             "connect_timeout" => self.connect_timeout = seconds(value)?,
             "statement_timeout" => self.statement_timeout = millis(value)?,
             "call_timeout" => self.call_timeout = millis(value)?,
             "pool_timeout" => self.pool_timeout = millis(value)?,
-            "tcp_user_timeout" => self.tcp_user_timeout = millis(value)?,
+            "tcp_user_timeout" => drop(self.driver.tcp_user_timeout(millis(value)?)),
             "pool_size" => {
                 let size = value.parse().ok().filter(|size| (1..=MAX_CONNECTIONS).contains(size));
                 self.pool_size = size.ok_or("it is a number of connections from 1 to 1000")?;
             }
             "target_session_attrs" => {
-                let choices = [("read-write", true), ("any", false)];
-                self.read_write = choose(value, &choices, "it is read-write or any")?;
+                let choices = [
+                    ("read-write", TargetSessionAttrs::ReadWrite),
+                    ("any", TargetSessionAttrs::Any),
+                ];
+                let attributes = choose(value, &choices, "it is read-write or any")?;
+                self.driver.target_session_attrs(attributes);
             }
-            "schema" => self.schema = Some(schema(value)?),
+            "schema" if is_reserved(value) => {
+                return Err("it is a name of 1 to 63 bytes that does not begin with pg_");
+            }
+            "schema" => self.schema = Some(value.to_owned()),
             "pgbouncer" => {
                 self.shared_session = Some(value.parse().map_err(|_| "it is true or false")?);
             }
-            "application_name" => value.clone_into(&mut self.application_name),
-            "options" => self.options = Some(value.to_owned()),
-            _ => self.channel_binding = channel_binding(value)?,
+            "application_name" => drop(self.driver.application_name(value)),
+            "options" => drop(self.driver.options(value)),
+            _ => {
+                let choices = [
+                    ("disable", ChannelBinding::Disable),
+                    ("prefer", ChannelBinding::Prefer),
+                    ("require", ChannelBinding::Require),
+                ];
+                let binding = choose(value, &choices, "it is disable, prefer or require")?;
+                self.driver.channel_binding(binding);
+            }
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for PostgresConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let user = self.driver.get_user().unwrap_or_default();
+        let password = if self.driver.get_password().is_some() { ":…" } else { "" };
+        let hosts: Vec<_> = self.hosts.iter().map(ToString::to_string).collect();
+        let database = self.driver.get_dbname().unwrap_or_default();
+        write!(f, "postgres://{user}{password}@{}/{database}", hosts.join(","))?;
+        self.schema.as_ref().map_or(Ok(()), |schema| write!(f, "?schema={schema}"))
+    }
+}
+
+impl fmt::Debug for PostgresConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PostgresConfig({self})")
     }
 }
 
@@ -217,32 +237,8 @@ fn choose<T: Copy>(
     choices.iter().find(|(name, _)| *name == value).map(|(_, choice)| *choice).ok_or(allowed)
 }
 
-fn ssl_mode(value: &str) -> Result<SslMode, &'static str> {
-    let choices = [
-        ("disable", SslMode::Disable),
-        ("prefer", SslMode::Prefer),
-        ("verify-ca", SslMode::VerifyCa),
-        ("require", SslMode::VerifyFull),
-        ("verify-full", SslMode::VerifyFull),
-    ];
-    choose(value, &choices, "it is disable, prefer, verify-ca, require or verify-full")
-}
-
-fn channel_binding(value: &str) -> Result<ChannelBinding, &'static str> {
-    let choices = [
-        ("disable", ChannelBinding::Disable),
-        ("prefer", ChannelBinding::Prefer),
-        ("require", ChannelBinding::Require),
-    ];
-    choose(value, &choices, "it is disable, prefer or require")
-}
-
-fn schema(value: &str) -> Result<String, &'static str> {
-    let reserved = value.is_empty() || value.starts_with("pg_") || value.len() > MAX_SCHEMA_BYTES;
-    if reserved {
-        return Err("it is a name of 1 to 63 bytes that does not begin with pg_");
-    }
-    Ok(value.to_owned())
+fn is_reserved(schema: &str) -> bool {
+    schema.is_empty() || schema.starts_with("pg_") || schema.len() > MAX_SCHEMA_BYTES
 }
 
 fn duration(value: &str, bare: impl Fn(u64) -> Duration) -> Result<Duration, &'static str> {

@@ -23,56 +23,47 @@ use std::{
 use self::handshake::Handshake;
 pub(crate) use self::handshake::Purpose;
 use crate::{
-    config::{Address, HostPort, Parameters, PostgresConfig, SslMode},
+    config::{HostPort, PostgresConfig},
     connection::Connection,
     error::{ConnectError, StoreFailure},
     tls::{self, TlsFailure},
 };
 use tokio::{task::JoinSet, time};
-use tokio_postgres::{
-    Config,
-    config::{SslMode as Negotiation, TargetSessionAttrs},
-};
+use tokio_postgres::{Config, config::SslMode};
 
 /// How long one host is given before the next one is tried beside it. A host that drops every packet
 /// costs this much, not the whole connect timeout.
 const HEAD_START: Duration = Duration::from_millis(500);
-/// When a silent server is asked whether it is still there.
-const KEEPALIVE: Duration = Duration::from_secs(10);
 
 /// Makes connections.
 pub(crate) struct Connector {
     hosts: Vec<(HostPort, Handshake)>,
-    parameters: Arc<Parameters>,
+    config: Arc<PostgresConfig>,
     /// The host that answered last is the first to be asked.
     preferred: AtomicUsize,
 }
 
 impl Connector {
     pub(crate) fn new(config: &PostgresConfig) -> Result<Self, TlsFailure> {
-        let PostgresConfig { address, parameters } = config;
-        let (tls, parameters) = (tls::connector(parameters)?, Arc::new(parameters.clone()));
+        let (tls, config) = (tls::connector(config)?, Arc::new(config.clone()));
         let handshake = |host: &HostPort| Handshake {
-            config: driver_config(address, host, &parameters),
+            driver: driver_config(&config, host),
             tls: tls.clone(),
-            parameters: Arc::clone(&parameters),
+            config: Arc::clone(&config),
             refuses_setting: Arc::default(),
         };
-        Ok(Self {
-            hosts: address.hosts.iter().map(|host| (host.clone(), handshake(host))).collect(),
-            parameters,
-            preferred: AtomicUsize::new(0),
-        })
+        let hosts = config.hosts.iter().map(|host| (host.clone(), handshake(host))).collect();
+        Ok(Self { hosts, config, preferred: AtomicUsize::new(0) })
     }
 
-    pub(crate) fn parameters(&self) -> &Parameters {
-        &self.parameters
+    pub(crate) fn config(&self) -> &PostgresConfig {
+        &self.config
     }
 
     /// A connection to the first host that answers and takes writes (unless `any` may be taken).
     pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
         let preferred = self.preferred.load(Ordering::Relaxed);
-        let count = self.hosts.len();
+        let (count, timeout) = (self.hosts.len(), self.config.connect_timeout);
         let mut untried: VecDeque<_> = (0..count).map(|step| (preferred + step) % count).collect();
         // What is wrong with each host that has failed; those that have answered may be asked again.
         let (mut failures, mut refused) = (BTreeMap::new(), VecDeque::new());
@@ -80,8 +71,19 @@ impl Connector {
         let mut attempts = JoinSet::new();
         loop {
             match untried.pop_front() {
-                Some(index) => drop(attempts.spawn(self.attempt(index, purpose))),
-                None if attempts.is_empty() => return Err(self.failure(failures)),
+                Some(index) => {
+                    let handshake = self.hosts[index].1.clone();
+                    // For all of it: the driver's own ends with the handshake of TCP.
+                    attempts.spawn(async move {
+                        let result = time::timeout(timeout, handshake.connect(purpose)).await;
+                        (index, result.unwrap_or(Err(StoreFailure::Deadline(timeout))))
+                    });
+                }
+                None if attempts.is_empty() => {
+                    let host = |index: usize| self.hosts[index].0.clone();
+                    let hosts = failures.into_iter().map(|(index, failure)| (host(index), failure));
+                    return Err(StoreFailure::Connect(Arc::new(ConnectError(hosts.collect()))));
+                }
                 None => {}
             }
             let nobody_else = untried.is_empty() && refused.is_empty();
@@ -107,51 +109,13 @@ impl Connector {
             }
         }
     }
-
-    fn failure(&self, failures: BTreeMap<usize, StoreFailure>) -> StoreFailure {
-        let host = |index: usize| self.hosts[index].0.clone();
-        let hosts = failures.into_iter().map(|(index, failure)| (host(index), failure));
-        StoreFailure::Connect(Arc::new(ConnectError(hosts.collect())))
-    }
-
-    /// Connects to one host. The timeout is for all of it: the driver's own ends with the
-    /// handshake of TCP.
-    fn attempt(
-        &self,
-        index: usize,
-        purpose: Purpose,
-    ) -> impl Future<Output = (usize, Result<Connection, StoreFailure>)> + Send + 'static {
-        let handshake = self.hosts[index].1.clone();
-        let timeout = self.parameters.connect_timeout;
-        async move {
-            let result = time::timeout(timeout, handshake.connect(purpose)).await;
-            (index, result.unwrap_or(Err(StoreFailure::Deadline(timeout))))
-        }
-    }
 }
 
-fn driver_config(address: &Address, host: &HostPort, parameters: &Parameters) -> Config {
-    let mut driver = Config::new();
-    driver.user(&address.user).dbname(&address.database).host(&host.host).port(host.port);
-    driver.application_name(&parameters.application_name);
-    driver.channel_binding(parameters.channel_binding);
-    if let Some(options) = &parameters.options {
-        driver.options(options);
-    }
-    if let Some(password) = &address.password {
-        driver.password(password);
-    }
-    driver.connect_timeout(parameters.connect_timeout);
-    driver.tcp_user_timeout(parameters.tcp_user_timeout);
-    driver.keepalives_idle(KEEPALIVE);
-    driver.ssl_mode(match parameters.ssl_mode {
-        _ if host.is_unix() => Negotiation::Disable,
-        SslMode::Disable => Negotiation::Disable,
-        SslMode::Prefer => Negotiation::Prefer,
-        SslMode::VerifyCa | SslMode::VerifyFull => Negotiation::Require,
-    });
-    if parameters.read_write {
-        driver.target_session_attrs(TargetSessionAttrs::ReadWrite);
+fn driver_config(config: &PostgresConfig, host: &HostPort) -> Config {
+    let mut driver = config.driver.clone();
+    driver.host(&host.host).port(host.port).connect_timeout(config.connect_timeout);
+    if host.is_unix() {
+        driver.ssl_mode(SslMode::Disable);
     }
     driver
 }

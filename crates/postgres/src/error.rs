@@ -105,9 +105,10 @@ impl StoreFailure {
         self.sql_state() == Some(state)
     }
 
-    /// Whether the store was not open, so that the transaction has had no effect.
-    pub(crate) fn is_sealed(&self) -> bool {
-        self.sql_state().is_some_and(|state| state.code() == SEALED)
+    /// Why the store was not open, so that the transaction has had no effect.
+    pub(crate) fn sealed(&self) -> Option<&str> {
+        let error = self.postgres()?.as_db_error()?;
+        (error.code().code() == SEALED).then(|| error.message())
     }
 
     /// What the server says, if one has answered.
@@ -160,17 +161,11 @@ impl From<tokio_postgres::Error> for StoreFailure {
 
 impl From<StoreFailure> for StoreError {
     fn from(failure: StoreFailure) -> Self {
-        if let Some(sealed) = sealed(&failure) {
-            return sealed;
+        if let Some(reason) = failure.sealed() {
+            return Self::sealed(reason);
         }
         if failure.is_refusal() { Self::refused(failure) } else { Self::unavailable(failure) }
     }
-}
-
-/// The refusal of a store that is not open, if the failure is one.
-fn sealed(failure: &StoreFailure) -> Option<StoreError> {
-    let error = failure.postgres()?.as_db_error().filter(|error| error.code().code() == SEALED)?;
-    Some(StoreError::Sealed(error.message().to_owned()))
 }
 
 /// An error of the domain that holds a [`StoreError`] comes from a [`StoreFailure`] by `?`.

@@ -6,8 +6,11 @@
 //!   canceled is not acknowledged.
 //! - Any number of instances may share one database: keys, idempotency records, cursors and versions
 //!   hold on all of them.
-//! - Concurrent additions share one transaction and its round trips (group commit). An addition
+//! - Concurrent additions share one transaction and its round trip (group commit). An addition
 //!   whose caller has gone away still happens whole or not at all.
+//! - Identifiers that the store assigns can be read in ascending order, whatever instance has assigned them: each
+//!   writer locks the one row of the catalogue before it draws any, and whoever changes or purges what it may meet
+//!   locks that row first too.
 //! - A call ends within its deadline ([`PostgresConfig`]) whatever the network does, and works
 //!   again by itself once a server that takes writes can be reached.
 //! - A database that holds other tables under our names is refused and not touched, and so is one whose
@@ -28,10 +31,10 @@
 //! [`KeyStore`](petstore_domain::KeyStore) in `api_keys.rs` and
 //! [`Archive`](petstore_domain::Archive) in `archive.rs`,
 //! [`Handover`](petstore_domain::Handover) in `handover.rs`. Reads and changes of keys run through
-//! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store; `schema.rs` has the
-//! versions of the schema, `upgrade.rs` leads from one to the next, and `removal.rs` drops the tables of an empty
-//! store; `version_cache.rs` gives the catalogue's version without a query; `sequences.rs` raises a sequence that
-//! is behind the rows.
+//! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store, and drops the tables
+//! of an empty one; `schema.rs` has the versions of the schema, and `upgrade.rs` leads from one to the
+//! next; `version_cache.rs` gives the catalogue's version without a query; `sequences.rs` raises a sequence
+//! that is behind the rows.
 
 mod api_keys;
 mod archive;
@@ -44,11 +47,9 @@ mod inspection;
 mod open;
 mod pets;
 mod pool;
-mod removal;
 mod schema;
 mod sequences;
 mod store;
-mod tasks;
 mod tls;
 mod upgrade;
 mod values;

@@ -1,14 +1,16 @@
-//! From a configuration to a store, and to what the database is.
+//! From a configuration to a store, to what the database is, and back to none.
 
 use std::time::Instant;
 
 use crate::{
     config::PostgresConfig,
+    connection::READ_COMMITTED,
     connector::{Connector, Purpose},
     error::open::{OpenError, Reason},
     pool::Pool,
     schema,
     store::{PostgresSettings, PostgresStore},
+    values::scalar,
     version::{self, StoredVersion},
     version_cache::VersionCache,
 };
@@ -17,6 +19,19 @@ use crate::{
 /// `system_identifier` is also that of each copy that was made of it, which is another store.
 const IDENTITY: &str = "SELECT extract(epoch FROM pg_postmaster_start_time()) || ':' || \
      oid || ':' || current_schema() FROM pg_catalog.pg_database WHERE datname = current_database()";
+
+/// Waits for whoever reads or writes, and keeps others away, so that nothing is added behind [`IS_EMPTY`]. The
+/// row of `catalogue` is what additions lock first.
+const LOCK: &str = "LOCK TABLE catalogue, pet, idempotency, api_key IN ACCESS EXCLUSIVE MODE";
+
+const IS_EMPTY: &str = "SELECT NOT EXISTS (SELECT FROM pet) AND NOT EXISTS (SELECT FROM idempotency) \
+     AND NOT EXISTS (SELECT FROM api_key) AND EXISTS (SELECT FROM catalogue WHERE state = 'open')";
+
+/// All that the steps of the schema make; indexes and triggers go with their tables. What somebody else has made
+/// on top of it refuses this.
+const DROP: &str = "DROP TABLE pet, catalogue, idempotency, api_key, api_key_guard, petstore_schema; \
+     DROP SEQUENCE pet_id, api_key_id; DROP FUNCTION petstore_renew_version, petstore_guard, \
+     petstore_require_open, petstore_sealed, petstore_renew_key_revision";
 
 impl PostgresStore {
     /// Connects, and creates the tables if there are none.
@@ -45,6 +60,15 @@ impl PostgresStore {
     ) -> Result<Self, OpenError> {
         open(config, &settings).await.map_err(|reason| OpenError::new(config, reason))
     }
+
+    /// Removes the tables of a store that holds no animals, keys or idempotency records and is open. `false` if it
+    /// holds any: it is then left untouched. A schema that was created for them stays.
+    ///
+    /// # Errors
+    /// [`OpenError`]; the store is then left untouched.
+    pub async fn remove_if_empty(config: &PostgresConfig) -> Result<bool, OpenError> {
+        remove_if_empty(config).await.map_err(|reason| OpenError::new(config, reason))
+    }
 }
 
 async fn open(
@@ -53,7 +77,7 @@ async fn open(
 ) -> Result<PostgresStore, Reason> {
     let connector = Connector::new(config)?;
     let connection = connector.connect(Purpose::Archive).await?;
-    let schema = config.parameters.schema.as_deref();
+    let schema = config.schema.as_deref();
     let was_created = schema::prepare(&connection, schema, settings.create).await?;
     let (version, began) = (VersionCache::default(), Instant::now());
     let rows = connection.query_alone(version::SELECT, &[]).await?;
@@ -72,4 +96,23 @@ impl PostgresConfig {
         let rows = connection.query_alone(IDENTITY, &[]).await.ok()?;
         rows.first()?.try_get(0).ok()
     }
+}
+
+async fn remove_if_empty(config: &PostgresConfig) -> Result<bool, Reason> {
+    let connection = Connector::new(config)?.connect(Purpose::Archive).await?;
+    connection.begin(READ_COMMITTED).await?;
+    schema::lock(&connection).await?;
+    // Without tables in this schema, the names below might be those of another.
+    if schema::version(&connection).await?.is_none() {
+        return Ok(true);
+    }
+    connection.batch(LOCK).await?;
+    let is_empty = scalar(&connection.query(IS_EMPTY, &[]).await?)?;
+    if is_empty {
+        connection.batch(DROP).await?;
+        connection.commit().await?;
+    } else {
+        connection.rollback().await?;
+    }
+    Ok(is_empty)
 }

@@ -12,19 +12,18 @@
 mod tests;
 
 use std::{
-    mem,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use tokio::{
-    sync::{Semaphore, SemaphorePermit},
+    sync::{OwnedSemaphorePermit, Semaphore},
     time::{self, Instant},
 };
 use tokio_postgres::{Row, error::SqlState};
 
 use crate::{
-    config::Parameters,
+    config::PostgresConfig,
     connection::Connection,
     connector::{Connector, Purpose},
     error::StoreFailure,
@@ -42,8 +41,8 @@ const FULL_PAUSE: Duration = Duration::from_millis(500);
 /// How long the server may take to end a session that was closed for another one.
 const CLOSE_PAUSE: Duration = Duration::from_millis(20);
 
-/// How busy the pool of connections is at this moment. The connections of the writer, of the watch and of
-/// changes of keys are not in the pool.
+/// How busy the pool of connections is at this moment. The connections of the writer and of changes of
+/// keys are not in the pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
     /// Connections that are open, or being made.
@@ -58,42 +57,41 @@ pub struct Activity {
 #[derive(Debug)]
 pub(crate) struct Pool {
     connector: Connector,
-    idle: Mutex<Idle>,
+    state: Mutex<State>,
     /// One for each call that may use or make a connection.
     permits: Arc<Semaphore>,
     /// One for each call that may wait for a permit, or for a connection to be made.
     waiting: Semaphore,
-    /// Cloned by whoever uses or makes a connection.
-    in_use: Arc<()>,
 }
 
 #[derive(Debug, Default)]
-struct Idle {
-    connections: Vec<Arc<Connection>>,
+struct State {
+    idle: Vec<Arc<Connection>>,
+    /// Connections that calls use or make.
+    in_use: usize,
     /// Grows when a connection was found broken. Those of an earlier generation are not used again.
     generation: u64,
 }
 
-/// A connection in use, given back before its permit.
+/// A connection in use, or being made. Dropping it gives the connection back, unless it is broken, and then the
+/// permit.
 struct Lease<'a> {
-    pooled: PooledConnection<'a>,
-    _permit: SemaphorePermit<'a>,
+    /// `None` if it is not there yet, or shall not be used again.
+    connection: Option<Arc<Connection>>,
+    generation: u64,
+    state: &'a Mutex<State>,
+    permit: Option<OwnedSemaphorePermit>,
 }
 
-/// Dropping it gives the connection back, unless it is broken.
-struct PooledConnection<'a> {
-    connection: Arc<Connection>,
-    /// `None` if it shall not be used again.
-    generation: Option<u64>,
-    idle: &'a Mutex<Idle>,
-    _in_use: Arc<()>,
-}
-
-impl Drop for PooledConnection<'_> {
+impl Drop for Lease<'_> {
     fn drop(&mut self) {
-        let mut idle = lock(self.idle);
-        if self.generation == Some(idle.generation) && !self.connection.is_closed() {
-            idle.connections.push(Arc::clone(&self.connection));
+        let mut state = lock(self.state);
+        state.in_use -= 1;
+        if let Some(connection) = self.connection.take()
+            && self.generation == state.generation
+            && !connection.is_closed()
+        {
+            state.idle.push(connection);
         }
     }
 }
@@ -101,22 +99,22 @@ impl Drop for PooledConnection<'_> {
 impl Pool {
     pub(crate) fn new(connector: Connector) -> Self {
         Self {
-            permits: Arc::new(Semaphore::new(connector.parameters().pool_size)),
+            state: Mutex::default(),
+            permits: Arc::new(Semaphore::new(connector.config().pool_size)),
             waiting: Semaphore::new(MAX_WAITING),
             connector,
-            idle: Mutex::default(),
-            in_use: Arc::default(),
         }
     }
 
-    pub(crate) fn parameters(&self) -> &Parameters {
-        self.connector.parameters()
+    pub(crate) fn config(&self) -> &PostgresConfig {
+        self.connector.config()
     }
 
     pub(crate) fn activity(&self) -> Activity {
-        let (idle, in_use) = (lock(&self.idle).connections.len(), Arc::strong_count(&self.in_use));
+        let state = lock(&self.state);
+        let (idle, in_use) = (state.idle.len(), state.in_use);
         let waiting = MAX_WAITING - self.waiting.available_permits();
-        Activity { connections: idle + in_use - 1, idle, waiting }
+        Activity { connections: idle + in_use, idle, waiting }
     }
 
     /// Runs a call within its deadline.
@@ -124,7 +122,7 @@ impl Pool {
         &self,
         call: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        let timeout = self.parameters().call_timeout;
+        let timeout = self.config().call_timeout;
         let result = time::timeout(timeout, call).await;
         result.unwrap_or_else(|_| {
             self.drop_all();
@@ -142,8 +140,8 @@ impl Pool {
         let mut tries = 0;
         loop {
             tries += 1;
-            let lease = self.get().await?;
-            let result = lease.pooled.connection.query_alone(sql, values).await;
+            let (_lease, connection) = self.get().await?;
+            let result = connection.query_alone(sql, values).await;
             let Err(failure) = result else { return result };
             // Before the lease is given back, so that no other call takes it.
             if failure.breaks_connection() {
@@ -170,92 +168,80 @@ impl Pool {
 
     /// Returns a connection outside of the pool. Where the server allows no more, one of the pool is closed for it.
     pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
-        let connected = self.connector.connect(purpose).await;
-        if !is_full(&connected) {
-            return connected;
+        match self.connector.connect(purpose).await {
+            Err(failure) if is_full(&failure) => {}
+            connected => return connected,
         }
         // The permit is held meanwhile: whoever had it would ask the server for the same connection.
-        let Lease { mut pooled, _permit } = self.get().await?;
-        pooled.generation = None;
-        drop(pooled);
-        let deadline = Instant::now() + self.parameters().pool_timeout;
+        let (mut lease, _) = self.get().await?;
+        lease.connection = None;
+        let deadline = Instant::now() + self.config().pool_timeout;
         loop {
-            let connected = self.connector.connect(purpose).await;
-            if !is_full(&connected) || Instant::now() >= deadline {
-                return connected;
+            match self.connector.connect(purpose).await {
+                Err(failure) if is_full(&failure) && Instant::now() < deadline => {
+                    time::sleep(CLOSE_PAUSE).await;
+                }
+                connected => return connected,
             }
-            time::sleep(CLOSE_PAUSE).await;
         }
     }
 
     /// Uses no connection again that was made until now.
     pub(crate) fn drop_all(&self) {
-        let mut idle = lock(&self.idle);
-        idle.generation += 1;
-        let broken = mem::take(&mut idle.connections);
-        drop(idle);
-        drop(broken);
+        let mut state = lock(&self.state);
+        state.generation += 1;
+        state.idle.clear();
     }
 
     /// Returns a connection, a new one if none is idle.
-    async fn get(&self) -> Result<Lease<'_>, StoreFailure> {
+    async fn get(&self) -> Result<(Lease<'_>, Arc<Connection>), StoreFailure> {
         let full = |_| StoreFailure::PoolQueueFull(MAX_WAITING);
         let _waiting = self.waiting.try_acquire().map_err(full)?;
-        let timeout = self.parameters().pool_timeout;
+        let timeout = self.config().pool_timeout;
         let (deadline, mut failure) = (Instant::now() + timeout, StoreFailure::Busy(timeout));
         loop {
-            let Ok(Ok(permit)) = time::timeout_at(deadline, self.permits.acquire()).await else {
+            let permit = Arc::clone(&self.permits).acquire_owned();
+            let Ok(Ok(permit)) = time::timeout_at(deadline, permit).await else {
                 return Err(failure);
             };
-            let in_use = Arc::clone(&self.in_use);
-            let (idle, generation) = self.take_idle();
             // What is found broken while it is made may have been the same server.
-            let connected = match idle {
+            let mut lease = self.lease(permit);
+            let connected = match lease.connection.clone().filter(|idle| !idle.is_closed()) {
                 Some(connection) => Ok(connection),
                 None => self.connector.connect(Purpose::Calls).await.map(Arc::new),
             };
             match connected {
                 Ok(connection) => {
-                    let generation = Some(generation);
-                    let pooled = PooledConnection {
-                        connection,
-                        generation,
-                        idle: &self.idle,
-                        _in_use: in_use,
-                    };
-                    return Ok(Lease { pooled, _permit: permit });
+                    lease.connection = Some(Arc::clone(&connection));
+                    return Ok((lease, connection));
                 }
-                refused if is_full(&refused) => {
-                    failure = refused.err().unwrap_or(failure);
-                    self.put_aside(permit);
+                Err(refused) if is_full(&refused) => {
+                    let permit = lease.permit.take();
+                    tokio::spawn(async move {
+                        time::sleep(FULL_PAUSE).await;
+                        drop(permit);
+                    });
+                    failure = refused;
                 }
                 Err(failure) => return Err(failure),
             }
         }
     }
 
-    fn take_idle(&self) -> (Option<Arc<Connection>>, u64) {
-        let mut idle = lock(&self.idle);
-        let connection = idle.connections.pop().filter(|connection| !connection.is_closed());
-        (connection, idle.generation)
-    }
-
-    fn put_aside(&self, permit: SemaphorePermit<'_>) {
-        permit.forget();
-        let permits = Arc::clone(&self.permits);
-        tokio::spawn(async move {
-            time::sleep(FULL_PAUSE).await;
-            permits.add_permits(1);
-        });
+    /// Returns a lease of the connection that was given back last, if there is one.
+    fn lease(&self, permit: OwnedSemaphorePermit) -> Lease<'_> {
+        let mut state = lock(&self.state);
+        state.in_use += 1;
+        let (connection, generation) = (state.idle.pop(), state.generation);
+        Lease { connection, generation, state: &self.state, permit: Some(permit) }
     }
 }
 
-fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
-    idle.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether a server was reached that allows no more connections.
-fn is_full<T>(connected: &Result<T, StoreFailure>) -> bool {
-    let full = &SqlState::TOO_MANY_CONNECTIONS;
-    connected.as_ref().is_err_and(|failure| failure.has_state(full))
+fn is_full(failure: &StoreFailure) -> bool {
+    failure.has_state(&SqlState::TOO_MANY_CONNECTIONS)
 }

@@ -1,15 +1,10 @@
 //! The schema's versions, its tables, and whether a database is ours.
 //!
-//! A new store is made by the same steps that upgrade an old one (`upgrade.rs`), so both are alike. What
-//! a released step does never changes; another change of the schema is another step.
-//!
-//! A store says two versions: its own, and the oldest that it can be used as. A release opens a store
-//! whose oldest version it knows, so it goes on with a store that a newer release has upgraded, as long
-//! as no step of that upgrade forbids it. A step that does forbid it must change what the older
-//! release's statements use, such as the name of a table: such a process may be connecting at that very
-//! moment.
+//! What versions and steps are, `petstore-storage` says.
 
 use std::time::Duration;
+
+use petstore_storage::{SchemaError, Step};
 
 use crate::{
     connection::{Connection, READ_COMMITTED},
@@ -26,47 +21,29 @@ pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
 /// From nothing to the newest version.
 pub(crate) const STEPS: [Step; 5] = [
-    Step::new(2, "the tables of petstore 1.0.0", include_str!("schema/2.sql")),
+    Step::new(2, 2, "the tables of petstore 1.0.0", include_str!("schema/2.sql")),
     Step::new(
         3,
+        2,
         "columns for the rights of API keys and for the version of the schema",
         include_str!("schema/3.sql"),
     ),
     Step::new(
         4,
+        2,
         "keep the rights of API keys; refuse new names that the service refuses; notice changes by SQL",
         include_str!("schema/4.sql"),
     ),
-    Step {
-        offending: Some(include_str!("schema/5.offending.sql")),
-        ..Step::new(5, "hold what is there against the new rules", include_str!("schema/5.sql"))
-    },
-    Step {
-        offending: Some(include_str!("schema/6.offending.sql")),
-        ..Step::new(
-            6,
-            "tell one state of the API keys from another; hand a store over",
-            include_str!("schema/6.sql"),
-        )
-    },
+    Step::new(5, 2, "hold what is there against the new rules", include_str!("schema/5.sql"))
+        .unless(include_str!("schema/5.offending.sql")),
+    Step::new(
+        6,
+        2,
+        "tell one state of the API keys from another; hand a store over",
+        include_str!("schema/6.sql"),
+    )
+    .unless(include_str!("schema/6.offending.sql")),
 ];
-
-/// From one version of the schema to the next. It runs in one transaction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    /// The version after it.
-    pub(crate) version: i64,
-    /// What it changes, in a few words.
-    pub(crate) summary: &'static str,
-    pub(crate) sql: &'static str,
-    /// The oldest version whose releases can use the store after it.
-    pub(crate) oldest: i64,
-    /// The first release that knows that version.
-    pub(crate) oldest_release: &'static str,
-    /// Selects a text for each row that a new constraint would refuse, at most ten. It is asked before the
-    /// first step of an upgrade, so it is about tables that every older version has.
-    pub(crate) offending: Option<&'static str>,
-}
 
 /// Every name that we use. An object of one of these names that is not ours is not touched.
 const NAMES: [&str; 8] = [
@@ -90,27 +67,20 @@ const LOCK_TIMEOUT: Duration = Duration::from_mins(1);
 const RECORD: &str = "SELECT version::bigint, (to_jsonb(s) ->> 'actual_version')::bigint, \
      to_jsonb(s) ->> 'oldest_release' FROM petstore_schema s ORDER BY 1 DESC LIMIT 1";
 
-impl Step {
-    /// Returns a step beside which every release goes on.
-    const fn new(version: i64, summary: &'static str, sql: &'static str) -> Self {
-        Self { version, summary, sql, oldest: 2, oldest_release: "1.0.0", offending: None }
+/// Applies a step in the transaction of `connection`.
+pub(crate) async fn apply(step: &Step, connection: &Connection) -> Result<(), StoreFailure> {
+    connection.batch(step.sql).await?;
+    if step.version == FIRST {
+        let record = "INSERT INTO petstore_schema (version) VALUES ($1)";
+        connection.query(record, &[&step.version]).await?;
+        connection.query(version::INSERT, &[&version::random()?.as_slice()]).await?;
+    } else {
+        let record = "UPDATE petstore_schema \
+             SET version = $1, actual_version = $2, oldest_release = $3::text";
+        let release = step.oldest_release;
+        connection.query(record, &[&step.oldest, &step.version, &release]).await?;
     }
-
-    /// Applies it in the transaction of `connection`.
-    pub(crate) async fn apply(&self, connection: &Connection) -> Result<(), StoreFailure> {
-        connection.batch(self.sql).await?;
-        if self.version == FIRST {
-            let record = "INSERT INTO petstore_schema (version) VALUES ($1)";
-            connection.query(record, &[&self.version]).await?;
-            connection.query(version::INSERT, &[&version::random()?.as_slice()]).await?;
-        } else {
-            let record = "UPDATE petstore_schema \
-                 SET version = $1, actual_version = $2, oldest_release = $3::text";
-            let release = self.oldest_release;
-            connection.query(record, &[&self.oldest, &self.version, &release]).await?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Sees that the tables are there, and creates them in one transaction if need be, and if it may (`create`). Any
@@ -137,7 +107,9 @@ pub(crate) async fn prepare(
         found = version(connection).await?;
     }
     match found {
-        Some(actual) if actual < VERSION => return Err(Reason::Older { actual, needed: VERSION }),
+        Some(actual) if actual < VERSION => {
+            return Err(SchemaError::Older { actual, known: VERSION }.into());
+        }
         Some(_) => {}
         None => {
             let has_schema = "SELECT current_schema() IS NOT NULL";
@@ -145,7 +117,7 @@ pub(crate) async fn prepare(
                 return Err(Reason::NoSchema);
             }
             for step in &STEPS {
-                step.apply(connection).await?;
+                apply(step, connection).await?;
             }
         }
     }
@@ -192,13 +164,6 @@ pub(crate) async fn version(connection: &Connection) -> Result<Option<i64>, Reas
     let foreign = || Reason::Foreign("a table 'petstore_schema'".to_owned());
     let row = rows.first().ok_or_else(foreign)?;
     let oldest: i64 = row.try_get(0)?;
-    match oldest {
-        ..FIRST => Err(Reason::TooOld { actual: oldest, first: FIRST }),
-        FIRST..=VERSION => Ok(Some(row.try_get::<_, Option<i64>>(1)?.unwrap_or(oldest))),
-        _ => {
-            let release: Option<String> = row.try_get(2)?;
-            let release = release.unwrap_or_else(|| "of a newer release".to_owned());
-            Err(Reason::TooNew { oldest, known: VERSION, release })
-        }
-    }
+    petstore_storage::require_known(&STEPS, oldest, || row.try_get(2).ok()?)?;
+    Ok(Some(row.try_get::<_, Option<i64>>(1)?.unwrap_or(oldest)))
 }

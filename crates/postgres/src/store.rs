@@ -2,16 +2,16 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+    sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
 
+use petstore_storage::PanicGuard;
 use tokio::{task::JoinHandle, time};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     pool::{Activity, Pool},
-    tasks::spawn_essential,
     version_cache::{VersionCache, watch},
     writer::Writer,
 };
@@ -40,7 +40,6 @@ pub struct PostgresStore {
     /// Whether reads go on while the store is sealed.
     pub(crate) reads_while_sealed: AtomicBool,
     was_created: bool,
-    writing: Mutex<Option<JoinHandle<()>>>,
     watching: JoinHandle<()>,
 }
 
@@ -53,13 +52,12 @@ impl PostgresStore {
         on_task_panic: &CancellationToken,
     ) -> Self {
         let (pool, version) = (Arc::new(pool), Arc::new(version));
-        let (writer, task) = Writer::new(Arc::clone(&pool), Arc::clone(&version));
-        let writing = spawn_essential(on_task_panic, task);
+        let (writer, writing) = Writer::new(Arc::clone(&pool), Arc::clone(&version));
         let watching = watch(Arc::clone(&version), Arc::clone(&pool));
-        let watching = spawn_essential(on_task_panic, watching);
-        let writing = Mutex::new(Some(writing));
+        tokio::spawn(essential(on_task_panic.clone(), writing));
+        let watching = tokio::spawn(essential(on_task_panic.clone(), watching));
         let reads_while_sealed = AtomicBool::new(false);
-        Self { pool, version, writer, reads_while_sealed, was_created, writing, watching }
+        Self { pool, version, writer, reads_while_sealed, was_created, watching }
     }
 
     /// Whether opening it has created its tables.
@@ -77,13 +75,13 @@ impl PostgresStore {
     /// Takes no more additions, and waits a bounded time until those that wait are written.
     /// `false` if that was not enough.
     pub async fn close(&self) -> bool {
-        self.writer.close();
-        let writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match writing {
-            Some(task) => time::timeout(CLOSE_TIMEOUT, task).await.is_ok(),
-            None => true,
-        }
+        time::timeout(CLOSE_TIMEOUT, self.writer.close()).await.is_ok()
     }
+}
+
+async fn essential(on_panic: CancellationToken, task: impl Future<Output = ()>) {
+    let _guard = PanicGuard(on_panic);
+    task.await;
 }
 
 impl Drop for PostgresStore {

@@ -17,7 +17,7 @@ use rustls::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::config::{Parameters, SslMode};
+use crate::config::{PostgresConfig, SslMode};
 
 /// Why no certificate can be checked.
 #[derive(Debug, thiserror::Error)]
@@ -38,12 +38,12 @@ pub(crate) enum TlsFailure {
 }
 
 /// Makes TLS connections as `sslmode` asks for.
-pub(crate) fn connector(parameters: &Parameters) -> Result<MakeRustlsConnect, TlsFailure> {
+pub(crate) fn connector(config: &PostgresConfig) -> Result<MakeRustlsConnect, TlsFailure> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;
-    let roots = || roots(parameters.root_certificates.as_deref());
-    let chain = match parameters.ssl_mode {
+    let roots = || roots(config.root_certificates.as_deref());
+    let chain = match config.ssl_mode {
         SslMode::VerifyFull => {
             let config = builder.with_root_certificates(roots()?).with_no_client_auth();
             return Ok(MakeRustlsConnect::new(config));

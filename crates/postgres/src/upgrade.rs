@@ -7,7 +7,8 @@
 
 use std::time::Duration;
 
-use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
+use petstore_domain::{Upgrade, UpgradeMode};
+use petstore_storage::{SchemaError, Step};
 use tokio::time;
 use tokio_postgres::error::SqlState;
 
@@ -19,7 +20,7 @@ use crate::{
         StoreFailure,
         open::{OpenError, Reason},
     },
-    schema::{self, STEPS, Step},
+    schema::{self, STEPS},
     store::PostgresStore,
     values::{column, scalar},
 };
@@ -63,12 +64,7 @@ async fn upgrade(
     let mut upgrade = Upgrade { from, steps: Vec::new(), saved_to: None };
     for step in pending {
         if mode == UpgradeMode::DryRun || run(&connection, step, mode).await? {
-            upgrade.steps.push(UpgradeStep {
-                version: step.version,
-                summary: step.summary,
-                oldest_release: step.oldest_release,
-                is_compatible: step.oldest < step.version,
-            });
+            upgrade.steps.push(step.told());
         }
     }
     Ok(Some(upgrade))
@@ -87,17 +83,23 @@ async fn require_possible(
     step: &Step,
     mode: UpgradeMode,
 ) -> Result<(), Reason> {
-    if step.oldest == step.version && mode != UpgradeMode::Force {
+    if !step.is_compatible() && mode != UpgradeMode::Force {
+        let in_use = |who| Err(SchemaError::InUse { version: step.version, who }.into());
         if connection.is_shared() {
-            return Err(Reason::Hidden(step.version));
+            return in_use(
+                "the pooler hides whether one is connected; stop every instance and run 'petstore upgrade \
+                 --force'",
+            );
         }
         if scalar(&connection.query_alone(IN_USE, &[]).await?)? {
-            return Err(Reason::InUse(step.version));
+            return in_use(
+                "other sessions of this role are connected; stop them, or run 'petstore upgrade --force'",
+            );
         }
     }
     let Some(sql) = step.offending else { return Ok(()) };
     let rows: Vec<String> = column(&connection.query_alone(sql, &[]).await?)?;
-    if rows.is_empty() { Ok(()) } else { Err(Reason::Offending(step.version, rows.join(", "))) }
+    Ok(step.require_none(&rows)?)
 }
 
 /// Runs a step as soon as it gets its locks. `false` if another instance has done it.
@@ -141,7 +143,7 @@ async fn try_once(connection: &Connection, step: &Step, mode: UpgradeMode) -> Re
     connection.batch(LIMIT).await?;
     let is_done = schema::version(connection).await?.is_some_and(|now| now >= step.version);
     if !is_done {
-        step.apply(connection).await?;
+        schema::apply(step, connection).await?;
     }
     connection.commit().await?;
     Ok(!is_done)

@@ -15,6 +15,9 @@ macro_rules! select_with_version {
 pub(crate) use select_with_version;
 
 pub(crate) const SELECT: &str = select_with_version!(" FROM catalogue c WHERE c.only_row = 1");
+/// Locks the row until the transaction ends: what follows sees all that others have committed who did so too, and
+/// identifiers that are drawn under the lock can be read in their order.
+pub(crate) const LOCK: &str = "SELECT FROM catalogue WHERE only_row = 1 FOR NO KEY UPDATE";
 /// Writes a new version. Without one (null) it writes the old one again: nothing has changed, but
 /// the commit waits until all that it has read is durable, on a standby too.
 pub(crate) const RENEW: &str = "UPDATE catalogue SET version = coalesce($1::bytea, version), \

@@ -16,8 +16,6 @@ use petstore_domain::CatalogueVersion;
 use tokio::{sync::Notify, time};
 
 use crate::{
-    connection::Connection,
-    connector::Purpose,
     pool::Pool,
     version::{SELECT, StoredVersion},
 };
@@ -27,7 +25,7 @@ use crate::{
 const MAX_AGE: Duration = Duration::from_millis(100);
 /// How often the version is read; less than half of what the port allows.
 const INTERVAL: Duration = Duration::from_millis(40);
-/// A read that takes longer is of no use, and its connection probably broken.
+/// A read that takes longer is of no use, and its server probably gone.
 const TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause after a read that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
@@ -87,33 +85,25 @@ fn later_of(old: Observation, new: Observation) -> Observation {
 
 /// Reads the version for as long as it is requested. Never ends by itself.
 pub(crate) async fn watch(cache: Arc<VersionCache>, pool: Arc<Pool>) {
-    let mut connection = None;
     loop {
         // A request during the last watch has left its notification.
         cache.requested.notified().await;
         let requested = Instant::now();
         while requested.elapsed() < WATCH_TIME {
             let began = Instant::now();
-            connection = read(&cache, &pool, connection.take()).await;
-            let pause = if connection.is_some() { INTERVAL } else { RETRY_PAUSE };
+            let pause = if read(&cache, &pool).await { INTERVAL } else { RETRY_PAUSE };
             time::sleep(pause.saturating_sub(began.elapsed())).await;
         }
     }
 }
 
-/// Reads once. Gives the connection back if it is still good.
-async fn read(
-    cache: &VersionCache,
-    pool: &Pool,
-    connection: Option<Connection>,
-) -> Option<Connection> {
-    let connection = match connection.filter(|connection| !connection.is_closed()) {
-        Some(connection) => connection,
-        None => pool.connect(Purpose::Calls).await.ok()?,
-    };
+/// Reads once. Where it fails, requests fail for the same cause, and report it.
+async fn read(cache: &VersionCache, pool: &Pool) -> bool {
     let began = Instant::now();
-    // Requests fail for the same cause, and report it.
-    let rows = time::timeout(TIMEOUT, connection.query_alone(SELECT, &[])).await.ok()?.ok()?;
-    cache.observe(StoredVersion::from_row(rows.first()).ok()?, began);
-    Some(connection)
+    let Ok(rows) = time::timeout(TIMEOUT, pool.query(SELECT, &[])).await else {
+        pool.drop_all();
+        return false;
+    };
+    let stored = rows.ok().and_then(|rows| StoredVersion::from_row(rows.first()).ok());
+    stored.map(|stored| cache.observe(stored, began)).is_some()
 }

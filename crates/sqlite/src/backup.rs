@@ -15,7 +15,7 @@ use std::{
     fs::File,
     io,
     ops::ControlFlow,
-    path::Path,
+    path::{self, Path},
     thread,
     time::{Duration, Instant},
 };
@@ -24,15 +24,15 @@ use petstore_domain::StoreCounts;
 use rusqlite::{
     Connection, OpenFlags,
     backup::{Backup, StepResult},
+    ffi,
 };
 
 use crate::{
     archive::snapshot,
     config::{BusyTimeout, SqliteConfig},
     connection::{self, ReadAccess},
-    inspection,
-    open::{self, OpenError},
-    schema,
+    error::open::OpenError,
+    inspection, open, schema,
     store::SqliteStore,
 };
 
@@ -43,7 +43,6 @@ const STEPS_PER_SYNC: u32 = 8;
 /// How long a step may wait for a lock before the backup fails: nobody else uses the copy, and a reader
 /// waits only while the write-ahead log is recovered.
 const MAX_WAIT: Duration = Duration::from_secs(3);
-const WAIT_INTERVAL: Duration = Duration::from_millis(5);
 
 /// How far a backup has come, in pages.
 #[derive(Clone, Copy, Debug)]
@@ -88,39 +87,37 @@ impl SqliteStore {
         to: &Path,
         watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
     ) -> Result<(), BackupError> {
-        let version = open::known_version(config, ReadAccess::ReadOnly)?;
-        if version.is_none() {
+        let path = path::absolute(&config.path)?;
+        let known = open::known_version(&path, ReadAccess::ReadOnly);
+        if known.map_err(|reason| OpenError { path: config.path.clone(), reason })?.is_none() {
             return Err(BackupError::Unsound("an empty database".to_owned()));
         }
         let timeout = BusyTimeout::default().reader;
-        let source = connection::open_reader(&config.path, ReadAccess::ReadOnly, timeout)?;
+        let source = connection::open_reader(&path, ReadAccess::ReadOnly, timeout)?;
         // The transaction sees the store as it is at its first read, not at its `BEGIN`.
         source.execute_batch("BEGIN")?;
         let counts = snapshot::counts(&source)?;
-        copy(&source, to, Pace::Half, watch)?;
+        copy(&source, to, &mut |progress, took| {
+            let goes_on = watch(progress);
+            if goes_on.is_continue() && progress.done < progress.total {
+                thread::sleep(took);
+            }
+            goes_on
+        })?;
         drop(source);
         verify(to, counts)?;
         Ok(File::open(to)?.sync_all()?)
     }
 }
 
-/// How fast a copy is made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pace {
-    /// As fast as the disk takes it.
-    Full,
-    /// With half of the disk's time.
-    Half,
-}
-
-/// Copies the database of `source` to `to`.
+/// Copies the database of `source` to `to`. `watch` is told after each step how long that took.
 pub(crate) fn copy(
     source: &Connection,
     to: &Path,
-    pace: Pace,
-    watch: &mut dyn FnMut(BackupProgress) -> ControlFlow<()>,
+    watch: &mut dyn FnMut(BackupProgress, Duration) -> ControlFlow<()>,
 ) -> Result<(), BackupError> {
     let file = File::open(to)?;
+    source.busy_timeout(MAX_WAIT)?;
     let mut target = open(to)?;
     // Until it is complete, the copy is of no use to anybody.
     target.pragma_update(None, "journal_mode", "OFF")?;
@@ -129,7 +126,11 @@ pub(crate) fn copy(
     let mut steps = 0;
     loop {
         let began = Instant::now();
-        let result = step(&backup, began)?;
+        let result = backup.step(STEP_PAGES)?;
+        if matches!(result, StepResult::Busy | StepResult::Locked) {
+            let busy = ffi::Error::new(ffi::SQLITE_BUSY);
+            return Err(rusqlite::Error::SqliteFailure(busy, None).into());
+        }
         steps += 1;
         if steps % STEPS_PER_SYNC == 0 {
             file.sync_data()?;
@@ -137,27 +138,12 @@ pub(crate) fn copy(
         let progress = backup.progress();
         let [total, left] =
             [progress.pagecount, progress.remaining].map(|n| n.unsigned_abs().into());
-        if watch(BackupProgress { done: total - left, total }).is_break() {
+        if watch(BackupProgress { done: total - left, total }, began.elapsed()).is_break() {
             return Err(BackupError::Canceled);
         }
         if result == StepResult::Done {
             return Ok(());
         }
-        if pace == Pace::Half {
-            thread::sleep(began.elapsed());
-        }
-    }
-}
-
-/// Copies the next pages.
-fn step(backup: &Backup<'_, '_>, began: Instant) -> rusqlite::Result<StepResult> {
-    loop {
-        let result = backup.step(STEP_PAGES)?;
-        let waits = matches!(result, StepResult::Busy | StepResult::Locked);
-        if !waits || began.elapsed() >= MAX_WAIT {
-            return Ok(result);
-        }
-        thread::sleep(WAIT_INTERVAL);
     }
 }
 

@@ -1,11 +1,9 @@
 //! How a statement fails, and how that becomes an error of the domain.
 
-use std::sync::Arc;
+pub(crate) mod open;
 
 use petstore_domain::{Corruption, StoreError};
 use rusqlite::ffi;
-
-use crate::presence::LostFile;
 
 /// Why work on a connection ended early.
 #[derive(Debug)]
@@ -39,35 +37,18 @@ impl<E: From<StoreError>> From<Corruption> for Failure<E> {
     }
 }
 
-/// Why a group of writes was not done. Becomes the cause of a [`StoreError`] for each.
-#[derive(Clone, Debug, thiserror::Error)]
-pub(crate) enum WriteFailure {
-    /// The store is being closed.
-    #[error("the writer has stopped")]
-    Stopped,
-    /// See [`LostFile`].
-    #[error(transparent)]
-    LostFile(#[from] LostFile),
-    /// This write, or another of its group, failed.
-    #[error("the transaction was rolled back: {error}{}", io_step(error))]
-    RolledBack {
-        /// Why.
-        #[source]
-        error: Arc<rusqlite::Error>,
-    },
-    /// The store is not open. Nothing was written.
-    #[error("the store {0}")]
-    Sealed(String),
-    /// The state of the store cannot be read.
-    #[error(transparent)]
-    Unreadable(Arc<StoreError>),
-    /// A transaction had failed, and no new connection could be opened for this one.
-    #[error("the store cannot be opened again: {0}")]
-    NotReopened(#[source] Arc<rusqlite::Error>),
+/// Returns the same error for another caller of a group.
+pub(crate) fn copy(error: &StoreError) -> StoreError {
+    match error {
+        StoreError::Unavailable(cause) => StoreError::unavailable(cause.to_string()),
+        StoreError::Sealed(reason) => StoreError::sealed(reason),
+        StoreError::Refused(reason) => StoreError::refused(reason),
+        StoreError::Corrupt(corruption) => corruption.clone().into(),
+    }
 }
 
 /// What SQLite's "disk I/O error" leaves out: at which step.
-fn io_step(error: &rusqlite::Error) -> &'static str {
+pub(crate) fn io_step(error: &rusqlite::Error) -> &'static str {
     let code = error.sqlite_error().map_or(0, |error| error.extended_code);
     match code {
         ffi::SQLITE_IOERR_FSYNC | ffi::SQLITE_IOERR_DIR_FSYNC => " (a synchronisation failed)",
@@ -75,20 +56,5 @@ fn io_step(error: &rusqlite::Error) -> &'static str {
         ffi::SQLITE_IOERR_READ | ffi::SQLITE_IOERR_SHORT_READ => " (a read failed)",
         ffi::SQLITE_IOERR_TRUNCATE => " (a truncation failed)",
         _ => "",
-    }
-}
-
-impl From<rusqlite::Error> for WriteFailure {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::RolledBack { error: Arc::new(error) }
-    }
-}
-
-impl From<WriteFailure> for StoreError {
-    fn from(failure: WriteFailure) -> Self {
-        if let WriteFailure::Sealed(reason) = failure {
-            return Self::Sealed(reason);
-        }
-        Self::unavailable(failure)
     }
 }

@@ -3,26 +3,19 @@
 
 use std::collections::BTreeSet;
 
-use petstore_domain::{Finding, PetStatus};
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OptionalExtension as _, params_from_iter};
+use petstore_domain::Finding;
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OptionalExtension as _};
 
 use crate::{
-    api_keys::rows as keys,
     config::Synchronous,
-    pets::{
-        idempotency::{
-            self,
-            recent::{MISSING, UNINDEXED},
-        },
-        rows as pets,
-    },
+    pets::idempotency::recent::{MISSING, UNINDEXED},
     schema,
     store::SqliteStore,
 };
 
 impl SqliteStore {
-    /// Checks the file: SQLite's check of all its pages, its schema, what a commit waits for, and whether
-    /// queries use the indexes. Blocks the thread; it reads the whole file. Nothing is written.
+    /// Checks the file: SQLite's check of all its pages, its schema, and what a commit waits for. Blocks the thread;
+    /// it reads the whole file. Nothing is written.
     ///
     /// # Errors
     /// SQLite's, if the file cannot be read at all.
@@ -32,14 +25,10 @@ impl SqliteStore {
             inspect_integrity(&reader)?,
             inspect_schema(&reader)?,
             self.inspect_durability(&reader)?,
-            inspect_indexes(&reader)?,
         ])
     }
 
-    /// Gives a connection the setting that the writer has, and reads it back.
     fn inspect_durability(&self, reader: &Connection) -> rusqlite::Result<Finding> {
-        reader.pragma_update(None, "synchronous", self.synchronous.as_str())?;
-        let synchronous: i64 = reader.pragma_query_value(None, "synchronous", |row| row.get(0))?;
         let subject = "durability";
         let mode: String = reader.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
         if mode != "wal" {
@@ -50,18 +39,17 @@ impl SqliteStore {
                 Finding::warning(subject, detail)
             });
         }
-        let word = self.synchronous.as_str().to_lowercase();
-        let settings = format!("journal_mode is wal, synchronous is {synchronous} ({word})");
-        Ok(match (self.synchronous, synchronous) {
-            (Synchronous::Full, 2) | (Synchronous::Extra, 3) => Finding::good(
+        let synchronous = self.synchronous.as_str().to_lowercase();
+        let settings = format!("journal_mode is wal, synchronous is {synchronous}");
+        Ok(match self.synchronous {
+            Synchronous::Full | Synchronous::Extra => Finding::good(
                 subject,
                 format!("{settings}: what was acknowledged outlasts a power failure"),
             ),
-            (Synchronous::Normal, 1) => Finding::warning(
+            Synchronous::Normal => Finding::warning(
                 subject,
                 format!("{settings}: a power failure may take back the last acknowledged animals"),
             ),
-            _ => Finding::fault(subject, format!("{settings}: SQLite has not taken the setting")),
         })
     }
 }
@@ -103,52 +91,6 @@ fn objects(connection: &Connection) -> rusqlite::Result<BTreeSet<(String, String
     let sql = "SELECT name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'";
     let mut statement = connection.prepare(sql)?;
     statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
-}
-
-/// Names the queries that would read a whole table.
-fn inspect_indexes(connection: &Connection) -> rusqlite::Result<Finding> {
-    let [available, pending, sold] = PetStatus::ALL.map(pets::page_with);
-    let queries = [
-        ("a page", pets::PAGE),
-        ("a page of the available", available),
-        ("a page of the pending", pending),
-        ("a page of the sold", sold),
-        ("one animal", pets::FIND),
-        ("an idempotency record", idempotency::ENTRIES),
-        ("the purge", idempotency::PURGE),
-        ("an API key by its digest", keys::DIGEST_OWNER),
-    ];
-    let mut slow = Vec::new();
-    for (query, sql) in queries {
-        if reads_a_whole_table(connection, sql)? {
-            slow.push(query);
-        }
-    }
-    Ok(if slow.is_empty() {
-        Finding::good("indexes", format!("all {} queries of the service use them", queries.len()))
-    } else {
-        let slow = slow.join(", ");
-        Finding::fault("indexes", format!("no index is used for: {slow}; restore a backup"))
-    })
-}
-
-fn reads_a_whole_table(connection: &Connection, sql: &str) -> rusqlite::Result<bool> {
-    // Some queries name their index, and cannot be prepared without it.
-    let Ok(mut statement) = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")) else {
-        return Ok(true);
-    };
-    let nulls = vec![rusqlite::types::Null; statement.parameter_count()];
-    let lines =
-        statement.query_map(params_from_iter(nulls), |row| row.get::<_, String>("detail"))?;
-    for line in lines {
-        let line = line?;
-        // `SCAN CONSTANT ROW` reads no table, and the table of the version has one row.
-        let harmless = ["SCAN CONSTANT ROW", "SCAN catalogue"].contains(&line.as_str());
-        if line.starts_with("SCAN ") && !harmless || line.contains("TEMP B-TREE") {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Checks every page, row and index. What is found first, in one line; `None` if there is no fault.

@@ -49,7 +49,6 @@ mod presence;
 mod readers;
 mod schema;
 mod store;
-mod tasks;
 #[cfg(test)]
 mod tests;
 mod upgrade;
@@ -60,6 +59,5 @@ mod writer;
 
 pub use backup::{BackupError, BackupProgress};
 pub use config::{SqliteConfig, Synchronous};
-pub use open::OpenError;
+pub use error::open::OpenError;
 pub use store::{Activity, SqliteSettings, SqliteStore};
-pub use upgrade::{Reason as UpgradeReason, UpgradeError};

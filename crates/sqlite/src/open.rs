@@ -4,106 +4,29 @@ use std::{
     fs::{self, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt as _,
-    path::{self, Path, PathBuf},
+    path::{self, Path},
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     thread,
     time::{Duration, Instant},
 };
 
 use petstore_domain::StoreError;
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::Connection;
 use rustix::fs::Access;
-use tokio::runtime::Handle;
-use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{BusyTimeout, SqliteConfig},
     connection::{self, ReadAccess},
+    error::open::{OpenError, Reason, is_busy},
     pool::Pool,
     presence::Presence,
     readers::Readers,
-    schema::{self, SchemaError},
+    schema,
     store::{SqliteSettings, SqliteStore},
     version,
     version_cache::VersionCache,
-    watch::Watch,
-    writer::{
-        Writer,
-        connection::{WriterConnection, WriterSettings},
-    },
+    writer::{Writer, group::Committer},
 };
-
-/// A store could not be opened. One line says why, and how to fix it.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot open the store {}: {reason}", .path.display())]
-pub struct OpenError {
-    path: PathBuf,
-    reason: Reason,
-}
-
-#[derive(Debug, thiserror::Error)]
-enum Reason {
-    #[error("its directory {} does not exist; create it, or name another path", .0.display())]
-    NoDirectory(PathBuf),
-    #[error("it is a directory; name a file in it, such as {}", .0.join("petstore.db").display())]
-    Directory(PathBuf),
-    #[error(
-        "permission denied; give this user read and write access to the file and its directory"
-    )]
-    Denied,
-    #[error(
-        "SQLite cannot open it; give this user access to the file and its directory, or allow more open \
-         files ('ulimit -n')"
-    )]
-    CannotOpen,
-    #[error(
-        "it is locked by another process; stop that process, or try again when it has finished"
-    )]
-    Locked,
-    #[error(
-        "its file system cannot share memory between processes (no write-ahead log); \
-         put the store on a local disk"
-    )]
-    NoWriteAheadLog,
-    #[error("there is no space left on its disk; free some")]
-    Full,
-    #[error("it is damaged ({0}); restore it from a backup")]
-    Damaged(#[source] rusqlite::Error),
-    #[error(transparent)]
-    Schema(SchemaError),
-
-    #[error("{0}; mend that, or name another path")]
-    Sqlite(#[source] rusqlite::Error),
-    #[error("{0}; mend that, or name another path")]
-    Io(#[from] io::Error),
-}
-
-impl From<SchemaError> for Reason {
-    fn from(error: SchemaError) -> Self {
-        match error {
-            SchemaError::Sqlite(error) => error.into(),
-            refused @ (SchemaError::Foreign(_)
-            | SchemaError::Older { .. }
-            | SchemaError::TooOld { .. }
-            | SchemaError::TooNew { .. }) => Self::Schema(refused),
-        }
-    }
-}
-
-impl From<rusqlite::Error> for Reason {
-    fn from(error: rusqlite::Error) -> Self {
-        if is_busy(&error) {
-            return Self::Locked;
-        }
-        match error.sqlite_error_code() {
-            Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => Self::Denied,
-            Some(ErrorCode::CannotOpen) => Self::CannotOpen,
-            Some(ErrorCode::DiskFull) => Self::Full,
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error),
-            _ => Self::Sqlite(error),
-        }
-    }
-}
 
 impl SqliteStore {
     /// Opens the store at `config.path`, or creates it.
@@ -139,107 +62,59 @@ pub(crate) fn open(
     settings: &SqliteSettings,
     busy_timeout: BusyTimeout,
 ) -> Result<SqliteStore, OpenError> {
-    let open = if settings.read_only { open_to_read } else { open_or_create };
-    explained(config, open(config, busy_timeout, &settings.on_task_panic))
-}
-
-/// With the path in front of the reason.
-fn explained<T>(config: &SqliteConfig, opened: Result<T, Reason>) -> Result<T, OpenError> {
+    let opened = try_to_open(config, settings, busy_timeout);
     opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
 }
 
-fn open_or_create(
+fn try_to_open(
     config: &SqliteConfig,
+    settings: &SqliteSettings,
     busy_timeout: BusyTimeout,
-    on_panic: &CancellationToken,
 ) -> Result<SqliteStore, Reason> {
     // An absolute path is never one of SQLite's special names (`:memory:`, `file:…`), and it stays
     // right when the process changes its directory.
-    let path = path::absolute(&config.path)?;
-    create(&path)?;
-    require_store(&path, ReadAccess::Shared)?;
-    let settings = WriterSettings {
-        path: path.clone(),
-        synchronous: config.synchronous,
-        busy_timeout: busy_timeout.writer,
-    };
-    let mut connection = settings.open()?;
-    let was_created = schema::create_or_check(&mut connection)?;
-    use_write_ahead_log(&connection, busy_timeout.writer)?;
-    let mut store = reading(config, ReadAccess::Shared, busy_timeout, &connection, on_panic)?;
-    store.writer = Some(Writer::start(
-        WriterConnection::new(settings, connection)?,
-        Arc::clone(&store.versions),
-        Arc::clone(&store.readers.presence),
-        on_panic,
-    )?);
-    store.was_created = was_created;
-    Ok(store)
-}
-
-/// The version of the schema of a store that this release knows, or `None` of an empty one. The file stays
-/// as it is.
-pub(crate) fn known_version(
-    config: &SqliteConfig,
-    access: ReadAccess,
-) -> Result<Option<i32>, OpenError> {
-    let find = || {
-        let path = path::absolute(&config.path)?;
+    let (path, synchronous) = (path::absolute(&config.path)?, config.synchronous);
+    let access = if settings.read_only { ReadAccess::ReadOnly } else { ReadAccess::Shared };
+    let file = path.clone();
+    let open_writer = move || connection::open_writer(&file, synchronous, busy_timeout.writer);
+    let mut was_created = false;
+    let connection = if settings.read_only {
         require_store(&path, access)?;
-        let timeout = BusyTimeout::default().reader;
-        let connection = connection::open_reader(&path, access, timeout)?;
-        Ok(schema::version(&connection)?)
+        let connection = connection::open_reader(&path, access, busy_timeout.reader)?;
+        schema::require_current(&connection)?;
+        connection
+    } else {
+        create(&path)?;
+        require_store(&path, access)?;
+        let mut connection = open_writer()?;
+        was_created = schema::create_or_check(&mut connection)?;
+        use_write_ahead_log(&connection, busy_timeout.writer)?;
+        connection
     };
-    explained(config, find())
-}
-
-fn open_to_read(
-    config: &SqliteConfig,
-    busy_timeout: BusyTimeout,
-    on_panic: &CancellationToken,
-) -> Result<SqliteStore, Reason> {
-    let path = path::absolute(&config.path)?;
-    require_store(&path, ReadAccess::ReadOnly)?;
-    let connection = connection::open_reader(&path, ReadAccess::ReadOnly, busy_timeout.reader)?;
-    schema::require_current(&connection)?;
-    reading(config, ReadAccess::ReadOnly, busy_timeout, &connection, on_panic)
-}
-
-/// A store without a writer. `connection` has been opened to its file.
-fn reading(
-    config: &SqliteConfig,
-    access: ReadAccess,
-    busy_timeout: BusyTimeout,
-    connection: &Connection,
-    on_panic: &CancellationToken,
-) -> Result<SqliteStore, Reason> {
-    let path = path::absolute(&config.path)?;
-    let pool = Arc::new(Pool::new(path.clone(), access, busy_timeout.reader));
     let versions = Arc::new(VersionCache::new());
     let moment = versions.moment();
     // The first read: from here on the connection has the log open. A version that cannot be read is
     // reported by the requests that need it.
-    versions.confirm(moment, version::current::<StoreError>(connection).ok().flatten());
+    versions.confirm(moment, version::current::<StoreError>(&connection).ok().flatten());
     let presence = Arc::new(Presence::new(&path, access)?);
-    let runtime = Handle::try_current().ok();
-    let watch = Watch::start(
-        on_panic.clone(),
-        runtime.clone(),
-        Arc::clone(&pool),
-        Arc::clone(&versions),
-        Arc::clone(&presence),
-    )?;
-    let readers = Readers::new(runtime, pool, watch, presence);
-    let synchronous = config.synchronous;
+    let pool = Arc::new(Pool::new(path, access, busy_timeout.reader));
+    let on_panic = &settings.on_task_panic;
+    let readers = Readers::start(pool, Arc::clone(&versions), Arc::clone(&presence), on_panic)?;
+    let writer = if settings.read_only {
+        None
+    } else {
+        let committer = Committer::new(open_writer, connection, Arc::clone(&versions), presence)?;
+        Some(Writer::start(committer, on_panic)?)
+    };
     let reads_while_sealed = AtomicBool::new(false);
-    Ok(SqliteStore {
-        readers,
-        versions,
-        writer: None,
-        was_created: false,
-        synchronous,
-        reads_while_sealed,
-    })
+    Ok(SqliteStore { readers, versions, writer, was_created, synchronous, reads_while_sealed })
+}
+
+/// The version of the schema of a store that this release knows, or `None` of an empty one. The file stays
+/// as it is.
+pub(crate) fn known_version(path: &Path, access: ReadAccess) -> Result<Option<i64>, Reason> {
+    require_store(path, access)?;
+    schema::version(&connection::open_reader(path, access, BusyTimeout::default().reader)?)
 }
 
 /// Creates the file for its owner alone, unless it is there.
@@ -272,7 +147,7 @@ fn require_store(path: &Path, access: ReadAccess) -> Result<(), Reason> {
         }
     });
     found.map_err(|error| explain(error, path))?;
-    Ok(schema::check_file(path)?)
+    schema::check_file(path)
 }
 
 /// Switches to the write-ahead log, which a file keeps from then on. The switch needs the file for
@@ -308,50 +183,17 @@ fn explain(error: io::Error, path: &Path) -> Reason {
     }
 }
 
-pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
-}
-
 #[cfg(test)]
 mod tests {
     use std::{io, path::Path};
 
-    use rusqlite::ffi;
-
-    use super::{Reason, explain};
-
-    const DENIED: &str =
-        "permission denied; give this user read and write access to the file and its directory";
+    use super::explain;
 
     #[test]
     fn what_the_file_system_refuses_is_said_with_what_to_do() {
         for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem] {
-            assert_eq!(explain(kind.into(), Path::new("/x.db")).to_string(), DENIED);
-        }
-    }
-
-    #[test]
-    fn what_sqlite_refuses_is_said_with_what_to_do() {
-        let table = [
-            (ffi::SQLITE_READONLY_DIRECTORY, DENIED),
-            (
-                ffi::SQLITE_CANTOPEN,
-                "SQLite cannot open it; give this user access to the file and its directory, or allow \
-                 more open files ('ulimit -n')",
-            ),
-            (ffi::SQLITE_FULL, "there is no space left on its disk; free some"),
-            (
-                ffi::SQLITE_BUSY,
-                "it is locked by another process; stop that process, or try again when it has \
-                 finished",
-            ),
-            (ffi::SQLITE_CORRUPT, "it is damaged (the cause); restore it from a backup"),
-            (ffi::SQLITE_IOERR, "the cause; mend that, or name another path"),
-        ];
-        for (code, message) in table {
-            let cause = Some("the cause".to_owned());
-            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), cause);
-            assert_eq!(Reason::from(error).to_string(), message);
+            let reason = explain(kind.into(), Path::new("/x.db")).to_string();
+            assert!(reason.starts_with("permission denied; give this user"), "{reason}");
         }
     }
 }

@@ -38,23 +38,6 @@ pub(crate) struct Presence {
     lost: AtomicBool,
 }
 
-/// A file of the store is not at its path any more. Becomes the cause of a [`StoreError`].
-#[derive(Clone, Debug, thiserror::Error)]
-#[error(
-    "{} {what} while the store was open, and nothing more is written; put the file back, or stop the \
-     service and restore the store", .path.display()
-)]
-pub(crate) struct LostFile {
-    path: PathBuf,
-    what: String,
-}
-
-impl From<LostFile> for StoreError {
-    fn from(lost: LostFile) -> Self {
-        Self::unavailable(lost)
-    }
-}
-
 impl Presence {
     /// Of the files of the store that was opened at `path`.
     pub(crate) fn new(path: &Path, access: ReadAccess) -> io::Result<Self> {
@@ -71,7 +54,7 @@ impl Presence {
     }
 
     /// Compares now.
-    pub(crate) fn check(&self) -> Result<(), LostFile> {
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
         let log = self.log.iter().try_for_each(|log| find(log).map(drop));
         let found = log.and_then(|()| self.require_whole(&find(&self.database)?));
         if self.lost.load(Ordering::Relaxed) != found.is_err() {
@@ -80,11 +63,11 @@ impl Presence {
         found
     }
 
-    fn require_whole(&self, database: &Metadata) -> Result<(), LostFile> {
+    fn require_whole(&self, database: &Metadata) -> Result<(), StoreError> {
         let (length, before) = (database.len(), self.length.load(Ordering::Relaxed));
         let path = &self.database.0;
         if length < before && !schema::is_whole(path) {
-            return Err(LostFile { path: path.clone(), what: "was truncated".to_owned() });
+            return Err(lost(path, "was truncated"));
         }
         if length != before {
             self.length.store(length, Ordering::Relaxed);
@@ -93,20 +76,27 @@ impl Presence {
     }
 
     /// Compares now only if the last check found a file lost: it may be back.
-    pub(crate) fn require(&self) -> Result<(), LostFile> {
+    pub(crate) fn require(&self) -> Result<(), StoreError> {
         if self.lost.load(Ordering::Relaxed) { self.check() } else { Ok(()) }
     }
 }
 
 /// Finds a file that was opened.
-fn find((path, opened): &(PathBuf, Identity)) -> Result<Metadata, LostFile> {
-    let what = match fs::metadata(path) {
-        Ok(metadata) if identity(&metadata) == *opened => return Ok(metadata),
-        Ok(_) => "was replaced".to_owned(),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => "was removed".to_owned(),
-        Err(error) => format!("cannot be found ({error})"),
-    };
-    Err(LostFile { path: path.clone(), what })
+fn find((path, opened): &(PathBuf, Identity)) -> Result<Metadata, StoreError> {
+    match fs::metadata(path) {
+        Ok(metadata) if identity(&metadata) == *opened => Ok(metadata),
+        Ok(_) => Err(lost(path, "was replaced")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(lost(path, "was removed")),
+        Err(error) => Err(lost(path, &format!("cannot be found ({error})"))),
+    }
+}
+
+fn lost(path: &Path, what: &str) -> StoreError {
+    StoreError::unavailable(format!(
+        "{} {what} while the store was open, and nothing more is written; put the file back, or stop the \
+         service and restore the store",
+        path.display()
+    ))
 }
 
 fn identity(metadata: &Metadata) -> Identity {

@@ -1,140 +1,63 @@
-//! The schema's versions, and how a file is recognised as a store.
-//!
-//! A new store is made by the same steps that upgrade an old one (`upgrade.rs`), so both are alike. What
-//! a released step does never changes; another change of the schema is another step.
-//!
-//! A file says two versions: its own, and the oldest that it can be used as. A release opens a store
-//! whose oldest version it knows, so it goes on with a store that a newer release has upgraded, as long
-//! as no step of that upgrade forbids it. A step that does forbid it must change what the older
-//! release's statements use, such as the name of a table: such a process may be opening the file at that
-//! very moment.
+//! The schema's versions, and how a file is recognised as a store. What versions and steps are, `petstore-storage`
+//! says.
 
 use std::{fs, path::Path};
 
+use petstore_storage::{SchemaError, Step};
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, config::DbConfig};
 
-use crate::connection;
+use crate::{connection, error::open::Reason};
 
 /// Marks a SQLite file as a petstore store (`PRAGMA application_id`): `pst0` in ASCII.
-pub(crate) const APPLICATION_ID: i32 = 0x7073_7430;
+pub(crate) const APPLICATION_ID: i64 = 0x7073_7430;
 
 /// The oldest version of the schema that can be upgraded.
-pub(crate) const FIRST: i32 = STEPS[0].version;
+pub(crate) const FIRST: i64 = STEPS[0].version;
 
 /// The version of the schema that this release makes and upgrades to.
-pub(crate) const VERSION: i32 = STEPS[STEPS.len() - 1].version;
+pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
 
 /// From nothing to the newest version.
 pub(crate) const STEPS: [Step; 3] = [
-    Step {
-        version: 7,
-        summary: "the tables of petstore 1.0.0",
-        sql: include_str!("schema/7.sql"),
-        oldest: 7,
-        oldest_release: "1.0.0",
-        offending: None,
-    },
-    Step {
-        version: 8,
-        summary: "refuse names that the service refuses; keep the rights of API keys",
-        sql: include_str!("schema/8.sql"),
-        oldest: 7,
-        oldest_release: "1.0.0",
-        offending: Some(include_str!("schema/8.offending.sql")),
-    },
-    Step {
-        version: 9,
-        summary: "tell one state of the API keys from another; hand a store over",
-        sql: include_str!("schema/9.sql"),
-        oldest: 7,
-        oldest_release: "1.0.0",
-        offending: Some(include_str!("schema/9.offending.sql")),
-    },
+    Step::new(7, 7, "the tables of petstore 1.0.0", include_str!("schema/7.sql")),
+    Step::new(
+        8,
+        7,
+        "refuse names that the service refuses; keep the rights of API keys",
+        include_str!("schema/8.sql"),
+    )
+    .unless(include_str!("schema/8.offending.sql")),
+    Step::new(
+        9,
+        7,
+        "tell one state of the API keys from another; hand a store over",
+        include_str!("schema/9.sql"),
+    )
+    .unless(include_str!("schema/9.offending.sql")),
 ];
-
-/// From one version of the schema to the next. It runs in one transaction.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
-    /// The version after it.
-    pub(crate) version: i32,
-    /// What it changes, in a few words.
-    pub(crate) summary: &'static str,
-    pub(crate) sql: &'static str,
-    /// The oldest version whose releases can use the store after it.
-    pub(crate) oldest: i32,
-    /// The first release that knows that version.
-    pub(crate) oldest_release: &'static str,
-    /// Selects a text for each row that a new constraint would refuse, at most ten. It is asked before the
-    /// first step of an upgrade, so it is about tables that every older version has.
-    pub(crate) offending: Option<&'static str>,
-}
 
 const ANOTHER_KIND: &str = "a file of another kind";
 
 const OLDEST_RELEASE: &str = "SELECT oldest_release FROM petstore_schema WHERE only = 1";
 
-/// Why a file is not opened. It stays as it is.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum SchemaError {
-    /// The file belongs to something else.
-    #[error("it is not a petstore store but {0}; it was left untouched: name another path")]
-    Foreign(&'static str),
-    /// An older petstore has made it, and it can be upgraded.
-    #[error(
-        "its schema is version {actual}, and petstore {} needs version {VERSION}: upgrade it with \
-         'petstore upgrade' and the same --store; 'petstore serve' does so by itself",
-        env!("CARGO_PKG_VERSION")
-    )]
-    Older {
-        /// The version in the file.
-        actual: i32,
-    },
-    /// A petstore that was never released has made it.
-    #[error(
-        "its schema is version {actual}, older than any that petstore {} can upgrade (version {FIRST}); \
-         it was left untouched: use the petstore that made it",
-        env!("CARGO_PKG_VERSION")
-    )]
-    TooOld {
-        /// The version in the file.
-        actual: i32,
-    },
-    /// A newer petstore has made it, or upgraded it.
-    #[error(
-        "its schema cannot be used below version {oldest}, and petstore {} knows version {VERSION}; it \
-         was left untouched: use petstore {}, or the copy that was made before its upgrade",
-        env!("CARGO_PKG_VERSION"),
-        .oldest_release.as_ref().map_or("of a newer release".to_owned(), |name| format!("{name} or newer"))
-    )]
-    TooNew {
-        /// The oldest version that it can be used as.
-        oldest: i32,
-        /// The first release that knows that version, if it can be read.
-        oldest_release: Option<String>,
-    },
-    /// SQLite failed.
-    #[error(transparent)]
-    Sqlite(#[from] rusqlite::Error),
+/// Applies a step in the transaction of `connection`.
+pub(crate) fn apply(step: &Step, connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(step.sql)?;
+    if step.version > FIRST {
+        let record = "INSERT INTO petstore_schema (only, version, oldest_release) VALUES (1, ?1, ?2) \
+             ON CONFLICT (only) DO UPDATE SET version = excluded.version, \
+             oldest_release = excluded.oldest_release";
+        connection.execute(record, (step.version, step.oldest_release))?;
+    }
+    connection.pragma_update(None, "user_version", step.oldest)
 }
 
-impl Step {
-    /// Applies it in the transaction of `connection`.
-    pub(crate) fn apply(&self, connection: &Connection) -> rusqlite::Result<()> {
-        connection.execute_batch(self.sql)?;
-        if self.version > FIRST {
-            let record = "INSERT INTO petstore_schema (only, version, oldest_release) VALUES (1, ?1, ?2) \
-                 ON CONFLICT (only) DO UPDATE SET version = excluded.version, \
-                 oldest_release = excluded.oldest_release";
-            connection.execute(record, (self.version, self.oldest_release))?;
-        }
-        connection.pragma_update(None, "user_version", self.oldest)
-    }
-
-    /// Names the rows that it would refuse.
-    pub(crate) fn offending(&self, connection: &Connection) -> rusqlite::Result<Vec<String>> {
-        let Some(sql) = self.offending else { return Ok(Vec::new()) };
-        connection.prepare(sql)?.query_map([], |row| row.get(0))?.collect()
-    }
+/// Refuses a step that would refuse rows.
+pub(crate) fn refuse_offending(connection: &Connection, step: &Step) -> Result<(), Reason> {
+    let Some(sql) = step.offending else { return Ok(()) };
+    let mut statement = connection.prepare(sql)?;
+    let rows: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
+    Ok(step.require_none(&rows)?)
 }
 
 /// Checks a file before it is opened to be used, so that a foreign one stays as it is. An empty file is a
@@ -144,11 +67,11 @@ impl Step {
 /// nothing is put beside it. If this process opened and closed the file itself, it would lose the locks of
 /// all its connections to it (<https://sqlite.org/howtocorrupt.html>, section 2.2); SQLite sees to that for
 /// its own descriptors.
-pub(crate) fn check_file(path: &Path) -> Result<(), SchemaError> {
+pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
     match fs::metadata(path).map_or(0, |file| file.len()) {
         0 => return Ok(()),
         // SQLite takes it for an empty file.
-        1 => return Err(SchemaError::Foreign(ANOTHER_KIND)),
+        1 => return Err(Reason::Foreign(ANOTHER_KIND)),
         _ => {}
     }
     let connection = connection::open_unchanging(path)?;
@@ -159,7 +82,7 @@ pub(crate) fn check_file(path: &Path) -> Result<(), SchemaError> {
     let number = |name| connection.pragma_query_value(None, name, |row| row.get(0));
     match number("application_id") {
         Err(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
-            Err(SchemaError::Foreign(ANOTHER_KIND))
+            Err(Reason::Foreign(ANOTHER_KIND))
         }
         application => check(application?, number("user_version")?, || oldest_release(path)),
     }
@@ -168,7 +91,7 @@ pub(crate) fn check_file(path: &Path) -> Result<(), SchemaError> {
 /// Whether the file has all the pages that its first one counts.
 pub(crate) fn is_whole(path: &Path) -> bool {
     let application = connection::open_unchanging(path).and_then(|connection| {
-        connection.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0))
+        connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0))
     });
     application.is_ok_and(|application| application == APPLICATION_ID)
 }
@@ -177,13 +100,13 @@ pub(crate) fn is_whole(path: &Path) -> bool {
 /// Several processes may do so at once. Answers whether this one created it.
 ///
 /// After an error, `connection` must not be used any more.
-pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, SchemaError> {
+pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, Reason> {
     if version(connection)?.is_none() {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Asked again under the write lock: another process may have created it meanwhile.
         if version(&transaction)?.is_none() {
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-            STEPS.iter().try_for_each(|step| step.apply(&transaction))?;
+            STEPS.iter().try_for_each(|step| apply(step, &transaction))?;
             transaction.commit()?;
             return Ok(true);
         }
@@ -192,16 +115,18 @@ pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, Schem
 }
 
 /// Refuses a database that is no store, or one to be upgraded.
-pub(crate) fn require_current(connection: &Connection) -> Result<(), SchemaError> {
+pub(crate) fn require_current(connection: &Connection) -> Result<(), Reason> {
     match version(connection)? {
-        None => Err(SchemaError::Foreign("an empty database")),
-        Some(actual) if actual < VERSION => Err(SchemaError::Older { actual }),
+        None => Err(Reason::Foreign("an empty database")),
+        Some(actual) if actual < VERSION => {
+            Err(SchemaError::Older { actual, known: VERSION }.into())
+        }
         Some(_) => Ok(()),
     }
 }
 
 /// The version of the schema; `None` if the database is empty.
-pub(crate) fn version(connection: &Connection) -> Result<Option<i32>, SchemaError> {
+pub(crate) fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     // A transaction, unless there is one, so that all of it is from one snapshot.
     let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction());
     let _snapshot = snapshot.transpose()?;
@@ -214,11 +139,11 @@ pub(crate) fn version(connection: &Connection) -> Result<Option<i32>, SchemaErro
         return Ok(None);
     }
     check(application, oldest, || connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok())?;
-    recorded_version(connection).map(Some).map_err(Into::into)
+    Ok(Some(recorded_version(connection)?))
 }
 
 /// The version that a store says itself. Below the second version there is no table for it.
-pub(crate) fn recorded_version(connection: &Connection) -> rusqlite::Result<i32> {
+pub(crate) fn recorded_version(connection: &Connection) -> rusqlite::Result<i64> {
     let has_table = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'petstore_schema')";
     if !connection.query_row(has_table, [], |row| row.get(0))? {
         return Ok(FIRST);
@@ -230,23 +155,19 @@ pub(crate) fn recorded_version(connection: &Connection) -> rusqlite::Result<i32>
 /// A new store in memory, to compare with.
 pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
-    STEPS.iter().try_for_each(|step| step.apply(&connection))?;
+    STEPS.iter().try_for_each(|step| apply(step, &connection))?;
     Ok(connection)
 }
 
 fn check(
-    application: i32,
-    oldest: i32,
+    application: i64,
+    oldest: i64,
     oldest_release: impl FnOnce() -> Option<String>,
-) -> Result<(), SchemaError> {
-    match oldest {
-        _ if application != APPLICATION_ID => {
-            Err(SchemaError::Foreign("a SQLite database of another application"))
-        }
-        ..FIRST => Err(SchemaError::TooOld { actual: oldest }),
-        FIRST..=VERSION => Ok(()),
-        _ => Err(SchemaError::TooNew { oldest, oldest_release: oldest_release() }),
+) -> Result<(), Reason> {
+    if application != APPLICATION_ID {
+        return Err(Reason::Foreign("a SQLite database of another application"));
     }
+    Ok(petstore_storage::require_known(&STEPS, oldest, oldest_release)?)
 }
 
 /// What a store of a newer petstore says of the oldest release that can use it.

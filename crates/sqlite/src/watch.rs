@@ -3,28 +3,28 @@
 //! Every [`INTERVAL`] the catalogue's version is read, which another process may have changed, and the files
 //! of the store are looked for. That may hang, so it runs on a thread for blocking work. Every [`TICK`] while
 //! reads are on workers of the runtime, a worker is woken, which looks after sockets and timers.
+//!
+//! While nothing is written, the transaction that the version was read in stays open until the next look. SQLite
+//! then takes no lock of the file for each read of this process, which are two calls of the system and a sixth of
+//! the time of a page.
 
 use std::{
-    fmt, io,
+    fmt, io, mem,
     sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
     },
     thread::{self, Thread},
     time::{Duration, Instant},
 };
 
-use petstore_domain::StoreError;
-use tokio::{runtime::Handle, task::JoinHandle};
+use petstore_domain::{CatalogueVersion, StoreError};
+use petstore_storage::PanicGuard;
+use rusqlite::Connection;
+use tokio::{runtime::Handle, sync::Semaphore, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    pool::Pool,
-    presence::Presence,
-    tasks::{essential, spawn_essential},
-    version,
-    version_cache::VersionCache,
-};
+use crate::{error::Failure, pool::Pool, presence::Presence, version, version_cache::VersionCache};
 
 /// Half of what the version cache allows: the rest is for the reading.
 pub(crate) const INTERVAL: Duration = Duration::from_millis(50);
@@ -43,51 +43,32 @@ const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 pub(crate) struct Watch {
     shared: Arc<Shared>,
     thread: Thread,
-    /// Reads on workers at one time.
-    max_reads: usize,
 }
 
-struct Shared {
-    on_panic: CancellationToken,
-    pool: Arc<Pool>,
-    versions: Arc<VersionCache>,
-    presence: Arc<Presence>,
-    runtime: Option<Handle>,
-    /// Reads on workers.
-    reads: Arc<AtomicUsize>,
+/// What the thread works with.
+pub(crate) struct Shared {
+    pub(crate) on_panic: CancellationToken,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) versions: Arc<VersionCache>,
+    pub(crate) presence: Arc<Presence>,
+    pub(crate) runtime: Option<Handle>,
+    /// One for each worker that may read, and how many these are.
+    pub(crate) workers: Arc<Semaphore>,
+    pub(crate) max_workers: usize,
+    pub(crate) anchor: Mutex<Anchor>,
     /// Whether there was a request since the version was last read.
-    in_use: AtomicBool,
-    closed: AtomicBool,
-}
-
-/// A read on a worker of the runtime, until it is dropped.
-#[derive(Debug)]
-pub(crate) struct ReadPermit(Arc<AtomicUsize>);
-
-impl Drop for ReadPermit {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::SeqCst);
-    }
+    pub(crate) in_use: AtomicBool,
+    pub(crate) closed: AtomicBool,
 }
 
 impl Watch {
     /// Starts the thread. It waits for the first request.
-    pub(crate) fn start(
-        on_panic: CancellationToken,
-        runtime: Option<Handle>,
-        pool: Arc<Pool>,
-        versions: Arc<VersionCache>,
-        presence: Arc<Presence>,
-    ) -> io::Result<Self> {
-        let workers = runtime.as_ref().map_or(0, |runtime| runtime.metrics().num_workers());
-        let reads = Arc::default();
-        let (in_use, closed) = (AtomicBool::new(false), AtomicBool::new(false));
-        let shared = Shared { on_panic, pool, versions, presence, runtime, reads, in_use, closed };
+    pub(crate) fn start(shared: Shared) -> io::Result<Self> {
         let shared = Arc::new(shared);
         let own = Arc::clone(&shared);
-        let thread = spawn_essential("sqlite-watch", &shared.on_panic, move || run(&own))?;
-        let thread = thread.thread().clone();
-        Ok(Self { shared, thread, max_reads: workers.saturating_sub(1).max(1) })
+        let thread = thread::Builder::new().name("sqlite-watch".to_owned());
+        let thread = thread.spawn(move || run(&own))?;
+        Ok(Self { thread: thread.thread().clone(), shared })
     }
 
     /// Keeps the thread awake. To be called for each read, and each time the version is asked for.
@@ -97,16 +78,6 @@ impl Watch {
             self.shared.in_use.store(true, Ordering::SeqCst);
             self.thread.unpark();
         }
-    }
-
-    /// Permits a read on a worker, if another one stays free. It counts: a semaphore takes a lock for each
-    /// permit that comes back.
-    pub(crate) fn try_read(&self) -> Option<ReadPermit> {
-        let permit = ReadPermit(Arc::clone(&self.shared.reads));
-        let is_permitted = permit.0.fetch_add(1, Ordering::SeqCst) < self.max_reads;
-        // Afterwards, so that the thread sees the read before it sleeps.
-        self.note_use();
-        is_permitted.then_some(permit)
     }
 }
 
@@ -124,13 +95,22 @@ impl Drop for Watch {
 
 /// The life of the thread.
 fn run(shared: &Arc<Shared>) {
+    let _guard = PanicGuard(shared.on_panic.clone());
     let (mut looked_at, mut look) = (None::<Instant>, None::<JoinHandle<()>>);
     while !shared.closed.load(Ordering::SeqCst) {
         let is_due = looked_at.is_none_or(|at| at.elapsed() >= INTERVAL);
         let in_use = is_due && shared.in_use.swap(false, Ordering::SeqCst);
-        let has_reads = shared.reads.load(Ordering::SeqCst) > 0;
+        let has_reads = shared.workers.available_permits() < shared.max_workers;
         if is_due && !in_use && !has_reads {
-            thread::park();
+            // It is not free while a look is under way.
+            match shared.anchor.try_lock() {
+                Ok(mut anchor) => {
+                    anchor.release();
+                    drop(anchor);
+                    thread::park();
+                }
+                Err(_) => thread::park_timeout(TICK),
+            }
             continue;
         }
         if is_due {
@@ -151,7 +131,7 @@ impl Shared {
     /// Looks on another thread, or on this one where there is no runtime.
     fn begin_look(self: &Arc<Self>) -> Option<JoinHandle<()>> {
         let own = Arc::clone(self);
-        let look = essential(&self.on_panic, move || own.look());
+        let look = move || own.look();
         let Some(runtime) = &self.runtime else {
             look();
             return None;
@@ -160,17 +140,49 @@ impl Shared {
     }
 
     fn look(&self) {
+        let _guard = PanicGuard(self.on_panic.clone());
         let moment = self.versions.moment();
+        let mut anchor = self.anchor.lock().unwrap_or_else(PoisonError::into_inner);
         // SQLite removes the log of a file that is empty when a connection opens it.
-        let version = self.presence.check().is_ok().then(|| {
-            // Reads of requests fail for the same cause, and report it.
-            self.pool.read::<_, StoreError>(version::current).ok().flatten()
-        });
-        let present = self.presence.check().is_ok();
-        if !present {
+        let was_present = self.presence.check().is_ok();
+        // Reads of requests fail for the same cause, and report it.
+        let version = if was_present { anchor.read(&self.pool).ok().flatten() } else { None };
+        let is_present = was_present && self.presence.check().is_ok();
+        if !is_present {
+            *anchor = Anchor::default();
             self.pool.clear();
         }
-        self.versions.confirm(moment, version.flatten().filter(|_| present));
+        self.versions.confirm(moment, version.filter(|_| is_present));
+    }
+}
+
+/// A connection that the version is read on, and what it was the last time.
+#[derive(Default)]
+pub(crate) struct Anchor {
+    connection: Option<Connection>,
+    version: Option<CatalogueVersion>,
+}
+
+impl Anchor {
+    /// Reads the version, in a transaction that stays open if it is the one of the last time: a log that is written
+    /// to must be able to start anew.
+    fn read(&mut self, pool: &Pool) -> Result<Option<CatalogueVersion>, Failure<StoreError>> {
+        self.release();
+        let connection = self.connection.take().map_or_else(|| pool.open(), Ok)?;
+        connection.execute_batch("BEGIN")?;
+        let version = version::current(&connection)?;
+        if mem::replace(&mut self.version, version) != version {
+            connection.execute_batch("COMMIT")?;
+        }
+        self.connection = Some(connection);
+        Ok(version)
+    }
+
+    /// Ends the transaction.
+    fn release(&mut self) {
+        self.connection.take_if(|connection| {
+            !connection.is_autocommit() && connection.execute_batch("COMMIT").is_err()
+        });
     }
 }
 

@@ -1,7 +1,6 @@
 //! Writes: one thread, one connection, group commit.
 
-pub(crate) mod connection;
-mod group;
+pub(crate) mod group;
 
 use std::{
     io,
@@ -11,6 +10,7 @@ use std::{
 };
 
 use petstore_domain::StoreError;
+use petstore_storage::PanicGuard;
 use rusqlite::Connection;
 use tokio::{
     runtime::Handle,
@@ -21,17 +21,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use self::{
-    connection::WriterConnection,
-    group::{Committer, Job, Tally, Task},
-};
-use crate::{
-    error::{Failure, WriteFailure},
-    pets::idempotency::recent::RecentRecords,
-    presence::Presence,
-    tasks::spawn_essential,
-    version_cache::VersionCache,
-};
+use self::group::{Committer, Job, Tally};
+use crate::{error::Failure, pets::idempotency::recent::RecentRecords};
 
 /// Writes that may wait; one more is refused at once. A few groups, so that an accepted write is
 /// answered soon even when each group waits for another process.
@@ -43,25 +34,23 @@ const MAX_GROUP: usize = 1024;
 #[derive(Debug)]
 pub(crate) struct Writer {
     // In the order in which they are dropped: the thread ends when the queue is closed and empty.
-    queue: mpsc::Sender<Box<dyn Job>>,
+    queue: mpsc::Sender<Job>,
     tally: Arc<Tally>,
     _thread: JoinOnDrop,
 }
 
 impl Writer {
-    /// Starts the thread that writes through `connection`. It publishes new versions in `versions`, and
-    /// refuses to write when a file is lost (`presence`).
+    /// Starts the thread that writes through `committer`.
     pub(crate) fn start(
-        connection: WriterConnection,
-        versions: Arc<VersionCache>,
-        presence: Arc<Presence>,
+        mut committer: Committer,
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(MAX_QUEUE);
         let runtime = Handle::try_current().ok();
-        let tally = Arc::<Tally>::default();
-        let mut committer = Committer { connection, versions, presence, tally: Arc::clone(&tally) };
-        let thread = spawn_essential("sqlite-writer", on_panic, move || {
+        let tally = Arc::clone(&committer.tally);
+        let guard = PanicGuard(on_panic.clone());
+        let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
+            let _guard = guard;
             run(&mut committer, jobs, runtime.as_ref());
         })?;
         Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })
@@ -79,16 +68,28 @@ impl Writer {
         T: Send + 'static,
         E: From<StoreError> + Send + 'static,
     {
-        let (caller, answer) = oneshot::channel();
-        self.queue.try_send(Box::new(Task::new(work, caller))).map_err(
-            |refusal| match refusal {
-                TrySendError::Closed(_) => StoreError::from(WriteFailure::Stopped),
-                TrySendError::Full(_) => StoreError::unavailable(format!(
-                    "the writer's queue is full ({MAX_QUEUE} writes wait)"
-                )),
-            },
-        )?;
-        answer.await.unwrap_or_else(|_| Err(StoreError::from(WriteFailure::Stopped).into()))
+        let stopped = || StoreError::unavailable("the writer has stopped");
+        let (keep, kept) = oneshot::channel();
+        let work = move |connection: &Connection, recent: &mut RecentRecords| {
+            let result = match work(connection, recent) {
+                Ok(value) => Ok(value),
+                Err(Failure::Answer(error)) => Err(error),
+                Err(Failure::Sqlite(error)) => return Err(error),
+            };
+            // If the caller's future was dropped, nobody waits for it; the write ends whole.
+            let _ = keep.send(result);
+            Ok(())
+        };
+        let (caller, ended) = oneshot::channel();
+        let job = Job { work: Box::new(work), caller };
+        self.queue.try_send(job).map_err(|refusal| match refusal {
+            TrySendError::Closed(_) => stopped(),
+            TrySendError::Full(_) => StoreError::unavailable(format!(
+                "the writer's queue is full ({MAX_QUEUE} writes wait)"
+            )),
+        })?;
+        ended.await.map_err(|_| stopped())??;
+        kept.await.map_err(|_| stopped())?
     }
 
     /// What has been committed since the start.
@@ -103,57 +104,34 @@ impl Writer {
 }
 
 /// The life of the thread. It never ends because something failed.
-fn run(
-    committer: &mut Committer,
-    mut jobs: mpsc::Receiver<Box<dyn Job>>,
-    runtime: Option<&Handle>,
-) {
-    let (mut turn, mut next) = (Turn::new(), Vec::new());
+fn run(committer: &mut Committer, mut jobs: mpsc::Receiver<Job>, runtime: Option<&Handle>) {
+    let (mut turn, mut ended, mut next) = (Instant::now(), Instant::now(), Vec::new());
     while jobs.blocking_recv_many(&mut next, MAX_GROUP) > 0 {
-        turn.wait();
+        let is_over = turn.elapsed() >= TURN;
+        if is_over {
+            thread::sleep(FREE.saturating_sub(ended.elapsed()));
+        }
+        if is_over || ended.elapsed() >= FREE {
+            turn = Instant::now();
+        }
         while next.len() < MAX_GROUP
             && let Ok(job) = jobs.try_recv()
         {
             next.push(job);
         }
-        let group = committer.commit(&mut next);
-        turn.ended = Instant::now();
-        group.answer(runtime);
+        let answers = committer.commit(&mut next);
+        ended = Instant::now();
+        answers.send(runtime);
     }
 }
 
-/// How long this process may write without leaving SQLite's write lock free for [`FREE`] in all. The lock
+/// How long this process may write without leaving SQLite's write lock free for [`FREE`]. The lock
 /// has no queue: a process that waits for it polls, and would starve beside a writer that begins its next
 /// transaction at once.
 const TURN: Duration = Duration::from_millis(100);
 
 /// Longer than the other processes' interval between two polls (`connection.rs`).
 pub(crate) const FREE: Duration = Duration::from_millis(2);
-
-/// When the writer began to write, and how long it has left the lock free since.
-struct Turn {
-    began: Instant,
-    free: Duration,
-    /// When the last transaction ended.
-    ended: Instant,
-}
-
-impl Turn {
-    fn new() -> Self {
-        let now = Instant::now();
-        Self { began: now, free: Duration::ZERO, ended: now }
-    }
-
-    /// Waits, before a transaction, for what is missing of [`FREE`] when the turn is over.
-    fn wait(&mut self) {
-        let now = Instant::now();
-        self.free += now - self.ended;
-        if now - self.began >= TURN {
-            thread::sleep(FREE.saturating_sub(self.free));
-            (self.began, self.free) = (Instant::now(), Duration::ZERO);
-        }
-    }
-}
 
 #[derive(Debug)]
 struct JoinOnDrop(Option<JoinHandle<()>>);

@@ -1,14 +1,16 @@
 //! Rows of the table `api_key`.
 
-use std::fmt;
-
 use petstore_domain::{
     ApiKey, CorruptKey, Corruption, KeyDigest, KeyId, KeyName, KeyRevision, KeyRights, StoreError,
     StoredKeys, Timestamp,
 };
-use tokio_postgres::{Row, types::FromSql};
+use tokio_postgres::Row;
 
-use crate::{connection::Connection, error::StoreFailure, values::Values};
+use crate::{
+    connection::Connection,
+    error::StoreFailure,
+    values::{Fields, Values},
+};
 
 /// The columns of a key.
 macro_rules! columns {
@@ -29,9 +31,11 @@ pub(super) const LOAD: &str = concat!(
      (SELECT * FROM api_key WHERE c.key_revision IS DISTINCT FROM $1::bytea OFFSET 0) k ON true \
      WHERE c.only_row = 1 ORDER BY id"
 );
-pub(super) const REVISION: &str = "SELECT key_revision FROM catalogue WHERE only_row = 1";
-/// Locked by whoever changes keys, until the transaction ends.
-pub(super) const GUARD: &str = "SELECT only_row FROM api_key_guard WHERE only_row = 1 FOR UPDATE";
+/// The revision, in the row that every writer locks first. Older releases change keys under the lock of another
+/// row, which is taken before.
+pub(super) const LOCK: &str = "SELECT c.key_revision \
+     FROM (SELECT FROM api_key_guard WHERE only_row = 1 FOR UPDATE) g, catalogue c \
+     WHERE c.only_row = 1 FOR NO KEY UPDATE OF c";
 /// Of a key that is stored already, only its ends and its last use change: to the earlier end, and to the
 /// later use.
 const WRITE: &str = "INSERT INTO api_key AS k (id, name, digest, prefix, created_at, expires_at, \
@@ -43,7 +47,8 @@ const WRITE: &str = "INSERT INTO api_key AS k (id, name, digest, prefix, created
        last_used_at = greatest(k.last_used_at, excluded.last_used_at)";
 pub(super) const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
 pub(super) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = u.at \
-     FROM unnest($1::bigint[], $2::bigint[]) AS u (id, at) \
+     FROM (SELECT FROM catalogue WHERE only_row = 1 FOR SHARE) c, \
+       unnest($1::bigint[], $2::bigint[]) AS u (id, at) \
      WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)";
 
 /// The keys of [`LOAD`]; `None` if the revision is `unless`.
@@ -84,34 +89,27 @@ fn api_key(row: &Row) -> Result<ApiKey, CorruptKey> {
 }
 
 fn read(row: &Row) -> Result<ApiKey, Corruption> {
-    let id = row.try_get(0).map(KeyId).map_err(|error| Corruption::new("an API key", error))?;
-    let name: &str = column(row, id, 1)?;
-    let digest: &[u8] = column(row, id, 2)?;
-    let prefix: String = column(row, id, 3)?;
+    let fields = Fields::new(row, 0, "API key", 0)?;
+    let prefix: String = fields.get(3)?;
     // A release that does not know the column leaves it empty.
-    let rights = match column::<Option<&str>>(row, id, 8)? {
-        Some(word) => KeyRights::parse(word).ok_or_else(|| corrupt(id, "its rights are known"))?,
+    let rights = match fields.get::<Option<&str>>(8)? {
+        Some(word) => {
+            KeyRights::parse(word).ok_or_else(|| fields.corrupt("its rights are known"))?
+        }
         None => KeyRights::of_prefix(&prefix),
     };
+    let time = |index| Ok(fields.get::<Option<i64>>(index)?.map(Timestamp));
     Ok(ApiKey {
-        id,
-        name: KeyName::parse(name).map_err(|rule| corrupt(id, rule))?,
-        digest: KeyDigest(digest.try_into().map_err(|_| corrupt(id, "a digest has 32 bytes"))?),
+        id: KeyId(fields.id()),
+        name: KeyName::parse(fields.get(1)?).map_err(|rule| fields.corrupt(rule))?,
+        digest: KeyDigest(fields.bytes(2, "a digest has 32 bytes")?),
         prefix,
         rights,
-        created_at: Timestamp(column(row, id, 4)?),
-        expires_at: column::<Option<i64>>(row, id, 5)?.map(Timestamp),
-        revoked_at: column::<Option<i64>>(row, id, 6)?.map(Timestamp),
-        last_used_at: column::<Option<i64>>(row, id, 7)?.map(Timestamp),
+        created_at: Timestamp(fields.get(4)?),
+        expires_at: time(5)?,
+        revoked_at: time(6)?,
+        last_used_at: time(7)?,
     })
-}
-
-fn column<'a, T: FromSql<'a>>(row: &'a Row, id: KeyId, index: usize) -> Result<T, Corruption> {
-    row.try_get(index).map_err(|error| corrupt(id, error))
-}
-
-fn corrupt(id: KeyId, rule: impl fmt::Display) -> Corruption {
-    Corruption::new(format_args!("API key {}", id.0), rule)
 }
 
 /// Stores keys under their own identifiers, or what has become of them.

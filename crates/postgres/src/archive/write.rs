@@ -1,7 +1,7 @@
 //! One batch, as one transaction on a connection of its own.
 //!
-//! New animals alone are written beside all other writers, as an addition is. Identifiers that were assigned
-//! elsewhere must not meet those that an instance assigns now, so everybody else waits for a batch that has some.
+//! Like every writer it locks the row of the catalogue first, so identifiers that were assigned elsewhere do not
+//! meet those that an instance assigns now. Where somebody writes the same rows past petstore, one of both is refused.
 //!
 //! Where no animal can be there yet, they are written by a binary `COPY`, which takes a quarter of the time of an
 //! `INSERT` from arrays (`docs/PERFORMANCE.md`). It can neither pass over a row that is there nor be used in a
@@ -35,10 +35,9 @@ use crate::{
     version::{self, StoredVersion},
 };
 
-/// Keeps others from writing. Should this process be frozen meanwhile, the server ends the batch.
-const LOCK: &str = "SET LOCAL idle_in_transaction_session_timeout = '10s'; \
-     SET LOCAL statement_timeout = '30s'; \
-     LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
+/// Should this process be frozen meanwhile, the server ends the batch.
+const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '10s'; \
+     SET LOCAL statement_timeout = '30s'";
 /// Shows to a mover, before an identifier is drawn, that animals are being added.
 const SHOW: &str = "LOCK TABLE pet IN ROW EXCLUSIVE MODE";
 const DRAW: &str = "SELECT nextval('pet_id') FROM generate_series(1, $1::bigint)";
@@ -53,6 +52,8 @@ const FIND: &str = "SELECT id, name, category_id, status FROM pet WHERE id = ANY
 const EXISTING: &str = "SELECT id FROM pet WHERE id = ANY($1)";
 const FIND_RECORDS: &str =
     "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE id = ANY($1)";
+const RESERVE: &str =
+    "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) VALUES ($1, $2, $3, $4)";
 const WRITE_RECORDS: &str = "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
      SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[]) \
      ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, \
@@ -69,12 +70,14 @@ pub(super) async fn write(store: &PostgresStore, batch: &Batch) -> Result<Writte
     let began = Instant::now();
     let appends =
         pets.is_empty() && keys.is_empty() && records.is_empty() && assign_above.is_none();
-    let (start, lock) = if appends { (APPENDING, SHOW) } else { (WRITING, LOCK) };
+    let start = if appends { APPENDING } else { WRITING };
     let transaction = store.pool.begin(Purpose::Archive, start).await?;
     if let Writer::Mover(revision) = writer {
         transaction.batch(&format!("SET LOCAL petstore.mover = '{revision}'")).await?;
     }
-    transaction.batch(lock).await?;
+    transaction.batch(LIMIT).await?;
+    transaction.query(version::LOCK, &[]).await?;
+    transaction.batch(SHOW).await?;
     let mut added = write_pets(&transaction, pets).await?;
     if !appends {
         transaction.query(sequences::RAISE, &[&assign_above.map(|id| id.0)]).await?;
@@ -150,13 +153,13 @@ async fn add_pets(
     if pets.is_empty() {
         return Ok(0);
     }
-    let mut ids = Vec::with_capacity(pets.len());
-    if let Some(request) = request {
-        let Some(id) = reserve(transaction, request).await? else { return Ok(0) };
-        ids.push(id);
+    let count = i64::try_from(pets.len()).unwrap_or(i64::MAX);
+    let ids: Vec<i64> = column(&transaction.query(DRAW, &[&count]).await?)?;
+    if let Some(request) = request
+        && !reserve(transaction, request, ids.first().copied()).await?
+    {
+        return Ok(0);
     }
-    let missing = i64::try_from(pets.len() - ids.len()).unwrap_or(i64::MAX);
-    ids.extend(column::<i64>(&transaction.query(DRAW, &[&missing]).await?)?);
     let mut columns = Columns::default();
     for (id, pet) in ids.into_iter().zip(pets) {
         columns.push(Some(PetId(id)), pet);
@@ -168,25 +171,21 @@ async fn add_pets(
     Ok(pets.len() as u64)
 }
 
-/// Writes the record of a request, and returns the identifier of its animal; `None` if the request is a repeat.
+/// Writes the record of a request, of the animal `pet`. `false` if the request is a repeat.
 async fn reserve(
     transaction: &Connection,
     request: &IdempotencyRequest,
-) -> Result<Option<i64>, RestoreError> {
-    let (id, fingerprint): (Vec<&[u8]>, Vec<&[u8]>) =
-        (vec![&request.id.0], vec![&request.fingerprint.0]);
-    let (cutoff, at): (Vec<i64>, Vec<i64>) = (vec![request.cutoff.0], vec![request.at.0]);
+    pet: Option<i64>,
+) -> Result<bool, RestoreError> {
+    let (id, cutoff) = (vec![&request.id.0[..]], vec![request.cutoff.0]);
     transaction.query(idempotency::PURGE_IDS, &[&id, &cutoff]).await?;
-    let values: Values<'_> = &[&id, &fingerprint, &at];
-    let reserved = transaction.query(idempotency::RESERVE, values).await?;
-    if let Some(row) = reserved.first() {
-        return Ok(Some(row.try_get(1).map_err(StoreFailure::from)?));
-    }
     let stored = stored_records(transaction, id).await?;
-    match Resolution::of_new_pets(stored.get(&request.id), request)? {
-        Resolution::Keep => Ok(None),
-        Resolution::Write => Err(StoreFailure::Contention.into()),
+    if Resolution::of_new_pets(stored.get(&request.id), request)? == Resolution::Keep {
+        return Ok(false);
     }
+    let (id, fingerprint) = (&request.id.0[..], &request.fingerprint.0[..]);
+    transaction.query(RESERVE, &[&id, &fingerprint, &pet, &request.at.0]).await?;
+    Ok(true)
 }
 
 /// Writes keys under their own identifiers. The lock keeps others from changing one meanwhile.

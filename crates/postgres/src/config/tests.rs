@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio_postgres::config::ChannelBinding;
+use tokio_postgres::config::{ChannelBinding, TargetSessionAttrs};
 
 use super::{PostgresConfig, SslMode};
 
@@ -13,46 +13,50 @@ fn parse(url: &str) -> PostgresConfig {
 #[test]
 fn every_part_of_the_url_arrives() {
     let config = parse("postgresql://me%40home:p%3A%25@a,b:6543,[::1]:1,%2Frun%2Fpg/my%2Fdb");
-    let hosts: Vec<_> = config.address.hosts.iter().map(ToString::to_string).collect();
+    let hosts: Vec<_> = config.hosts.iter().map(ToString::to_string).collect();
     assert_eq!(hosts, ["a:5432", "b:6543", "[::1]:1", "/run/pg:5432"]);
-    assert!(config.address.hosts[3].is_unix());
+    assert!(config.hosts[3].is_unix());
     assert_eq!(
-        (config.address.user.as_str(), config.address.database.as_str()),
-        ("me@home", "my/db")
+        (config.driver.get_user(), config.driver.get_dbname()),
+        (Some("me@home"), Some("my/db"))
     );
-    assert_eq!(config.address.password.as_deref(), Some("p:%"));
-    assert_eq!(parse("postgres://u:a@b@h/d").address.password.as_deref(), Some("a@b"));
-    assert_eq!(parse("postgres://u@h/d").address.password, None);
+    assert_eq!(config.driver.get_password(), Some(&b"p:%"[..]));
+    assert_eq!(parse("postgres://u:a@b@h/d").driver.get_password(), Some(&b"a@b"[..]));
+    assert_eq!(parse("postgres://u@h/d").driver.get_password(), None);
 }
 
 #[test]
 fn every_parameter_arrives() {
-    let plain = parse("postgres://u@h/d").parameters;
-    assert_eq!((plain.ssl_mode, plain.pool_size, plain.read_write), (SslMode::Prefer, 16, true));
+    let plain = parse("postgres://u@h/d");
+    assert_eq!((plain.ssl_mode, plain.pool_size), (SslMode::Prefer, 16));
     let given = parse(
         "postgres://u@h/d?sslmode=require&sslrootcert=/a%20b.pem&connect_timeout=7&\
          statement_timeout=800&call_timeout=9s&pool_timeout=10ms&tcp_user_timeout=1min&\
          pool_size=3&target_session_attrs=any&schema=Zoo%22&pgbouncer=true&\
          application_name=zoo%201&options=-c%20a%3Db&channel_binding=require",
-    )
-    .parameters;
+    );
     assert_eq!(given.ssl_mode, SslMode::VerifyFull);
     assert_eq!(given.root_certificates, Some("/a b.pem".into()));
     assert_eq!(given.connect_timeout, Duration::from_secs(7));
     assert_eq!(given.statement_timeout, Duration::from_millis(800));
     assert_eq!(given.call_timeout, Duration::from_secs(9));
     assert_eq!(given.pool_timeout, Duration::from_millis(10));
-    assert_eq!(given.tcp_user_timeout, Duration::from_mins(1));
-    assert_eq!((given.pool_size, given.read_write), (3, false));
+    let (plain_driver, driver) = (&plain.driver, &given.driver);
+    assert_eq!(driver.get_tcp_user_timeout(), Some(&Duration::from_mins(1)));
+    assert_eq!(plain_driver.get_target_session_attrs(), TargetSessionAttrs::ReadWrite);
+    assert_eq!((given.pool_size, driver.get_target_session_attrs()), (3, TargetSessionAttrs::Any));
     assert_eq!(given.schema.as_deref(), Some("Zoo\""));
     assert_eq!((plain.shared_session, given.shared_session), (None, Some(true)));
-    assert_eq!((plain.application_name.as_str(), plain.options), ("petstore", None));
     assert_eq!(
-        (given.application_name.as_str(), given.options.as_deref()),
-        ("zoo 1", Some("-c a=b"))
+        (plain_driver.get_application_name(), plain_driver.get_options()),
+        (Some("petstore"), None)
     );
-    assert_eq!(given.channel_binding, ChannelBinding::Require);
-    assert_eq!(parse("postgres://u@h/d?sslmode=verify-ca").parameters.ssl_mode, SslMode::VerifyCa);
+    assert_eq!(
+        (driver.get_application_name(), driver.get_options()),
+        (Some("zoo 1"), Some("-c a=b"))
+    );
+    assert_eq!(driver.get_channel_binding(), ChannelBinding::Require);
+    assert_eq!(parse("postgres://u@h/d?sslmode=verify-ca").ssl_mode, SslMode::VerifyCa);
 }
 
 #[test]

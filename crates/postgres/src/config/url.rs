@@ -2,6 +2,8 @@
 
 use std::{borrow::Cow, fmt};
 
+use tokio_postgres::Config;
+
 /// The text is not the URL of a PostgreSQL store. One line says what would be right, and repeats none of the
 /// text, as each part of it may be a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,17 +32,6 @@ const PORT: &str = "a port is not a number from 1 to 65535";
 /// The port of a host that names none.
 const DEFAULT_PORT: u16 = 5432;
 
-/// Who connects, where to, and to which database.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Address {
-    /// In the order in which they are tried.
-    pub(crate) hosts: Vec<HostPort>,
-    pub(crate) user: String,
-    /// Neither `Debug` nor `Display` shows it.
-    pub(crate) password: Option<String>,
-    pub(crate) database: String,
-}
-
 /// One server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HostPort {
@@ -49,33 +40,34 @@ pub(crate) struct HostPort {
     pub(crate) port: u16,
 }
 
-impl Address {
-    /// Reads `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST[:PORT]…]/DATABASE`.
-    pub(super) fn parse(url: &str) -> Result<Self, InvalidUrl> {
-        let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
-        let rest = rest.ok_or(InvalidUrl::new(FORM))?;
-        // The last one: an @ that was not encoded belongs to the password.
-        let (credential, place) = rest.rsplit_once('@').ok_or(InvalidUrl::new(NO_USER))?;
-        let (user, password) =
-            credential.split_once(':').map_or((credential, None), |(u, p)| (u, Some(p)));
-        let (hosts, database) = place.split_once('/').ok_or(InvalidUrl::new(NO_DATABASE))?;
-        if database.contains(':') {
-            return Err(InvalidUrl::encoding("database"));
-        }
-        let address = Self {
-            hosts: hosts.split(',').map(HostPort::parse).collect::<Result<_, _>>()?,
-            user: decode_name(user, "user")?,
-            password: password.map(|text| decode(text, "password")).transpose()?,
-            database: decode_name(database, "database")?,
-        };
-        if address.user.is_empty() {
-            return Err(InvalidUrl::new(NO_USER));
-        }
-        if address.database.is_empty() {
-            return Err(InvalidUrl::new(NO_DATABASE));
-        }
-        Ok(address)
+/// Reads `postgres://USER[:PASSWORD]@HOST[:PORT][,HOST[:PORT]…]/DATABASE`. Returns the hosts.
+pub(super) fn parse_address(url: &str, driver: &mut Config) -> Result<Vec<HostPort>, InvalidUrl> {
+    let rest = url.strip_prefix("postgres://").or_else(|| url.strip_prefix("postgresql://"));
+    let rest = rest.ok_or(InvalidUrl::new(FORM))?;
+    // The last one: an @ that was not encoded belongs to the password.
+    let (credential, place) = rest.rsplit_once('@').ok_or(InvalidUrl::new(NO_USER))?;
+    let (user, password) =
+        credential.split_once(':').map_or((credential, None), |(u, p)| (u, Some(p)));
+    let (hosts, database) = place.split_once('/').ok_or(InvalidUrl::new(NO_DATABASE))?;
+    if database.contains(':') {
+        return Err(InvalidUrl::encoding("database"));
     }
+    let hosts = hosts.split(',').map(HostPort::parse).collect::<Result<_, _>>()?;
+    for (part, text, missing) in [("user", user, NO_USER), ("database", database, NO_DATABASE)] {
+        let name = decode_name(text, part)?;
+        if name.is_empty() {
+            return Err(InvalidUrl::new(missing));
+        }
+        if part == "user" {
+            driver.user(name)
+        } else {
+            driver.dbname(name)
+        };
+    }
+    if let Some(password) = password {
+        driver.password(decode(password, "password")?);
+    }
+    Ok(hosts)
 }
 
 impl HostPort {
@@ -101,15 +93,6 @@ impl HostPort {
 
     pub(crate) fn is_unix(&self) -> bool {
         self.host.starts_with('/')
-    }
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { hosts, user, password, database } = self;
-        let password = if password.is_some() { ":…" } else { "" };
-        let hosts: Vec<String> = hosts.iter().map(ToString::to_string).collect();
-        write!(f, "postgres://{user}{password}@{}/{database}", hosts.join(","))
     }
 }
 

@@ -16,12 +16,14 @@ use std::{
 use tokio_postgres::{Config, error::SqlState};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::{config::Parameters, connection::Connection, error::StoreFailure};
+use crate::{config::PostgresConfig, connection::Connection, error::StoreFailure};
 
 /// The setting, a name that no server knows otherwise.
 const SETTING: &str = "petstore.connection";
 const SHOW: &str = "SELECT current_setting('petstore.connection', true)";
 
+/// How long a client may stall inside a transaction: it may hold the lock that every writer waits for.
+const MAX_IDLE: Duration = Duration::from_secs(2);
 /// How long one batch of a whole store may take.
 const ARCHIVE_TIMEOUT: Duration = Duration::from_mins(2);
 /// How long a step of an upgrade may take: to check ten million animals against a rule takes a minute.
@@ -41,20 +43,20 @@ pub(crate) enum Purpose {
 /// How to connect to one host.
 #[derive(Clone)]
 pub(super) struct Handshake {
-    pub(super) config: Config,
+    pub(super) driver: Config,
     pub(super) tls: MakeRustlsConnect,
-    pub(super) parameters: Arc<Parameters>,
+    pub(super) config: Arc<PostgresConfig>,
     /// Whether the host is known to refuse our setting.
     pub(super) refuses_setting: Arc<AtomicBool>,
 }
 
 impl Handshake {
     pub(super) async fn connect(self, purpose: Purpose) -> Result<Connection, StoreFailure> {
-        let (connection, is_shared) = match self.parameters.shared_session {
-            Some(is_shared) => (self.plain(&self.config, purpose).await?, is_shared),
+        let (connection, is_shared) = match self.config.shared_session {
+            Some(is_shared) => (self.plain(&self.driver, purpose).await?, is_shared),
             None => self.find_out(purpose).await?,
         };
-        let settings = settings(&self.parameters, purpose, is_shared);
+        let settings = settings(&self.config, purpose, is_shared);
         if is_shared {
             return Ok(connection.with_shared_session(settings));
         }
@@ -62,10 +64,10 @@ impl Handshake {
         Ok(connection)
     }
 
-    async fn plain(&self, config: &Config, purpose: Purpose) -> Result<Connection, StoreFailure> {
-        let (client, wire) = config.connect(self.tls.clone()).await?;
+    async fn plain(&self, driver: &Config, purpose: Purpose) -> Result<Connection, StoreFailure> {
+        let (client, wire) = driver.connect(self.tls.clone()).await?;
         let timeout = match purpose {
-            Purpose::Calls => self.parameters.call_timeout,
+            Purpose::Calls => self.config.call_timeout,
             Purpose::Archive => ARCHIVE_TIMEOUT,
             Purpose::Upgrade => UPGRADE_TIMEOUT,
         };
@@ -75,11 +77,11 @@ impl Handshake {
     /// Returns a connection, and whether its session is a pooler's.
     async fn find_out(&self, purpose: Purpose) -> Result<(Connection, bool), StoreFailure> {
         if self.refuses_setting.load(Ordering::Relaxed) {
-            return Ok((self.plain(&self.config, purpose).await?, true));
+            return Ok((self.plain(&self.driver, purpose).await?, true));
         }
         let value = getrandom::u64().map_err(StoreFailure::random)?.to_string();
-        let given = self.config.get_options().unwrap_or_default();
-        let mut asking = self.config.clone();
+        let given = self.driver.get_options().unwrap_or_default();
+        let mut asking = self.driver.clone();
         asking.options(format!("{given} -c {SETTING}={value}"));
         match self.plain(&asking, purpose).await {
             Ok(connection) => {
@@ -92,7 +94,7 @@ impl Handshake {
                     || failure.has_state(&SqlState::FEATURE_NOT_SUPPORTED)
                     || failure.has_state(&SqlState::UNDEFINED_OBJECT) =>
             {
-                let connection = self.plain(&self.config, purpose).await?;
+                let connection = self.plain(&self.driver, purpose).await?;
                 self.refuses_setting.store(true, Ordering::Relaxed);
                 Ok((connection, true))
             }
@@ -124,12 +126,11 @@ const FOR_SHORT_STATEMENTS: [(&str, &str); 5] = [
 
 /// Returns the SQL that sets up a session of our own, or one transaction in a session that a pooler shares out. How
 /// the server looks for vanished clients is the pooler's setting there.
-fn settings(parameters: &Parameters, purpose: Purpose, is_shared: bool) -> String {
+fn settings(config: &PostgresConfig, purpose: Purpose, is_shared: bool) -> String {
     let scope = if is_shared { "LOCAL" } else { "SESSION" };
     let set = |name: &str, value: &str| format!("SET {scope} {name} = {value}");
     let (statement, idle) = match purpose {
-        // A client that stalls inside a transaction must not hold up the others.
-        Purpose::Calls => (parameters.statement_timeout, parameters.call_timeout),
+        Purpose::Calls => (config.statement_timeout, config.call_timeout.min(MAX_IDLE)),
         // A batch that holds locks limits its own idle time.
         Purpose::Archive => (ARCHIVE_TIMEOUT, Duration::ZERO),
         Purpose::Upgrade => (UPGRADE_TIMEOUT, Duration::ZERO),
@@ -140,7 +141,7 @@ fn settings(parameters: &Parameters, purpose: Purpose, is_shared: bool) -> Strin
         // The warning of a commit that did not wait for its standby must arrive.
         set("client_min_messages", "warning"),
     ];
-    if let Some(schema) = &parameters.schema {
+    if let Some(schema) = &config.schema {
         sql.push(set("search_path", &format!("\"{}\"", schema.replace('"', "\"\""))));
     }
     let plans: &[_] = if purpose == Purpose::Calls { &FOR_SHORT_STATEMENTS } else { &[] };

@@ -18,8 +18,8 @@ use crate::config::PostgresConfig;
 fn the_driver_has_the_parameters_of_the_url() {
     let url = "postgres://u:p@db.example/d?connect_timeout=7s&tcp_user_timeout=9s\
                &target_session_attrs=any&sslmode=verify-full&channel_binding=require";
-    let PostgresConfig { address, parameters } = PostgresConfig::parse(url).unwrap();
-    let driver = driver_config(&address, &address.hosts[0], &parameters);
+    let config = PostgresConfig::parse(url).unwrap();
+    let driver = driver_config(&config, &config.hosts[0]);
     assert_eq!(driver.get_connect_timeout(), Some(&Duration::from_secs(7)));
     assert_eq!(driver.get_tcp_user_timeout(), Some(&Duration::from_secs(9)));
     assert_eq!(driver.get_target_session_attrs(), TargetSessionAttrs::Any);
@@ -53,7 +53,7 @@ async fn a_vanished_client_holds_its_locks_for_a_bounded_time() {
     let Some(database) = postgres_or_skip("a_vanished_client") else { return };
     let connector = Connector::new(&PostgresConfig::parse(&database.url).unwrap()).unwrap();
     for (purpose, setting, value) in [
-        (Purpose::Calls, "idle_in_transaction_session_timeout", "5s"),
+        (Purpose::Calls, "idle_in_transaction_session_timeout", "2s"),
         (Purpose::Calls, "tcp_keepalives_idle", "10"),
         (Purpose::Archive, "tcp_keepalives_idle", "10"),
         (Purpose::Archive, "tcp_keepalives_interval", "5"),

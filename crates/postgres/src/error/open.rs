@@ -1,5 +1,6 @@
 //! Why a store is not opened or upgraded.
 
+use petstore_storage::SchemaError;
 use tokio_postgres::error::SqlState;
 
 use super::StoreFailure;
@@ -36,43 +37,8 @@ pub(crate) enum Reason {
          name another database, or a schema with ?schema=NAME"
     )]
     Foreign(String),
-    /// An older petstore has made it, and it can be upgraded.
-    #[error(
-        "its schema is version {actual}, and petstore {} needs version {needed}: upgrade it with \
-         'petstore upgrade' and the same --store; 'petstore serve' does so by itself",
-        env!("CARGO_PKG_VERSION")
-    )]
-    Older { actual: i64, needed: i64 },
-    /// A petstore that was never released has made it.
-    #[error(
-        "its schema is version {actual}, older than any that petstore {} can upgrade (version {first}); \
-         it was left untouched: use the petstore that made it",
-        env!("CARGO_PKG_VERSION")
-    )]
-    TooOld { actual: i64, first: i64 },
-    /// A newer petstore has made it, or upgraded it.
-    #[error(
-        "its schema cannot be used below version {oldest}, and petstore {} knows version {known}; it \
-         was left untouched: use petstore {release} or newer, or a backup that was made before its \
-         upgrade",
-        env!("CARGO_PKG_VERSION")
-    )]
-    TooNew { oldest: i64, known: i64, release: String },
-    /// The version that was to be reached, and what each of the first ten rows is.
-    #[error(
-        "schema version {0} refuses {1}; correct or delete these rows with SQL, and run it again"
-    )]
-    Offending(i64, String),
-    #[error(
-        "the step to schema version {0} cannot run beside an older release, and other sessions of this role \
-         are connected; stop them, or run 'petstore upgrade --force'"
-    )]
-    InUse(i64),
-    #[error(
-        "the step to schema version {0} cannot run beside an older release, and the pooler hides whether one \
-         is connected; stop every instance and run 'petstore upgrade --force'"
-    )]
-    Hidden(i64),
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
     #[error(
         "{0}; its schema is older than this petstore needs, and only the owner of its tables can upgrade it: \
          'petstore upgrade --store postgres://OWNER@…'"

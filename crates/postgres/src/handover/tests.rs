@@ -20,7 +20,7 @@ async fn open(test: &str) -> Option<(Database, PostgresStore, Connection)> {
     let database = postgres_or_skip(test)?;
     let config = PostgresConfig::parse(&database.url).unwrap();
     let store = PostgresStore::connect(&config).await.unwrap();
-    let begin = store.pool.begin(Purpose::Calls, READ_COMMITTED);
+    let begin = store.pool.begin(Purpose::Archive, READ_COMMITTED);
     let transaction = begin.await.unwrap();
     Some((database, store, transaction))
 }

@@ -6,31 +6,23 @@ use petstore_domain::{
 use tokio_postgres::Row;
 
 use super::rows;
-use crate::{connection::in_writing, values::Fields};
+use crate::values::Fields;
 
 /// Deletes the expired ones among the records with these ids. They are found by their index whatever the server
 /// takes the size of the table to be: a join may be planned to read all of it.
 pub(crate) const PURGE_IDS: &str = "DELETE FROM idempotency AS i WHERE i.id = ANY($1::bytea[]) \
      AND i.created_at <= (SELECT max(u.cutoff) FROM unnest($1::bytea[], $2::bigint[]) AS u (id, cutoff) \
        WHERE u.id = i.id)";
-/// Reserves ids together with an animal's identifier for each. Whoever else has begun to reserve one of
-/// them is waited for: if that commits, the id is not among those returned.
-pub(crate) const RESERVE: &str = concat!(
-    "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
-     SELECT u.id, u.fingerprint, nextval('pet_id'), u.created_at \
-     FROM unnest($1::bytea[], $2::bytea[], $3::bigint[]) AS u (id, fingerprint, created_at) WHERE ",
-    in_writing!(),
-    " ON CONFLICT (id) DO NOTHING RETURNING id, pet_id"
-);
 /// The records with these ids, with their animals, found by their index likewise.
 pub(crate) const FIND: &str = "SELECT i.id, i.fingerprint, i.pet_id, i.created_at, \
        p.id, p.name, p.category_id, p.status \
      FROM idempotency i LEFT JOIN LATERAL \
        (SELECT id, name, category_id, status FROM pet WHERE id = i.pet_id LIMIT 1) p ON true \
      WHERE i.id = ANY($1)";
-/// Deletes the oldest records, and counts them.
+/// Deletes the oldest records, and counts them. The row of `catalogue` is locked first, as by additions.
 pub(crate) const PURGE: &str = "WITH purged AS (DELETE FROM idempotency WHERE id IN \
-       (SELECT id FROM idempotency WHERE created_at <= $1 ORDER BY created_at LIMIT $2) \
+       (SELECT i.id FROM (SELECT FROM catalogue WHERE only_row = 1 FOR SHARE) c, idempotency i \
+        WHERE i.created_at <= $1 ORDER BY i.created_at LIMIT $2) \
      RETURNING 1) SELECT count(*) FROM purged";
 
 /// Reads the record in the first four columns of a row.

@@ -35,20 +35,47 @@ pub(crate) const fn page(status: Option<PetStatus>) -> &'static str {
     }
 }
 
-/// The identifier is that of `$1`, or a new one where it is null. Returns the identifiers in the
-/// order of the arrays: what `INSERT … RETURNING` promises no order of, the list that is inserted
-/// from has.
+/// Adds animals without keys. The identifier is that of `$1`, or a new one where it is null. Returns the version with
+/// the place in the arrays and the identifier of each: what `INSERT … RETURNING` promises no order of, the list that
+/// is inserted from has.
 pub(crate) const INSERT: &str = concat!(
     "WITH new AS MATERIALIZED ( \
        SELECT coalesce(u.id, nextval('pet_id')) AS id, u.name, u.category_id, u.status, u.place \
-       FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY \
+       FROM catalogue c, unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY \
          AS u (id, name, category_id, status, place) \
-       WHERE ",
+       WHERE c.only_row = 1 AND ",
     in_writing!(),
     "), inserted AS ( \
        INSERT INTO pet (id, name, category_id, status) \
        SELECT id, name, category_id, status FROM new \
-     ) SELECT id FROM new ORDER BY place"
+     ) SELECT c.version, c.changes, new.place, new.id FROM catalogue c LEFT JOIN new ON true \
+     WHERE c.only_row = 1"
+);
+
+/// Adds animals, each with the record of its key if it has one that nobody else has, and none whose key somebody
+/// has. Returns the same of those that were added; one row without place and identifier if none was.
+///
+/// Renews the version if there are any. Also where nothing is added the row is written again: it is refused if the
+/// store is not open, and the commit waits until all that it has read is durable, on a standby too.
+pub(crate) const ADD: &str = concat!(
+    "WITH wanted AS MATERIALIZED ( \
+       SELECT nextval('pet_id') AS id, u.* FROM catalogue c, unnest($1::text[], $2::bigint[], $3::text[], \
+         $4::bytea[], $5::bytea[], $6::bigint[]) WITH ORDINALITY \
+         AS u (name, category_id, status, key, fingerprint, created_at, place) \
+       WHERE c.only_row = 1 AND ",
+    in_writing!(),
+    "), reserved AS ( \
+       INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
+       SELECT key, fingerprint, id, created_at FROM wanted WHERE key IS NOT NULL \
+       ON CONFLICT (id) DO NOTHING RETURNING pet_id \
+     ), new AS MATERIALIZED ( \
+       SELECT * FROM wanted WHERE key IS NULL OR id IN (SELECT pet_id FROM reserved) \
+     ), inserted AS ( \
+       INSERT INTO pet (id, name, category_id, status) SELECT id, name, category_id, status FROM new \
+     ), renewed AS ( \
+       UPDATE catalogue SET version = CASE WHEN EXISTS (SELECT FROM new) THEN $7::bytea ELSE version END, \
+         changes = changes + EXISTS (SELECT FROM new)::integer WHERE only_row = 1 RETURNING version, changes \
+     ) SELECT renewed.version, renewed.changes, new.place, new.id FROM renewed LEFT JOIN new ON true"
 );
 
 /// Reads the animals of rows that begin with the version. A row without an identifier holds none.

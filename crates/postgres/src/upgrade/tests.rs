@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use petstore_domain::{CategoryId, NewPet, PetName, PetRepository, Upgrade, UpgradeMode};
+use petstore_storage::Step;
 use petstore_testing::{Database, needs, postgres_or_skip};
 use tokio::{task::JoinSet, time};
 
@@ -9,7 +10,7 @@ use crate::{
     config::PostgresConfig,
     connection::READ_COMMITTED,
     connector::{Connector, Purpose},
-    schema::{FIRST, STEPS, Step, VERSION},
+    schema::{self, FIRST, STEPS, VERSION},
     store::PostgresStore,
 };
 
@@ -37,7 +38,7 @@ async fn old(test: &str) -> Option<Database> {
     let connector = Connector::new(&config(&database)).unwrap();
     let connection = connector.connect(Purpose::Archive).await.unwrap();
     connection.begin(READ_COMMITTED).await.unwrap();
-    STEPS[0].apply(&connection).await.unwrap();
+    schema::apply(&STEPS[0], &connection).await.unwrap();
     connection.commit().await.unwrap();
     database.sql("INSERT INTO pet (name, category_id) VALUES ('Rex', 1)").unwrap();
     Some(database)
@@ -158,7 +159,7 @@ async fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are
     let refusal = PostgresStore::connect(&config(&old)).await.map(drop).unwrap_err().to_string();
     let expected = format!(
         "its schema cannot be used below version {}, and petstore {} knows version {VERSION}; it was \
-         left untouched: use petstore 9.9.9 or newer, or a backup",
+         left untouched: use petstore 9.9.9 or newer, or the copy or backup",
         VERSION + 1,
         env!("CARGO_PKG_VERSION")
     );

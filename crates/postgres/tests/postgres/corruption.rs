@@ -89,4 +89,7 @@ async fn a_missing_version_is_named() {
     database.sql("DELETE FROM catalogue").unwrap();
     let listed = PetRepository::list(&store, query(20, None)).await;
     assert!(matches!(listed, Err(StoreError::Corrupt(_))), "{listed:?}");
+    let added = PetRepository::add(&store, new_pet("Rex"), None).await;
+    assert!(matches!(added, Err(AddError::Store(StoreError::Corrupt(_)))), "{added:?}");
+    assert_eq!(database.sql("SELECT count(*) FROM pet").unwrap().trim(), "0");
 }

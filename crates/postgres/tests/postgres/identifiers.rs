@@ -7,7 +7,7 @@ use petstore_postgres::PostgresStore;
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
-use crate::support::{add, all, new_key, new_pet, open, request};
+use crate::support::{add, all, new_key, new_pet, open, query, request};
 
 async fn warnings(store: &PostgresStore) -> Vec<String> {
     let findings = store.inspect().await.unwrap().into_iter();
@@ -59,6 +59,69 @@ async fn a_sequence_behind_the_rows_is_named_and_raised_by_the_first_addition() 
         let last = round * 1000 + 50 + i64::try_from(added).unwrap();
         assert_eq!(pets.last().unwrap().id.0, last);
     }
+}
+
+/// Whoever has read everything up to an identifier finds the rest by asking for what comes after it.
+#[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
+async fn what_two_instances_add_at_once_can_be_read_in_ascending_order() {
+    let Some(database) = postgres_or_skip("what_two_instances_add_at_once") else { return };
+    let mut adding = JoinSet::new();
+    for instance in 0..2 {
+        let store = Arc::new(open(&database.url).await);
+        for task in 0..8 {
+            let store = store.clone();
+            adding.spawn(async move {
+                for number in 0..40 {
+                    let pet = new_pet("Rex");
+                    let key = format!("{instance}-{task}-{number}");
+                    let key = (number % 2 == 0).then(|| request(&key, &pet));
+                    PetRepository::add(&*store, pet, key).await.unwrap();
+                }
+            });
+        }
+    }
+    let adding = tokio::spawn(adding.join_all());
+    let reader = open(&database.url).await;
+    let mut followed = Vec::new();
+    loop {
+        let is_over = adding.is_finished();
+        let page = PetRepository::list(&reader, query(100, followed.last().copied()));
+        let page = page.await.unwrap().value.pets;
+        if page.is_empty() && is_over {
+            break;
+        }
+        followed.extend(page.iter().map(|pet| pet.id));
+    }
+    adding.await.unwrap();
+    assert_eq!(followed, all(&reader).await.iter().map(|pet| pet.id).collect::<Vec<_>>());
+    assert_eq!(followed.len(), 2 * 8 * 40);
+}
+
+/// The other instance is a session that holds the lock of writers for a while before it draws its identifier.
+#[needs(postgres)]
+#[tokio::test(flavor = "multi_thread")]
+async fn an_addition_that_waits_for_another_one_has_the_higher_identifier() {
+    let Some(database) = postgres_or_skip("an_addition_that_waits_for_another_one") else { return };
+    let database = Arc::new(database);
+    let store = open(&database.url).await;
+    add(&store, "Rex").await;
+    for with_key in [false, true] {
+        let slow = "BEGIN; SELECT FROM catalogue FOR UPDATE; SELECT pg_sleep(1); \
+             INSERT INTO pet (name, category_id) VALUES ('slow', 1); COMMIT";
+        let other = database.clone();
+        let other = tokio::task::spawn_blocking(move || other.sql(slow).unwrap());
+        let locked = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(1)%' \
+             AND wait_event = 'PgSleep'";
+        while database.sql(locked).unwrap().trim() == "0" {}
+        let pet = new_pet("Bello");
+        let key = with_key.then(|| request("once", &pet));
+        PetRepository::add(&store, pet, key).await.unwrap();
+        other.await.unwrap();
+    }
+    let pets = all(&store).await;
+    let names = pets.iter().map(|pet| pet.name.as_str()).collect::<Vec<_>>();
+    assert_eq!(names, ["Rex", "slow", "Bello", "slow", "Bello"]);
 }
 
 #[needs(postgres)]

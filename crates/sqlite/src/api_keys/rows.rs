@@ -62,7 +62,7 @@ pub(crate) fn load(
     Ok(Some(StoredKeys::new(revision, next_id, select(&snapshot, ALL, [])?)))
 }
 
-/// The revision and the next identifier. The triggers renew the revision, and so does [`write`]. A process
+/// The revision and the next identifier. The triggers renew the revision, and so does [`write()`]. A process
 /// of an older release does not, and switches the triggers off. It only adds keys and ends them, so the
 /// counts tell.
 pub(crate) fn head(connection: &Connection) -> Result<Head, Failure<StoreError>> {
@@ -121,29 +121,18 @@ pub(crate) fn digest_owner(
 pub(crate) fn write(connection: &Connection, keys: &[ApiKey]) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(WRITE)?;
     for key in keys {
-        let ApiKey {
-            id,
-            name,
-            digest,
-            prefix,
-            rights,
-            created_at,
-            expires_at,
-            revoked_at,
-            last_used_at,
-        } = key;
         let [expires_at, revoked_at, last_used_at] =
-            [expires_at, revoked_at, last_used_at].map(|at| at.map(|at| at.0));
+            [key.expires_at, key.revoked_at, key.last_used_at].map(|at| at.map(|at| at.0));
         statement.execute(params![
-            id.0,
-            name.as_str(),
-            digest.0,
-            prefix,
-            created_at.0,
+            key.id.0,
+            key.name.as_str(),
+            key.digest.0,
+            key.prefix,
+            key.created_at.0,
             expires_at,
             revoked_at,
             last_used_at,
-            rights.as_str()
+            key.rights.as_str()
         ])?;
     }
     connection.prepare_cached(RENEW)?.execute([]).map(drop)

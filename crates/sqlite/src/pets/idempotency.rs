@@ -2,21 +2,20 @@
 
 pub(crate) mod recent;
 
-use std::fmt::Display;
-
 use petstore_domain::{
     Corruption, Fingerprint, IdempotencyId, IdempotencyRecord, PetId, StoreError, Timestamp,
 };
-use rusqlite::{Connection, OptionalExtension, Params, Row, params, types::FromSql};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 
 use self::recent::{RecentRecords, UNINDEXED};
 use crate::error::Failure;
 
-/// The record of an id in a row.
-pub(crate) const FIND: &str =
-    "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE seq = ?2 AND id = ?1";
-/// The rows that may have an id.
-pub(crate) const ENTRIES: &str = "SELECT seq FROM idempotency_index WHERE id = ?1";
+/// The record of an id: the row of an entry in the index, or the recent one, `?2`.
+pub(crate) const FIND: &str = "SELECT r.id, r.fingerprint, r.pet_id, r.created_at \
+     FROM idempotency_index e JOIN idempotency r ON r.seq = e.seq AND r.id = e.id WHERE e.id = ?1 \
+     UNION ALL SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE seq = ?2 AND id = ?1";
+pub(crate) const DELETE: &str = "DELETE FROM idempotency WHERE id = ?1 AND seq IN \
+     (SELECT seq FROM idempotency_index WHERE id = ?1 UNION ALL SELECT ?2) RETURNING id, seq";
 /// What has an entry in the order of the index, and among it the rows that may have none yet.
 pub(crate) const AFTER: &str = "SELECT id, fingerprint, pet_id, created_at FROM ( \
      SELECT * FROM (SELECT r.* FROM idempotency_index e \
@@ -30,7 +29,6 @@ pub(crate) const INSERT: &str =
 pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE seq IN \
      (SELECT seq FROM idempotency WHERE created_at <= ?1 ORDER BY created_at LIMIT ?2) \
      RETURNING id, seq";
-const DELETE: &str = "DELETE FROM idempotency WHERE id = ?1 AND seq = ?2 RETURNING id, seq";
 pub(crate) const DELETE_ENTRY: &str = "DELETE FROM idempotency_index WHERE id = ?1 AND seq = ?2";
 
 /// The record `id`.
@@ -39,26 +37,10 @@ pub(crate) fn find<E: From<StoreError>>(
     recent: &mut RecentRecords,
     id: IdempotencyId,
 ) -> Result<Option<IdempotencyRecord>, Failure<E>> {
-    for row in rows(connection, recent, id)? {
-        let mut statement = connection.prepare_cached(FIND)?;
-        let found = statement.query_row(params![id.0, row], |row| Ok(record(row)));
-        if let Some(found) = found.optional()? {
-            return Ok(Some(found?));
-        }
-    }
-    Ok(None)
-}
-
-/// The rows that may have an id: its entries in the index, and the recent one.
-fn rows(
-    connection: &Connection,
-    recent: &mut RecentRecords,
-    id: IdempotencyId,
-) -> rusqlite::Result<Vec<i64>> {
     recent.load(connection)?;
-    let mut statement = connection.prepare_cached(ENTRIES)?;
-    let entries = statement.query_map([id.0], |row| row.get(0))?;
-    entries.chain(recent.row(id).map(Ok)).collect()
+    let mut statement = connection.prepare_cached(FIND)?;
+    let found = statement.query_row(params![id.0, recent.row(id)], |row| Ok(record(row)));
+    Ok(found.optional()?.transpose()?)
 }
 
 /// Up to `limit` records with ids above `after`, ascending by id.
@@ -88,9 +70,8 @@ pub(crate) fn write(
     let IdempotencyRecord { id, fingerprint, pet, at } = record;
     recent.load(connection)?;
     if stored.is_some() {
-        for row in rows(connection, recent, *id)? {
-            delete(connection, recent, DELETE, params![id.0, row])?;
-        }
+        let row = recent.row(*id);
+        delete(connection, recent, DELETE, params![id.0, row])?;
     }
     let values = params![id.0, fingerprint.0, pet.0, at.0];
     let row = connection.prepare_cached(INSERT)?.insert(values)?;
@@ -130,18 +111,13 @@ pub(crate) fn delete(
 
 /// The record of a row.
 pub(crate) fn record(row: &Row<'_>) -> Result<IdempotencyRecord, Corruption> {
-    Ok(IdempotencyRecord {
-        id: IdempotencyId(column(row, 0)?),
-        fingerprint: Fingerprint(column(row, 1)?),
-        pet: PetId(column(row, 2)?),
-        at: Timestamp(column(row, 3)?),
-    })
-}
-
-fn column<T: FromSql>(row: &Row<'_>, index: usize) -> Result<T, Corruption> {
-    row.get(index).map_err(broken)
-}
-
-fn broken(rule: impl Display) -> Corruption {
-    Corruption::new("an idempotency record", rule)
+    let read = || -> rusqlite::Result<_> {
+        Ok(IdempotencyRecord {
+            id: IdempotencyId(row.get(0)?),
+            fingerprint: Fingerprint(row.get(1)?),
+            pet: PetId(row.get(2)?),
+            at: Timestamp(row.get(3)?),
+        })
+    };
+    read().map_err(|rule| Corruption::new("an idempotency record", rule))
 }

@@ -1,10 +1,10 @@
 //! Rows of the table `pet`.
 
 use petstore_domain::{
-    CategoryId, Corruption, NewPet, PageLimit, Pet, PetId, PetName, PetPage, PetQuery, PetStatus,
-    StoreError, Versioned,
+    CategoryId, Corruption, NewPet, Pet, PetId, PetName, PetPage, PetQuery, PetStatus, StoreError,
+    Versioned,
 };
-use rusqlite::{Connection, ErrorCode, Row, Rows, ffi, params};
+use rusqlite::{Connection, ErrorCode, Row, ffi, params};
 
 use crate::{error::Failure, version};
 
@@ -16,14 +16,16 @@ const RAISE_SEQUENCE: &str = "UPDATE sqlite_sequence SET seq = ?1 WHERE name = '
 pub(crate) const RESTORE: &str = "INSERT INTO pet (id, name, category_id, status) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
 /// The version comes with each row, so it is of the very state that the row was read from.
-pub(crate) const FIND: &str = "SELECT id, name, category_id, status, \
-     (SELECT version FROM catalogue WHERE only = 1) FROM pet WHERE id = ?1";
-pub(crate) const PAGE: &str = "SELECT id, name, category_id, status, \
-     (SELECT version FROM catalogue WHERE only = 1) FROM pet \
+pub(crate) const FIND: &str = "SELECT id, name, category_id, \
+     (SELECT version FROM catalogue WHERE only = 1), status FROM pet WHERE id = ?1";
+pub(crate) const PAGE: &str = "SELECT id, name, category_id, \
+     (SELECT version FROM catalogue WHERE only = 1), status FROM pet \
      WHERE id > ?1 ORDER BY id LIMIT ?2";
+/// Where they have the version.
+const VERSION: usize = 3;
 
 /// All animals in batches, from one on.
-pub(crate) const FROM: &str = "SELECT id, name, category_id, status FROM pet \
+pub(crate) const FROM: &str = "SELECT id, name, category_id, NULL, status FROM pet \
      WHERE id >= ?1 ORDER BY id LIMIT ?2";
 
 macro_rules! page_with_status {
@@ -96,7 +98,7 @@ pub(crate) fn after(
     let mut rows = statement.query(params![from, limit])?;
     let mut pets = Vec::new();
     while let Some(row) = rows.next()? {
-        pets.push(pet(row)?);
+        pets.push(pet(row, None)?);
     }
     Ok(pets)
 }
@@ -108,7 +110,7 @@ pub(crate) fn find<E: From<StoreError>>(
     let mut statement = connection.prepare_cached(FIND)?;
     let mut rows = statement.query([id.0])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some(Versioned { value: pet(row)?, version: version::from_column(row, VERSION)? }))
+    Ok(Some(Versioned { value: pet(row, None)?, version: version::from_column(row, VERSION)? }))
 }
 
 /// A page and its version.
@@ -132,68 +134,36 @@ fn page_with_rows<E: From<StoreError>>(
     query: &PetQuery,
 ) -> Result<Option<Versioned<PetPage>>, Failure<E>> {
     let after = query.after.map_or(i64::MIN, |id| id.0);
-    let one_more = i64::from(query.limit.get()) + 1;
-    match query.status {
-        None => {
-            let mut statement = connection.prepare_cached(PAGE)?;
-            let rows = statement.query(params![after, one_more])?;
-            collect(rows, query.limit, VERSION, pet)
-        }
-        Some(status) => {
-            let mut statement = connection.prepare_cached(page_with(status))?;
-            let rows = statement.query(params![after, one_more])?;
-            collect(rows, query.limit, VERSION_WITH_STATUS, |row| {
-                pet_with_status(row, Some(status))
-            })
-        }
-    }
-}
-
-/// The page of `rows`, of which there may be one more than `limit`, and the version that the first one
-/// has in the column `version`; `None` if there is no row.
-fn collect<E: From<StoreError>>(
-    mut rows: Rows<'_>,
-    limit: PageLimit,
-    version: usize,
-    pet: impl Fn(&Row<'_>) -> Result<Pet, Corruption>,
-) -> Result<Option<Versioned<PetPage>>, Failure<E>> {
-    let limit = usize::from(limit.get());
-    let Some(first) = rows.next()? else { return Ok(None) };
-    let version = version::from_column(first, version)?;
-    let mut pets = Vec::with_capacity(limit);
-    pets.push(pet(first)?);
+    let limit = usize::from(query.limit.get());
+    let mut statement = connection.prepare_cached(query.status.map_or(PAGE, page_with))?;
+    let mut rows = statement.query(params![after, i64::from(query.limit.get()) + 1])?;
+    let (mut version, mut more, mut pets) = (None, false, Vec::with_capacity(limit));
     while let Some(row) = rows.next()? {
-        if pets.len() == limit {
-            return Ok(Some(Versioned { value: PetPage { pets, more: true }, version }));
+        if pets.is_empty() {
+            version = Some(version::from_column(row, VERSION)?);
         }
-        pets.push(pet(row)?);
+        if pets.len() == limit {
+            more = true;
+            break;
+        }
+        pets.push(pet(row, query.status)?);
     }
-    Ok(Some(Versioned { value: PetPage { pets, more: false }, version }))
+    Ok(version.map(|version| Versioned { value: PetPage { pets, more }, version }))
 }
 
-/// Where [`FIND`] and [`PAGE`] have the version.
-const VERSION: usize = 4;
-/// Where [`page_with`] has it.
-const VERSION_WITH_STATUS: usize = 3;
-
-/// The animal of a row, through the domain's constructors.
-fn pet(row: &Row<'_>) -> Result<Pet, Corruption> {
-    let pet = pet_with_status(row, None)?;
-    let status = status(row).map_err(|rule| broken(pet.id, "status", &rule))?;
-    Ok(Pet { status, ..pet })
-}
-
-/// The animal of a row, with a `status` that is not read from it.
-fn pet_with_status(row: &Row<'_>, status: Option<PetStatus>) -> Result<Pet, Corruption> {
+/// The animal of a row, through the domain's constructors. A status that is `known` is not read.
+fn pet(row: &Row<'_>, known: Option<PetStatus>) -> Result<Pet, Corruption> {
     let id = row.get(0).map(PetId).map_err(|error| Corruption::new("an animal", error))?;
+    let broken = |field: &str, rule: String| {
+        Corruption::new(format_args!("animal {id}"), format_args!("its {field} {rule}"))
+    };
+    let category = row.get(2).map_err(|error| broken("category", error.to_string()))?;
+    let status = if known.is_some() { Ok(known) } else { status(row) };
     Ok(Pet {
         id,
-        name: name(row).map_err(|rule| broken(id, "name", &rule))?,
-        category_id: row
-            .get(2)
-            .map(CategoryId)
-            .map_err(|error| broken(id, "category", &error.to_string()))?,
-        status,
+        name: name(row).map_err(|rule| broken("name", rule))?,
+        category_id: CategoryId(category),
+        status: status.map_err(|rule| broken("status", rule))?,
     })
 }
 
@@ -203,11 +173,7 @@ fn name(row: &Row<'_>) -> Result<PetName, String> {
 }
 
 fn status(row: &Row<'_>) -> Result<Option<PetStatus>, String> {
-    let value = row.get_ref(3).map_err(|error| error.to_string())?;
+    let value = row.get_ref(4).map_err(|error| error.to_string())?;
     let text = value.as_str_or_null().map_err(|error| error.to_string())?;
     text.map(PetStatus::parse).transpose().map_err(|error| error.to_string())
-}
-
-fn broken(id: PetId, field: &str, rule: &str) -> Corruption {
-    Corruption::new(format!("animal {id}"), format!("its {field} {rule}"))
 }

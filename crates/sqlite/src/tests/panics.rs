@@ -7,7 +7,6 @@ use super::{Place, add, in_time, known_version, short_timeout};
 use crate::{
     open::open,
     store::{SqliteSettings, SqliteStore},
-    tasks::spawn_essential,
 };
 
 fn open_watched(place: &Place) -> (SqliteStore, CancellationToken) {
@@ -41,13 +40,4 @@ async fn a_store_that_is_closed_does_not() {
     drop(store);
     add(&place.open()).await;
     assert!(!on_task_panic.is_cancelled());
-}
-
-#[test]
-fn each_thread_tells_of_its_own_panic_alone() {
-    let token = CancellationToken::new();
-    spawn_essential("ends", &token, || ()).unwrap().join().unwrap();
-    assert!(!token.is_cancelled());
-    let panicked = spawn_essential("panics", &token, || panic!("as asked")).unwrap().join();
-    assert!(panicked.is_err() && token.is_cancelled());
 }

@@ -35,7 +35,7 @@ const SEARCHED: [&str; 20] = [
     idempotency::FIND,
     idempotency::INSERT,
     idempotency::PURGE,
-    idempotency::ENTRIES,
+    idempotency::DELETE,
     idempotency::DELETE_ENTRY,
     recent::LAST,
     recent::LOAD,
@@ -90,8 +90,10 @@ fn a_record_is_found_by_its_id_and_purged_by_its_age() {
     let store = place.open();
     let connection = store.readers.pool.open().unwrap();
     let by_row = "SEARCH r USING INTEGER PRIMARY KEY (rowid";
-    let by_id = "SEARCH idempotency_index USING PRIMARY KEY (id=?)\n";
-    assert_eq!(plan(&connection, idempotency::ENTRIES), by_id);
+    let found = plan(&connection, idempotency::FIND);
+    let by_id =
+        ["SEARCH e USING PRIMARY KEY (id=?)", "SEARCH idempotency USING INTEGER PRIMARY KEY"];
+    assert!(by_id.iter().all(|search| found.contains(search)), "{found}");
     // What lacks an entry is sorted for each batch, and nothing else.
     let after = plan(&connection, idempotency::AFTER);
     for search in ["SEARCH e USING PRIMARY KEY (id>?)\n", &format!("{by_row}>?)\n")] {

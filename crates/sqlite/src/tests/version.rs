@@ -1,5 +1,7 @@
 //! The catalogue's version, and the version cache.
 
+use std::{fs, time::Instant};
+
 use petstore_domain::{
     CatalogueVersion, PageLimit, PetId, PetQuery, PetRepository, PetStatus, StoreError, Timestamp,
 };
@@ -7,7 +9,7 @@ use rusqlite::Connection;
 use tokio::time::{sleep, timeout};
 
 use super::{LIMIT, Place, add, known_version};
-use crate::{pets::rows, version, watch::INTERVAL};
+use crate::{connection::beside, pets::rows, version, watch::INTERVAL};
 
 /// The version in the file.
 fn stored(place: &Place) -> CatalogueVersion {
@@ -28,6 +30,28 @@ async fn a_read_leaves_no_transaction_open() {
             place.raw().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0)).unwrap();
         assert_eq!(busy, 0);
     }
+}
+
+/// The watch keeps one open while nothing is written, and none while there are writes.
+#[tokio::test]
+async fn the_log_starts_anew_beside_reads_and_writes() {
+    let place = Place::new();
+    let store = place.open();
+    let log = || fs::metadata(beside(&place.path(), "-wal")).unwrap().len();
+    let mut longest = 0;
+    for _ in 0..4_000 {
+        store.find(add(&store).await.id).await.unwrap();
+        longest = log().max(longest);
+    }
+    // All of them have written ten times as much.
+    assert!(longest < 8 * 1024 * 1024, "{longest}");
+    let began = Instant::now();
+    while began.elapsed() < INTERVAL * 5 {
+        store.find(PetId(1)).await.unwrap();
+    }
+    let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+    let busy: i64 = place.raw().query_row(checkpoint, [], |row| row.get(0)).unwrap();
+    assert_eq!((busy, log()), (0, 0), "it is kept open while nobody reads");
 }
 
 #[tokio::test]

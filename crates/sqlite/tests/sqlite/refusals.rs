@@ -56,7 +56,7 @@ fn a_database_of_another_application_is_left_untouched() {
 fn too_new(oldest: i32) -> String {
     format!(
         "its schema cannot be used below version {oldest}, and petstore {} knows version {VERSION}; it \
-         was left untouched: use petstore 1.0.0 or newer, or the copy that was made before its upgrade",
+         was left untouched: use petstore 1.0.0 or newer, or the copy or backup that was made before its upgrade",
         env!("CARGO_PKG_VERSION")
     )
 }

@@ -1,0 +1,116 @@
+//! Why a store is not opened or upgraded.
+
+use std::{io, path::PathBuf};
+
+use petstore_storage::SchemaError;
+use rusqlite::ErrorCode;
+
+/// A store could not be opened or upgraded. One line says why, and how to fix it.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot open the store {}: {reason}", .path.display())]
+pub struct OpenError {
+    pub(crate) path: PathBuf,
+    pub(crate) reason: Reason,
+}
+
+/// What is wrong with the file or with what is in it. It stays as it is.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Reason {
+    #[error("its directory {} does not exist; create it, or name another path", .0.display())]
+    NoDirectory(PathBuf),
+    #[error("it is a directory; name a file in it, such as {}", .0.join("petstore.db").display())]
+    Directory(PathBuf),
+    #[error(
+        "permission denied; give this user read and write access to the file and its directory"
+    )]
+    Denied,
+    #[error(
+        "SQLite cannot open it; give this user access to the file and its directory, or allow more open \
+         files ('ulimit -n')"
+    )]
+    CannotOpen,
+    #[error(
+        "it is locked by another process; stop that process, or try again when it has finished"
+    )]
+    Locked,
+    #[error(
+        "its file system cannot share memory between processes (no write-ahead log); \
+         put the store on a local disk"
+    )]
+    NoWriteAheadLog,
+    #[error("there is no space left on its disk; free some")]
+    Full,
+    #[error("it is damaged ({0}); restore it from a backup")]
+    Damaged(#[source] rusqlite::Error),
+    #[error("it is not a petstore store but {0}; it was left untouched: name another path")]
+    Foreign(&'static str),
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+    #[error(
+        "the copy that is made first needs {needed} bytes in {}, and {available} are free; free some \
+         (an older copy may go), or move the store to a larger disk", .directory.display()
+    )]
+    NoRoom { needed: u64, available: u64, directory: PathBuf },
+    #[error("{} is there, and is no copy of a petstore store; move it away", .0.display())]
+    Occupied(PathBuf),
+    #[error("the copy that is made first: {0}")]
+    Copy(String),
+    #[error("{0}; mend that, or name another path")]
+    Sqlite(#[source] rusqlite::Error),
+    #[error("{0}; mend that, or name another path")]
+    Io(#[from] io::Error),
+}
+
+impl From<rusqlite::Error> for Reason {
+    fn from(error: rusqlite::Error) -> Self {
+        if is_busy(&error) {
+            return Self::Locked;
+        }
+        match error.sqlite_error_code() {
+            Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => Self::Denied,
+            Some(ErrorCode::CannotOpen) => Self::CannotOpen,
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(error),
+            _ => Self::Sqlite(error),
+        }
+    }
+}
+
+pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::ffi;
+
+    use super::Reason;
+
+    #[test]
+    fn what_sqlite_refuses_is_said_with_what_to_do() {
+        let table = [
+            (
+                ffi::SQLITE_READONLY_DIRECTORY,
+                "permission denied; give this user read and write access to the file and its directory",
+            ),
+            (
+                ffi::SQLITE_CANTOPEN,
+                "SQLite cannot open it; give this user access to the file and its directory, or allow \
+                 more open files ('ulimit -n')",
+            ),
+            (ffi::SQLITE_FULL, "there is no space left on its disk; free some"),
+            (
+                ffi::SQLITE_BUSY,
+                "it is locked by another process; stop that process, or try again when it has \
+                 finished",
+            ),
+            (ffi::SQLITE_CORRUPT, "it is damaged (the cause); restore it from a backup"),
+            (ffi::SQLITE_IOERR, "the cause; mend that, or name another path"),
+        ];
+        for (code, message) in table {
+            let cause = Some("the cause".to_owned());
+            let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), cause);
+            assert_eq!(Reason::from(error).to_string(), message);
+        }
+    }
+}
