@@ -10,6 +10,7 @@ use tokio::{task::JoinHandle, time};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    connection::Connection,
     pool::{Activity, Pool},
     tasks::spawn_essential,
     version_cache::{VersionCache, watch},
@@ -39,6 +40,8 @@ pub struct PostgresStore {
     pub(crate) writer: Writer,
     /// Whether reads go on while the store is sealed.
     pub(crate) reads_while_sealed: AtomicBool,
+    /// What the last batch was written through: one batch mostly follows another.
+    pub(crate) archive: Mutex<Option<Connection>>,
     was_created: bool,
     writing: Mutex<Option<JoinHandle<()>>>,
     watching: JoinHandle<()>,
@@ -59,7 +62,8 @@ impl PostgresStore {
         let watching = spawn_essential(on_task_panic, watching);
         let writing = Mutex::new(Some(writing));
         let reads_while_sealed = AtomicBool::new(false);
-        Self { pool, version, writer, reads_while_sealed, was_created, writing, watching }
+        let archive = Mutex::default();
+        Self { pool, version, writer, reads_while_sealed, archive, was_created, writing, watching }
     }
 
     /// Whether opening it has created its tables.
