@@ -2,7 +2,7 @@
 
 use std::{
     fmt,
-    sync::{Arc, atomic::AtomicBool},
+    sync::{Arc, Mutex, atomic::AtomicBool},
     time::Duration,
 };
 
@@ -11,6 +11,7 @@ use tokio::{task::JoinHandle, time};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    connection::Connection,
     pool::{Activity, Pool},
     version_cache::{VersionCache, watch},
     writer::Writer,
@@ -39,6 +40,8 @@ pub struct PostgresStore {
     pub(crate) writer: Writer,
     /// Whether reads go on while the store is sealed.
     pub(crate) reads_while_sealed: AtomicBool,
+    /// What the last batch was written through: one batch mostly follows another.
+    pub(crate) archive: Mutex<Option<Connection>>,
     was_created: bool,
     watching: JoinHandle<()>,
 }
@@ -57,7 +60,8 @@ impl PostgresStore {
         tokio::spawn(essential(on_task_panic.clone(), writing));
         let watching = tokio::spawn(essential(on_task_panic.clone(), watching));
         let reads_while_sealed = AtomicBool::new(false);
-        Self { pool, version, writer, reads_while_sealed, was_created, watching }
+        let archive = Mutex::default();
+        Self { pool, version, writer, reads_while_sealed, archive, was_created, watching }
     }
 
     /// Whether opening it has created its tables.

@@ -1,4 +1,4 @@
-//! One batch, as one transaction on a connection of its own.
+//! One batch, as one transaction on a connection outside of the pool.
 //!
 //! Like every writer it locks the row of the catalogue first, so identifiers that were assigned elsewhere do not
 //! meet those that an instance assigns now. Where somebody writes the same rows past petstore, one of both is refused.
@@ -12,6 +12,7 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
+    sync::PoisonError,
     time::Instant,
 };
 
@@ -71,7 +72,7 @@ pub(super) async fn write(store: &PostgresStore, batch: &Batch) -> Result<Writte
     let appends =
         pets.is_empty() && keys.is_empty() && records.is_empty() && assign_above.is_none();
     let start = if appends { APPENDING } else { WRITING };
-    let transaction = store.pool.begin(Purpose::Archive, start).await?;
+    let transaction = begin(store, start).await?;
     if let Writer::Mover(revision) = writer {
         transaction.batch(&format!("SET LOCAL petstore.mover = '{revision}'")).await?;
     }
@@ -90,10 +91,22 @@ pub(super) async fn write(store: &PostgresStore, batch: &Batch) -> Result<Writte
     let version = version.as_ref().map(<[u8; 16]>::as_slice);
     let renewed = transaction.query(version::RENEW, &[&version]).await?;
     transaction.commit().await?;
+    *store.archive.lock().unwrap_or_else(PoisonError::into_inner) = Some(transaction);
     if let Ok(stored) = StoredVersion::from_row(renewed.first()) {
         store.version.observe(stored, began);
     }
     Ok(Written { added })
+}
+
+/// Begins a transaction on the connection of the last batch, or on a new one. Dropping it rolls it back.
+async fn begin(store: &PostgresStore, start: &str) -> Result<Connection, StoreFailure> {
+    let kept = store.archive.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(connection) = kept
+        && connection.begin(start).await.is_ok()
+    {
+        return Ok(connection);
+    }
+    store.pool.begin(Purpose::Archive, start).await
 }
 
 /// Writes animals under their own identifiers; how many were not there before.
