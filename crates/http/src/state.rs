@@ -72,7 +72,7 @@ impl State {
         let page_cache = PageCache::new(settings.limits.page_cache);
         let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
         let authenticator = Arc::clone(&ports.authenticator);
-        let observer = Observer::new(settings.access_log, authenticator, metrics.clone());
+        let observer = Observer::new(&settings, authenticator, metrics.clone());
         Self {
             ports,
             request_ids: RequestIds::new(),

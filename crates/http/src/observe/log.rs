@@ -16,7 +16,7 @@ use crate::{
     observe::{ids::TraceContext, metrics::Metrics},
     request::Peer,
     response::error::ApiError,
-    settings::AccessLog,
+    settings::{AccessLog, Settings},
 };
 
 /// The methods that HTTP defines.
@@ -47,6 +47,7 @@ pub(crate) struct Finished<'r> {
 macro_rules! line {
     ($level:ident, $observer:expr, $request:expr, $status:expr, $code:expr, $($more:tt)+) => {
         tracing::$level!(
+            environment = $observer.environment,
             request_id = $request.request_id(),
             peer = %$request.peer,
             key_name = $observer.key_name($request),
@@ -63,6 +64,8 @@ macro_rules! line {
 
 /// Sees each finished request exactly once.
 pub(crate) struct Observer {
+    /// The name of the deployment.
+    environment: Option<String>,
     access_log: AccessLog,
     /// Knows the names of API keys. It is asked only when a line is written.
     authenticator: Arc<dyn Authenticator>,
@@ -72,15 +75,16 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    /// Creates an observer that writes the lines that `access_log` asks for, with the names that `authenticator` has
+    /// Creates an observer that writes the lines that the settings ask for, with the names that `authenticator` has
     /// for API keys, and counts in `metrics`.
     pub(crate) fn new(
-        access_log: AccessLog,
+        settings: &Settings,
         authenticator: Arc<dyn Authenticator>,
         metrics: Option<Arc<Metrics>>,
     ) -> Self {
         Self {
-            access_log,
+            environment: settings.environment.clone(),
+            access_log: settings.access_log,
             authenticator,
             metrics,
             refusals: LineBudget::new(),

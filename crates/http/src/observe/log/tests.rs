@@ -13,7 +13,7 @@ use crate::{
     observe::metrics::Metrics,
     request::Peer,
     response::error::{ApiError, ErrorCode},
-    settings::AccessLog,
+    settings::{AccessLog, Settings},
 };
 
 /// The lines in their order: their levels, and their fields as text.
@@ -56,8 +56,12 @@ impl Subscriber for Lines {
     fn exit(&self, _: &span::Id) {}
 }
 
+fn logging(access_log: AccessLog) -> Settings {
+    Settings { environment: Some("blue".to_owned()), access_log, ..Settings::default() }
+}
+
 fn observer(choice: AccessLog) -> Observer {
-    Observer::new(choice, Arc::new(MockAuthenticator::new()), None)
+    Observer::new(&logging(choice), Arc::new(MockAuthenticator::new()), None)
 }
 
 fn finish(observer: &Observer, began: Instant, outcome: Result<StatusCode, &ApiError>) {
@@ -151,7 +155,7 @@ fn the_name_of_a_key_is_looked_up_for_a_line_alone() {
     authenticator.expect_key_label().times(110).returning(|_| Some(KeyLabel::Service));
     let lines = Lines::default();
     with_default(lines.clone(), || {
-        let observer = Observer::new(AccessLog::Errors, Arc::new(authenticator), None);
+        let observer = Observer::new(&logging(AccessLog::Errors), Arc::new(authenticator), None);
         let began = Instant::now();
         for outcome in [Ok(StatusCode::OK), Err(&refusal), Err(&failure)] {
             for _ in 0..200 {
@@ -178,7 +182,7 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
         let metrics = Arc::new(Metrics::new().unwrap());
         with_default(lines.clone(), || {
             let (log, authenticator) = (AccessLog::All, Arc::new(MockAuthenticator::new()));
-            let observer = Observer::new(log, authenticator, Some(Arc::clone(&metrics)));
+            let observer = Observer::new(&logging(log), authenticator, Some(Arc::clone(&metrics)));
             finish(&observer, Instant::now().checked_sub(TOOK).unwrap(), outcome);
         });
         // However slow this test is, it is not off by a factor of 1,000.
@@ -191,4 +195,17 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
         let micros = line.split(' ').find_map(|field| field.strip_prefix("micros=")).unwrap();
         assert!(about.contains(&(micros.parse::<f64>().unwrap() / 1e6)), "{line}");
     }
+}
+
+#[test]
+fn each_line_about_a_request_names_the_deployment() {
+    let lines = Lines::default();
+    with_default(lines.clone(), || {
+        let observer = observer(AccessLog::All);
+        finish(&observer, Instant::now(), Ok(StatusCode::OK));
+        finish(&observer, Instant::now(), Err(&ApiError::internal("a cause")));
+    });
+    let lines = lines.take();
+    assert_eq!(lines.len(), 2);
+    assert!(lines.iter().all(|(_, line)| line.contains("environment=\"blue\" ")), "{lines:?}");
 }
