@@ -28,7 +28,7 @@ struct Inner {
     is_blocked: bool,
     /// When the head that is under way must be there. The first one is under way from the beginning.
     head_deadline: Option<Instant>,
-    /// When a request last began or ended, or the socket took all that was written.
+    /// When a request last ended, or the socket took all that was written. It counts where neither is under way.
     since: Instant,
     /// When the client must have taken more of its answers, while there are `answers` or the socket is blocked.
     write_deadline: Instant,
@@ -64,7 +64,6 @@ impl Activity {
     pub(super) fn begin_request(&self) -> InFlightRequest {
         let mut inner = self.lock();
         inner.requests += 1;
-        inner.since = Instant::now();
         inner.head_deadline = None;
         InFlightRequest { activity: self.clone(), is_sending: false }
     }
@@ -89,9 +88,10 @@ impl Activity {
         let mut inner = self.lock();
         if is_blocked {
             inner.begin_to_send();
+        } else {
+            inner.since = Instant::now();
         }
         inner.is_blocked = is_blocked;
-        inner.since = Instant::now();
     }
 
     /// Notes that the client has taken so many bytes. They give it the time that they take at [`MIN_RATE`], but it

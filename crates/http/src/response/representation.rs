@@ -129,7 +129,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 
 /// Returns a content coding, and its weight in thousandths: 0 if it is not wanted, or its weight cannot be read.
 fn coding(member: &str) -> (&str, u16) {
-    let (name, parameters) = member.split_once(';').unwrap_or((member, "q=1"));
+    let Some((name, parameters)) = member.split_once(';') else { return (member.trim(), 1000) };
     let value = parameters.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.strip_prefix('='));
     (name.trim(), value.and_then(thousandths).unwrap_or(0))
 }
