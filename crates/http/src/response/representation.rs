@@ -12,23 +12,36 @@
 
 use std::{
     io::{self, Write as _},
-    sync::OnceLock,
+    sync::{LazyLock, OnceLock},
 };
 
 use bytes::Bytes;
 use flate2::{Compression, write::GzEncoder};
 use hyper::{
     HeaderMap, StatusCode,
-    header::{ACCEPT_ENCODING, CONTENT_ENCODING, ETAG, HeaderValue, LINK, VARY},
+    header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, LINK, VARY},
 };
 
 use super::{APPLICATION_JSON, Response, conditional::matches, empty, with_body};
+use crate::observe::ids::X_REQUEST_ID;
 
 /// The largest body that is left as it is, in bytes.
 const MIN: usize = 1024;
 
 /// A list of 100 animals is 2 % larger than by the default, 6, for nine tenths of the time.
 const LEVEL: Compression = Compression::new(4);
+
+/// The headers of 200 without a `Link`, and with one. To copy them all is faster than to insert one by one. Those of an
+/// answer alone are there too, as a copy has no room for more.
+static HEADERS: LazyLock<[HeaderMap; 2]> = LazyLock::new(|| {
+    let nothing = HeaderValue::from_static("");
+    let whole = with_body(StatusCode::OK, APPLICATION_JSON, Bytes::new());
+    let mut last = tagged(whole, nothing.clone()).into_parts().0.headers;
+    last.insert(X_REQUEST_ID, nothing.clone());
+    let mut with_next = last.clone();
+    with_next.insert(LINK, nothing);
+    [last, with_next]
+});
 
 /// A body and its tag.
 #[derive(Debug)]
@@ -63,21 +76,20 @@ impl Representation {
         if matches(request, &self.tag) {
             return not_modified(self.tag.clone());
         }
-        tagged(self.whole(request), self.tag.clone())
-    }
-
-    fn whole(&self, request: &HeaderMap) -> Response {
         // Most programs do not ask.
         let asked = request.contains_key(ACCEPT_ENCODING) && takes_gzip(request);
         let gzip = asked.then(|| self.gzip.get_or_init(|| gzip(&self.content))).cloned().flatten();
-        let is_gzip = gzip.is_some();
-        let body = gzip.unwrap_or_else(|| self.content.clone());
-        let mut response = with_body(StatusCode::OK, self.media_type.clone(), body);
-        let headers = response.headers_mut();
-        headers.extend(self.next.clone().map(|next| (LINK, next)));
-        if is_gzip {
+        let mut headers = HEADERS[usize::from(self.next.is_some())].clone();
+        headers.insert(CONTENT_TYPE, self.media_type.clone());
+        headers.insert(ETAG, self.tag.clone());
+        if let Some(next) = &self.next {
+            headers.insert(LINK, next.clone());
+        }
+        if gzip.is_some() {
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         }
+        let mut response = Response::new(gzip.unwrap_or_else(|| self.content.clone()).into());
+        *response.headers_mut() = headers;
         response
     }
 
