@@ -57,7 +57,7 @@ pub(crate) enum Command {
     Store(StoreCommand),
     /// Write every animal of a store to a file.
     Export(ExportArgs),
-    /// Add the animals of a file, all or none.
+    /// Add the animals of a file, batch by batch; run again, it goes on where it was.
     Import(ImportArgs),
     /// Copy a store into a file, while it may be in use.
     ///
