@@ -7,6 +7,7 @@ use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
 
 use super::{
     commands::{hand_over, pause, serve, spawn},
+    kills::kill_beside,
     load::Load,
     populated::populate,
 };
@@ -90,12 +91,7 @@ fn an_old_store_that_is_killed_meanwhile_loses_nothing() {
     let mut all = populate(&from, 30_000);
     let server = serve(&from, &to);
     let mut mover = spawn(&from, &to);
-    for _ in 0..3 {
-        thread::sleep(Duration::from_millis(250));
-        cluster.kill9().unwrap();
-        cluster.resume().unwrap();
-    }
-    wait::within(wait::LIMIT * 5, "the mover ends", || mover.0.try_wait().unwrap().is_some());
+    kill_beside(&cluster, &mut mover);
     hand_over(&from, &to).succeeds();
     let load = Load::start("r", &[server.client()]);
     load.goes_on();

@@ -2,7 +2,7 @@
 
 use std::{thread, time::Duration};
 
-use petstore_testing::{Durability, cluster_or_skip, needs};
+use petstore_testing::{Cluster, Durability, cluster_or_skip, needs};
 
 use super::{
     commands::{Running, cancel, hand_over, serve, spawn},
@@ -124,6 +124,16 @@ fn an_instance_that_has_not_noticed_misses_nothing() {
     }
 }
 
+/// Kills the server three times while the mover works, and waits for the mover's end.
+pub(super) fn kill_beside(cluster: &Cluster, mover: &mut Running) {
+    for _ in 0..3 {
+        thread::sleep(Duration::from_millis(250));
+        cluster.kill9().unwrap();
+        cluster.resume().unwrap();
+    }
+    wait::within(wait::LIMIT * 5, "the mover ends", || mover.0.try_wait().unwrap().is_some());
+}
+
 /// A PostgreSQL server is killed while it is filled.
 #[needs(postgres)]
 #[test]
@@ -135,12 +145,7 @@ fn a_new_store_that_is_killed_meanwhile_loses_nothing() {
     let server = serve(&from, &to);
     let load = Load::start("o", &[server.client()]);
     let mut mover = spawn(&from, &to);
-    for _ in 0..3 {
-        thread::sleep(Duration::from_millis(250));
-        cluster.kill9().unwrap();
-        cluster.resume().unwrap();
-    }
-    wait::within(wait::LIMIT * 5, "the mover ends", || mover.0.try_wait().unwrap().is_some());
+    kill_beside(&cluster, &mut mover);
     hand_over(&from, &to).succeeds();
     load.goes_on();
     all.extend(load.end());
