@@ -30,6 +30,30 @@ fn state(store: &Store) -> String {
     file.query_row("SELECT state FROM catalogue", [], |row| row.get(0)).unwrap()
 }
 
+/// Two stores, of which the mover was killed while it filled the new one, and what `prepare` gave for the old one. The
+/// mover may be faster than its kill: then it is tried with others.
+fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
+    for _ in 0..10 {
+        let (from, to) = (Store::sqlite(), Store::sqlite());
+        let prepared = prepare(&from);
+        let mut mover = spawn(&from, &to);
+        wait::until("the new store is filled", || {
+            to.file().exists()
+                && Connection::open(to.file()).is_ok_and(|file| {
+                    let count = "SELECT count(*) FROM pet";
+                    let count = file.query_row(count, [], |row| row.get::<_, i64>(0));
+                    count.is_ok_and(|count| count > 0)
+                })
+        });
+        mover.0.kill().unwrap();
+        mover.0.wait().unwrap();
+        if (state(&from).as_str(), state(&to).as_str()) == ("open", "filling") {
+            return (from, to, prepared);
+        }
+    }
+    panic!("ten movers were faster than their kills");
+}
+
 #[test]
 fn a_service_without_a_next_store_answers_503_after_the_seal() {
     let (from, to) = (Store::sqlite(), Store::sqlite());
@@ -48,21 +72,7 @@ fn a_service_without_a_next_store_answers_503_after_the_seal() {
 
 #[test]
 fn a_backup_of_the_middle_of_a_handover_reaches_nothing() {
-    let (from, to) = (Store::sqlite(), Store::sqlite());
-    populate(&from, 30_000);
-    let mut mover = spawn(&from, &to);
-    wait::until("the new store is filled", || {
-        to.file().exists()
-            && Connection::open(to.file()).is_ok_and(|file| {
-                let count = "SELECT count(*) FROM pet";
-                file.query_row(count, [], |row| row.get::<_, i64>(0)).is_ok_and(|count| count > 0)
-            })
-    });
-    mover.0.kill().unwrap();
-    mover.0.wait().unwrap();
-    if state(&to) == "open" {
-        return;
-    }
+    let (from, to, ()) = killed_in_the_middle(|from| drop(populate(from, 30_000)));
     let of_new = restored(&to);
     Launch::on(&of_new).finish().fails(1, "is being filled from another one");
     petstore(&["import", "--store", &of_new.url])
@@ -88,18 +98,13 @@ fn a_backup_of_the_middle_of_a_handover_reaches_nothing() {
 
 #[test]
 fn an_old_store_that_is_restored_meanwhile_is_not_mixed_with_the_new_one() {
-    let (from, to) = (Store::sqlite(), Store::sqlite());
-    populate(&from, 1_000);
-    let backup = restored(&from);
-    populate(&from, 20_000);
-    let mut mover = spawn(&from, &to);
-    wait::until("the new store is filled", || to.file().exists());
-    thread::sleep(Duration::from_millis(150));
-    mover.0.kill().unwrap();
-    mover.0.wait().unwrap();
-    if state(&from) != "open" || to.pets() < 2_000 {
-        return;
-    }
+    let (from, to, backup) = killed_in_the_middle(|from| {
+        populate(from, 1_000);
+        let backup = restored(from);
+        populate(from, 20_000);
+        backup
+    });
+    assert!(to.pets() >= 2_000, "it holds no more than the backup");
     for suffix in ["", "-wal", "-shm"] {
         let _ = fs::remove_file(format!("{}{suffix}", from.file().display()));
     }
