@@ -6,7 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    Added, Archive, Batch, CatalogueVersion, NewPet, Pet, PetPage, PetQuery, PetStatus,
+    Added, Archive, Batch, CatalogueVersion, NewPet, Pet, PetPage, PetQuery, PetStatus, Purged,
+    Timestamp,
 };
 use tokio::{
     task::JoinSet,
@@ -21,6 +22,9 @@ use crate::{
 
 /// How long a store may take to know its own version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How many purges may say that there are more, where a handful of records expired.
+const MAX_PURGES: u32 = 100;
 
 /// What a promise is checked on: a fresh store that is open, and more of them if it asks.
 pub(crate) struct Fresh {
@@ -108,6 +112,20 @@ pub(crate) fn replayed(added: Added) -> Result<Pet, Broken> {
         Added::Replayed(pet) => Ok(pet),
         Added::Created(pet) => Err(Broken::new(format!("a repeat has added {pet:?}"))),
     }
+}
+
+/// Purges, `limit` records at a time, until no more are left. Returns how many were deleted.
+pub(crate) async fn purge(store: &Store, cutoff: Timestamp, limit: u32) -> Result<u32, Broken> {
+    let mut all = 0;
+    for _ in 0..MAX_PURGES {
+        let Purged { deleted, more } = store.pets.purge_expired(cutoff, limit).await?;
+        ensure!(deleted <= limit, "{deleted} records were purged, with a limit of {limit}");
+        all += deleted;
+        if !more {
+            return Ok(all);
+        }
+    }
+    Err(Broken::new(format_args!("{MAX_PURGES} purges in a row said that there are more")))
 }
 
 pub(crate) async fn page(store: &Store, query: PetQuery) -> Result<PetPage, Broken> {

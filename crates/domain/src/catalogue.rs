@@ -21,7 +21,7 @@ pub use self::{
     name::{InvalidPetName, PetName, PetNameFault},
     page::{InvalidPageLimit, PageLimit, PetPage, PetQuery},
     pet::{CategoryId, InvalidCategoryId, InvalidPetId, NewPet, Pet, PetId},
-    repository::{AddError, Added, PetRepository},
+    repository::{AddError, Added, PetRepository, Purged},
     service::PetService,
     status::{InvalidPetStatus, PetStatus},
     use_case::Catalogue,

@@ -20,8 +20,8 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, ApiKey, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision, KeyStore,
-    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Phase, Saved, StoreError, StoreState,
-    StoredKeys, Timestamp, Versioned,
+    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Phase, Purged, Saved, StoreError,
+    StoreState, StoredKeys, Timestamp, Versioned,
 };
 use tokio::{
     sync::Mutex as AsyncMutex,
@@ -267,7 +267,7 @@ impl PetRepository for NextStore {
         self.current().side.pets.version()
     }
 
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         on_open!(self, |side| side.pets.purge_expired(cutoff, limit))
     }
 }

@@ -5,7 +5,7 @@ use petstore_domain::Pet;
 use super::keys;
 use crate::{
     broken::{Broken, Checked, same},
-    fresh::{Fresh, add, add_many, all, created, page, replayed},
+    fresh::{Fresh, add, add_many, all, created, page, purge, replayed},
     harness::Store,
     samples::{self, MANY, at, by_name, key, request, rex},
 };
@@ -58,7 +58,7 @@ pub(super) async fn reopening_keeps_every_record(fresh: Fresh) -> Checked {
         let request = request(&format!("key-{number}"), &rex(), number);
         expected.push(created(fresh.store.pets.add(rex(), Some(request)).await?)?);
     }
-    same("purged", &fresh.store.pets.purge_expired(at(4), MANY).await?, &5)?;
+    same("purged", &purge(&fresh.store, at(4), MANY).await?, &5)?;
     let fresh = fresh.reopened().await?;
     for (number, pet) in expected.iter().enumerate().skip(5) {
         let again = request(&format!("key-{number}"), &rex(), 10);

@@ -1,10 +1,10 @@
 //! How long an idempotency record counts.
 
-use petstore_domain::{Added, Timestamp};
+use petstore_domain::Added;
 
 use crate::{
     broken::{Broken, Checked, same},
-    fresh::{all, created, replayed},
+    fresh::{all, created, purge, replayed},
     harness::Store,
     samples::{self, LIFETIME, at, request, rex},
 };
@@ -49,15 +49,11 @@ pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(store: Store) -> C
         let request = request(&format!("key-{number}"), &rex(), number);
         created(store.pets.add(rex(), Some(request)).await?)?;
     }
-    let purge = async |cutoff: Timestamp, limit: u32, expected: u32| {
-        let purged = store.pets.purge_expired(cutoff, limit).await?;
-        same(format!("purged up to {cutoff:?}, with a limit of {limit}"), &purged, &expected)
-    };
-    purge(at(-1), 100, 0).await?;
-    purge(at(6), 0, 0).await?;
-    for expected in [3, 3, 1, 0] {
-        purge(at(6), 3, expected).await?;
-    }
+    same("purged, when none is so old", &purge(&store, at(-1), 100).await?, &0)?;
+    let none = store.pets.purge_expired(at(6), 0).await?.deleted;
+    same("purged, with a limit of none", &none, &0)?;
+    same("purged, three at a time", &purge(&store, at(6), 3).await?, &7)?;
+    same("purged, when there are no more", &purge(&store, at(6), 3).await?, &0)?;
     same("the records left", &counting(&store, 10).await?, &vec![7, 8, 9])?;
     same("animals: none goes with its record", &all(&store).await?.len(), &17)
 }

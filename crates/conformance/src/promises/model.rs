@@ -7,7 +7,7 @@ use petstore_domain::{AddError, Added, ApiKey, IdempotencyRequest, NewPet};
 use super::keys::{listed, loaded, note_uses, save};
 use crate::{
     broken::{Checked, ensure, same},
-    fresh::{Fresh, all},
+    fresh::{Fresh, all, purge},
     harness::Store,
     model::{Command, KeyModel, Outcome, PetModel},
     random::{Random, SEED_VARIABLE, seed},
@@ -57,7 +57,7 @@ impl Run {
             }
             Command::Purge { age } => {
                 let cutoff = at(self.now - LIFETIME + age);
-                let purged = self.store.pets.purge_expired(cutoff, MANY).await?;
+                let purged = purge(&self.store, cutoff, MANY).await?;
                 same("purged", &purged, &self.pets.purge(cutoff))
             }
             Command::AddKey { seed, name, lifetime } => self.add_key(seed, name, lifetime).await,

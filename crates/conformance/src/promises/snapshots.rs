@@ -5,7 +5,7 @@ use petstore_domain::{IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, St
 use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
-    fresh::{add, add_many, all, archive, created},
+    fresh::{add, add_many, all, archive, created, purge},
     harness::Store,
     samples::{self, MANY, at, by_name, key, read_only_key, request, request_with, rex},
 };
@@ -108,7 +108,7 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(store: Store) -> Checke
         add(&store, samples::numbered(number)).await?;
     }
     store.pets.add(rex(), Some(request("later", &rex(), 8))).await?;
-    store.pets.purge_expired(at(7), MANY).await?;
+    purge(&store, at(7), MANY).await?;
     keys::add(&store, key(9, "later", 5, None)).await?;
     keys::revoke(&store, by_name("web"), at(6)).await?;
     same("the counts", &snapshot.counts().await?, &counts)?;

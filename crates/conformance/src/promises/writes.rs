@@ -8,7 +8,7 @@ use tokio::time::sleep;
 use super::snapshots::{Content, populate};
 use crate::{
     broken::{Broken, Checked, ensure, same},
-    fresh::{Fresh, add, all, archive, created, version, walk, write_batch},
+    fresh::{Fresh, add, all, archive, created, purge, version, walk, write_batch},
     harness::{Capability, Store},
     samples::{self, MANY, numbered, request, request_with, rex},
 };
@@ -128,7 +128,7 @@ impl Run {
             Purge => {
                 let cutoff = held.records.iter().map(|record| record.at).min();
                 let cutoff = cutoff.unwrap_or(samples::at(0));
-                store.pets.purge_expired(cutoff, MANY).await?;
+                purge(store, cutoff, MANY).await?;
                 held.records.retain(|record| record.at > cutoff);
             }
             Pets => {

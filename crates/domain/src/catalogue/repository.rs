@@ -66,11 +66,29 @@ pub trait PetRepository: Send + Sync {
         None
     }
 
-    /// Deletes up to `limit` idempotency records made at `cutoff` or before; how many were deleted.
+    /// Deletes up to `limit` idempotency records made at `cutoff` or before, and skips younger ones. Returns what was
+    /// done: a store that deletes fewer at once than `limit` says that there may be more.
     ///
     /// # Errors
     /// [`StoreError`].
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError>;
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError>;
+}
+
+/// What one purge of idempotency records did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Purged {
+    /// How many were deleted.
+    pub deleted: u32,
+    /// Whether there may be more to delete. If not, none is left that was made at the cutoff or before.
+    pub more: bool,
+}
+
+impl Purged {
+    /// Returns what a store did that deletes as many as there are, up to `limit`.
+    #[must_use]
+    pub const fn up_to(limit: u32, deleted: u32) -> Self {
+        Self { deleted, more: deleted >= limit }
+    }
 }
 
 /// What became of an addition.
