@@ -96,7 +96,7 @@ pub(crate) async fn add_many(store: &Store, count: usize) -> Result<Vec<Pet>, Br
     Ok(pets)
 }
 
-/// The animal, which must be new.
+/// Returns the animal, which must be new.
 pub(crate) fn created(added: Added) -> Result<Pet, Broken> {
     match added {
         Added::Created(pet) => Ok(pet),
@@ -106,7 +106,7 @@ pub(crate) fn created(added: Added) -> Result<Pet, Broken> {
     }
 }
 
-/// The animal, which must be that of an earlier request.
+/// Returns the animal, which must be that of an earlier request.
 pub(crate) fn replayed(added: Added) -> Result<Pet, Broken> {
     match added {
         Added::Replayed(pet) => Ok(pet),
@@ -132,7 +132,7 @@ pub(crate) async fn page(store: &Store, query: PetQuery) -> Result<PetPage, Brok
     Ok(store.pets.list(query).await?.value)
 }
 
-/// Every animal of this status, or every one, read page by page.
+/// Returns every animal of this status, or every one, read page by page.
 pub(crate) async fn walk(
     store: &Store,
     limit: u8,
@@ -155,12 +155,12 @@ pub(crate) async fn walk(
     }
 }
 
-/// Every animal.
+/// Returns every animal.
 pub(crate) async fn all(store: &Store) -> Result<Vec<Pet>, Broken> {
     walk(store, 100, None).await
 }
 
-/// The version, which the adapter has declared to have. A store that has to look for it may not know
+/// Returns the version, which the adapter has declared to have. A store that has to look for it may not know
 /// it for a moment on a busy machine.
 pub(crate) async fn version(store: &Store) -> Result<CatalogueVersion, Broken> {
     let deadline = Instant::now() + VERSION_TIMEOUT;
@@ -173,12 +173,12 @@ pub(crate) async fn version(store: &Store) -> Result<CatalogueVersion, Broken> {
     }
 }
 
-/// The version that came with a read.
+/// Returns the version that came with a read.
 pub(crate) fn required(version: Option<CatalogueVersion>) -> Result<CatalogueVersion, Broken> {
     version.ok_or_else(|| Broken::new("the version is None, but the harness declares a version"))
 }
 
-/// The archive, which the adapter has declared to have.
+/// Returns the archive, which the adapter has declared to have.
 pub(crate) fn archive(store: &Store) -> Result<&dyn Archive, Broken> {
     store
         .archive
@@ -186,12 +186,12 @@ pub(crate) fn archive(store: &Store) -> Result<&dyn Archive, Broken> {
         .ok_or_else(|| Broken::new("there is no archive, but the harness declares one"))
 }
 
-/// Writes a batch; how many animals were not there before.
+/// Writes a batch. Returns how many animals were not there before.
 pub(crate) async fn write_batch(store: &Store, batch: Batch) -> Result<u64, Broken> {
     Ok(archive(store)?.write(batch).await?.added)
 }
 
-/// Waits for every task; the first that broke the promise breaks it.
+/// Waits for every task. The first that broke the promise breaks it.
 pub(crate) async fn join<T: 'static>(
     mut tasks: JoinSet<Result<T, Broken>>,
 ) -> Result<Vec<T>, Broken> {

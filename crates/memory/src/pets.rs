@@ -56,7 +56,7 @@ impl PetRepository for MemoryStore {
     }
 }
 
-/// The animal of a record. Every record has one, because no animal is ever removed.
+/// Returns the animal of a record. Every record has one, because no animal is ever removed.
 fn recorded(state: &State, id: PetId) -> Result<Pet, StoreError> {
     let missing =
         || StoreError::corrupt(format_args!("an idempotency record of animal {id}"), "it exists");

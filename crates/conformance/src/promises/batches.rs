@@ -26,7 +26,7 @@ fn batch_of(content: &Content) -> Batch {
     Batch { pets, keys, records, ..Batch::default() }
 }
 
-/// What a populated store of the same adapter holds, with identifiers far above 1.
+/// Returns what a populated store of the same adapter holds, with identifiers far above 1.
 pub(super) async fn content(fresh: &Fresh) -> Result<Content, Broken> {
     let source = fresh.another().await?;
     let mut content = populate(&source.store).await?;
@@ -36,7 +36,7 @@ pub(super) async fn content(fresh: &Fresh) -> Result<Content, Broken> {
     Ok(content)
 }
 
-/// A store that holds all of the content.
+/// Returns a store that holds all of the content.
 async fn filled(fresh: &Fresh) -> Result<Content, Broken> {
     let content = content(fresh).await?;
     let added = write_batch(&fresh.store, batch_of(&content)).await?;
@@ -105,7 +105,7 @@ pub(super) async fn a_batch_takes_as_many_rows_as_the_store_says(store: Store) -
     Ok(())
 }
 
-/// A batch of nine animals, of which `digest` is the name.
+/// Returns a batch of nine animals, of which `digest` is the name.
 fn nine_new(digest: u8, millis: i64) -> Batch {
     let request = Some(IdempotencyRequest::of_batch([digest; 32], at(millis)));
     Batch { new_pets: samples::numbers(9).collect(), request, ..Batch::default() }
@@ -180,7 +180,7 @@ fn require_conflict<T: std::fmt::Debug>(about: &str, end: &Result<T, RestoreErro
     Ok(())
 }
 
-/// Writes a batch that has good rows too; its end.
+/// Writes a batch that has good rows too. Returns how that ended.
 async fn write_among_others(
     store: &Store,
     batch: Batch,
@@ -223,8 +223,8 @@ pub(super) async fn a_batch_names_what_it_conflicts_with(fresh: Fresh) -> Checke
     require_unchanged(&fresh, &content).await
 }
 
-/// The records of `content`, the fourth of them changed: as made `later` by so many milliseconds,
-/// for another animal.
+/// Returns the records of `content`, the fourth of them changed: as made `later` by so many milliseconds, for
+/// another animal.
 fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
     IdempotencyRecord {
         at: Timestamp(content.records[3].at.0 + later),

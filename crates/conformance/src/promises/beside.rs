@@ -159,7 +159,7 @@ pub(super) async fn no_identifier_follows_the_highest(fresh: Fresh) -> Checked {
     Ok(())
 }
 
-/// A single call may be slow on a busy machine, so most of them have to be.
+/// Times many calls: a single one may be slow on a busy machine, so most of them have to be.
 pub(super) async fn the_version_is_answered_at_once(store: Store) -> Checked {
     const CALLS: usize = 21;
     const SLOW: Duration = Duration::from_millis(50);

@@ -32,7 +32,7 @@ pub(super) async fn an_expired_record_is_replaced_by_a_new_one(store: Store) -> 
     same("the animals", &all(&store).await?, &vec![first, second])
 }
 
-/// Which of the requests `0..count`, made at the moments of their numbers, still count.
+/// Returns which of the requests `0..count`, made at the moments of their numbers, still count.
 async fn counting(store: &Store, count: i64) -> Result<Vec<i64>, Broken> {
     let mut counting = Vec::new();
     for number in 0..count {

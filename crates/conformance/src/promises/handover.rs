@@ -92,7 +92,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(store: Store) ->
     still_works(&store).await
 }
 
-/// Batches of one kind of rows alone. `there` is an animal.
+/// Batches of one kind of rows only. `there` is an animal.
 fn kinds_of_batches(there: PetId) -> [Batch; 4] {
     let record = request("batch", &rex(), 5).into_record(there);
     [

@@ -53,7 +53,7 @@ async fn refused<T: std::fmt::Debug, E: IsUnavailable + std::fmt::Debug>(
     Ok(())
 }
 
-/// Every write at the same time: each must fail as unavailable.
+/// Makes every write at the same time: each must fail as unavailable.
 async fn writes_are_refused(store: &Store, known: StoredKeys, limit: Duration) -> Checked {
     let Store { pets, keys, .. } = store;
     let (new, there) = (key(2, "b", 0, None).with_id(known.next_id), known.keys[0].clone());
@@ -69,7 +69,7 @@ async fn writes_are_refused(store: &Store, known: StoredKeys, limit: Duration) -
     ends.0.and(ends.1).and(ends.2).and(ends.3).and(ends.4).and(ends.5)
 }
 
-/// A read may still answer, but then rightly.
+/// Reads in every way: a read may still answer, but then rightly.
 async fn reads_are_right_or_refused(store: &Store, expected: &PetPage, limit: Duration) -> Checked {
     let reading = store.pets.list(query(20, None, None));
     let end = timeout(limit, reading).await;

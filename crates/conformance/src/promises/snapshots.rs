@@ -60,7 +60,7 @@ fn ids() -> Vec<IdempotencyId> {
     all.iter().copied().chain([[0; 16], [255; 16]]).map(IdempotencyId).collect()
 }
 
-/// Fills a store with animals, records and keys of every kind; what it holds then.
+/// Fills a store with animals, records and keys of every kind. Returns what it holds then.
 pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
     let mut content = Content { pets: add_many(store, 25).await?, ..Content::default() };
     for id in ids() {

@@ -50,7 +50,7 @@ async fn reads_carry(store: &Store, pet: Option<PetId>, now: CatalogueVersion) -
     Ok(())
 }
 
-/// Adds animals; the version of each state must be a new one.
+/// Adds animals. The version of each state must be a new one.
 async fn new_versions(store: &Store, seen: &mut HashSet<u128>, additions: u32) -> Checked {
     for _ in 0..additions {
         add(store, rex()).await?;

@@ -64,7 +64,7 @@ async fn require(store: &Store, held: &Content) -> Checked {
     Ok(())
 }
 
-/// Nine animals from the identifier `first` on.
+/// Returns nine animals from the identifier `first` on.
 pub(super) fn nine(first: i64) -> Vec<Pet> {
     (first..).zip(samples::numbers(9)).map(|(id, pet)| pet.with_id(PetId(id))).collect()
 }

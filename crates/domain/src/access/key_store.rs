@@ -11,13 +11,13 @@ use crate::{
 /// to make a larger transaction.
 pub const MAX_KEYS_PER_SAVE: usize = 100;
 
-/// Keeps API keys, as digests alone. What may be stored, and what becomes of a key, are rules of the
+/// Keeps API keys, only as digests. What may be stored, and what becomes of a key, are rules of the
 /// domain (such as [`add_key`](crate::add_key)); a store keeps the list and compares its revision.
 ///
 /// # Contract
 /// - As for [`PetRepository`](crate::PetRepository): atomic, durable, [`StoreError::Unavailable`] is
 ///   bounded and passes.
-/// - Every change of keys, whoever makes it, gives the list another revision; a save of uses alone gives it none
+/// - Every change of keys, whoever makes it, gives the list another revision; a save of nothing but uses gives it none
 ///   ([`ApiKey::is_changed_by`]). A revision is random: it never comes again, in no other store either.
 /// - No identifier is assigned twice, also when its key was removed.
 /// - The digests of two keys differ.

@@ -42,15 +42,15 @@ pub trait PetRepository: Send + Sync {
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError>;
 
-    /// The animal `id`, or `None` if there is none.
+    /// Returns the animal `id`, or `None` if there is none.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError>;
 
-    /// The animals that match `query`, ascending by identifier, at most `query.limit`, and whether
-    /// at least one more matches behind them. Following the last identifier of each page yields
-    /// every animal that existed when the walk began exactly once, whatever is added meanwhile.
+    /// Returns the animals that match `query`, ascending by identifier, at most `query.limit`, and whether at
+    /// least one more matches behind them. Following the last identifier of each page yields every animal that
+    /// existed when the walk began exactly once, whatever is added meanwhile.
     ///
     /// # Errors
     /// [`StoreError`].

@@ -30,7 +30,7 @@ impl Catalogue {
     /// How long expired records are kept: the clock of another instance, by which they still count, may be so late.
     pub const PURGE_MARGIN: Duration = Duration::from_hours(1);
 
-    /// The catalogue that `pets` keeps.
+    /// Makes the use case over the animals that `pets` keeps.
     #[must_use]
     pub fn new(pets: Arc<dyn PetRepository>, clock: Arc<dyn Clock>) -> Self {
         Self { pets, clock }

@@ -22,8 +22,8 @@ use crate::{
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Archive: Send + Sync {
-    /// A view of all that is in the store now. What is written later does not show in it, and it
-    /// holds up no writer.
+    /// Returns a view of all that is in the store now. What is written later does not show in it, and it holds
+    /// up no writer.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -83,25 +83,25 @@ pub struct Written {
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Snapshot: Send {
-    /// How much the store holds.
+    /// Returns how much the store holds.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn counts(&mut self) -> Result<StoreCounts, StoreError>;
 
-    /// Up to `limit` animals with identifiers above `after`, ascending by identifier.
+    /// Returns up to `limit` animals with identifiers above `after`, ascending by identifier.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError>;
 
-    /// Every API key, ascending by identifier.
+    /// Returns every API key, ascending by identifier.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError>;
 
-    /// Up to `limit` idempotency records with ids above `after`, ascending by the bytes of the id.
+    /// Returns up to `limit` idempotency records with ids above `after`, ascending by the bytes of the id.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -141,7 +141,7 @@ pub enum RestoreError {
 }
 
 impl RestoreError {
-    /// The store holds another `what`, for example `API key 7`.
+    /// Makes the error of a store that holds another `what`, for example `API key 7`.
     pub fn conflict(what: impl fmt::Display) -> Self {
         Self::Conflict { what: what.to_string() }
     }

@@ -23,19 +23,19 @@ pub enum Severity {
 }
 
 impl Finding {
-    /// All is as it should be.
+    /// Says that all is as it should be.
     #[must_use]
     pub fn good(subject: &str, detail: impl Into<String>) -> Self {
         Self::new(subject, Severity::Good, detail)
     }
 
-    /// It works, but an operator should know.
+    /// Says that it works, but an operator should know.
     #[must_use]
     pub fn warning(subject: &str, detail: impl Into<String>) -> Self {
         Self::new(subject, Severity::Warning, detail)
     }
 
-    /// Something is broken.
+    /// Says that something is broken.
     #[must_use]
     pub fn fault(subject: &str, detail: impl Into<String>) -> Self {
         Self::new(subject, Severity::Fault, detail)
