@@ -44,6 +44,7 @@ async fn filled(fresh: &Fresh) -> Result<Content, Broken> {
     Ok(content)
 }
 
+/// Contract: writes a batch: it is visible and durable, at once, when the call returns.
 pub(super) async fn a_batch_brings_back_every_field(fresh: Fresh) -> Checked {
     let store = fresh.store.clone();
     let expected = content(&fresh).await?;
@@ -61,6 +62,7 @@ pub(super) async fn a_batch_brings_back_every_field(fresh: Fresh) -> Checked {
     same("the repeat of a record", &replayed(repeat)?.id, &record.pet)
 }
 
+/// Contract: afterwards the store assigns identifiers above every one of the batch, and above `assign_above`.
 pub(super) async fn identifiers_go_on_above_those_of_a_batch(fresh: Fresh) -> Checked {
     let (store, there) = (fresh.store.clone(), filled(&fresh).await?);
     let (pet, key) =
@@ -83,6 +85,7 @@ pub(super) async fn identifiers_go_on_above_those_of_a_batch(fresh: Fresh) -> Ch
     Ok(())
 }
 
+/// Contract: an equal row that is there already is kept.
 pub(super) async fn a_batch_may_be_written_again(fresh: Fresh) -> Checked {
     let (store, expected) = (fresh.store.clone(), filled(&fresh).await?);
     same("how many animals are new", &write_batch(&store, batch_of(&expected)).await?, &0)?;
@@ -91,6 +94,7 @@ pub(super) async fn a_batch_may_be_written_again(fresh: Fresh) -> Checked {
     Ok(())
 }
 
+/// Contract: how many rows one batch may have; new animals ascend in their order.
 pub(super) async fn a_batch_takes_as_many_rows_as_the_store_says(store: Store) -> Checked {
     let count = archive(&store)?.max_batch().min(LARGE);
     ensure!(count > 0, "a batch may have no row");
@@ -111,6 +115,7 @@ fn nine_new(digest: u8, millis: i64) -> Batch {
     Batch { new_pets: samples::numbers(9).collect(), request, ..Batch::default() }
 }
 
+/// Contract: if the batch of new animals is a repeat, none of them is added.
 pub(super) async fn a_repeated_batch_adds_nothing(store: Store) -> Checked {
     for (digest, millis, added) in [
         (1, 0, 9),
@@ -138,6 +143,7 @@ pub(super) async fn a_repeated_batch_adds_nothing(store: Store) -> Checked {
     same("the animals", &all(&store).await?, &content.pets)
 }
 
+/// Contract: if the batch of new animals is a repeat, none of them is added.
 pub(super) async fn of_equal_batches_at_once_one_is_added(fresh: Fresh) -> Checked {
     let handles = Handles::new(&fresh).await?;
     let mut writers = JoinSet::new();
@@ -151,6 +157,7 @@ pub(super) async fn of_equal_batches_at_once_one_is_added(fresh: Fresh) -> Check
     same("the animals", &all(&handles.stores[0]).await?.len(), &9)
 }
 
+/// Contract: a key that is there already becomes what both stores know of it.
 pub(super) async fn a_key_that_is_there_already_is_merged(fresh: Fresh) -> Checked {
     let (store, there) = (fresh.store.clone(), filled(&fresh).await?);
     let mut expected = there.keys;
@@ -201,6 +208,7 @@ async fn require_unchanged(fresh: &Fresh, content: &Content) -> Checked {
     still_works(&fresh.store).await
 }
 
+/// Contract: what is there and different is a conflict, which says what; nothing was written then.
 pub(super) async fn a_batch_names_what_it_conflicts_with(fresh: Fresh) -> Checked {
     let content = filled(&fresh).await?;
     let changed = |pet: &Pet| Pet { category_id: CategoryId(pet.category_id.0 + 1), ..pet.clone() };
@@ -234,6 +242,7 @@ fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
     }
 }
 
+/// Contract: a record that is there already is replaced if it is older.
 pub(super) async fn a_newer_record_replaces_the_one_there(fresh: Fresh) -> Checked {
     let content = filled(&fresh).await?;
     let newer = changed_record(&content, 1);
@@ -243,6 +252,7 @@ pub(super) async fn a_newer_record_replaces_the_one_there(fresh: Fresh) -> Check
     same("the records", &Content::read(&fresh.store).await?.records, &expected)
 }
 
+/// Contract: a conflict if another record is there that is as old, or younger.
 pub(super) async fn another_record_that_is_not_newer_is_a_conflict(fresh: Fresh) -> Checked {
     let content = filled(&fresh).await?;
     for (about, later) in [("of the same time", 0), ("that is older", -1)] {
@@ -254,6 +264,7 @@ pub(super) async fn another_record_that_is_not_newer_is_a_conflict(fresh: Fresh)
     require_unchanged(&fresh, &content).await
 }
 
+/// Contract: `Corrupt` if the animal of a record is missing.
 pub(super) async fn a_record_without_its_animal_is_refused(fresh: Fresh) -> Checked {
     let content = filled(&fresh).await?;
     let stray = IdempotencyRecord { pet: PetId(8_000_000), ..changed_record(&content, 1) };

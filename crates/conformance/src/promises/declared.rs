@@ -6,6 +6,8 @@ use crate::{
     harness::Capability,
 };
 
+/// Contract: what a harness declares unsupported is not there.
+///
 /// Looks at what can be seen from outside: a version, an archive, and a part in moves.
 pub(super) async fn what_is_declared_unsupported_is_not_there(fresh: Fresh) -> Checked {
     for (capability, there) in [

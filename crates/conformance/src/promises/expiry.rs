@@ -9,6 +9,7 @@ use crate::{
     samples::{self, LIFETIME, at, request, rex},
 };
 
+/// Contract: a record counts that is younger than `request.cutoff`.
 pub(super) async fn a_record_counts_until_exactly_its_expiry(store: Store) -> Checked {
     for (key, age, counts) in
         [("a", LIFETIME - 1, true), ("b", LIFETIME, false), ("c", LIFETIME + 1, false)]
@@ -21,6 +22,7 @@ pub(super) async fn a_record_counts_until_exactly_its_expiry(store: Store) -> Ch
     Ok(())
 }
 
+/// Contract: an expired record is replaced.
 pub(super) async fn an_expired_record_is_replaced_by_a_new_one(store: Store) -> Checked {
     let bello = samples::pet("Bello", 2, None);
     let first = created(store.pets.add(rex(), Some(request("k", &rex(), 0))).await?)?;
@@ -44,6 +46,7 @@ async fn counting(store: &Store, count: i64) -> Result<Vec<i64>, Broken> {
     Ok(counting)
 }
 
+/// Contract: deletes up to `limit` records made at `cutoff` or before, and says how many and whether there may be more.
 pub(super) async fn purging_keeps_to_its_limit_and_its_cutoff(store: Store) -> Checked {
     for number in 0..10 {
         let request = request(&format!("key-{number}"), &rex(), number);

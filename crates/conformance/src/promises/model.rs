@@ -18,6 +18,7 @@ const STEPS: u16 = 400;
 /// How long requests count in these runs, in milliseconds.
 const LIFETIME: i64 = 20;
 
+/// Contract: all of it together, by 400 random commands.
 pub(super) async fn random_commands_do_as_the_model_does(fresh: Fresh) -> Checked {
     let seed = seed();
     let mut random = Random::new(seed);

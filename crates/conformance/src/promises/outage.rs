@@ -91,6 +91,7 @@ async fn reads_are_right_or_refused(store: &Store, expected: &PetPage, limit: Du
     Ok(())
 }
 
+/// Contract: a store that cannot answer is `StoreError` within a bounded time.
 pub(super) async fn an_unreachable_store_is_unavailable_in_time(fresh: Fresh) -> Checked {
     let pets = vec![add(&fresh.store, rex()).await?];
     keys::add(&fresh.store, key(1, "a", 0, None)).await?;
@@ -118,6 +119,7 @@ async fn recovery(store: &Store, key: &str, limit: Duration) -> Result<Added, Br
     }
 }
 
+/// Contract: and answers again by itself once it can.
 pub(super) async fn it_comes_back_by_itself_with_all_it_had(fresh: Fresh) -> Checked {
     let first = add(&fresh.store, rex()).await?;
     cut_off(&fresh).await?;
@@ -131,6 +133,7 @@ pub(super) async fn it_comes_back_by_itself_with_all_it_had(fresh: Fresh) -> Che
     still_works(&fresh.store).await
 }
 
+/// Contract: an addition happens whole or not at all.
 pub(super) async fn a_retry_after_an_outage_adds_one_animal(fresh: Fresh) -> Checked {
     cut_off(&fresh).await?;
     let adding = fresh.store.pets.add(rex(), Some(request("once", &rex(), 0)));

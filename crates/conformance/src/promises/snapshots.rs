@@ -81,6 +81,7 @@ pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
     Ok(content)
 }
 
+/// Contract: a view of all that is in the store, in batches in ascending order.
 pub(super) async fn a_snapshot_holds_all_in_ordered_batches(store: Store) -> Checked {
     let expected = populate(&store).await?;
     for limit in [1, 4, 1000] {
@@ -100,6 +101,7 @@ pub(super) async fn a_snapshot_holds_all_in_ordered_batches(store: Store) -> Che
     Ok(())
 }
 
+/// Contract: what is written later does not show in it, and it holds up no writer.
 pub(super) async fn a_snapshot_does_not_see_later_writes(store: Store) -> Checked {
     let expected = populate(&store).await?;
     let mut snapshot = archive(&store)?.snapshot().await?;

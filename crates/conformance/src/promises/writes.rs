@@ -218,10 +218,12 @@ async fn each_write(fresh: Fresh, versions: bool) -> Checked {
     Ok(())
 }
 
+/// Contract: the animals that match the query's status, whatever kind of write they came by.
 pub(super) async fn a_write_shows_in_every_list_and_changes_nothing_else(fresh: Fresh) -> Checked {
     each_write(fresh, false).await
 }
 
+/// Contract: the version changes with every change of animals, and with nothing else.
 pub(super) async fn the_version_changes_exactly_if_an_animal_does(fresh: Fresh) -> Checked {
     each_write(fresh, true).await
 }
