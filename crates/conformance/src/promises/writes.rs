@@ -5,7 +5,10 @@ use std::time::{Duration, Instant};
 use petstore_domain::{Batch, CatalogueVersion, IdempotencyId, NewPet, Pet, PetId, PetStatus};
 use tokio::time::sleep;
 
-use super::snapshots::{Content, populate};
+use super::{
+    batches::write_all,
+    snapshots::{Content, populate},
+};
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, all, archive, created, purge, version, walk, write_batch},
@@ -146,9 +149,8 @@ impl Run {
             }
             Again => {
                 let record = request("restored", &rex(), 50).into_record(held.pets[0].id);
-                let (pets, records) = (held.pets.clone(), vec![record]);
-                write_batch(store, Batch { pets, records, ..Batch::default() }).await?;
                 held.records.push(record);
+                write_all(store, held).await?;
             }
             Refuse => {
                 let mut pets = nine(2_000_000);

@@ -107,11 +107,15 @@ impl Archive for Faulty {
     }
 
     async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+        let Batch { pets, new_pets, keys, records, .. } = &batch;
+        if pets.len() + new_pets.len() + keys.len() + records.len() > self.max_batch() {
+            return Err(StoreError::refused("a batch of more rows than `max_batch` says").into());
+        }
         call!(self.write(batch), Archive::write)
     }
 
     fn max_batch(&self) -> usize {
-        // No fault is about its size.
-        1_000
+        // Few, as a store has that cannot make large transactions.
+        25
     }
 }

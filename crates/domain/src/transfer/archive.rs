@@ -42,7 +42,7 @@ pub trait Archive: Send + Sync {
     /// [`RestoreError`]; nothing was written then, but after [`StoreError::Unavailable`] that is not known.
     async fn write(&self, batch: Batch) -> Result<Written, RestoreError>;
 
-    /// Returns how many rows, of all kinds together, one batch may have. By default 10,000.
+    /// Returns how many rows, of all kinds together, one batch may have: at least 25, by default 10,000.
     fn max_batch(&self) -> usize {
         10_000
     }
