@@ -33,8 +33,8 @@ pub trait KeyStore: Send + Sync {
     /// [`StoreError`].
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError>;
 
-    /// Writes and removes keys if the revision is still `expected`: at most [`MAX_KEYS_PER_SAVE`] of
-    /// `changed` and `removed` together, each key named once. A changed key is written whole if its identifier is new, and those
+    /// Writes and removes keys if the revision is still `expected`: at most [`MAX_KEYS_PER_SAVE`] of `changed` and
+    /// `removed` together, each key named once. A changed key is written whole if its identifier is new, and those
     /// are [`next_id`](StoredKeys::next_id) and above. Of a key that is there, it becomes what both say
     /// ([`ApiKey::merged_with`]), so that no write undoes a revocation or a use. An identifier to be removed
     /// that does not exist is skipped. The revision stays if nothing is to be removed, and every changed key is there

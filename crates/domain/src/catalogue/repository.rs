@@ -7,7 +7,6 @@ use crate::{
         idempotency::IdempotencyRequest,
         page::{PetPage, PetQuery},
         pet::{NewPet, Pet, PetId},
-        version::{CatalogueVersion, Versioned},
     },
     error::StoreError,
     timestamp::Timestamp,
@@ -89,6 +88,20 @@ impl Purged {
     pub const fn up_to(limit: u32, deleted: u32) -> Self {
         Self { deleted, more: deleted >= limit }
     }
+}
+
+/// Identifies one state of the catalogue. Two reads of one version give the same answer; a version
+/// never comes back for another state, restarts included. Versions have no order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CatalogueVersion(pub u128);
+
+/// What was read, with the version of the very state that it was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Versioned<T> {
+    /// What was read.
+    pub value: T,
+    /// `None` when the store has no cheap way to know the version.
+    pub version: Option<CatalogueVersion>,
 }
 
 /// What became of an addition.

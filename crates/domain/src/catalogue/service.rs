@@ -7,8 +7,7 @@ use crate::{
         idempotency::Idempotency,
         page::{PetPage, PetQuery},
         pet::{NewPet, Pet, PetId},
-        repository::{AddError, Added},
-        version::{CatalogueVersion, Versioned},
+        repository::{AddError, Added, CatalogueVersion, Versioned},
     },
     error::StoreError,
 };
