@@ -23,26 +23,6 @@ const LARGE: usize = 10_000;
 /// So many rows of all kinds a batch must be able to have on every store: what the other promises write at once.
 const SMALL: usize = 25;
 
-/// Writes all of it, in one batch if the store can make it. Returns how many animals were not there before.
-pub(super) async fn write_all(store: &Store, content: &Content) -> Result<u64, Broken> {
-    let Content { pets, keys, records } = content.clone();
-    let max = archive(store)?.max_batch();
-    if pets.len() + keys.len() + records.len() <= max {
-        return write_batch(store, Batch { pets, keys, records, ..Batch::default() }).await;
-    }
-    let mut added = 0;
-    for pets in pets.chunks(max).map(<[_]>::to_vec) {
-        added += write_batch(store, Batch { pets, ..Batch::default() }).await?;
-    }
-    for keys in keys.chunks(max).map(<[_]>::to_vec) {
-        write_batch(store, Batch { keys, ..Batch::default() }).await?;
-    }
-    for records in records.chunks(max).map(<[_]>::to_vec) {
-        write_batch(store, Batch { records, ..Batch::default() }).await?;
-    }
-    Ok(added)
-}
-
 /// Returns what a populated store of the same adapter holds, with identifiers far above 1.
 pub(super) async fn content(fresh: &Fresh) -> Result<Content, Broken> {
     let source = fresh.another().await?;
@@ -56,7 +36,7 @@ pub(super) async fn content(fresh: &Fresh) -> Result<Content, Broken> {
 /// Returns a store that holds all of the content.
 async fn filled(fresh: &Fresh) -> Result<Content, Broken> {
     let content = content(fresh).await?;
-    let added = write_all(&fresh.store, &content).await?;
+    let added = content.write(&fresh.store).await?;
     same("how many animals were added", &added, &(content.pets.len() as u64))?;
     Ok(content)
 }
@@ -66,7 +46,7 @@ pub(super) async fn a_batch_brings_back_every_field(fresh: Fresh) -> Checked {
     let store = fresh.store.clone();
     let expected = content(&fresh).await?;
     let before = keys::loaded(&store).await?.revision;
-    write_all(&store, &expected).await?;
+    expected.write(&store).await?;
     ensure!(keys::loaded(&store).await?.revision != before, "the revision of the keys has stayed");
     let actual = Content::read(&store).await?;
     same("the animals", &actual.pets, &expected.pets)?;
@@ -105,7 +85,7 @@ pub(super) async fn identifiers_go_on_above_those_of_a_batch(fresh: Fresh) -> Ch
 /// Contract: an equal row that is there already is kept.
 pub(super) async fn a_batch_may_be_written_again(fresh: Fresh) -> Checked {
     let (store, expected) = (fresh.store.clone(), filled(&fresh).await?);
-    same("how many animals are new", &write_all(&store, &expected).await?, &0)?;
+    same("how many animals are new", &expected.write(&store).await?, &0)?;
     let unchanged = Content::read(&store).await? == expected;
     ensure!(unchanged, "the same content again has changed the store");
     Ok(())

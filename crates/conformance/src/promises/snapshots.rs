@@ -1,11 +1,11 @@
 //! A store as a whole: reading it.
 
-use petstore_domain::{IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts};
+use petstore_domain::{Batch, IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts};
 
 use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
-    fresh::{add, add_many, all, archive, created, purge},
+    fresh::{add, add_many, all, archive, created, purge, write_batch},
     harness::Store,
     samples::{self, MANY, at, by_name, key, read_only_key, request, request_with, rex},
 };
@@ -21,6 +21,26 @@ pub(super) struct Content {
 impl Content {
     pub(super) async fn read(store: &Store) -> Result<Self, Broken> {
         Self::read_batches(&mut *archive(store)?.snapshot().await?, 100).await
+    }
+
+    /// Writes all of it, in one batch if the store can make it. Returns how many animals were not there before.
+    pub(super) async fn write(&self, store: &Store) -> Result<u64, Broken> {
+        let Self { pets, keys, records } = self.clone();
+        let max = archive(store)?.max_batch();
+        if pets.len() + keys.len() + records.len() <= max {
+            return write_batch(store, Batch { pets, keys, records, ..Batch::default() }).await;
+        }
+        let mut added = 0;
+        for pets in pets.chunks(max).map(<[_]>::to_vec) {
+            added += write_batch(store, Batch { pets, ..Batch::default() }).await?;
+        }
+        for keys in keys.chunks(max).map(<[_]>::to_vec) {
+            write_batch(store, Batch { keys, ..Batch::default() }).await?;
+        }
+        for records in records.chunks(max).map(<[_]>::to_vec) {
+            write_batch(store, Batch { records, ..Batch::default() }).await?;
+        }
+        Ok(added)
     }
 
     /// Reads all in batches of `limit`, which must be ascending.

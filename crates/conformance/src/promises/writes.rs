@@ -5,10 +5,7 @@ use std::time::{Duration, Instant};
 use petstore_domain::{Batch, CatalogueVersion, IdempotencyId, NewPet, Pet, PetId, PetStatus};
 use tokio::time::sleep;
 
-use super::{
-    batches::write_all,
-    snapshots::{Content, populate},
-};
+use super::snapshots::{Content, populate};
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{Fresh, add, all, archive, created, purge, version, walk, write_batch},
@@ -150,7 +147,7 @@ impl Run {
             Again => {
                 let record = request("restored", &rex(), 50).into_record(held.pets[0].id);
                 held.records.push(record);
-                write_all(store, held).await?;
+                held.write(store).await?;
             }
             Refuse => {
                 let mut pets = nine(2_000_000);
