@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
@@ -15,7 +14,7 @@ use crate::{
     driver::OpenMode,
     failure::Failure,
     partial_file::{Access, IfExists, PartialFile},
-    progress::{Of, Progress},
+    progress::Progress,
     signals::Signals,
 };
 
@@ -44,10 +43,10 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
     let if_exists = IfExists::Refuse("a backup replaces no file: name another");
     // It holds digests of API keys, so only its owner may read it, like the store.
     let file = PartialFile::begin(&to, if_exists, Access::OwnerOnly)?;
-    let (mut progress, stop) = (Progress::counting("pages"), signals.clone());
+    let (mut progress, stop) = (Progress::of("pages"), signals.clone());
     let watch = move |done, total| {
-        progress.at("backing up", done, Of::Exactly(total));
-        if stop.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        progress.at("backing up", done, total);
+        stop.go_on()
     };
     let done = location.back_up(file.temporary(), Box::new(watch)).await;
     done.map_err(|problem| {

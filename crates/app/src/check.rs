@@ -12,7 +12,7 @@ use crate::{
     driver::{OpenMode, OpenStore},
     failure::{Failure, one_line_of},
     keys::names,
-    progress::{Of, Progress},
+    progress::Progress,
     signals::Signals,
     store::with_store,
 };
@@ -74,10 +74,10 @@ async fn read_archive(
     let stopped = || {
         if signals.stop_asked() { Err(StoreError::unavailable("stopped")) } else { Ok(()) }
     };
-    let mut progress = Progress::new();
+    let mut progress = Progress::of("animals");
     let (mut last, mut done, mut unlisted) = (None, 0, Unlisted::new());
     loop {
-        progress.at("reading", done, Of::Exactly(counts.pets));
+        progress.at("reading", done, counts.pets);
         stopped()?;
         let batch = snapshot.pets(last, BATCH).await?;
         let Some(pet) = batch.last() else { break };

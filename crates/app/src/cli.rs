@@ -2,7 +2,6 @@
 
 pub(crate) mod config_file;
 mod examples;
-mod moving;
 mod refusal;
 mod serve;
 mod settings;
@@ -17,7 +16,6 @@ use std::{ffi::OsString, process::ExitCode, sync::Arc};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
 pub(crate) use self::{
-    moving::{BothStores, MoveArgs, ReleaseArgs, StoreCommand},
     serve::{DeploymentArgs, LogFormat, ServeArgs},
     settings::{ConfigCommand, Sources, shown},
     values::variable,
@@ -32,6 +30,7 @@ use crate::{
     import::ImportArgs,
     keys::KeysCommand,
     manual::{CompletionsArgs, ManArgs},
+    moving::StoreCommand,
     stores::Registry,
     upgrade::UpgradeArgs,
 };

@@ -18,10 +18,10 @@ use crate::{
     driver::OpenMode,
     failure::Failure,
     partial_file::{Access, IfExists, PartialFile},
-    progress::{Of, Progress},
+    progress::Progress,
     records::{self, FileArg, Format, RecordsArgs},
     signals::Signals,
-    store::with_open_archive,
+    store::with_archive,
 };
 
 /// Animals that are read and written at a time.
@@ -55,12 +55,14 @@ impl ExportArgs {
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let format = args.format()?;
-    with_open_archive(&*args.store.store.0, OpenMode::ReadOnly, async |archive| {
+    let location = &*args.store.store.0;
+    with_archive(location, OpenMode::ReadOnly, async |store, archive| {
+        store.require_open(location).await?;
         let file = match &args.records.file {
             FileArg::Standard => None,
             FileArg::Path(path) => Some(begin(path, args.force)?),
         };
-        export(&*archive, file, format, &signals).await
+        export(archive, file, format, &signals).await
     })
     .await
 }
@@ -74,11 +76,11 @@ async fn export(
     let mut snapshot = archive.snapshot().await.map_err(Failure::runtime)?;
     let StoreCounts { pets: of, .. } = snapshot.counts().await.map_err(Failure::runtime)?;
     write(&mut file, records::header(format).as_bytes())?;
-    let mut progress = Progress::new();
+    let mut progress = Progress::of("animals");
     let (mut last, mut written) = (None, 0);
     let mut text = Vec::new();
     loop {
-        progress.at("exporting", written, Of::Exactly(of));
+        progress.at("exporting", written, of);
         if signals.stop_asked() {
             return Err(Failure::runtime("stopped; the export is not complete"));
         }

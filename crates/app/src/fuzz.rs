@@ -21,20 +21,16 @@ const PASSWORD: &str = "CANARY";
 /// A promise of the readers is broken.
 pub fn import(data: &[u8]) {
     let csv_reader = |header: &[u8]| CsvReader::new(header).map(RecordReader::Csv);
-    import_with(data, RecordReader::Ndjson, |line, read| {
+    import_with(data, &RecordReader::Ndjson, |line, read| {
         assert_eq!(read, read_record(line).map_err(|error| error.to_string()));
     });
     let header = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if let Ok(reader) = csv_reader(header.trim_ascii_end()) {
-        import_with(data, reader, |_, _| {});
+        import_with(data, &reader, |_, _| {});
     }
 }
 
-fn import_with(
-    data: &[u8],
-    mut reader: RecordReader,
-    check: impl Fn(&[u8], Result<Record, String>),
-) {
+fn import_with(data: &[u8], reader: &RecordReader, check: impl Fn(&[u8], Result<Record, String>)) {
     // A small buffer, so that lines lie across its ends.
     let mut lines = Lines::new(BufReader::with_capacity(16, data));
     // Reading from memory never fails.
@@ -47,7 +43,7 @@ fn import_with(
         }
         check(line, read);
     }
-    assert_eq!(lines.bytes(), data.len() as u64, "bytes were not read");
+    assert_eq!(lines.bytes, data.len() as u64, "bytes were not read");
     let pieces = data.split(|byte| *byte == b'\n').count();
     let is_last_empty = data.is_empty() || data.ends_with(b"\n");
     assert_eq!(lines.number, (pieces - usize::from(is_last_empty)) as u64, "lines were not read");
@@ -61,7 +57,7 @@ fn comes_back(record: &Record) {
         let mut written = Vec::new();
         write(format, &pet, &mut written);
         assert_eq!(written.pop(), Some(b'\n'));
-        let read = reader.and_then(|mut reader| reader.read(&written));
+        let read = reader.and_then(|reader| reader.read(&written));
         let expected = Record { id: Some(pet.id), pet: record.pet.clone() };
         assert_eq!(read, Ok(expected), "{}", written.escape_ascii());
     }

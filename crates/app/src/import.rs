@@ -9,7 +9,7 @@ use clap::Args;
 use petstore_domain::{Archive, Batch, Clock, IdempotencyRequest, PetId, RestoreError};
 use petstore_json::Record;
 
-use self::source::{Fault, Input, Numbered, Reading, Source};
+use self::source::{Input, Reading, Source};
 use crate::{
     cli::store_arg::StoreArgs,
     clock::SystemClock,
@@ -19,7 +19,7 @@ use crate::{
     progress::Progress,
     records::{FileArg, Format, RecordsArgs},
     signals::Signals,
-    store::with_open_archive,
+    store::with_archive,
 };
 
 /// Lines in a batch, which is one transaction. Another number would end batches elsewhere, and what an earlier
@@ -62,14 +62,15 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     note_if_typed(&records.file);
     let input = Input::open(&records.file)?;
     let mode = if create { OpenMode::Create } else { OpenMode::ReadWrite };
-    let done = with_open_archive(&*store.store.0, mode, async |archive| {
+    let location = &*store.store.0;
+    let done = with_archive(location, mode, async |store, archive| {
+        store.require_open(location).await?;
         let batch_lines = BATCH_LINES.min(archive.max_batch());
         let source = Source::begin(input, Reading { batch_lines, ..reading })?;
-        let import = Import::new(&*archive, skip_bad, again);
+        let import = Import::new(archive, skip_bad, again);
         import.run(source, signals.stop()).await
     });
-    let answer = done.await?.to_string();
-    Console.print(&answer)
+    Console.print(&done.await?)
 }
 
 /// Says that the command waits for lines from a terminal: it would look as if it hung.
@@ -79,49 +80,36 @@ fn note_if_typed(file: &FileArg) {
     }
 }
 
-/// What was done with the lines of a file.
-#[derive(Debug, Default)]
-struct Imported {
-    added: u64,
-    /// Equal animals that were there already, under the same identifiers or from the same file.
-    passed: u64,
-    /// Bad lines.
-    skipped: u64,
-}
-
 /// An import while it runs.
 struct Import<'a> {
     archive: &'a dyn Archive,
     skip_bad: bool,
     again: bool,
     progress: Progress,
-    faults: Faults,
     /// The highest identifier in the file, if it has some.
     highest: Option<PetId>,
     /// The last line of which, and of all those before, the animals are in the store.
     kept: u64,
-    imported: Imported,
+    added: u64,
+    /// Equal animals that were there already, under the same identifiers or from the same file.
+    passed: u64,
+    /// Bad lines.
+    bad: u64,
 }
 
 impl<'a> Import<'a> {
     fn new(archive: &'a dyn Archive, skip_bad: bool, again: bool) -> Self {
-        Self {
-            archive,
-            skip_bad,
-            again,
-            progress: Progress::new(),
-            faults: Faults::default(),
-            highest: None,
-            kept: 0,
-            imported: Imported::default(),
-        }
+        let progress = Progress::of_about("animals");
+        let (highest, [kept, added, passed, bad]) = (None, [0; 4]);
+        Self { archive, skip_bad, again, progress, highest, kept, added, passed, bad }
     }
 
+    /// Imports the file. Returns what was done with its lines, for people.
     async fn run(
         mut self,
         mut source: Source,
         stop: impl Future<Output = ()>,
-    ) -> Result<Imported, Failure> {
+    ) -> Result<String, Failure> {
         tokio::pin!(stop);
         loop {
             let batch = tokio::select! {
@@ -129,28 +117,39 @@ impl<'a> Import<'a> {
                 () = &mut stop => Err("it was stopped".to_owned()),
             };
             let Some(batch) = batch.map_err(|reason| self.failed(&reason))? else { break };
-            let (is_check, line, of) = (batch.is_check, batch.last_line, batch.of);
-            if is_check {
+            let (line, of) = (batch.last_line, batch.of);
+            if batch.is_check {
                 self.check(&batch);
+                self.progress.at("checking", line, of);
             } else {
                 self.write(batch).await?;
+                self.progress.at("importing", line, of);
             }
-            self.progress.at(if is_check { "checking" } else { "importing" }, line, of);
         }
-        self.faults.report_rest(&mut self.progress);
-        self.imported.skipped = self.faults.count;
-        if self.faults.count > 0 && !self.skip_bad {
-            let count = self.faults.count;
+        let Self { added, passed, bad, .. } = self;
+        if bad > MAX_SHOWN {
+            self.progress.note(&format!("and {} more bad lines", bad - MAX_SHOWN));
+        }
+        if bad > 0 && !self.skip_bad {
             return Err(self.failed(&format!(
-                "{count} lines are bad; mend them, or leave them out with --skip-bad"
+                "{bad} lines are bad; mend them, or leave them out with --skip-bad"
             )));
         }
-        Ok(self.imported)
+        Ok(format!(
+            "added {added} animals, passed over {passed} that were there, skipped {bad} bad lines\n"
+        ))
     }
 
+    /// Shows bad lines and counts them, and looks for the highest identifier.
     fn check(&mut self, batch: &source::Batch) {
-        self.faults.report(&batch.faults, &mut self.progress);
-        let ids = batch.records.iter().filter_map(|numbered| numbered.record.id);
+        for (line, reason) in &batch.faults {
+            if self.bad < MAX_SHOWN {
+                let reason: String = one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
+                self.progress.note(&format!("line {line}: {reason}"));
+            }
+            self.bad += 1;
+        }
+        let ids = batch.records.iter().filter_map(|(_, record)| record.id);
         self.highest = self.highest.max(ids.max());
     }
 
@@ -166,7 +165,7 @@ impl<'a> Import<'a> {
             ..Batch::default()
         };
         let mut lines: Vec<(PetId, u64)> = Vec::new();
-        for Numbered { line, record: Record { id, pet } } in read.records {
+        for (line, Record { id, pet }) in read.records {
             match id {
                 Some(id) => {
                     lines.push((id, line));
@@ -179,8 +178,8 @@ impl<'a> Import<'a> {
         if given > 0 {
             let written = self.archive.write(batch).await;
             let added = written.map_err(|error| self.failed(&reason(&error, &lines)))?.added;
-            self.imported.added += added;
-            self.imported.passed += given - added;
+            self.added += added;
+            self.passed += given - added;
         }
         self.kept = read.last_line;
         Ok(())
@@ -194,31 +193,6 @@ impl<'a> Import<'a> {
                 "kept up to line {kept}, and no further: {reason}; run it again to go on there"
             ),
         })
-    }
-}
-
-/// Shows bad lines and counts them.
-#[derive(Debug, Default)]
-struct Faults {
-    count: u64,
-}
-
-impl Faults {
-    fn report(&mut self, faults: &[Fault], progress: &mut Progress) {
-        for Fault { line, reason } in faults {
-            if self.count < MAX_SHOWN {
-                let reason: String = one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
-                progress.note(&format!("line {line}: {reason}"));
-            }
-            self.count += 1;
-        }
-    }
-
-    /// Says how many bad lines were not shown.
-    fn report_rest(&self, progress: &mut Progress) {
-        if self.count > MAX_SHOWN {
-            progress.note(&format!("and {} more bad lines", self.count - MAX_SHOWN));
-        }
     }
 }
 
@@ -238,16 +212,6 @@ fn reason(error: &RestoreError, lines: &[(PetId, u64)]) -> String {
         lines => format!(" (lines {})", lines.join(", ")),
     };
     format!("{error}{place}")
-}
-
-impl std::fmt::Display for Imported {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { added, passed, skipped } = self;
-        writeln!(
-            f,
-            "added {added} animals, passed over {passed} that were there, skipped {skipped} bad lines"
-        )
-    }
 }
 
 #[cfg(test)]

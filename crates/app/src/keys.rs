@@ -22,7 +22,7 @@ use crate::{
     driver::OpenMode,
     failure::Failure,
     signals,
-    store::{note_if_made, with_store},
+    store::with_store,
 };
 
 /// Corrupt keys that a command names; the rest are counted.
@@ -98,7 +98,6 @@ pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
     let location = store.store.0.clone();
     with_store(&*location, mode, async |store| {
         store.require_open(&*location).await?;
-        note_if_made(store, &mut Console);
         let keys = Keys { store: &*store.keys, now: SystemClock.now(), out: &mut Console };
         match command {
             KeysCommand::Create { name, read_only, expires, .. } => {
@@ -229,11 +228,16 @@ fn showable_secret(rights: KeyRights, out: &impl Output) -> Result<ApiKeySecret,
 
 /// Returns a new API key with these rights, from the system's random source.
 pub(crate) fn new_secret(rights: KeyRights) -> Result<ApiKeySecret, Failure> {
-    let mut entropy = [0; 32];
-    getrandom::fill(&mut entropy).map_err(|error| {
+    Ok(ApiKeySecret::with_rights(&random()?, rights))
+}
+
+/// Returns bytes of the system's random source.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| {
         Failure::runtime(format!("the system's random source does not answer: {error}"))
     })?;
-    Ok(ApiKeySecret::with_rights(&entropy, rights))
+    Ok(bytes)
 }
 
 /// Shows a key that was just stored, in a text that holds it. A key that could not be shown is revoked.

@@ -29,7 +29,6 @@ use crate::{
     failure::Failure,
     resource_limits,
     signals::{self, Signals},
-    store::with_store,
     upgrade,
 };
 
@@ -49,11 +48,12 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     if !config.args.no_upgrade {
         upgrade::before_serving(&*location).await?;
     }
-    let drained = with_store(&*location, OpenMode::Create, async |opened| {
+    let opened = location.open(OpenMode::Create).await.map_err(Failure::runtime)?;
+    let served = async {
         let mut tasks = JoinSet::new();
         let next = config.args.next_store.take().map(|next| next.0);
-        let store = ServedStore::new(opened, &*location, next, &mut tasks).await?;
-        let drained = async {
+        let store = ServedStore::new(&opened, &*location, next, &mut tasks).await?;
+        let served = async {
             prepare_keys(&store, &config, &addresses).await?;
             announcement::listening(&addresses, &*location, &config.settings);
             if let Some(store) = &opened.made_at {
@@ -63,11 +63,13 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
             tasks.spawn(reload::follow(followed, hangups));
             serve(&store, listeners, metrics, tls, config, signals, tasks).await
         };
-        let drained = drained.await;
+        let served = served.await;
         store.close().await;
-        drained
-    });
-    drained.await
+        served
+    };
+    let served = served.await;
+    opened.close().await;
+    served
 }
 
 /// Answers requests, and does what the service does besides, until the first signal.

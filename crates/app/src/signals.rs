@@ -2,7 +2,7 @@
 //!
 //! A handler that was once made stays for the life of the process.
 
-use std::{future, io, process, time::Duration};
+use std::{future, io, ops::ControlFlow, process, time::Duration};
 
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
@@ -46,6 +46,11 @@ impl Signals {
     /// Returns whether the first signal has come.
     pub(crate) fn stop_asked(&self) -> bool {
         *self.stop.borrow()
+    }
+
+    /// Returns whether work goes on: not once the first signal has come.
+    pub(crate) fn go_on(&self) -> ControlFlow<()> {
+        if self.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// Resolves at the first signal, also if it came before.

@@ -3,9 +3,9 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead, BufReader, Read, Seek as _},
+    io::{self, BufRead, BufReader, Seek as _},
     mem,
-    path::Path,
+    os::fd::AsFd as _,
     thread,
 };
 
@@ -15,7 +15,6 @@ use tokio::sync::mpsc;
 use crate::{
     failure::{Failure, quotable_path},
     import::lines::Lines,
-    progress::Of,
     records::{CsvReader, FileArg, Format, RecordReader},
 };
 
@@ -29,12 +28,8 @@ pub(super) type Next = Result<Option<Batch>, String>;
 const IS_ARRAY: &str = "the file must have one JSON object a line, but begins a JSON array; \
      \"jq -c '.[]'\" makes lines of it";
 
-/// Where the lines come from.
-pub(super) enum Input {
-    File(File),
-    /// Can be read once.
-    Stream(Box<dyn Read + Send>),
-}
+/// Where the lines come from, and whether they can be read twice.
+pub(super) struct Input(File, bool);
 
 /// How the lines are read.
 #[derive(Clone, Copy, Debug)]
@@ -50,68 +45,55 @@ pub(super) struct Reading {
 #[derive(Debug)]
 pub(super) struct Source(pub(super) mpsc::Receiver<Next>);
 
-/// Some lines of the file.
+/// Some lines of the file. Each record, and what is wrong with a line, has the number of its line, counted from 1.
 #[derive(Debug)]
 pub(super) struct Batch {
     /// Whether they are only checked, and will come again.
     pub(super) is_check: bool,
-    pub(super) records: Vec<Numbered>,
-    pub(super) faults: Vec<Fault>,
-    /// Counted from 1.
+    pub(super) records: Vec<(u64, Record)>,
+    pub(super) faults: Vec<(u64, String)>,
     pub(super) last_line: u64,
     /// Of all of the file up to there.
     pub(super) digest: [u8; 32],
     /// How many lines the file may have, going by its size.
-    pub(super) of: Of,
-}
-
-/// What is wrong with one line.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Fault {
-    /// Counted from 1.
-    pub(super) line: u64,
-    pub(super) reason: String,
-}
-
-/// A record, and the line that it was read from, counted from 1.
-#[derive(Debug)]
-pub(super) struct Numbered {
-    pub(super) line: u64,
-    pub(super) record: Record,
+    pub(super) of: u64,
 }
 
 impl Input {
     pub(super) fn open(file: &FileArg) -> Result<Self, Failure> {
-        let FileArg::Path(path) = file else { return Ok(Self::Stream(Box::new(io::stdin()))) };
-        open(path).map_err(|error| {
-            Failure::runtime(format!("cannot read {}: {error}", quotable_path(path)))
+        let opened = match file {
+            FileArg::Standard => {
+                io::stdin().as_fd().try_clone_to_owned().map(|stdin| Self(stdin.into(), false))
+            }
+            FileArg::Path(path) => File::open(path).and_then(|file| {
+                let metadata = file.metadata()?;
+                if metadata.is_dir() {
+                    return Err(io::ErrorKind::IsADirectory.into());
+                }
+                Ok(Self(file, metadata.is_file()))
+            }),
+        };
+        opened.map_err(|error| {
+            let shown = match file {
+                FileArg::Standard => "standard input".to_owned(),
+                FileArg::Path(path) => quotable_path(path),
+            };
+            Failure::runtime(format!("cannot read {shown}: {error}"))
         })
     }
 
     /// Returns a file that can be read twice.
     fn into_file(self) -> Result<File, String> {
-        match self {
-            Self::File(file) => Ok(file),
-            Self::Stream(mut stream) => {
-                let copied = tempfile::tempfile().and_then(|mut file| {
-                    io::copy(&mut stream, &mut file)?;
-                    Ok(file)
-                });
-                copied.map_err(|error| {
-                    format!("cannot read all of it into a temporary file: {error}")
-                })
-            }
+        let Self(mut input, can_be_read_twice) = self;
+        if can_be_read_twice {
+            return Ok(input);
         }
+        let copied = tempfile::tempfile().and_then(|mut file| {
+            io::copy(&mut input, &mut file)?;
+            Ok(file)
+        });
+        copied.map_err(|error| format!("cannot read all of it into a temporary file: {error}"))
     }
-}
-
-fn open(path: &Path) -> io::Result<Input> {
-    let file = File::open(path)?;
-    let metadata = file.metadata()?;
-    if metadata.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    Ok(if metadata.is_file() { Input::File(file) } else { Input::Stream(Box::new(file)) })
 }
 
 impl Source {
@@ -144,9 +126,9 @@ fn read(input: Input, reading: Reading, batches: &mpsc::Sender<Next>) -> Result<
         file.rewind().map_err(unreadable)?;
         let lines = Lines::new(BufReader::new(&file));
         let mut reader = FileReader { lines, reading, size, with_ids: None, blank: 0 };
-        let mut records = reader.record_reader()?;
+        let records = reader.record_reader()?;
         let mut has_faults = false;
-        while let Some(batch) = reader.batch(&mut records, is_check).map_err(unreadable)? {
+        while let Some(batch) = reader.batch(&records, is_check).map_err(unreadable)? {
             has_faults |= !batch.faults.is_empty();
             if batches.blocking_send(Ok(Some(batch))).is_err() {
                 return Ok(());
@@ -187,7 +169,7 @@ impl<R: BufRead> FileReader<R> {
     }
 
     /// Reads the next lines; `None` if there is none.
-    fn batch(&mut self, reader: &mut RecordReader, is_check: bool) -> io::Result<Option<Batch>> {
+    fn batch(&mut self, reader: &RecordReader, is_check: bool) -> io::Result<Option<Batch>> {
         let (mut records, mut faults) = (Vec::new(), Vec::new());
         let before = self.lines.number;
         for _ in 0..self.reading.batch_lines {
@@ -199,11 +181,11 @@ impl<R: BufRead> FileReader<R> {
             let record = line.and_then(|line| reader.read(line));
             if let blank @ 1.. = mem::take(&mut self.blank) {
                 let reason = format!("the line is empty ({blank} such lines)");
-                faults.push(Fault { line: self.lines.number - blank, reason });
+                faults.push((self.lines.number - blank, reason));
             }
             match record.and_then(|record| self.check_id(record)) {
-                Ok(record) => records.push(Numbered { line: self.lines.number, record }),
-                Err(reason) => faults.push(Fault { line: self.lines.number, reason }),
+                Ok(record) => records.push((self.lines.number, record)),
+                Err(reason) => faults.push((self.lines.number, reason)),
             }
         }
         let (last_line, digest, of) = (self.lines.number, self.lines.digest(), self.estimate());
@@ -221,9 +203,9 @@ impl<R: BufRead> FileReader<R> {
     }
 
     /// Returns how many lines the file has if the rest of them are as long as those that were read.
-    fn estimate(&self) -> Of {
-        let (lines, bytes) = (u128::from(self.lines.number), u128::from(self.lines.bytes().max(1)));
-        u64::try_from(lines * u128::from(self.size) / bytes).map_or(Of::Unknown, Of::About)
+    fn estimate(&self) -> u64 {
+        let (lines, bytes) = (u128::from(self.lines.number), u128::from(self.lines.bytes.max(1)));
+        u64::try_from(lines * u128::from(self.size) / bytes).unwrap_or(0)
     }
 }
 

@@ -7,9 +7,8 @@ use tokio::sync::mpsc;
 
 use super::{
     Import,
-    source::{Batch, Numbered, Source},
+    source::{Batch, Source},
 };
-use crate::progress::Of;
 
 fn batch(line: u64) -> Batch {
     let name = PetName::parse("Rex").unwrap();
@@ -17,11 +16,11 @@ fn batch(line: u64) -> Batch {
         Record { id: None, pet: NewPet { name, category_id: CategoryId(1), status: None } };
     Batch {
         is_check: false,
-        records: vec![Numbered { line, record }],
+        records: vec![(line, record)],
         faults: Vec::new(),
         last_line: line,
         digest: [u8::try_from(line).unwrap(); 32],
-        of: Of::Unknown,
+        of: 0,
     }
 }
 
@@ -34,7 +33,7 @@ async fn imported(store: &MemoryStore, batches: Vec<Option<Batch>>) -> String {
     drop(sender);
     let import = Import::new(store, false, false);
     let done = import.run(Source(receiver), future::pending()).await;
-    done.map_or_else(|failure| failure.to_string(), |imported| imported.to_string())
+    done.unwrap_or_else(|failure| failure.to_string())
 }
 
 #[tokio::test]

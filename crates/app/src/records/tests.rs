@@ -74,7 +74,7 @@ fn every_fault_of_a_csv_line_is_named() {
         ("1,a, 2,sold", "`categoryId`: must be a whole number from -9223372036854775808 to 92"),
         ("1,,2,Sold", "`name`: must have 1 to 255 characters, but is empty; `status`: must be"),
     ];
-    let mut reader = csv("id,name,categoryId,status");
+    let reader = csv("id,name,categoryId,status");
     for (line, fault) in table {
         let found = reader.read(line.as_bytes()).unwrap_err();
         assert!(found.starts_with(fault), "{line}: {found}");
@@ -96,7 +96,7 @@ fn a_header_with_other_separators_is_told_what_is_wrong() {
 
 #[test]
 fn a_name_is_read_as_it_is_wherever_it_stands() {
-    let mut reader = csv("name,categoryId");
+    let reader = csv("name,categoryId");
     for name in ["\u{feff}mark", " x ", "\u{a0}x", "#", "'a'", "a;b", "x\u{2028}y"] {
         let line = format!("{name},1");
         assert_eq!(reader.read(line.as_bytes()).unwrap().pet, pet(name, 1, None), "{line}");
@@ -136,7 +136,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_panic(lines in prop::collection::vec("[\",a1\r]{0,12}", 0..6), bytes: Vec<u8>) {
-        let mut reader = csv("name,categoryId");
+        let reader = csv("name,categoryId");
         for line in lines.iter().map(String::as_bytes).chain([&bytes[..]]) {
             let _ = reader.read(line);
         }
