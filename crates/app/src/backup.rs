@@ -9,13 +9,13 @@ use bytesize::ByteSize;
 use clap::Args;
 
 use crate::{
-    cli::store_arg::StoreArgs,
     console::{Console, Output as _},
     driver::OpenMode,
     failure::Failure,
     partial_file::{Access, IfExists, PartialFile},
+    process::Signals,
     progress::Progress,
-    signals::Signals,
+    stores::StoreArgs,
 };
 
 /// Copies a store that may be in use into a file.
@@ -35,7 +35,7 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
         return Err(Failure::usage(why));
     }
     let signals = Signals::take_over()?;
-    let location = &store.store.0;
+    let location = &store.store.location;
     // A store of an older schema is not opened, and is backed up as it is.
     if let Ok(store) = location.open(OpenMode::ReadOnly).await {
         store.require_open(&**location).await?;

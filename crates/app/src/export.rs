@@ -13,15 +13,15 @@ use clap::Args;
 use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
-    cli::store_arg::StoreArgs,
     console::stdout_failed,
     driver::OpenMode,
     failure::Failure,
     partial_file::{Access, IfExists, PartialFile},
+    process::Signals,
     progress::Progress,
     records::{self, FileArg, Format, RecordsArgs},
-    signals::Signals,
     store::with_archive,
+    stores::StoreArgs,
 };
 
 /// Animals that are read and written at a time.
@@ -55,7 +55,7 @@ impl ExportArgs {
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let format = args.format()?;
-    let location = &*args.store.store.0;
+    let location = &*args.store.store.location;
     with_archive(location, OpenMode::ReadOnly, async |store, archive| {
         store.require_open(location).await?;
         let file = match &args.records.file {

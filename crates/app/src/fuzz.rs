@@ -72,10 +72,10 @@ pub fn store_url(data: &[u8]) {
     let built_in = Registry(stores::BUILT_IN.into());
     // A file is shown as it is named; a database is shown for people, without its password.
     if text.starts_with("sqlite:")
-        && let Ok((store, _)) = built_in.parse(text, false)
+        && let Ok(store) = built_in.parse(text, false)
     {
-        let shown = store.to_string();
-        let again = built_in.parse(&shown, false).map(|(store, _)| store.to_string());
+        let shown = store.location.to_string();
+        let again = built_in.parse(&shown, false).map(|store| store.location.to_string());
         assert_eq!(again.ok(), Some(shown));
     }
     let mut parts = text.split('\n');
@@ -87,7 +87,7 @@ pub fn store_url(data: &[u8]) {
     let shown = match built_in.parse(&url, false) {
         // The password that was read is another one.
         Ok(_) if before.contains('@') => return,
-        Ok((store, _)) => store.to_string(),
+        Ok(store) => store.location.to_string(),
         Err(refusal) => refusal.to_string(),
     };
     assert!(!shown.contains(PASSWORD), "{shown}");

@@ -11,15 +11,15 @@ use petstore_json::Record;
 
 use self::source::{Input, Reading, Source};
 use crate::{
-    cli::store_arg::StoreArgs,
     clock::SystemClock,
     console::{Console, Output as _},
     driver::OpenMode,
     failure::{Failure, one_line_of},
+    process::Signals,
     progress::Progress,
     records::{FileArg, Format, RecordsArgs},
-    signals::Signals,
     store::with_archive,
+    stores::StoreArgs,
 };
 
 /// Lines in a batch, which is one transaction. Another number would end batches elsewhere, and what an earlier
@@ -62,7 +62,7 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     note_if_typed(&records.file);
     let input = Input::open(&records.file)?;
     let mode = if create { OpenMode::Create } else { OpenMode::ReadWrite };
-    let location = &*store.store.0;
+    let location = &*store.store.location;
     let done = with_archive(location, mode, async |store, archive| {
         store.require_open(location).await?;
         let batch_lines = BATCH_LINES.min(archive.max_batch());

@@ -16,13 +16,14 @@ use petstore_domain::{
 
 use self::listing::ListForm;
 use crate::{
-    cli::{store_arg::StoreArgs, values},
+    cli::values,
     clock::{SystemClock, rfc3339},
     console::{Console, Output},
     driver::OpenMode,
     failure::Failure,
-    signals,
+    process,
     store::with_store,
+    stores::StoreArgs,
 };
 
 /// Corrupt keys that a command names; the rest are counted.
@@ -87,7 +88,7 @@ fn selector(text: &str) -> Result<KeySelector, String> {
 
 /// Runs the command on the store that it names. Only `create` makes one where there is none.
 pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
-    signals::survive_file_size_limit()?;
+    process::survive_file_size_limit()?;
     let (store, mode) = match &command {
         KeysCommand::Create { store, .. } => (store, OpenMode::Create),
         KeysCommand::Revoke { store, .. } | KeysCommand::Roll { store, .. } => {
@@ -95,7 +96,7 @@ pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
         }
         KeysCommand::List { store, .. } => (store, OpenMode::ReadOnly),
     };
-    let location = store.store.0.clone();
+    let location = store.store.location.clone();
     with_store(&*location, mode, async |store| {
         store.require_open(&*location).await?;
         let keys = Keys { store: &*store.keys, now: SystemClock.now(), out: &mut Console };

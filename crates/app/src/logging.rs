@@ -20,6 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use clap::ValueEnum;
 use tracing_subscriber::{
     Layer, Registry,
     filter::{ParseError, Targets},
@@ -28,7 +29,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::{cli::LogFormat, failure::Failure};
+use crate::failure::Failure;
 
 /// The variable that says what is logged.
 pub(crate) const VARIABLE: &str = "PETSTORE_LOG";
@@ -40,6 +41,13 @@ const DIRECTIVES: &str = "warn,hyper=error,petstore=info";
 const QUEUED_LINES: usize = 10_000;
 /// How long the end of the program waits for the last lines, and how often it looks whether they are written.
 const LAST_LINES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(1));
+
+/// The form of a log line: for people, or for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
 
 /// Reads the directives of [`VARIABLE`]; none, or an empty text, means the default.
 pub(crate) fn filter(directives: Option<&str>) -> Result<Targets, Failure> {

@@ -10,15 +10,15 @@ use petstore_transfer::{
 };
 
 use crate::{
-    cli::store_arg::StoreArg,
     clock::SystemClock,
     console::{Console, Output as _},
-    driver::OpenMode,
+    driver::{OpenMode, StoreLocation},
     failure::Failure,
     keys::random,
+    process::Signals,
     progress::Progress,
-    signals::Signals,
-    store::{refuse_same, with_archive, with_store},
+    store::{with_archive, with_store},
+    stores::StoreArg,
 };
 
 /// What to do with a whole store.
@@ -72,6 +72,19 @@ pub(crate) struct BothStores {
     to: StoreArg,
 }
 
+impl BothStores {
+    /// Returns where they are. Refuses one store under two URLs, or under one.
+    async fn locations(&self) -> Result<(&dyn StoreLocation, &dyn StoreLocation), Failure> {
+        let (from, to) = (&*self.from.location, &*self.to.location);
+        let mut same = from.to_string() == to.to_string();
+        if let (false, Some(identity)) = (same, from.identity().await) {
+            same = to.identity().await == Some(identity);
+        }
+        let message = "--from and --to name the same store; name two";
+        if same { Err(Failure::usage(message)) } else { Ok((from, to)) }
+    }
+}
+
 /// Runs the command on the stores that it names.
 pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
@@ -94,15 +107,15 @@ pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
 /// Does `work` with two stores as a whole, of which the target is opened in a mode of its own. `canceled` is what a stop
 /// leaves.
 async fn transfer(
-    BothStores { from, to }: BothStores,
+    stores: BothStores,
     target_mode: OpenMode,
     work: impl AsyncFnOnce(&dyn Archive, &dyn Archive, OnProgress<'_>) -> Result<String, TransferError>,
     canceled: &str,
     signals: &Signals,
 ) -> Result<String, Failure> {
-    refuse_same(&*from.0, &*to.0).await?;
-    with_archive(&*from.0, OpenMode::ReadOnly, async |_, source| {
-        with_archive(&*to.0, target_mode, async |_, target| {
+    let (from, to) = stores.locations().await?;
+    with_archive(from, OpenMode::ReadOnly, async |_, source| {
+        with_archive(to, target_mode, async |_, target| {
             let done = work(source, target, &mut watch(signals)).await;
             done.map_err(|error| {
                 let is_canceled = matches!(error, TransferError::Canceled);
@@ -156,23 +169,22 @@ fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> ControlFlow<()> +
 
 /// Hands a store over to another one, or gives that up.
 async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure> {
-    let MoveArgs { stores: BothStores { from, to }, cancel: gives_up } = args;
-    refuse_same(&*from.0, &*to.0).await?;
+    let MoveArgs { stores, cancel: gives_up } = args;
+    let (from, to) = stores.locations().await?;
     let target_mode = if gives_up { OpenMode::ReadWrite } else { OpenMode::Create };
-    with_store(&*from.0, OpenMode::ReadWrite, async |source| {
-        with_store(&*to.0, target_mode, async |target| {
-            let source = source.side(&*from.0).map_err(Failure::runtime)?;
-            let target = target.side(&*to.0).map_err(Failure::runtime)?;
+    with_store(from, OpenMode::ReadWrite, async |source| {
+        with_store(to, target_mode, async |target| {
+            let source = source.side(from).map_err(Failure::runtime)?;
+            let target = target.side(to).map_err(Failure::runtime)?;
             if gives_up {
                 cancel(&source, &target).await.map_err(Failure::runtime)?;
-                return Ok(format!("{} is open, and nothing is handed over\n", from.0));
+                return Ok(format!("{from} is open, and nothing is handed over\n"));
             }
             let mover = Mover::new(source, target, Arc::new(SystemClock));
             let done = mover.run(&mut watch(signals)).await;
             let paused = done.map_err(Failure::runtime)?.as_ref().map_or(0, Duration::as_millis);
             Ok(format!(
-                "{} was handed over to {}, and writes waited {paused} ms; restart services with --store {}\n",
-                from.0, to.0, to.0
+                "{from} was handed over to {to}, and writes waited {paused} ms; restart services with --store {to}\n"
             ))
         })
         .await
@@ -182,7 +194,7 @@ async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure>
 
 /// Makes a store of its own of one that was handed over, or is being filled.
 async fn make_independent(ReleaseArgs { url, force }: ReleaseArgs) -> Result<String, Failure> {
-    let location = &*url.0;
+    let location = &*url.location;
     if !force {
         return Err(Failure::usage(format!(
             "{location} may hold less than the store that it belongs to; --force opens it all the same"

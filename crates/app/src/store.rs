@@ -55,19 +55,6 @@ async fn is_empty(archive: &dyn Archive) -> bool {
     counts.await.is_ok_and(|counts| counts == StoreCounts::default())
 }
 
-/// Refuses one store under two URLs, or under one.
-pub(crate) async fn refuse_same(
-    from: &dyn StoreLocation,
-    to: &dyn StoreLocation,
-) -> Result<(), Failure> {
-    let mut same = from.to_string() == to.to_string();
-    if let (false, Some(identity)) = (same, from.identity().await) {
-        same = to.identity().await == Some(identity);
-    }
-    let message = "--from and --to name the same store; name two";
-    if same { Err(Failure::usage(message)) } else { Ok(()) }
-}
-
 #[cfg(test)]
 mod tests {
     use std::{

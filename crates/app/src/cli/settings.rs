@@ -23,13 +23,13 @@ use clap::{
 use super::{
     config_file::{self, Values},
     refusal,
-    serve::ServeArgs,
-    store_arg::StoreArg,
     values::{variable, variable_of},
 };
 use crate::{
     console::columns,
     failure::{Failure, quotable_path},
+    serve::ServeArgs,
+    stores::StoreArg,
 };
 
 /// The flag that names the file of settings.
@@ -263,7 +263,7 @@ pub(crate) fn shown(sources: &Sources, words: &[OsString]) -> Option<String> {
         let Some(name) = arg.get_long().filter(is_shown) else { continue };
         let id = arg.get_id().as_str();
         let value = if secrets.contains(&name) {
-            matches.get_one::<StoreArg>(id).map(|store| store.0.to_string())
+            matches.get_one::<StoreArg>(id).map(|store| store.location.to_string())
         } else {
             let values = matches.get_raw(id);
             values.map(|values| values.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(", "))

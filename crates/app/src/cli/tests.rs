@@ -4,10 +4,11 @@ use clap::error::ErrorKind;
 use petstore_domain::{KeyId, KeyName, KeySelector};
 use petstore_http::{Limits, Settings};
 
-use super::{Command, ServeArgs, Sources, refusal::one_line, values::variable_of};
+use super::{Command, Sources, refusal::one_line, values::variable_of};
 use crate::{
     keys::KeysCommand,
     records::{FileArg, Format},
+    serve::ServeArgs,
     stores::{self, Registry},
 };
 
@@ -109,7 +110,7 @@ fn the_defaults_of_the_flags_are_those_of_the_server() {
     let several = serve("petstore serve --listen a:1 --listen unix:/run/x,[::1]:2");
     let listen: Vec<_> = several.listen.listen.iter().map(ToString::to_string).collect();
     assert_eq!(listen, ["a:1", "unix:/run/x", "[::1]:2"]);
-    assert_eq!(args.store.store.0.to_string(), "sqlite:petstore.db");
+    assert_eq!(args.store.store.location.to_string(), "sqlite:petstore.db");
 }
 
 #[test]

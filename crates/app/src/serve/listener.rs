@@ -16,7 +16,7 @@ use socket2::{Domain, SockAddr, Type};
 use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixStream, lookup_host};
 
 use crate::{
-    cli::{values::ListenAddress, variable},
+    cli::values::{ListenAddress, variable},
     failure::Failure,
     partial_file::lock_folder_of,
 };

@@ -138,6 +138,21 @@ struct Pair {
 }
 
 impl PairFiles {
+    /// Returns the files that the flags name: both, or none.
+    pub(super) fn given(
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
+    ) -> Result<Option<Self>, Failure> {
+        let missing = match (certificate, key) {
+            (Some(certificate), Some(key)) => return Ok(Some(Self { certificate, key })),
+            (None, None) => return Ok(None),
+            (Some(_), None) => "--tls-key",
+            (None, Some(_)) => "--tls-cert",
+        };
+        let message = format!("--tls-cert and --tls-key belong together: {missing} is missing");
+        Err(Failure::usage(message))
+    }
+
     /// Reads both, and holds one against the other.
     ///
     /// # Errors
