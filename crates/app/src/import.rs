@@ -9,7 +9,7 @@ use clap::Args;
 use petstore_domain::{Archive, Batch, Clock, IdempotencyRequest, PetId, RestoreError};
 use petstore_json::Record;
 
-use self::source::{Input, Reading, Source};
+use self::source::{Input, Source};
 use crate::{
     clock::SystemClock,
     console::{Console, Output as _},
@@ -54,21 +54,14 @@ pub(crate) struct ImportArgs {
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let ImportArgs { records, skip_bad, again, create, store } = args;
-    let reading = Reading {
-        format: records.format().unwrap_or(Format::Ndjson),
-        skip_bad,
-        batch_lines: BATCH_LINES,
-    };
+    let format = records.format().unwrap_or(Format::Ndjson);
     note_if_typed(&records.file);
     let input = Input::open(&records.file)?;
     let mode = if create { OpenMode::Create } else { OpenMode::ReadWrite };
     let location = &*store.store.location;
     let done = with_archive(location, mode, async |store, archive| {
         store.require_open(location).await?;
-        let batch_lines = BATCH_LINES.min(archive.max_batch());
-        let source = Source::begin(input, Reading { batch_lines, ..reading })?;
-        let import = Import::new(archive, skip_bad, again);
-        import.run(source, signals.stop()).await
+        Import::new(archive, skip_bad, again).run(input, format, &signals).await
     });
     Console.print(&done.await?)
 }
@@ -107,34 +100,37 @@ impl<'a> Import<'a> {
     /// Imports the file. Returns what was done with its lines, for people.
     async fn run(
         mut self,
-        mut source: Source,
-        stop: impl Future<Output = ()>,
+        input: Input,
+        format: Format,
+        signals: &Signals,
     ) -> Result<String, Failure> {
-        tokio::pin!(stop);
-        loop {
-            let batch = tokio::select! {
-                batch = source.next() => batch,
-                () = &mut stop => Err("it was stopped".to_owned()),
-            };
-            let Some(batch) = batch.map_err(|reason| self.failed(&reason))? else { break };
-            let (line, of) = (batch.last_line, batch.of);
-            if batch.is_check {
-                self.check(&batch);
-                self.progress.at("checking", line, of);
-            } else {
-                self.write(batch).await?;
-                self.progress.at("importing", line, of);
+        const STOPPED: &str = "it was stopped";
+        let file = tokio::select! {
+            file = input.into_file() => file,
+            () = signals.clone().stop() => Err(STOPPED.to_owned()),
+        };
+        let file = file.map_err(|reason| self.failed(&reason))?;
+        let max = BATCH_LINES.min(self.archive.max_batch());
+        for is_check in [true, false] {
+            let mut source = Source::new(&file, format).map_err(|reason| self.failed(&reason))?;
+            while let Some(batch) = source.next(max).map_err(|reason| self.failed(&reason))? {
+                if signals.stop_asked() {
+                    return Err(self.failed(STOPPED));
+                }
+                let (line, of) = (batch.last_line, batch.of);
+                if is_check {
+                    self.check(&batch);
+                    self.progress.at("checking", line, of);
+                } else {
+                    self.write(batch).await?;
+                    self.progress.at("importing", line, of);
+                }
+            }
+            if is_check {
+                self.require_good()?;
             }
         }
         let Self { added, passed, bad, .. } = self;
-        if bad > MAX_SHOWN {
-            self.progress.note(&format!("and {} more bad lines", bad - MAX_SHOWN));
-        }
-        if bad > 0 && !self.skip_bad {
-            return Err(self.failed(&format!(
-                "{bad} lines are bad; mend them, or leave them out with --skip-bad"
-            )));
-        }
         Ok(format!(
             "added {added} animals, passed over {passed} that were there, skipped {bad} bad lines\n"
         ))
@@ -151,6 +147,19 @@ impl<'a> Import<'a> {
         }
         let ids = batch.records.iter().filter_map(|(_, record)| record.id);
         self.highest = self.highest.max(ids.max());
+    }
+
+    /// Says how many bad lines were not shown, and refuses the file for them unless they are skipped.
+    fn require_good(&self) -> Result<(), Failure> {
+        let bad = self.bad;
+        if bad > MAX_SHOWN {
+            self.progress.note(&format!("and {} more bad lines", bad - MAX_SHOWN));
+        }
+        if bad == 0 || self.skip_bad {
+            return Ok(());
+        }
+        let reason = format!("{bad} lines are bad; mend them, or leave them out with --skip-bad");
+        Err(self.failed(&reason))
     }
 
     /// Records with an identifier keep it; the others get new ones, at most once.
@@ -213,6 +222,3 @@ fn reason(error: &RestoreError, lines: &[(PetId, u64)]) -> String {
     };
     format!("{error}{place}")
 }
-
-#[cfg(test)]
-mod tests;
