@@ -3,17 +3,13 @@
 #[cfg(test)]
 mod tests;
 
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::Path,
-};
+use std::{fs, path::Path};
 
 use clap::Args;
 use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
-    console::stdout_failed,
+    console::write_stdout,
     driver::OpenMode,
     failure::Failure,
     partial_file::{Access, IfExists, PartialFile},
@@ -113,10 +109,5 @@ fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
 
 /// Writes to the file, or to standard output.
 fn write(file: &mut Option<PartialFile>, text: &[u8]) -> Result<(), Failure> {
-    if let Some(file) = file {
-        return file.write(text);
-    }
-    let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(text).and_then(|()| stdout.flush());
-    written.map_err(|error| stdout_failed(&error))
+    file.as_mut().map_or_else(|| write_stdout(text), |file| file.write(text))
 }

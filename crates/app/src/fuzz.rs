@@ -8,7 +8,7 @@ use petstore_json::{Record, read_record};
 
 use crate::{
     import::lines::Lines,
-    records::{CsvReader, Format, RecordReader, write},
+    records::{Format, RecordReader, write},
     stores::{self, Registry},
 };
 
@@ -20,12 +20,11 @@ const PASSWORD: &str = "CANARY";
 /// # Panics
 /// A promise of the readers is broken.
 pub fn import(data: &[u8]) {
-    let csv_reader = |header: &[u8]| CsvReader::new(header).map(RecordReader::Csv);
     import_with(data, &RecordReader::Ndjson, |line, read| {
         assert_eq!(read, read_record(line).map_err(|error| error.to_string()));
     });
     let header = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    if let Ok(reader) = csv_reader(header.trim_ascii_end()) {
+    if let Ok(reader) = RecordReader::csv(header.trim_ascii_end()) {
         import_with(data, &reader, |_, _| {});
     }
 }
@@ -52,7 +51,7 @@ fn import_with(data: &[u8], reader: &RecordReader, check: impl Fn(&[u8], Result<
 /// What export writes of an animal, import reads as the same.
 fn comes_back(record: &Record) {
     let pet = record.pet.clone().with_id(record.id.unwrap_or(PetId(1)));
-    let csv = CsvReader::new(b"id,name,categoryId,status").map(RecordReader::Csv);
+    let csv = RecordReader::csv(b"id,name,categoryId,status");
     for (format, reader) in [(Format::Ndjson, Ok(RecordReader::Ndjson)), (Format::Csv, csv)] {
         let mut written = Vec::new();
         write(format, &pet, &mut written);

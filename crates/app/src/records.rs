@@ -90,23 +90,6 @@ pub(crate) fn write(format: Format, pet: &Pet, text: &mut Vec<u8>) {
     }
 }
 
-/// Reads lines of one format.
-#[derive(Debug)]
-pub(crate) enum RecordReader {
-    Ndjson,
-    Csv(CsvReader),
-}
-
-impl RecordReader {
-    /// Reads a line, which has no line break, or says everything that is wrong with it.
-    pub(crate) fn read(&self, line: &[u8]) -> Result<Record, String> {
-        match self {
-            Self::Ndjson => read_record(line).map_err(|error| error.to_string()),
-            Self::Csv(reader) => reader.read(line),
-        }
-    }
-}
-
 const HEADER: &str = "id,name,categoryId,status\n";
 
 fn write_csv(text: &mut Vec<u8>, pet: &Pet) {
@@ -127,21 +110,21 @@ fn quoted(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// Reads the lines under a header.
+/// Reads lines of one format.
 #[derive(Debug)]
-pub(crate) struct CsvReader {
+pub(crate) enum RecordReader {
+    Ndjson,
     /// The field of each column, from the left.
-    columns: Vec<Field>,
+    Csv(Vec<Field>),
 }
 
-impl CsvReader {
-    /// Reads the header: the names of fields in any order, `name` and `categoryId` among them.
-    pub(crate) fn new(header: &[u8]) -> Result<Self, String> {
+impl RecordReader {
+    /// Reads the header of CSV: the names of fields in any order, `name` and `categoryId` among them.
+    pub(crate) fn csv(header: &[u8]) -> Result<Self, String> {
         let rule = || {
             let all = HEADER.trim_end();
             format!("the header must be {all}, in any order; id and status may be left out")
         };
-        let mut columns = Vec::new();
         for (separator, noun) in [(b';', "semicolons"), (b'\t', "tabs")] {
             if header.contains(&separator) && !header.contains(&b',') {
                 return Err(format!(
@@ -149,6 +132,7 @@ impl CsvReader {
                 ));
             }
         }
+        let mut columns = Vec::new();
         for name in cells(header)? {
             let field = Field::from_name(&name).ok_or_else(rule)?;
             if columns.contains(&field) {
@@ -157,17 +141,21 @@ impl CsvReader {
             columns.push(field);
         }
         let complete = columns.contains(&Field::Name) && columns.contains(&Field::CategoryId);
-        if complete { Ok(Self { columns }) } else { Err(rule()) }
+        if complete { Ok(Self::Csv(columns)) } else { Err(rule()) }
     }
 
-    fn read(&self, line: &[u8]) -> Result<Record, String> {
+    /// Reads a line, which has no line break, or says everything that is wrong with it.
+    pub(crate) fn read(&self, line: &[u8]) -> Result<Record, String> {
+        let Self::Csv(columns) = self else {
+            return read_record(line).map_err(|error| error.to_string());
+        };
         let cells = cells(line)?;
-        let (expected, actual) = (self.columns.len(), cells.len());
+        let (expected, actual) = (columns.len(), cells.len());
         if actual != expected {
             return Err(format!("the line must have {expected} fields, but has {actual}"));
         }
         let mut draft = Draft::default();
-        for (field, cell) in self.columns.iter().zip(cells) {
+        for (field, cell) in columns.iter().zip(cells) {
             let absent = cell.is_empty() && matches!(field, Field::Id | Field::Status);
             if !absent {
                 draft.read(*field, Ok(cell));

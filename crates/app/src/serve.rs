@@ -160,8 +160,8 @@ fn report(drained: Drained) {
 /// Says on stdout and in the log where the service is.
 fn listening(addresses: &[BoundAddress], store: &dyn StoreLocation, settings: &Settings) {
     let lines = addresses.iter().map(|address| format!("petstore listens on {address}\n"));
-    if let Err(error) = Console.answer(&lines.collect::<String>()) {
-        tracing::warn!(%error, "cannot write to stdout");
+    if let Err(failure) = Console.print(&lines.collect::<String>()) {
+        tracing::warn!("{failure}");
     }
     for address in addresses {
         tracing::info!(

@@ -147,11 +147,15 @@ impl Sources {
             };
             // The file that a flag names for a secret outweighs the variable.
             let is_outweighed = is_secret && given.is_some();
-            if !is_outweighed {
-                check_variable(arg, name, &matches)?;
+            let by_flag =
+                matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+            if let Some(value) =
+                arg.get_env().filter(|_| !is_outweighed && !by_flag).and_then(variable)
+            {
+                check(arg, name, &[value.to_string_lossy().into_owned()], None)?;
             }
             let Some((values, origin)) = given else { continue };
-            check_values(arg, name, &values, &origin)?;
+            check(arg, name, &values, Some(&origin))?;
             let arg = arg.clone().required(false).default_values(values);
             args.push(if is_outweighed {
                 arg.hide_default_value(true).env(Resettable::Reset)
@@ -176,38 +180,20 @@ fn with_args(command: Command, path: &[String], args: &[Arg]) -> Command {
     }
 }
 
-/// Checks values of a file.
-fn check_values(arg: &Arg, name: &str, values: &[String], file: &Path) -> Result<(), Failure> {
-    let shown = quotable_path(file);
-    let is_bool = |value: &String| ["true", "false"].contains(&value.as_str());
-    if !matches!(arg.get_action(), ArgAction::SetTrue) {
-        check(arg, name, values, &format!("'{name}' in {shown}"))
-    } else if values.iter().all(is_bool) {
-        Ok(())
-    } else {
-        Err(Failure::usage(format!("{shown}: '{name}' must be true or false")))
+/// Checks values of a file, or of the variable of their argument, with its parser.
+fn check(arg: &Arg, name: &str, values: &[String], file: Option<&Path>) -> Result<(), Failure> {
+    let place = file.map_or_else(|| variable_of(name), quotable_path);
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        let are_bool = values.iter().all(|value| ["true", "false"].contains(&value.as_str()));
+        let message = format!("{place}: '{name}' must be true or false");
+        return if are_bool { Ok(()) } else { Err(Failure::usage(message)) };
     }
-}
-
-/// Checks the value of a variable that no flag outweighs. What is wrong with it is said of the variable.
-fn check_variable(arg: &Arg, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
-    let is_outweighed =
-        matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
-    let variable_name = arg.get_env().and_then(OsStr::to_str).filter(|_| !is_outweighed);
-    match variable_name.and_then(|name| Some((name, variable(name)?))) {
-        Some((variable_name, value)) if !matches!(arg.get_action(), ArgAction::SetTrue) => {
-            check(arg, name, &[value.to_string_lossy().into_owned()], variable_name)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Checks values with the parser of their argument.
-fn check(arg: &Arg, name: &str, values: &[String], source: &str) -> Result<(), Failure> {
     let command = Command::new("petstore").no_binary_name(true).arg(arg.clone());
     let words = values.iter().map(|value| format!("--{name}={value}"));
-    let checked = command.try_get_matches_from(words).map(drop);
-    checked.map_err(|error| Failure::usage(refusal::of_value(error, arg, source)))
+    command.try_get_matches_from(words).map(drop).map_err(|error| {
+        let source = if file.is_some() { format!("'{name}' in {place}") } else { place };
+        Failure::usage(refusal::of_value(error, arg, &source))
+    })
 }
 
 /// Returns the value of a secret that a file gives: one named by a flag, by a variable, or by the file of

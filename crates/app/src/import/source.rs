@@ -15,7 +15,7 @@ use tokio::sync::oneshot;
 use crate::{
     failure::{Failure, quotable_path},
     import::lines::Lines,
-    records::{CsvReader, FileArg, Format, RecordReader},
+    records::{FileArg, Format, RecordReader},
 };
 
 /// What is said of a file that holds one JSON array.
@@ -106,7 +106,7 @@ impl<'f> Source<'f> {
             Format::Csv => {
                 let header = lines.next().map_err(unreadable)?;
                 let header = header.unwrap_or_else(|| Err("the file is empty".to_owned()));
-                RecordReader::Csv(header.and_then(CsvReader::new).map_err(refused)?)
+                header.and_then(RecordReader::csv).map_err(refused)?
             }
         };
         Ok(Self { lines, records, size, with_ids: None, blank: 0 })
