@@ -79,7 +79,7 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
         Command::Serve(args) => {
             let config = serve::Config::read(*args)?;
             // Dropped last, so that the log of everything before is written.
-            let _log = logging::start(config.args.log_format, config.log_filter.clone())?;
+            let _log = logging::start(config.args.log_format, config.args.log.clone())?;
             run_to_end(serve::run(config))
         }
         Command::Keys(command) => run_to_end(keys::run(command)),

@@ -187,7 +187,10 @@ impl<O: Output> Keys<'_, O> {
         };
         let shown = show(store, &key, &format!("{}\n", secret.expose()), out).await;
         shown.map_err(|failure| Failure::runtime(format!("{failure}; the old one {retired}")))?;
-        out.note(&format!("The new key '{name}' is shown this once. The old one {retired}."));
+        let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
+        out.note(&format!(
+            "The new key '{name}' is shown this once. It is good until {until}. The old one {retired}."
+        ));
         Ok(())
     }
 }

@@ -31,9 +31,6 @@ use tracing_subscriber::{
 
 use crate::failure::Failure;
 
-/// The variable that says what is logged.
-pub(crate) const VARIABLE: &str = "PETSTORE_LOG";
-
 /// The events that are logged by default. hyper warns of every client that is too slow, which no operator can
 /// change.
 const DIRECTIVES: &str = "warn,hyper=error,petstore=info";
@@ -49,19 +46,17 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// Reads the directives of [`VARIABLE`]; none, or an empty text, means the default.
-pub(crate) fn filter(directives: Option<&str>) -> Result<Targets, Failure> {
-    let directives = directives.filter(|text| !text.is_empty()).unwrap_or(DIRECTIVES);
+/// Reads which events are logged; an empty text means the default.
+pub(crate) fn filter(directives: &str) -> Result<Targets, String> {
+    let directives = if directives.is_empty() { DIRECTIVES } else { directives };
     directives.parse().map_err(|error: ParseError| {
-        Failure::usage(format!(
-            "invalid value '{directives}' for {VARIABLE}: {error}; \
-             use directives like 'info' or 'warn,petstore_http=debug'"
-        ))
+        format!("{error}; use directives like 'info' or 'warn,petstore_http=debug'")
     })
 }
 
 /// Starts the log. It is written until the value returned is dropped.
-pub(crate) fn start(format: Option<LogFormat>, filter: Targets) -> Result<Log, Failure> {
+pub(crate) fn start(format: Option<LogFormat>, events: Option<Targets>) -> Result<Log, Failure> {
+    let events = events.map_or_else(|| filter(""), Ok).map_err(Failure::runtime)?;
     let terminal = io::stderr().is_terminal();
     let json = format.map_or(!terminal, |format| format == LogFormat::Json);
     let colours = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -69,7 +64,7 @@ pub(crate) fn start(format: Option<LogFormat>, filter: Targets) -> Result<Log, F
     let (log, lines) = Log::new(io::stderr(), QUEUED_LINES).map_err(|error| cannot(&error))?;
     let layer = if json { as_json(lines) } else { as_text(lines, colours) };
     tracing_subscriber::registry()
-        .with(layer.with_filter(filter))
+        .with(layer.with_filter(events))
         .try_init()
         .map_err(|error| cannot(&error))?;
     panic::set_hook(Box::new(|panic| {

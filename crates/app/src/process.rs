@@ -39,7 +39,7 @@ impl Signals {
         let (asked, stop) = watch::channel(false);
         tokio::spawn(async move {
             let name = next(&mut terminate, &mut interrupt).await;
-            tracing::info!(signal = name, "stopping: a second signal stops at once");
+            tracing::info!(signal = name, "stopping; a second signal would stop at once");
             asked.send_replace(true);
             let name = next(&mut terminate, &mut interrupt).await;
             tracing::warn!(signal = name, "stopped at once: connections may have been cut off");

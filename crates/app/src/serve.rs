@@ -53,7 +53,10 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     if !config.args.no_upgrade {
         upgrade::before_serving(&*location).await?;
     }
-    let opened = location.open(OpenMode::Create).await.map_err(Failure::runtime)?;
+    let opened = tokio::select! {
+        opened = location.open(OpenMode::Create) => opened.map_err(Failure::runtime)?,
+        () = signals.clone().stop() => return Ok(()),
+    };
     let served = async {
         let mut tasks = JoinSet::new();
         let next = config.args.next_store.take().map(|next| next.location);
@@ -193,13 +196,13 @@ fn sunset_ahead(sunset: GetPetSunset) {
 /// does not ping.
 async fn ping_watchdog() {
     match sd_notify::watchdog_enabled() {
-        Some(limit) => ping_again_and_again(limit, || notify(NotifyState::Watchdog)).await,
+        Some(limit) => ping_every(limit, || notify(NotifyState::Watchdog)).await,
         None => future::pending().await,
     }
 }
 
 /// Pings twice in each `limit`.
-async fn ping_again_and_again(limit: Duration, mut ping: impl FnMut()) {
+async fn ping_every(limit: Duration, mut ping: impl FnMut()) {
     let mut tick = interval(limit / 2);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

@@ -56,7 +56,11 @@ pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
 fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 8] {
     let time = |at: Option<Timestamp>| at.map_or("-".to_owned(), rfc3339);
     let days_left = key.expires_at.filter(|_| expires_soon).map(|end| days_until(end, now));
-    let days_left = days_left.map_or(String::new(), |days| format!(" (in {days} days)"));
+    let days_left = days_left.map_or(String::new(), |days| match days {
+        0 => " (in less than a day)".to_owned(),
+        1 => " (in 1 day)".to_owned(),
+        days => format!(" (in {days} days)"),
+    });
     [
         key.id.0.to_string(),
         key.name.to_string(),

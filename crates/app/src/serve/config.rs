@@ -1,9 +1,8 @@
 //! The flags of `serve`, some of which `openapi` shares, and what they configure.
 
 use std::{
-    ffi::OsStr,
     num::{NonZeroU32, NonZeroUsize},
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::Duration,
 };
 
@@ -17,14 +16,11 @@ use petstore_pages::{FILES, File};
 use tracing_subscriber::filter::Targets;
 
 use crate::{
-    cli::{
-        config_file,
-        values::{self, ListenArg, variable},
-    },
-    failure::{Failure, quotable_path},
+    cli::values::{self, ListenArg, variable},
+    failure::Failure,
     logging::{self, LogFormat},
     serve::{
-        reload::{self, Followed},
+        reload::{self, Followed, KEY_VARIABLE},
         tls::PairFiles,
     },
     stores::{StoreArg, StoreArgs},
@@ -153,8 +149,8 @@ pub(crate) struct ServeArgs {
     pub(crate) no_docs: bool,
 
     /// Events that are logged, as directives like info or warn,hyper=debug [default: what operators need].
-    #[arg(long, value_name = "DIRECTIVES")]
-    pub(crate) log: Option<String>,
+    #[arg(long, value_name = "DIRECTIVES", value_parser = logging::filter)]
+    pub(crate) log: Option<Targets>,
 
     /// Form of the log on stderr [default: text on a terminal, else json].
     #[arg(long, value_name = "FORMAT")]
@@ -230,22 +226,9 @@ impl DeploymentArgs {
     }
 }
 
-/// The variable that may hold the API key of the service itself. It has no flag: a command line is there for
-/// everybody to read.
-const KEY_VARIABLE: &str = "PETSTORE_API_KEY";
-
-/// What the log calls the key of a file.
-const KEY_NAME: &str = "the API key of --api-key-file";
-
-/// The key that comes with the configuration instead of the store, and what takes up the changes of its file if it has
-/// one.
-type Given = (ServiceKey, Option<Followed>);
-
 /// What `serve` works with, all of it checked.
 pub(crate) struct Config {
     pub(crate) args: ServeArgs,
-    /// Selects the events that are logged.
-    pub(crate) log_filter: Targets,
     /// `None` for plain HTTP.
     pub(super) tls: Option<PairFiles>,
     pub(super) service_key: Option<ServiceKey>,
@@ -266,10 +249,9 @@ impl Config {
             settings.static_files = static_files();
         }
         let given =
-            read_service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
+            reload::service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
         let (service_key, key_file) = given.unzip();
         Ok(Self {
-            log_filter: logging::filter(args.log.as_deref())?,
             tls: PairFiles::given(args.tls_cert.clone(), args.tls_key.clone())?,
             service_key,
             key_file: key_file.flatten(),
@@ -287,42 +269,3 @@ fn static_files() -> Vec<StaticFile> {
     });
     files.collect()
 }
-
-/// Reads the key from the variable or from the file, whichever is given. No failure repeats it.
-fn read_service_key(
-    variable: Option<&OsStr>,
-    file: Option<&Path>,
-) -> Result<Option<Given>, Failure> {
-    match (variable, file) {
-        (None, None) => Ok(None),
-        (Some(_), Some(_)) => Err(Failure::usage(format!(
-            "both {KEY_VARIABLE} and --api-key-file (PETSTORE_API_KEY_FILE) are given; give one of them"
-        ))),
-        // One that is not Unicode is not visible ASCII either, replaced or not.
-        (Some(text), None) => Ok(Some((parse(&text.to_string_lossy(), KEY_VARIABLE)?, None))),
-        (None, Some(path)) => {
-            let paths = vec![path.to_owned()];
-            let before = reload::stamp(&paths);
-            let (key, path) = (from_file(path)?, path.to_owned());
-            let current = key.clone();
-            let reload = move || {
-                current.replace(&from_file(&path).map_err(|failure| failure.to_string())?);
-                Ok(())
-            };
-            Ok(Some((key, Some(Followed::new(KEY_NAME, paths, before, reload)))))
-        }
-    }
-}
-
-fn from_file(path: &Path) -> Result<ServiceKey, Failure> {
-    let key = config_file::secret(path, "the API key file ")?;
-    parse(&key, &format!("the API key file {}", quotable_path(path)))
-}
-
-fn parse(key: &str, source: &str) -> Result<ServiceKey, Failure> {
-    ServiceKey::parse(key)
-        .map_err(|error| Failure::usage(format!("{source} does not hold an API key: {error}")))
-}
-
-#[cfg(test)]
-mod tests;

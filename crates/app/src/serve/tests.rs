@@ -6,7 +6,7 @@ use petstore_memory::MemoryStore;
 use tokio::time::{self, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Config, ping_again_and_again, run};
+use super::{Config, ping_every, run};
 use crate::{
     cli::{self, Command},
     driver::{OpenMode, OpenStore, Problem, StoreLocation},
@@ -75,12 +75,12 @@ fn config(words: &str) -> Config {
 
 /// All that the words of a command line configure. A new field of `Config` does not compile until it is here.
 fn configured(words: &str) -> String {
-    let Config { args, log_filter, tls, service_key, key_file, settings } = config(words);
+    let Config { args, tls, service_key, key_file, settings } = config(words);
     let next_store = args.next_store.map(|next| next.location.to_string());
     let sockets = (args.listen.listen, args.listen_backlog, args.metrics_listen);
     let stores = (args.store.store.location.to_string(), next_store, args.no_upgrade);
     let key = (service_key, key_file.map(|file| file.paths));
-    let log = (args.log_format, log_filter);
+    let log = (args.log_format, args.log);
     format!("{sockets:?} {tls:?} {stores:?} {key:?} {settings:?} {log:?}")
 }
 
@@ -138,6 +138,6 @@ fn each_flag_of_serve_configures_something() {
 async fn the_watchdog_is_pinged_twice_in_each_of_its_intervals() {
     let (limit, mut pings) = (Duration::from_secs(30), 0);
     let almost_ten = Duration::from_secs(10 * 30 - 1);
-    let _ = timeout(almost_ten, ping_again_and_again(limit, || pings += 1)).await;
+    let _ = timeout(almost_ten, ping_every(limit, || pings += 1)).await;
     assert_eq!(pings, 20);
 }

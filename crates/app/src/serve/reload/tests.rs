@@ -1,6 +1,6 @@
 use std::{ffi::OsStr, fs, path::Path};
 
-use super::{Given, read_service_key as read};
+use super::{Given, service_key as read};
 use crate::failure::Failure;
 
 const KEY: &str = "a-key-of-24-characters-x";
