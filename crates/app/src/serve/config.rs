@@ -146,7 +146,7 @@ pub(crate) struct ServeArgs {
 
     /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
     #[arg(long)]
-    pub(crate) no_docs: bool,
+    no_docs: bool,
 
     /// Events that are logged, as directives like info or warn,hyper=debug [default: what operators need].
     #[arg(long, value_name = "DIRECTIVES", value_parser = logging::filter)]
@@ -172,9 +172,13 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
-    /// Returns the settings of the HTTP adapter, without the browser pages.
+    /// Returns the settings of the HTTP adapter. A new one does not compile until it is here.
     pub(crate) fn settings(&self) -> Settings {
+        let DeploymentArgs { environment, public_url, staging_url } = self.deployment.clone();
         Settings {
+            environment,
+            public_url,
+            staging_url,
             get_pet_sunset: self.get_pet_sunset,
             access_log: self.access_log,
             limits: Limits {
@@ -187,19 +191,18 @@ impl ServeArgs {
                 max_body: self.max_body,
                 max_buffered_bodies: self.max_buffered_bodies,
                 rate_limit: self.rate_limit,
+                refusal_delay: Limits::default().refusal_delay,
                 page_cache: self.page_cache,
                 shutdown_grace: self.shutdown_grace,
-                ..Limits::default()
             },
             cors_origins: self.cors_origin.clone(),
-            static_files: Vec::new(),
-            ..self.deployment.settings()
+            static_files: if self.no_docs { Vec::new() } else { static_files() },
         }
     }
 }
 
 /// What a deployment is called, and where it is reached.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct DeploymentArgs {
     /// Name of this deployment, for logs and the OpenAPI document.
     #[arg(long, value_name = "NAME", value_parser = values::environment)]
@@ -216,13 +219,9 @@ pub(crate) struct DeploymentArgs {
 
 impl DeploymentArgs {
     /// Returns the settings that these flags decide, the others being the defaults.
-    pub(crate) fn settings(&self) -> Settings {
-        Settings {
-            environment: self.environment.clone(),
-            public_url: self.public_url.clone(),
-            staging_url: self.staging_url.clone(),
-            ..Settings::default()
-        }
+    pub(crate) fn settings(self) -> Settings {
+        let Self { environment, public_url, staging_url } = self;
+        Settings { environment, public_url, staging_url, ..Settings::default() }
     }
 }
 
@@ -240,13 +239,10 @@ pub(crate) struct Config {
 impl Config {
     /// Completes the flags by what only the environment and the key file can say.
     pub(crate) fn read(args: ServeArgs) -> Result<Self, Failure> {
-        let mut settings = args.settings();
+        let settings = args.settings();
         if settings.limits.max_buffered_bodies < settings.limits.max_body {
             let message = "--max-buffered-bodies must be at least --max-body";
             return Err(Failure::usage(message.to_owned()));
-        }
-        if !args.no_docs {
-            settings.static_files = static_files();
         }
         let given =
             reload::service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
