@@ -15,7 +15,7 @@ use crate::{
     partial_file::{Access, IfExists, PartialFile},
     process::Signals,
     progress::Progress,
-    records::{self, FileArg, Format, RecordsArgs},
+    records::{self, Format, RecordsArgs},
     store::with_archive,
     stores::StoreArgs,
 };
@@ -54,10 +54,7 @@ pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let location = &*args.store.store.location;
     with_archive(location, OpenMode::ReadOnly, async |store, archive| {
         store.require_open(location).await?;
-        let file = match &args.records.file {
-            FileArg::Standard => None,
-            FileArg::Path(path) => Some(begin(path, args.force)?),
-        };
+        let file = args.records.path().map(|path| begin(path, args.force)).transpose()?;
         export(archive, file, format, &signals).await
     })
     .await

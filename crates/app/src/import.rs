@@ -3,7 +3,10 @@
 pub(crate) mod lines;
 mod source;
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    io::{self, IsTerminal as _},
+    path::Path,
+};
 
 use clap::Args;
 use petstore_domain::{Archive, Batch, Clock, IdempotencyRequest, PetId, RestoreError};
@@ -17,7 +20,7 @@ use crate::{
     failure::{Failure, one_line_of},
     process::Signals,
     progress::Progress,
-    records::{FileArg, Format, RecordsArgs},
+    records::{Format, RecordsArgs},
     store::with_archive,
     stores::StoreArgs,
 };
@@ -55,8 +58,9 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let ImportArgs { records, skip_bad, again, create, store } = args;
     let format = records.format().unwrap_or(Format::Ndjson);
-    note_if_typed(&records.file);
-    let input = Input::open(&records.file)?;
+    let path = records.path();
+    note_if_typed(path);
+    let input = Input::open(path)?;
     let mode = if create { OpenMode::Create } else { OpenMode::ReadWrite };
     let location = &*store.store.location;
     let done = with_archive(location, mode, async |store, archive| {
@@ -67,8 +71,8 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
 }
 
 /// Says that the command waits for lines from a terminal: it would look as if it hung.
-fn note_if_typed(file: &FileArg) {
-    if *file == FileArg::Standard && io::stdin().is_terminal() {
+fn note_if_typed(file: Option<&Path>) {
+    if file.is_none() && io::stdin().is_terminal() {
         Console.note("reading animals from standard input; end it with Ctrl-D, or name a FILE");
     }
 }

@@ -5,16 +5,13 @@
 
 use std::{
     borrow::Cow,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     io::Write as _,
-    path::PathBuf,
+    path::{Path, PathBuf},
     str,
 };
 
-use clap::{
-    Args, ValueEnum,
-    builder::{OsStringValueParser, TypedValueParser as _},
-};
+use clap::{Args, ValueEnum};
 use petstore_domain::{Pet, PetStatus};
 use petstore_json::{Draft, Field, Record, read_record, write_pet};
 
@@ -31,43 +28,28 @@ pub(crate) enum Format {
 #[derive(Debug, Args)]
 pub(crate) struct RecordsArgs {
     /// Where the animals are; '-' is standard input or output.
-    #[arg(
-        value_name = "FILE|-",
-        default_value = "-",
-        value_parser = OsStringValueParser::new().map(FileArg::new)
-    )]
-    pub(crate) file: FileArg,
+    #[arg(value_name = "FILE|-", default_value = "-")]
+    file: PathBuf,
     /// Format of the animals [default: csv if FILE ends in .csv, else ndjson].
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 }
 
 impl RecordsArgs {
+    /// Returns the file; `None` if a standard stream takes its place.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        Some(&*self.file).filter(|file| *file != Path::new("-"))
+    }
+
     /// Returns the format that was asked for, or that the end of the file's name stands for: [`Format::Ndjson`] for
     /// a stream, and for a name without an end.
     pub(crate) fn format(&self) -> Option<Format> {
-        let FileArg::Path(path) = &self.file else {
-            return Some(self.format.unwrap_or(Format::Ndjson));
-        };
-        let end = path.extension().map(OsStr::to_ascii_lowercase);
+        let end = self.path().and_then(Path::extension).map(OsStr::to_ascii_lowercase);
         self.format.or_else(|| match end.as_deref().map(OsStr::as_encoded_bytes) {
             Some(b"csv") => Some(Format::Csv),
             Some(b"ndjson" | b"jsonl") | None => Some(Format::Ndjson),
             Some(_) => None,
         })
-    }
-}
-
-/// A file, or the standard stream in its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum FileArg {
-    Standard,
-    Path(PathBuf),
-}
-
-impl FileArg {
-    fn new(word: OsString) -> Self {
-        if word == "-" { Self::Standard } else { Self::Path(PathBuf::from(word)) }
     }
 }
 

@@ -1,4 +1,6 @@
-use std::{collections::BTreeMap, ffi::OsString, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap, ffi::OsString, num::NonZeroU32, path::Path, sync::Arc, time::Duration,
+};
 
 use clap::error::ErrorKind;
 use petstore_domain::{KeyId, KeyName, KeySelector};
@@ -7,7 +9,7 @@ use petstore_http::{Limits, Settings};
 use super::{Command, Sources, refusal::one_line, values::variable_of};
 use crate::{
     keys::KeysCommand,
-    records::{FileArg, Format},
+    records::Format,
     serve::ServeArgs,
     stores::{self, Registry},
 };
@@ -168,11 +170,11 @@ fn keys_are_named_or_numbered() {
 
 #[test]
 fn the_name_of_a_file_says_its_format_unless_the_command_does() {
-    let path = |name: &str| FileArg::Path(name.into());
+    let path = |name| Some(Path::new(name));
     for (words, file, format) in [
-        ("", FileArg::Standard, Some(Format::Ndjson)),
-        (" -", FileArg::Standard, Some(Format::Ndjson)),
-        (" --format csv -", FileArg::Standard, Some(Format::Csv)),
+        ("", None, Some(Format::Ndjson)),
+        (" -", None, Some(Format::Ndjson)),
+        (" --format csv -", None, Some(Format::Csv)),
         (" a.csv", path("a.csv"), Some(Format::Csv)),
         (" a.CSV", path("a.CSV"), Some(Format::Csv)),
         (" --format ndjson a.csv", path("a.csv"), Some(Format::Ndjson)),
@@ -189,7 +191,7 @@ fn the_name_of_a_file_says_its_format_unless_the_command_does() {
         assert_eq!(args.format().ok(), format, "{line}");
         let line = format!("petstore import{words}");
         let Command::Import(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        assert_eq!((args.records.format(), args.records.file), (format, file), "{line}");
+        assert_eq!((args.records.format(), args.records.path()), (format, file), "{line}");
     }
 }
 

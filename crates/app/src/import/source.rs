@@ -6,6 +6,7 @@ use std::{
     io::{self, BufReader, Seek as _},
     mem,
     os::fd::AsFd as _,
+    path::Path,
     thread,
 };
 
@@ -15,7 +16,7 @@ use tokio::sync::oneshot;
 use crate::{
     failure::{Failure, quotable_path},
     import::lines::Lines,
-    records::{FileArg, Format, RecordReader},
+    records::{Format, RecordReader},
 };
 
 /// What is said of a file that holds one JSON array.
@@ -26,12 +27,10 @@ const IS_ARRAY: &str = "the file must have one JSON object a line, but begins a 
 pub(super) struct Input(File, bool);
 
 impl Input {
-    pub(super) fn open(file: &FileArg) -> Result<Self, Failure> {
+    pub(super) fn open(file: Option<&Path>) -> Result<Self, Failure> {
         let opened = match file {
-            FileArg::Standard => {
-                io::stdin().as_fd().try_clone_to_owned().map(|stdin| Self(stdin.into(), false))
-            }
-            FileArg::Path(path) => File::open(path).and_then(|file| {
+            None => io::stdin().as_fd().try_clone_to_owned().map(|stdin| Self(stdin.into(), false)),
+            Some(path) => File::open(path).and_then(|file| {
                 let metadata = file.metadata()?;
                 if metadata.is_dir() {
                     return Err(io::ErrorKind::IsADirectory.into());
@@ -40,10 +39,7 @@ impl Input {
             }),
         };
         opened.map_err(|error| {
-            let shown = match file {
-                FileArg::Standard => "standard input".to_owned(),
-                FileArg::Path(path) => quotable_path(path),
-            };
+            let shown = file.map_or_else(|| "standard input".to_owned(), quotable_path);
             Failure::runtime(format!("cannot read {shown}: {error}"))
         })
     }
