@@ -51,7 +51,7 @@ enum Input {
 }
 
 impl Input {
-    /// What messages call it.
+    /// Returns the noun that messages use.
     const fn noun(self) -> &'static str {
         match self {
             Self::Body => "the body",
@@ -90,7 +90,7 @@ impl Input {
         Ok(text)
     }
 
-    /// Why `text` could not be read as an object: it is no JSON, or of another kind.
+    /// Returns why `text` could not be read as an object: it is no JSON, or of another kind.
     fn not_an_object(self, text: &str, error: &serde_json::Error) -> ReadError {
         let noun = self.noun();
         let why = |error: &serde_json::Error| match self {
@@ -144,7 +144,7 @@ impl<'b> Visitor<'b> for Members<'_> {
     }
 }
 
-/// The characters of a text, or the plain digits of an integer: `5` for `5.0` too.
+/// Returns the characters of a text, or the plain digits of an integer: `5` for `5.0` too.
 fn text_of(field: Field, value: &RawValue) -> Result<Cow<'_, str>, String> {
     match (field, Kind::from(value)) {
         (Field::Id | Field::CategoryId, Kind::Number) => Ok(in_plain_digits(value.get())),
@@ -171,7 +171,7 @@ enum Kind {
 }
 
 impl From<&RawValue> for Kind {
-    /// A raw value is valid JSON without white space around it, so its first character decides.
+    /// Tells the kind by the first character: a raw value is valid JSON without white space around it.
     fn from(value: &RawValue) -> Self {
         match value.get().as_bytes().first() {
             Some(b'{') => Self::Object,
