@@ -34,7 +34,7 @@ const EXAMPLES: &str = include_str!("cli/examples.txt");
 
 /// The animal store service: lists animals, adds one, fetches one, as JSON over HTTP.
 #[derive(Debug, Parser)]
-#[command(name = "petstore", version)]
+#[command(name = "petstore", bin_name = "petstore", version)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -56,6 +56,14 @@ fn commands() -> Vec<clap::Command> {
 }
 
 #[test]
+fn help_calls_the_program_petstore_whatever_its_file_is_called() {
+    for line in ["/opt/zoo", "/opt/zoo serve --help"] {
+        let help = parse(&words(line)).unwrap_err().to_string();
+        assert!(help.contains("Usage: petstore") && !help.contains("Usage: zoo"), "{help}");
+    }
+}
+
+#[test]
 fn the_definition_is_sound() {
     definition().debug_assert();
 }
