@@ -244,13 +244,12 @@ impl Config {
             let message = "--max-buffered-bodies must be at least --max-body";
             return Err(Failure::usage(message.to_owned()));
         }
-        let given =
+        let (service_key, key_file) =
             reload::service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
-        let (service_key, key_file) = given.unzip();
         Ok(Self {
             tls: PairFiles::given(args.tls_cert.clone(), args.tls_key.clone())?,
             service_key,
-            key_file: key_file.flatten(),
+            key_file,
             settings,
             args,
         })

@@ -33,10 +33,6 @@ pub(super) const KEY_VARIABLE: &str = "PETSTORE_API_KEY";
 /// What the log calls the key of a file.
 const KEY_NAME: &str = "the API key of --api-key-file";
 
-/// The key that comes with the configuration instead of the store, and what takes up the changes of its file if it has
-/// one.
-type Given = (ServiceKey, Option<Followed>);
-
 /// What changes when a file is written or replaced; `None` where there is no file.
 pub(super) type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
 
@@ -111,18 +107,19 @@ pub(super) fn stamp(paths: &[PathBuf]) -> Stamp {
     stamps.collect()
 }
 
-/// Reads the key from the variable or from the file, whichever is given. No failure repeats it.
+/// Reads the key that comes with the configuration instead of the store, from the variable or from the file, whichever
+/// is given; with it, what takes up the changes of the file. No failure repeats it.
 pub(super) fn service_key(
     variable: Option<&OsStr>,
     file: Option<&Path>,
-) -> Result<Option<Given>, Failure> {
+) -> Result<(Option<ServiceKey>, Option<Followed>), Failure> {
     match (variable, file) {
-        (None, None) => Ok(None),
+        (None, None) => Ok((None, None)),
         (Some(_), Some(_)) => Err(Failure::usage(format!(
             "both {KEY_VARIABLE} and --api-key-file (PETSTORE_API_KEY_FILE) are given; give one of them"
         ))),
         // One that is not Unicode is not visible ASCII either, replaced or not.
-        (Some(text), None) => Ok(Some((parse(&text.to_string_lossy(), KEY_VARIABLE)?, None))),
+        (Some(text), None) => Ok((Some(parse(&text.to_string_lossy(), KEY_VARIABLE)?), None)),
         (None, Some(path)) => {
             let paths = vec![path.to_owned()];
             let before = stamp(&paths);
@@ -132,7 +129,7 @@ pub(super) fn service_key(
                 current.replace(&from_file(&path).map_err(|failure| failure.to_string())?);
                 Ok(())
             };
-            Ok(Some((key, Some(Followed::new(KEY_NAME, paths, before, reload)))))
+            Ok((Some(key), Some(Followed::new(KEY_NAME, paths, before, reload))))
         }
     }
 }

@@ -1,20 +1,22 @@
 use std::{ffi::OsStr, fs, path::Path};
 
-use super::{Given, service_key as read};
+use petstore_domain::ServiceKey;
+
+use super::service_key as read;
 use crate::failure::Failure;
 
 const KEY: &str = "a-key-of-24-characters-x";
 
-fn from_file(content: &[u8]) -> Result<Option<Given>, Failure> {
+fn from_file(content: &[u8]) -> Result<Option<ServiceKey>, Failure> {
     let file = tempfile::NamedTempFile::new().unwrap();
     fs::write(file.path(), content).unwrap();
-    read(None, Some(file.path()))
+    read(None, Some(file.path())).map(|(key, _)| key)
 }
 
 #[test]
 fn a_key_comes_from_the_variable_or_from_the_file() {
-    assert!(read(None, None).unwrap().is_none());
-    assert!(read(Some(OsStr::new(KEY)), None).unwrap().is_some());
+    assert!(read(None, None).unwrap().0.is_none());
+    assert!(read(Some(OsStr::new(KEY)), None).unwrap().0.is_some());
     for end in ["", "\n", "\r\n"] {
         assert!(from_file(format!("{KEY}{end}").as_bytes()).unwrap().is_some(), "{end:?}");
     }
@@ -33,7 +35,7 @@ fn a_key_that_cannot_be_one_is_wrong_usage_and_not_repeated() {
         &too_long,
         "kkkkkkkkkkkkkkkké",
     ] {
-        let from_variable = read(Some(OsStr::new(content)), None);
+        let from_variable = read(Some(OsStr::new(content)), None).map(|(key, _)| key);
         for refusal in [from_variable, from_file(content.as_bytes())] {
             let Err(Failure::Usage(line)) = refusal else { panic!("{content:?}") };
             assert!(line.ends_with("16 to 1024 characters, all of them visible ASCII"));
