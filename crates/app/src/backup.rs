@@ -12,7 +12,7 @@ use crate::{
     console::{Console, Output as _},
     driver::OpenMode,
     failure::Failure,
-    partial_file::{Access, IfExists, PartialFile},
+    files::{Access, IfExists, PartialFile},
     process::Signals,
     progress::Progress,
     stores::StoreArgs,

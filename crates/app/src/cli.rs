@@ -1,6 +1,6 @@
 //! The command line.
 
-pub(crate) mod config_file;
+mod config_file;
 mod refusal;
 mod settings;
 pub(crate) mod values;

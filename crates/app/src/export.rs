@@ -12,7 +12,7 @@ use crate::{
     console::write_stdout,
     driver::OpenMode,
     failure::Failure,
-    partial_file::{Access, IfExists, PartialFile},
+    files::{Access, IfExists, PartialFile},
     process::Signals,
     progress::Progress,
     records::{self, Format, RecordsArgs},

@@ -71,6 +71,7 @@ mod console;
 mod driver;
 mod export;
 mod failure;
+mod files;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod healthcheck;
@@ -79,7 +80,6 @@ mod keys;
 mod logging;
 mod manual;
 mod moving;
-mod partial_file;
 mod process;
 mod progress;
 mod records;

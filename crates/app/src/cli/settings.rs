@@ -28,6 +28,7 @@ use super::{
 use crate::{
     console::columns,
     failure::{Failure, quotable_path},
+    files::read_secret,
     serve::ServeArgs,
     stores::StoreArg,
 };
@@ -228,7 +229,7 @@ fn secret(
     }
     let by_setting = settings.get(&file).map(|path| PathBuf::from(path.concat()));
     let named = matches.get_one::<PathBuf>(&file).cloned().or(by_setting);
-    named.map(|path| Ok((vec![config_file::secret(&path, "")?], path))).transpose()
+    named.map(|path| Ok((vec![read_secret(&path, "")?], path))).transpose()
 }
 
 /// Returns whether this names a file, and a variable gives what the file would hold.

@@ -17,7 +17,7 @@ use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket, UnixStream, l
 use crate::{
     cli::values::{ListenAddress, variable},
     failure::Failure,
-    partial_file::lock_folder_of,
+    files::lock_folder_of,
 };
 
 /// The system shortens a longer accept queue to its own limit.

@@ -18,8 +18,8 @@ use tokio::{
 };
 
 use crate::{
-    cli::config_file,
     failure::{Failure, quotable_path},
+    files::read_secret,
 };
 
 /// How often the files are looked at. They are read when they have not changed for as long: first one is
@@ -135,7 +135,7 @@ pub(super) fn service_key(
 }
 
 fn from_file(path: &Path) -> Result<ServiceKey, Failure> {
-    let key = config_file::secret(path, "the API key file ")?;
+    let key = read_secret(path, "the API key file ")?;
     parse(&key, &format!("the API key file {}", quotable_path(path)))
 }
 

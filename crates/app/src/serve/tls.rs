@@ -25,9 +25,9 @@ use tokio::{sync::watch, time};
 use x509_cert::{Certificate, der::Decode as _};
 
 use crate::{
-    cli::config_file::read_bounded,
     clock::{SystemClock, rfc3339},
     failure::Failure,
+    files::read_bounded,
     serve::reload::{self, Followed},
 };
 
