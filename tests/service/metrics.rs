@@ -423,3 +423,20 @@ fn the_readiness_and_a_metric_say_whether_the_next_store_can_be_reached() {
     let answer = watched.server.client().get("/readyz").send().is(200);
     assert_eq!(answer.json(), serde_json::json!({"status": "ready"}));
 }
+
+#[needs(postgres)]
+#[test]
+fn after_a_handover_the_figures_are_those_of_the_store_that_answers() {
+    let Some(next) = Store::postgres() else { return };
+    let store = Store::sqlite();
+    let launch = Launch::on(&store).flag("--next-store", &next.url);
+    let watched = Watched::of(launch.flag("--metrics-listen", "127.0.0.1:0").start(), store);
+    let has = |family: &str| watched.scrape().has(family);
+    for (from, to, is_at_next) in [(&watched.store, &next, true), (&next, &watched.store, false)] {
+        assert!(has("petstore_sqlite_commits_total") == is_at_next);
+        assert!(has("petstore_postgres_pool_connections") != is_at_next);
+        petstore(&["store", "move", "--from", &from.url, "--to", &to.url]).finish().succeeds();
+        watched.until("petstore_next_store_used", f64::from(u8::from(is_at_next)));
+    }
+    assert!(has("petstore_sqlite_commits_total") && !has("petstore_postgres_pool_connections"));
+}

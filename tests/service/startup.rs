@@ -110,6 +110,14 @@ fn every_flag_of_serve_has_an_environment_variable() {
     server.client().add(&pet("too large")).send().refuses(413, "body_too_large");
     let bad = Launch::on(&store).env("PETSTORE_HEADER_TIMEOUT", "5parsecs").finish();
     bad.fails(2, "5parsecs");
+    for (variable, value, named) in [
+        ("PETSTORE_LOG", "petstore=loud", "invalid value 'petstore=loud' for PETSTORE_LOG: "),
+        ("PETSTORE_NO_DOCS", "perhaps", "PETSTORE_NO_DOCS: 'no-docs' must be true or false"),
+    ] {
+        Launch::on(&store).env(variable, value).finish().fails(2, named);
+    }
+    let bad = Launch::on(&store).flag("--log", "petstore=loud").finish();
+    bad.fails(2, "invalid value 'petstore=loud' for '--log <DIRECTIVES>': ");
 }
 
 #[test]

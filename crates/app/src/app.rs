@@ -11,7 +11,7 @@ use crate::{
     driver::StoreDriver,
     export,
     failure::Failure,
-    healthcheck, import, keys, logging, manual, moving, resource_limits, serve, stores,
+    healthcheck, import, keys, logging, manual, moving, process, serve, stores,
     stores::Registry,
     upgrade,
 };
@@ -55,7 +55,7 @@ impl App {
 
     /// Runs the command that these arguments name; the program's own name comes first.
     pub fn run(self, args: impl IntoIterator<Item = OsString>) -> ExitCode {
-        resource_limits::disable_core_dumps();
+        process::disable_core_dumps();
         let args: Vec<OsString> = args.into_iter().collect();
         self.try_run(&args).unwrap_or_else(|failure| {
             Console.note(&format!("petstore: {failure}"));
@@ -79,7 +79,7 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
         Command::Serve(args) => {
             let config = serve::Config::read(*args)?;
             // Dropped last, so that the log of everything before is written.
-            let _log = logging::start(config.args.log_format, config.log_filter.clone())?;
+            let _log = logging::start(config.args.log_format, config.args.log.clone())?;
             run_to_end(serve::run(config))
         }
         Command::Keys(command) => run_to_end(keys::run(command)),

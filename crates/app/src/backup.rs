@@ -2,7 +2,6 @@
 
 use std::{
     fs,
-    ops::ControlFlow,
     path::{Path, PathBuf},
 };
 
@@ -10,13 +9,13 @@ use bytesize::ByteSize;
 use clap::Args;
 
 use crate::{
-    cli::store_arg::StoreArgs,
     console::{Console, Output as _},
     driver::OpenMode,
     failure::Failure,
-    partial_file::{Access, IfExists, PartialFile},
-    progress::{Of, Progress},
-    signals::Signals,
+    files::{Access, IfExists, PartialFile},
+    process::Signals,
+    progress::Progress,
+    stores::StoreArgs,
 };
 
 /// Copies a store that may be in use into a file.
@@ -36,7 +35,7 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
         return Err(Failure::usage(why));
     }
     let signals = Signals::take_over()?;
-    let location = &store.store.0;
+    let location = &store.store.location;
     // A store of an older schema is not opened, and is backed up as it is.
     if let Ok(store) = location.open(OpenMode::ReadOnly).await {
         store.require_open(&**location).await?;
@@ -44,10 +43,10 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
     let if_exists = IfExists::Refuse("a backup replaces no file: name another");
     // It holds digests of API keys, so only its owner may read it, like the store.
     let file = PartialFile::begin(&to, if_exists, Access::OwnerOnly)?;
-    let (mut progress, stop) = (Progress::counting("pages"), signals.clone());
+    let (mut progress, stop) = (Progress::of("pages"), signals.clone());
     let watch = move |done, total| {
-        progress.at("backing up", done, Of::Exactly(total));
-        if stop.stop_asked() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        progress.at("backing up", done, total);
+        stop.go_on()
     };
     let done = location.back_up(file.temporary(), Box::new(watch)).await;
     done.map_err(|problem| {

@@ -7,14 +7,14 @@ use petstore_domain::{
 };
 
 use crate::{
-    cli::store_arg::StoreArgs,
     console::{Console, Output},
     driver::{OpenMode, OpenStore},
     failure::{Failure, one_line_of},
     keys::names,
-    progress::{Of, Progress},
-    signals::Signals,
+    process::Signals,
+    progress::Progress,
     store::with_store,
+    stores::StoreArgs,
 };
 
 /// Rows that are read at a time.
@@ -30,7 +30,7 @@ pub(crate) struct CheckArgs {
 /// Examines the store. Nothing is written to it.
 pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
-    let location = &*store.store.0;
+    let location = &*store.store.location;
     let findings = with_store(location, OpenMode::ReadOnly, async |store| {
         store.require_open(location).await?;
         let mut findings = location.inspect().await.map_err(Failure::runtime)?;
@@ -74,10 +74,10 @@ async fn read_archive(
     let stopped = || {
         if signals.stop_asked() { Err(StoreError::unavailable("stopped")) } else { Ok(()) }
     };
-    let mut progress = Progress::new();
+    let mut progress = Progress::of("animals");
     let (mut last, mut done, mut unlisted) = (None, 0, Unlisted::new());
     loop {
-        progress.at("reading", done, Of::Exactly(counts.pets));
+        progress.at("reading", done, counts.pets);
         stopped()?;
         let batch = snapshot.pets(last, BATCH).await?;
         let Some(pet) = batch.last() else { break };
@@ -178,7 +178,7 @@ mod tests {
     use petstore_memory::MemoryStore;
 
     use super::{Unlisted, animals, keys, read_archive, report};
-    use crate::{console::tests::Recorded, signals::Signals};
+    use crate::{console::tests::Recorded, process::Signals};
 
     #[tokio::test]
     async fn every_batch_of_records_is_read() {

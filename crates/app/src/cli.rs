@@ -1,12 +1,8 @@
 //! The command line.
 
-pub(crate) mod config_file;
-mod examples;
-mod moving;
+mod config_file;
 mod refusal;
-mod serve;
 mod settings;
-pub(crate) mod store_arg;
 pub(crate) mod values;
 
 #[cfg(test)]
@@ -16,12 +12,7 @@ use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
-pub(crate) use self::{
-    moving::{BothStores, MoveArgs, ReleaseArgs, StoreCommand},
-    serve::{DeploymentArgs, LogFormat, ServeArgs},
-    settings::{ConfigCommand, Sources, shown},
-    values::variable,
-};
+pub(crate) use self::settings::{ConfigCommand, Sources, shown};
 use crate::{
     backup::BackupArgs,
     check::CheckArgs,
@@ -32,13 +23,18 @@ use crate::{
     import::ImportArgs,
     keys::KeysCommand,
     manual::{CompletionsArgs, ManArgs},
-    stores::Registry,
+    moving::StoreCommand,
+    serve::{DeploymentArgs, ServeArgs},
+    stores::{self, Registry},
     upgrade::UpgradeArgs,
 };
 
+/// The examples of `--help`.
+const EXAMPLES: &str = include_str!("cli/examples.txt");
+
 /// The animal store service: lists animals, adds one, fetches one, as JSON over HTTP.
 #[derive(Debug, Parser)]
-#[command(name = "petstore", version)]
+#[command(name = "petstore", bin_name = "petstore", version)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -91,10 +87,20 @@ pub(crate) enum Command {
 
 /// Returns all commands and flags, for these stores.
 pub(crate) fn definition(stores: &Arc<Registry>) -> clap::Command {
-    let definition = examples::with_examples(Cli::command(), "", "");
-    let definition = store_arg::with_stores(definition, stores);
+    let definition = with_examples(Cli::command(), "", "");
+    let definition = stores::with_stores(definition, stores);
     let settings = settings::settings(&definition);
     settings::with_sources(definition, &settings)
+}
+
+/// Adds the examples of a command, whose name follows `path`, and of its own commands. One without its own has those of
+/// the command above.
+fn with_examples(command: clap::Command, path: &str, inherited: &str) -> clap::Command {
+    let path = format!("{path} {}", command.get_name());
+    let own = EXAMPLES.split("\n#").find_map(|part| part.strip_prefix(&format!("{path}\n")));
+    let examples = own.unwrap_or(inherited).trim_end();
+    let command = command.after_help(format!("Examples:\n{examples}"));
+    command.mut_subcommands(|inner| with_examples(inner, &path, examples))
 }
 
 /// Parses the words and the environment.

@@ -13,13 +13,8 @@ pub(crate) mod tests;
 
 /// Where a command writes.
 pub(crate) trait Output {
-    /// Writes `text` to stdout, at once.
-    fn answer(&mut self, text: &str) -> io::Result<()>;
-
     /// Writes `text` to stdout, as the answer of a command that fails without it.
-    fn print(&mut self, text: &str) -> Result<(), Failure> {
-        self.answer(text).map_err(|error| stdout_failed(&error))
-    }
+    fn print(&mut self, text: &str) -> Result<(), Failure>;
 
     /// Writes a line to stderr. If that fails there is no other place to report it.
     fn note(&mut self, line: &str);
@@ -37,10 +32,8 @@ pub(crate) trait Output {
 pub(crate) struct Console;
 
 impl Output for Console {
-    fn answer(&mut self, text: &str) -> io::Result<()> {
-        let mut stdout = io::stdout().lock();
-        stdout.write_all(text.as_bytes())?;
-        stdout.flush()
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
+        write_stdout(text.as_bytes())
     }
 
     fn note(&mut self, line: &str) {
@@ -62,9 +55,11 @@ impl Output for Console {
     }
 }
 
-/// Returns the failure of a command whose answer stdout does not take.
-pub(crate) fn stdout_failed(error: &io::Error) -> Failure {
-    Failure::runtime(format!("cannot write to stdout: {error}"))
+/// Writes to stdout, at once.
+pub(crate) fn write_stdout(bytes: &[u8]) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    written.map_err(|error| Failure::runtime(format!("cannot write to stdout: {error}")))
 }
 
 /// Returns a line for each row. Each column is as wide as its widest cell.

@@ -217,25 +217,20 @@ impl OpenStore {
         Self { close: Some(Box::pin(close)), ..self }
     }
 
-    /// Returns the number of handles of the store, its own included.
-    pub(crate) fn handles(&self) -> usize {
-        let archive = self.archive.as_ref().map_or(0, Arc::strong_count);
-        let handover = self.handover.as_ref().map_or(0, Arc::strong_count);
-        Arc::strong_count(&self.pets) + Arc::strong_count(&self.keys) + archive + handover
-    }
-
-    /// Closes the store once it has no more than `own` handles: those that it had when it was opened.
-    /// `false` if that took too long; it then closes with the process.
-    pub(crate) async fn close(mut self, own: usize) -> bool {
+    /// Closes the store, and waits until nobody uses it any more. `false` if that took too long; it then closes with the
+    /// process.
+    pub(crate) async fn close(mut self) -> bool {
         let close = async {
-            while self.handles() > own {
-                time::sleep(POLL_INTERVAL).await;
-            }
             if let Some(close) = self.close.take() {
                 close.await;
             }
+            let used = Arc::downgrade(&self.pets);
             // Waits for the disk, so not on a thread that others need.
-            task::spawn_blocking(|| drop(self)).await.is_ok()
+            let closed = task::spawn_blocking(|| drop(self)).await.is_ok();
+            while used.strong_count() > 0 {
+                time::sleep(POLL_INTERVAL).await;
+            }
+            closed
         };
         let closed = time::timeout(CLOSE_TIMEOUT, close).await.unwrap_or(false);
         if !closed {
@@ -274,14 +269,11 @@ mod tests {
             let opened = OpenStore::new(store.clone()).with_archive(store.clone());
             opened.with_close(async move { drop(store) })
         };
-        let store = open();
-        let own = store.handles();
-        assert!(store.close(own).await);
+        assert!(open().close().await);
 
         let store = open();
-        let own = store.handles();
         let used = Arc::clone(&store.pets);
-        assert!(!store.close(own).await);
+        assert!(!store.close().await);
         drop(used);
     }
 
@@ -291,8 +283,7 @@ mod tests {
         let flag = closed.clone();
         let store = OpenStore::new(Arc::new(MemoryStore::new()))
             .with_close(async move { flag.store(true, Ordering::Relaxed) });
-        let own = store.handles();
-        assert!(store.close(own).await);
+        assert!(store.close().await);
         assert!(closed.load(Ordering::Relaxed));
     }
 }

@@ -3,25 +3,21 @@
 #[cfg(test)]
 mod tests;
 
-use std::{
-    fs,
-    io::{self, Write as _},
-    path::Path,
-};
+use std::{fs, path::Path};
 
 use clap::Args;
 use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
-    cli::store_arg::StoreArgs,
-    console::stdout_failed,
+    console::write_stdout,
     driver::OpenMode,
     failure::Failure,
-    partial_file::{Access, IfExists, PartialFile},
-    progress::{Of, Progress},
-    records::{self, FileArg, Format, RecordsArgs},
-    signals::Signals,
-    store::with_open_archive,
+    files::{Access, IfExists, PartialFile},
+    process::Signals,
+    progress::Progress,
+    records::{self, Format, RecordsArgs},
+    store::with_archive,
+    stores::StoreArgs,
 };
 
 /// Animals that are read and written at a time.
@@ -55,12 +51,11 @@ impl ExportArgs {
 pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let format = args.format()?;
-    with_open_archive(&*args.store.store.0, OpenMode::ReadOnly, async |archive| {
-        let file = match &args.records.file {
-            FileArg::Standard => None,
-            FileArg::Path(path) => Some(begin(path, args.force)?),
-        };
-        export(&*archive, file, format, &signals).await
+    let location = &*args.store.store.location;
+    with_archive(location, OpenMode::ReadOnly, async |store, archive| {
+        store.require_open(location).await?;
+        let file = args.records.path().map(|path| begin(path, args.force)).transpose()?;
+        export(archive, file, format, &signals).await
     })
     .await
 }
@@ -74,11 +69,11 @@ async fn export(
     let mut snapshot = archive.snapshot().await.map_err(Failure::runtime)?;
     let StoreCounts { pets: of, .. } = snapshot.counts().await.map_err(Failure::runtime)?;
     write(&mut file, records::header(format).as_bytes())?;
-    let mut progress = Progress::new();
+    let mut progress = Progress::of("animals");
     let (mut last, mut written) = (None, 0);
     let mut text = Vec::new();
     loop {
-        progress.at("exporting", written, Of::Exactly(of));
+        progress.at("exporting", written, of);
         if signals.stop_asked() {
             return Err(Failure::runtime("stopped; the export is not complete"));
         }
@@ -111,10 +106,5 @@ fn begin(path: &Path, force: bool) -> Result<PartialFile, Failure> {
 
 /// Writes to the file, or to standard output.
 fn write(file: &mut Option<PartialFile>, text: &[u8]) -> Result<(), Failure> {
-    if let Some(file) = file {
-        return file.write(text);
-    }
-    let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(text).and_then(|()| stdout.flush());
-    written.map_err(|error| stdout_failed(&error))
+    file.as_mut().map_or_else(|| write_stdout(text), |file| file.write(text))
 }

@@ -8,7 +8,7 @@ use petstore_json::{Record, read_record};
 
 use crate::{
     import::lines::Lines,
-    records::{CsvReader, Format, RecordReader, write},
+    records::{Format, RecordReader, write},
     stores::{self, Registry},
 };
 
@@ -20,21 +20,16 @@ const PASSWORD: &str = "CANARY";
 /// # Panics
 /// A promise of the readers is broken.
 pub fn import(data: &[u8]) {
-    let csv_reader = |header: &[u8]| CsvReader::new(header).map(RecordReader::Csv);
-    import_with(data, RecordReader::Ndjson, |line, read| {
+    import_with(data, &RecordReader::Ndjson, |line, read| {
         assert_eq!(read, read_record(line).map_err(|error| error.to_string()));
     });
     let header = data.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    if let Ok(reader) = csv_reader(header.trim_ascii_end()) {
-        import_with(data, reader, |_, _| {});
+    if let Ok(reader) = RecordReader::csv(header.trim_ascii_end()) {
+        import_with(data, &reader, |_, _| {});
     }
 }
 
-fn import_with(
-    data: &[u8],
-    mut reader: RecordReader,
-    check: impl Fn(&[u8], Result<Record, String>),
-) {
+fn import_with(data: &[u8], reader: &RecordReader, check: impl Fn(&[u8], Result<Record, String>)) {
     // A small buffer, so that lines lie across its ends.
     let mut lines = Lines::new(BufReader::with_capacity(16, data));
     // Reading from memory never fails.
@@ -47,7 +42,7 @@ fn import_with(
         }
         check(line, read);
     }
-    assert_eq!(lines.bytes(), data.len() as u64, "bytes were not read");
+    assert_eq!(lines.bytes, data.len() as u64, "bytes were not read");
     let pieces = data.split(|byte| *byte == b'\n').count();
     let is_last_empty = data.is_empty() || data.ends_with(b"\n");
     assert_eq!(lines.number, (pieces - usize::from(is_last_empty)) as u64, "lines were not read");
@@ -56,12 +51,12 @@ fn import_with(
 /// What export writes of an animal, import reads as the same.
 fn comes_back(record: &Record) {
     let pet = record.pet.clone().with_id(record.id.unwrap_or(PetId(1)));
-    let csv = CsvReader::new(b"id,name,categoryId,status").map(RecordReader::Csv);
+    let csv = RecordReader::csv(b"id,name,categoryId,status");
     for (format, reader) in [(Format::Ndjson, Ok(RecordReader::Ndjson)), (Format::Csv, csv)] {
         let mut written = Vec::new();
         write(format, &pet, &mut written);
         assert_eq!(written.pop(), Some(b'\n'));
-        let read = reader.and_then(|mut reader| reader.read(&written));
+        let read = reader.and_then(|reader| reader.read(&written));
         let expected = Record { id: Some(pet.id), pet: record.pet.clone() };
         assert_eq!(read, Ok(expected), "{}", written.escape_ascii());
     }
@@ -76,10 +71,10 @@ pub fn store_url(data: &[u8]) {
     let built_in = Registry(stores::BUILT_IN.into());
     // A file is shown as it is named; a database is shown for people, without its password.
     if text.starts_with("sqlite:")
-        && let Ok((store, _)) = built_in.parse(text, false)
+        && let Ok(store) = built_in.parse(text, false)
     {
-        let shown = store.to_string();
-        let again = built_in.parse(&shown, false).map(|(store, _)| store.to_string());
+        let shown = store.location.to_string();
+        let again = built_in.parse(&shown, false).map(|store| store.location.to_string());
         assert_eq!(again.ok(), Some(shown));
     }
     let mut parts = text.split('\n');
@@ -91,7 +86,7 @@ pub fn store_url(data: &[u8]) {
     let shown = match built_in.parse(&url, false) {
         // The password that was read is another one.
         Ok(_) if before.contains('@') => return,
-        Ok((store, _)) => store.to_string(),
+        Ok(store) => store.location.to_string(),
         Err(refusal) => refusal.to_string(),
     };
     assert!(!shown.contains(PASSWORD), "{shown}");

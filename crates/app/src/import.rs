@@ -3,23 +3,26 @@
 pub(crate) mod lines;
 mod source;
 
-use std::io::{self, IsTerminal as _};
+use std::{
+    io::{self, IsTerminal as _},
+    path::Path,
+};
 
 use clap::Args;
 use petstore_domain::{Archive, Batch, Clock, IdempotencyRequest, PetId, RestoreError};
 use petstore_json::Record;
 
-use self::source::{Fault, Input, Numbered, Reading, Source};
+use self::source::{Input, Source};
 use crate::{
-    cli::store_arg::StoreArgs,
     clock::SystemClock,
     console::{Console, Output as _},
     driver::OpenMode,
     failure::{Failure, one_line_of},
+    process::Signals,
     progress::Progress,
-    records::{FileArg, Format, RecordsArgs},
-    signals::Signals,
-    store::with_open_archive,
+    records::{Format, RecordsArgs},
+    store::with_archive,
+    stores::StoreArgs,
 };
 
 /// Lines in a batch, which is one transaction. Another number would end batches elsewhere, and what an earlier
@@ -54,39 +57,24 @@ pub(crate) struct ImportArgs {
 pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let ImportArgs { records, skip_bad, again, create, store } = args;
-    let reading = Reading {
-        format: records.format().unwrap_or(Format::Ndjson),
-        skip_bad,
-        batch_lines: BATCH_LINES,
-    };
-    note_if_typed(&records.file);
-    let input = Input::open(&records.file)?;
+    let format = records.format().unwrap_or(Format::Ndjson);
+    let path = records.path();
+    note_if_typed(path);
+    let input = Input::open(path)?;
     let mode = if create { OpenMode::Create } else { OpenMode::ReadWrite };
-    let done = with_open_archive(&*store.store.0, mode, async |archive| {
-        let batch_lines = BATCH_LINES.min(archive.max_batch());
-        let source = Source::begin(input, Reading { batch_lines, ..reading })?;
-        let import = Import::new(&*archive, skip_bad, again);
-        import.run(source, signals.stop()).await
+    let location = &*store.store.location;
+    let done = with_archive(location, mode, async |store, archive| {
+        store.require_open(location).await?;
+        Import::new(archive, skip_bad, again).run(input, format, &signals).await
     });
-    let answer = done.await?.to_string();
-    Console.print(&answer)
+    Console.print(&done.await?)
 }
 
 /// Says that the command waits for lines from a terminal: it would look as if it hung.
-fn note_if_typed(file: &FileArg) {
-    if *file == FileArg::Standard && io::stdin().is_terminal() {
+fn note_if_typed(file: Option<&Path>) {
+    if file.is_none() && io::stdin().is_terminal() {
         Console.note("reading animals from standard input; end it with Ctrl-D, or name a FILE");
     }
-}
-
-/// What was done with the lines of a file.
-#[derive(Debug, Default)]
-struct Imported {
-    added: u64,
-    /// Equal animals that were there already, under the same identifiers or from the same file.
-    passed: u64,
-    /// Bad lines.
-    skipped: u64,
 }
 
 /// An import while it runs.
@@ -95,63 +83,87 @@ struct Import<'a> {
     skip_bad: bool,
     again: bool,
     progress: Progress,
-    faults: Faults,
     /// The highest identifier in the file, if it has some.
     highest: Option<PetId>,
     /// The last line of which, and of all those before, the animals are in the store.
     kept: u64,
-    imported: Imported,
+    added: u64,
+    /// Equal animals that were there already, under the same identifiers or from the same file.
+    passed: u64,
+    /// Bad lines.
+    bad: u64,
 }
 
 impl<'a> Import<'a> {
     fn new(archive: &'a dyn Archive, skip_bad: bool, again: bool) -> Self {
-        Self {
-            archive,
-            skip_bad,
-            again,
-            progress: Progress::new(),
-            faults: Faults::default(),
-            highest: None,
-            kept: 0,
-            imported: Imported::default(),
-        }
+        let progress = Progress::of_about("animals");
+        let (highest, [kept, added, passed, bad]) = (None, [0; 4]);
+        Self { archive, skip_bad, again, progress, highest, kept, added, passed, bad }
     }
 
+    /// Imports the file. Returns what was done with its lines, for people.
     async fn run(
         mut self,
-        mut source: Source,
-        stop: impl Future<Output = ()>,
-    ) -> Result<Imported, Failure> {
-        tokio::pin!(stop);
-        loop {
-            let batch = tokio::select! {
-                batch = source.next() => batch,
-                () = &mut stop => Err("it was stopped".to_owned()),
-            };
-            let Some(batch) = batch.map_err(|reason| self.failed(&reason))? else { break };
-            let (is_check, line, of) = (batch.is_check, batch.last_line, batch.of);
-            if is_check {
-                self.check(&batch);
-            } else {
-                self.write(batch).await?;
+        input: Input,
+        format: Format,
+        signals: &Signals,
+    ) -> Result<String, Failure> {
+        const STOPPED: &str = "it was stopped";
+        let file = tokio::select! {
+            file = input.into_file() => file,
+            () = signals.clone().stop() => Err(STOPPED.to_owned()),
+        };
+        let file = file.map_err(|reason| self.failed(&reason))?;
+        let max = BATCH_LINES.min(self.archive.max_batch());
+        for is_check in [true, false] {
+            let mut source = Source::new(&file, format).map_err(|reason| self.failed(&reason))?;
+            while let Some(batch) = source.next(max).map_err(|reason| self.failed(&reason))? {
+                if signals.stop_asked() {
+                    return Err(self.failed(STOPPED));
+                }
+                let (line, of) = (batch.last_line, batch.of);
+                if is_check {
+                    self.check(&batch);
+                    self.progress.at("checking", line, of);
+                } else {
+                    self.write(batch).await?;
+                    self.progress.at("importing", line, of);
+                }
             }
-            self.progress.at(if is_check { "checking" } else { "importing" }, line, of);
+            if is_check {
+                self.require_good()?;
+            }
         }
-        self.faults.report_rest(&mut self.progress);
-        self.imported.skipped = self.faults.count;
-        if self.faults.count > 0 && !self.skip_bad {
-            let count = self.faults.count;
-            return Err(self.failed(&format!(
-                "{count} lines are bad; mend them, or leave them out with --skip-bad"
-            )));
-        }
-        Ok(self.imported)
+        let Self { added, passed, bad, .. } = self;
+        Ok(format!(
+            "added {added} animals, passed over {passed} that were there, skipped {bad} bad lines\n"
+        ))
     }
 
+    /// Shows bad lines and counts them, and looks for the highest identifier.
     fn check(&mut self, batch: &source::Batch) {
-        self.faults.report(&batch.faults, &mut self.progress);
-        let ids = batch.records.iter().filter_map(|numbered| numbered.record.id);
+        for (line, reason) in &batch.faults {
+            if self.bad < MAX_SHOWN {
+                let reason: String = one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
+                self.progress.note(&format!("line {line}: {reason}"));
+            }
+            self.bad += 1;
+        }
+        let ids = batch.records.iter().filter_map(|(_, record)| record.id);
         self.highest = self.highest.max(ids.max());
+    }
+
+    /// Says how many bad lines were not shown, and refuses the file for them unless they are skipped.
+    fn require_good(&self) -> Result<(), Failure> {
+        let bad = self.bad;
+        if bad > MAX_SHOWN {
+            self.progress.note(&format!("and {} more bad lines", bad - MAX_SHOWN));
+        }
+        if bad == 0 || self.skip_bad {
+            return Ok(());
+        }
+        let reason = format!("{bad} lines are bad; mend them, or leave them out with --skip-bad");
+        Err(self.failed(&reason))
     }
 
     /// Records with an identifier keep it; the others get new ones, at most once.
@@ -166,7 +178,7 @@ impl<'a> Import<'a> {
             ..Batch::default()
         };
         let mut lines: Vec<(PetId, u64)> = Vec::new();
-        for Numbered { line, record: Record { id, pet } } in read.records {
+        for (line, Record { id, pet }) in read.records {
             match id {
                 Some(id) => {
                     lines.push((id, line));
@@ -179,8 +191,8 @@ impl<'a> Import<'a> {
         if given > 0 {
             let written = self.archive.write(batch).await;
             let added = written.map_err(|error| self.failed(&reason(&error, &lines)))?.added;
-            self.imported.added += added;
-            self.imported.passed += given - added;
+            self.added += added;
+            self.passed += given - added;
         }
         self.kept = read.last_line;
         Ok(())
@@ -194,31 +206,6 @@ impl<'a> Import<'a> {
                 "kept up to line {kept}, and no further: {reason}; run it again to go on there"
             ),
         })
-    }
-}
-
-/// Shows bad lines and counts them.
-#[derive(Debug, Default)]
-struct Faults {
-    count: u64,
-}
-
-impl Faults {
-    fn report(&mut self, faults: &[Fault], progress: &mut Progress) {
-        for Fault { line, reason } in faults {
-            if self.count < MAX_SHOWN {
-                let reason: String = one_line_of(reason).chars().take(MAX_REASON_CHARS).collect();
-                progress.note(&format!("line {line}: {reason}"));
-            }
-            self.count += 1;
-        }
-    }
-
-    /// Says how many bad lines were not shown.
-    fn report_rest(&self, progress: &mut Progress) {
-        if self.count > MAX_SHOWN {
-            progress.note(&format!("and {} more bad lines", self.count - MAX_SHOWN));
-        }
     }
 }
 
@@ -239,16 +226,3 @@ fn reason(error: &RestoreError, lines: &[(PetId, u64)]) -> String {
     };
     format!("{error}{place}")
 }
-
-impl std::fmt::Display for Imported {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { added, passed, skipped } = self;
-        writeln!(
-            f,
-            "added {added} animals, passed over {passed} that were there, skipped {skipped} bad lines"
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests;

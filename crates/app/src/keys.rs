@@ -16,13 +16,14 @@ use petstore_domain::{
 
 use self::listing::ListForm;
 use crate::{
-    cli::{store_arg::StoreArgs, values},
+    cli::values,
     clock::{SystemClock, rfc3339},
     console::{Console, Output},
     driver::OpenMode,
     failure::Failure,
-    signals,
-    store::{note_if_made, with_store},
+    process,
+    store::with_store,
+    stores::StoreArgs,
 };
 
 /// Corrupt keys that a command names; the rest are counted.
@@ -87,7 +88,7 @@ fn selector(text: &str) -> Result<KeySelector, String> {
 
 /// Runs the command on the store that it names. Only `create` makes one where there is none.
 pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
-    signals::survive_file_size_limit()?;
+    process::survive_file_size_limit()?;
     let (store, mode) = match &command {
         KeysCommand::Create { store, .. } => (store, OpenMode::Create),
         KeysCommand::Revoke { store, .. } | KeysCommand::Roll { store, .. } => {
@@ -95,10 +96,9 @@ pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
         }
         KeysCommand::List { store, .. } => (store, OpenMode::ReadOnly),
     };
-    let location = store.store.0.clone();
+    let location = store.store.location.clone();
     with_store(&*location, mode, async |store| {
         store.require_open(&*location).await?;
-        note_if_made(store, &mut Console);
         let keys = Keys { store: &*store.keys, now: SystemClock.now(), out: &mut Console };
         match command {
             KeysCommand::Create { name, read_only, expires, .. } => {
@@ -187,7 +187,10 @@ impl<O: Output> Keys<'_, O> {
         };
         let shown = show(store, &key, &format!("{}\n", secret.expose()), out).await;
         shown.map_err(|failure| Failure::runtime(format!("{failure}; the old one {retired}")))?;
-        out.note(&format!("The new key '{name}' is shown this once. The old one {retired}."));
+        let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
+        out.note(&format!(
+            "The new key '{name}' is shown this once. It is good until {until}. The old one {retired}."
+        ));
         Ok(())
     }
 }
@@ -229,11 +232,16 @@ fn showable_secret(rights: KeyRights, out: &impl Output) -> Result<ApiKeySecret,
 
 /// Returns a new API key with these rights, from the system's random source.
 pub(crate) fn new_secret(rights: KeyRights) -> Result<ApiKeySecret, Failure> {
-    let mut entropy = [0; 32];
-    getrandom::fill(&mut entropy).map_err(|error| {
+    Ok(ApiKeySecret::with_rights(&random()?, rights))
+}
+
+/// Returns bytes of the system's random source.
+pub(crate) fn random<const N: usize>() -> Result<[u8; N], Failure> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| {
         Failure::runtime(format!("the system's random source does not answer: {error}"))
     })?;
-    Ok(ApiKeySecret::with_rights(&entropy, rights))
+    Ok(bytes)
 }
 
 /// Shows a key that was just stored, in a text that holds it. A key that could not be shown is revoked.

@@ -56,10 +56,11 @@
 //! line on stderr.
 //!
 //! # Where things are
-//! Each command has a file of its name: what it does, and for most commands its flags. `cli` has the other flags
-//! and the settings, `driver` what a kind of store says about itself, `stores` the kinds of store that are known
-//! (the built-in ones, and a team's own), `store` how a command uses one, and `console` what people read. This is
-//! the one crate that knows every adapter; it holds no rule of the domain.
+//! Each command has a file of its name: what it does, and its flags (`moving` has `store …`, and `serve/config` the
+//! flags of `serve`, which are the settings). `cli` joins the commands and reads settings from variables and files;
+//! `driver` is what a kind of store says about itself, `stores` the kinds of store that are known (the built-in ones,
+//! and a team's own) and the arguments that name one, `store` how a command uses one, and `console` what people read.
+//! This is the one crate that knows every adapter; it holds no rule of the domain.
 
 mod app;
 mod backup;
@@ -70,6 +71,7 @@ mod console;
 mod driver;
 mod export;
 mod failure;
+mod files;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod healthcheck;
@@ -78,12 +80,10 @@ mod keys;
 mod logging;
 mod manual;
 mod moving;
-mod partial_file;
+mod process;
 mod progress;
 mod records;
-mod resource_limits;
 mod serve;
-mod signals;
 mod store;
 mod stores;
 mod upgrade;

@@ -20,6 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use clap::ValueEnum;
 use tracing_subscriber::{
     Layer, Registry,
     filter::{ParseError, Targets},
@@ -28,10 +29,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::{cli::LogFormat, failure::Failure};
-
-/// The variable that says what is logged.
-pub(crate) const VARIABLE: &str = "PETSTORE_LOG";
+use crate::failure::Failure;
 
 /// The events that are logged by default. hyper warns of every client that is too slow, which no operator can
 /// change.
@@ -41,19 +39,24 @@ const QUEUED_LINES: usize = 10_000;
 /// How long the end of the program waits for the last lines, and how often it looks whether they are written.
 const LAST_LINES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_millis(1));
 
-/// Reads the directives of [`VARIABLE`]; none, or an empty text, means the default.
-pub(crate) fn filter(directives: Option<&str>) -> Result<Targets, Failure> {
-    let directives = directives.filter(|text| !text.is_empty()).unwrap_or(DIRECTIVES);
+/// The form of a log line: for people, or for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    Text,
+    Json,
+}
+
+/// Reads which events are logged; an empty text means the default.
+pub(crate) fn filter(directives: &str) -> Result<Targets, String> {
+    let directives = if directives.is_empty() { DIRECTIVES } else { directives };
     directives.parse().map_err(|error: ParseError| {
-        Failure::usage(format!(
-            "invalid value '{directives}' for {VARIABLE}: {error}; \
-             use directives like 'info' or 'warn,petstore_http=debug'"
-        ))
+        format!("{error}; use directives like 'info' or 'warn,petstore_http=debug'")
     })
 }
 
 /// Starts the log. It is written until the value returned is dropped.
-pub(crate) fn start(format: Option<LogFormat>, filter: Targets) -> Result<Log, Failure> {
+pub(crate) fn start(format: Option<LogFormat>, events: Option<Targets>) -> Result<Log, Failure> {
+    let events = events.map_or_else(|| filter(""), Ok).map_err(Failure::runtime)?;
     let terminal = io::stderr().is_terminal();
     let json = format.map_or(!terminal, |format| format == LogFormat::Json);
     let colours = terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
@@ -61,7 +64,7 @@ pub(crate) fn start(format: Option<LogFormat>, filter: Targets) -> Result<Log, F
     let (log, lines) = Log::new(io::stderr(), QUEUED_LINES).map_err(|error| cannot(&error))?;
     let layer = if json { as_json(lines) } else { as_text(lines, colours) };
     tracing_subscriber::registry()
-        .with(layer.with_filter(filter))
+        .with(layer.with_filter(events))
         .try_init()
         .map_err(|error| cannot(&error))?;
     panic::set_hook(Box::new(|panic| {

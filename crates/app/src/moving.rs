@@ -1,97 +1,213 @@
 //! The commands `store copy`, `store verify`, `store move` and `store release`.
 
-mod handover;
+use std::{ops::ControlFlow, sync::Arc, time::Duration};
 
-use std::sync::Arc;
-
-use petstore_domain::{Archive, Clock as _, StoreCounts};
-use petstore_transfer::{Copied, TransferError, Verified};
-
-use crate::{
-    cli::{BothStores, StoreCommand},
-    clock::SystemClock,
-    console::{Console, Output},
-    driver::OpenMode,
-    failure::Failure,
-    progress::Progress,
-    signals::Signals,
-    store::{refuse_same, with_archive},
+use clap::{Args, Subcommand};
+use petstore_domain::{Archive, Clock as _, StoreCounts, StoreId};
+use petstore_transfer::{
+    Copied, Mover, OnProgress, TransferError, TransferProgress, TransferStep, Verified, cancel,
+    release,
 };
 
-/// Runs the command on the stores that it names.
-pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
-    match command {
-        StoreCommand::Copy(stores) => transfer(Work::Copy, stores).await,
-        StoreCommand::Verify(stores) => transfer(Work::Verify, stores).await,
-        StoreCommand::Move(args) => handover::run(args).await,
-        StoreCommand::Release(args) => handover::run_release(args).await,
+use crate::{
+    clock::SystemClock,
+    console::{Console, Output as _},
+    driver::{OpenMode, StoreLocation},
+    failure::Failure,
+    keys::random,
+    process::Signals,
+    progress::Progress,
+    store::{with_archive, with_store},
+    stores::StoreArg,
+};
+
+/// What to do with a whole store.
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Copy a store into an empty one, or go on with a copy that was cut off.
+    ///
+    /// Animals keep their identifiers; API keys and the idempotency records that still count are
+    /// copied too. A target that holds anything else is refused.
+    Copy(BothStores),
+    /// Compare two stores and name the first difference.
+    Verify(BothStores),
+    /// Hand a store over to another one while services use it.
+    ///
+    /// Copies the animals, API keys and idempotency records, follows what is added meanwhile, and then lets the
+    /// target take the store's place; writes wait for less than a second. Services must have been started with
+    /// --next-store. A command that was stopped or killed is run again. docs/MOVING.md explains it.
+    Move(MoveArgs),
+    /// Make a store of its own of one that was handed over, or that is being filled, such as a restored backup.
+    Release(ReleaseArgs),
+}
+
+/// Two stores, of which one takes the place of the other.
+#[derive(Debug, Args)]
+pub(crate) struct MoveArgs {
+    #[command(flatten)]
+    stores: BothStores,
+    /// Give it up, and let the source go on.
+    #[arg(long)]
+    cancel: bool,
+}
+
+/// A store that is not open.
+#[derive(Debug, Args)]
+pub(crate) struct ReleaseArgs {
+    /// The store
+    url: StoreArg,
+    /// Do it although another store may hold more.
+    #[arg(long)]
+    force: bool,
+}
+
+/// Two stores.
+#[derive(Debug, Args)]
+pub(crate) struct BothStores {
+    /// The store to read, which must exist
+    #[arg(long)]
+    from: StoreArg,
+    /// The store to write or to compare with
+    #[arg(long)]
+    to: StoreArg,
+}
+
+impl BothStores {
+    /// Returns where they are. Refuses one store under two URLs, or under one.
+    async fn locations(&self) -> Result<(&dyn StoreLocation, &dyn StoreLocation), Failure> {
+        let (from, to) = (&*self.from.location, &*self.to.location);
+        let mut same = from.to_string() == to.to_string();
+        if let (false, Some(identity)) = (same, from.identity().await) {
+            same = to.identity().await == Some(identity);
+        }
+        let message = "--from and --to name the same store; name two";
+        if same { Err(Failure::usage(message)) } else { Ok((from, to)) }
     }
 }
 
-/// What is done with two stores as a whole.
-#[derive(Clone, Copy)]
-enum Work {
-    Copy,
-    Verify,
+/// Runs the command on the stores that it names.
+pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
+    let signals = Signals::take_over()?;
+    let answer = match command {
+        StoreCommand::Copy(stores) => {
+            let canceled =
+                "stopped; what was copied stays, and the same command goes on from there";
+            transfer(stores, OpenMode::Create, copy, canceled, &signals).await
+        }
+        StoreCommand::Verify(stores) => {
+            let canceled = "stopped before everything was compared";
+            transfer(stores, OpenMode::ReadOnly, verify, canceled, &signals).await
+        }
+        StoreCommand::Move(args) => hand_over(args, &signals).await,
+        StoreCommand::Release(args) => make_independent(args).await,
+    };
+    Console.print(&answer?)
 }
 
-async fn transfer(work: Work, BothStores { from, to }: BothStores) -> Result<(), Failure> {
-    let signals = Signals::take_over()?;
-    refuse_same(&*from.0, &*to.0).await?;
-    let target_mode = match work {
-        Work::Copy => OpenMode::Create,
-        Work::Verify => OpenMode::ReadOnly,
-    };
-    with_archive(&*from.0, OpenMode::ReadOnly, async |source| {
-        with_archive(&*to.0, target_mode, async |target| match work {
-            Work::Copy => copy((source, target), &signals, &mut Console).await,
-            Work::Verify => verify((source, target), &signals, &mut Console).await,
+/// Does `work` with two stores as a whole, of which the target is opened in a mode of its own. `canceled` is what a stop
+/// leaves.
+async fn transfer(
+    stores: BothStores,
+    target_mode: OpenMode,
+    work: impl AsyncFnOnce(&dyn Archive, &dyn Archive, OnProgress<'_>) -> Result<String, TransferError>,
+    canceled: &str,
+    signals: &Signals,
+) -> Result<String, Failure> {
+    let (from, to) = stores.locations().await?;
+    with_archive(from, OpenMode::ReadOnly, async |_, source| {
+        with_archive(to, target_mode, async |_, target| {
+            let done = work(source, target, &mut watch(signals)).await;
+            done.map_err(|error| {
+                let is_canceled = matches!(error, TransferError::Canceled);
+                Failure::runtime(if is_canceled { canceled.to_owned() } else { error.to_string() })
+            })
         })
         .await
     })
     .await
 }
 
-type Pair = (Arc<dyn Archive>, Arc<dyn Archive>);
-
-async fn copy((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Result<(), Failure> {
-    let mut progress = Progress::new();
-    let mut watch = |state| progress.watch(state, signals);
-    let done = petstore_transfer::copy(&*from, &*to, SystemClock.now(), &mut watch).await;
-    drop(progress);
-    let Copied { found, pets, keys, idempotency_records } = done.map_err(failure(
-        "stopped; what was copied stays, and the same command goes on from there",
-    ))?;
-    let answer = format!(
+async fn copy(
+    from: &dyn Archive,
+    to: &dyn Archive,
+    on_progress: OnProgress<'_>,
+) -> Result<String, TransferError> {
+    let done = petstore_transfer::copy(from, to, SystemClock.now(), on_progress).await?;
+    let Copied { found, pets, keys, idempotency_records } = done;
+    Ok(format!(
         "copied {pets} animals ({found} were there before), {keys} API keys and {idempotency_records} \
          idempotency records\n"
-    );
-    out.print(&answer)
+    ))
 }
 
-async fn verify((from, to): Pair, signals: &Signals, out: &mut impl Output) -> Result<(), Failure> {
-    let mut progress = Progress::new();
-    let mut watch = |state| progress.watch(state, signals);
-    let done = petstore_transfer::verify(&*from, &*to, SystemClock.now(), &mut watch).await;
-    drop(progress);
-    let Verified { counts, ranges } =
-        done.map_err(failure("stopped before everything was compared"))?;
-    let StoreCounts { pets, keys, idempotency_records } = counts;
+async fn verify(
+    from: &dyn Archive,
+    to: &dyn Archive,
+    on_progress: OnProgress<'_>,
+) -> Result<String, TransferError> {
+    let done = petstore_transfer::verify(from, to, SystemClock.now(), on_progress).await?;
+    let Verified { counts: StoreCounts { pets, keys, idempotency_records }, ranges } = done;
     let mut lines: Vec<_> = ranges.iter().map(ToString::to_string).collect();
     lines.push(format!(
         "the stores are equal: {pets} animals, {keys} API keys and {idempotency_records} idempotency records\n"
     ));
-    let answer = lines.join("\n");
-    out.print(&answer)
+    Ok(lines.join("\n"))
 }
 
-fn failure(canceled: &'static str) -> impl Fn(TransferError) -> Failure {
-    move |error| match error {
-        TransferError::Canceled => Failure::runtime(canceled),
-        TransferError::From(_)
-        | TransferError::To(_)
-        | TransferError::OtherData(_)
-        | TransferError::Different { .. }
-        | TransferError::ConcurrentWrite { .. } => Failure::runtime(error),
+/// Shows how far the work is, and cancels it when a signal has asked for a stop.
+fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> ControlFlow<()> + Send {
+    let mut progress = Progress::of("animals");
+    move |TransferProgress { step, done, total }| {
+        match step {
+            TransferStep::ComparePets => progress.at("comparing", done, total),
+            TransferStep::CopyPets => progress.at("copying", done, total),
+            TransferStep::CopyRecords => {}
+        }
+        signals.go_on()
     }
+}
+
+/// Hands a store over to another one, or gives that up.
+async fn hand_over(args: MoveArgs, signals: &Signals) -> Result<String, Failure> {
+    let MoveArgs { stores, cancel: gives_up } = args;
+    let (from, to) = stores.locations().await?;
+    let target_mode = if gives_up { OpenMode::ReadWrite } else { OpenMode::Create };
+    with_store(from, OpenMode::ReadWrite, async |source| {
+        with_store(to, target_mode, async |target| {
+            let source = source.side(from).map_err(Failure::runtime)?;
+            let target = target.side(to).map_err(Failure::runtime)?;
+            if gives_up {
+                cancel(&source, &target).await.map_err(Failure::runtime)?;
+                return Ok(format!("{from} is open, and nothing is handed over\n"));
+            }
+            let mover = Mover::new(source, target, Arc::new(SystemClock));
+            let done = mover.run(&mut watch(signals)).await;
+            let paused = done.map_err(Failure::runtime)?.as_ref().map_or(0, Duration::as_millis);
+            Ok(format!(
+                "{from} was handed over to {to}, and writes waited {paused} ms; restart services with --store {to}\n"
+            ))
+        })
+        .await
+    })
+    .await
+}
+
+/// Makes a store of its own of one that was handed over, or is being filled.
+async fn make_independent(ReleaseArgs { url, force }: ReleaseArgs) -> Result<String, Failure> {
+    let location = &*url.location;
+    if !force {
+        return Err(Failure::usage(format!(
+            "{location} may hold less than the store that it belongs to; --force opens it all the same"
+        )));
+    }
+    with_store(location, OpenMode::ReadWrite, async |store| {
+        let side = store.side(location).map_err(Failure::runtime)?;
+        let id = StoreId(random()?);
+        let released = release(&*side.handover, id).await.map_err(Failure::runtime)?;
+        if !released {
+            return Err(Failure::runtime("its state was changed meanwhile; run it again"));
+        }
+        Ok(format!("{location} is a store of its own now, and open\n"))
+    })
+    .await
 }

@@ -1,20 +1,19 @@
-//! Animals in a file, one a line: NDJSON or CSV.
-
-mod csv;
+//! Animals in a file, one a line: NDJSON, or comma-separated values under a header (RFC 4180).
+//!
+//! A name has no line break, so each record is one line: a quote that is left open is a fault of its line and does not
+//! take in the rest of the file. Libraries for CSV are more lenient: to them `"a"b` and `"ab` are `ab`.
 
 use std::{
-    ffi::{OsStr, OsString},
-    path::PathBuf,
+    borrow::Cow,
+    ffi::OsStr,
+    io::Write as _,
+    path::{Path, PathBuf},
+    str,
 };
 
-use clap::{
-    Args, ValueEnum,
-    builder::{OsStringValueParser, TypedValueParser as _},
-};
-use petstore_domain::Pet;
-use petstore_json::{Record, read_record, write_pet};
-
-pub(crate) use self::csv::CsvReader;
+use clap::{Args, ValueEnum};
+use petstore_domain::{Pet, PetStatus};
+use petstore_json::{Draft, Field, Record, read_record, write_pet};
 
 /// A format of animals in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -29,25 +28,23 @@ pub(crate) enum Format {
 #[derive(Debug, Args)]
 pub(crate) struct RecordsArgs {
     /// Where the animals are; '-' is standard input or output.
-    #[arg(
-        value_name = "FILE|-",
-        default_value = "-",
-        value_parser = OsStringValueParser::new().map(FileArg::new)
-    )]
-    pub(crate) file: FileArg,
+    #[arg(value_name = "FILE|-", default_value = "-")]
+    file: PathBuf,
     /// Format of the animals [default: csv if FILE ends in .csv, else ndjson].
     #[arg(long, value_name = "FORMAT")]
     format: Option<Format>,
 }
 
 impl RecordsArgs {
+    /// Returns the file; `None` if a standard stream takes its place.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        Some(&*self.file).filter(|file| *file != Path::new("-"))
+    }
+
     /// Returns the format that was asked for, or that the end of the file's name stands for: [`Format::Ndjson`] for
     /// a stream, and for a name without an end.
     pub(crate) fn format(&self) -> Option<Format> {
-        let FileArg::Path(path) = &self.file else {
-            return Some(self.format.unwrap_or(Format::Ndjson));
-        };
-        let end = path.extension().map(OsStr::to_ascii_lowercase);
+        let end = self.path().and_then(Path::extension).map(OsStr::to_ascii_lowercase);
         self.format.or_else(|| match end.as_deref().map(OsStr::as_encoded_bytes) {
             Some(b"csv") => Some(Format::Csv),
             Some(b"ndjson" | b"jsonl") | None => Some(Format::Ndjson),
@@ -56,24 +53,11 @@ impl RecordsArgs {
     }
 }
 
-/// A file, or the standard stream in its place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum FileArg {
-    Standard,
-    Path(PathBuf),
-}
-
-impl FileArg {
-    fn new(word: OsString) -> Self {
-        if word == "-" { Self::Standard } else { Self::Path(PathBuf::from(word)) }
-    }
-}
-
 /// Returns the line before the first animal, if the format has one.
 pub(crate) const fn header(format: Format) -> &'static str {
     match format {
         Format::Ndjson => "",
-        Format::Csv => csv::HEADER,
+        Format::Csv => HEADER,
     }
 }
 
@@ -84,7 +68,27 @@ pub(crate) fn write(format: Format, pet: &Pet, text: &mut Vec<u8>) {
             write_pet(text, pet);
             text.push(b'\n');
         }
-        Format::Csv => csv::write(text, pet),
+        Format::Csv => write_csv(text, pet),
+    }
+}
+
+const HEADER: &str = "id,name,categoryId,status\n";
+
+fn write_csv(text: &mut Vec<u8>, pet: &Pet) {
+    let Pet { id, name, category_id, status } = pet;
+    let name = quoted(name.as_str());
+    let status = status.map_or("", PetStatus::as_str);
+    // Writing to memory never fails.
+    let _ = writeln!(text, "{id},{name},{},{status}", category_id.0);
+}
+
+/// Quotes a name where the format asks for it, and where it begins or ends with a blank: some programs remove such
+/// blanks.
+fn quoted(name: &str) -> Cow<'_, str> {
+    if name.contains([',', '"']) || name.trim() != name {
+        Cow::Owned(format!("\"{}\"", name.replace('"', "\"\"")))
+    } else {
+        Cow::Borrowed(name)
     }
 }
 
@@ -92,17 +96,92 @@ pub(crate) fn write(format: Format, pet: &Pet, text: &mut Vec<u8>) {
 #[derive(Debug)]
 pub(crate) enum RecordReader {
     Ndjson,
-    Csv(CsvReader),
+    /// The field of each column, from the left.
+    Csv(Vec<Field>),
 }
 
 impl RecordReader {
+    /// Reads the header of CSV: the names of fields in any order, `name` and `categoryId` among them.
+    pub(crate) fn csv(header: &[u8]) -> Result<Self, String> {
+        let rule = || {
+            let all = HEADER.trim_end();
+            format!("the header must be {all}, in any order; id and status may be left out")
+        };
+        for (separator, noun) in [(b';', "semicolons"), (b'\t', "tabs")] {
+            if header.contains(&separator) && !header.contains(&b',') {
+                return Err(format!(
+                    "fields must be separated by commas, but the header has {noun}"
+                ));
+            }
+        }
+        let mut columns = Vec::new();
+        for name in cells(header)? {
+            let field = Field::from_name(&name).ok_or_else(rule)?;
+            if columns.contains(&field) {
+                return Err(rule());
+            }
+            columns.push(field);
+        }
+        let complete = columns.contains(&Field::Name) && columns.contains(&Field::CategoryId);
+        if complete { Ok(Self::Csv(columns)) } else { Err(rule()) }
+    }
+
     /// Reads a line, which has no line break, or says everything that is wrong with it.
-    pub(crate) fn read(&mut self, line: &[u8]) -> Result<Record, String> {
-        match self {
-            Self::Ndjson => read_record(line).map_err(|error| error.to_string()),
-            Self::Csv(reader) => reader.read(line),
+    pub(crate) fn read(&self, line: &[u8]) -> Result<Record, String> {
+        let Self::Csv(columns) = self else {
+            return read_record(line).map_err(|error| error.to_string());
+        };
+        let cells = cells(line)?;
+        let (expected, actual) = (columns.len(), cells.len());
+        if actual != expected {
+            return Err(format!("the line must have {expected} fields, but has {actual}"));
+        }
+        let mut draft = Draft::default();
+        for (field, cell) in columns.iter().zip(cells) {
+            let absent = cell.is_empty() && matches!(field, Field::Id | Field::Status);
+            if !absent {
+                draft.read(*field, Ok(cell));
+            }
+        }
+        draft.finish().map_err(|faults| faults.to_string())
+    }
+}
+
+/// Takes a line apart as RFC 4180 writes it; `None` if its quotes are not around whole fields, or a quote is left open.
+fn split(line: &str) -> Option<Vec<Cow<'_, str>>> {
+    let (mut cells, mut rest) = (Vec::new(), line);
+    loop {
+        let (cell, end) = if let Some(quoted) = rest.strip_prefix('"') {
+            let mut end = quoted.find('"')?;
+            while quoted[end + 1..].starts_with('"') {
+                end += 2 + quoted[end + 2..].find('"')?;
+            }
+            (Cow::Owned(quoted[..end].replace("\"\"", "\"")), &quoted[end + 1..])
+        } else {
+            let (cell, end) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
+            if cell.contains('"') {
+                return None;
+            }
+            (Cow::Borrowed(cell), end)
+        };
+        cells.push(cell);
+        match end.strip_prefix(',') {
+            Some(next) => rest = next,
+            None => return end.is_empty().then_some(cells),
         }
     }
+}
+
+/// Returns the cells of a line, or says what is wrong with it.
+fn cells(line: &[u8]) -> Result<Vec<Cow<'_, str>>, String> {
+    if line.is_empty() {
+        return Err("the line is empty".to_owned());
+    }
+    let text = str::from_utf8(line).map_err(|error| {
+        format!("the line must be UTF-8, but byte {} is not", error.valid_up_to())
+    })?;
+    let rule = "quotes must be around a whole field, closed on its line, and doubled inside it";
+    split(text).ok_or_else(|| rule.to_owned())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The command `serve`: from the configuration to the last answer.
+//! The command `serve`: from the configuration to the last answer, and what the service says to people and to the
+//! service manager, by the protocol `sd_notify`.
 
-mod announcement;
 mod config;
 mod first_key;
 mod housekeeping;
@@ -12,32 +12,36 @@ mod tls;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Arc;
+use std::{future, sync::Arc, time::Duration};
 
 use petstore_domain::{Catalogue, Clock, KeyRing};
-use petstore_http::{Authentication, Drained, Listener, Ports, Server};
+use petstore_http::{
+    Authentication, Drained, GetPetSunset, Listener, Ports, Server, Settings, get_pet_end,
+};
 use sd_notify::NotifyState;
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::{
+    net::TcpListener,
+    task::JoinSet,
+    time::{MissedTickBehavior, interval},
+};
 
-pub(crate) use self::config::Config;
+pub(crate) use self::config::{Config, DeploymentArgs, ServeArgs};
 use self::{listener::BoundAddress, served_store::ServedStore, tls::Tls};
 use crate::{
-    cli::store_arg::StoreArg,
-    clock::SystemClock,
-    console::Console,
-    driver::OpenMode,
+    clock::{SystemClock, days_until, rfc3339},
+    console::{Console, Output as _},
+    driver::{OpenMode, StoreLocation},
     failure::Failure,
-    resource_limits,
-    signals::{self, Signals},
-    store::with_store,
+    process::{self, Signals},
+    stores::StoreArg,
     upgrade,
 };
 
 /// Serves until a signal asks for a stop.
 pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
-    let (signals, hangups) = (Signals::take_over()?, signals::hangups()?);
+    let (signals, hangups) = (Signals::take_over()?, process::hangups()?);
     let max_connections = &mut config.settings.limits.max_connections;
-    *max_connections = resource_limits::raise_open_files(*max_connections)?;
+    *max_connections = process::raise_open_files(*max_connections)?;
     let (tls, certificate) = config.tls.take().map(Tls::new).transpose()?.unzip();
     let followed: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
@@ -45,29 +49,35 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         listener::listen(&config.args.listen.listen, config.args.listen_backlog, scheme).await?;
     let (listeners, addresses): (Vec<_>, Vec<_>) = sockets.into_iter().unzip();
     let metrics = listener::listen_for_metrics(config.args.metrics_listen.as_deref()).await?;
-    let location = Arc::clone(&config.args.store.store.0);
+    let location = Arc::clone(&config.args.store.store.location);
     if !config.args.no_upgrade {
         upgrade::before_serving(&*location).await?;
     }
-    let drained = with_store(&*location, OpenMode::Create, async |opened| {
+    let opened = tokio::select! {
+        opened = location.open(OpenMode::Create) => opened.map_err(Failure::runtime)?,
+        () = signals.clone().stop() => return Ok(()),
+    };
+    let served = async {
         let mut tasks = JoinSet::new();
-        let next = config.args.next_store.take().map(|next| next.0);
-        let store = ServedStore::new(opened, &*location, next, &mut tasks).await?;
-        let drained = async {
+        let next = config.args.next_store.take().map(|next| next.location);
+        let store = ServedStore::new(&opened, &*location, next, &mut tasks).await?;
+        let served = async {
             prepare_keys(&store, &config, &addresses).await?;
-            announcement::listening(&addresses, &*location, &config.settings);
+            listening(&addresses, &*location, &config.settings);
             if let Some(store) = &opened.made_at {
                 tracing::info!(store, "made a new store");
             }
-            announcement::notify(NotifyState::Ready);
+            notify(NotifyState::Ready);
             tasks.spawn(reload::follow(followed, hangups));
             serve(&store, listeners, metrics, tls, config, signals, tasks).await
         };
-        let drained = drained.await;
+        let served = served.await;
         store.close().await;
-        drained
-    });
-    drained.await
+        served
+    };
+    let served = served.await;
+    opened.close().await;
+    served
 }
 
 /// Answers requests, and does what the service does besides, until the first signal.
@@ -101,7 +111,7 @@ async fn serve(
         server = server.with_tls(tls.config()?);
         tasks.spawn(tls.remind());
     }
-    tasks.spawn(announcement::ping_watchdog());
+    tasks.spawn(ping_watchdog());
     let count = server.revoked_key_counter();
     tasks.spawn(housekeeping::run(Arc::clone(&key_ring), store.keys.clone(), catalogue, count));
     let mut is_broken = false;
@@ -111,7 +121,7 @@ async fn serve(
             Some(_) = tasks.join_next() => is_broken = true,
             () = store.panicked.cancelled() => is_broken = true,
         }
-        announcement::notify(NotifyState::Stopping);
+        notify(NotifyState::Stopping);
     };
     let drained = server.run(listeners, stop).await;
 
@@ -132,7 +142,7 @@ async fn prepare_keys(
     addresses: &[BoundAddress],
 ) -> Result<(), Failure> {
     let (None, Some(address)) = (&config.service_key, addresses.first()) else { return Ok(()) };
-    let StoreArg(location, is_lasting) = &config.args.store.store;
+    let StoreArg { location, is_lasting } = &config.args.store.store;
     let how = if *is_lasting {
         format!("make one with 'petstore keys create NAME --store {location}'")
     } else {
@@ -147,5 +157,64 @@ fn report(drained: Drained) {
         Drained::CutOff { connections } => {
             tracing::warn!(connections, "stopped: the grace was over, connections were cut off");
         }
+    }
+}
+
+/// Says on stdout and in the log where the service is.
+fn listening(addresses: &[BoundAddress], store: &dyn StoreLocation, settings: &Settings) {
+    let lines = addresses.iter().map(|address| format!("petstore listens on {address}\n"));
+    if let Err(failure) = Console.print(&lines.collect::<String>()) {
+        tracing::warn!("{failure}");
+    }
+    for address in addresses {
+        tracing::info!(
+            %address,
+            %store,
+            environment = settings.environment,
+            version = env!("CARGO_PKG_VERSION"),
+            "petstore listens"
+        );
+    }
+    sunset_ahead(settings.get_pet_sunset);
+}
+
+/// Says how long getPet is still offered.
+fn sunset_ahead(sunset: GetPetSunset) {
+    match get_pet_end(sunset) {
+        None => tracing::info!("getPet is deprecated; its end is postponed (--get-pet-sunset)"),
+        Some(end) => match days_until(end, SystemClock.now()) {
+            0 => tracing::info!("getPet has ended, or ends today: it is answered 410 then"),
+            days_left => {
+                let ends_at = rfc3339(end);
+                tracing::info!(days_left, ends_at, "getPet is deprecated, and ends");
+            }
+        },
+    }
+}
+
+/// Pings the watchdog, if there is one, twice in each of its intervals. Never ends. A runtime whose threads all hang
+/// does not ping.
+async fn ping_watchdog() {
+    match sd_notify::watchdog_enabled() {
+        Some(limit) => ping_every(limit, || notify(NotifyState::Watchdog)).await,
+        None => future::pending().await,
+    }
+}
+
+/// Pings twice in each `limit`.
+async fn ping_every(limit: Duration, mut ping: impl FnMut()) {
+    let mut tick = interval(limit / 2);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        ping();
+    }
+}
+
+/// Tells the service manager about the service. What it cannot be told is logged and not tried again: a service works
+/// without its manager.
+fn notify(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!(%error, "the service manager cannot be notified");
     }
 }

@@ -1,79 +1,46 @@
 //! Opens the store that a command works on, and closes it however the work ends.
 
-use std::sync::Arc;
-
 use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
-    console::{Console, Output},
+    console::{Console, Output as _},
     driver::{OpenMode, OpenStore, StoreLocation},
     failure::Failure,
 };
 
-/// Opens a store, lets `work` use it, and closes it, also when the work fails.
+/// Opens a store, lets `work` use it, and closes it, also when the work fails. If opening has made the store, the command
+/// says so: the URL may be mistyped.
 pub(crate) async fn with_store<T>(
     location: &dyn StoreLocation,
     mode: OpenMode,
     work: impl AsyncFnOnce(&OpenStore) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let store = location.open(mode).await.map_err(Failure::runtime)?;
-    let own_handles = store.handles();
+    if let Some(place) = &store.made_at {
+        Console.note(&format!("made a new store: {place}"));
+    }
     let done = work(&store).await;
-    store.close(own_handles).await;
+    store.close().await;
     done
 }
 
-async fn is_empty(archive: &dyn Archive) -> bool {
-    let counts = async { archive.snapshot().await?.counts().await };
-    counts.await.is_ok_and(|counts| counts == StoreCounts::default())
-}
-
-/// Says that opening has made the store, if it has: the URL may be mistyped.
-pub(crate) fn note_if_made(store: &OpenStore, out: &mut impl Output) {
-    if let Some(place) = &store.made_at {
-        out.note(&format!("made a new store: {place}"));
-    }
-}
-
-/// Opens a store as [`with_store`] does, for work on the whole of it, which needs an archive. A store that was
-/// made for work that has failed is removed again, if nothing is in it.
+/// Does the same for work on the whole of a store, which needs an archive. A store that was made for work that has
+/// failed is removed again, if nothing is in it.
 pub(crate) async fn with_archive<T>(
     location: &dyn StoreLocation,
     mode: OpenMode,
-    work: impl AsyncFnOnce(Arc<dyn Archive>) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    with_whole(location, mode, false, work).await
-}
-
-/// Does the same, and refuses a store that was handed over to another one, or is being filled.
-pub(crate) async fn with_open_archive<T>(
-    location: &dyn StoreLocation,
-    mode: OpenMode,
-    work: impl AsyncFnOnce(Arc<dyn Archive>) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    with_whole(location, mode, true, work).await
-}
-
-async fn with_whole<T>(
-    location: &dyn StoreLocation,
-    mode: OpenMode,
-    must_be_open: bool,
-    work: impl AsyncFnOnce(Arc<dyn Archive>) -> Result<T, Failure>,
+    work: impl AsyncFnOnce(&OpenStore, &dyn Archive) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let mut is_of_no_use = false;
     let done = with_store(location, mode, async |store| {
-        let archive = store.archive.clone().ok_or_else(|| {
+        let archive = store.archive.as_deref().ok_or_else(|| {
             Failure::runtime(format!(
                 "{location} has no archive, so it cannot be copied, verified, exported or imported \
                  into"
             ))
         })?;
-        if must_be_open {
-            store.require_open(location).await?;
-        }
-        note_if_made(store, &mut Console);
-        let done = work(Arc::clone(&archive)).await;
-        is_of_no_use = done.is_err() && store.made_at.is_some() && is_empty(&*archive).await;
+        let done = work(store, archive).await;
+        is_of_no_use = done.is_err() && store.made_at.is_some() && is_empty(archive).await;
         done
     });
     let done = done.await;
@@ -83,17 +50,9 @@ async fn with_whole<T>(
     done
 }
 
-/// Refuses one store under two URLs, or under one.
-pub(crate) async fn refuse_same(
-    from: &dyn StoreLocation,
-    to: &dyn StoreLocation,
-) -> Result<(), Failure> {
-    let mut same = from.to_string() == to.to_string();
-    if let (false, Some(identity)) = (same, from.identity().await) {
-        same = to.identity().await == Some(identity);
-    }
-    let message = "--from and --to name the same store; name two";
-    if same { Err(Failure::usage(message)) } else { Ok(()) }
+async fn is_empty(archive: &dyn Archive) -> bool {
+    let counts = async { archive.snapshot().await?.counts().await };
+    counts.await.is_ok_and(|counts| counts == StoreCounts::default())
 }
 
 #[cfg(test)]
@@ -150,7 +109,7 @@ mod tests {
     #[tokio::test]
     async fn a_store_without_an_archive_is_not_moved_and_is_closed() {
         let location = Noting::default();
-        let moved = with_archive(&location, OpenMode::Create, async |_| Ok(()));
+        let moved = with_archive(&location, OpenMode::Create, async |_, _| Ok(()));
         let refusal = moved.await.unwrap_err().to_string();
         assert!(refusal.starts_with("noting: has no archive, so it cannot be copied"), "{refusal}");
         assert!(location.0.load(Ordering::Relaxed));

@@ -1,5 +1,6 @@
-//! The kinds of store that a program knows, by the scheme of their URLs; and those that petstore comes with, each an
-//! entry like a team's own. That of `memory:`, a store that ends with the process, is here.
+//! The kinds of store that a program knows, by the scheme of their URLs; the arguments that name a store, which they
+//! read; and the stores that petstore comes with, each an entry like a team's own. That of `memory:`, a store that ends
+//! with the process, is here.
 
 mod postgres;
 mod sqlite;
@@ -7,9 +8,10 @@ mod sqlite;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{any::TypeId, collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 
 use async_trait::async_trait;
+use clap::{Arg, Args, Command};
 use petstore_memory::MemoryStore;
 
 use crate::{
@@ -19,6 +21,9 @@ use crate::{
 
 /// The stores that petstore comes with.
 pub(crate) const BUILT_IN: [StoreDriver; 3] = [sqlite::DRIVER, postgres::DRIVER, MEMORY];
+
+/// The store where none is named.
+const DEFAULT: &str = "sqlite:petstore.db";
 
 /// The registered kinds of store, in the order in which `--help` lists them.
 #[derive(Debug, Default)]
@@ -36,13 +41,8 @@ impl Registry {
         })
     }
 
-    /// Reads the URL of a store; with it, whether the store outlasts the process. One that does not is refused where it
-    /// must.
-    pub(crate) fn parse(
-        &self,
-        url: &str,
-        must_last: bool,
-    ) -> Result<(Arc<dyn StoreLocation>, bool), Problem> {
+    /// Reads the URL of a store. One that ends with the process is refused where it must last.
+    pub(crate) fn parse(&self, url: &str, must_last: bool) -> Result<StoreArg, Problem> {
         let scheme = url.split_once(':').map(|(scheme, _)| scheme);
         let has_scheme =
             |driver: &&StoreDriver| scheme.is_some_and(|it| driver.schemes.contains(&it));
@@ -53,7 +53,7 @@ impl Registry {
             let usages = self.usages(true);
             return Err(format!("a store in memory ends with this command; use {usages}").into());
         }
-        Ok((location, driver.is_lasting))
+        Ok(StoreArg { location, is_lasting: driver.is_lasting })
     }
 
     /// Returns a line of `--help` for each kind of store.
@@ -77,6 +77,63 @@ impl Registry {
     fn listed(&self, lasting: bool) -> impl Iterator<Item = &StoreDriver> {
         self.0.iter().filter(move |driver| !lasting || driver.is_lasting)
     }
+}
+
+/// A store that was named.
+#[derive(Clone)]
+pub(crate) struct StoreArg {
+    pub(crate) location: Arc<dyn StoreLocation>,
+    /// Whether it outlasts the process.
+    pub(crate) is_lasting: bool,
+}
+
+impl fmt::Debug for StoreArg {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StoreArg({})", self.location)
+    }
+}
+
+/// The parser of an argument until [`with_stores`] replaces it: what a store may be is known only when the program runs.
+impl FromStr for StoreArg {
+    type Err = &'static str;
+
+    fn from_str(_: &str) -> Result<Self, &'static str> {
+        Err("no store is registered")
+    }
+}
+
+/// The store that a command works on.
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    /// Where the catalogue is
+    #[arg(long)]
+    pub(crate) store: StoreArg,
+}
+
+/// Gives every argument that names a store its parser, its lines of help, and its default. Only the store that is
+/// served may end with the process.
+pub(crate) fn with_stores(command: Command, stores: &Arc<Registry>) -> Command {
+    let serves = command.get_arguments().any(|arg| arg.get_id() == "next-store");
+    command
+        .mut_args(|arg| {
+            let must_last = !serves || arg.get_id() != "store";
+            with_parser(arg, stores, must_last)
+        })
+        .mut_subcommands(|inner| with_stores(inner, stores))
+}
+
+fn with_parser(arg: Arg, stores: &Arc<Registry>, must_last: bool) -> Arg {
+    if arg.get_value_parser().type_id() != TypeId::of::<StoreArg>() {
+        return arg;
+    }
+    let registry = Arc::clone(stores);
+    let parse = move |url: &str| registry.parse(url, must_last);
+    let lines = stores.help(must_last);
+    let help = arg.get_help().map_or(lines.clone(), |help| format!("{help}:\n{lines}"));
+    let has_default = arg.get_id() == "store" && stores.parse(DEFAULT, must_last).is_ok();
+    // The value may hold a password.
+    let arg = arg.value_name("URL").hide_env_values(true).value_parser(parse).help(help);
+    if has_default { arg.required(false).default_value(DEFAULT) } else { arg }
 }
 
 /// The entry of `memory:`.

@@ -4,10 +4,10 @@ use clap::Args;
 use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
 
 use crate::{
-    cli::store_arg::StoreArgs,
     console::{Console, Output as _},
     driver::StoreLocation,
     failure::Failure,
+    stores::StoreArgs,
 };
 
 /// Upgrades the schema of a store.
@@ -30,7 +30,7 @@ pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> R
         (false, true) => UpgradeMode::Force,
         (false, false) => UpgradeMode::Run,
     };
-    let location = &*store.store.0;
+    let location = &*store.store.location;
     let upgrade = location.upgrade(mode).await.map_err(Failure::runtime)?;
     let upgrade = upgrade.ok_or_else(|| {
         Failure::runtime(format!("there is no store at {location}; 'petstore serve' makes one"))

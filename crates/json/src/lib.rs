@@ -10,7 +10,6 @@ mod field;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod integer;
-mod kind;
 mod reader;
 mod writer;
 

@@ -27,7 +27,7 @@ impl RangeDigest {
 impl fmt::Display for RangeDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { first, last, pets, digest } = self;
-        write!(f, "animals {first}..={last}: {pets}, SHA-256 ")?;
+        write!(f, "animals {first} to {last}: {pets}, SHA-256 ")?;
         digest.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }

@@ -1,22 +1,16 @@
 //! The one optional file of settings.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{self, Read as _},
-    path::Path,
-    slice,
-};
+use std::{collections::BTreeMap, path::Path, slice};
 
 use toml::{Table, Value};
 
-use crate::failure::{Failure, quotable, quotable_path};
+use crate::{
+    failure::{Failure, quotable, quotable_path},
+    files::read_text,
+};
 
 /// From this similarity on, a name is suggested.
 const SIMILAR: f64 = 0.8;
-
-/// The largest file of settings, of a secret or of certificates that is read, in bytes.
-const MAX_BYTES: u64 = 1024 * 1024;
 
 /// What a file gives: the values of a setting by its name.
 pub(super) type Values = BTreeMap<String, Vec<String>>;
@@ -71,33 +65,6 @@ fn unknown(key: &str, known: &BTreeMap<String, bool>) -> String {
             )
         }
     }
-}
-
-/// Reads a whole file of at most 1 MiB.
-///
-/// # Errors
-/// It cannot be read, or is larger: a device has no end.
-pub(crate) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
-    }
-    Ok(bytes)
-}
-
-/// The same, of text.
-pub(crate) fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read_bounded(path)?).map_err(|_| io::Error::other("it is not UTF-8"))
-}
-
-/// Reads the secret that is the only line of a file. `what` the file is begins the message that it cannot be read.
-pub(crate) fn secret(path: &Path, what: &str) -> Result<String, Failure> {
-    let text = read_text(path).map_err(|error| {
-        Failure::runtime(format!("cannot read {what}{}: {error}", quotable_path(path)))
-    })?;
-    let line = text.strip_suffix('\n').unwrap_or(&text);
-    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
 }
 
 #[cfg(test)]
@@ -161,16 +128,9 @@ mod tests {
         let refusal = read_text("no-docs = true\nheader-timeout = 5s\n").unwrap_err();
         assert!(refusal.starts_with("FILE, line 2: "), "{refusal}");
     }
-
     #[test]
     fn a_file_without_an_end_is_refused() {
-        let endless = std::path::Path::new("/dev/zero");
-        for refused in [
-            super::read_bounded(endless).map(drop).map_err(|error| error.to_string()),
-            super::secret(endless, "").map(drop).map_err(|failure| failure.to_string()),
-            read(endless, &[].into()).map(drop).map_err(|failure| failure.to_string()),
-        ] {
-            assert!(refused.unwrap_err().ends_with("it has more than 1048576 bytes"));
-        }
+        let refused = read(std::path::Path::new("/dev/zero"), &[].into()).map(drop).unwrap_err();
+        assert!(refused.to_string().ends_with("it has more than 1048576 bytes"), "{refused}");
     }
 }

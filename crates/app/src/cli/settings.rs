@@ -23,13 +23,14 @@ use clap::{
 use super::{
     config_file::{self, Values},
     refusal,
-    serve::ServeArgs,
-    store_arg::StoreArg,
     values::{variable, variable_of},
 };
 use crate::{
     console::columns,
     failure::{Failure, quotable_path},
+    files::read_secret,
+    serve::ServeArgs,
+    stores::StoreArg,
 };
 
 /// The flag that names the file of settings.
@@ -147,11 +148,15 @@ impl Sources {
             };
             // The file that a flag names for a secret outweighs the variable.
             let is_outweighed = is_secret && given.is_some();
-            if !is_outweighed {
-                check_variable(arg, name, &matches)?;
+            let by_flag =
+                matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
+            if let Some(value) =
+                arg.get_env().filter(|_| !is_outweighed && !by_flag).and_then(variable)
+            {
+                check(arg, name, &[value.to_string_lossy().into_owned()], None)?;
             }
             let Some((values, origin)) = given else { continue };
-            check_values(arg, name, &values, &origin)?;
+            check(arg, name, &values, Some(&origin))?;
             let arg = arg.clone().required(false).default_values(values);
             args.push(if is_outweighed {
                 arg.hide_default_value(true).env(Resettable::Reset)
@@ -176,38 +181,20 @@ fn with_args(command: Command, path: &[String], args: &[Arg]) -> Command {
     }
 }
 
-/// Checks values of a file.
-fn check_values(arg: &Arg, name: &str, values: &[String], file: &Path) -> Result<(), Failure> {
-    let shown = quotable_path(file);
-    let is_bool = |value: &String| ["true", "false"].contains(&value.as_str());
-    if !matches!(arg.get_action(), ArgAction::SetTrue) {
-        check(arg, name, values, &format!("'{name}' in {shown}"))
-    } else if values.iter().all(is_bool) {
-        Ok(())
-    } else {
-        Err(Failure::usage(format!("{shown}: '{name}' must be true or false")))
+/// Checks values of a file, or of the variable of their argument, with its parser.
+fn check(arg: &Arg, name: &str, values: &[String], file: Option<&Path>) -> Result<(), Failure> {
+    let place = file.map_or_else(|| variable_of(name), quotable_path);
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        let are_bool = values.iter().all(|value| ["true", "false"].contains(&value.as_str()));
+        let message = format!("{place}: '{name}' must be true or false");
+        return if are_bool { Ok(()) } else { Err(Failure::usage(message)) };
     }
-}
-
-/// Checks the value of a variable that no flag outweighs. What is wrong with it is said of the variable.
-fn check_variable(arg: &Arg, name: &str, matches: &ArgMatches) -> Result<(), Failure> {
-    let is_outweighed =
-        matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine);
-    let variable_name = arg.get_env().and_then(OsStr::to_str).filter(|_| !is_outweighed);
-    match variable_name.and_then(|name| Some((name, variable(name)?))) {
-        Some((variable_name, value)) if !matches!(arg.get_action(), ArgAction::SetTrue) => {
-            check(arg, name, &[value.to_string_lossy().into_owned()], variable_name)
-        }
-        _ => Ok(()),
-    }
-}
-
-/// Checks values with the parser of their argument.
-fn check(arg: &Arg, name: &str, values: &[String], source: &str) -> Result<(), Failure> {
     let command = Command::new("petstore").no_binary_name(true).arg(arg.clone());
     let words = values.iter().map(|value| format!("--{name}={value}"));
-    let checked = command.try_get_matches_from(words).map(drop);
-    checked.map_err(|error| Failure::usage(refusal::of_value(error, arg, source)))
+    command.try_get_matches_from(words).map(drop).map_err(|error| {
+        let source = if file.is_some() { format!("'{name}' in {place}") } else { place };
+        Failure::usage(refusal::of_value(error, arg, &source))
+    })
 }
 
 /// Returns the value of a secret that a file gives: one named by a flag, by a variable, or by the file of
@@ -242,7 +229,7 @@ fn secret(
     }
     let by_setting = settings.get(&file).map(|path| PathBuf::from(path.concat()));
     let named = matches.get_one::<PathBuf>(&file).cloned().or(by_setting);
-    named.map(|path| Ok((vec![config_file::secret(&path, "")?], path))).transpose()
+    named.map(|path| Ok((vec![read_secret(&path, "")?], path))).transpose()
 }
 
 /// Returns whether this names a file, and a variable gives what the file would hold.
@@ -263,7 +250,7 @@ pub(crate) fn shown(sources: &Sources, words: &[OsString]) -> Option<String> {
         let Some(name) = arg.get_long().filter(is_shown) else { continue };
         let id = arg.get_id().as_str();
         let value = if secrets.contains(&name) {
-            matches.get_one::<StoreArg>(id).map(|store| store.0.to_string())
+            matches.get_one::<StoreArg>(id).map(|store| store.location.to_string())
         } else {
             let values = matches.get_raw(id);
             values.map(|values| values.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(", "))

@@ -1,13 +1,16 @@
-use std::{collections::BTreeMap, ffi::OsString, num::NonZeroU32, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap, ffi::OsString, num::NonZeroU32, path::Path, sync::Arc, time::Duration,
+};
 
 use clap::error::ErrorKind;
 use petstore_domain::{KeyId, KeyName, KeySelector};
 use petstore_http::{Limits, Settings};
 
-use super::{Command, ServeArgs, Sources, refusal::one_line, values::variable_of};
+use super::{Command, Sources, refusal::one_line, values::variable_of};
 use crate::{
     keys::KeysCommand,
-    records::{FileArg, Format},
+    records::Format,
+    serve::ServeArgs,
     stores::{self, Registry},
 };
 
@@ -50,6 +53,14 @@ fn commands() -> Vec<clap::Command> {
         next += 1;
     }
     found
+}
+
+#[test]
+fn help_calls_the_program_petstore_whatever_its_file_is_called() {
+    for line in ["/opt/zoo", "/opt/zoo serve --help"] {
+        let help = parse(&words(line)).unwrap_err().to_string();
+        assert!(help.contains("Usage: petstore") && !help.contains("Usage: zoo"), "{help}");
+    }
 }
 
 #[test]
@@ -102,14 +113,14 @@ fn every_command_has_examples_that_it_understands() {
 
 #[test]
 fn the_defaults_of_the_flags_are_those_of_the_server() {
-    let args = serve("petstore serve");
+    let args = serve("petstore serve --no-docs");
     assert_eq!(format!("{:?}", args.settings()), format!("{:?}", Settings::default()));
     let listen: Vec<_> = args.listen.listen.iter().map(ToString::to_string).collect();
     assert_eq!(listen, ["127.0.0.1:8080"]);
     let several = serve("petstore serve --listen a:1 --listen unix:/run/x,[::1]:2");
     let listen: Vec<_> = several.listen.listen.iter().map(ToString::to_string).collect();
     assert_eq!(listen, ["a:1", "unix:/run/x", "[::1]:2"]);
-    assert_eq!(args.store.store.0.to_string(), "sqlite:petstore.db");
+    assert_eq!(args.store.store.location.to_string(), "sqlite:petstore.db");
 }
 
 #[test]
@@ -167,11 +178,11 @@ fn keys_are_named_or_numbered() {
 
 #[test]
 fn the_name_of_a_file_says_its_format_unless_the_command_does() {
-    let path = |name: &str| FileArg::Path(name.into());
+    let path = |name| Some(Path::new(name));
     for (words, file, format) in [
-        ("", FileArg::Standard, Some(Format::Ndjson)),
-        (" -", FileArg::Standard, Some(Format::Ndjson)),
-        (" --format csv -", FileArg::Standard, Some(Format::Csv)),
+        ("", None, Some(Format::Ndjson)),
+        (" -", None, Some(Format::Ndjson)),
+        (" --format csv -", None, Some(Format::Csv)),
         (" a.csv", path("a.csv"), Some(Format::Csv)),
         (" a.CSV", path("a.CSV"), Some(Format::Csv)),
         (" --format ndjson a.csv", path("a.csv"), Some(Format::Ndjson)),
@@ -188,7 +199,7 @@ fn the_name_of_a_file_says_its_format_unless_the_command_does() {
         assert_eq!(args.format().ok(), format, "{line}");
         let line = format!("petstore import{words}");
         let Command::Import(args) = parse(&self::words(&line)).unwrap() else { panic!("{line}") };
-        assert_eq!((args.records.format(), args.records.file), (format, file), "{line}");
+        assert_eq!((args.records.format(), args.records.path()), (format, file), "{line}");
     }
 }
 

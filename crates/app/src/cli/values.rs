@@ -25,7 +25,7 @@ pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads a time limit that may be nothing: 0 s to 24 h.
-pub(super) fn grace(text: &str) -> Result<Duration, String> {
+pub(crate) fn grace(text: &str) -> Result<Duration, String> {
     duration(text, Duration::ZERO..=DAY, "0s to 24h")
 }
 
@@ -61,12 +61,12 @@ fn duration(
 }
 
 /// Reads the size of a request body: 1 B to 16 MiB.
-pub(super) fn body_size(text: &str) -> Result<usize, String> {
+pub(crate) fn body_size(text: &str) -> Result<usize, String> {
     size(text, 1..=16 * bytesize::MIB, "1B to 16MiB, written like 64KiB or 65536")
 }
 
 /// Reads an amount of memory that may be used: up to 64 GiB.
-pub(super) fn memory(text: &str) -> Result<usize, String> {
+pub(crate) fn memory(text: &str) -> Result<usize, String> {
     size(text, 0..=64 * bytesize::GIB, "0 to 64GiB, written like 16MiB or 16777216")
 }
 
@@ -77,7 +77,7 @@ fn size(text: &str, allowed: RangeInclusive<u64>, allowed_shown: &str) -> Result
 }
 
 /// Reads a number of number: 1 to 1 000 000.
-pub(super) fn number<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
+pub(crate) fn number<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
     text.parse()
         .ok()
         .filter(|number: &NonZeroU32| number.get() <= 1_000_000)
@@ -86,7 +86,7 @@ pub(super) fn number<N: TryFrom<NonZeroU32>>(text: &str) -> Result<N, String> {
 }
 
 /// Reads the name of a deployment: 1 to 64 characters without control characters.
-pub(super) fn environment(text: &str) -> Result<String, String> {
+pub(crate) fn environment(text: &str) -> Result<String, String> {
     let fits = (1..=64).contains(&text.chars().count());
     if fits && !text.chars().any(char::is_control) {
         Ok(text.to_owned())
@@ -101,7 +101,7 @@ pub(crate) fn variable(name: impl AsRef<OsStr>) -> Option<OsString> {
 }
 
 /// Returns the variable named after a flag: `--header-timeout`, `PETSTORE_HEADER_TIMEOUT`.
-pub(super) fn variable_of(flag: &str) -> String {
+pub(crate) fn variable_of(flag: &str) -> String {
     let words = flag.trim_start_matches('-').replace('-', "_");
     format!("PETSTORE_{}", words.to_ascii_uppercase())
 }
@@ -157,7 +157,7 @@ pub(crate) fn listen_address(text: &str) -> Result<String, &'static str> {
 
 /// Reads the address of a deployment, such as `https://pets.example/v1`: http or https, no user, no query, and the
 /// version segment at its end (interface, section 9).
-pub(super) fn service_url(text: &str) -> Result<String, String> {
+pub(crate) fn service_url(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let rest = rest.ok_or("the URL must begin with https:// or http://")?;
     let url_char = |byte: u8| byte.is_ascii_graphic() && !b"\"<>\\^`{|}?#@".contains(&byte);
@@ -178,7 +178,7 @@ pub(super) fn service_url(text: &str) -> Result<String, String> {
 }
 
 /// Reads an origin as browsers send it (RFC 6454, section 6.2), for it is compared letter by letter; `*` is any.
-pub(super) fn origin(text: &str) -> Result<String, String> {
+pub(crate) fn origin(text: &str) -> Result<String, String> {
     const FORM: &str = "an origin is a scheme, a host and perhaps a port, without a path, like \
                         https://app.example or http://localhost:3000; or '*' for any";
     if text == "*" {

@@ -1,6 +1,7 @@
 use std::io;
 
 use super::Output;
+use crate::failure::Failure;
 
 /// An output that remembers.
 #[derive(Debug, Default)]
@@ -15,9 +16,9 @@ pub(crate) struct Recorded {
 }
 
 impl Output for Recorded {
-    fn answer(&mut self, text: &str) -> io::Result<()> {
+    fn print(&mut self, text: &str) -> Result<(), Failure> {
         match &mut self.breaks_after {
-            Some(0) => return Err(io::ErrorKind::BrokenPipe.into()),
+            Some(0) => return Err(Failure::runtime("cannot write to stdout: broken pipe")),
             Some(left) => *left -= 1,
             None => {}
         }

@@ -1,6 +1,6 @@
 //! The lines of a file, none of which takes more memory than its limit.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 
 use sha2::{Digest as _, Sha256};
 
@@ -15,26 +15,23 @@ const MAX_READ: usize = BYTE_ORDER_MARK.len() + MAX_LINE_BYTES + b"\r\n".len();
 /// beginning of the file is skipped.
 #[derive(Debug)]
 pub(crate) struct Lines<R> {
-    input: Digested<R>,
+    input: R,
     line: Vec<u8>,
     /// Lines that were read.
     pub(crate) number: u64,
+    /// Bytes that were read.
+    pub(crate) bytes: u64,
+    digest: Sha256,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(crate) fn new(input: R) -> Self {
-        let input = Digested { input, bytes: 0, digest: Sha256::new() };
-        Self { input, line: Vec::new(), number: 0 }
-    }
-
-    /// Returns how many bytes were read.
-    pub(crate) fn bytes(&self) -> u64 {
-        self.input.bytes
+        Self { input, line: Vec::new(), number: 0, bytes: 0, digest: Sha256::new() }
     }
 
     /// Returns the SHA-256 digest of all that was read.
     pub(crate) fn digest(&self) -> [u8; 32] {
-        self.input.digest.clone().finalize().into()
+        self.digest.clone().finalize().into()
     }
 
     /// Returns whether the first line begins with this byte.
@@ -46,13 +43,8 @@ impl<R: BufRead> Lines<R> {
     /// Reads the next line without its end, or why it is refused; `None` after the last one.
     pub(crate) fn next(&mut self) -> io::Result<Option<Result<&[u8], String>>> {
         self.line.clear();
-        let mut limited = self.input.by_ref().take(MAX_READ as u64);
-        let bytes = limited.read_until(b'\n', &mut self.line)?;
-        if bytes == 0 {
+        if !self.read_line()? {
             return Ok(None);
-        }
-        if bytes == MAX_READ && !self.line.ends_with(b"\n") {
-            self.input.skip_until(b'\n')?;
         }
         self.number += 1;
         let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
@@ -64,39 +56,24 @@ impl<R: BufRead> Lines<R> {
         }
         Ok(Some(Ok(line)))
     }
-}
 
-/// Counts what is read, and makes a digest of it.
-#[derive(Debug)]
-struct Digested<R> {
-    input: R,
-    bytes: u64,
-    digest: Sha256,
-}
-
-impl<R: BufRead> Read for Digested<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.fill_buf()?.read(buffer)?;
-        self.consume(count);
-        Ok(count)
-    }
-}
-
-impl<R: BufRead> BufRead for Digested<R> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.input.fill_buf()
-    }
-
-    fn consume(&mut self, count: usize) {
-        if count == 0 {
-            return;
+    /// Reads a line with its end, and keeps the beginning of one that is too long. Returns whether there is one.
+    fn read_line(&mut self) -> io::Result<bool> {
+        let before = self.bytes;
+        loop {
+            let buffer = self.input.fill_buf()?;
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let read = &buffer[..end.map_or(buffer.len(), |end| end + 1)];
+            let room = MAX_READ - self.line.len();
+            self.line.extend_from_slice(&read[..read.len().min(room)]);
+            self.digest.update(read);
+            let count = read.len();
+            self.bytes += count as u64;
+            self.input.consume(count);
+            if end.is_some() || count == 0 {
+                return Ok(self.bytes > before);
+            }
         }
-        // What is consumed is in the buffer, so nothing is read here.
-        if let Ok(buffer) = self.input.fill_buf() {
-            self.digest.update(&buffer[..count]);
-        }
-        self.bytes += count as u64;
-        self.input.consume(count);
     }
 }
 
@@ -116,7 +93,7 @@ mod tests {
             found.push(line.map(<[u8]>::to_vec));
         }
         assert_eq!(lines.number, found.len() as u64);
-        assert_eq!(lines.bytes(), input.len() as u64);
+        assert_eq!(lines.bytes, input.len() as u64);
         assert_eq!(lines.digest(), <[u8; 32]>::from(Sha256::digest(input)));
         found
     }

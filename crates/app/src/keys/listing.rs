@@ -20,6 +20,18 @@ pub(crate) enum ListForm {
     Json,
 }
 
+/// The columns of the table, and the members of an object that they show.
+const COLUMNS: [(&str, &str); 8] = [
+    ("ID", "id"),
+    ("NAME", "name"),
+    ("PREFIX", "prefix"),
+    ("STATE", "state"),
+    ("CREATED", "createdAt"),
+    ("EXPIRES", "expiresAt"),
+    ("LAST USED", "lastUsedAt"),
+    ("RIGHTS", "rights"),
+];
+
 /// Returns a JSON array with an object for each key. A program reads it: members are added, and none is renamed
 /// or removed. Times are in UTC, `null` where there is none.
 pub(super) fn json(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
@@ -28,11 +40,16 @@ pub(super) fn json(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
 }
 
 fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
+    let state = match key.state(now) {
+        KeyState::Live => "live",
+        KeyState::Expired => "expired",
+        KeyState::Revoked => "revoked",
+    };
     json!({
         "id": key.id.0,
         "name": key.name.as_str(),
         "prefix": key.prefix,
-        "state": state(key, now),
+        "state": state,
         "rights": key.rights.as_str(),
         "expiresSoon": expires_soon,
         "createdAt": rfc3339(key.created_at),
@@ -42,39 +59,30 @@ fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
     })
 }
 
-const HEADINGS: [&str; 8] =
-    ["ID", "NAME", "PREFIX", "STATE", "CREATED", "EXPIRES", "LAST USED", "RIGHTS"];
-
 /// Returns one line for each key under one of headings, in columns.
 /// Those of `soon` are marked with the days that are left.
 pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
-    let head = HEADINGS.map(str::to_owned);
-    let rows = keys.iter().map(|key| row(key, soon.contains(&key.id), now));
+    let head = COLUMNS.map(|(heading, _)| heading.to_owned());
+    let rows = keys.iter().map(|key| {
+        let object = object(key, soon.contains(&key.id), now);
+        COLUMNS.map(|(_, member)| match (member, &object[member]) {
+            (_, Value::Null) => "-".to_owned(),
+            ("prefix", Value::String(prefix)) => format!("{prefix}…"),
+            ("expiresAt", Value::String(at)) if soon.contains(&key.id) => {
+                format!("{at} (in {})", days_left(key, now))
+            }
+            (_, Value::String(text)) => text.clone(),
+            (_, value) => value.to_string(),
+        })
+    });
     columns(&iter::once(head).chain(rows).collect::<Vec<_>>())
 }
 
-fn row(key: &ApiKey, expires_soon: bool, now: Timestamp) -> [String; 8] {
-    let time = |at: Option<Timestamp>| at.map_or("-".to_owned(), rfc3339);
-    let days_left = key.expires_at.filter(|_| expires_soon).map(|end| days_until(end, now));
-    let days_left = days_left.map_or(String::new(), |days| format!(" (in {days} days)"));
-    [
-        key.id.0.to_string(),
-        key.name.to_string(),
-        format!("{}…", key.prefix),
-        state(key, now).to_owned(),
-        rfc3339(key.created_at),
-        format!("{}{days_left}", time(key.expires_at)),
-        time(key.last_used_at),
-        key.rights.as_str().to_owned(),
-    ]
-}
-
-/// Returns the state of a key in a word.
-fn state(key: &ApiKey, now: Timestamp) -> &'static str {
-    match key.state(now) {
-        KeyState::Live => "live",
-        KeyState::Expired => "expired",
-        KeyState::Revoked => "revoked",
+fn days_left(key: &ApiKey, now: Timestamp) -> String {
+    match key.expires_at.map_or(0, |end| days_until(end, now)) {
+        0 => "less than a day".to_owned(),
+        1 => "1 day".to_owned(),
+        days => format!("{days} days"),
     }
 }
 

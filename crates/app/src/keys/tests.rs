@@ -83,7 +83,7 @@ async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
     on(&keys, &mut out).roll(web(), A_DAY).await.unwrap();
     assert_eq!(
         out.notes,
-        "The new key 'web' is shown this once. \
+        "The new key 'web' is shown this once. It is good until it is revoked. \
          The old one is good until 2026-11-21T00:00:00Z at the latest.\n"
     );
     assert!(ApiKeySecret::new(out.answers.trim_end()).is_well_formed());

@@ -59,7 +59,7 @@ fn written(json: bool, log: impl FnOnce()) -> String {
     let memory = Memory::default();
     let (guard, lines) = Log::new(memory.clone(), 100).unwrap();
     let layer = if json { as_json(lines) } else { as_text(lines, false) };
-    let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter(None).unwrap()));
+    let subscriber = tracing_subscriber::registry().with(layer.with_filter(filter("").unwrap()));
     tracing::subscriber::with_default(subscriber, log);
     drop(guard);
     String::from_utf8(memory.0.lock().unwrap().clone()).unwrap()
@@ -87,11 +87,11 @@ fn our_crates_are_heard_from_info_on_and_hyper_from_error_on() {
 
 #[test]
 fn a_directive_that_is_none_is_wrong_usage() {
-    for text in [None, Some(""), Some("info"), Some("warn,petstore_http=debug"), Some("off")] {
+    for text in ["", "info", "warn,petstore_http=debug", "off"] {
         assert!(filter(text).is_ok(), "{text:?}");
     }
-    let refusal = filter(Some("petstore=loud")).unwrap_err().to_string();
-    assert!(refusal.starts_with("invalid value 'petstore=loud' for PETSTORE_LOG: "), "{refusal}");
+    let refusal = filter("petstore=loud").unwrap_err();
+    assert!(refusal.contains("use directives like 'info'"), "{refusal}");
 }
 
 #[test]

@@ -2,7 +2,7 @@ use petstore_domain::{CategoryId, NewPet, Pet, PetId, PetName, PetStatus};
 use petstore_json::Record;
 use proptest::prelude::*;
 
-use super::{CsvReader, Format, RecordReader, header, write};
+use super::{Format, RecordReader, header, write};
 
 fn pet(name: &str, category: i64, status: Option<PetStatus>) -> NewPet {
     NewPet { name: PetName::parse(name).unwrap(), category_id: CategoryId(category), status }
@@ -17,12 +17,12 @@ fn written(format: Format, pet: &Pet) -> String {
 fn reader(format: Format) -> RecordReader {
     match format {
         Format::Ndjson => RecordReader::Ndjson,
-        Format::Csv => RecordReader::Csv(csv(header(format).trim_end())),
+        Format::Csv => csv(header(format).trim_end()),
     }
 }
 
-fn csv(header: &str) -> CsvReader {
-    CsvReader::new(header.as_bytes()).unwrap()
+fn csv(header: &str) -> RecordReader {
+    RecordReader::csv(header.as_bytes()).unwrap()
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn columns_may_come_in_any_order_and_two_may_be_missing() {
     assert_eq!(csv("name,categoryId").read("Rex,2".as_bytes()), Ok(record.clone()));
     assert_eq!(csv("id,name,categoryId,status").read(",\"Rex\",2,".as_bytes()), Ok(record));
     for header in ["", "name", "name,categoryId,name", "Name,categoryId", "name,categoryId,x"] {
-        assert!(CsvReader::new(header.as_bytes()).is_err(), "{header}");
+        assert!(RecordReader::csv(header.as_bytes()).is_err(), "{header}");
     }
 }
 
@@ -74,7 +74,7 @@ fn every_fault_of_a_csv_line_is_named() {
         ("1,a, 2,sold", "`categoryId`: must be a whole number from -9223372036854775808 to 92"),
         ("1,,2,Sold", "`name`: must have 1 to 255 characters, but is empty; `status`: must be"),
     ];
-    let mut reader = csv("id,name,categoryId,status");
+    let reader = csv("id,name,categoryId,status");
     for (line, fault) in table {
         let found = reader.read(line.as_bytes()).unwrap_err();
         assert!(found.starts_with(fault), "{line}: {found}");
@@ -88,7 +88,7 @@ fn every_fault_of_a_csv_line_is_named() {
 #[test]
 fn a_header_with_other_separators_is_told_what_is_wrong() {
     for (header, noun) in [("id;name;categoryId", "semicolons"), ("name\tcategoryId", "tabs")] {
-        let fault = CsvReader::new(header.as_bytes()).unwrap_err();
+        let fault = RecordReader::csv(header.as_bytes()).unwrap_err();
         let expected = format!("fields must be separated by commas, but the header has {noun}");
         assert_eq!(fault, expected);
     }
@@ -96,7 +96,7 @@ fn a_header_with_other_separators_is_told_what_is_wrong() {
 
 #[test]
 fn a_name_is_read_as_it_is_wherever_it_stands() {
-    let mut reader = csv("name,categoryId");
+    let reader = csv("name,categoryId");
     for name in ["\u{feff}mark", " x ", "\u{a0}x", "#", "'a'", "a;b", "x\u{2028}y"] {
         let line = format!("{name},1");
         assert_eq!(reader.read(line.as_bytes()).unwrap().pet, pet(name, 1, None), "{line}");
@@ -136,7 +136,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_without_panic(lines in prop::collection::vec("[\",a1\r]{0,12}", 0..6), bytes: Vec<u8>) {
-        let mut reader = csv("name,categoryId");
+        let reader = csv("name,categoryId");
         for line in lines.iter().map(String::as_bytes).chain([&bytes[..]]) {
             let _ = reader.read(line);
         }

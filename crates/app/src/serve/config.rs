@@ -1,41 +1,233 @@
-//! What `serve` is configured with.
+//! The flags of `serve`, some of which `openapi` shares, and what they configure.
 
 use std::{
-    ffi::OsStr,
-    path::{Path, PathBuf},
+    num::{NonZeroU32, NonZeroUsize},
+    path::PathBuf,
+    time::Duration,
 };
 
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser as _},
+};
 use petstore_domain::ServiceKey;
-use petstore_http::{Settings, StaticFile};
+use petstore_http::{AccessLog, GetPetSunset, Limits, Settings, StaticFile};
 use petstore_pages::{FILES, File};
 use tracing_subscriber::filter::Targets;
 
 use crate::{
-    cli::{self, ServeArgs, config_file},
-    failure::{Failure, quotable_path},
-    logging,
+    cli::values::{self, ListenArg, variable},
+    failure::Failure,
+    logging::{self, LogFormat},
     serve::{
-        reload::{self, Followed},
+        reload::{self, Followed, KEY_VARIABLE},
         tls::PairFiles,
     },
+    stores::{StoreArg, StoreArgs},
 };
 
-/// The variable that may hold the API key of the service itself. It has no flag: a command line is there for
-/// everybody to read.
-const KEY_VARIABLE: &str = "PETSTORE_API_KEY";
+/// The flags of `serve`.
+#[derive(Debug, Args)]
+pub(crate) struct ServeArgs {
+    #[command(flatten)]
+    pub(crate) listen: ListenArg,
 
-/// What the log calls the key of a file.
-const KEY_NAME: &str = "the API key of --api-key-file";
+    /// Maximum number of connections that wait to be accepted [default: the system's limit].
+    #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
+    pub(crate) listen_backlog: Option<NonZeroU32>,
 
-/// The key that comes with the configuration instead of the store, and what takes up the changes of its file if it has
-/// one.
-type Given = (ServiceKey, Option<Followed>);
+    /// Serve metrics for Prometheus on this address, as plain HTTP at /metrics, with /livez and /readyz;
+    /// port 0 picks one and logs it [default: none].
+    #[arg(long, value_name = "ADDRESS", value_parser = values::listen_address)]
+    pub(crate) metrics_listen: Option<String>,
+
+    /// Serve HTTPS with this certificate, and those between it and the authority: a PEM file, read
+    /// again when it changes and at SIGHUP.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// The private key of the certificate: a PEM file.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+
+    /// The store that this one will be handed over to by 'petstore store move', if it is; it need not be there
+    /// yet [default: none]
+    #[arg(id = "next-store", long)]
+    pub(crate) next_store: Option<StoreArg>,
+
+    /// Refuse a store of an older schema, instead of upgrading it.
+    #[arg(long)]
+    pub(crate) no_upgrade: bool,
+
+    /// A file that holds one more API key, of at least 16 characters: read again when it changes and at
+    /// SIGHUP.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) api_key_file: Option<PathBuf>,
+
+    /// Maximum number of connections served at once; one more waits.
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value = "10000",
+        value_parser = values::number::<NonZeroUsize>
+    )]
+    max_connections: NonZeroUsize,
+
+    /// Maximum time from the first byte of a request until its header fields have arrived.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
+    header_timeout: Duration,
+
+    /// Maximum time for which a connection waits for its next request: longer than a balancer keeps an idle one.
+    #[arg(long, value_name = "DURATION", default_value = "75s", value_parser = values::timeout)]
+    idle_timeout: Duration,
+
+    /// Maximum time until the body of a request has arrived.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::timeout)]
+    body_timeout: Duration,
+
+    /// Maximum time for which a client takes nothing of a response, or less than 1 KiB a second.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
+    write_timeout: Duration,
+
+    /// Maximum time for a request as a whole; beyond it the answer is 503.
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = values::timeout)]
+    request_timeout: Duration,
+
+    /// Maximum size of a request body.
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", value_parser = values::body_size)]
+    max_body: usize,
+
+    /// Maximum size of all request bodies that are held at a time; beyond it the answer is 503.
+    #[arg(long, value_name = "SIZE", default_value = "64MiB", value_parser = values::memory)]
+    max_buffered_bodies: usize,
+
+    /// Maximum number of requests a second of each API key, and at once; beyond it the answer is 429
+    /// [default: no limit].
+    #[arg(long, value_name = "NUMBER", value_parser = values::number::<NonZeroU32>)]
+    rate_limit: Option<NonZeroU32>,
+
+    /// Memory for encoded pages and animals, which are sent again while the catalogue does not change.
+    #[arg(
+        long,
+        alias = "kept-pages",
+        value_name = "SIZE",
+        default_value = "16MiB",
+        value_parser = values::memory
+    )]
+    page_cache: usize,
+
+    /// Maximum time from the signal to stop until open connections are cut off.
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::grace)]
+    shutdown_grace: Duration,
+
+    /// When the deprecated operation getPet ends: on its date, not yet, or now.
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "date",
+        value_parser = PossibleValuesParser::new(["date", "off", "now"]).map(|when| match &*when {
+            "off" => GetPetSunset::Off,
+            "now" => GetPetSunset::Now,
+            _ => GetPetSunset::Date,
+        })
+    )]
+    get_pet_sunset: GetPetSunset,
+
+    #[command(flatten)]
+    deployment: DeploymentArgs,
+
+    /// Let pages of this origin, a scheme and a host, call the service from a browser (CORS); '*' is any.
+    /// Given again, or with commas, for several [default: none].
+    #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = values::origin)]
+    cors_origin: Vec<String>,
+
+    /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
+    #[arg(long)]
+    no_docs: bool,
+
+    /// Events that are logged, as directives like info or warn,hyper=debug [default: what operators need].
+    #[arg(long, value_name = "DIRECTIVES", value_parser = logging::filter)]
+    pub(crate) log: Option<Targets>,
+
+    /// Form of the log on stderr [default: text on a terminal, else json].
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) log_format: Option<LogFormat>,
+
+    /// Which requests are logged: each, those answered with 400 or above, or only failures of the
+    /// service itself.
+    #[arg(
+        long,
+        value_name = "WHICH",
+        default_value = "errors",
+        value_parser = PossibleValuesParser::new(["all", "errors", "off"]).map(|which| match &*which {
+            "all" => AccessLog::All,
+            "off" => AccessLog::Off,
+            _ => AccessLog::Errors,
+        })
+    )]
+    access_log: AccessLog,
+}
+
+impl ServeArgs {
+    /// Returns the settings of the HTTP adapter. A new one does not compile until it is here.
+    pub(crate) fn settings(&self) -> Settings {
+        let DeploymentArgs { environment, public_url, staging_url } = self.deployment.clone();
+        Settings {
+            environment,
+            public_url,
+            staging_url,
+            get_pet_sunset: self.get_pet_sunset,
+            access_log: self.access_log,
+            limits: Limits {
+                header_timeout: self.header_timeout,
+                idle_timeout: self.idle_timeout,
+                body_timeout: self.body_timeout,
+                write_timeout: self.write_timeout,
+                request_timeout: self.request_timeout,
+                max_connections: self.max_connections,
+                max_body: self.max_body,
+                max_buffered_bodies: self.max_buffered_bodies,
+                rate_limit: self.rate_limit,
+                refusal_delay: Limits::default().refusal_delay,
+                page_cache: self.page_cache,
+                shutdown_grace: self.shutdown_grace,
+            },
+            cors_origins: self.cors_origin.clone(),
+            static_files: if self.no_docs { Vec::new() } else { static_files() },
+        }
+    }
+}
+
+/// What a deployment is called, and where it is reached.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct DeploymentArgs {
+    /// Name of this deployment, for logs and the OpenAPI document.
+    #[arg(long, value_name = "NAME", value_parser = values::environment)]
+    environment: Option<String>,
+
+    /// URL of production, for the OpenAPI document; ends in /v1.
+    #[arg(long, value_name = "URL", value_parser = values::service_url)]
+    public_url: Option<String>,
+
+    /// URL of staging, for the OpenAPI document; ends in /v1.
+    #[arg(long, value_name = "URL", value_parser = values::service_url)]
+    staging_url: Option<String>,
+}
+
+impl DeploymentArgs {
+    /// Returns the settings that these flags decide, the others being the defaults.
+    pub(crate) fn settings(self) -> Settings {
+        let Self { environment, public_url, staging_url } = self;
+        Settings { environment, public_url, staging_url, ..Settings::default() }
+    }
+}
 
 /// What `serve` works with, all of it checked.
 pub(crate) struct Config {
     pub(crate) args: ServeArgs,
-    /// Selects the events that are logged.
-    pub(crate) log_filter: Targets,
     /// `None` for plain HTTP.
     pub(super) tls: Option<PairFiles>,
     pub(super) service_key: Option<ServiceKey>,
@@ -47,39 +239,21 @@ pub(crate) struct Config {
 impl Config {
     /// Completes the flags by what only the environment and the key file can say.
     pub(crate) fn read(args: ServeArgs) -> Result<Self, Failure> {
-        let mut settings = args.settings();
+        let settings = args.settings();
         if settings.limits.max_buffered_bodies < settings.limits.max_body {
             let message = "--max-buffered-bodies must be at least --max-body";
             return Err(Failure::usage(message.to_owned()));
         }
-        if !args.no_docs {
-            settings.static_files = static_files();
-        }
-        let given =
-            read_service_key(cli::variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
-        let (service_key, key_file) = given.unzip();
+        let (service_key, key_file) =
+            reload::service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
         Ok(Self {
-            log_filter: logging::filter(args.log.as_deref())?,
-            tls: pair_files(args.tls_cert.clone(), args.tls_key.clone())?,
+            tls: PairFiles::given(args.tls_cert.clone(), args.tls_key.clone())?,
             service_key,
-            key_file: key_file.flatten(),
+            key_file,
             settings,
             args,
         })
     }
-}
-
-fn pair_files(
-    certificate: Option<PathBuf>,
-    key: Option<PathBuf>,
-) -> Result<Option<PairFiles>, Failure> {
-    let missing = match (certificate, key) {
-        (Some(certificate), Some(key)) => return Ok(Some(PairFiles { certificate, key })),
-        (None, None) => return Ok(None),
-        (Some(_), None) => "--tls-key",
-        (None, Some(_)) => "--tls-cert",
-    };
-    Err(Failure::usage(format!("--tls-cert and --tls-key belong together: {missing} is missing")))
 }
 
 /// Returns every file of the browser pages, the reference first.
@@ -89,96 +263,4 @@ fn static_files() -> Vec<StaticFile> {
         StaticFile { path, media_type, content_security_policy, tag, content, gzip }
     });
     files.collect()
-}
-
-/// Reads the key from the variable or from the file, whichever is given. No failure repeats it.
-fn read_service_key(
-    variable: Option<&OsStr>,
-    file: Option<&Path>,
-) -> Result<Option<Given>, Failure> {
-    match (variable, file) {
-        (None, None) => Ok(None),
-        (Some(_), Some(_)) => Err(Failure::usage(format!(
-            "both {KEY_VARIABLE} and --api-key-file (PETSTORE_API_KEY_FILE) are given; give one of them"
-        ))),
-        // One that is not Unicode is not visible ASCII either, replaced or not.
-        (Some(text), None) => Ok(Some((parse(&text.to_string_lossy(), KEY_VARIABLE)?, None))),
-        (None, Some(path)) => {
-            let paths = vec![path.to_owned()];
-            let before = reload::stamp(&paths);
-            let (key, path) = (from_file(path)?, path.to_owned());
-            let current = key.clone();
-            let reload = move || {
-                current.replace(&from_file(&path).map_err(|failure| failure.to_string())?);
-                Ok(())
-            };
-            Ok(Some((key, Some(Followed::new(KEY_NAME, paths, before, reload)))))
-        }
-    }
-}
-
-fn from_file(path: &Path) -> Result<ServiceKey, Failure> {
-    let key = config_file::secret(path, "the API key file ")?;
-    parse(&key, &format!("the API key file {}", quotable_path(path)))
-}
-
-fn parse(key: &str, source: &str) -> Result<ServiceKey, Failure> {
-    ServiceKey::parse(key)
-        .map_err(|error| Failure::usage(format!("{source} does not hold an API key: {error}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{ffi::OsStr, fs, path::Path};
-
-    use super::{Given, read_service_key as read};
-    use crate::failure::Failure;
-
-    const KEY: &str = "a-key-of-24-characters-x";
-
-    fn from_file(content: &[u8]) -> Result<Option<Given>, Failure> {
-        let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), content).unwrap();
-        read(None, Some(file.path()))
-    }
-
-    #[test]
-    fn a_key_comes_from_the_variable_or_from_the_file() {
-        assert!(read(None, None).unwrap().is_none());
-        assert!(read(Some(OsStr::new(KEY)), None).unwrap().is_some());
-        for end in ["", "\n", "\r\n"] {
-            assert!(from_file(format!("{KEY}{end}").as_bytes()).unwrap().is_some(), "{end:?}");
-        }
-        assert!(from_file(format!("{}\r\n", "k".repeat(1024)).as_bytes()).unwrap().is_some());
-    }
-
-    #[test]
-    fn a_key_that_cannot_be_one_is_wrong_usage_and_not_repeated() {
-        let too_long = "k".repeat(1025);
-        for content in [
-            "",
-            "\n",
-            "short",
-            &format!("{KEY}\n\n"),
-            &format!(" {KEY}"),
-            &too_long,
-            "kkkkkkkkkkkkkkkké",
-        ] {
-            let from_variable = read(Some(OsStr::new(content)), None);
-            for refusal in [from_variable, from_file(content.as_bytes())] {
-                let Err(Failure::Usage(line)) = refusal else { panic!("{content:?}") };
-                assert!(line.ends_with("16 to 1024 characters, all of them visible ASCII"));
-                assert!(content.trim().is_empty() || !line.contains(content.trim()), "{line}");
-            }
-        }
-        assert!(matches!(from_file(b"\xff\xfe0123456789abcdef"), Err(Failure::Runtime(_))));
-    }
-
-    #[test]
-    fn two_keys_are_wrong_usage_and_a_missing_file_is_a_failure() {
-        let nowhere = Path::new("/nowhere/key");
-        let both = read(Some(OsStr::new(KEY)), Some(nowhere));
-        assert!(matches!(both, Err(Failure::Usage(_))));
-        assert!(matches!(read(None, Some(nowhere)), Err(Failure::Runtime(_))));
-    }
 }

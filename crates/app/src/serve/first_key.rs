@@ -17,12 +17,11 @@ use petstore_domain::{
 };
 
 use crate::{
-    cli::config_file::read_text,
     clock::SystemClock,
     console::Output,
     failure::Failure,
+    files::{Access, IfExists, PartialFile, lock_folder_of, read_text},
     keys::{new_secret, show},
-    partial_file::{Access, IfExists, PartialFile, lock_folder_of},
     serve::listener::BoundAddress,
 };
 

@@ -31,8 +31,9 @@ const MIN_REST: Duration = Duration::from_millis(1);
 /// How long the end of the service waits for the store.
 const LAST_ROUND: Duration = Duration::from_secs(5);
 
-/// Does what is to be done. Never ends; dropped during a purge, it leaves what the batch that has begun does. The first rounds come one
-/// interval from now, but keys that expire soon are logged at once. Uses of revoked keys are counted by `count`.
+/// Does what is to be done. Never ends; dropped during a purge, it leaves what the batch that has begun does. The first
+/// rounds come one interval from now, but keys that expire soon are logged at once. Uses of revoked keys are counted by
+/// `count`.
 pub(super) async fn run(
     keys: Arc<KeyRing>,
     stored: Arc<dyn KeyStore>,

@@ -12,13 +12,12 @@ use std::{
 
 use listenfd::ListenFd;
 use petstore_http::Listener;
-use socket2::{Domain, SockAddr, Type};
-use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixStream, lookup_host};
+use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket, UnixStream, lookup_host};
 
 use crate::{
-    cli::{values::ListenAddress, variable},
+    cli::values::{ListenAddress, variable},
     failure::Failure,
-    partial_file::lock_folder_of,
+    files::lock_folder_of,
 };
 
 /// The system shortens a longer accept queue to its own limit.
@@ -206,16 +205,13 @@ async fn bind_unix(path: &Path, backlog: u32) -> io::Result<Socket> {
     let path = absolute(path)?;
     let _lock = lock_folder_of(&path)?;
     remove_stale(&path).await?;
-    let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
-    socket.bind(&SockAddr::unix(&path)?)?;
+    let socket = UnixSocket::new_stream()?;
+    socket.bind(&path)?;
     let file = SocketFile { identity: identity(&path)?, path };
     // Before anybody can connect.
     fs::set_permissions(&file.path, Permissions::from_mode(MODE))?;
-    socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
-    socket.set_nonblocking(true)?;
-    let listener: std::os::unix::net::UnixListener = socket.into();
+    let listener = Listener::from(socket.listen(backlog)?);
     let bound = BoundAddress::Unix(file.path.clone());
-    let listener = Listener::from(UnixListener::from_std(listener)?);
     Ok((listener.at_drain(move || drop(file)), bound))
 }
 

@@ -1,16 +1,37 @@
-//! What is read again while the service runs: when its files change, and at SIGHUP.
+//! Files that are read again while the service runs, when they change and at SIGHUP: that of its API key, which is read
+//! here, and those of TLS (`tls`).
 
-use std::{fs, os::unix::fs::MetadataExt as _, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
+use petstore_domain::ServiceKey;
 use tokio::{
     signal::unix::Signal,
     task::spawn_blocking,
     time::{MissedTickBehavior, interval},
 };
 
+use crate::{
+    failure::{Failure, quotable_path},
+    files::read_secret,
+};
+
 /// How often the files are looked at. They are read when they have not changed for as long: first one is
 /// written, then the other.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// The variable that may hold the API key of the service itself. It has no flag: a command line is there for
+/// everybody to read.
+pub(super) const KEY_VARIABLE: &str = "PETSTORE_API_KEY";
+
+/// What the log calls the key of a file.
+const KEY_NAME: &str = "the API key of --api-key-file";
 
 /// What changes when a file is written or replaced; `None` where there is no file.
 pub(super) type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
@@ -85,3 +106,43 @@ pub(super) fn stamp(paths: &[PathBuf]) -> Stamp {
     });
     stamps.collect()
 }
+
+/// Reads the key that comes with the configuration instead of the store, from the variable or from the file, whichever
+/// is given; with it, what takes up the changes of the file. No failure repeats it.
+pub(super) fn service_key(
+    variable: Option<&OsStr>,
+    file: Option<&Path>,
+) -> Result<(Option<ServiceKey>, Option<Followed>), Failure> {
+    match (variable, file) {
+        (None, None) => Ok((None, None)),
+        (Some(_), Some(_)) => Err(Failure::usage(format!(
+            "both {KEY_VARIABLE} and --api-key-file (PETSTORE_API_KEY_FILE) are given; give one of them"
+        ))),
+        // One that is not Unicode is not visible ASCII either, replaced or not.
+        (Some(text), None) => Ok((Some(parse(&text.to_string_lossy(), KEY_VARIABLE)?), None)),
+        (None, Some(path)) => {
+            let paths = vec![path.to_owned()];
+            let before = stamp(&paths);
+            let (key, path) = (from_file(path)?, path.to_owned());
+            let current = key.clone();
+            let reload = move || {
+                current.replace(&from_file(&path).map_err(|failure| failure.to_string())?);
+                Ok(())
+            };
+            Ok((Some(key), Some(Followed::new(KEY_NAME, paths, before, reload))))
+        }
+    }
+}
+
+fn from_file(path: &Path) -> Result<ServiceKey, Failure> {
+    let key = read_secret(path, "the API key file ")?;
+    parse(&key, &format!("the API key file {}", quotable_path(path)))
+}
+
+fn parse(key: &str, source: &str) -> Result<ServiceKey, Failure> {
+    ServiceKey::parse(key)
+        .map_err(|error| Failure::usage(format!("{source} does not hold an API key: {error}")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -3,15 +3,15 @@ use std::{ffi::OsString, fmt, fs, sync::Arc, time::Duration};
 use async_trait::async_trait;
 use petstore_domain::{MockKeyStore, ServiceKey};
 use petstore_memory::MemoryStore;
-use tokio::time;
+use tokio::time::{self, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Config, run};
+use super::{Config, ping_every, run};
 use crate::{
-    cli::{self, Command, store_arg::StoreArg},
+    cli::{self, Command},
     driver::{OpenMode, OpenStore, Problem, StoreLocation},
     failure::Failure,
-    stores::{self, Registry},
+    stores::{self, Registry, StoreArg},
 };
 
 /// A store that is broken.
@@ -58,7 +58,7 @@ async fn a_service_of_which_a_task_has_panicked_stops_with_a_failure() {
 
 async fn stops_with_a_failure(broken: Broken) {
     let mut config = config("petstore serve --listen 127.0.0.1:0");
-    config.args.store.store = StoreArg(Arc::new(broken), true);
+    config.args.store.store = StoreArg { location: Arc::new(broken), is_lasting: true };
     config.service_key = ServiceKey::parse("a-key-of-24-characters-x").ok();
     let ended = time::timeout(Duration::from_mins(1), run(config)).await;
     let Ok(Err(Failure::Runtime(why))) = ended else { panic!("it goes on: {ended:?}") };
@@ -75,12 +75,12 @@ fn config(words: &str) -> Config {
 
 /// All that the words of a command line configure. A new field of `Config` does not compile until it is here.
 fn configured(words: &str) -> String {
-    let Config { args, log_filter, tls, service_key, key_file, settings } = config(words);
-    let next_store = args.next_store.map(|next| next.0.to_string());
+    let Config { args, tls, service_key, key_file, settings } = config(words);
+    let next_store = args.next_store.map(|next| next.location.to_string());
     let sockets = (args.listen.listen, args.listen_backlog, args.metrics_listen);
-    let stores = (args.store.store.0.to_string(), next_store, args.no_upgrade);
+    let stores = (args.store.store.location.to_string(), next_store, args.no_upgrade);
     let key = (service_key, key_file.map(|file| file.paths));
-    let log = (args.log_format, log_filter);
+    let log = (args.log_format, args.log);
     format!("{sockets:?} {tls:?} {stores:?} {key:?} {settings:?} {log:?}")
 }
 
@@ -132,4 +132,12 @@ fn each_flag_of_serve_configures_something() {
     for name in all {
         assert!(words.contains(&format!("--{name}").as_str()), "--{name} is not in the table");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_watchdog_is_pinged_twice_in_each_of_its_intervals() {
+    let (limit, mut pings) = (Duration::from_secs(30), 0);
+    let almost_ten = Duration::from_secs(10 * 30 - 1);
+    let _ = timeout(almost_ten, ping_every(limit, || pings += 1)).await;
+    assert_eq!(pings, 20);
 }

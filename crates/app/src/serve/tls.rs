@@ -25,9 +25,9 @@ use tokio::{sync::watch, time};
 use x509_cert::{Certificate, der::Decode as _};
 
 use crate::{
-    cli::config_file::read_bounded,
     clock::{SystemClock, rfc3339},
     failure::Failure,
+    files::read_bounded,
     serve::reload::{self, Followed},
 };
 
@@ -40,6 +40,12 @@ const NOTICE: Duration = Duration::from_hours(14 * 24);
 
 /// The protocols by ALPN, the preferred one first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
+/// What a key must be.
+const KEY_RULE: &str = "a PEM block that begins with '-----BEGIN PRIVATE KEY-----', each line on its own, not \
+     encrypted, with an ECDSA key on P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits";
+/// What the certificates must be.
+const CERTIFICATE_RULE: &str = "PEM blocks that begin with '-----BEGIN CERTIFICATE-----', each line on its own, \
+     the first an X.509 certificate of version 3";
 /// What the PEM of a key says that is encrypted.
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
@@ -138,6 +144,21 @@ struct Pair {
 }
 
 impl PairFiles {
+    /// Returns the files that the flags name: both, or none.
+    pub(super) fn given(
+        certificate: Option<PathBuf>,
+        key: Option<PathBuf>,
+    ) -> Result<Option<Self>, Failure> {
+        let missing = match (certificate, key) {
+            (Some(certificate), Some(key)) => return Ok(Some(Self { certificate, key })),
+            (None, None) => return Ok(None),
+            (Some(_), None) => "--tls-key",
+            (None, Some(_)) => "--tls-cert",
+        };
+        let message = format!("--tls-cert and --tls-key belong together: {missing} is missing");
+        Err(Failure::usage(message))
+    }
+
     /// Reads both, and holds one against the other.
     ///
     /// # Errors
@@ -189,22 +210,16 @@ impl PairFiles {
     }
 
     fn unusable_key(&self, reason: &str) -> String {
-        format!(
-            "the private key in {} cannot be used: {reason}; it takes a PEM block that begins with \
-             '-----BEGIN PRIVATE KEY-----', each line on its own, not encrypted, with an ECDSA key on \
-             P-256 or P-384, an Ed25519 key, or an RSA key of 2048 to 4096 bits",
-            self.key.display()
-        )
+        unusable("private key", &self.key, reason, KEY_RULE)
     }
 
     fn certificate(&self, reason: &str) -> String {
-        format!(
-            "the certificate in {} cannot be used: {reason}; it takes PEM blocks that begin with \
-             '-----BEGIN CERTIFICATE-----', each line on its own, the first an X.509 certificate of \
-             version 3",
-            self.certificate.display()
-        )
+        unusable("certificate", &self.certificate, reason, CERTIFICATE_RULE)
     }
+}
+
+fn unusable(what: &str, path: &Path, reason: &str, rule: &str) -> String {
+    format!("the {what} in {} cannot be used: {reason}; it takes {rule}", path.display())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {

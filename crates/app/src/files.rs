@@ -1,8 +1,8 @@
-//! A file that appears under its name whole or not at all.
+//! Files: small ones that are read whole, and large ones that appear under their name whole or not at all.
 
 use std::{
     fs::{self, File, Permissions},
-    io::{self, Write as _},
+    io::{self, Read as _, Write as _},
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
@@ -10,6 +10,36 @@ use std::{
 use tempfile::{Builder, NamedTempFile};
 
 use crate::failure::{Failure, quotable_path};
+
+/// The largest file of settings, of a secret or of certificates that is read, in bytes.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Reads a whole file of at most 1 MiB.
+///
+/// # Errors
+/// It cannot be read, or is larger: a device has no end.
+pub(crate) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(io::Error::other(format!("it has more than {MAX_BYTES} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// The same, of text.
+pub(crate) fn read_text(path: &Path) -> io::Result<String> {
+    String::from_utf8(read_bounded(path)?).map_err(|_| io::Error::other("it is not UTF-8"))
+}
+
+/// Reads the secret that is the only line of a file. `what` the file is begins the message that it cannot be read.
+pub(crate) fn read_secret(path: &Path, what: &str) -> Result<String, Failure> {
+    let text = read_text(path).map_err(|error| {
+        Failure::runtime(format!("cannot read {what}{}: {error}", quotable_path(path)))
+    })?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+}
 
 /// A file under a temporary name beside its own. It is removed when this is dropped before the end. One that a
 /// killed process has left is in no other's way: the name is a new one each time.
@@ -143,7 +173,7 @@ mod tests {
         path::Path,
     };
 
-    use super::{Access, IfExists, PartialFile};
+    use super::{Access, IfExists, PartialFile, read_bounded, read_secret};
 
     #[test]
     fn what_a_killed_process_has_left_is_in_nobodys_way() {
@@ -168,6 +198,16 @@ mod tests {
             assert_eq!(mode_of(file.temporary()), mode);
             file.finish().unwrap();
             assert_eq!(mode_of(&path), mode);
+        }
+    }
+    #[test]
+    fn a_file_without_an_end_is_refused() {
+        let endless = Path::new("/dev/zero");
+        for refused in [
+            read_bounded(endless).map(drop).map_err(|error| error.to_string()),
+            read_secret(endless, "").map(drop).map_err(|failure| failure.to_string()),
+        ] {
+            assert!(refused.unwrap_err().ends_with("it has more than 1048576 bytes"));
         }
     }
 }

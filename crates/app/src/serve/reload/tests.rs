@@ -1,0 +1,54 @@
+use std::{ffi::OsStr, fs, path::Path};
+
+use petstore_domain::ServiceKey;
+
+use super::service_key as read;
+use crate::failure::Failure;
+
+const KEY: &str = "a-key-of-24-characters-x";
+
+fn from_file(content: &[u8]) -> Result<Option<ServiceKey>, Failure> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), content).unwrap();
+    read(None, Some(file.path())).map(|(key, _)| key)
+}
+
+#[test]
+fn a_key_comes_from_the_variable_or_from_the_file() {
+    assert!(read(None, None).unwrap().0.is_none());
+    assert!(read(Some(OsStr::new(KEY)), None).unwrap().0.is_some());
+    for end in ["", "\n", "\r\n"] {
+        assert!(from_file(format!("{KEY}{end}").as_bytes()).unwrap().is_some(), "{end:?}");
+    }
+    assert!(from_file(format!("{}\r\n", "k".repeat(1024)).as_bytes()).unwrap().is_some());
+}
+
+#[test]
+fn a_key_that_cannot_be_one_is_wrong_usage_and_not_repeated() {
+    let too_long = "k".repeat(1025);
+    for content in [
+        "",
+        "\n",
+        "short",
+        &format!("{KEY}\n\n"),
+        &format!(" {KEY}"),
+        &too_long,
+        "kkkkkkkkkkkkkkkké",
+    ] {
+        let from_variable = read(Some(OsStr::new(content)), None).map(|(key, _)| key);
+        for refusal in [from_variable, from_file(content.as_bytes())] {
+            let Err(Failure::Usage(line)) = refusal else { panic!("{content:?}") };
+            assert!(line.ends_with("16 to 1024 characters, all of them visible ASCII"));
+            assert!(content.trim().is_empty() || !line.contains(content.trim()), "{line}");
+        }
+    }
+    assert!(matches!(from_file(b"\xff\xfe0123456789abcdef"), Err(Failure::Runtime(_))));
+}
+
+#[test]
+fn two_keys_are_wrong_usage_and_a_missing_file_is_a_failure() {
+    let nowhere = Path::new("/nowhere/key");
+    let both = read(Some(OsStr::new(KEY)), Some(nowhere));
+    assert!(matches!(both, Err(Failure::Usage(_))));
+    assert!(matches!(read(None, Some(nowhere)), Err(Failure::Runtime(_))));
+}
