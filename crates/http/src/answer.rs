@@ -82,7 +82,7 @@ where
         route: target.map(|(route, _)| route.template),
         caller: presented.caller.as_ref(),
         refused: presented.refused.as_ref(),
-        trace,
+        trace: trace.as_ref(),
         began,
         outcome: outcome.as_ref().map(Response::status),
     });
@@ -110,8 +110,9 @@ impl Decoration {
     fn add(self, state: &State, response: &mut Response, head: &Parts, target: Target<'_>) {
         let headers = response.headers_mut();
         headers.insert(X_REQUEST_ID, self.request_id);
-        let span = self.trace.and_then(|trace| trace.response());
-        headers.extend(span.map(|span| (TRACERESPONSE, span)));
+        if let Some(trace) = self.trace {
+            headers.insert(TRACERESPONSE, trace.into_response());
+        }
         if !is_under_base(head.uri.path()) {
             headers.insert(CACHE_CONTROL, PUBLIC);
         }

@@ -9,6 +9,7 @@
 
 use std::{
     hash::{BuildHasher, RandomState},
+    ops::Range,
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -25,6 +26,8 @@ pub(crate) const TRACERESPONSE: HeaderName = HeaderName::from_static("tracerespo
 const MAX_CHARS: usize = 128;
 /// The length of a `traceparent` of version 00, in characters. One of a later version begins like it.
 const LENGTH: usize = 55;
+/// Where the id of the trace stands in it, and in a `traceresponse`.
+const TRACE_ID: Range<usize> = 3..35;
 const SAMPLED: u8 = 1;
 
 /// Makes ids from a number that counts. A request id has it after a number that is drawn once for each process; a
@@ -32,26 +35,21 @@ const SAMPLED: u8 = 1;
 #[derive(Debug)]
 pub(crate) struct RequestIds {
     random: RandomState,
-    /// 16 hexadecimal digits.
-    process: String,
+    process: u128,
     next: AtomicU64,
 }
 
-/// The span of one request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TraceContext {
-    trace_id: u128,
-    /// This request.
-    span_id: u64,
-    /// The trace is recorded.
-    sampled: bool,
-}
+/// The span of one request, as `traceresponse` names it.
+#[derive(Clone, Debug)]
+pub(crate) struct TraceContext(HeaderValue);
 
 impl RequestIds {
     pub(crate) fn new() -> Self {
         let random = RandomState::new();
-        let process = format!("{:016x}", random.hash_one("petstore"));
-        Self { random, process, next: AtomicU64::new(0) }
+        let process = u128::from(random.hash_one("process")) << 64;
+        // Anywhere, so that an id needs no zeros in front, which take long to write.
+        let next = AtomicU64::new(random.hash_one("first"));
+        Self { random, process, next }
     }
 
     /// Returns the id that the client sent, if it sent one of 1 to 128 visible ASCII characters; else a
@@ -65,16 +63,17 @@ impl RequestIds {
     }
 
     fn generate(&self) -> HeaderValue {
-        let id = format!("{}{:016x}", self.process, self.next());
-        HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("-"))
+        let id = self.process | u128::from(self.next());
+        HeaderValue::try_from(format!("{id:032x}")).unwrap_or(HeaderValue::from_static("-"))
     }
 
     /// Returns the span of a request with these headers, if it belongs to a trace.
     pub(crate) fn trace(&self, headers: &HeaderMap) -> Option<TraceContext> {
-        let (trace_id, sampled) = parse(headers)?;
+        let (trace_id, flags) = parse(headers)?;
         // Zero is no id.
         let span_id = self.random.hash_one(self.next()).max(1);
-        Some(TraceContext { trace_id, span_id, sampled })
+        let text = format!("00-{trace_id}-{span_id:016x}-{:02x}", flags & SAMPLED);
+        HeaderValue::try_from(text).ok().map(TraceContext)
     }
 
     fn next(&self) -> u64 {
@@ -84,15 +83,13 @@ impl RequestIds {
 
 impl TraceContext {
     /// Returns the trace as a log names it: 32 hexadecimal digits.
-    pub(crate) fn id(&self) -> String {
-        format!("{:032x}", self.trace_id)
+    pub(crate) fn id(&self) -> &str {
+        self.0.to_str().map_or("", |text| &text[TRACE_ID])
     }
 
     /// Returns the value of `traceresponse`.
-    pub(crate) fn response(&self) -> Option<HeaderValue> {
-        let Self { trace_id, span_id, sampled } = self;
-        let flags = if *sampled { SAMPLED } else { 0 };
-        HeaderValue::try_from(format!("00-{trace_id:032x}-{span_id:016x}-{flags:02x}")).ok()
+    pub(crate) fn into_response(self) -> HeaderValue {
+        self.0
     }
 }
 
@@ -100,8 +97,8 @@ fn is_acceptable(id: &[u8]) -> bool {
     (1..=MAX_CHARS).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }
 
-/// Returns the trace and whether it is recorded, if there is one `traceparent` and it is valid.
-fn parse(headers: &HeaderMap) -> Option<(u128, bool)> {
+/// Returns the id of the trace and its flags, if there is one `traceparent` and it is valid.
+fn parse(headers: &HeaderMap) -> Option<(&str, u8)> {
     let mut sent = headers.get_all(TRACEPARENT).iter();
     let text = sent.next()?.to_str().ok().filter(|_| sent.next().is_none())?;
     let (known, later) = text.split_at_checked(LENGTH)?;
@@ -114,11 +111,11 @@ fn parse(headers: &HeaderMap) -> Option<(u128, bool)> {
         2 | 35 | 52 => byte == b'-',
         _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
     });
-    let number = |digits: &str| u128::from_str_radix(digits, 16).ok().filter(|_| is_well_formed);
-    let (trace_id, parent_id, flags) =
-        (number(&known[3..35])?, number(&known[36..52])?, number(&known[53..])?);
-    let is_valid = is_whole && trace_id != 0 && parent_id != 0;
-    is_valid.then_some((trace_id, flags & u128::from(SAMPLED) != 0))
+    let is_zero = |id: &str| id.bytes().all(|digit| digit == b'0');
+    let (trace_id, parent_id) = (&known[TRACE_ID], &known[36..52]);
+    let is_valid = is_whole && is_well_formed && !is_zero(trace_id) && !is_zero(parent_id);
+    let flags = u8::from_str_radix(&known[53..], 16).ok()?;
+    is_valid.then_some((trace_id, flags))
 }
 
 #[cfg(test)]
@@ -172,7 +169,7 @@ mod tests {
         }
         let trace = RequestIds::new().trace(&headers)?;
         assert_eq!(trace.id(), TRACE);
-        Some(trace.response().unwrap().to_str().unwrap().to_owned())
+        Some(trace.into_response().to_str().unwrap().to_owned())
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) struct Finished<'r> {
     /// The key that is not live any more.
     pub(crate) refused: Option<&'r KeyLabel>,
     /// `None` if it belongs to none.
-    pub(crate) trace: Option<TraceContext>,
+    pub(crate) trace: Option<&'r TraceContext>,
     pub(crate) began: Instant,
     pub(crate) outcome: Result<StatusCode, &'r ApiError>,
 }
@@ -51,7 +51,7 @@ macro_rules! line {
             request_id = $request.request_id(),
             peer = %$request.peer,
             key_name = $observer.key_name($request),
-            trace_id = $request.trace.map(|trace| trace.id()),
+            trace_id = $request.trace.map(TraceContext::id),
             method = $request.method(),
             route = $request.route(),
             status = $status.as_u16(),

@@ -108,7 +108,7 @@ where
     /// that was all of it, so that the connection can serve the next request.
     pub(crate) async fn skip_arrived(&mut self, headers: &HeaderMap, limit: usize) -> bool {
         // To read would answer `100 Continue`, and so invite a body that nobody wants.
-        if headers.contains_key(EXPECT) || !self.is_announced_within(limit) {
+        if self.has_ended() || headers.contains_key(EXPECT) || !self.is_announced_within(limit) {
             return self.has_ended();
         }
         let mut length = 0;

@@ -3,10 +3,12 @@
 //! `Content-Length` beside `Transfer-Encoding` is not among it: hyper reads such a request by the
 //! latter, answers it and closes the connection, so that nothing behind it is taken for a request.
 
+use std::net::Ipv6Addr;
+
 use hyper::{
     HeaderMap, Version,
-    header::{HOST, TRANSFER_ENCODING},
-    http::{request, uri::Authority},
+    header::{HOST, HeaderValue, TRANSFER_ENCODING},
+    http::request,
 };
 
 use crate::response::error::{ApiError, ErrorCode};
@@ -39,23 +41,26 @@ fn host_fault(head: &request::Parts) -> Option<&'static str> {
     if host.is_none() && head.version == Version::HTTP_11 {
         return Some("the Host header is required");
     }
-    let is_good =
-        host.is_none_or(|host| is_host(host.as_bytes())) && authority.is_none_or(is_host_and_port);
-    (!is_good)
+    // An empty Host stands for a target without an authority (RFC 9110, section 7.2).
+    let is_good = |host: &HeaderValue| host.is_empty() || host.to_str().is_ok_and(is_host_and_port);
+    (!host.is_none_or(is_good) || authority.is_some_and(|it| !is_host_and_port(it.as_str())))
         .then_some("the host of a request must be a name or an address and, if need be, a port")
 }
 
-/// Returns whether it is a good `Host`. An empty one stands for a target without an authority (RFC 9110, section 7.2).
-fn is_host(host: &[u8]) -> bool {
-    host.is_empty() || Authority::try_from(host).is_ok_and(|authority| is_host_and_port(&authority))
-}
-
-/// Returns whether it has no user, and its port, if it has one, is a number (RFC 3986, section 3.2).
-fn is_host_and_port(authority: &Authority) -> bool {
-    let Some(port) = authority.as_str().strip_prefix(authority.host()) else { return false };
-    let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-    let is_port = |port: &str| port.is_empty() || is_number(port) && port.parse::<u16>().is_ok();
-    !authority.host().is_empty() && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
+/// Returns whether it is a name or an address and, if need be, a port (RFC 3986, section 3.2), without a user.
+fn is_host_and_port(text: &str) -> bool {
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(&byte);
+    let (is_host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, port)) => (address.parse::<Ipv6Addr>().is_ok(), port),
+        None => {
+            let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+            (!name.is_empty() && name.bytes().all(is_of_name), port)
+        }
+    };
+    let is_number =
+        |port: &str| port.bytes().all(|it| it.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    let is_port = |port: &str| port.is_empty() || is_number(port);
+    is_host && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
 }
 
 #[cfg(test)]
