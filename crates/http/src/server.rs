@@ -20,6 +20,7 @@ use self::{
 use crate::{
     connection,
     observe::metrics::Metrics,
+    request::Peer,
     settings::Settings,
     state::{Ports, State},
 };
@@ -107,7 +108,7 @@ impl Server {
             never = self.accept_all(&listeners) => match never {},
             () = shutdown => (),
         }
-        self.state.begin_drain();
+        self.state.drain.begin();
         let grace = self.state.settings.limits.shutdown_grace;
         let waiting = close(listeners).await;
         let all_ended = async {
@@ -156,20 +157,13 @@ impl Server {
     }
 
     /// Serves a connection. TLS is for those from other machines.
-    fn spawn(&mut self, connection: Accepted) {
-        let (tls, state) = (self.tls.clone(), Arc::clone(&self.state));
+    fn spawn(&mut self, (io, peer): Accepted) {
+        let state = Arc::clone(&self.state);
+        let tls = self.tls.clone().filter(|_| peer != Peer::Unix);
         let counted = self.state.metrics.as_ref().map(|metrics| metrics.begin_connection());
         self.connections.spawn(async move {
             let _counted = counted;
-            match connection {
-                Accepted::Tcp(stream, peer) => {
-                    connection::serve(stream, peer, tls, state).await;
-                }
-                // In a box of its own size: there are few of these.
-                Accepted::Unix(stream, peer) => {
-                    Box::pin(connection::serve(stream, peer, None, state)).await;
-                }
-            }
+            connection::serve(io, peer, tls, state).await;
         });
     }
 }

@@ -91,10 +91,4 @@ impl State {
             settings,
         }
     }
-
-    /// From now on the service is not ready, and connections are asked to close.
-    pub(crate) fn begin_drain(&self) {
-        self.drain.begin();
-        self.refusals.begin_drain();
-    }
 }

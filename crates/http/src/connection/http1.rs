@@ -6,14 +6,15 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
 use hyper::{Request, body::Incoming, server::conn::http1::Builder, service::service_fn};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{
-    activity::{Activity, Inactivity},
+    activity::{Activity, Reason},
     ending::linger,
+    reasons,
     stream::{MAX_HEAD, Stream},
 };
 use crate::{
@@ -24,10 +25,7 @@ use crate::{
 };
 
 /// Serves a connection.
-pub(super) async fn serve<S>(stream: Stream<S>, activity: Activity, peer: Peer, state: &State)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send,
-{
+pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state: &State) {
     let unread = AtomicBool::new(false);
     let service = service_fn(|request| respond(state, peer, &activity, &unread, request));
     let mut connection = Builder::new()
@@ -38,17 +36,15 @@ where
         // A client may end its own direction and still wait for its answer.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
-    let idle = state.settings.limits.idle_timeout;
-    let mut is_draining = false;
+    let mut reasons = reasons(&activity, &state.drain);
     let ended = loop {
         tokio::select! {
             biased;
             ended = &mut connection => break Ok(ended),
-            inactivity = activity.wait_until_inactive(idle) => break Err(inactivity),
-            () = state.drain.last_call(), if !is_draining => {
-                is_draining = true;
-                pin::Pin::new(&mut connection).graceful_shutdown();
-            }
+            Some(reason) = reasons.next() => match reason {
+                Reason::LastCall => pin::Pin::new(&mut connection).graceful_shutdown(),
+                Reason::LateHead | Reason::Idle | Reason::Stalled => break Err(reason),
+            },
         }
     };
 
@@ -65,7 +61,7 @@ where
             linger(&mut stream, b"").await;
         }
         // An idle client expects to be left without a word, one in mid-request does not.
-        Err(Inactivity::LateHead | Inactivity::Idle)
+        Err(Reason::LateHead | Reason::Idle)
             if parts.read_buf.iter().any(|byte| !b"\r\n".contains(byte)) =>
         {
             linger(&mut stream, &encode(late_head(state, peer)).await).await;

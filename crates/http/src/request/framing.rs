@@ -50,12 +50,12 @@ fn host_fault(head: &request::Parts) -> Option<&'static str> {
 /// Returns whether it is a name or an address and, if need be, a port (RFC 3986, section 3.2), without a user.
 fn is_host_and_port(text: &str) -> bool {
     let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(&byte);
-    let (is_host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, port)) => (address.parse::<Ipv6Addr>().is_ok(), port),
-        None => {
-            let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
-            (!name.is_empty() && name.bytes().all(is_of_name), port)
-        }
+    let literal = text.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let (is_host, port) = if let Some((address, port)) = literal {
+        (address.parse::<Ipv6Addr>().is_ok(), port)
+    } else {
+        let (name, port) = text.split_at(text.find(':').unwrap_or(text.len()));
+        (!name.is_empty() && name.bytes().all(is_of_name), port)
     };
     let is_number =
         |port: &str| port.bytes().all(|it| it.is_ascii_digit()) && port.parse::<u16>().is_ok();

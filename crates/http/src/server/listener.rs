@@ -9,12 +9,12 @@ use std::{
 };
 
 use tokio::{
-    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    net::{TcpListener, UnixListener},
     task::yield_now,
     time::{Instant, sleep, timeout_at},
 };
 
-use crate::request::Peer;
+use crate::{connection::Io, request::Peer};
 
 /// The pause after a connection could not be accepted, for example because the process has no file
 /// descriptor left: without it the loop would spin.
@@ -56,12 +56,12 @@ impl Listener {
             Socket::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
                 // Without this a small answer may wait for the acknowledgement of the one before.
                 let _ = stream.set_nodelay(true);
-                Accepted::Tcp(stream, peer.into())
+                (Box::new(stream) as Box<dyn Io>, peer.into())
             }),
-            Socket::Unix(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
-                let user = stream.peer_cred().ok().map(|peer| peer.uid());
-                Accepted::Unix(stream, Peer::Unix(user))
-            }),
+            Socket::Unix(listener) => {
+                let accepted = listener.poll_accept(cx);
+                accepted.map_ok(|(stream, _)| (Box::new(stream) as Box<dyn Io>, Peer::Unix))
+            }
         }
     }
 }
@@ -85,10 +85,7 @@ impl fmt::Debug for Listener {
 }
 
 /// A connection that was accepted, and where it comes from.
-pub(super) enum Accepted {
-    Tcp(TcpStream, Peer),
-    Unix(UnixStream, Peer),
-}
+pub(super) type Accepted = (Box<dyn Io>, Peer);
 
 /// Accepts the next connection of any listener. They take turns: `turn` says which is asked first.
 pub(super) async fn accept(listeners: &[Listener], turn: usize) -> Accepted {

@@ -79,7 +79,7 @@ fn finish_of(
     let method = Some(&Method::GET);
     observer.finished(&Finished {
         request_id,
-        peer: Peer::Unix(None),
+        peer: Peer::Unix,
         method,
         route: None,
         caller,
