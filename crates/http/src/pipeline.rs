@@ -44,9 +44,7 @@ where
 {
     framing::require_unambiguous(head)?;
     if state.cors.as_ref().is_some_and(|cors| cors.is_preflight(head)) {
-        let route = target.map(|(route, _)| route);
-        let takes_a_body = route.is_some_and(Route::takes_a_body);
-        return cors::permission(route.map(Route::allow), takes_a_body);
+        return cors::permission(target.map(|(route, _)| route.allow()));
     }
     let under_base = is_under_base(head.uri.path());
     let caller = if under_base { Some(admit(state, head, presented).await?) } else { None };

@@ -139,11 +139,6 @@ impl Route {
         self.operations.iter().find(|operation| operation.method == wanted)
     }
 
-    /// Returns whether one of its operations takes a body.
-    pub(crate) fn takes_a_body(&self) -> bool {
-        self.operations.iter().any(|operation| operation.content == Content::Json)
-    }
-
     /// Returns the methods that this address knows, as the `Allow` header lists them.
     pub(crate) fn allow(&self) -> String {
         let mut methods = Vec::new();

@@ -21,7 +21,7 @@ use crate::{
     connection,
     observe::metrics::Metrics,
     request::Peer,
-    settings::Settings,
+    settings::{Limits, Settings},
     state::{Ports, State},
 };
 
@@ -109,18 +109,22 @@ impl Server {
             () = shutdown => (),
         }
         self.state.drain.begin();
-        let grace = self.state.settings.limits.shutdown_grace;
+        let Limits { max_connections, shutdown_grace, .. } = self.state.settings.limits;
         let waiting = close(listeners).await;
         let all_ended = async {
             for connection in waiting {
-                self.wait_for_capacity().await;
+                while self.connections.len() >= max_connections.get()
+                    && let Some(ended) = self.connections.join_next().await
+                {
+                    note_end(ended);
+                }
                 self.spawn(connection);
             }
             while let Some(ended) = self.connections.join_next().await {
                 note_end(ended);
             }
         };
-        if timeout(grace, all_ended).await.is_ok() {
+        if timeout(shutdown_grace, all_ended).await.is_ok() {
             return Drained::Whole;
         }
         let connections = self.connections.len();
@@ -131,28 +135,18 @@ impl Server {
     /// Accepts connections, no more at a time than the limit; the rest waits in the accept queue. One
     /// that ends is taken note of at once.
     async fn accept_all(&mut self, listeners: &[Listener]) -> Infallible {
-        let mut turn = 0_usize;
-        loop {
-            turn = turn.wrapping_add(1);
-            self.wait_for_capacity().await;
-            let mut accepted = pin!(accept(listeners, turn));
-            let connection = loop {
-                tokio::select! {
-                    accepted = &mut accepted => break accepted,
-                    Some(ended) = self.connections.join_next() => note_end(ended),
-                }
-            };
-            self.spawn(connection);
-        }
-    }
-
-    /// Waits until one more connection may be served.
-    async fn wait_for_capacity(&mut self) {
         let max = self.state.settings.limits.max_connections.get();
-        while self.connections.len() >= max
-            && let Some(ended) = self.connections.join_next().await
-        {
-            note_end(ended);
+        let mut turn = 0_usize;
+        let mut accepted = pin!(accept(listeners, turn));
+        loop {
+            tokio::select! {
+                Some(ended) = self.connections.join_next() => note_end(ended),
+                connection = &mut accepted, if self.connections.len() < max => {
+                    self.spawn(connection);
+                    turn = turn.wrapping_add(1);
+                    accepted.set(accept(listeners, turn));
+                }
+            }
         }
     }
 

@@ -35,9 +35,9 @@ pub(crate) async fn list(call: Call<'_>) -> Result<Response, ApiError> {
     if let Some(cached) = cached(&call, subject, version) {
         return Ok(cached);
     }
-    // 304 without a query, if the client names the tag of this page. A forged tag gains nothing: every page exists.
+    // 304 without a query, if the client has this page. A forged tag gains nothing: every page exists.
     let tag = version.map(|version| state.tags.of_state(version, subject));
-    if let Some(tag) = tag.filter(|tag| conditional::names(&head.headers, tag)) {
+    if let Some(tag) = tag.filter(|tag| conditional::matches(&head.headers, tag)) {
         return Ok(not_modified(tag));
     }
     let Versioned { value: page, version } = state.ports.pets.list(query).await?;

@@ -13,21 +13,15 @@ use tokio::{
 
 use crate::response::error::ApiError;
 
-/// Until an outcome is too old to be given again. It counts from the beginning of the read.
+/// Until an outcome is too old to be given again. It counts from the end of the read, so that all who have waited for
+/// one have its outcome.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 type Outcome = Result<(), ApiError>;
 
-/// The latest read. It is locked while one is under way.
+/// The outcome of the latest read, and when it ended. It is locked while a read is under way.
 #[derive(Debug, Default)]
-pub(crate) struct Readiness(Arc<Mutex<Option<Read>>>);
-
-#[derive(Debug)]
-struct Read {
-    began: Instant,
-    ended: Instant,
-    outcome: Outcome,
-}
+pub(crate) struct Readiness(Arc<Mutex<Option<(Instant, Outcome)>>>);
 
 impl Readiness {
     /// Waits for the outcome of the latest read, which is given up after `limit`.
@@ -35,20 +29,17 @@ impl Readiness {
     /// # Errors
     /// The store did not answer it.
     pub(crate) async fn check(&self, pets: &Arc<dyn PetService>, limit: Duration) -> Outcome {
-        let asked = Instant::now();
         let mut latest = Arc::clone(&self.0).lock_owned().await;
-        // One that was under way is waited for, however long it takes.
-        if let Some(Read { began, ended, outcome }) = &*latest
-            && (began.elapsed() < MAX_AGE || *ended > asked)
+        if let Some((ended, outcome)) = &*latest
+            && ended.elapsed() < MAX_AGE
         {
             return outcome.clone();
         }
         let pets = Arc::clone(pets);
         // In a task: the read must end, and give back what it holds, although nobody waits.
         let read = tokio::spawn(async move {
-            let began = Instant::now();
             let outcome = read(&*pets, limit).await;
-            *latest = Some(Read { began, ended: Instant::now(), outcome: outcome.clone() });
+            *latest = Some((Instant::now(), outcome.clone()));
             outcome
         });
         read.await.unwrap_or_else(|error| Err(ApiError::internal(error)))
@@ -119,7 +110,7 @@ mod tests {
         for (takes, fails, reads) in [
             (Duration::ZERO, false, 10),
             (Duration::ZERO, true, 10),
-            (Duration::from_millis(1500), false, 7),
+            (Duration::from_millis(1500), false, 4),
         ] {
             let store = Arc::new(Store { takes, fails, ..Store::default() });
             let (readiness, mut asking) = (Arc::new(Readiness::default()), JoinSet::new());

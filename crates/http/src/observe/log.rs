@@ -4,16 +4,21 @@
 //! A line names the route's template, never the path, the query or a header but the request id, and of an API
 //! key only its name: the key itself cannot get into it.
 
-mod budget;
-
-use std::{sync::Arc, time::Instant};
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 use hyper::{Method, StatusCode, header::HeaderValue};
 use petstore_domain::{Authenticator, Caller, KeyLabel};
 
-use self::budget::LineBudget;
 use crate::{
     observe::{ids::TraceContext, metrics::Metrics},
+    rate_limit::RateLimit,
     request::Peer,
     response::error::ApiError,
     settings::{AccessLog, Settings},
@@ -22,6 +27,14 @@ use crate::{
 /// The methods that HTTP defines.
 const METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"];
+
+/// Lines about refused requests, and lines about failures, have this rate, unless every request is logged: neither a
+/// client that does everything wrong nor a store that is gone must fill the disk.
+const MAX_LINES_PER_SECOND: u32 = 100;
+const SECOND: Duration = Duration::from_secs(1);
+/// One cause has a line a second, and those of so much time at once when it begins: a few failures are found by their
+/// request ids.
+const CAUSE_BURST: Duration = Duration::from_secs(10);
 
 /// A request whose answer is known.
 #[derive(Debug)]
@@ -106,7 +119,7 @@ impl Observer {
             (AccessLog::Errors, None) if status.as_u16() >= 400 => Some(&self.refusals),
             (AccessLog::Errors | AccessLog::Off, None) => return,
         };
-        let unwritten = budget.map_or(Some(0), |budget| budget.take(request.began, cause));
+        let unwritten = budget.map_or(Some(0), |budget| budget.take(cause));
         let Some(unwritten) = unwritten else { return };
         let code = error.map_or("", |error| error.code.as_str());
         if let Some(cause) = cause {
@@ -124,6 +137,40 @@ impl Observer {
         let caller = || self.authenticator.key_label(request.caller?);
         let label = request.refused.cloned().or_else(caller);
         label.map(|label| label.as_str().to_owned())
+    }
+}
+
+/// Bounds the lines of one kind.
+struct LineBudget {
+    all: RateLimit<()>,
+    /// By the hash of their texts.
+    causes: RateLimit<u64>,
+    unwritten: AtomicU64,
+}
+
+impl LineBudget {
+    /// Creates a budget of which nothing was used.
+    fn new() -> Self {
+        let all = RateLimit::with_burst(SECOND / MAX_LINES_PER_SECOND, SECOND);
+        let causes = RateLimit::with_burst(SECOND, CAUSE_BURST);
+        Self { all, causes, unwritten: AtomicU64::new(0) }
+    }
+
+    /// Takes one more line, and returns the number of those left out since the last one; `None` if there were too
+    /// many, or too many about `cause`.
+    fn take(&self, cause: Option<&str>) -> Option<u64> {
+        let hash = |cause: &str| {
+            let mut hasher = DefaultHasher::new();
+            cause.hash(&mut hasher);
+            hasher.finish()
+        };
+        if cause.is_none_or(|cause| self.causes.try_acquire(hash(cause)))
+            && self.all.try_acquire(())
+        {
+            return Some(self.unwritten.swap(0, Ordering::Relaxed));
+        }
+        self.unwritten.fetch_add(1, Ordering::Relaxed);
+        None
     }
 }
 

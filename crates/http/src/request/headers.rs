@@ -30,36 +30,26 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
 /// Returns whether it is `application/json`. Any parameters are fine, but no `charset` other than UTF-8.
 fn is_json(sent: &HeaderValue) -> bool {
     let Ok(text) = sent.to_str() else { return false };
-    let (essence, mut rest) = text.split_at(text.find(';').unwrap_or(text.len()));
-    while let Some(parameter) = rest.trim_start().strip_prefix(';') {
-        let Some(after) = after_parameter(parameter.trim_start()) else { return false };
-        rest = after;
-    }
-    essence.trim().eq_ignore_ascii_case("application/json") && rest.trim().is_empty()
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    // A parameter ends at a semicolon, unless that is part of a quoted string (RFC 9110, section 5.6.6).
+    let mut parts = text.split(|char| {
+        let is_literal = is_escaped;
+        is_escaped = is_quoted && char == '\\' && !is_literal;
+        is_quoted ^= char == '"' && !is_literal;
+        char == ';' && !is_quoted
+    });
+    let is_named_json =
+        parts.next().is_some_and(|name| name.trim().eq_ignore_ascii_case("application/json"));
+    is_named_json && parts.all(is_acceptable) && !is_quoted
 }
 
-/// Returns what follows a parameter (RFC 9110, section 5.6.6); `None` if it is not well-formed, or another charset.
-fn after_parameter(text: &str) -> Option<&str> {
-    if text.is_empty() || text.starts_with(';') {
-        return Some(text); // `application/json;` is what some clients send.
-    }
-    let (name, value) = text.split_once('=')?;
-    let (value, after) = match value.strip_prefix('"') {
-        Some(quoted) => {
-            let mut escaped = false;
-            let end = quoted.find(|char| {
-                let is_literal = escaped;
-                escaped = char == '\\' && !is_literal;
-                char == '"' && !is_literal
-            })?;
-            (&quoted[..end], &quoted[end + 1..])
-        }
-        None => value.split_at(value.find(';').unwrap_or(value.len())),
+/// Returns whether it is a parameter, or nothing, as after `application/json;`, which some clients send.
+fn is_acceptable(parameter: &str) -> bool {
+    let Some((name, value)) = parameter.trim().split_once('=') else {
+        return parameter.trim().is_empty();
     };
-    let is_utf_8 = || value.trim_end().eq_ignore_ascii_case("utf-8");
-    let is_good =
-        !name.contains([';', '"']) && (!name.eq_ignore_ascii_case("charset") || is_utf_8());
-    is_good.then_some(after)
+    let value = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
+    !name.eq_ignore_ascii_case("charset") || value.eq_ignore_ascii_case("utf-8")
 }
 
 fn is_identity(coding: &HeaderValue) -> bool {
@@ -140,7 +130,6 @@ mod tests {
             "application/json; charset=latin1",
             "application/json; charset",
             "application/json; charset; profile=x",
-            "application/json; profile=\"a\"b",
             "application/json; profile=\"a;b\"; charset=latin1",
             "application/json; profile=\"a\\\\\"; charset=latin1",
             "application/json; profile=\"a; charset=utf-8",

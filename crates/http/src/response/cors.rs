@@ -19,11 +19,8 @@ use crate::response::{self, Response, error::ApiError};
 const ANY: &str = "*";
 /// How long a browser may keep the answer to a preflight, in seconds: Chromium takes no more.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
-/// What a page may send to an operation that takes no body.
-const READ_HEADERS: HeaderValue =
-    HeaderValue::from_static("authorization, if-none-match, x-request-id, traceparent, tracestate");
-/// The same for an operation that takes one.
-const WRITE_HEADERS: HeaderValue = HeaderValue::from_static(
+/// What a page may send.
+const ALLOWED: HeaderValue = HeaderValue::from_static(
     "authorization, if-none-match, x-request-id, traceparent, tracestate, content-type, \
      idempotency-key",
 );
@@ -84,20 +81,15 @@ impl Cors {
     }
 }
 
-/// Returns the answer to a preflight: what may be sent to an address that knows `methods`, some of which may take a
-/// body. To one that knows none a page may send anything, or it could not read the refusal.
-pub(crate) fn permission(
-    methods: Option<String>,
-    takes_a_body: bool,
-) -> Result<Response, ApiError> {
+/// Returns the answer to a preflight for an address that knows `methods`; `None` if there is nothing at it.
+pub(crate) fn permission(methods: Option<String>) -> Result<Response, ApiError> {
     let mut response = response::empty(StatusCode::NO_CONTENT);
     let headers = response.headers_mut();
-    let sent = if takes_a_body || methods.is_none() { WRITE_HEADERS } else { READ_HEADERS };
     if let Some(methods) = methods {
         let methods = HeaderValue::try_from(methods).map_err(ApiError::internal)?;
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
     }
-    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, sent);
+    headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, ALLOWED);
     headers.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
     Ok(response)
 }

@@ -37,6 +37,10 @@ enum Socket {
 }
 
 impl Listener {
+    fn new(socket: Socket) -> Self {
+        Self { socket, shared: false, at_drain: None }
+    }
+
     /// Returns the listener as one whose socket belongs to another process too, such as the service manager, which
     /// keeps the connections that wait to be accepted when this one stops.
     #[must_use]
@@ -68,13 +72,13 @@ impl Listener {
 
 impl From<TcpListener> for Listener {
     fn from(listener: TcpListener) -> Self {
-        Self { socket: Socket::Tcp(listener), shared: false, at_drain: None }
+        Self::new(Socket::Tcp(listener))
     }
 }
 
 impl From<UnixListener> for Listener {
     fn from(listener: UnixListener) -> Self {
-        Self { socket: Socket::Unix(listener), shared: false, at_drain: None }
+        Self::new(Socket::Unix(listener))
     }
 }
 

@@ -6,9 +6,15 @@ use std::{
 
 use hyper::{Method, StatusCode, header::HeaderValue};
 use petstore_domain::{ApiKeySecret, Caller, KeyLabel, KeyRights, MockAuthenticator};
-use tracing::{Event, Level, Metadata, Subscriber, field::Field, span, subscriber::with_default};
+use tokio::time::advance;
+use tracing::{
+    Event, Level, Metadata, Subscriber,
+    field::Field,
+    span,
+    subscriber::{set_default, with_default},
+};
 
-use super::{Finished, Observer};
+use super::{Finished, LineBudget, Observer};
 use crate::{
     observe::metrics::Metrics,
     request::Peer,
@@ -90,20 +96,41 @@ fn finish_of(
     });
 }
 
-#[test]
-fn refusals_have_a_hundred_lines_a_second_and_then_their_number() {
+#[tokio::test(start_paused = true)]
+async fn refusals_have_a_hundred_lines_a_second_and_then_their_number() {
     let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
     let lines = Lines::default();
-    let began = Instant::now();
-    with_default(lines.clone(), || {
-        let observer = observer(AccessLog::Errors);
-        for _ in 0..130 {
-            finish(&observer, began, Err(&refusal));
-        }
-        assert_eq!(lines.levels(), [Level::INFO; 100]);
-        finish(&observer, began + Duration::from_secs(1), Err(&refusal));
+    let _guard = set_default(lines.clone());
+    let observer = observer(AccessLog::Errors);
+    for _ in 0..130 {
+        finish(&observer, Instant::now(), Err(&refusal));
+    }
+    assert_eq!(lines.levels(), [Level::INFO; 100]);
+    for _ in 0..3 {
+        advance(Duration::from_millis(10)).await;
+        finish(&observer, Instant::now(), Err(&refusal));
+        finish(&observer, Instant::now(), Err(&refusal));
         assert_eq!(lines.levels(), [Level::WARN, Level::INFO]);
-    });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cause_has_ten_lines_at_once_and_then_one_a_second() {
+    let budget = LineBudget::new();
+    let written = |cause| (0..50).filter(|_| budget.take(Some(cause)).is_some()).count();
+    assert_eq!(written("the disk is full"), 10);
+    assert_eq!(written("the disk is gone"), 10);
+    for _ in 0..20 {
+        advance(Duration::from_secs(1)).await;
+        assert_eq!(written("the disk is full"), 1);
+    }
+    advance(Duration::from_secs(20)).await;
+    assert_eq!(written("the disk is full"), 10, "it begins again");
+    assert_eq!(
+        budget.take(Some("the disk is small")),
+        Some(40),
+        "those without a line are counted"
+    );
 }
 
 #[test]
