@@ -15,7 +15,7 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use self::{
     listener::{Accepted, Listener, accept, close},
-    metrics_listener::{Monitored, serve_metrics},
+    metrics_listener::{Monitor, Monitored},
 };
 use crate::{
     connection,
@@ -69,8 +69,8 @@ impl Server {
     {
         let metrics = Arc::new(Metrics::new()?);
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
-        let serving = serve_metrics(listener, Arc::clone(&server.state), metrics, monitored);
-        Ok::<_, prometheus::Error>((server, serving))
+        let monitor = Monitor { state: Arc::clone(&server.state), metrics, monitored };
+        Ok::<_, prometheus::Error>((server, monitor.serve(listener)))
     }
 
     fn with_state(state: State) -> Self {

@@ -8,7 +8,9 @@ use std::{
 
 use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
-use hyper::{Request, body::Incoming, server::conn::http1::Builder, service::service_fn};
+use hyper::{
+    Request, StatusCode, body::Incoming, server::conn::http1::Builder, service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 
 use super::{
@@ -18,11 +20,13 @@ use super::{
     stream::{MAX_HEAD, Stream},
 };
 use crate::{
-    answer::{answer, late_head, note_unreadable_head},
+    answer::{answer, late_head, note_unread},
     request::{Peer, body::RequestBody},
     response::Response,
     state::State,
 };
+
+const TOO_LARGE: StatusCode = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
 
 /// Serves a connection.
 pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state: &State) {
@@ -57,7 +61,13 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
             }
         }
         Ok(Err(error)) if error.is_parse() => {
-            note_unreadable_head(state, peer, error.is_parse_too_large());
+            // hyper has answered it by itself.
+            let is_too_large = error.is_parse_too_large();
+            note_unread(
+                state,
+                peer,
+                Ok(if is_too_large { TOO_LARGE } else { StatusCode::BAD_REQUEST }),
+            );
             linger(&mut stream, b"").await;
         }
         // An idle client expects to be left without a word, one in mid-request does not.

@@ -10,11 +10,12 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use hyper::{Method, StatusCode, header::HeaderValue};
 use petstore_domain::{Authenticator, Caller, KeyLabel};
+use tokio::time::Instant;
 
 use crate::{
     observe::{ids::TraceContext, metrics::Metrics},
@@ -174,26 +175,7 @@ impl LineBudget {
     }
 }
 
-impl<'r> Finished<'r> {
-    /// Describes a request of which no whole head arrived.
-    pub(crate) fn unread(
-        request_id: &'r HeaderValue,
-        peer: Peer,
-        outcome: Result<StatusCode, &'r ApiError>,
-    ) -> Self {
-        Self {
-            request_id,
-            peer,
-            method: None,
-            route: None,
-            caller: None,
-            refused: None,
-            trace: None,
-            began: Instant::now(),
-            outcome,
-        }
-    }
-
+impl Finished<'_> {
     fn count(&self, metrics: &Metrics) {
         metrics.finished(self.route(), self.method(), self.status(), self.began.elapsed());
         if let Err(error) = self.outcome {

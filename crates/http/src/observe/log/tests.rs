@@ -1,12 +1,12 @@
 use std::{
     fmt::{Debug, Write as _},
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use hyper::{Method, StatusCode, header::HeaderValue};
 use petstore_domain::{ApiKeySecret, Caller, KeyLabel, KeyRights, MockAuthenticator};
-use tokio::time::advance;
+use tokio::time::{Instant, advance};
 use tracing::{
     Event, Level, Metadata, Subscriber,
     field::Field,
