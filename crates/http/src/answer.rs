@@ -25,11 +25,7 @@ use crate::{
         address::{is_under_base, normalize},
         body::RequestBody,
     },
-    response::{
-        Response, deprecation,
-        error::{ApiError, ErrorCode},
-        http_date,
-    },
+    response::{ApiError, ErrorCode, Response, deprecation, http_date},
     route::{self, Target},
     state::State,
 };

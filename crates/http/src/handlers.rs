@@ -12,10 +12,7 @@ use hyper::http::request::Parts;
 use petstore_domain::Caller;
 
 use crate::{
-    response::{
-        Response,
-        error::{ApiError, ErrorCode},
-    },
+    response::{ApiError, ErrorCode, Response},
     state::State,
 };
 

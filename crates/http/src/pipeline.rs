@@ -14,7 +14,7 @@ use petstore_domain::{Caller, KeyLabel, KeyRights};
 use crate::{
     handlers::Call,
     request::{address::is_under_base, auth, body::RequestBody, framing, headers, query},
-    response::{self, Response, cors, deprecation, error::ApiError},
+    response::{self, ApiError, Response, cors, deprecation},
     route::{Content, Query, Route, Target},
     state::State,
 };
@@ -85,7 +85,7 @@ fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
     let Some(metrics) = &state.metrics else { return };
     let label = caller.and_then(|caller| state.ports.authenticator.key_label(caller));
     if let Some(label) = label {
-        metrics.deprecated_call(label.as_str());
+        metrics.deprecated.inc_by(label.as_str(), 1);
     }
 }
 

@@ -96,15 +96,10 @@ pub(crate) static ROUTES: [Route; 6] = [
 /// Leads to the first static file; there if there is one.
 static HOME: Route =
     Route { template: "/", operations: &[read(|call| Box::pin(ready(public::home(&call))))] };
-/// The address of every static file, whose path is the parameter.
+/// The address of every static file, whose path is the parameter; with a slash behind it, as some people type it, too.
 static STATIC_FILE: Route = Route {
     template: "{page}",
     operations: &[read(|call| Box::pin(ready(public::static_file(&call))))],
-};
-/// The same with a slash behind it, as some people type it; the parameter is without.
-static FILE_WITH_SLASH: Route = Route {
-    template: "{page}/",
-    operations: &[read(|call| Box::pin(ready(public::without_slash(&call))))],
 };
 
 /// Returns a GET that takes any query.
@@ -124,11 +119,12 @@ pub(crate) type Target<'p> = Option<(&'static Route, &'p str)>;
 /// Returns the route of `path` and the value of its parameter, empty if it has none.
 pub(crate) fn find<'p>(path: &'p str, files: &[StaticFile]) -> Target<'p> {
     let fixed = ROUTES.iter().find_map(|route| Some((route, route.parameter_in(path)?)));
-    let is_file = |path| files.iter().any(|file| file.path == path);
-    fixed.or_else(|| match path.strip_suffix('/') {
-        Some("") => (!files.is_empty()).then_some((&HOME, "")),
-        Some(file) => is_file(file).then_some((&FILE_WITH_SLASH, file)),
-        None => is_file(path).then_some((&STATIC_FILE, path)),
+    fixed.or_else(|| match path {
+        "/" => files.first().map(|_| (&HOME, "")),
+        _ => {
+            let file = path.strip_suffix('/').unwrap_or(path);
+            files.iter().any(|it| it.path == file).then_some((&STATIC_FILE, path))
+        }
     })
 }
 

@@ -84,7 +84,7 @@ impl Server {
         let metrics = self.state.metrics.clone();
         Arc::new(move |name, uses| {
             if let Some(metrics) = &metrics {
-                metrics.revoked_key_used(name.as_str(), uses);
+                metrics.revoked.inc_by(name.as_str(), uses);
             }
         })
     }

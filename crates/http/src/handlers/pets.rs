@@ -16,10 +16,9 @@ use super::Call;
 use crate::{
     request::{cursor, headers, query},
     response::{
-        self, Response,
+        self, ApiError, ErrorCode, Response,
         conditional::{self, Subject},
         deprecation,
-        error::{ApiError, ErrorCode},
         representation::{Representation, not_modified},
     },
 };

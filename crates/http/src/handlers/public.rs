@@ -9,7 +9,7 @@ use hyper::{
 use super::Call;
 use crate::{
     request::address::BASE_PATH,
-    response::{self, Response, error::ApiError, representation::Representation},
+    response::{self, ApiError, Response, representation::Representation},
     settings::StaticFile,
     state::State,
 };
@@ -39,11 +39,6 @@ pub(crate) fn home(call: &Call<'_>) -> Result<Response, ApiError> {
     redirect(call, StatusCode::TEMPORARY_REDIRECT, first.path)
 }
 
-/// Leads from the address of a static file with a slash behind it to the file.
-pub(crate) fn without_slash(call: &Call<'_>) -> Result<Response, ApiError> {
-    redirect(call, StatusCode::PERMANENT_REDIRECT, call.parameter)
-}
-
 /// Leads to `path` beside the base path, where clients see that.
 fn redirect(call: &Call<'_>, status: StatusCode, path: &str) -> Result<Response, ApiError> {
     let base = &call.state.public_base;
@@ -53,8 +48,11 @@ fn redirect(call: &Call<'_>, status: StatusCode, path: &str) -> Result<Response,
     Ok(response)
 }
 
-/// Answers with a static file.
+/// Answers with a static file, or leads to it from its address with a slash behind it.
 pub(crate) fn static_file(call: &Call<'_>) -> Result<Response, ApiError> {
+    if let Some(path) = call.parameter.strip_suffix('/') {
+        return redirect(call, StatusCode::PERMANENT_REDIRECT, path);
+    }
     let mut files = call.state.settings.static_files.iter();
     let file = files.find(|file| file.path == call.parameter);
     let StaticFile { media_type, content_security_policy, tag, content, gzip, .. } =

@@ -21,7 +21,7 @@ use crate::{
     observe::{ids::TraceContext, metrics::Metrics},
     rate_limit::RateLimit,
     request::Peer,
-    response::error::ApiError,
+    response::ApiError,
     settings::{AccessLog, Settings},
 };
 

@@ -23,10 +23,7 @@ use super::listener::accept_next;
 use crate::{
     handlers::public,
     observe::metrics::{Figure, FigureKind, Figures, Metrics},
-    response::{
-        self, Response,
-        error::{ApiError, ErrorCode},
-    },
+    response::{self, ApiError, ErrorCode, Response},
     state::State,
 };
 

@@ -18,7 +18,7 @@ use super::{Finished, LineBudget, Observer};
 use crate::{
     observe::metrics::Metrics,
     request::Peer,
-    response::error::{ApiError, ErrorCode},
+    response::{ApiError, ErrorCode},
     settings::{AccessLog, Settings},
 };
 
