@@ -119,12 +119,12 @@ pub(crate) type Target<'p> = Option<(&'static Route, &'p str)>;
 /// Returns the route of `path` and the value of its parameter, empty if it has none.
 pub(crate) fn find<'p>(path: &'p str, files: &[StaticFile]) -> Target<'p> {
     let fixed = ROUTES.iter().find_map(|route| Some((route, route.parameter_in(path)?)));
-    fixed.or_else(|| match path {
-        "/" => files.first().map(|_| (&HOME, "")),
-        _ => {
-            let file = path.strip_suffix('/').unwrap_or(path);
-            files.iter().any(|it| it.path == file).then_some((&STATIC_FILE, path))
+    let file = path.strip_suffix('/').unwrap_or(path);
+    fixed.or_else(|| {
+        if path == "/" {
+            return files.first().map(|_| (&HOME, ""));
         }
+        files.iter().any(|it| it.path == file).then_some((&STATIC_FILE, path))
     })
 }
 
