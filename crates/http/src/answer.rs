@@ -111,7 +111,7 @@ impl Decoration {
         }
         let operation = target.and_then(|(route, _)| route.operation(&head.method));
         if operation.is_some_and(|operation| operation.is_deprecated) {
-            deprecation::announce(headers, state.settings.get_pet_sunset, &state.public_base);
+            deprecation::announce(headers, state.settings.get_pet_sunset, state.successor.as_ref());
         }
         if let Some(cors) = &state.cors {
             cors.add_headers(&head.headers, headers);
