@@ -25,7 +25,11 @@ use crate::{
         address::{is_under_base, normalize},
         body::RequestBody,
     },
-    response::{ApiError, ErrorCode, Response, deprecation, http_date},
+    response::{
+        Response, deprecation,
+        error::{ApiError, ErrorCode},
+        http_date,
+    },
     route::{self, Target},
     state::State,
 };

@@ -5,32 +5,25 @@ mod activity;
 pub(crate) mod ending;
 mod http1;
 mod http2;
-mod stream;
+pub(crate) mod stream;
 
-use std::{pin::Pin, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::stream::FuturesUnordered;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite},
+    io::AsyncReadExt as _,
     time::{Instant, timeout_at},
 };
 use tokio_rustls::TlsAcceptor;
 
 use self::{
-    activity::{Activity, Reason},
-    ending::Drain,
-    stream::Stream,
+    activity::Activity,
+    stream::{Io, Stream},
 };
 use crate::{request::Peer, state::State};
 
 /// What a client with prior knowledge of HTTP/2 sends first (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-
-/// The bytes of a connection, in both directions.
-pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
-
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 /// Serves the requests of one connection from `peer`. With an acceptor, HTTP is inside TLS. The handshake and
 /// the first head have one deadline together.
@@ -90,20 +83,6 @@ async fn read_first_bytes(io: &mut Box<dyn Io>, deadline: Instant) -> Bytes {
         }
     }
     Bytes::copy_from_slice(&bytes[..length])
-}
-
-/// The reasons for which the server ends a connection, as they come. Each is polled when it has something to say, and
-/// not whenever the client sends something.
-type Reasons<'c> = FuturesUnordered<Pin<Box<dyn Future<Output = Reason> + Send + 'c>>>;
-
-fn reasons<'c>(activity: &'c Activity, drain: &'c Drain) -> Reasons<'c> {
-    let reasons = Reasons::new();
-    reasons.push(Box::pin(activity.wait_until_inactive()));
-    reasons.push(Box::pin(async {
-        drain.last_call().await;
-        Reason::LastCall
-    }));
-    reasons
 }
 
 #[cfg(test)]

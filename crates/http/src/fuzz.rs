@@ -14,7 +14,7 @@ use crate::{
         auth::{self, Credential},
         cursor, headers, query,
     },
-    response::{ApiError, ErrorCode},
+    response::error::{ApiError, ErrorCode},
 };
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");

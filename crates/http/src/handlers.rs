@@ -12,7 +12,10 @@ use hyper::http::request::Parts;
 use petstore_domain::Caller;
 
 use crate::{
-    response::{ApiError, ErrorCode, Response},
+    response::{
+        Response,
+        error::{ApiError, ErrorCode},
+    },
     state::State,
 };
 

@@ -14,7 +14,7 @@ use petstore_domain::{Caller, KeyLabel, KeyRights};
 use crate::{
     handlers::Call,
     request::{address::is_under_base, auth, body::RequestBody, framing, headers, query},
-    response::{self, ApiError, Response, cors, deprecation},
+    response::{self, Response, cors, deprecation, error::ApiError},
     route::{Content, Query, Route, Target},
     state::State,
 };

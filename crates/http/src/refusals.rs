@@ -11,7 +11,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{connection::ending::Drain, response::ApiError, settings::Limits};
+use crate::{connection::ending::Drain, response::error::ApiError, settings::Limits};
 
 /// The limit of the refusals that wait, where there are connections enough.
 const MAX_WAITING: usize = 4096;

@@ -4,7 +4,7 @@ pub(crate) mod cache;
 pub(crate) mod conditional;
 pub(crate) mod cors;
 pub(crate) mod deprecation;
-mod error;
+pub(crate) mod error;
 pub(crate) mod openapi;
 pub(crate) mod representation;
 
@@ -18,8 +18,6 @@ use hyper::{
     header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS},
 };
 use petstore_domain::Timestamp;
-
-pub(crate) use self::error::{ApiError, ErrorCode};
 
 /// The last second that a date of HTTP can name, in seconds since 1970: its years have four digits.
 const LAST_SECOND: u64 = 253_402_300_799;

@@ -2,12 +2,15 @@
 //! when, so that one which waits for too long is closed.
 
 use std::{
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use futures_util::stream::FuturesUnordered;
 use tokio::time::{Instant, sleep_until};
 
+use super::ending::Drain;
 use crate::settings::Limits;
 
 /// What a client must take of its answers, in bytes a second: enough for the slowest honest line.
@@ -46,6 +49,8 @@ pub(super) enum Reason {
     /// The server drains.
     LastCall,
 }
+
+type Reasons<'c> = FuturesUnordered<Pin<Box<dyn Future<Output = Reason> + Send + 'c>>>;
 
 impl Activity {
     /// Creates that of a connection without requests, which was accepted at that moment.
@@ -135,6 +140,18 @@ impl Activity {
             };
             sleep_until(wake).await;
         }
+    }
+
+    /// Returns the reasons for which the server ends the connection, as they come. Each is polled when it has something
+    /// to say, and not whenever the client sends something.
+    pub(super) fn reasons<'c>(&'c self, drain: &'c Drain) -> Reasons<'c> {
+        let reasons = Reasons::new();
+        reasons.push(Box::pin(self.wait_until_inactive()));
+        reasons.push(Box::pin(async {
+            drain.last_call().await;
+            Reason::LastCall
+        }));
+        reasons
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -16,7 +16,6 @@ use hyper_util::rt::TokioIo;
 use super::{
     activity::{Activity, Reason},
     ending::linger,
-    reasons,
     stream::{MAX_HEAD, Stream},
 };
 use crate::{
@@ -40,7 +39,7 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
         // A client may end its own direction and still wait for its answer.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
-    let mut reasons = reasons(&activity, &state.drain);
+    let mut reasons = activity.reasons(&state.drain);
     let ended = loop {
         tokio::select! {
             biased;

@@ -31,7 +31,6 @@ use tokio::{sync::Notify, time::timeout};
 use super::{
     activity::{Activity, InFlightRequest, Reason},
     ending::discard,
-    reasons,
     stream::{MAX_HEAD, Stream},
 };
 use crate::{
@@ -64,7 +63,7 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
 
     // Told by an answer that is to be the last one.
     let ending = Arc::new(Notify::new());
-    let mut reasons = reasons(&activity, &state.drain);
+    let mut reasons = activity.reasons(&state.drain);
     let reason = tokio::select! {
         () = serve_requests(&mut connection, &state, peer, &activity, &ending) => return,
         () = ending.notified() => None,

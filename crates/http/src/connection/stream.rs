@@ -10,10 +10,15 @@ use std::{
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::{Io, activity::Activity};
+use super::activity::Activity;
 
 /// The largest head of a request, in bytes, in both versions of HTTP.
 pub(super) const MAX_HEAD: u32 = 16 * 1024;
+
+/// The bytes of a connection, in both directions.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
 /// A stream that tells an [`Activity`] what happens.
 pub(super) struct Stream {

@@ -16,9 +16,10 @@ use super::Call;
 use crate::{
     request::{cursor, headers, query},
     response::{
-        self, ApiError, ErrorCode, Response,
+        self, Response,
         conditional::{self, Subject},
         deprecation,
+        error::{ApiError, ErrorCode},
         representation::{Representation, not_modified},
     },
 };

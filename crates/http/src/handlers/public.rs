@@ -9,7 +9,7 @@ use hyper::{
 use super::Call;
 use crate::{
     request::address::BASE_PATH,
-    response::{self, ApiError, Response, representation::Representation},
+    response::{self, Response, error::ApiError, representation::Representation},
     settings::StaticFile,
     state::State,
 };

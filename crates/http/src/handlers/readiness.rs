@@ -11,7 +11,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::response::ApiError;
+use crate::response::error::ApiError;
 
 /// Until an outcome is too old to be given again. It counts from the end of the read, so that all who have waited for
 /// one have its outcome.
@@ -67,7 +67,7 @@ mod tests {
     use tokio::{task::JoinSet, time::sleep};
 
     use super::*;
-    use crate::response::ErrorCode;
+    use crate::response::error::ErrorCode;
 
     const LIMIT: Duration = Duration::from_secs(30);
 

@@ -21,7 +21,7 @@ use crate::{
     observe::{ids::TraceContext, metrics::Metrics},
     rate_limit::RateLimit,
     request::Peer,
-    response::ApiError,
+    response::error::ApiError,
     settings::{AccessLog, Settings},
 };
 

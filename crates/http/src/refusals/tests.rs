@@ -8,7 +8,7 @@ use tokio::{
 use super::{LateRefusals, MAX_WAITING};
 use crate::{
     connection::ending::Drain,
-    response::{ApiError, ErrorCode},
+    response::error::{ApiError, ErrorCode},
     settings::Limits,
 };
 

@@ -3,7 +3,7 @@
 use hyper::{HeaderMap, header::AUTHORIZATION};
 use petstore_domain::{ApiKeySecret, AuthenticationError, Caller, KeyLabel};
 
-use crate::{response::ApiError, state::State};
+use crate::{response::error::ApiError, state::State};
 
 const SCHEME: &str = "bearer";
 

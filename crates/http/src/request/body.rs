@@ -19,7 +19,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::response::{ApiError, ErrorCode};
+use crate::response::error::{ApiError, ErrorCode};
 
 /// The body of one request. It knows when it has been read to its end, which hyper's own body does not
 /// say of a chunked one.

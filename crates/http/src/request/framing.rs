@@ -11,7 +11,7 @@ use hyper::{
     http::request,
 };
 
-use crate::response::{ApiError, ErrorCode};
+use crate::response::error::{ApiError, ErrorCode};
 
 /// Refuses a request whose target or length can be read in more than one way.
 pub(crate) fn require_unambiguous(head: &request::Parts) -> Result<(), ApiError> {

@@ -6,7 +6,7 @@ use hyper::{
 };
 use petstore_domain::{IdempotencyKey, InvalidIdempotencyKey};
 
-use crate::response::{ApiError, ErrorCode};
+use crate::response::error::{ApiError, ErrorCode};
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 

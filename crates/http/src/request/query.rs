@@ -6,7 +6,7 @@ use petstore_domain::{PageLimit, PetQuery, PetStatus};
 
 use crate::{
     request::cursor,
-    response::{ApiError, ErrorCode},
+    response::error::{ApiError, ErrorCode},
 };
 
 /// The most faults that one answer names.
@@ -113,7 +113,7 @@ mod tests {
     use petstore_domain::{CursorPosition, PageLimit, PetId, PetQuery, PetStatus};
 
     use super::{list_pets, require_none};
-    use crate::{request::cursor, response::ErrorCode};
+    use crate::{request::cursor, response::error::ErrorCode};
 
     fn message(query: &str) -> String {
         let refusal = list_pets(Some(query)).unwrap_err();

@@ -13,7 +13,7 @@ use hyper::{
     http::request::Parts,
 };
 
-use crate::response::{self, ApiError, Response};
+use crate::response::{self, Response, error::ApiError};
 
 /// Stands for every origin.
 const ANY: &str = "*";

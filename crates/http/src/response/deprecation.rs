@@ -6,7 +6,7 @@ use hyper::{
 };
 use petstore_domain::{Clock, Timestamp};
 
-use super::{ApiError, ErrorCode};
+use super::error::{ApiError, ErrorCode};
 use crate::settings::GetPetSunset;
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");

@@ -51,7 +51,7 @@ mod tests {
     use super::{SERVERS, SOURCE, openapi_document, representation};
     use crate::{
         request::address::{BASE_PATH, is_under_base},
-        response::ErrorCode,
+        response::error::ErrorCode,
         route::ROUTES,
         settings::Settings,
     };

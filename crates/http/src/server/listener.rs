@@ -14,7 +14,7 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
-use crate::{connection::Io, request::Peer};
+use crate::{connection::stream::Io, request::Peer};
 
 /// The pause after a connection could not be accepted, for example because the process has no file
 /// descriptor left: without it the loop would spin.

@@ -23,7 +23,10 @@ use super::listener::accept_next;
 use crate::{
     handlers::public,
     observe::metrics::{Figure, FigureKind, Figures, Metrics},
-    response::{self, ApiError, ErrorCode, Response},
+    response::{
+        self, Response,
+        error::{ApiError, ErrorCode},
+    },
     state::State,
 };
 

@@ -18,7 +18,7 @@ use super::{Finished, LineBudget, Observer};
 use crate::{
     observe::metrics::Metrics,
     request::Peer,
-    response::{ApiError, ErrorCode},
+    response::error::{ApiError, ErrorCode},
     settings::{AccessLog, Settings},
 };
 

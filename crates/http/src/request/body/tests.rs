@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use super::RequestBody;
-use crate::response::ErrorCode;
+use crate::response::error::ErrorCode;
 
 const SOON: Duration = Duration::from_millis(20);
 /// A read that takes longer would never end.
