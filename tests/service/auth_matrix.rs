@@ -34,7 +34,8 @@ impl Matrix {
         let client = server.client();
         let is_refused = || client.get("/v1/pets").key(expired).send().status == 401;
         wait::until("the key expires", is_refused);
-        let mistyped = format!("{}x", &live[..live.len() - 1]);
+        let last = if live.ends_with('x') { 'y' } else { 'x' };
+        let mistyped = format!("{}{last}", &live[..live.len() - 1]);
         let bearer = |key: &str| format!("Bearer {key}");
         let refused = vec![
             ("unknown", bearer(&foreign)),
