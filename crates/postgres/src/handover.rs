@@ -1,35 +1,20 @@
 //! [`Handover`] on PostgreSQL: columns of the one row of `catalogue`, and triggers that hold them, whoever writes.
 
-#[cfg(test)]
-mod tests;
-
-use std::{
-    sync::atomic::Ordering,
-    time::{Duration, Instant},
-};
+use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use petstore_domain::{
     CatalogueVersion, Changes, Corruption, Handover, PetId, Phase, StoreError, StoreId, StoreState,
 };
-use tokio::time;
 use tokio_postgres::Row;
 
 use crate::{
     connection::READ_COMMITTED,
     connector::Purpose,
-    error::StoreFailure,
     pets::{idempotency, rows},
-    pool::Pool,
     store::PostgresStore,
-    values::{column, scalar},
     version,
 };
-
-/// How long writers that are under way are waited for.
-const WRITERS_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often they are looked for meanwhile.
-const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 const STATE: &str =
     "SELECT identity, revision, rewrites, state, other, label FROM catalogue WHERE only_row = 1";
@@ -37,19 +22,9 @@ const CHANGE: &str = "UPDATE catalogue SET identity = $2::bytea, revision = $3, 
      other = $5::bytea, label = $6::text, version = $7::bytea, changes = changes + 1 \
      WHERE only_row = 1 AND revision = $1 RETURNING 1";
 const PETS: &str = "SELECT id, name, category_id, status FROM pet \
-     WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3";
+     WHERE id >= $1 ORDER BY id LIMIT $2";
 const RECORDS: &str = "SELECT id, fingerprint, pet_id, created_at \
      FROM idempotency WHERE pet_id BETWEEN $1 AND $2";
-
-const HIGHEST: &str = "SELECT max(id) FROM pet";
-const WRITERS: &str = "SELECT DISTINCT virtualtransaction FROM pg_locks \
-     WHERE relation IN (to_regclass('pet'), to_regclass('idempotency')) \
-     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-     AND mode = 'RowExclusiveLock' AND granted";
-const ARE_WRITING: &str = "SELECT EXISTS (SELECT 1 FROM pg_locks \
-     WHERE relation IN (to_regclass('pet'), to_regclass('idempotency')) \
-     AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) \
-     AND mode = 'RowExclusiveLock' AND granted AND virtualtransaction = ANY($1))";
 
 #[async_trait]
 impl Handover for PostgresStore {
@@ -72,13 +47,14 @@ impl Handover for PostgresStore {
         Ok(!changed.is_empty())
     }
 
+    /// Identifiers are drawn under the lock of the row, so they become visible in their order. Whoever writes otherwise,
+    /// with SQL or by an older release, is counted as a rewrite by the row's trigger.
     async fn changes(&self, after: Option<PetId>, limit: u32) -> Result<Changes, StoreError> {
         let Some(first) = after.map_or(Some(i64::MIN), |id| id.0.checked_add(1)) else {
             return Ok(Changes::default());
         };
         let read = async {
-            let Some(horizon) = horizon(&self.pool).await? else { return Ok(Changes::default()) };
-            let pets = self.pool.query(PETS, &[&first, &horizon, &i64::from(limit)]).await?;
+            let pets = self.pool.query(PETS, &[&first, &i64::from(limit)]).await?;
             let pets: Vec<_> =
                 pets.iter().map(|row| rows::pet(row, 0)).collect::<Result<_, _>>()?;
             let Some(last) = pets.last() else { return Ok(Changes::default()) };
@@ -127,25 +103,4 @@ fn from_row(row: Option<&Row>) -> Result<StoreState, Corruption> {
     let id = id.ok_or_else(|| broken("its identity has 16 bytes"))?;
     let phase = phase.ok_or_else(|| broken("it is open, filling or sealed"))?;
     Ok(StoreState { id, revision, rewrites, phase })
-}
-
-/// Returns the identifier at or below which no animal can appear any more.
-///
-/// Writers draw identifiers before they commit, and do not commit in the order of the identifiers. But whoever has
-/// drawn one below the highest that is committed holds a lock of writers on one of the tables already, and keeps it
-/// until its animals can be read. So those who hold such a lock now are waited for. That locks nothing, so it holds
-/// up no writer, and no vacuum holds it up.
-async fn horizon(pool: &Pool) -> Result<Option<i64>, StoreFailure> {
-    let highest = pool.query(HIGHEST, &[]).await?;
-    let highest = highest.first().map_or(Ok(None), |row| row.try_get(0))?;
-    // Read after it: who begins later draws a higher one.
-    let writers: Vec<String> = column(&pool.query(WRITERS, &[]).await?)?;
-    let start = Instant::now();
-    while !writers.is_empty() && scalar(&pool.query(ARE_WRITING, &[&writers]).await?)? {
-        if start.elapsed() > WRITERS_TIMEOUT {
-            return Err(StoreFailure::Deadline(WRITERS_TIMEOUT));
-        }
-        time::sleep(POLL_INTERVAL).await;
-    }
-    Ok(highest)
 }

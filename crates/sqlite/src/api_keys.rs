@@ -3,9 +3,7 @@
 pub(crate) mod rows;
 
 use async_trait::async_trait;
-use petstore_domain::{
-    ApiKey, KeyId, KeyRevision, KeyStore, Saved, StoreError, StoredKeys, Timestamp,
-};
+use petstore_domain::{ApiKey, KeyId, KeyRevision, KeyStore, Saved, StoreError, StoredKeys};
 
 use crate::store::SqliteStore;
 
@@ -25,14 +23,18 @@ impl KeyStore for SqliteStore {
             if rows::head(connection)?.revision != expected {
                 return Ok(Saved::Lost);
             }
+            let mut is_change = !removed.is_empty();
+            for key in &changed {
+                let stored = rows::find::<StoreError>(connection, key.id)?;
+                is_change |= stored.is_none_or(|stored| stored.is_changed_by(key));
+            }
+            if is_change {
+                rows::renew(connection)?;
+            }
             rows::write(connection, &changed)?;
             rows::remove(connection, &removed)?;
             Ok(Saved::Yes)
         };
         self.writer()?.write(save).await
-    }
-
-    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        self.writer()?.write(move |connection, _| Ok(rows::note_uses(connection, &uses)?)).await
     }
 }

@@ -23,7 +23,8 @@ impl SqliteStore {
         let reader = self.readers.pool.open()?;
         Ok(vec![
             inspect_integrity(&reader)?,
-            inspect_schema(&reader)?,
+            inspect_schema(&reader, false)?,
+            inspect_schema(&reader, true)?,
             self.inspect_durability(&reader)?,
         ])
     }
@@ -61,11 +62,11 @@ fn inspect_integrity(connection: &Connection) -> rusqlite::Result<Finding> {
     })
 }
 
-/// Compares the tables, indexes and triggers with those of a new store.
-fn inspect_schema(connection: &Connection) -> rusqlite::Result<Finding> {
-    let subject = "schema";
-    let expected = objects(&schema::in_memory()?)?;
-    let found = objects(connection)?;
+/// Compares the tables and triggers, or the indexes, with those of a new store.
+fn inspect_schema(connection: &Connection, indexes: bool) -> rusqlite::Result<Finding> {
+    let subject = if indexes { "indexes" } else { "schema" };
+    let expected = objects(&schema::in_memory()?, indexes)?;
+    let found = objects(connection, indexes)?;
     let names = |of: Vec<&(String, String)>| {
         of.into_iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
     };
@@ -79,18 +80,16 @@ fn inspect_schema(connection: &Connection) -> rusqlite::Result<Finding> {
         let foreign = names(foreign);
         Finding::warning(subject, format!("version {version}, and not petstore's: {foreign}"))
     } else {
-        Finding::good(
-            subject,
-            format!("version {version}, with all its tables, indexes and triggers"),
-        )
+        Finding::good(subject, format!("version {version}: all {} are there", expected.len()))
     })
 }
 
-/// Name and definition of each object that is not SQLite's own.
-fn objects(connection: &Connection) -> rusqlite::Result<BTreeSet<(String, String)>> {
-    let sql = "SELECT name, coalesce(sql, '') FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'";
+/// Name and definition of each object that is not SQLite's own: of each index, or of each other one.
+fn objects(connection: &Connection, indexes: bool) -> rusqlite::Result<BTreeSet<(String, String)>> {
+    let sql = "SELECT name, coalesce(sql, '') FROM sqlite_schema \
+         WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~' AND (type = 'index') = ?1";
     let mut statement = connection.prepare(sql)?;
-    statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+    statement.query_map([indexes], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
 /// Checks every page, row and index. What is found first, in one line; `None` if there is no fault.

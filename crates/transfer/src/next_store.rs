@@ -287,8 +287,4 @@ impl KeyStore for NextStore {
         // The other store has another revision: there, it is lost, and tried again by whoever asked for it.
         on_open!(self, |side| side.keys.save(expected, changed.clone(), removed.clone()))
     }
-
-    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        on_open!(self, |side| side.keys.note_uses(uses.clone()))
-    }
 }

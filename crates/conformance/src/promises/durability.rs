@@ -86,7 +86,7 @@ pub(super) async fn reopening_keeps_every_key(fresh: Fresh) -> Checked {
     keys::save(store, vec![], vec![removed]).await?;
     let used = keys::listed(store).await?.first().map(|key| key.id);
     let used = used.ok_or_else(|| Broken::new("no key is listed"))?;
-    store.keys.note_uses(vec![(used, at(3))]).await?;
+    keys::note_uses(store, &[(used, 3)]).await?;
     let expected = keys::listed(store).await?;
     let fresh = fresh.reopened().await?;
     same("the keys after reopening", &keys::listed(&fresh.store).await?, &expected)?;

@@ -3,8 +3,8 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use petstore_domain::{
-    Batch, Handover, KeyId, Pet, PetId, Phase, RestoreError, StoreError, StoreId, StoreState,
-    Writer, add_key, roll_key,
+    ApiKey, Batch, Handover, KeyId, Pet, PetId, Phase, RestoreError, StoreError, StoreId,
+    StoreState, Writer, add_key, roll_key,
 };
 use tokio::{task::JoinSet, time::sleep};
 
@@ -72,10 +72,12 @@ any_error!(AddError, KeyChangeError, RestoreError);
 pub(super) async fn a_store_that_is_not_open_refuses_everything(store: Store) -> Checked {
     let pet = created(store.pets.add(rex(), Some(request("there", &rex(), 5))).await?)?;
     let there = keys::add(&store, key(1, "there", 1, None)).await?;
+    let known = keys::loaded(&store).await?.revision;
     for phase in [Phase::Filling { from: OTHER }, sealed()] {
         change(&store, phase).await?;
         refuses_writes(&store, pet.id).await?;
-        is_sealed("a use", store.keys.note_uses(vec![(there.id, at(9))]).await)?;
+        let used = ApiKey { last_used_at: Some(at(9)), ..there.clone() };
+        is_sealed("a use", store.keys.save(known, vec![used], vec![]).await)?;
         is_sealed("a list", store.pets.list(query(9, None, None)).await)?;
         for id in [pet.id, PetId(77)] {
             is_sealed("finding an animal", store.pets.find(id).await)?;

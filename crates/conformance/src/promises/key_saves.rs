@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use petstore_domain::{ApiKey, KeyId, KeyRevision, Saved, add_key};
 use tokio::{sync::Barrier, task::JoinSet};
 
-use super::keys::{add, listed, loaded, revoke, roll, save};
+use super::keys::{add, listed, loaded, note_uses, revoke, roll, save};
 use crate::{
     broken::{Broken, Checked, ensure, same},
     fresh::{self, Fresh, join},
@@ -33,10 +33,21 @@ pub(super) async fn the_revision_changes_exactly_with_the_keys(store: Store) -> 
     is_new("a revocation").await?;
     save(&store, vec![], vec![web.id]).await?;
     is_new("a removal").await?;
+    let app = add(&store, key(3, "app", 0, None)).await?;
+    is_new("another key").await?;
+    let ended = ApiKey { revoked_at: Some(at(2)), last_used_at: Some(at(2)), ..app };
+    save(&store, vec![ended.clone()], vec![]).await?;
+    is_new("a revocation with a use").await?;
+    let new = key(4, "new", 0, None).with_id(loaded(&store).await?.next_id);
+    save(&store, vec![ApiKey { last_used_at: Some(at(3)), ..ended }, new], vec![]).await?;
+    is_new("a use with a new key").await?;
     let known = loaded(&store).await?;
-    let used = known.keys[0].id;
-    store.keys.note_uses(vec![(used, at(3)), (KeyId(used.0 + 99), at(3))]).await?;
-    same("the keys after a use", &store.keys.load(Some(known.revision)).await?, &None)?;
+    for (use_, now) in [("a use", 4), ("the same use", 4), ("an earlier use", 1)] {
+        let used = known.keys.iter().map(|key| (key.id, now)).collect::<Vec<_>>();
+        note_uses(&store, &used).await?;
+        let after = store.keys.load(Some(known.revision)).await?;
+        same(format!("the keys after {use_}"), &after, &None)?;
+    }
     fresh::add(&store, rex()).await?;
     same("the keys after an animal", &store.keys.load(Some(known.revision)).await?, &None)
 }
@@ -79,7 +90,7 @@ pub(super) async fn no_save_undoes_a_revocation_or_a_use(store: Store) -> Checke
         last_used_at: used.map(at),
         ..live.clone()
     };
-    store.keys.note_uses(vec![(live.id, at(3))]).await?;
+    note_uses(&store, &[(live.id, 3)]).await?;
     for (saved, expected) in [
         (ends(None, None, None), ends(None, None, Some(3))),
         (ends(Some(50), None, Some(2)), ends(Some(50), None, Some(3))),
@@ -101,18 +112,26 @@ pub(super) async fn no_save_undoes_a_revocation_or_a_use(store: Store) -> Checke
 pub(super) async fn the_latest_use_is_kept(store: Store) -> Checked {
     let one = add(&store, key(1, "a", 0, None)).await?.id;
     let two = add(&store, key(2, "b", 0, None)).await?.id;
-    let unknown = KeyId(two.0 + 1000);
-    let uses = async |noted: Vec<(KeyId, i64)>, expected: [Option<i64>; 2]| -> Checked {
+    let uses = async |noted: &[(KeyId, i64)], expected: &[Option<i64>]| -> Checked {
         let what = format!("the last uses after {noted:?}");
-        store.keys.note_uses(noted.into_iter().map(|(id, now)| (id, at(now))).collect()).await?;
+        note_uses(&store, noted).await?;
         let keys = listed(&store).await?;
         let actual: Vec<_> = keys.iter().map(|key| key.last_used_at).collect();
-        same(what, &actual, &expected.map(|use_| use_.map(at)).to_vec())
+        let expected: Vec<_> = expected.iter().map(|use_| use_.map(at)).collect();
+        same(what, &actual, &expected)
     };
-    uses(vec![], [None, None]).await?;
-    uses(vec![(one, 5)], [Some(5), None]).await?;
-    uses(vec![(one, 4), (unknown, 9), (two, 6)], [Some(5), Some(6)]).await?;
-    uses(vec![(two, 8), (two, 7), (one, 6)], [Some(6), Some(8)]).await
+    uses(&[], &[None, None]).await?;
+    uses(&[(one, 5)], &[Some(5), None]).await?;
+    uses(&[(one, 4), (two, 6)], &[Some(5), Some(6)]).await?;
+    uses(&[(two, 8), (one, 6)], &[Some(6), Some(8)]).await?;
+    uses(&[(two, 7)], &[Some(6), Some(8)]).await?;
+
+    let before = loaded(&store).await?;
+    save(&store, vec![], vec![two]).await?;
+    let noted = before.keys.into_iter().map(|key| ApiKey { last_used_at: Some(at(9)), ..key });
+    let saved = store.keys.save(before.revision, noted.collect(), vec![]).await?;
+    same("uses of keys of which one was removed", &saved, &Saved::Lost)?;
+    uses(&[], &[Some(6)]).await
 }
 
 pub(super) async fn of_saves_over_one_revision_one_is_kept(store: Store) -> Checked {
@@ -159,7 +178,7 @@ async fn all_are_there(handles: &[&Store]) -> Checked {
     let used = add(handles[0], key(999, "used", 0, None)).await?;
     let before = loaded(handles[0]).await?.revision;
     let ends = concurrently(handles, |store, seed| async move {
-        store.keys.note_uses(vec![(used.id, at(i64::from(seed)))]).await?;
+        note_uses(&store, &[(used.id, i64::from(seed))]).await?;
         let added = add_key(&*store.keys, key(seed, &format!("k{seed}"), 0, None)).await?;
         let loaded = store.keys.load(Some(before)).await?;
         let keys = loaded.map(|loaded| loaded.keys).unwrap_or_default();

@@ -50,6 +50,21 @@ pub(super) async fn save(
     Ok(())
 }
 
+/// Saves when keys were last used, over whatever is there.
+pub(super) async fn note_uses(store: &Store, uses: &[(KeyId, i64)]) -> Checked {
+    for _ in 0..100 {
+        let stored = loaded(store).await?;
+        let noted = uses.iter().filter_map(|(id, now)| {
+            let key = stored.keys.iter().find(|key| key.id == *id)?;
+            Some(ApiKey { last_used_at: Some(at(*now)), ..key.clone() })
+        });
+        if store.keys.save(stored.revision, noted.collect(), vec![]).await? == Saved::Yes {
+            return Ok(());
+        }
+    }
+    Err(Broken::new("a save of uses was lost a hundred times"))
+}
+
 pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> Checked {
     let longest = "n".repeat(64);
     let first = Timestamp(i64::MIN);

@@ -1,8 +1,10 @@
 //! The store and the model, driven by the same random commands.
 
+use std::collections::BTreeMap;
+
 use petstore_domain::{AddError, Added, ApiKey, IdempotencyRequest, NewPet};
 
-use super::keys::{listed, loaded, save};
+use super::keys::{listed, loaded, note_uses, save};
 use crate::{
     broken::{Checked, ensure, same},
     fresh::{Fresh, all},
@@ -127,10 +129,13 @@ impl Run {
     }
 
     async fn note_use(&mut self, numbers: [u32; 2], ago: i64) -> Checked {
-        let uses = numbers.map(|number| (self.keys.some_id(number), at(self.now - ago)));
-        for (id, at) in uses {
-            self.keys.note_use(id, at);
+        let keys = numbers.iter().filter_map(|&number| self.keys.some_key(number));
+        let used = keys.map(|key| (key.id, self.now - ago)).collect::<BTreeMap<_, _>>();
+        for (id, at) in &used {
+            self.keys.note_use(*id, samples::at(*at));
         }
-        Ok(self.store.keys.note_uses(uses.to_vec()).await?)
+        let revision = loaded(&self.store).await?.revision;
+        note_uses(&self.store, &used.into_iter().collect::<Vec<_>>()).await?;
+        same("the keys after uses", &self.store.keys.load(Some(revision)).await?, &None)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use petstore_domain::{AddError, Added, PetPage, StoreError, StoredKeys, Versioned};
+use petstore_domain::{AddError, Added, ApiKey, PetPage, StoreError, StoredKeys, Versioned};
 use tokio::time::{sleep, timeout};
 
 use super::keys;
@@ -56,14 +56,15 @@ async fn refused<T: std::fmt::Debug, E: IsUnavailable + std::fmt::Debug>(
 /// Every write at the same time: each must fail as unavailable.
 async fn writes_are_refused(store: &Store, known: StoredKeys, limit: Duration) -> Checked {
     let Store { pets, keys, .. } = store;
-    let (new, used) = (key(2, "b", 0, None).with_id(known.next_id), known.keys[0].id);
+    let (new, there) = (key(2, "b", 0, None).with_id(known.next_id), known.keys[0].clone());
+    let used = ApiKey { last_used_at: Some(at(0)), ..there.clone() };
     let ends = tokio::join!(
         refused("adding", limit, pets.add(rex(), None)),
         refused("adding once", limit, pets.add(rex(), Some(request("k", &rex(), 0)))),
         refused("purging", limit, pets.purge_expired(at(1 << 40), 1)),
         refused("adding a key", limit, keys.save(known.revision, vec![new], vec![])),
-        refused("removing a key", limit, keys.save(known.revision, vec![], vec![used])),
-        refused("noting a use", limit, keys.note_uses(vec![(used, at(0))])),
+        refused("removing a key", limit, keys.save(known.revision, vec![], vec![there.id])),
+        refused("noting a use", limit, keys.save(known.revision, vec![used], vec![])),
     );
     ends.0.and(ends.1).and(ends.2).and(ends.3).and(ends.4).and(ends.5)
 }

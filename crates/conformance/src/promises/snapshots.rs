@@ -76,8 +76,7 @@ pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
     keys::roll(store, key(4, "shop", 1, None), at(20)).await?;
     keys::add(store, read_only_key(5, "report", 0)).await?;
     keys::revoke(store, by_name("gone"), at(2)).await?;
-    let used = keys::listed(store).await?.iter().map(|key| (key.id, at(3))).take(1).collect();
-    store.keys.note_uses(used).await?;
+    keys::note_uses(store, &[(keys::listed(store).await?[0].id, 3)]).await?;
     content.keys = keys::listed(store).await?;
     Ok(content)
 }

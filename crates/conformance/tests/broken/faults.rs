@@ -55,7 +55,6 @@ faults! {
     purge: (Timestamp, u32) => Result<u32, StoreError>;
     load: Option<KeyRevision> => Result<Option<StoredKeys>, StoreError>;
     save: (KeyRevision, Vec<ApiKey>, Vec<KeyId>) => Result<Saved, StoreError>;
-    note_uses: Vec<(KeyId, Timestamp)> => Result<(), StoreError>;
     snapshot: () => Result<Box<dyn Snapshot>, StoreError>;
     write: Batch => Result<Written, RestoreError>;
     unreachable: () => Result<(), StoreError>;

@@ -98,10 +98,6 @@ impl KeyStore for Faulty {
     ) -> Result<Saved, StoreError> {
         call!(self.save(expected, changed, removed), KeyStore::save)
     }
-
-    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        call!(self.note_uses(uses), KeyStore::note_uses)
-    }
 }
 
 #[async_trait]

@@ -1,6 +1,6 @@
 //! Flaws of keeping API keys.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 use petstore_domain::{
     ApiKey, KeyId, KeyRevision, KeyRights, KeyStore as _, Saved, StoreError, StoredKeys, load_keys,
@@ -25,9 +25,9 @@ fn change_keys(change: fn(&mut Vec<ApiKey>)) -> Faults {
     change_loaded(move |loaded| change(&mut loaded.keys))
 }
 
-/// Gives another revision, which `mask` makes of the true one, and takes it for the true one.
-fn mask_revision(mask: impl Fn(u128) -> u128 + Clone + Send + Sync + 'static) -> Faults {
-    let masked = move |loaded: &StoredKeys| KeyRevision(mask(loaded.revision.0));
+/// Gives another revision, which `mask` makes of the true keys, and takes it for the true one.
+fn mask_revision(mask: impl Fn(&StoredKeys) -> u128 + Clone + Send + Sync + 'static) -> Faults {
+    let masked = move |loaded: &StoredKeys| KeyRevision(mask(loaded));
     let of_saves = masked.clone();
     Faults::default()
         .load(move |store, unless| {
@@ -170,17 +170,12 @@ pub(crate) const FLAWS: &[Flaw] = &[
     Flaw::new(
         "the revisions of all stores count from 0",
         &["no_two_stores_have_one_revision"],
-        |_| mask_revision(|revision| revision & u128::from(u64::MAX)),
+        |_| mask_revision(|loaded| loaded.revision.0 & u128::from(u64::MAX)),
     ),
-    Flaw::new("a use is a change", &["the_revision_changes_exactly_with_the_keys"], |notes| {
-        let (noting, noted) = (Arc::clone(notes), Arc::clone(notes));
-        mask_revision(move |revision| {
-            let uses = noted.last_id.load(Ordering::SeqCst);
-            revision ^ u128::from(uses.unsigned_abs()) << 32
-        })
-        .note_uses(move |store, uses| {
-            noting.last_id.fetch_add(1, Ordering::SeqCst);
-            async move { store.note_uses(uses).await }
+    Flaw::new("a use is a change", &["the_revision_changes_exactly_with_the_keys"], |_| {
+        mask_revision(|loaded| {
+            let uses = loaded.keys.iter().filter_map(|key| key.last_used_at);
+            loaded.revision.0 ^ u128::from(uses.map(|at| at.0).sum::<i64>().unsigned_abs()) << 32
         })
     }),
     Flaw::new("every load gives every key", &["nothing_is_loaded_that_has_not_changed"], |_| {
@@ -251,9 +246,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
                     key.last_used_at = uses.get(&key.id).copied();
                 }
             })
-            .note_uses(move |store, uses| {
-                noting.uses.lock().unwrap().extend(uses.clone());
-                async move { store.note_uses(uses).await }
+            .save(move |store, (expected, changed, removed)| {
+                let used = changed.iter().filter_map(|key| Some((key.id, key.last_used_at?)));
+                noting.uses.lock().unwrap().extend(used);
+                async move { store.save(expected, changed, removed).await }
             })
         },
     ),

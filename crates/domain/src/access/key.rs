@@ -88,6 +88,15 @@ impl ApiKey {
             ..self.clone()
         })
     }
+
+    /// Returns whether what becomes of this key when it is saved as `saved` differs in more than its last use: only
+    /// then another revision follows.
+    #[must_use]
+    pub fn is_changed_by(&self, saved: &Self) -> bool {
+        let last_used_at = self.last_used_at;
+        let merged = self.merged_with(saved).map(|merged| Self { last_used_at, ..merged });
+        merged.as_ref() != Some(self)
+    }
 }
 
 /// Returns the earlier of two moments, of which each may be missing.
@@ -173,11 +182,18 @@ mod tests {
         assert_eq!(both.merged_with(&ends_later), Some(both.clone()));
         assert_eq!(ends_later.merged_with(&both), Some(both.clone()));
 
+        for (saved, is_change) in
+            [(&one, false), (&both, true), (&key(None, Some(9), Some(8)), false)]
+        {
+            assert_eq!(one.is_changed_by(saved), is_change, "{saved:?}");
+        }
+
         let renamed = super::ApiKey { name: KeyName::parse("app").unwrap(), ..one.clone() };
         let renumbered = super::ApiKey { id: KeyId(2), ..one.clone() };
         let later = super::ApiKey { created_at: Timestamp(1), ..one.clone() };
         for stranger in [renamed, renumbered, later] {
             assert_eq!(one.merged_with(&stranger), None);
+            assert!(one.is_changed_by(&stranger));
         }
     }
 

@@ -20,7 +20,7 @@ use crate::{
     access::{
         authenticator::{Caller, KeyLabel},
         key::{ApiKey, KeyId, KeyState},
-        key_store::{KeyRevision, KeyStore},
+        key_store::{KeyRevision, KeyStore, MAX_KEYS_PER_SAVE, Saved, StoredKeys, load_keys},
         name::KeyName,
         secret::{ApiKeySecret, KeyDigest, KeyRights},
         service_key::ServiceKey,
@@ -178,22 +178,31 @@ impl KeyRing {
     }
 
     /// Writes back when keys were last used, each at most once a minute while it is live: what is written is at most a
-    /// minute behind.
+    /// minute behind. If somebody changes keys at the same time, the next call tries again.
     ///
     /// # Errors
     /// [`StoreError`]; the next call tries again.
     pub async fn write_back_uses(&self) -> Result<(), StoreError> {
         let (snapshot, now) = (self.snapshot(), self.clock.now());
         let due = snapshot.keys.values().filter_map(|HeldKey { key, uses }| {
-            let at = uses.due(key.state(now) == KeyState::Live)?;
-            Some((uses, (key.id, at)))
+            Some((key.id, (&uses.written, uses.due(key.state(now) == KeyState::Live)?)))
         });
-        let (uses, due): (Vec<_>, Vec<(KeyId, Timestamp)>) = due.unzip();
-        if !due.is_empty() {
-            self.keys.note_uses(due.clone()).await?;
-            for (uses, (_, at)) in uses.into_iter().zip(due) {
-                uses.written.store(at.0, Ordering::Relaxed);
+        let due: BTreeMap<KeyId, (&AtomicI64, Timestamp)> = due.collect();
+        if due.is_empty() {
+            return Ok(());
+        }
+        // Those of the last refresh may be old: without requests there is none.
+        let StoredKeys { keys, revision, .. } = load_keys(&*self.keys).await?;
+        let used = keys.into_iter().filter_map(|key| {
+            due.get(&key.id).map(|&(_, at)| ApiKey { last_used_at: Some(at), ..key })
+        });
+        for used in used.collect::<Vec<_>>().chunks(MAX_KEYS_PER_SAVE) {
+            if self.keys.save(revision, used.to_vec(), Vec::new()).await? == Saved::Lost {
+                return Ok(());
             }
+        }
+        for (written, Timestamp(at)) in due.into_values() {
+            written.store(at, Ordering::Relaxed);
         }
         Ok(())
     }

@@ -5,7 +5,6 @@ use async_trait::async_trait;
 use crate::{
     access::key::{ApiKey, KeyId},
     error::{Corruption, StoreError},
-    timestamp::Timestamp,
 };
 
 /// The limit of the keys that one [`save`](KeyStore::save) writes and removes: a store need not be able
@@ -18,8 +17,8 @@ pub const MAX_KEYS_PER_SAVE: usize = 100;
 /// # Contract
 /// - As for [`PetRepository`](crate::PetRepository): atomic, durable, [`StoreError::Unavailable`] is
 ///   bounded and passes.
-/// - Every change of keys, whoever makes it, gives the list another revision, and a use gives it none. A
-///   revision is random: it never comes again, in no other store either.
+/// - Every change of keys, whoever makes it, gives the list another revision; a save of uses alone gives it none
+///   ([`ApiKey::is_changed_by`]). A revision is random: it never comes again, in no other store either.
 /// - No identifier is assigned twice, also when its key was removed.
 /// - The digests of two keys differ.
 /// - A corrupt row costs its own key and no other: it is named beside the keys that can be read, and the
@@ -38,7 +37,8 @@ pub trait KeyStore: Send + Sync {
     /// `changed` and `removed` together. A changed key is written whole if its identifier is new, and those
     /// are [`next_id`](StoredKeys::next_id) and above. Of a key that is there, it becomes what both say
     /// ([`ApiKey::merged_with`]), so that no write undoes a revocation or a use. An identifier to be removed
-    /// that does not exist is skipped.
+    /// that does not exist is skipped. The revision stays if nothing is to be removed, and every changed key is there
+    /// and [changed](ApiKey::is_changed_by) by nothing but a later use.
     ///
     /// # Errors
     /// [`StoreError`]; whether it has happened is then not known.
@@ -48,13 +48,6 @@ pub trait KeyStore: Send + Sync {
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
     ) -> Result<Saved, StoreError>;
-
-    /// Stores when keys were last used. An identifier that does not exist is skipped, and so is a time
-    /// before the one already stored. The revision stays.
-    ///
-    /// # Errors
-    /// [`StoreError`].
-    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError>;
 }
 
 /// Whether keys were saved.

@@ -56,13 +56,15 @@ pub trait PetRepository: Send + Sync {
     /// [`StoreError`].
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError>;
 
-    /// The version of the catalogue, without a call to the store that takes long; `None` if this store
-    /// has no cheap way to know it.
+    /// Returns the version of the catalogue, without a call to the store that takes long; `None`, as by default, if this
+    /// store has no cheap way to know it.
     ///
     /// Two reads that carry the same version saw the same state. An addition acknowledged by this
     /// value changes the version before it is acknowledged; an addition to the same store by another
     /// process changes it within 100 ms. A version never comes back for another state, restarts included.
-    fn version(&self) -> Option<CatalogueVersion>;
+    fn version(&self) -> Option<CatalogueVersion> {
+        None
+    }
 
     /// Deletes up to `limit` idempotency records made at `cutoff` or before; how many were deleted.
     ///

@@ -118,8 +118,4 @@ impl KeyStore for FaultyStore {
     ) -> Result<Saved, StoreError> {
         self.call(self.inner.save(expected, changed, removed)).await
     }
-
-    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        self.call(self.inner.note_uses(uses)).await
-    }
 }

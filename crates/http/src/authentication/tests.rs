@@ -58,10 +58,6 @@ impl KeyStore for Slow {
     ) -> Result<Saved, StoreError> {
         unreachable!()
     }
-
-    async fn note_uses(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        unreachable!()
-    }
 }
 
 /// An authentication that is refreshed, over a store with key 1 whose loads take so long.

@@ -142,7 +142,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 /// Returns a content coding, and its weight (RFC 9110, section 12.4.2): 0 if it is not wanted, or its weight cannot be
 /// read.
 fn coding(member: &str) -> (&str, f32) {
-    let (name, parameters) = member.split_once(';').unwrap_or((member, "q=1"));
+    let Some((name, parameters)) = member.split_once(';') else { return (member.trim(), 1.0) };
     let value = parameters.trim().strip_prefix(['q', 'Q']).and_then(|rest| rest.strip_prefix('='));
     let weight = value.and_then(|value| value.parse().ok()).unwrap_or(0.0);
     (name.trim(), if (0.0..=1.0).contains(&weight) { weight } else { 0.0 })

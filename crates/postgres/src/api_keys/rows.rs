@@ -20,6 +20,7 @@ macro_rules! columns {
 }
 
 pub(crate) const ALL: &str = concat!("SELECT ", columns!(), " FROM api_key ORDER BY id");
+pub(super) const BY_ID: &str = concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1)");
 pub(crate) const BY_ID_OR_DIGEST: &str =
     concat!("SELECT ", columns!(), " FROM api_key WHERE id = ANY($1) OR digest = ANY($2)");
 /// Each key, with the revision of them all and the highest identifier there was. One row without a key if
@@ -46,10 +47,9 @@ const WRITE: &str = "INSERT INTO api_key AS k (id, name, digest, prefix, created
        revoked_at = least(k.revoked_at, excluded.revoked_at), \
        last_used_at = greatest(k.last_used_at, excluded.last_used_at)";
 pub(super) const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
-pub(super) const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = u.at \
-     FROM (SELECT FROM catalogue WHERE only_row = 1 FOR SHARE) c, \
-       unnest($1::bigint[], $2::bigint[]) AS u (id, at) \
-     WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)";
+/// A statement of its own: a trigger renews the revision at every other, whatever it changes.
+const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = greatest(k.last_used_at, u.at) \
+     FROM unnest($1::bigint[], $2::bigint[]) AS u (id, at) WHERE k.id = u.id";
 
 /// The keys of [`LOAD`]; `None` if the revision is `unless`.
 pub(super) fn loaded(
@@ -126,6 +126,16 @@ pub(crate) async fn write(transaction: &Connection, keys: &[ApiKey]) -> Result<(
     let values: Values<'_> =
         &[&ids, &names, &digests, &prefixes, &created, &expires, &revoked, &used, &rights];
     transaction.query(WRITE, values).await?;
+    Ok(())
+}
+
+/// Stores the last uses of keys that are there, and leaves the revision.
+pub(super) async fn note_uses(
+    transaction: &Connection,
+    keys: &[ApiKey],
+) -> Result<(), StoreFailure> {
+    let ids: Vec<i64> = keys.iter().map(|key| key.id.0).collect();
+    transaction.query(NOTE_USES, &[&ids, &times(keys, |key| key.last_used_at)]).await?;
     Ok(())
 }
 

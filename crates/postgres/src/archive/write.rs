@@ -39,8 +39,6 @@ use crate::{
 /// Should this process be frozen meanwhile, the server ends the batch.
 const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '10s'; \
      SET LOCAL statement_timeout = '30s'";
-/// Shows to a mover, before an identifier is drawn, that animals are being added.
-const SHOW: &str = "LOCK TABLE pet IN ROW EXCLUSIVE MODE";
 const DRAW: &str = "SELECT nextval('pet_id') FROM generate_series(1, $1::bigint)";
 const COPY: &str = "COPY pet (id, name, category_id, status) FROM STDIN (FORMAT binary)";
 /// In the order of the index, so that it is never looked for in all of the table.
@@ -78,7 +76,6 @@ pub(super) async fn write(store: &PostgresStore, batch: &Batch) -> Result<Writte
     }
     transaction.batch(LIMIT).await?;
     transaction.query(version::LOCK, &[]).await?;
-    transaction.batch(SHOW).await?;
     let mut added = write_pets(&transaction, pets).await?;
     if !appends {
         transaction.query(sequences::RAISE, &[&assign_above.map(|id| id.0)]).await?;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{Added, KeyStore as _, PetRepository, add_key, load_keys};
+use petstore_domain::{Added, ApiKey, KeyStore as _, PetRepository, Saved, add_key, load_keys};
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
@@ -65,6 +65,8 @@ async fn a_key_that_anybody_changes_gives_the_keys_another_revision() {
     let key = add_key(&store, new_key(1, "web")).await.unwrap();
     let known = load_keys(&store).await.unwrap();
     database.sql("UPDATE api_key SET last_used_at = 9").unwrap();
-    store.note_uses(vec![(key.id, NOW)]).await.unwrap();
+    let used = ApiKey { last_used_at: Some(NOW), ..key };
+    let saved = store.save(known.revision, vec![used], vec![]).await.unwrap();
+    assert_eq!(saved, Saved::Yes);
     assert_eq!(store.load(Some(known.revision)).await.unwrap(), None);
 }

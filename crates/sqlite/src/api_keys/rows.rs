@@ -40,8 +40,6 @@ pub(crate) const WRITE: &str = "INSERT INTO api_key \
      last_used_at = max(coalesce(last_used_at, excluded.last_used_at), \
        coalesce(excluded.last_used_at, last_used_at))";
 pub(crate) const REMOVE: &str = "DELETE FROM api_key WHERE id = ?1";
-pub(crate) const NOTE_USE: &str = "UPDATE api_key SET last_used_at = ?2 \
-     WHERE id = ?1 AND (last_used_at IS NULL OR last_used_at < ?2)";
 
 /// What a store says of its keys as a whole.
 pub(crate) struct Head {
@@ -62,7 +60,7 @@ pub(crate) fn load(
     Ok(Some(StoredKeys::new(revision, next_id, select(&snapshot, ALL, [])?)))
 }
 
-/// The revision and the next identifier. The triggers renew the revision, and so does [`write()`]. A process
+/// The revision and the next identifier. The triggers renew the revision, and so does [`renew`]. A process
 /// of an older release does not, and switches the triggers off. It only adds keys and ends them, so the
 /// counts tell.
 pub(crate) fn head(connection: &Connection) -> Result<Head, Failure<StoreError>> {
@@ -117,7 +115,7 @@ pub(crate) fn digest_owner(
     statement.query_row([digest.0], |row| row.get(0).map(KeyId)).optional()
 }
 
-/// Stores keys under their own identifiers, or what has become of them, and renews the revision.
+/// Stores keys under their own identifiers, or what has become of them.
 pub(crate) fn write(connection: &Connection, keys: &[ApiKey]) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(WRITE)?;
     for key in keys {
@@ -135,6 +133,11 @@ pub(crate) fn write(connection: &Connection, keys: &[ApiKey]) -> rusqlite::Resul
             key.rights.as_str()
         ])?;
     }
+    Ok(())
+}
+
+/// Gives the keys another revision, in the transaction that changes them.
+pub(crate) fn renew(connection: &Connection) -> rusqlite::Result<()> {
     connection.prepare_cached(RENEW)?.execute([]).map(drop)
 }
 
@@ -142,14 +145,6 @@ pub(crate) fn write(connection: &Connection, keys: &[ApiKey]) -> rusqlite::Resul
 pub(crate) fn remove(connection: &Connection, keys: &[KeyId]) -> rusqlite::Result<()> {
     let mut statement = connection.prepare_cached(REMOVE)?;
     keys.iter().try_for_each(|id| statement.execute([id.0]).map(drop))
-}
-
-pub(crate) fn note_uses(
-    connection: &Connection,
-    uses: &[(KeyId, Timestamp)],
-) -> rusqlite::Result<()> {
-    let mut statement = connection.prepare_cached(NOTE_USE)?;
-    uses.iter().try_for_each(|(id, at)| statement.execute([id.0, at.0]).map(drop))
 }
 
 /// The key of a row, through the domain's constructors.

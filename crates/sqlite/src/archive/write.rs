@@ -84,6 +84,9 @@ fn write_rows(
         }
     }
     keys.iter().try_for_each(|key| write_key(connection, key))?;
+    if !keys.is_empty() {
+        keys::renew(connection)?;
+    }
     records.iter().try_for_each(|record| write_record(connection, recent, record))?;
     Ok(added)
 }

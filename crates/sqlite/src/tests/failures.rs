@@ -5,7 +5,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_domain::{AddError, KeyStore, PetId, PetRepository, StoreError, Timestamp};
+use petstore_domain::{
+    AddError, KeyRevision, KeyStore, PetId, PetRepository, StoreError, Timestamp,
+};
 use rusqlite::Connection;
 
 use super::{Place, add, found, known_version, rex, short_timeout};
@@ -38,7 +40,7 @@ async fn a_lock_held_too_long_is_unavailable_and_passes() {
     assert!(matches!(refusal, AddError::Store(StoreError::Unavailable(_))));
     assert!(refusal.to_string().ends_with("database is locked"), "{refusal}");
     assert!(store.purge_expired(Timestamp(0), 1).await.is_err());
-    assert!(store.note_uses(vec![]).await.is_err());
+    assert!(store.save(KeyRevision(0), vec![], vec![]).await.is_err());
     assert!(found(&store, PetId(1)).await, "reads go on");
     assert_eq!(known_version(&store).await, version);
     assert_eq!(store.activity(), before, "nothing was committed");

@@ -4,10 +4,10 @@ use std::{fs, path::Path};
 
 use rusqlite::Connection;
 
-use petstore_domain::{Archive as _, Batch, KeyId, KeyStore as _, PetRepository};
+use petstore_domain::{Archive as _, Batch, KeyRevision, KeyStore as _, PetRepository};
 use petstore_sqlite::SqliteStore;
 
-use crate::support::{NOW, Place, SCHEMA, VERSION, add, all, open, rex};
+use crate::support::{Place, SCHEMA, VERSION, add, all, open, rex};
 
 /// Opening `path` fails with this one line, and nothing in the directory has changed.
 fn assert_refused(place: &Place, path: &Path, reason: &str) {
@@ -104,7 +104,7 @@ async fn what_is_opened_to_be_read_is_not_changed() {
         assert_eq!(all(&store).await.len(), 1);
         assert!(PetRepository::add(&store, rex(), None).await.is_err());
         assert!(store.write(Batch::default()).await.is_err());
-        assert!(store.note_uses(vec![(KeyId(1), NOW)]).await.is_err());
+        assert!(store.save(KeyRevision(0), vec![], vec![]).await.is_err());
         drop(store);
         assert!(place.content() == before, "{mode}");
     }

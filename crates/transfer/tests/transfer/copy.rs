@@ -17,7 +17,7 @@ use petstore_domain::{
 use petstore_memory::MemoryStore;
 use petstore_transfer::{Copied, TransferError, TransferProgress, TransferStep};
 
-use crate::stores::{START, add, fill, held, id, key, name, pet, restore, store};
+use crate::stores::{START, add, fill, held, id, key, name, pet, restore, store, use_first_key};
 
 async fn copy(from: &Arc<MemoryStore>, to: Arc<dyn Archive>) -> Result<Copied, TransferError> {
     petstore_transfer::copy(&**from, &*to, START, &mut |_| ControlFlow::Continue(())).await
@@ -78,11 +78,11 @@ async fn a_copy_that_has_been_done_is_done_again_without_a_change() {
 
 #[tokio::test]
 async fn a_second_copy_brings_what_has_changed_of_a_key() {
-    use petstore_domain::{KeyStore as _, load_keys, revoke_keys};
+    use petstore_domain::{load_keys, revoke_keys};
     let (from, to) = (store(), store());
-    let web = key(&from, 1, "web").await;
+    key(&from, 1, "web").await;
     copy(&from, to.clone()).await.unwrap();
-    from.note_uses(vec![(web.id, START.plus(Duration::from_secs(9)))]).await.unwrap();
+    use_first_key(&from, START.plus(Duration::from_secs(9))).await;
     revoke_keys(&*from, KeySelector::Name(name("web")), START).await.unwrap();
     key(&from, 2, "web").await;
     copy(&from, to.clone()).await.unwrap();

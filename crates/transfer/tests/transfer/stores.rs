@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use petstore_domain::{
     Added, ApiKey, ApiKeySecret, Archive, Batch, CategoryId, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, KeyName, NewApiKey, NewPet, Pet, PetId, PetName, PetRepository, Timestamp,
-    add_key,
+    IdempotencyRequest, KeyName, KeyStore as _, NewApiKey, NewPet, Pet, PetId, PetName,
+    PetRepository, Saved, StoredKeys, Timestamp, add_key, load_keys,
 };
 use petstore_memory::MemoryStore;
 
@@ -67,6 +67,14 @@ pub(crate) async fn key(store: &MemoryStore, seed: u8, called: &str) -> ApiKey {
     let secret = ApiKeySecret::from_entropy(&[seed; 32]);
     let key = NewApiKey::new(name(called), &secret, START, None);
     add_key(store, key).await.unwrap()
+}
+
+/// Notes when the first key was used.
+pub(crate) async fn use_first_key(store: &MemoryStore, at: Timestamp) {
+    let StoredKeys { mut keys, revision, .. } = load_keys(store).await.unwrap();
+    keys.truncate(1);
+    keys[0].last_used_at = Some(at);
+    assert_eq!(store.save(revision, keys, vec![]).await.unwrap(), Saved::Yes);
 }
 
 /// All that a store holds.

@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, KeyId, KeyRevision, KeyStore, Resolution, RestoreError, Saved, StoreError, StoredKeys,
-    Timestamp,
 };
 
 use crate::{
@@ -42,11 +41,6 @@ impl KeyStore for FileStore {
             Ok((Saved::Yes, Some(Line::Together(vec![keys, removed]))))
         })
         .await
-    }
-
-    async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
-        let uses: Vec<_> = uses.into_iter().map(|(id, at)| (id.0, at.0)).collect();
-        self.write(move |_| Ok(((), Some(Line::Used(uses))))).await
     }
 }
 

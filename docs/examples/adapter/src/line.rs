@@ -24,8 +24,6 @@ pub(crate) enum Line {
     Keys(Vec<KeyLine>),
     /// API keys were removed, each by its identifier.
     RemovedKeys(Vec<i64>),
-    /// API keys were used: each by its identifier, and when.
-    Used(Vec<(i64, i64)>),
     /// All of these at once.
     Together(Vec<Line>),
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use petstore_domain::{
     ApiKey, CatalogueVersion, Corruption, IdempotencyId, IdempotencyRecord, KeyId, KeyRevision,
-    Pet, PetId, StoreError, Timestamp,
+    Pet, PetId, StoreError,
 };
 
 use crate::line::Line;
@@ -18,7 +18,7 @@ pub(crate) struct State {
     pub(crate) keys: BTreeMap<KeyId, ApiKey>,
     /// The highest identifier that a key ever had.
     highest_key: i64,
-    /// How many lines have changed keys.
+    /// How often keys were changed.
     key_changes: u64,
     epoch: u64,
 }
@@ -41,20 +41,18 @@ impl State {
             }
             Line::Purged(ids) => self.records.retain(|id, _| !ids.contains(&id.0)),
             Line::Keys(keys) => {
-                self.key_changes += 1;
                 for key in keys {
                     let key = key.read()?;
+                    let stored = self.keys.get(&key.id);
+                    let is_change = stored.is_none_or(|stored| stored.is_changed_by(&key));
+                    self.key_changes += u64::from(is_change);
                     self.highest_key = self.highest_key.max(key.id.0);
                     self.keys.insert(key.id, key);
                 }
             }
-            Line::RemovedKeys(ids) => self.keys.retain(|id, _| !ids.contains(&id.0)),
-            Line::Used(uses) => {
-                for (id, at) in uses {
-                    if let Some(key) = self.keys.get_mut(&KeyId(id)) {
-                        key.last_used_at = key.last_used_at.max(Some(Timestamp(at)));
-                    }
-                }
+            Line::RemovedKeys(ids) => {
+                self.key_changes += u64::from(!ids.is_empty());
+                self.keys.retain(|id, _| !ids.contains(&id.0));
             }
             Line::Together(lines) => lines.into_iter().try_for_each(|line| self.apply(line))?,
         }

@@ -9,7 +9,7 @@ use std::{
 
 use petstore_domain::{
     ApiKeySecret, Catalogue, Corruption, Judgement, KeyId, KeyName, KeyRing, ManualClock,
-    MockKeyStore, MockPetRepository, NewApiKey, StoreError, Timestamp,
+    MockKeyStore, MockPetRepository, NewApiKey, Saved, StoreError, Timestamp,
 };
 use tokio::{
     task::JoinHandle,
@@ -48,9 +48,9 @@ fn house(fails: bool, batches: usize) -> House {
         let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), None);
         Ok(Some(vec![key.with_id(KeyId(1))].into()))
     });
-    keys.expect_note_uses().returning(move |_| {
+    keys.expect_save().returning(move |_, _, _| {
         note.fetch_add(1, Ordering::Relaxed);
-        if fails { Err(StoreError::unavailable("gone")) } else { Ok(()) }
+        if fails { Err(StoreError::unavailable("gone")) } else { Ok(Saved::Yes) }
     });
     let mut pets = MockPetRepository::new();
     pets.expect_purge_expired().returning(move |_, limit| {

@@ -1,12 +1,19 @@
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use mockall::predicate::eq;
 
 use super::{Judgement, KeyRing};
 use crate::{
     ApiKey, ApiKeySecret, Caller, Clock, CorruptKey, Corruption, KeyId, KeyLabel, KeyName,
-    KeyRevision, KeyRights, ManualClock, MockKeyStore, NewApiKey, ServiceKey, StoreError,
-    StoredKeys, Timestamp,
+    KeyRevision, KeyRights, MAX_KEYS_PER_SAVE, ManualClock, MockKeyStore, NewApiKey, Saved,
+    ServiceKey, StoreError, StoredKeys, Timestamp,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -149,15 +156,22 @@ async fn a_corrupt_key_is_refused_and_costs_no_other() {
 }
 
 #[tokio::test]
-async fn uses_are_written_back_once_a_minute_and_after_a_failure_and_an_end() {
+async fn uses_are_written_back_once_a_minute_and_after_a_failure_a_loss_and_an_end() {
     let mut keys = MockKeyStore::new();
-    keys.expect_load().once().returning(|_| Ok(Some(vec![stored(1), stored(2)].into())));
     let revoked = || ApiKey { revoked_at: Some(START), ..stored(1) };
-    keys.expect_load().returning(move |_| Ok(Some(vec![revoked(), stored(2)].into())));
-    keys.expect_note_uses().once().returning(|_| Err(StoreError::unavailable("gone")));
-    for seconds in [0, 61, 70] {
-        let noted = vec![(KeyId(1), START.plus(Duration::from_secs(seconds)))];
-        keys.expect_note_uses().once().with(eq(noted)).returning(|_| Ok(()));
+    let is_revoked = Arc::new(AtomicBool::new(false));
+    let ends = Arc::clone(&is_revoked);
+    keys.expect_load().returning(move |_| {
+        let first = if ends.load(Ordering::Relaxed) { revoked() } else { stored(1) };
+        Ok(Some(vec![first, stored(2)].into()))
+    });
+    keys.expect_save().once().returning(|_, _, _| Err(StoreError::unavailable("gone")));
+    keys.expect_save().once().returning(|_, _, _| Ok(Saved::Lost));
+    for (seconds, key) in [(0, stored(1)), (61, stored(1)), (70, revoked())] {
+        let last_used_at = Some(START.plus(Duration::from_secs(seconds)));
+        let used = vec![ApiKey { last_used_at, ..key }];
+        let save = keys.expect_save().once().with(eq(KeyRevision(7)), eq(used), eq(vec![]));
+        save.returning(|_, _, _| Ok(Saved::Yes));
     }
     let (ring, clock) = ring(keys);
     ring.refresh().await.unwrap();
@@ -165,6 +179,7 @@ async fn uses_are_written_back_once_a_minute_and_after_a_failure_and_an_end() {
     let use_it = || assert_eq!(ring.judge(&secret(1), FRESH), granted(1));
     use_it();
     assert!(ring.write_back_uses().await.is_err());
+    ring.write_back_uses().await.unwrap(); // Somebody has changed keys.
     ring.write_back_uses().await.unwrap(); // The first use is written at once.
     ring.write_back_uses().await.unwrap(); // It is not written twice.
     clock.advance(Duration::from_secs(59));
@@ -175,10 +190,32 @@ async fn uses_are_written_back_once_a_minute_and_after_a_failure_and_an_end() {
     ring.write_back_uses().await.unwrap();
     clock.advance(Duration::from_secs(9));
     use_it();
-    ring.refresh().await.unwrap(); // It is revoked.
+    is_revoked.store(true, Ordering::Relaxed);
+    ring.refresh().await.unwrap();
     ring.write_back_uses().await.unwrap();
     ring.write_back_uses().await.unwrap();
     assert_eq!(clock.now(), START.plus(Duration::from_secs(70)));
+}
+
+#[tokio::test]
+async fn uses_of_many_keys_are_written_in_several_saves() {
+    let mut keys = MockKeyStore::new();
+    keys.expect_load().returning(|_| Ok(Some((1..=250).map(stored).collect::<Vec<_>>().into())));
+    let (sizes, saved) = (Arc::new(Mutex::new(Vec::new())), Arc::default());
+    let (noted, ids): (_, Arc<Mutex<BTreeSet<KeyId>>>) = (Arc::clone(&sizes), Arc::clone(&saved));
+    keys.expect_save().returning(move |_, used, _| {
+        noted.lock().unwrap().push(used.len());
+        ids.lock().unwrap().extend(used.iter().map(|key| key.id));
+        Ok(Saved::Yes)
+    });
+    let (ring, _clock) = ring(keys);
+    ring.refresh().await.unwrap();
+    for seed in 1..=250 {
+        assert_eq!(ring.judge(&secret(seed), FRESH), granted(seed));
+    }
+    ring.write_back_uses().await.unwrap();
+    assert_eq!(*sizes.lock().unwrap(), [MAX_KEYS_PER_SAVE, MAX_KEYS_PER_SAVE, 50]);
+    assert_eq!(saved.lock().unwrap().len(), 250);
 }
 
 #[tokio::test]
