@@ -1,11 +1,7 @@
 //! The answer to a request. [`answer`] cannot fail: whatever the pipeline refuses becomes a response
 //! here, the observer sees it here, once, and then [`Decoration::add`] has the list of what every answer gets.
 
-use std::{
-    panic::AssertUnwindSafe,
-    pin::pin,
-    time::{Duration, Instant},
-};
+use std::{panic::AssertUnwindSafe, pin::pin, time::Duration};
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -16,7 +12,7 @@ use hyper::{
     header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, DATE, HeaderValue},
     http::request::Parts,
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     observe::{
@@ -63,7 +59,8 @@ where
         // Pinned where it is: a future that is moved is copied.
         let run = pin!(pipeline::run(state, head, body, target, &mut presented));
         // What a panic leaves half done belongs to this request alone, or is made whole by its locks.
-        timeout(limits.request_timeout, AssertUnwindSafe(run).catch_unwind()).await
+        let deadline = began + limits.request_timeout;
+        timeout_at(deadline, AssertUnwindSafe(run).catch_unwind()).await
     };
     let outcome = match outcome {
         Ok(Ok(outcome)) => outcome,
@@ -118,7 +115,7 @@ impl Decoration {
         }
         let operation = target.and_then(|(route, _)| route.operation(&head.method));
         if operation.is_some_and(|operation| operation.is_deprecated) {
-            deprecation::announce(headers, state.settings.get_pet_sunset, &state.public_base);
+            deprecation::announce(headers, state.settings.get_pet_sunset, state.successor.as_ref());
         }
         if let Some(cors) = &state.cors {
             cors.add_headers(&head.headers, headers);
@@ -153,8 +150,7 @@ pub(crate) fn late_head(state: &State, peer: Peer) -> Response {
     let time = state.settings.limits.header_timeout;
     let message = format!("the head did not arrive whole within {time:?}");
     let error = ApiError::new(ErrorCode::RequestTimeout, message);
-    let request_id = state.request_ids.choose(&HeaderMap::new());
-    state.observer.finished(&Finished::unread(&request_id, peer, Err(&error)));
+    let request_id = note_unread(state, peer, Err(&error));
     let mut response = error.into_response();
     set_length(&mut response);
     let headers = response.headers_mut();
@@ -164,16 +160,25 @@ pub(crate) fn late_head(state: &State, peer: Peer) -> Response {
     response
 }
 
-/// Shows the observer a head that hyper could not read and has answered by itself: 431 if it was too
-/// large, else 400.
-pub(crate) fn note_unreadable_head(state: &State, peer: Peer, too_large: bool) {
-    let status = if too_large {
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
-    } else {
-        StatusCode::BAD_REQUEST
-    };
+/// Shows the observer a request whose head was not read whole, and returns its id.
+pub(crate) fn note_unread(
+    state: &State,
+    peer: Peer,
+    outcome: Result<StatusCode, &ApiError>,
+) -> HeaderValue {
     let request_id = state.request_ids.choose(&HeaderMap::new());
-    state.observer.finished(&Finished::unread(&request_id, peer, Ok(status)));
+    state.observer.finished(&Finished {
+        request_id: &request_id,
+        peer,
+        method: None,
+        route: None,
+        caller: None,
+        refused: None,
+        trace: None,
+        began: Instant::now(),
+        outcome,
+    });
+    request_id
 }
 
 #[cfg(test)]

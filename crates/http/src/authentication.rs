@@ -46,7 +46,7 @@ struct Refreshes {
     /// When the last one began that did not fail.
     read_at: Option<Instant>,
     /// Why the last one failed; `None` if it did not.
-    failure: Option<Arc<str>>,
+    failure: Option<String>,
 }
 
 impl Authentication {
@@ -68,7 +68,7 @@ impl Authentication {
             let outcome = self.ring.refresh().await;
             self.refreshes.send_modify(|refreshes| {
                 refreshes.ended = refreshes.begun;
-                refreshes.failure = outcome.err().map(|error| error.to_string().into());
+                refreshes.failure = outcome.err().map(|error| error.to_string());
                 if refreshes.failure.is_none() {
                     refreshes.read_at = Some(began);
                 }
@@ -115,8 +115,7 @@ impl Refreshes {
 
     /// Why the last one failed.
     fn outcome(&self) -> Result<(), StoreError> {
-        let failure = self.failure.as_deref().map(str::to_owned);
-        failure.map_or(Ok(()), |failure| Err(StoreError::unavailable(failure)))
+        self.failure.clone().map_or(Ok(()), |failure| Err(StoreError::unavailable(failure)))
     }
 }
 

@@ -87,7 +87,7 @@ fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
     let Some(metrics) = &state.metrics else { return };
     let label = caller.and_then(|caller| state.ports.authenticator.key_label(caller));
     if let Some(label) = label {
-        metrics.deprecated_call(label.as_str());
+        metrics.deprecated.inc_by(label.as_str(), 1);
     }
 }
 

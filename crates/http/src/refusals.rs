@@ -11,7 +11,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{response::error::ApiError, settings::Limits};
+use crate::{connection::ending::Drain, response::error::ApiError, settings::Limits};
 
 /// The limit of the refusals that wait, where there are connections enough.
 const MAX_WAITING: usize = 4096;
@@ -20,8 +20,6 @@ const MAX_WAITING: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct LateRefusals {
     places: Semaphore,
-    /// Closed when the drain begins; it has no permits.
-    drain: Semaphore,
     limits: Limits,
 }
 
@@ -29,17 +27,18 @@ impl LateRefusals {
     /// No more wait than a quarter of the connections.
     pub(crate) fn new(limits: Limits) -> Self {
         let places = (limits.max_connections.get() / 4).clamp(1, MAX_WAITING);
-        Self { places: Semaphore::new(places), drain: Semaphore::new(0), limits }
+        Self { places: Semaphore::new(places), limits }
     }
 
-    /// Returns what `again` comes to, but not before the delay. When the drain begins, or the time for the
+    /// Returns what `again` comes to, but not before the delay. When `drain` begins, or the time for the
     /// request runs out, it is `refusal`.
     ///
     /// # Errors
     /// What `again` or `refusal` is; 429 if there is no place.
     pub(crate) async fn wait<T>(
         &self,
-        refusal: ApiError,
+        drain: &Drain,
+        refusal: &ApiError,
         again: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
         let _place = self.places.try_acquire().map_err(|_| ApiError::too_many_refusals())?;
@@ -47,14 +46,9 @@ impl LateRefusals {
         // Before the time for the request as a whole is over, which would be 503.
         let time = self.limits.request_timeout * 9 / 10;
         tokio::select! {
-            outcome = timeout(time, late) => outcome.unwrap_or(Err(refusal)),
-            _ = self.drain.acquire() => Err(refusal),
+            outcome = timeout(time, late) => outcome.unwrap_or_else(|_| Err(refusal.clone())),
+            () = drain.begun() => Err(refusal.clone()),
         }
-    }
-
-    /// Refuses those that wait now, and others at once.
-    pub(crate) fn begin_drain(&self) {
-        self.drain.close();
     }
 }
 

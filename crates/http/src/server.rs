@@ -15,12 +15,13 @@ use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use self::{
     listener::{Accepted, Listener, accept, close},
-    metrics_listener::{Monitored, serve_metrics},
+    metrics_listener::{Monitor, Monitored},
 };
 use crate::{
     connection,
     observe::metrics::Metrics,
-    settings::Settings,
+    request::Peer,
+    settings::{Limits, Settings},
     state::{Ports, State},
 };
 
@@ -68,8 +69,8 @@ impl Server {
     {
         let metrics = Arc::new(Metrics::new()?);
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
-        let serving = serve_metrics(listener, Arc::clone(&server.state), metrics, monitored);
-        Ok::<_, prometheus::Error>((server, serving))
+        let monitor = Monitor { state: Arc::clone(&server.state), metrics, monitored };
+        Ok::<_, prometheus::Error>((server, monitor.serve(listener)))
     }
 
     fn with_state(state: State) -> Self {
@@ -83,7 +84,7 @@ impl Server {
         let metrics = self.state.metrics.clone();
         Arc::new(move |name, uses| {
             if let Some(metrics) = &metrics {
-                metrics.revoked_key_used(name.as_str(), uses);
+                metrics.revoked.inc_by(name.as_str(), uses);
             }
         })
     }
@@ -107,19 +108,23 @@ impl Server {
             never = self.accept_all(&listeners) => match never {},
             () = shutdown => (),
         }
-        self.state.begin_drain();
-        let grace = self.state.settings.limits.shutdown_grace;
+        self.state.drain.begin();
+        let Limits { max_connections, shutdown_grace, .. } = self.state.settings.limits;
         let waiting = close(listeners).await;
         let all_ended = async {
             for connection in waiting {
-                self.wait_for_capacity().await;
+                while self.connections.len() >= max_connections.get()
+                    && let Some(ended) = self.connections.join_next().await
+                {
+                    note_end(ended);
+                }
                 self.spawn(connection);
             }
             while let Some(ended) = self.connections.join_next().await {
                 note_end(ended);
             }
         };
-        if timeout(grace, all_ended).await.is_ok() {
+        if timeout(shutdown_grace, all_ended).await.is_ok() {
             return Drained::Whole;
         }
         let connections = self.connections.len();
@@ -130,46 +135,29 @@ impl Server {
     /// Accepts connections, no more at a time than the limit; the rest waits in the accept queue. One
     /// that ends is taken note of at once.
     async fn accept_all(&mut self, listeners: &[Listener]) -> Infallible {
-        let mut turn = 0_usize;
-        loop {
-            turn = turn.wrapping_add(1);
-            self.wait_for_capacity().await;
-            let mut accepted = pin!(accept(listeners, turn));
-            let connection = loop {
-                tokio::select! {
-                    accepted = &mut accepted => break accepted,
-                    Some(ended) = self.connections.join_next() => note_end(ended),
-                }
-            };
-            self.spawn(connection);
-        }
-    }
-
-    /// Waits until one more connection may be served.
-    async fn wait_for_capacity(&mut self) {
         let max = self.state.settings.limits.max_connections.get();
-        while self.connections.len() >= max
-            && let Some(ended) = self.connections.join_next().await
-        {
-            note_end(ended);
+        let mut turn = 0_usize;
+        let mut accepted = pin!(accept(listeners, turn));
+        loop {
+            tokio::select! {
+                Some(ended) = self.connections.join_next() => note_end(ended),
+                connection = &mut accepted, if self.connections.len() < max => {
+                    self.spawn(connection);
+                    turn = turn.wrapping_add(1);
+                    accepted.set(accept(listeners, turn));
+                }
+            }
         }
     }
 
     /// Serves a connection. TLS is for those from other machines.
-    fn spawn(&mut self, connection: Accepted) {
-        let (tls, state) = (self.tls.clone(), Arc::clone(&self.state));
+    fn spawn(&mut self, (io, peer): Accepted) {
+        let state = Arc::clone(&self.state);
+        let tls = self.tls.clone().filter(|_| peer != Peer::Unix);
         let counted = self.state.metrics.as_ref().map(|metrics| metrics.begin_connection());
         self.connections.spawn(async move {
             let _counted = counted;
-            match connection {
-                Accepted::Tcp(stream, peer) => {
-                    connection::serve(stream, peer, tls, state).await;
-                }
-                // In a box of its own size: there are few of these.
-                Accepted::Unix(stream, peer) => {
-                    Box::pin(connection::serve(stream, peer, None, state)).await;
-                }
-            }
+            connection::serve(io, peer, tls, state).await;
         });
     }
 }

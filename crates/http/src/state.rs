@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use hyper::header::HeaderValue;
 use petstore_domain::{Authenticator, Clock, KeyDigest, PetService};
 use tokio::sync::Semaphore;
 
@@ -13,7 +14,8 @@ use crate::{
     refusals::LateRefusals,
     request::address::public_base,
     response::{
-        cache::PageCache, conditional::Tags, cors::Cors, openapi, representation::Representation,
+        cache::PageCache, conditional::Tags, cors::Cors, deprecation, openapi,
+        representation::Representation,
     },
     settings::Settings,
 };
@@ -41,6 +43,8 @@ pub(crate) struct State {
     pub(crate) settings: Settings,
     /// What the addresses of the interface begin with for clients.
     pub(crate) public_base: String,
+    /// The link to what replaces getPet.
+    pub(crate) successor: Option<HeaderValue>,
     pub(crate) request_ids: RequestIds,
     pub(crate) tags: Tags,
     pub(crate) page_cache: PageCache,
@@ -76,6 +80,7 @@ impl State {
         Self {
             ports,
             request_ids: RequestIds::new(),
+            successor: deprecation::successor(&public_base),
             tags: Tags::new(&public_base),
             public_base,
             page_cache,
@@ -90,11 +95,5 @@ impl State {
             drain: Drain::new(),
             settings,
         }
-    }
-
-    /// From now on the service is not ready, and connections are asked to close.
-    pub(crate) fn begin_drain(&self) {
-        self.drain.begin();
-        self.refusals.begin_drain();
     }
 }

@@ -50,10 +50,15 @@ impl Drain {
         self.0.is_closed()
     }
 
-    /// Resolves when idle connections close: [`LAST_CALL`] after the drain began.
-    pub(super) async fn last_call(&self) {
+    /// Resolves when the drain begins.
+    pub(crate) async fn begun(&self) {
         // There are no permits, so it ends when the semaphore is closed.
         let _ = self.0.acquire().await;
+    }
+
+    /// Resolves when idle connections close: [`LAST_CALL`] after the drain began.
+    pub(super) async fn last_call(&self) {
+        self.begun().await;
         sleep(LAST_CALL).await;
     }
 }

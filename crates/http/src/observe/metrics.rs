@@ -39,8 +39,10 @@ pub(crate) struct Metrics {
     store_errors: IntCounter,
     page_hits: IntCounter,
     page_misses: IntCounter,
-    deprecated: ByKey,
-    revoked: ByKey,
+    /// Calls of the deprecated operation.
+    pub(crate) deprecated: ByKey,
+    /// Requests with a revoked key.
+    pub(crate) revoked: ByKey,
 }
 
 /// Keeps a gauge one higher until it is dropped.
@@ -153,16 +155,6 @@ impl Metrics {
         if found { &self.page_hits } else { &self.page_misses }.inc();
     }
 
-    /// Counts a call of the deprecated operation by the key of this name.
-    pub(crate) fn deprecated_call(&self, key: &str) {
-        self.deprecated.inc_by(key, 1);
-    }
-
-    /// Counts `uses` requests with the revoked key of this name.
-    pub(crate) fn revoked_key_used(&self, key: &str, uses: u64) {
-        self.revoked.inc_by(key, uses);
-    }
-
     /// Returns all of it, and `figures`, as Prometheus reads it.
     ///
     /// # Errors
@@ -196,7 +188,7 @@ fn register<C: Collector + Clone + 'static>(
 
 /// Requests by the name of an API key. Keys come and go, and their series stay: so there is a bound.
 #[derive(Debug)]
-struct ByKey {
+pub(crate) struct ByKey {
     counts: IntCounterVec,
     names: Mutex<BTreeSet<String>>,
 }
@@ -208,7 +200,7 @@ impl ByKey {
     }
 
     /// Counts so many more requests with the key that is called `name`.
-    fn inc_by(&self, name: &str, requests: u64) {
+    pub(crate) fn inc_by(&self, name: &str, requests: u64) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());
         self.counts.with_label_values(&[if own { name } else { OTHERS }]).inc_by(requests);

@@ -7,21 +7,23 @@ use tokio::{
 
 use super::{LateRefusals, MAX_WAITING};
 use crate::{
+    connection::ending::Drain,
     response::error::{ApiError, ErrorCode},
     settings::Limits,
 };
 
 const MILLI: Duration = Duration::from_millis(1);
 
-fn refusals(max_connections: usize) -> Arc<LateRefusals> {
+fn refusals(max_connections: usize) -> Arc<(LateRefusals, Drain)> {
     let max_connections = NonZeroUsize::new(max_connections).unwrap();
     let request_timeout = Duration::from_secs(2);
-    Arc::new(LateRefusals::new(Limits { request_timeout, max_connections, ..Limits::default() }))
+    let limits = Limits { request_timeout, max_connections, ..Limits::default() };
+    Arc::new((LateRefusals::new(limits), Drain::new()))
 }
 
 /// How the wait of a key ends that is judged again after `later`, and how long it took.
 async fn waits(
-    refusals: &LateRefusals,
+    (refusals, drain): &(LateRefusals, Drain),
     later: Duration,
     is_good: bool,
 ) -> (Option<ErrorCode>, Duration) {
@@ -30,7 +32,7 @@ async fn waits(
         sleep(later).await;
         if is_good { Ok(()) } else { Err(ApiError::unauthorized(true)) }
     };
-    let outcome = refusals.wait(ApiError::unauthorized(true), again).await;
+    let outcome = refusals.wait(drain, &ApiError::unauthorized(true), again).await;
     (outcome.err().map(|error| error.code), began.elapsed())
 }
 
@@ -65,8 +67,9 @@ async fn no_more_wait_than_a_quarter_of_the_connections_and_4096() {
                 let refusals = Arc::clone(&refusals);
                 task::spawn(async move {
                     let again = future::ready(Err::<(), _>(ApiError::unauthorized(true)));
-                    let error =
-                        refusals.wait(ApiError::unauthorized(true), again).await.unwrap_err();
+                    let (refusals, drain) = &*refusals;
+                    let refusal = ApiError::unauthorized(true);
+                    let error = refusals.wait(drain, &refusal, again).await.unwrap_err();
                     (error.code, error.closes)
                 })
             })
@@ -80,7 +83,7 @@ async fn no_more_wait_than_a_quarter_of_the_connections_and_4096() {
         }
         assert_eq!(refused, places, "of {connections} connections");
         assert!(began.elapsed() < 200 * MILLI);
-        assert_eq!(refusals.places.available_permits(), places);
+        assert_eq!(refusals.0.places.available_permits(), places);
     }
 }
 
@@ -93,7 +96,7 @@ async fn a_drain_refuses_those_that_wait_and_later_ones_at_once() {
         task::spawn(async move { waits(&refusals, Duration::from_mins(1), true).await })
     };
     sleep(10 * MILLI).await;
-    refusals.begin_drain();
+    refusals.1.begin();
     let outcome = (waiting.await.unwrap().0, waits(&refusals, 50 * MILLI, true).await.0);
     assert_eq!(outcome, (Some(ErrorCode::Unauthorized), Some(ErrorCode::Unauthorized)));
     assert!(began.elapsed() < 20 * MILLI);

@@ -16,30 +16,27 @@ pub(crate) async fn authenticate(
     headers: &HeaderMap,
     refused: &mut Option<KeyLabel>,
 ) -> Result<Caller, ApiError> {
-    let late = |refusal: ApiError| {
-        let same = refusal.clone();
-        state.refusals.wait(refusal, async { Err(same) })
-    };
-    match credential(headers) {
-        Credential::None => late(ApiError::unauthorized(false)).await,
-        Credential::Malformed => late(ApiError::unauthorized(true)).await,
-        Credential::Bearer(key) => {
-            let authenticator = &*state.ports.authenticator;
-            match authenticator.authenticate(&key).await {
-                Err(AuthenticationError::Refused(label)) => {
-                    let again = async { Ok(authenticator.authenticate_again(&key).await?) };
-                    // In a box of its own size: it is not on the way of a good key.
-                    let late =
-                        Box::pin(state.refusals.wait(ApiError::unauthorized(true), again)).await;
-                    if late.is_err() {
-                        *refused = label;
-                    }
-                    late
-                }
-                known => Ok(known?),
+    let authenticator = &*state.ports.authenticator;
+    let (refusal, key, label) = match credential(headers) {
+        Credential::None => (ApiError::unauthorized(false), None, None),
+        Credential::Malformed => (ApiError::unauthorized(true), None, None),
+        Credential::Bearer(key) => match authenticator.authenticate(&key).await {
+            Err(AuthenticationError::Refused(label)) => {
+                (ApiError::unauthorized(true), Some(key), label)
             }
-        }
+            known => return Ok(known?),
+        },
+    };
+    let again = async {
+        let key = key.as_ref().ok_or_else(|| refusal.clone())?;
+        Ok(authenticator.authenticate_again(key).await?)
+    };
+    // In a box of its own size: it is not on the way of a good key.
+    let late = Box::pin(state.refusals.wait(&state.drain, &refusal, again)).await;
+    if late.is_err() {
+        *refused = label;
     }
+    late
 }
 
 /// What a request carries as its credential.

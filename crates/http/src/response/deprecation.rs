@@ -44,16 +44,25 @@ pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Resu
     Ok(())
 }
 
-/// Announces on an answer that the operation ends, and its replacement below `base` (RFC 5829). The date is
-/// that of [`GetPetSunset::Date`] alone: no other end is known.
-pub(crate) fn announce(headers: &mut HeaderMap, sunset: GetPetSunset, base: &str) {
+/// Returns the link to the replacement of the operation, below `base` (RFC 5829).
+pub(crate) fn successor(base: &str) -> Option<HeaderValue> {
+    let successor = format!("<{base}/pets?status=available>; rel=\"successor-version\"");
+    HeaderValue::try_from(successor).ok()
+}
+
+/// Announces on an answer that the operation ends, and its [`successor`]. The date is that of
+/// [`GetPetSunset::Date`] alone: no other end is known.
+pub(crate) fn announce(
+    headers: &mut HeaderMap,
+    sunset: GetPetSunset,
+    successor: Option<&HeaderValue>,
+) {
     headers.insert(DEPRECATION, SINCE);
     if sunset == GetPetSunset::Date {
         headers.insert(SUNSET, END_DATE);
     }
-    let successor = format!("<{base}/pets?status=available>; rel=\"successor-version\"");
-    if let Ok(successor) = HeaderValue::try_from(successor) {
-        headers.insert(LINK, successor);
+    if let Some(successor) = successor {
+        headers.insert(LINK, successor.clone());
     }
 }
 

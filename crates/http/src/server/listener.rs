@@ -9,12 +9,12 @@ use std::{
 };
 
 use tokio::{
-    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    net::{TcpListener, UnixListener},
     task::yield_now,
     time::{Instant, sleep, timeout_at},
 };
 
-use crate::request::Peer;
+use crate::{connection::stream::Io, request::Peer};
 
 /// The pause after a connection could not be accepted, for example because the process has no file
 /// descriptor left: without it the loop would spin.
@@ -37,6 +37,10 @@ enum Socket {
 }
 
 impl Listener {
+    fn new(socket: Socket) -> Self {
+        Self { socket, shared: false, at_drain: None }
+    }
+
     /// Returns the listener as one whose socket belongs to another process too, such as the service manager, which
     /// keeps the connections that wait to be accepted when this one stops.
     #[must_use]
@@ -56,25 +60,25 @@ impl Listener {
             Socket::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
                 // Without this a small answer may wait for the acknowledgement of the one before.
                 let _ = stream.set_nodelay(true);
-                Accepted::Tcp(stream, peer.into())
+                (Box::new(stream) as Box<dyn Io>, peer.into())
             }),
-            Socket::Unix(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
-                let user = stream.peer_cred().ok().map(|peer| peer.uid());
-                Accepted::Unix(stream, Peer::Unix(user))
-            }),
+            Socket::Unix(listener) => {
+                let accepted = listener.poll_accept(cx);
+                accepted.map_ok(|(stream, _)| (Box::new(stream) as Box<dyn Io>, Peer::Unix))
+            }
         }
     }
 }
 
 impl From<TcpListener> for Listener {
     fn from(listener: TcpListener) -> Self {
-        Self { socket: Socket::Tcp(listener), shared: false, at_drain: None }
+        Self::new(Socket::Tcp(listener))
     }
 }
 
 impl From<UnixListener> for Listener {
     fn from(listener: UnixListener) -> Self {
-        Self { socket: Socket::Unix(listener), shared: false, at_drain: None }
+        Self::new(Socket::Unix(listener))
     }
 }
 
@@ -85,10 +89,7 @@ impl fmt::Debug for Listener {
 }
 
 /// A connection that was accepted, and where it comes from.
-pub(super) enum Accepted {
-    Tcp(TcpStream, Peer),
-    Unix(UnixStream, Peer),
-}
+pub(super) type Accepted = (Box<dyn Io>, Peer);
 
 /// Accepts the next connection of any listener. They take turns: `turn` says which is asked first.
 pub(super) async fn accept(listeners: &[Listener], turn: usize) -> Accepted {

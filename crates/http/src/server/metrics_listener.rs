@@ -57,93 +57,92 @@ impl fmt::Debug for Monitored {
     }
 }
 
-/// Serves what `metrics` counts, and what is `monitored`, until it is dropped.
-pub(super) async fn serve_metrics(
-    listener: TcpListener,
-    state: Arc<State>,
-    metrics: Arc<Metrics>,
-    monitored: Monitored,
-) -> Infallible {
-    let monitored = Arc::new(monitored);
-    let mut connections = JoinSet::new();
-    loop {
-        while connections.try_join_next().is_some() {}
-        if connections.len() >= MAX_CONNECTIONS {
-            connections.join_next().await;
+/// Answers a monitoring system.
+pub(super) struct Monitor {
+    pub(super) state: Arc<State>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) monitored: Monitored,
+}
+
+impl Monitor {
+    /// Serves the connections of `listener` until it is dropped.
+    pub(super) async fn serve(self, listener: TcpListener) -> Infallible {
+        let monitor = Arc::new(self);
+        let mut connections = JoinSet::new();
+        loop {
+            while connections.try_join_next().is_some() {}
+            if connections.len() >= MAX_CONNECTIONS {
+                connections.join_next().await;
+            }
+            let (stream, _) = accept_next(|| listener.accept()).await;
+            let monitor = Arc::clone(&monitor);
+            connections.spawn(async move { monitor.serve_one(stream).await });
         }
-        let (stream, _) = accept_next(|| listener.accept()).await;
-        let (state, metrics) = (Arc::clone(&state), Arc::clone(&metrics));
-        let monitored = Arc::clone(&monitored);
-        connections.spawn(async move {
-            serve_one(stream, &state, &metrics, &monitored).await;
+    }
+
+    async fn serve_one(&self, stream: TcpStream) {
+        let service = service_fn(async |request: Request<Incoming>| {
+            Ok::<_, Infallible>(self.answer(request.method(), request.uri().path()).await)
         });
+        // An error concerns this connection alone, and its client knows of it.
+        let _ = Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .serve_connection(TokioIo::new(stream), service)
+            .await;
     }
-}
 
-async fn serve_one(stream: TcpStream, state: &State, metrics: &Metrics, monitored: &Monitored) {
-    let service = service_fn(async |request: Request<Incoming>| {
-        let answer = respond(state, metrics, monitored, request.method(), request.uri().path());
-        let mut response = answer.await.unwrap_or_else(ApiError::into_response);
+    pub(super) async fn answer(&self, method: &Method, path: &str) -> Response {
+        let answer = self.respond(method, path).await;
+        let mut response = answer.unwrap_or_else(ApiError::into_response);
         response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
-        Ok::<_, Infallible>(response)
-    });
-    // An error concerns this connection alone, and its client knows of it.
-    let _ = Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), service)
-        .await;
-}
+        response
+    }
 
-async fn respond(
-    state: &State,
-    metrics: &Metrics,
-    monitored: &Monitored,
-    method: &Method,
-    path: &str,
-) -> Result<Response, ApiError> {
-    if !["/metrics", "/livez", "/readyz"].contains(&path) {
-        return Err(ApiError::new(
-            ErrorCode::RouteNotFound,
-            "here are /metrics, /livez and /readyz; the service has another address",
-        ));
-    }
-    if ![Method::GET, Method::HEAD].contains(method) {
-        return Err(ApiError::method_not_allowed("GET, HEAD"));
-    }
-    match path {
-        "/livez" => Ok(public::livez()),
-        "/readyz" => {
-            let ready = in_time(public::readyz(state)).await?;
-            Ok(monitored.next_store.as_ref().map_or(ready, |is_reachable| {
-                let text = if is_reachable() { NEXT_REACHABLE } else { NEXT_UNREACHABLE };
-                response::json(StatusCode::OK, text)
-            }))
+    async fn respond(&self, method: &Method, path: &str) -> Result<Response, ApiError> {
+        if !["/metrics", "/livez", "/readyz"].contains(&path) {
+            return Err(ApiError::new(
+                ErrorCode::RouteNotFound,
+                "here are /metrics, /livez and /readyz; the service has another address",
+            ));
         }
-        _ => {
-            let mut all = (monitored.figures)();
-            all.extend(own_figures(state).await);
-            let text = metrics.to_text(&all).map_err(ApiError::internal)?;
-            Ok(response::with_body(StatusCode::OK, TEXT, text))
+        if ![Method::GET, Method::HEAD].contains(method) {
+            return Err(ApiError::method_not_allowed("GET, HEAD"));
+        }
+        match path {
+            "/livez" => Ok(public::livez()),
+            "/readyz" => {
+                let ready = in_time(public::readyz(&self.state)).await?;
+                Ok(self.monitored.next_store.as_ref().map_or(ready, |is_reachable| {
+                    let text = if is_reachable() { NEXT_REACHABLE } else { NEXT_UNREACHABLE };
+                    response::json(StatusCode::OK, text)
+                }))
+            }
+            _ => {
+                let text = self.metrics.to_text(&self.figures().await);
+                let text = text.map_err(ApiError::internal)?;
+                Ok(response::with_body(StatusCode::OK, TEXT, text))
+            }
         }
     }
-}
 
-/// Returns what is not counted as it happens. The number of keys is left out while they cannot be read.
-async fn own_figures(state: &State) -> Vec<Figure> {
-    let gauge = |name, help, value| Figure { name, help, kind: FigureKind::Gauge, value };
-    let live = in_time(async { Ok(state.ports.authenticator.live_keys().await?) }).await;
-    let live = live.map(|count| {
-        gauge("petstore_live_keys", "API keys in the store that are live.", count as u64)
-    });
-    let pages = state.page_cache.len() as u64;
-    let bytes = state.page_cache.bytes();
-    let mut figures = vec![
-        gauge("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
-        gauge("petstore_page_cache_bytes", "Memory that what is in the cache takes.", bytes),
-    ];
-    figures.extend(live);
-    figures
+    /// Returns what is not counted as it happens. The number of keys is left out while they cannot be read.
+    async fn figures(&self) -> Vec<Figure> {
+        let State { ports, page_cache, .. } = &*self.state;
+        let gauge = |name, help, value| Figure { name, help, kind: FigureKind::Gauge, value };
+        let pages = page_cache.len() as u64;
+        let bytes = page_cache.bytes();
+        let live = in_time(async { Ok(ports.authenticator.live_keys().await?) }).await;
+        let mut figures = (self.monitored.figures)();
+        figures.extend([
+            gauge("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
+            gauge("petstore_page_cache_bytes", "Memory that what is in the cache takes.", bytes),
+        ]);
+        figures.extend(live.map(|count| {
+            gauge("petstore_live_keys", "API keys in the store that are live.", count as u64)
+        }));
+        figures
+    }
 }
 
 async fn in_time<T>(read: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
