@@ -1,7 +1,7 @@
 //! The answer to a request. [`answer`] cannot fail: whatever the pipeline refuses becomes a response
-//! here, the observer sees it here, once, and then [`Decoration::add`] has the list of what every answer gets.
+//! here, the observer sees it here, once, and then it gets the headers that every answer has.
 
-use std::{panic::AssertUnwindSafe, pin::pin, time::Duration};
+use std::{panic::AssertUnwindSafe, pin::pin};
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::{
     observe::{
-        ids::{TRACERESPONSE, TraceContext, X_REQUEST_ID},
+        ids::{TRACERESPONSE, X_REQUEST_ID},
         log::Finished,
     },
     pipeline::{self, Presented},
@@ -26,11 +26,12 @@ use crate::{
         body::RequestBody,
     },
     response::{
-        Response, deprecation,
+        Response,
         error::{ApiError, ErrorCode},
         http_date,
     },
     route::{self, Target},
+    settings::Limits,
     state::State,
 };
 
@@ -53,19 +54,21 @@ where
     normalize(&mut head.uri);
     let head = &*head;
     let target = route::find(head.uri.path(), &state.settings.static_files);
-    let limits = &state.settings.limits;
+    let Limits { request_timeout, max_body, .. } = state.settings.limits;
     let mut presented = Presented::default();
     let outcome = {
         // Pinned where it is: a future that is moved is copied.
         let run = pin!(pipeline::run(state, head, body, target, &mut presented));
         // What a panic leaves half done belongs to this request alone, or is made whole by its locks.
-        let deadline = began + limits.request_timeout;
-        timeout_at(deadline, AssertUnwindSafe(run).catch_unwind()).await
+        timeout_at(began + request_timeout, AssertUnwindSafe(run).catch_unwind()).await
     };
     let outcome = match outcome {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(panic)) => Err(ApiError::panicked(&*panic)),
-        Err(_) => Err(too_slow(limits.request_timeout)),
+        Err(_) => {
+            let cause = format_args!("the request took longer than {request_timeout:?}");
+            Err(ApiError::unavailable(cause))
+        }
     };
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
     let is_last = outcome.as_ref().is_err_and(|error| error.closes);
@@ -85,51 +88,42 @@ where
     });
     // An HTTP/2 stream ends alone; over HTTP/1 the next request begins where this one ends.
     let is_reusable = head.version >= Version::HTTP_2
-        || body.skip_arrived(&head.headers, limits.max_body).await
-            && !misread
-            && !state.drain.has_begun();
+        || body.skip_arrived(&head.headers, max_body).await && !misread && !state.drain.has_begun();
     let mut response = outcome.unwrap_or_else(ApiError::into_response);
-    let decoration = Decoration { request_id, trace, closes: is_last || !is_reusable };
-    decoration.add(state, &mut response, head, target);
+    let headers = response.headers_mut();
+    headers.insert(X_REQUEST_ID, request_id);
+    if let Some(trace) = trace {
+        headers.insert(TRACERESPONSE, trace.into_response());
+    }
+    if is_last || !is_reusable {
+        // Over HTTP/2 it is removed again.
+        headers.insert(CONNECTION, CLOSE);
+    }
+    decorate(&mut response, state, head, target);
     response
 }
 
-/// What an answer gets that the pipeline does not know.
-struct Decoration {
-    request_id: HeaderValue,
-    trace: Option<TraceContext>,
-    /// Whether the connection ends with this answer. Over HTTP/2 the header is removed again.
-    closes: bool,
-}
-
-impl Decoration {
-    /// Adds everything that no handler adds, and removes the body from the answer to a HEAD.
-    fn add(self, state: &State, response: &mut Response, head: &Parts, target: Target<'_>) {
-        let headers = response.headers_mut();
-        headers.insert(X_REQUEST_ID, self.request_id);
-        if let Some(trace) = self.trace {
-            headers.insert(TRACERESPONSE, trace.into_response());
+/// Adds what follows from the request alone and no handler adds, and removes the body from the answer to a HEAD.
+fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target<'_>) {
+    let headers = response.headers_mut();
+    if !is_under_base(head.uri.path()) {
+        headers.insert(CACHE_CONTROL, PUBLIC);
+    }
+    let operation = target.and_then(|(route, _)| route.operation(&head.method));
+    if operation.is_some_and(|operation| operation.is_deprecated) {
+        for (name, value) in &state.deprecation {
+            headers.insert(name, value.clone());
         }
-        if !is_under_base(head.uri.path()) {
-            headers.insert(CACHE_CONTROL, PUBLIC);
-        }
-        let operation = target.and_then(|(route, _)| route.operation(&head.method));
-        if operation.is_some_and(|operation| operation.is_deprecated) {
-            deprecation::announce(headers, state.settings.get_pet_sunset, state.successor.as_ref());
-        }
-        if let Some(cors) = &state.cors {
-            cors.add_headers(&head.headers, headers);
-        }
-        if self.closes {
-            headers.insert(CONNECTION, CLOSE);
-        }
-        let empty = response.body().is_end_stream();
-        if head.method == Method::HEAD || head.version == Version::HTTP_2 || empty {
-            set_length(response);
-        }
-        if head.method == Method::HEAD {
-            *response.body_mut() = Full::default();
-        }
+    }
+    if let Some(cors) = &state.cors {
+        cors.add_headers(&head.headers, headers);
+    }
+    let is_empty = response.body().is_end_stream();
+    if head.method == Method::HEAD || head.version == Version::HTTP_2 || is_empty {
+        set_length(response);
+    }
+    if head.method == Method::HEAD {
+        *response.body_mut() = Full::default();
     }
 }
 
@@ -139,10 +133,6 @@ fn set_length(response: &mut Response) {
     if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {
         response.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(length));
     }
-}
-
-fn too_slow(limit: Duration) -> ApiError {
-    ApiError::unavailable(format_args!("the request took longer than {limit:?}"))
 }
 
 /// Returns the answer to a head that began and did not arrive in time.
@@ -156,7 +146,7 @@ pub(crate) fn late_head(state: &State, peer: Peer) -> Response {
     let headers = response.headers_mut();
     headers.insert(X_REQUEST_ID, request_id);
     headers.insert(CONNECTION, CLOSE);
-    headers.extend(http_date(state.ports.clock.now()).map(|date| (DATE, date)));
+    headers.insert(DATE, http_date(state.ports.clock.now()));
     response
 }
 

@@ -1,27 +1,24 @@
-//! The accept loop and the drain.
+//! The server: it serves what its listeners accept, and drains at the end.
 
 pub(crate) mod listener;
 pub(crate) mod metrics_listener;
 
-use std::{convert::Infallible, fmt, pin::pin, sync::Arc};
+use std::{convert::Infallible, fmt, sync::Arc};
 
+use futures_util::{Stream, stream};
 use petstore_domain::KeyName;
-use tokio::{
-    net::TcpListener,
-    task::{JoinError, JoinSet},
-    time::timeout,
-};
+use tokio::{net::TcpListener, task::JoinSet, time::timeout};
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use self::{
-    listener::{Accepted, Listener, accept, close},
+    listener::{Accepted, Listener, accept_all, close, serve_all},
     metrics_listener::{Monitor, Monitored},
 };
 use crate::{
     connection,
     observe::metrics::Metrics,
     request::Peer,
-    settings::{Limits, Settings},
+    settings::Settings,
     state::{Ports, State},
 };
 
@@ -105,26 +102,12 @@ impl Server {
         shutdown: impl Future<Output = ()>,
     ) -> Drained {
         tokio::select! {
-            never = self.accept_all(&listeners) => match never {},
+            () = self.serve(accept_all(&listeners)) => (),
             () = shutdown => (),
         }
         self.state.drain.begin();
-        let Limits { max_connections, shutdown_grace, .. } = self.state.settings.limits;
-        let waiting = close(listeners).await;
-        let all_ended = async {
-            for connection in waiting {
-                while self.connections.len() >= max_connections.get()
-                    && let Some(ended) = self.connections.join_next().await
-                {
-                    note_end(ended);
-                }
-                self.spawn(connection);
-            }
-            while let Some(ended) = self.connections.join_next().await {
-                note_end(ended);
-            }
-        };
-        if timeout(shutdown_grace, all_ended).await.is_ok() {
+        let waiting = stream::iter(close(listeners).await);
+        if timeout(self.state.settings.limits.shutdown_grace, self.serve(waiting)).await.is_ok() {
             return Drained::Whole;
         }
         let connections = self.connections.len();
@@ -132,47 +115,26 @@ impl Server {
         Drained::CutOff { connections }
     }
 
-    /// Accepts connections, no more at a time than the limit; the rest waits in the accept queue. One
-    /// that ends is taken note of at once.
-    async fn accept_all(&mut self, listeners: &[Listener]) -> Infallible {
-        let max = self.state.settings.limits.max_connections.get();
-        let mut turn = 0_usize;
-        let mut accepted = pin!(accept(listeners, turn));
-        loop {
-            tokio::select! {
-                Some(ended) = self.connections.join_next() => note_end(ended),
-                connection = &mut accepted, if self.connections.len() < max => {
-                    self.spawn(connection);
-                    turn = turn.wrapping_add(1);
-                    accepted.set(accept(listeners, turn));
-                }
+    /// Serves `accepted`, and those that are served already, to their ends. TLS is for clients on other machines.
+    async fn serve(&mut self, accepted: impl Stream<Item = Accepted>) {
+        let Self { state, tls, connections } = self;
+        let max = state.settings.limits.max_connections.get();
+        serve_all(connections, max, accepted, |(io, peer)| {
+            let tls = tls.clone().filter(|_| peer != Peer::Unix);
+            let counted = state.metrics.as_ref().map(|metrics| metrics.begin_connection());
+            let state = Arc::clone(state);
+            async move {
+                let _counted = counted;
+                connection::serve(io, peer, tls, state).await;
             }
-        }
-    }
-
-    /// Serves a connection. TLS is for those from other machines.
-    fn spawn(&mut self, (io, peer): Accepted) {
-        let state = Arc::clone(&self.state);
-        let tls = self.tls.clone().filter(|_| peer != Peer::Unix);
-        let counted = self.state.metrics.as_ref().map(|metrics| metrics.begin_connection());
-        self.connections.spawn(async move {
-            let _counted = counted;
-            connection::serve(io, peer, tls, state).await;
-        });
+        })
+        .await;
     }
 }
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").finish_non_exhaustive()
-    }
-}
-
-fn note_end(ended: Result<(), JoinError>) {
-    if let Err(error) = ended
-        && error.is_panic()
-    {
-        tracing::error!(%error, "a connection ended in a panic");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use hyper::header::HeaderValue;
+use hyper::HeaderMap;
 use petstore_domain::{Authenticator, Clock, KeyDigest, PetService};
 use tokio::sync::Semaphore;
 
@@ -43,8 +43,8 @@ pub(crate) struct State {
     pub(crate) settings: Settings,
     /// What the addresses of the interface begin with for clients.
     pub(crate) public_base: String,
-    /// The link to what replaces getPet.
-    pub(crate) successor: Option<HeaderValue>,
+    /// What every answer of getPet announces.
+    pub(crate) deprecation: HeaderMap,
     pub(crate) request_ids: RequestIds,
     pub(crate) tags: Tags,
     pub(crate) page_cache: PageCache,
@@ -80,7 +80,7 @@ impl State {
         Self {
             ports,
             request_ids: RequestIds::new(),
-            successor: deprecation::successor(&public_base),
+            deprecation: deprecation::announcement(settings.get_pet_sunset, &public_base),
             tags: Tags::new(&public_base),
             public_base,
             page_cache,

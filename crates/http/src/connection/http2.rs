@@ -145,11 +145,11 @@ async fn respond_to(
 async fn send(
     response: Response,
     mut respond: SendResponse<Bytes>,
-    date: Option<HeaderValue>,
+    date: HeaderValue,
     mut in_flight: InFlightRequest,
 ) {
     let (mut head, body) = response.into_parts();
-    head.headers.extend(date.map(|date| (DATE, date)));
+    head.headers.insert(DATE, date);
     let Ok(body) = body.collect().await;
     let body = body.to_bytes();
     let is_empty = body.is_empty();

@@ -1,16 +1,18 @@
-//! The sockets that clients connect to: TCP and Unix, beside each other.
+//! The sockets that clients connect to, TCP and Unix beside each other, and the loop that serves their connections.
 
 use std::{
     fmt,
     future::poll_fn,
     io,
+    pin::pin,
     task::{Context, Poll},
     time::Duration,
 };
 
+use futures_util::{Stream, StreamExt as _, stream};
 use tokio::{
     net::{TcpListener, UnixListener},
-    task::yield_now,
+    task::{JoinError, JoinSet, yield_now},
     time::{Instant, sleep, timeout_at},
 };
 
@@ -91,8 +93,41 @@ impl fmt::Debug for Listener {
 /// A connection that was accepted, and where it comes from.
 pub(super) type Accepted = (Box<dyn Io>, Peer);
 
-/// Accepts the next connection of any listener. They take turns: `turn` says which is asked first.
-pub(super) async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
+/// Serves each connection in a task of its own, no more than `max` at a time, and returns when there are no more and
+/// all have ended. The rest waits in the accept queue. A connection that ends is taken note of at once.
+pub(super) async fn serve_all<T, F>(
+    tasks: &mut JoinSet<()>,
+    max: usize,
+    connections: impl Stream<Item = T>,
+    serve: impl Fn(T) -> F,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let mut connections = pin!(connections.fuse());
+    loop {
+        tokio::select! {
+            Some(ended) = tasks.join_next() => {
+                if let Some(error) = ended.err().filter(JoinError::is_panic) {
+                    tracing::error!(%error, "a connection ended in a panic");
+                }
+            }
+            Some(connection) = connections.next(), if tasks.len() < max => {
+                tasks.spawn(serve(connection));
+            }
+            else => return,
+        }
+    }
+}
+
+/// Returns the connections of all listeners, which take turns. It never ends.
+pub(super) fn accept_all(listeners: &[Listener]) -> impl Stream<Item = Accepted> {
+    stream::unfold(0_usize, async |turn| {
+        Some((accept(listeners, turn).await, turn.wrapping_add(1)))
+    })
+}
+
+/// Accepts the next connection of any listener. `turn` says which is asked first.
+async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
     let (later, sooner) = listeners.split_at(turn % listeners.len().max(1));
     accept_next(|| {
         poll_fn(|cx| {

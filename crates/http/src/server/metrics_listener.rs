@@ -3,8 +3,9 @@
 //! It serves `/metrics`, `/livez` and `/readyz`, which says of a service with a next store whether that can be reached
 //! too, and needs no key: it is for an address that only the monitoring system reaches. It is there until the drain has ended.
 
-use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, future, sync::Arc, time::Duration};
 
+use futures_util::{StreamExt as _, stream};
 use hyper::{
     Method, Request, StatusCode,
     body::Incoming,
@@ -19,7 +20,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::listener::accept_next;
+use super::listener::{accept_next, serve_all};
 use crate::{
     handlers::public,
     observe::metrics::{Figure, FigureKind, Figures, Metrics},
@@ -68,16 +69,14 @@ impl Monitor {
     /// Serves the connections of `listener` until it is dropped.
     pub(super) async fn serve(self, listener: TcpListener) -> Infallible {
         let monitor = Arc::new(self);
-        let mut connections = JoinSet::new();
-        loop {
-            while connections.try_join_next().is_some() {}
-            if connections.len() >= MAX_CONNECTIONS {
-                connections.join_next().await;
-            }
-            let (stream, _) = accept_next(|| listener.accept()).await;
+        let accepted = stream::repeat(()).then(|()| accept_next(|| listener.accept()));
+        serve_all(&mut JoinSet::new(), MAX_CONNECTIONS, accepted, |(stream, _)| {
             let monitor = Arc::clone(&monitor);
-            connections.spawn(async move { monitor.serve_one(stream).await });
-        }
+            async move { monitor.serve_one(stream).await }
+        })
+        .await;
+        // There is always one more.
+        future::pending().await
     }
 
     async fn serve_one(&self, stream: TcpStream) {
