@@ -88,7 +88,7 @@ where
     });
     // An HTTP/2 stream ends alone; over HTTP/1 the next request begins where this one ends.
     let is_reusable = head.version >= Version::HTTP_2
-        || body.skip_arrived(&head.headers, max_body).await && !misread && !state.drain.has_begun();
+        || !misread && body.skip_arrived(&head.headers, max_body).await && !state.drain.has_begun();
     let mut response = outcome.unwrap_or_else(ApiError::into_response);
     let headers = response.headers_mut();
     headers.insert(X_REQUEST_ID, request_id);

@@ -31,16 +31,6 @@ pub(crate) struct Call<'r> {
     pub(crate) body: Bytes,
 }
 
-impl Call<'_> {
-    /// Returns the caller, for a handler that works in somebody's name.
-    ///
-    /// # Errors
-    /// 401 outside the base path.
-    pub(crate) fn caller(&self) -> Result<&Caller, ApiError> {
-        self.caller.ok_or_else(|| ApiError::unauthorized(false))
-    }
-}
-
 /// The future of a handler. It is boxed, so that a row of the route table can hold any handler.
 pub(crate) type HandlerFuture<'r> =
     Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send + 'r>>;

@@ -64,8 +64,8 @@ pub(crate) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
 
 /// Adds an animal, or answers a repeat as the first time (section 4.2, createPet).
 pub(crate) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
-    let caller = call.caller()?.digest;
-    let Call { state, head, ref body, .. } = call;
+    let Call { state, head, caller, ref body, .. } = call;
+    let caller = caller.ok_or_else(|| ApiError::unauthorized(false))?.digest;
     let key = headers::idempotency_key(&head.headers)?;
     let pet = read_new_pet(body)?;
     let idempotency = key.map(|key| Idempotency { caller, key });

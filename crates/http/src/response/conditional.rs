@@ -1,7 +1,5 @@
 //! Entity tags and conditional requests (RFC 9110, sections 8.8.3 and 13.1.2).
 
-use std::fmt::Write;
-
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::{
     HeaderMap,
@@ -10,9 +8,6 @@ use hyper::{
 use petstore_domain::{CatalogueVersion, CategoryId, Pet, PetId, PetName, PetQuery, PetStatus};
 use petstore_json::pets_to_json;
 use sha2::{Digest, Sha256};
-
-/// About as much as a tag takes, in bytes.
-const TYPICAL_TAG: usize = 64;
 
 /// What a tag stands for, besides the version of the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,21 +40,15 @@ impl Tags {
 
     /// Returns the tag of `subject` in one version of the catalogue. It is known without a query.
     pub(crate) fn of_state(&self, version: CatalogueVersion, subject: Subject) -> HeaderValue {
-        let mut text = String::with_capacity(TYPICAL_TAG);
-        text.push_str("W/\"");
-        text.push_str(&self.encoding);
-        text.push('.');
-        URL_SAFE_NO_PAD.encode_string(version.0.to_be_bytes(), &mut text);
-        // Writing to a string never fails.
-        let _ = match subject {
+        let (encoding, version) = (&self.encoding, URL_SAFE_NO_PAD.encode(version.0.to_be_bytes()));
+        header_value(match subject {
             Subject::Page(PetQuery { limit, status, after }) => {
                 let status = status.map_or("", |status| status.as_str());
                 let after = after.map(|id| id.to_string()).unwrap_or_default();
-                write!(text, ".{}.{status}.{after}\"", limit.get())
+                format!("W/\"{encoding}.{version}.{}.{status}.{after}\"", limit.get())
             }
-            Subject::Pet(id) => write!(text, ".{id}\""),
-        };
-        header_value(text)
+            Subject::Pet(id) => format!("W/\"{encoding}.{version}.{id}\""),
+        })
     }
 
     /// Returns the tag of `subject`, which was read as `content`: that of its version if the store has one.

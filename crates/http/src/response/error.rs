@@ -2,13 +2,13 @@
 
 use std::{any::Any, borrow::Cow, fmt};
 
-use bytes::Bytes;
 use hyper::{
     StatusCode,
     header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use petstore_domain::{AddError, AuthenticationError, StoreError};
 use petstore_json::ReadError;
+use serde_json::json;
 
 use crate::response::{self, APPLICATION_JSON, Response};
 
@@ -176,14 +176,10 @@ impl ApiError {
     }
 
     /// Returns the schema `Error` of the interface: exactly three fields.
-    fn body(&self) -> Bytes {
-        let (code, status) = (self.code.as_str(), self.code.status());
-        // A string is always JSON.
-        let message = serde_json::to_string(&self.message).unwrap_or_default();
-        let status = status.as_str();
-        [r#"{"code":""#, code, r#"","message":"#, &message, r#","status":"#, status, "}"]
-            .concat()
-            .into()
+    fn body(&self) -> String {
+        let Self { code, message, .. } = self;
+        json!({ "code": code.as_str(), "message": message, "status": code.status().as_u16() })
+            .to_string()
     }
 }
 

@@ -146,13 +146,14 @@ fn coding(member: &str) -> (&str, u16) {
     (name.trim(), value.and_then(thousandths).unwrap_or(0))
 }
 
-/// Reads `1`, `0.5` or `0.125` (RFC 9110, section 12.4.2).
+/// Returns a weight, such as `1`, `0.5` or `0.125` (RFC 9110, section 12.4.2), in thousandths.
 fn thousandths(weight: &str) -> Option<u16> {
     let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
-    let whole = ["0", "1"].iter().position(|digit| *digit == whole)?;
-    let is_plain = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    let fraction = format!("{fraction:0<3}").parse::<u16>().ok().filter(|_| is_plain)?;
-    Some(1000 * u16::try_from(whole).ok()? + fraction).filter(|weight| *weight <= 1000)
+    let is_plain = ["0", "1"].contains(&whole)
+        && fraction.len() <= 3
+        && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let thousandths = format!("{whole}{fraction:0<3}").parse().ok();
+    thousandths.filter(|thousandths| is_plain && *thousandths <= 1000)
 }
 
 #[cfg(test)]

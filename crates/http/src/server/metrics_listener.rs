@@ -99,16 +99,11 @@ impl Monitor {
     }
 
     async fn respond(&self, method: &Method, path: &str) -> Result<Response, ApiError> {
-        if !["/metrics", "/livez", "/readyz"].contains(&path) {
-            return Err(ApiError::new(
-                ErrorCode::RouteNotFound,
-                "here are /metrics, /livez and /readyz; the service has another address",
-            ));
-        }
-        if ![Method::GET, Method::HEAD].contains(method) {
-            return Err(ApiError::method_not_allowed("GET, HEAD"));
-        }
+        let is_read = [Method::GET, Method::HEAD].contains(method);
         match path {
+            "/livez" | "/readyz" | "/metrics" if !is_read => {
+                Err(ApiError::method_not_allowed("GET, HEAD"))
+            }
             "/livez" => Ok(public::livez()),
             "/readyz" => {
                 let ready = in_time(public::readyz(&self.state)).await?;
@@ -117,11 +112,15 @@ impl Monitor {
                     response::json(StatusCode::OK, text)
                 }))
             }
-            _ => {
+            "/metrics" => {
                 let text = self.metrics.to_text(&self.figures().await);
                 let text = text.map_err(ApiError::internal)?;
                 Ok(response::with_body(StatusCode::OK, TEXT, text))
             }
+            _ => Err(ApiError::new(
+                ErrorCode::RouteNotFound,
+                "here are /metrics, /livez and /readyz; the service has another address",
+            )),
         }
     }
 
