@@ -15,7 +15,7 @@ use crate::{
     handlers::Call,
     request::{address::is_under_base, auth, body::RequestBody, framing, headers, query},
     response::{self, Response, cors, deprecation, error::ApiError},
-    route::{Content, Query, Route, Target},
+    route::{Route, Target},
     state::State,
 };
 
@@ -67,16 +67,17 @@ where
         return Err(ApiError::forbidden());
     }
 
-    if operation.content == Content::Json {
+    if operation.takes_json {
         headers::require_json(&head.headers)?;
     }
     let limits = &state.settings.limits;
     body.require_fitting(limits.max_body)?;
-    let content = match operation.content {
-        Content::Json => body.read(limits.max_body, limits.body_timeout).await?,
-        Content::Ignored => Bytes::new(),
+    let content = if operation.takes_json {
+        body.read(limits.max_body, limits.body_timeout).await?
+    } else {
+        Bytes::new()
     };
-    if operation.query == Query::Refused {
+    if !operation.takes_query {
         query::require_none(head.uri.query())?;
     }
     (operation.handler)(Call { state, head, parameter, caller, body: content }).await

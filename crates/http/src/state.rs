@@ -11,8 +11,7 @@ use crate::{
     handlers::readiness::Readiness,
     observe::{ids::RequestIds, log::Observer, metrics::Metrics},
     rate_limit::RateLimit,
-    refusals::LateRefusals,
-    request::address::public_base,
+    request::{address::public_base, auth::LateRefusals},
     response::{
         cache::PageCache, conditional::Tags, cors::Cors, deprecation, openapi,
         representation::Representation,

@@ -25,9 +25,7 @@ pub(crate) const TRACERESPONSE: HeaderName = HeaderName::from_static("tracerespo
 const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 /// The longest request id taken from a client, in characters.
 const MAX_CHARS: usize = 128;
-/// The length of a `traceparent` of version 00, in characters. One of a later version begins like it.
-const LENGTH: usize = 55;
-/// Where the id of the trace stands in it, and in a `traceresponse`.
+/// Where the id of the trace stands in a `traceresponse`.
 const TRACE_ID: Range<usize> = 3..35;
 const SAMPLED: u8 = 1;
 
@@ -108,21 +106,16 @@ fn is_acceptable(id: &[u8]) -> bool {
 fn parse(headers: &HeaderMap) -> Option<(&str, u8)> {
     let mut sent = headers.get_all(TRACEPARENT).iter();
     let text = sent.next()?.to_str().ok().filter(|_| sent.next().is_none())?;
-    let (known, later) = text.split_at_checked(LENGTH)?;
-    let is_whole = match &known[..2] {
-        "00" => later.is_empty(),
-        "ff" => false,
-        _ => later.is_empty() || later.starts_with('-'),
-    };
-    let is_well_formed = known.bytes().enumerate().all(|(at, byte)| match at {
-        2 | 35 | 52 => byte == b'-',
-        _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
-    });
+    let mut parts = text.split('-');
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let mut digits =
+        |length| parts.next().filter(|part| part.len() == length && part.bytes().all(is_digit));
+    let [version, trace_id, parent_id, flags] = [digits(2)?, digits(32)?, digits(16)?, digits(2)?];
+    // A later version begins like 00.
+    let is_known = if version == "00" { parts.next().is_none() } else { version != "ff" };
     let is_zero = |id: &str| id.bytes().all(|digit| digit == b'0');
-    let (trace_id, parent_id) = (&known[TRACE_ID], &known[36..52]);
-    let is_valid = is_whole && is_well_formed && !is_zero(trace_id) && !is_zero(parent_id);
-    let flags = u8::from_str_radix(&known[53..], 16).ok()?;
-    is_valid.then_some((trace_id, flags))
+    let is_valid = is_known && !is_zero(trace_id) && !is_zero(parent_id);
+    Some((trace_id, u8::from_str_radix(flags, 16).ok()?)).filter(|_| is_valid)
 }
 
 #[cfg(test)]

@@ -1,11 +1,24 @@
-//! Who is calling: the bearer credential of a request (interface, section 5; RFC 6750).
+//! Who is calling: the bearer credential of a request (interface, section 5; RFC 6750). A request without a live key
+//! is refused late.
+//!
+//! **What it buys.** A refusal waits for 100 ms at least, and until the key was judged again by keys that were read
+//! after the request came. So a new key works at its first use, and a client that tries keys is slow.
+//!
+//! **What it costs.** A permit for each refusal that waits. Without one, the answer is 429 at once, and the connection
+//! is closed.
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
 use petstore_domain::{ApiKeySecret, AuthenticationError, Caller, KeyLabel};
+use tokio::{
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
 
-use crate::{response::error::ApiError, state::State};
+use crate::{connection::ending::Drain, response::error::ApiError, settings::Limits, state::State};
 
 const SCHEME: &str = "bearer";
+/// The limit of the refusals that wait, where there are connections enough.
+const MAX_WAITING: usize = 4096;
 
 /// Returns the caller whose key the `Authorization` header carries. A key anywhere else is not looked at.
 ///
@@ -65,51 +78,41 @@ fn bearer_token(value: &str) -> Option<&str> {
     Some(token.trim_ascii()).filter(|token| !token.is_empty())
 }
 
-#[cfg(test)]
-mod tests {
-    use hyper::{
-        HeaderMap,
-        header::{AUTHORIZATION, HeaderValue},
-    };
+/// The refusals that wait.
+#[derive(Debug)]
+pub(crate) struct LateRefusals {
+    permits: Semaphore,
+    limits: Limits,
+}
 
-    use petstore_domain::ApiKeySecret;
+impl LateRefusals {
+    /// No more wait than a quarter of the connections.
+    pub(crate) fn new(limits: Limits) -> Self {
+        let permits = (limits.max_connections.get() / 4).clamp(1, MAX_WAITING);
+        Self { permits: Semaphore::new(permits), limits }
+    }
 
-    use super::{Credential, credential};
-
-    #[test]
-    fn a_credential_is_one_bearer_token() {
-        let bearer = |token: &str| Credential::Bearer(ApiKeySecret::new(token));
-        let table: [(&[&[u8]], Credential); 13] = [
-            (&[], Credential::None),
-            (&[b"Bearer abc"], bearer("abc")),
-            (&[b"bearer abc"], bearer("abc")),
-            (&[b"BEARER  abc "], bearer("abc")),
-            (&[b"Bearer a b"], bearer("a b")),
-            (&[b""], Credential::Malformed),
-            (&[b"Bearer"], Credential::Malformed),
-            (&[b"Bearer "], Credential::Malformed),
-            (&[b"Basic abc"], Credential::Malformed),
-            (&[b"abc"], Credential::Malformed),
-            (&[b"Bearerabc"], Credential::Malformed),
-            (&[b"Bearer caf\xc3\xa9"], Credential::Malformed),
-            (&[b"Bearer abc", b"Bearer abc"], Credential::Malformed),
-        ];
-        for (sent, expected) in table {
-            let mut headers = HeaderMap::new();
-            for value in sent {
-                headers.append(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
-            }
-            assert_eq!(credential(&headers), expected, "{sent:?}");
+    /// Returns what `again` comes to, but not before the delay. When `drain` begins, or the time for the
+    /// request runs out, it is `refusal`.
+    ///
+    /// # Errors
+    /// What `again` or `refusal` is; 429 if too many wait.
+    pub(crate) async fn wait<T>(
+        &self,
+        drain: &Drain,
+        refusal: &ApiError,
+        again: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        let _permit = self.permits.try_acquire().map_err(|_| ApiError::too_many_refusals())?;
+        let late = async { tokio::join!(again, sleep(self.limits.refusal_delay)).0 };
+        // Before the time for the request as a whole is over, which would be 503.
+        let time = self.limits.request_timeout * 9 / 10;
+        tokio::select! {
+            outcome = timeout(time, late) => outcome.unwrap_or_else(|_| Err(refusal.clone())),
+            () = drain.begun() => Err(refusal.clone()),
         }
     }
-
-    #[test]
-    fn a_key_is_not_in_the_debug_form_of_its_credential() {
-        let headers = HeaderMap::from_iter([(
-            AUTHORIZATION,
-            HeaderValue::from_static("Bearer canary-key-0123456789"),
-        )]);
-        let shown = format!("{:?}", credential(&headers));
-        assert!(!shown.contains("canary"), "{shown}");
-    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! Strict query strings: what is not understood is refused, by name.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Display};
 
 use petstore_domain::{PageLimit, PetQuery, PetStatus};
 
@@ -16,83 +16,64 @@ const MAX_ECHO: usize = 40;
 
 /// Refuses any parameter: the operation takes none.
 pub(crate) fn require_none(query: Option<&str>) -> Result<(), ApiError> {
-    let mut faults = Faults::default();
-    for (name, _) in parameters(query) {
-        faults.add(format!("`{}`: this operation takes no query parameter", echo(&name)));
-    }
-    faults.none_or_refuse()
+    let none = "this operation takes no query parameter";
+    refuse(parameters(query).map(|(name, _)| format!("`{}`: {none}", echo(&name))).collect())
 }
 
 /// Returns the query of listPets: `limit`, `status` and `cursor`, each at most once.
 pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
     let [mut limit, mut status, mut cursor] = [const { None::<Cow<'_, str>> }; 3];
-    let mut faults = Faults::default();
+    let mut faults = Vec::new();
     for (name, value) in parameters(query) {
-        let place = match name.as_ref() {
+        let sent = match &*name {
             "limit" => &mut limit,
             "status" => &mut status,
             "cursor" => &mut cursor,
             unknown => {
                 let allowed = "unknown parameter; allowed are limit, status and cursor";
-                faults.add(format!("`{}`: {allowed}", echo(unknown)));
+                faults.push(format!("`{}`: {allowed}", echo(unknown)));
                 continue;
             }
         };
-        if place.replace(value).is_some() {
-            faults.add(format!("`{name}`: must be given once at most"));
+        if sent.replace(value).is_some() {
+            faults.push(format!("`{name}`: must be given once at most"));
         }
     }
-    let limit = faults.keep("limit", limit.map(|text| PageLimit::parse(&text)));
-    let status = faults.keep("status", status.map(|text| PetStatus::parse(&text)));
+    let limit = value("limit", limit.map(|text| PageLimit::parse(&text)), &mut faults);
+    let status = value("status", status.map(|text| PetStatus::parse(&text)), &mut faults);
     let position = cursor.map(|text| cursor::decode(&text).ok_or(UNREADABLE));
+    let position = value("cursor", position, &mut faults);
     let start = PetQuery { limit: limit.unwrap_or_default(), status, after: None };
-    let query = match faults.keep("cursor", position) {
-        // With a bad `status` there is nothing to compare the cursor with.
-        Some(position) if faults.none() => {
-            faults.keep("cursor", Some(position.resume(start.limit, status)))
-        }
-        _ => None,
-    };
-    faults.none_or_refuse()?;
-    Ok(query.unwrap_or(start))
+    // With a bad `status` there is nothing to compare the cursor with.
+    let position = position.filter(|_| faults.is_empty());
+    let resumed = position.map(|position| position.resume(start.limit, status));
+    let query = value("cursor", resumed, &mut faults).unwrap_or(start);
+    refuse(faults)?;
+    Ok(query)
 }
 
 const UNREADABLE: &str = "must be one that a next link has given, unchanged";
 
-#[derive(Default)]
-struct Faults(Vec<String>);
+/// Returns the value of a parameter, if one was sent and could be read; else its fault is added.
+fn value<T, E: Display>(
+    name: &str,
+    read: Option<Result<T, E>>,
+    faults: &mut Vec<String>,
+) -> Option<T> {
+    read?.map_err(|fault| faults.push(format!("`{name}`: {fault}"))).ok()
+}
 
-impl Faults {
-    fn add(&mut self, fault: String) {
-        self.0.push(fault);
+/// Refuses a query that has faults, and names the first ones.
+fn refuse(mut faults: Vec<String>) -> Result<(), ApiError> {
+    let unnamed = faults.len().saturating_sub(MAX_FAULTS);
+    if unnamed > 0 {
+        faults.truncate(MAX_FAULTS);
+        faults.push(format!("and {unnamed} more"));
     }
-
-    fn none(&self) -> bool {
-        self.0.is_empty()
+    if faults.is_empty() {
+        return Ok(());
     }
-
-    /// Returns the value that was read, if one was sent and could be read; else its fault is noted.
-    fn keep<T, E: ToString>(&mut self, name: &str, read: Option<Result<T, E>>) -> Option<T> {
-        match read? {
-            Ok(value) => Some(value),
-            Err(fault) => {
-                self.add(format!("`{name}`: {}", fault.to_string()));
-                None
-            }
-        }
-    }
-
-    fn none_or_refuse(mut self) -> Result<(), ApiError> {
-        if self.none() {
-            return Ok(());
-        }
-        let unnamed = self.0.len().saturating_sub(MAX_FAULTS);
-        if unnamed > 0 {
-            self.0.truncate(MAX_FAULTS);
-            self.add(format!("and {unnamed} more"));
-        }
-        Err(ApiError::new(ErrorCode::InvalidQuery, self.0.join("; ")))
-    }
+    Err(ApiError::new(ErrorCode::InvalidQuery, faults.join("; ")))
 }
 
 fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {

@@ -1,11 +1,16 @@
 use std::{future, num::NonZeroUsize, sync::Arc, time::Duration};
 
+use hyper::{
+    HeaderMap,
+    header::{AUTHORIZATION, HeaderValue},
+};
+use petstore_domain::ApiKeySecret;
 use tokio::{
     task,
     time::{Instant, sleep},
 };
 
-use super::{LateRefusals, MAX_WAITING};
+use super::{Credential, LateRefusals, MAX_WAITING, credential};
 use crate::{
     connection::ending::Drain,
     response::error::{ApiError, ErrorCode},
@@ -83,7 +88,7 @@ async fn no_more_wait_than_a_quarter_of_the_connections_and_4096() {
         }
         assert_eq!(refused, places, "of {connections} connections");
         assert!(began.elapsed() < 200 * MILLI);
-        assert_eq!(refusals.0.places.available_permits(), places);
+        assert_eq!(refusals.0.permits.available_permits(), places);
     }
 }
 
@@ -100,4 +105,41 @@ async fn a_drain_refuses_those_that_wait_and_later_ones_at_once() {
     let outcome = (waiting.await.unwrap().0, waits(&refusals, 50 * MILLI, true).await.0);
     assert_eq!(outcome, (Some(ErrorCode::Unauthorized), Some(ErrorCode::Unauthorized)));
     assert!(began.elapsed() < 20 * MILLI);
+}
+
+#[test]
+fn a_credential_is_one_bearer_token() {
+    let bearer = |token: &str| Credential::Bearer(ApiKeySecret::new(token));
+    let table: [(&[&[u8]], Credential); 13] = [
+        (&[], Credential::None),
+        (&[b"Bearer abc"], bearer("abc")),
+        (&[b"bearer abc"], bearer("abc")),
+        (&[b"BEARER  abc "], bearer("abc")),
+        (&[b"Bearer a b"], bearer("a b")),
+        (&[b""], Credential::Malformed),
+        (&[b"Bearer"], Credential::Malformed),
+        (&[b"Bearer "], Credential::Malformed),
+        (&[b"Basic abc"], Credential::Malformed),
+        (&[b"abc"], Credential::Malformed),
+        (&[b"Bearerabc"], Credential::Malformed),
+        (&[b"Bearer caf\xc3\xa9"], Credential::Malformed),
+        (&[b"Bearer abc", b"Bearer abc"], Credential::Malformed),
+    ];
+    for (sent, expected) in table {
+        let mut headers = HeaderMap::new();
+        for value in sent {
+            headers.append(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
+        }
+        assert_eq!(credential(&headers), expected, "{sent:?}");
+    }
+}
+
+#[test]
+fn a_key_is_not_in_the_debug_form_of_its_credential() {
+    let headers = HeaderMap::from_iter([(
+        AUTHORIZATION,
+        HeaderValue::from_static("Bearer canary-key-0123456789"),
+    )]);
+    let shown = format!("{:?}", credential(&headers));
+    assert!(!shown.contains("canary"), "{shown}");
 }
