@@ -25,8 +25,6 @@ use crate::{
     state::State,
 };
 
-const TOO_LARGE: StatusCode = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-
 /// Serves a connection.
 pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state: &State) {
     let unread = AtomicBool::new(false);
@@ -61,12 +59,10 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
         }
         Ok(Err(error)) if error.is_parse() => {
             // hyper has answered it by itself.
-            let is_too_large = error.is_parse_too_large();
-            note_unread(
-                state,
-                peer,
-                Ok(if is_too_large { TOO_LARGE } else { StatusCode::BAD_REQUEST }),
-            );
+            let too_large = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+            let status =
+                if error.is_parse_too_large() { too_large } else { StatusCode::BAD_REQUEST };
+            note_unread(state, peer, Ok(status));
             linger(&mut stream, b"").await;
         }
         // An idle client expects to be left without a word, one in mid-request does not.

@@ -30,16 +30,14 @@ pub(crate) async fn authenticate(
     refused: &mut Option<KeyLabel>,
 ) -> Result<Caller, ApiError> {
     let authenticator = &*state.ports.authenticator;
-    let (refusal, key, label) = match credential(headers) {
-        Credential::None => (ApiError::unauthorized(false), None, None),
-        Credential::Malformed => (ApiError::unauthorized(true), None, None),
-        Credential::Bearer(key) => match authenticator.authenticate(&key).await {
-            Err(AuthenticationError::Refused(label)) => {
-                (ApiError::unauthorized(true), Some(key), label)
-            }
+    let (key, label) = match credential(headers) {
+        None => (None, None),
+        Some(key) => match authenticator.authenticate(&key).await {
+            Err(AuthenticationError::Refused(label)) => (Some(key), label),
             known => return Ok(known?),
         },
     };
+    let refusal = ApiError::unauthorized(headers.contains_key(AUTHORIZATION));
     let again = async {
         let key = key.as_ref().ok_or_else(|| refusal.clone())?;
         Ok(authenticator.authenticate_again(key).await?)
@@ -52,41 +50,25 @@ pub(crate) async fn authenticate(
     late
 }
 
-/// What a request carries as its credential.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Credential {
-    None,
-    /// Something was sent, but not one bearer token.
-    Malformed,
-    Bearer(ApiKeySecret),
-}
-
-/// The credential in the `Authorization` header.
-pub(crate) fn credential(headers: &HeaderMap) -> Credential {
+/// Returns the API key in the `Authorization` header, if that is there once and carries a bearer token.
+pub(crate) fn credential(headers: &HeaderMap) -> Option<ApiKeySecret> {
     let mut sent = headers.get_all(AUTHORIZATION).iter();
-    let Some(first) = sent.next() else { return Credential::None };
-    if sent.next().is_some() {
-        return Credential::Malformed;
-    }
-    let token = first.to_str().ok().and_then(bearer_token);
-    token.map_or(Credential::Malformed, |token| Credential::Bearer(ApiKeySecret::new(token)))
-}
-
-fn bearer_token(value: &str) -> Option<&str> {
-    let (scheme, token) = value.split_at_checked(SCHEME.len())?;
+    let only = sent.next().filter(|_| sent.next().is_none())?;
+    let (scheme, token) = only.to_str().ok()?.split_at_checked(SCHEME.len())?;
     let token = token.strip_prefix(' ').filter(|_| scheme.eq_ignore_ascii_case(SCHEME))?;
-    Some(token.trim_ascii()).filter(|token| !token.is_empty())
+    Some(token.trim_ascii()).filter(|token| !token.is_empty()).map(ApiKeySecret::new)
 }
 
-/// The refusals that wait.
+/// Bounds the refusals that wait.
 #[derive(Debug)]
 pub(crate) struct LateRefusals {
+    /// A permit for each that waits.
     permits: Semaphore,
     limits: Limits,
 }
 
 impl LateRefusals {
-    /// No more wait than a quarter of the connections.
+    /// Creates a bound of a quarter of the connections.
     pub(crate) fn new(limits: Limits) -> Self {
         let permits = (limits.max_connections.get() / 4).clamp(1, MAX_WAITING);
         Self { permits: Semaphore::new(permits), limits }
