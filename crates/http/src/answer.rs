@@ -127,7 +127,7 @@ fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target
     }
 }
 
-/// Says how long the body is, where an answer may have one and hyper does not say it by itself.
+/// Sets `Content-Length`, where an answer may have it and hyper does not set it by itself.
 fn set_length(response: &mut Response) {
     let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status());
     if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {

@@ -25,7 +25,7 @@ pub(crate) struct Call<'r> {
     pub(crate) head: &'r Parts,
     /// The value of the path's parameter; empty if it has none.
     pub(crate) parameter: &'r str,
-    /// Whose key the request carries; `None` outside the base path.
+    /// The client whose key the request carries; `None` outside the base path.
     pub(crate) caller: Option<&'r Caller>,
     /// The whole body; empty if the operation takes none.
     pub(crate) body: Bytes,

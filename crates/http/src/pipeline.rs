@@ -13,22 +13,24 @@ use petstore_domain::{Caller, KeyLabel, KeyRights};
 
 use crate::{
     handlers::Call,
-    request::{address::is_under_base, auth, body::RequestBody, framing, headers, query},
+    request::{
+        address::is_under_base, auth::authenticate, body::RequestBody, framing, headers, query,
+    },
     response::{self, Response, cors, deprecation, error::ApiError},
     route::{Route, Target},
     state::State,
 };
 
-/// What is found out of the key that a request presents.
+/// What is known of the key that a request presents.
 #[derive(Debug, Default)]
 pub(crate) struct Presented {
-    /// Whose it is, if it is live.
+    /// The client that it belongs to, if it is live.
     pub(crate) caller: Option<Caller>,
-    /// What it was called, if it is live no more.
+    /// Its label, if it is live no more.
     pub(crate) refused: Option<KeyLabel>,
 }
 
-/// The answer to a request, or why there is none. What is found out of the key is put into `presented`.
+/// Returns the answer to a request, or why there is none, and puts what is known of its key into `presented`.
 ///
 /// # Errors
 /// The first check that the request fails, or what its handler fails with.
@@ -92,13 +94,16 @@ fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
     }
 }
 
-/// The caller, unless it is unknown or sends too much. One that sends too much is `presented` too.
+/// Returns the caller, unless it is unknown or exceeds its rate. One that exceeds it is put into `presented` too.
 async fn admit<'a>(
     state: &State,
     head: &Parts,
     presented: &'a mut Presented,
 ) -> Result<&'a Caller, ApiError> {
-    let caller = auth::authenticate(state, &head.headers, &mut presented.refused).await?;
+    let State { ports, refusals, drain, .. } = state;
+    let refused = &mut presented.refused;
+    let authenticator = &*ports.authenticator;
+    let caller = authenticate(&head.headers, authenticator, refusals, drain, refused).await?;
     let caller = &*presented.caller.insert(caller);
     if state.key_rate.as_ref().is_some_and(|rate| !rate.try_acquire(caller.digest)) {
         return Err(ApiError::rate_limited());

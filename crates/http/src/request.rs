@@ -26,7 +26,7 @@ impl From<SocketAddr> for Peer {
     }
 }
 
-/// As the log names it.
+/// Writes it as the log names it.
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

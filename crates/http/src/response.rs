@@ -22,7 +22,7 @@ use petstore_domain::Timestamp;
 /// The last second that a date of HTTP can name, in seconds since 1970: its years have four digits.
 const LAST_SECOND: u64 = 253_402_300_799;
 const EPOCH: HeaderValue = HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT");
-/// As many headers as most answers have: their table is made once, and small enough for the allocator's fast path.
+/// The number of headers that most answers have: their table is made once, and small enough for the allocator's fast path.
 const TYPICAL_HEADERS: usize = 6;
 
 /// The `Cache-Control` of everything that needs a credential.

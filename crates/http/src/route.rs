@@ -78,7 +78,7 @@ pub(crate) static ROUTES: [Route; 6] = [
     Route { template: "/readyz", operations: &[read(|call| Box::pin(public::readyz(call.state)))] },
 ];
 
-/// Leads to the first static file; there if there is one.
+/// The front page, which redirects to the first static file.
 static HOME: Route =
     Route { template: "/", operations: &[read(|call| Box::pin(ready(public::home(&call))))] };
 /// The address of every static file, whose path is the parameter.
@@ -86,7 +86,7 @@ static STATIC_FILE: Route = Route {
     template: "{page}",
     operations: &[read(|call| Box::pin(ready(public::static_file(&call))))],
 };
-/// The same with a slash behind it, as some people type it; the parameter is without.
+/// The same address with a slash behind it, which the parameter has not.
 static FILE_WITH_SLASH: Route = Route {
     template: "{page}/",
     operations: &[read(|call| Box::pin(ready(public::without_slash(&call))))],

@@ -26,7 +26,7 @@ use crate::{
 pub struct Server {
     state: Arc<State>,
     tls: Option<TlsAcceptor>,
-    /// Those that are being served; no more than the limit.
+    /// A task for each connection that is served.
     connections: JoinSet<()>,
 }
 
@@ -38,9 +38,9 @@ pub type RevokedKeyCounter = Arc<dyn Fn(&KeyName, u64) + Send + Sync>;
 pub enum Drained {
     /// Every request received was answered.
     Whole,
-    /// The grace was over; so many connections were cut off.
+    /// The grace was over before that.
     CutOff {
-        /// How many.
+        /// The number of connections that were cut off.
         connections: usize,
     },
 }
@@ -52,8 +52,8 @@ impl Server {
         Self::with_state(State::new(ports, settings, None))
     }
 
-    /// Returns a server with metrics, and what serves them on `listener` and nowhere else: a future for a
-    /// task beside the server, which never ends by itself. The figures of what is `monitored` are among the metrics.
+    /// Creates a server with metrics, and the future that serves them on `listener` alone, which belongs into a task
+    /// beside the server. The figures of what is `monitored` are among the metrics.
     ///
     /// # Errors
     /// Two metrics have one name.
@@ -74,8 +74,8 @@ impl Server {
         Self { state: Arc::new(state), tls: None, connections: JoinSet::new() }
     }
 
-    /// Returns what counts requests with revoked keys: it is called with the name of a key, and how many there were.
-    /// Without metrics it does nothing.
+    /// Returns the counter of requests with revoked keys, which is called with the name of a key and the number of its
+    /// requests. Without metrics it does nothing.
     #[must_use]
     pub fn revoked_key_counter(&self) -> RevokedKeyCounter {
         let metrics = self.state.metrics.clone();

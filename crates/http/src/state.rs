@@ -24,9 +24,9 @@ use crate::{
 pub struct Ports {
     /// The catalogue.
     pub pets: Arc<dyn PetService>,
-    /// Who is calling.
+    /// Finds the caller by its API key.
     pub authenticator: Arc<dyn Authenticator>,
-    /// For the sunset of getPet.
+    /// The time, for the sunset of getPet and the `Date` of answers.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -36,11 +36,11 @@ impl fmt::Debug for Ports {
     }
 }
 
-/// Shared by all connections.
+/// What all connections share.
 pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
-    /// What the addresses of the interface begin with for clients.
+    /// The path that the addresses of the interface begin with for clients.
     pub(crate) public_base: String,
     /// What every answer of getPet announces.
     pub(crate) deprecation: HeaderMap,
@@ -49,9 +49,9 @@ pub(crate) struct State {
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
-    /// Of requests without a good key.
+    /// Delays and bounds the refusals of requests without a live key.
     pub(crate) refusals: LateRefusals,
-    /// Those of each key.
+    /// The rate of each API key; `None` if it has no limit.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
     /// Sees each finished request.
     pub(crate) observer: Observer,
@@ -61,9 +61,9 @@ pub(crate) struct State {
     pub(crate) cors: Option<Cors>,
     /// The OpenAPI document of this deployment.
     pub(crate) openapi: Representation,
-    /// Whether the store answers.
+    /// The latest read that showed whether the store answers.
     pub(crate) readiness: Readiness,
-    /// Whether the service ends.
+    /// Whether the service is ending.
     pub(crate) drain: Drain,
 }
 

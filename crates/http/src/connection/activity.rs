@@ -16,7 +16,7 @@ use crate::settings::Limits;
 /// What a client must take of its answers, in bytes a second: enough for the slowest honest line.
 const MIN_RATE: u64 = 1024;
 
-/// Knows what a connection waits for. Its parts share it.
+/// What a connection waits for, shared by everything that serves it.
 #[derive(Clone, Debug)]
 pub(super) struct Activity(Arc<Mutex<Inner>>);
 
@@ -25,7 +25,7 @@ struct Inner {
     limits: Limits,
     /// Requests that are being answered, and, over HTTP/2, those whose answers are being sent.
     requests: usize,
-    /// Those whose answers are being sent, over HTTP/2.
+    /// Requests whose answers are being sent, over HTTP/2.
     answers: usize,
     /// Whether the socket takes no more, because the client does not.
     is_blocked: bool,
@@ -53,7 +53,7 @@ pub(super) enum Reason {
 type Reasons<'c> = FuturesUnordered<Pin<Box<dyn Future<Output = Reason> + Send + 'c>>>;
 
 impl Activity {
-    /// Creates that of a connection without requests, which was accepted at that moment.
+    /// Creates the activity of a connection without requests, which was accepted at that moment.
     pub(super) fn new(accepted: Instant, limits: Limits) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             limits,
@@ -105,9 +105,9 @@ impl Activity {
         }
     }
 
-    /// Notes that the client has taken so many bytes. They give it the time that they take at [`MIN_RATE`], but it
-    /// never has more than the limit: so it is late after the limit in silence, and also if it takes less than
-    /// `MIN_RATE` for long.
+    /// Notes that the client has taken `bytes` bytes. They extend its deadline by the time that they take at
+    /// [`MIN_RATE`], up to the limit from now: so a client is late after the limit in silence, and also if it takes
+    /// less than `MIN_RATE` for long.
     pub(super) fn note_written(&self, bytes: usize) {
         let mut inner = self.lock();
         let limit = inner.limits.write_timeout;
@@ -160,7 +160,7 @@ impl Activity {
 }
 
 impl Inner {
-    /// Begins the client's time to take something, unless that runs.
+    /// Sets the deadline for the client to take something, unless there is one.
     fn begin_to_send(&mut self) {
         let limit = self.limits.write_timeout;
         self.write_deadline.get_or_insert_with(|| Instant::now() + limit);

@@ -25,7 +25,7 @@ use crate::{
     state::State,
 };
 
-/// Serves a connection.
+/// Serves the requests of one connection.
 pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state: &State) {
     let unread = AtomicBool::new(false);
     let service = service_fn(|request| respond(state, peer, &activity, &unread, request));
@@ -93,7 +93,7 @@ async fn respond(
     Ok(response)
 }
 
-/// Returns a response as bytes, for the one that hyper does not write.
+/// Returns a response as the bytes of HTTP/1.1, for the one that hyper does not write.
 async fn encode(response: Response) -> Vec<u8> {
     let (head, body) = response.into_parts();
     let mut bytes = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();

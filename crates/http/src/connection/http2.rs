@@ -40,7 +40,7 @@ use crate::{
     state::State,
 };
 
-/// The requests of one connection at a time, at most.
+/// The most requests of one connection at a time.
 const MAX_STREAMS: u32 = 128;
 /// What a client may send of one body, and of all bodies of a connection, before the service has read
 /// it, in bytes. It is held outside the bound of all bodies, so it is as small as the protocol lets it
@@ -61,7 +61,7 @@ pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state:
     let limit = state.settings.limits.write_timeout;
     let Ok(Ok(mut connection)) = timeout(limit, handshake).await else { return };
 
-    // Told by an answer that is to be the last one.
+    // Notified by an answer that is to be the last one.
     let ending = Arc::new(Notify::new());
     let mut reasons = activity.reasons(&state.drain);
     let reason = tokio::select! {
@@ -161,7 +161,7 @@ async fn send(
     }
 }
 
-/// The body of an answer, and its request.
+/// The body of an answer, which keeps its request in flight until h2 drops it.
 struct Answered {
     body: Bytes,
     _in_flight: InFlightRequest,
@@ -173,14 +173,14 @@ impl AsRef<[u8]> for Answered {
     }
 }
 
-/// The body of a request.
+/// The body of a request, as h2 receives it.
 struct Incoming<'w> {
     stream: RecvStream,
-    /// Its length, if the client says it. h2 holds the client to that.
+    /// Its `Content-Length`, if there is one. h2 resets a stream with another length.
     length: Option<u64>,
     /// Whether the client waits for `100 Continue` before it sends the body.
     waits: bool,
-    /// Set when somebody asks for the body and the client waits.
+    /// Set when the body is asked for and the client waits.
     is_wanted: &'w AtomicBool,
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Stream {
     unread: Bytes,
     activity: Activity,
     is_http2: bool,
-    /// Whether not all that was written has been taken.
+    /// Whether the socket has not taken all that was written.
     is_blocked: bool,
 }
 
@@ -42,7 +42,7 @@ impl Stream {
         Self { io, unread: first_bytes, activity, is_http2, is_blocked: false }
     }
 
-    /// Returns whether something has arrived that was not read.
+    /// Returns whether some of the first bytes were not read.
     pub(super) fn has_unread(&self) -> bool {
         !self.unread.is_empty()
     }

@@ -29,8 +29,8 @@ const MAX_CHARS: usize = 128;
 const TRACE_ID: Range<usize> = 3..35;
 const SAMPLED: u8 = 1;
 
-/// Makes ids from a number that counts. A request id has it after a number that is drawn once for each process; a
-/// span id is its hash.
+/// Makes ids from a counter. A request id is a random number of the process and the counter; a span id is a hash of the
+/// counter.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
     random: RandomState,
@@ -61,7 +61,7 @@ impl RequestIds {
         }
     }
 
-    /// Writes the digits by itself, as every request has an id: in half the time that formatting takes.
+    /// Returns a new id. Its digits are written here, in half the time that formatting takes, as every request has one.
     fn generate(&self) -> HeaderValue {
         let number = self.process | u128::from(self.next());
         let mut id = [0; 32];

@@ -23,7 +23,7 @@ use crate::{
     settings::{AccessLog, Settings},
 };
 
-/// The methods that HTTP defines.
+/// The methods that HTTP defines (RFC 9110, section 9.3; RFC 5789).
 const METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"];
 
@@ -39,9 +39,9 @@ const CAUSE_BURST: Duration = Duration::from_secs(10);
 #[derive(Debug)]
 pub(crate) struct Finished<'r> {
     pub(crate) request_id: &'r HeaderValue,
-    /// Where it came from.
+    /// The other end of its connection.
     pub(crate) peer: Peer,
-    /// `None` if it did not arrive.
+    /// `None` if its head did not arrive.
     pub(crate) method: Option<&'r Method>,
     /// The template of its route; `None` if it has none, or the target did not arrive.
     pub(crate) route: Option<&'static str>,
@@ -49,7 +49,7 @@ pub(crate) struct Finished<'r> {
     pub(crate) caller: Option<&'r Caller>,
     /// The key that is not live any more.
     pub(crate) refused: Option<&'r KeyLabel>,
-    /// `None` if it belongs to none.
+    /// `None` if it belongs to no trace.
     pub(crate) trace: Option<&'r TraceContext>,
     pub(crate) began: Instant,
     pub(crate) outcome: Result<StatusCode, &'r ApiError>,
@@ -142,7 +142,7 @@ impl Observer {
 /// Bounds the lines of one kind.
 struct LineBudget {
     second: Mutex<Second>,
-    /// By the hash of their texts.
+    /// Those about each cause, by the hash of its text.
     causes: RateLimit<u64>,
 }
 

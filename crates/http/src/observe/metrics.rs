@@ -22,12 +22,12 @@ use prometheus::{
 /// nearly timed out.
 const BUCKETS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
-/// Names that get a series of their own.
+/// The most names of keys that get a series of their own.
 const MAX_NAMES: usize = 1000;
-/// The series of all others. No key is called so, as a name has no space.
+/// The series of all other keys. No key is called so, as a name has no space.
 const OTHERS: &str = "other keys";
 
-/// Everything that is counted.
+/// The counters, gauges and histograms of the service.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
@@ -56,7 +56,7 @@ impl Drop for GaugeGuard {
     }
 }
 
-fn one_more(gauge: &IntGauge) -> GaugeGuard {
+fn increment(gauge: &IntGauge) -> GaugeGuard {
     gauge.inc();
     GaugeGuard(gauge.clone())
 }
@@ -142,13 +142,13 @@ impl Metrics {
 
     /// Counts a request as in flight until the returned value is dropped.
     pub(crate) fn begin_request(&self) -> GaugeGuard {
-        one_more(&self.in_flight)
+        increment(&self.in_flight)
     }
 
     /// Counts a connection as accepted, and as open until the returned value is dropped.
     pub(crate) fn begin_connection(&self) -> GaugeGuard {
         self.accepted_connections.inc();
-        one_more(&self.open_connections)
+        increment(&self.open_connections)
     }
 
     /// Counts that a page or an animal was looked for in the cache.
@@ -156,7 +156,7 @@ impl Metrics {
         if found { &self.page_hits } else { &self.page_misses }.inc();
     }
 
-    /// Returns all of it, and `figures`, as Prometheus reads it.
+    /// Returns the metrics and `figures` in the text format of Prometheus.
     ///
     /// # Errors
     /// A metric cannot be written.
@@ -174,7 +174,7 @@ impl Metrics {
     }
 }
 
-/// Returns what was made, once `registry` knows it.
+/// Adds a metric to `registry`, and returns it.
 fn register<C: Collector + Clone + 'static>(
     registry: &Registry,
     made: prometheus::Result<C>,
@@ -184,7 +184,7 @@ fn register<C: Collector + Clone + 'static>(
     Ok(metric)
 }
 
-/// Requests by the name of an API key. Keys come and go, and their series stay: so there is a bound.
+/// Counts requests by the name of an API key. Keys come and go, and their series stay: so there is a bound.
 #[derive(Debug)]
 pub(crate) struct ByKey {
     counts: IntCounterVec,
@@ -197,7 +197,7 @@ impl ByKey {
         Self { counts, names: Mutex::default() }
     }
 
-    /// Counts so many more requests with the key that is called `name`.
+    /// Counts `requests` more with the key that is called `name`.
     pub(crate) fn inc_by(&self, name: &str, requests: u64) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());

@@ -8,16 +8,16 @@
 //! is closed.
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
-use petstore_domain::{ApiKeySecret, AuthenticationError, Caller, KeyLabel};
+use petstore_domain::{ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel};
 use tokio::{
     sync::Semaphore,
     time::{sleep, timeout},
 };
 
-use crate::{connection::ending::Drain, response::error::ApiError, settings::Limits, state::State};
+use crate::{connection::ending::Drain, response::error::ApiError, settings::Limits};
 
 const SCHEME: &str = "bearer";
-/// The limit of the refusals that wait, where there are connections enough.
+/// The most refusals that wait at once, where a quarter of the connections is more.
 const MAX_WAITING: usize = 4096;
 
 /// Returns the caller whose key the `Authorization` header carries. A key anywhere else is not looked at.
@@ -25,11 +25,12 @@ const MAX_WAITING: usize = 4096;
 /// # Errors
 /// 401, late; or what the keys could not be read for. If the key was live once, its label is put into `refused`.
 pub(crate) async fn authenticate(
-    state: &State,
     headers: &HeaderMap,
+    authenticator: &dyn Authenticator,
+    refusals: &LateRefusals,
+    drain: &Drain,
     refused: &mut Option<KeyLabel>,
 ) -> Result<Caller, ApiError> {
-    let authenticator = &*state.ports.authenticator;
     let (key, label) = match credential(headers) {
         None => (None, None),
         Some(key) => match authenticator.authenticate(&key).await {
@@ -42,8 +43,8 @@ pub(crate) async fn authenticate(
         let key = key.as_ref().ok_or_else(|| refusal.clone())?;
         Ok(authenticator.authenticate_again(key).await?)
     };
-    // In a box of its own size: it is not on the way of a good key.
-    let late = Box::pin(state.refusals.wait(&state.drain, &refusal, again)).await;
+    // In a box of its own size: it is not on the way of a live key.
+    let late = Box::pin(refusals.wait(drain, &refusal, again)).await;
     if late.is_err() {
         *refused = label;
     }
@@ -74,11 +75,11 @@ impl LateRefusals {
         Self { permits: Semaphore::new(permits), limits }
     }
 
-    /// Returns what `again` comes to, but not before the delay. When `drain` begins, or the time for the
-    /// request runs out, it is `refusal`.
+    /// Returns the output of `again`, but not before the delay; `refusal` when `drain` begins, or the time for the
+    /// request runs out.
     ///
     /// # Errors
-    /// What `again` or `refusal` is; 429 if too many wait.
+    /// The error of `again`, or `refusal`; 429 if too many wait.
     pub(crate) async fn wait<T>(
         &self,
         drain: &Drain,

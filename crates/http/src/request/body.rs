@@ -29,7 +29,7 @@ pub(crate) struct RequestBody<'b, B> {
     has_ended: bool,
     /// A permit for each byte that all requests together may hold.
     memory: &'b Semaphore,
-    /// A permit for each byte of this one that has been read.
+    /// A permit for each byte of this body that has been read.
     held: Option<SemaphorePermit<'b>>,
 }
 
@@ -81,7 +81,7 @@ where
         Ok(whole.freeze())
     }
 
-    /// Takes so many more bytes of the memory for bodies, or refuses with 503.
+    /// Takes `bytes` more of the memory for bodies, or refuses with 503.
     fn hold(&mut self, bytes: usize) -> Result<(), ApiError> {
         let full =
             || ApiError::unavailable("the bodies of other requests fill the memory for them");
@@ -94,8 +94,8 @@ where
         Ok(())
     }
 
-    /// Passes over what has arrived of a body that nobody reads, without waiting for more; `true` if
-    /// that was all of it, so that the connection can serve the next request.
+    /// Skips what has arrived of a body that nobody reads, without waiting for more. Returns `true` if that was all of
+    /// it, so that the connection can serve the next request.
     pub(crate) async fn skip_arrived(&mut self, headers: &HeaderMap, limit: usize) -> bool {
         // To read would answer `100 Continue`, and so invite a body that nobody wants.
         if self.has_ended || headers.contains_key(EXPECT) || !self.is_announced_within(limit) {

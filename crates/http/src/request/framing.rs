@@ -13,12 +13,12 @@ use crate::response::error::{ApiError, ErrorCode};
 
 /// Refuses a request whose target or length can be read in more than one way.
 pub(crate) fn require_unambiguous(head: &request::Parts) -> Result<(), ApiError> {
-    let fault = if is_plainly_chunked(&head.headers) {
-        host_fault(head)
+    let error = if is_plainly_chunked(&head.headers) {
+        host_error(head)
     } else {
         Some("the only Transfer-Encoding known here is 'chunked'")
     };
-    fault.map_or(Ok(()), |message| Err(ApiError::new(ErrorCode::InvalidRequest, message)))
+    error.map_or(Ok(()), |message| Err(ApiError::new(ErrorCode::InvalidRequest, message)))
 }
 
 fn is_plainly_chunked(headers: &HeaderMap) -> bool {
@@ -30,7 +30,7 @@ fn is_plainly_chunked(headers: &HeaderMap) -> bool {
     }
 }
 
-fn host_fault(head: &request::Parts) -> Option<&'static str> {
+fn host_error(head: &request::Parts) -> Option<&'static str> {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (host, authority) = (hosts.next(), head.uri.authority());
     if hosts.next().is_some() {
@@ -45,7 +45,7 @@ fn host_fault(head: &request::Parts) -> Option<&'static str> {
         .then_some("the host of a request must be a name or an address and, if need be, a port")
 }
 
-/// Returns whether it is a good `Host`. An empty one stands for a target without an authority (RFC 9110, section 7.2).
+/// Returns whether it may be a `Host`. An empty one stands for a target without an authority (RFC 9110, section 7.2).
 fn is_host(host: &[u8]) -> bool {
     host.is_empty() || Authority::try_from(host).is_ok_and(|authority| is_host_and_port(&authority))
 }

@@ -9,8 +9,8 @@ use crate::{
     response::error::{ApiError, ErrorCode},
 };
 
-/// The most faults that one answer names.
-const MAX_FAULTS: usize = 8;
+/// The most errors that one answer names.
+const MAX_ERRORS: usize = 8;
 /// The longest piece of what a client sent that an answer repeats, in characters.
 const MAX_ECHO: usize = 40;
 
@@ -23,7 +23,7 @@ pub(crate) fn require_none(query: Option<&str>) -> Result<(), ApiError> {
 /// Returns the query of listPets: `limit`, `status` and `cursor`, each at most once.
 pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
     let [mut limit, mut status, mut cursor] = [const { None::<Cow<'_, str>> }; 3];
-    let mut faults = Vec::new();
+    let mut errors = Vec::new();
     for (name, value) in parameters(query) {
         let sent = match &*name {
             "limit" => &mut limit,
@@ -31,49 +31,49 @@ pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
             "cursor" => &mut cursor,
             unknown => {
                 let allowed = "unknown parameter; allowed are limit, status and cursor";
-                faults.push(format!("`{}`: {allowed}", echo(unknown)));
+                errors.push(format!("`{}`: {allowed}", echo(unknown)));
                 continue;
             }
         };
         if sent.replace(value).is_some() {
-            faults.push(format!("`{name}`: must be given once at most"));
+            errors.push(format!("`{name}`: must be given once at most"));
         }
     }
-    let limit = value("limit", limit.map(|text| PageLimit::parse(&text)), &mut faults);
-    let status = value("status", status.map(|text| PetStatus::parse(&text)), &mut faults);
+    let limit = value("limit", limit.map(|text| PageLimit::parse(&text)), &mut errors);
+    let status = value("status", status.map(|text| PetStatus::parse(&text)), &mut errors);
     let position = cursor.map(|text| cursor::decode(&text).ok_or(UNREADABLE));
-    let position = value("cursor", position, &mut faults);
+    let position = value("cursor", position, &mut errors);
     let start = PetQuery { limit: limit.unwrap_or_default(), status, after: None };
     // With a bad `status` there is nothing to compare the cursor with.
-    let position = position.filter(|_| faults.is_empty());
+    let position = position.filter(|_| errors.is_empty());
     let resumed = position.map(|position| position.resume(start.limit, status));
-    let query = value("cursor", resumed, &mut faults).unwrap_or(start);
-    refuse(faults)?;
+    let query = value("cursor", resumed, &mut errors).unwrap_or(start);
+    refuse(errors)?;
     Ok(query)
 }
 
 const UNREADABLE: &str = "must be one that a next link has given, unchanged";
 
-/// Returns the value of a parameter, if one was sent and could be read; else its fault is added.
+/// Returns the value of a parameter, if one was sent and could be read; else its error is added.
 fn value<T, E: Display>(
     name: &str,
     read: Option<Result<T, E>>,
-    faults: &mut Vec<String>,
+    errors: &mut Vec<String>,
 ) -> Option<T> {
-    read?.map_err(|fault| faults.push(format!("`{name}`: {fault}"))).ok()
+    read?.map_err(|error| errors.push(format!("`{name}`: {error}"))).ok()
 }
 
-/// Refuses a query that has faults, and names the first ones.
-fn refuse(mut faults: Vec<String>) -> Result<(), ApiError> {
-    let unnamed = faults.len().saturating_sub(MAX_FAULTS);
+/// Refuses a query that has errors, and names the first ones.
+fn refuse(mut errors: Vec<String>) -> Result<(), ApiError> {
+    let unnamed = errors.len().saturating_sub(MAX_ERRORS);
     if unnamed > 0 {
-        faults.truncate(MAX_FAULTS);
-        faults.push(format!("and {unnamed} more"));
+        errors.truncate(MAX_ERRORS);
+        errors.push(format!("and {unnamed} more"));
     }
-    if faults.is_empty() {
+    if errors.is_empty() {
         return Ok(());
     }
-    Err(ApiError::new(ErrorCode::InvalidQuery, faults.join("; ")))
+    Err(ApiError::new(ErrorCode::InvalidQuery, errors.join("; ")))
 }
 
 fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_named_but_no_more_than_a_handful() {
+    fn every_error_is_named_but_no_more_than_a_handful() {
         let all = message("limit=0&status=x&cursor=y&z=1");
         for name in ["`limit`", "`status`", "`cursor`", "`z`"] {
             assert!(all.contains(name), "{all}");

@@ -19,8 +19,7 @@ const SUNSET: HeaderName = HeaderName::from_static("sunset");
 /// When it ends (RFC 8594), unless the operator says otherwise: 5 December 2030, 00:00 UTC.
 const END: Timestamp = Timestamp(1_922_659_200_000);
 
-/// Returns when getPet ends, or ended: the first moment there is if that is rehearsed. `None` if its end is
-/// postponed.
+/// Returns when getPet ends or has ended; `None` if its end is postponed, the earliest time if it is rehearsed.
 #[must_use]
 pub fn get_pet_end(sunset: GetPetSunset) -> Option<Timestamp> {
     match sunset {

@@ -21,9 +21,9 @@ use crate::{connection::stream::Io, request::Peer};
 /// The pause after a connection could not be accepted, for example because the process has no file
 /// descriptor left: without it the loop would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long it may take until the runtime knows of what is in an accept queue.
-const CLOSING: Duration = Duration::from_millis(5);
-/// The longest accept queue that is taken over at the end: while clients connect, it may never be empty.
+/// How long the runtime may take to notice what is in an accept queue.
+const QUEUE_DELAY: Duration = Duration::from_millis(5);
+/// The most connections that are taken from the accept queues at the end: while clients connect, they may never be empty.
 const MAX_QUEUED: usize = 65_536;
 
 /// A socket that clients connect to.
@@ -129,7 +129,7 @@ pub(super) fn accept_all(listeners: &[Listener]) -> impl Stream<Item = Accepted>
 /// Accepts the next connection of any listener. `turn` says which is asked first.
 async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
     let (later, sooner) = listeners.split_at(turn % listeners.len().max(1));
-    accept_next(|| {
+    accept_with_retry(|| {
         poll_fn(|cx| {
             let mut polled = sooner.iter().chain(later).map(|listener| listener.poll_accept(cx));
             polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
@@ -145,7 +145,7 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
         work();
     }
     listeners.retain(|listener| !listener.shared);
-    let (mut queued, deadline) = (Vec::new(), Instant::now() + CLOSING);
+    let (mut queued, deadline) = (Vec::new(), Instant::now() + QUEUE_DELAY);
     while queued.len() < MAX_QUEUED
         && !listeners.is_empty()
         && let Ok(connection) = timeout_at(deadline, accept(&listeners, 0)).await
@@ -157,8 +157,8 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
     queued
 }
 
-/// Calls `accept` until it gives a connection.
-pub(super) async fn accept_next<T, F>(accept: impl Fn() -> F) -> T
+/// Calls `accept` until it returns a connection, with a pause after an error such as EMFILE.
+pub(super) async fn accept_with_retry<T, F>(accept: impl Fn() -> F) -> T
 where
     F: Future<Output = io::Result<T>>,
 {

@@ -20,7 +20,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::listener::{accept_next, serve_all};
+use super::listener::{accept_with_retry, serve_all};
 use crate::{
     handlers::public,
     observe::metrics::{Figure, FigureKind, Figures, Metrics},
@@ -31,12 +31,12 @@ use crate::{
     state::State,
 };
 
-/// Connections at a time; one more waits to be accepted. A monitoring system needs one or two.
+/// The most connections at a time; one more waits to be accepted. A monitoring system needs one or two.
 pub(super) const MAX_CONNECTIONS: usize = 32;
 /// How long the store may take for an answer. Prometheus waits for 10 s.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Until the head of a request has arrived, and how long a connection may idle: longer than the usual
-/// intervals of 15 s to 60 s between two requests.
+/// How long a connection may idle, and the head of a request may take to arrive: longer than the usual intervals of 15 s
+/// to 60 s between two requests.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
 const NEXT_REACHABLE: &str = r#"{"status":"ready","nextStore":"reachable"}"#;
 const NEXT_UNREACHABLE: &str = r#"{"status":"ready","nextStore":"unreachable"}"#;
@@ -48,7 +48,7 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 pub struct Monitored {
     /// The figures of the store.
     pub figures: Figures,
-    /// Whether the next store can be reached, if there is to be one. It must not wait.
+    /// Returns whether the next store can be reached; `None` if there is to be none. It must not wait.
     pub next_store: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
@@ -69,7 +69,7 @@ impl Monitor {
     /// Serves the connections of `listener` until it is dropped.
     pub(super) async fn serve(self, listener: TcpListener) -> Infallible {
         let monitor = Arc::new(self);
-        let accepted = stream::repeat(()).then(|()| accept_next(|| listener.accept()));
+        let accepted = stream::repeat(()).then(|()| accept_with_retry(|| listener.accept()));
         serve_all(&mut JoinSet::new(), MAX_CONNECTIONS, accepted, |(stream, _)| {
             let monitor = Arc::clone(&monitor);
             async move { monitor.serve_one(stream).await }
