@@ -29,10 +29,9 @@ struct Inner {
     answers: usize,
     /// Whether the socket takes no more, because the client does not.
     is_blocked: bool,
-    /// When the head that is under way must be there. The first one is under way from the beginning.
-    head_deadline: Option<Instant>,
-    /// When a request must have come, while there is none.
-    idle_deadline: Option<Instant>,
+    /// When the client must have sent something, while there is no request: the head that is under way, as the first
+    /// one is from the beginning, or else another one.
+    read_deadline: Option<(Instant, Reason)>,
     /// When the client must have taken more of its answers, while there are `answers` or the socket is blocked.
     write_deadline: Option<Instant>,
 }
@@ -60,8 +59,7 @@ impl Activity {
             requests: 0,
             answers: 0,
             is_blocked: false,
-            head_deadline: Some(accepted + limits.header_timeout),
-            idle_deadline: None,
+            read_deadline: Some((accepted + limits.header_timeout, Reason::LateHead)),
             write_deadline: None,
         })))
     }
@@ -70,8 +68,7 @@ impl Activity {
     pub(super) fn begin_request(&self) -> InFlightRequest {
         let mut inner = self.lock();
         inner.requests += 1;
-        inner.head_deadline = None;
-        inner.idle_deadline = None;
+        inner.read_deadline = None;
         InFlightRequest { activity: self.clone(), is_sending: false }
     }
 
@@ -79,9 +76,9 @@ impl Activity {
     /// its first byte.
     pub(super) fn note_read(&self) {
         let mut inner = self.lock();
-        if inner.requests == 0 && inner.head_deadline.is_none() {
-            inner.head_deadline = Some(Instant::now() + inner.limits.header_timeout);
-            inner.idle_deadline = None;
+        if inner.requests == 0 && !inner.awaits_head() {
+            let deadline = Instant::now() + inner.limits.header_timeout;
+            inner.read_deadline = Some((deadline, Reason::LateHead));
         }
     }
 
@@ -89,7 +86,7 @@ impl Activity {
     pub(super) fn expect_end(&self, timeout: Duration) {
         let mut inner = self.lock();
         inner.limits.idle_timeout = timeout;
-        inner.head_deadline = None;
+        inner.read_deadline = None;
         inner.note_end();
     }
 
@@ -98,7 +95,7 @@ impl Activity {
         let mut inner = self.lock();
         inner.is_blocked = is_blocked;
         if is_blocked {
-            inner.idle_deadline = None;
+            inner.read_deadline.take_if(|(_, reason)| *reason == Reason::Idle);
             inner.begin_to_send();
         } else {
             inner.note_end();
@@ -124,19 +121,15 @@ impl Activity {
         loop {
             let wake = {
                 let (now, inner) = (Instant::now(), self.lock());
-                let deadlines = [
-                    (inner.write_deadline, Reason::Stalled),
-                    (inner.head_deadline, Reason::LateHead),
-                    (inner.idle_deadline, Reason::Idle),
-                ];
-                let is_over = |deadline: Option<Instant>| deadline.is_some_and(|it| it <= now);
-                if let Some((_, reason)) = deadlines.iter().find(|(it, _)| is_over(*it)) {
-                    return *reason;
-                }
+                let write = inner.write_deadline.map(|deadline| (deadline, Reason::Stalled));
+                let next = write.into_iter().chain(inner.read_deadline).min_by_key(|next| next.0);
                 let Limits { header_timeout, idle_timeout, write_timeout, .. } = inner.limits;
                 // Nothing that begins while this sleeps can end the connection before that.
                 let later = now + idle_timeout.min(write_timeout).min(header_timeout);
-                deadlines.into_iter().filter_map(|(it, _)| it).fold(later, Instant::min)
+                match next {
+                    Some((deadline, reason)) if deadline <= now => return reason,
+                    next => next.map_or(later, |(deadline, _)| deadline.min(later)),
+                }
             };
             sleep_until(wake).await;
         }
@@ -171,9 +164,13 @@ impl Inner {
         if self.answers == 0 && !self.is_blocked {
             self.write_deadline = None;
         }
-        if self.requests == 0 && self.head_deadline.is_none() && !self.is_blocked {
-            self.idle_deadline = Some(Instant::now() + self.limits.idle_timeout);
+        if self.requests == 0 && !self.awaits_head() && !self.is_blocked {
+            self.read_deadline = Some((Instant::now() + self.limits.idle_timeout, Reason::Idle));
         }
+    }
+
+    fn awaits_head(&self) -> bool {
+        self.read_deadline.is_some_and(|(_, reason)| reason == Reason::LateHead)
     }
 }
 

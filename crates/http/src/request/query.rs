@@ -13,6 +13,7 @@ use crate::{
 const MAX_ERRORS: usize = 8;
 /// The longest piece of what a client sent that an answer repeats, in characters.
 const MAX_ECHO: usize = 40;
+const UNREADABLE: &str = "must be one that a next link has given, unchanged";
 
 /// Refuses any parameter: the operation takes none.
 pub(crate) fn require_none(query: Option<&str>) -> Result<(), ApiError> {
@@ -52,8 +53,6 @@ pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
     Ok(query)
 }
 
-const UNREADABLE: &str = "must be one that a next link has given, unchanged";
-
 /// Returns the value of a parameter, if one was sent and could be read; else its error is added.
 fn value<T, E: Display>(
     name: &str,
@@ -81,7 +80,7 @@ fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
 }
 
 /// Returns as much of `text` as an answer may repeat, without control characters.
-pub(crate) fn echo(text: &str) -> String {
+fn echo(text: &str) -> String {
     let mut shown: String = text.chars().take(MAX_ECHO).flat_map(char::escape_debug).collect();
     if text.chars().nth(MAX_ECHO).is_some() {
         shown.push('…');
