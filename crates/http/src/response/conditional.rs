@@ -1,5 +1,7 @@
 //! Entity tags and conditional requests (RFC 9110, sections 8.8.3 and 13.1.2).
 
+use std::fmt::Write as _;
+
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::{
     HeaderMap,
@@ -8,6 +10,9 @@ use hyper::{
 use petstore_domain::{CatalogueVersion, CategoryId, Pet, PetId, PetName, PetQuery, PetStatus};
 use petstore_json::pets_to_json;
 use sha2::{Digest, Sha256};
+
+/// The length of most tags, in bytes.
+const TYPICAL_TAG: usize = 64;
 
 /// What has an entity tag and an entry in the cache, in each version of the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -19,9 +24,9 @@ pub(crate) enum Resource {
 /// Makes the entity tags of lists and animals.
 #[derive(Debug)]
 pub(crate) struct Tags {
-    /// A digest of how animals are encoded and linked to. If that changes, the same catalogue has another content, and
-    /// so other tags.
-    encoding: String,
+    /// What all of them begin with: a digest of how animals are encoded and linked to. If that changes, the same
+    /// catalogue has another content, and so other tags.
+    prefix: String,
 }
 
 impl Tags {
@@ -35,20 +40,24 @@ impl Tags {
         let mut encoding = Sha256::new();
         encoding.update(base);
         encoding.update(&json);
-        Self { encoding: URL_SAFE_NO_PAD.encode(&encoding.finalize()[..6]) }
+        Self { prefix: format!("W/\"{}.", URL_SAFE_NO_PAD.encode(&encoding.finalize()[..6])) }
     }
 
     /// Returns the tag of `resource` in one version of the catalogue. It is known without a query.
     pub(crate) fn of_state(&self, version: CatalogueVersion, resource: Resource) -> HeaderValue {
-        let (encoding, version) = (&self.encoding, URL_SAFE_NO_PAD.encode(version.0.to_be_bytes()));
-        header_value(match resource {
+        let mut text = String::with_capacity(TYPICAL_TAG);
+        text.push_str(&self.prefix);
+        URL_SAFE_NO_PAD.encode_string(version.0.to_be_bytes(), &mut text);
+        // Writing to a string never fails.
+        let _ = match resource {
             Resource::Page(PetQuery { limit, status, after }) => {
                 let status = status.map_or("", |status| status.as_str());
                 let after = after.map(|id| id.to_string()).unwrap_or_default();
-                format!("W/\"{encoding}.{version}.{}.{status}.{after}\"", limit.get())
+                write!(text, ".{}.{status}.{after}\"", limit.get())
             }
-            Resource::Pet(id) => format!("W/\"{encoding}.{version}.{id}\""),
-        })
+            Resource::Pet(id) => write!(text, ".{id}\""),
+        };
+        header_value(text)
     }
 
     /// Returns the tag of `resource`, which was read as `content`: that of its version if the store has one.
