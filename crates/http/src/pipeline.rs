@@ -9,26 +9,20 @@ use hyper::{
     header::{ALLOW, HeaderValue},
     http::request::Parts,
 };
-use petstore_domain::{Caller, KeyLabel, KeyRights};
+use petstore_domain::{Caller, KeyRights};
 
 use crate::{
     handlers::Call,
     request::{
-        address::is_under_base, auth::authenticate, body::RequestBody, framing, headers, query,
+        address::is_under_base,
+        auth::{Presented, authenticate},
+        body::RequestBody,
+        framing, headers, query,
     },
     response::{self, Response, cors, deprecation, error::ApiError},
     route::{Route, Target},
     state::State,
 };
-
-/// What is known of the key that a request presents.
-#[derive(Debug, Default)]
-pub(crate) struct Presented {
-    /// The client that it belongs to, if it is live.
-    pub(crate) caller: Option<Caller>,
-    /// Its label, if it is live no more.
-    pub(crate) refused: Option<KeyLabel>,
-}
 
 /// Returns the answer to a request, or why there is none, and puts what is known of its key into `presented`.
 ///
@@ -101,10 +95,8 @@ async fn admit<'a>(
     presented: &'a mut Presented,
 ) -> Result<&'a Caller, ApiError> {
     let State { ports, refusals, drain, .. } = state;
-    let refused = &mut presented.refused;
     let authenticator = &*ports.authenticator;
-    let caller = authenticate(&head.headers, authenticator, refusals, drain, refused).await?;
-    let caller = &*presented.caller.insert(caller);
+    let caller = authenticate(&head.headers, authenticator, refusals, drain, presented).await?;
     if state.key_rate.as_ref().is_some_and(|rate| !rate.try_acquire(caller.digest)) {
         return Err(ApiError::rate_limited());
     }

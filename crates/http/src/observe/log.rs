@@ -12,13 +12,13 @@ use std::{
 };
 
 use hyper::{Method, StatusCode, header::HeaderValue};
-use petstore_domain::{Authenticator, Caller, KeyLabel};
+use petstore_domain::Authenticator;
 use tokio::time::Instant;
 
 use crate::{
     observe::{ids::TraceContext, metrics::Metrics},
     rate_limit::RateLimit,
-    request::Peer,
+    request::{Peer, auth::Presented},
     response::error::ApiError,
     settings::{AccessLog, Settings},
 };
@@ -45,10 +45,7 @@ pub(crate) struct Finished<'r> {
     pub(crate) method: Option<&'r Method>,
     /// The template of its route; `None` if it has none, or the target did not arrive.
     pub(crate) route: Option<&'static str>,
-    /// `None` if it has no live key, or needs none.
-    pub(crate) caller: Option<&'r Caller>,
-    /// The key that is not live any more.
-    pub(crate) refused: Option<&'r KeyLabel>,
+    pub(crate) presented: &'r Presented,
     /// `None` if it belongs to no trace.
     pub(crate) trace: Option<&'r TraceContext>,
     pub(crate) began: Instant,
@@ -133,8 +130,9 @@ impl Observer {
     }
 
     fn key_name(&self, request: &Finished<'_>) -> Option<String> {
-        let caller = || self.authenticator.key_label(request.caller?);
-        let label = request.refused.cloned().or_else(caller);
+        let Presented { caller, refused } = request.presented;
+        let of_caller = || self.authenticator.key_label(caller.as_ref()?);
+        let label = refused.clone().or_else(of_caller);
         label.map(|label| label.as_str().to_owned())
     }
 }

@@ -20,22 +20,32 @@ const SCHEME: &str = "bearer";
 /// The most refusals that wait at once, where a quarter of the connections is more.
 const MAX_WAITING: usize = 4096;
 
-/// Returns the caller whose key the `Authorization` header carries. A key anywhere else is not looked at.
+/// What is known of the key that a request presents.
+#[derive(Debug, Default)]
+pub(crate) struct Presented {
+    /// The client that it belongs to, if it is live.
+    pub(crate) caller: Option<Caller>,
+    /// Its label, if it is live no more.
+    pub(crate) refused: Option<KeyLabel>,
+}
+
+/// Returns the caller whose key the `Authorization` header carries, and puts what is known of the key into `presented`.
+/// A key anywhere else is not looked at.
 ///
 /// # Errors
-/// 401, late; or what the keys could not be read for. If the key was live once, its label is put into `refused`.
-pub(crate) async fn authenticate(
+/// 401, late; or what the keys could not be read for.
+pub(crate) async fn authenticate<'p>(
     headers: &HeaderMap,
     authenticator: &dyn Authenticator,
     refusals: &LateRefusals,
     drain: &Drain,
-    refused: &mut Option<KeyLabel>,
-) -> Result<Caller, ApiError> {
+    presented: &'p mut Presented,
+) -> Result<&'p Caller, ApiError> {
     let (key, label) = match credential(headers) {
         None => (None, None),
         Some(key) => match authenticator.authenticate(&key).await {
             Err(AuthenticationError::Refused(label)) => (Some(key), label),
-            known => return Ok(known?),
+            known => return Ok(presented.caller.insert(known?)),
         },
     };
     let refusal = ApiError::unauthorized(headers.contains_key(AUTHORIZATION));
@@ -46,9 +56,9 @@ pub(crate) async fn authenticate(
     // In a box of its own size: it is not on the way of a live key.
     let late = Box::pin(refusals.wait(drain, &refusal, again)).await;
     if late.is_err() {
-        *refused = label;
+        presented.refused = label;
     }
-    late
+    Ok(presented.caller.insert(late?))
 }
 
 /// Returns the API key in the `Authorization` header, if that is there once and carries a bearer token.

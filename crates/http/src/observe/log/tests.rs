@@ -17,7 +17,7 @@ use tracing::{
 use super::{Finished, LineBudget, MAX_LINES_PER_SECOND, Observer};
 use crate::{
     observe::metrics::Metrics,
-    request::Peer,
+    request::{Peer, auth::Presented},
     response::error::{ApiError, ErrorCode},
     settings::{AccessLog, Settings},
 };
@@ -88,8 +88,7 @@ fn finish_of(
         peer: Peer::Unix,
         method,
         route: None,
-        caller,
-        refused: None,
+        presented: &Presented { caller: caller.cloned(), refused: None },
         trace: None,
         began,
         outcome,
