@@ -68,12 +68,6 @@ impl Metrics {
     /// Two metrics have one name.
     pub(crate) fn new() -> prometheus::Result<Self> {
         let registry = Registry::new();
-        let counter = |name, help| register(&registry, IntCounter::new(name, help));
-        let gauge = |name, help| register(&registry, IntGauge::new(name, help));
-        let by = |name, help, labels: &[&str]| {
-            register(&registry, IntCounterVec::new(Opts::new(name, help), labels))
-        };
-
         let build = Opts::new("petstore_build_info", "Always 1; the version of the service.");
         let build = register(&registry, GaugeVec::new(build, &["version"]))?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
@@ -82,46 +76,41 @@ impl Metrics {
             "From the head of a request until its answer is known.",
         );
         let durations = HistogramVec::new(durations.buckets(BUCKETS.to_vec()), &["route"]);
+        let [in_flight, open_connections] = [
+            ("petstore_http_requests_in_flight", "Requests being answered."),
+            ("petstore_connections_open", "Connections that are open."),
+        ]
+        .map(|(name, help)| register(&registry, IntGauge::new(name, help)));
+        let [accepted_connections, store_errors, page_hits, page_misses] = [
+            ("petstore_connections_accepted_total", "Connections that were accepted."),
+            ("petstore_store_errors_total", "Requests that failed because the store did."),
+            ("petstore_page_cache_hits_total", "Pages and animals found in the cache."),
+            ("petstore_page_cache_misses_total", "Pages and animals that were not in the cache."),
+        ]
+        .map(|(name, help)| register(&registry, IntCounter::new(name, help)));
+        let by = |labels: &[&str], name, help| {
+            register(&registry, IntCounterVec::new(Opts::new(name, help), labels))
+        };
+        let (name, help) = ("petstore_http_requests_total", "Requests whose answer is known.");
+        let requests = by(&["route", "method", "status"], name, help)?;
+        let help = "Requests answered with an error, by its code.";
+        let rejected = by(&["code"], "petstore_rejected_requests_total", help)?;
+        let help = "Requests for the deprecated operation getPet, by the name of the API key.";
+        let deprecated = by(&["key"], "petstore_deprecated_requests_total", help)?;
+        let help = "Requests with a revoked API key, by its name.";
+        let revoked = by(&["key"], "petstore_revoked_key_requests_total", help)?;
         Ok(Self {
-            requests: by(
-                "petstore_http_requests_total",
-                "Requests whose answer is known.",
-                &["route", "method", "status"],
-            )?,
+            requests,
             durations: register(&registry, durations)?,
-            in_flight: gauge("petstore_http_requests_in_flight", "Requests being answered.")?,
-            accepted_connections: counter(
-                "petstore_connections_accepted_total",
-                "Connections that were accepted.",
-            )?,
-            open_connections: gauge("petstore_connections_open", "Connections that are open.")?,
-            rejected: by(
-                "petstore_rejected_requests_total",
-                "Requests answered with an error, by its code.",
-                &["code"],
-            )?,
-            store_errors: counter(
-                "petstore_store_errors_total",
-                "Requests that failed because the store did.",
-            )?,
-            page_hits: counter(
-                "petstore_page_cache_hits_total",
-                "Pages and animals found in the cache.",
-            )?,
-            page_misses: counter(
-                "petstore_page_cache_misses_total",
-                "Pages and animals that were not in the cache.",
-            )?,
-            deprecated: ByKey::new(by(
-                "petstore_deprecated_requests_total",
-                "Requests for the deprecated operation getPet, by the name of the API key.",
-                &["key"],
-            )?),
-            revoked: ByKey::new(by(
-                "petstore_revoked_key_requests_total",
-                "Requests with a revoked API key, by its name.",
-                &["key"],
-            )?),
+            in_flight: in_flight?,
+            accepted_connections: accepted_connections?,
+            open_connections: open_connections?,
+            rejected,
+            store_errors: store_errors?,
+            page_hits: page_hits?,
+            page_misses: page_misses?,
+            deprecated: ByKey::new(deprecated),
+            revoked: ByKey::new(revoked),
             registry,
         })
     }
