@@ -53,11 +53,12 @@ fn is_host(host: &[u8]) -> bool {
 /// Returns whether it has no user, and its port, if it has one, is a number (RFC 3986, section 3.2).
 fn is_host_and_port(authority: &Authority) -> bool {
     let text = authority.as_str();
-    let literal = text.find(']').map(|end| end + 1).filter(|_| text.starts_with('['));
-    let (host, port) = text.split_at(literal.or_else(|| text.find(':')).unwrap_or(text.len()));
+    let at = |byte| text.bytes().position(|it| it == byte);
+    let end = if text.starts_with('[') { at(b']').map(|end| end + 1) } else { at(b':') };
+    let (host, port) = text.split_at(end.unwrap_or(text.len()));
     let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     let is_port = |port: &str| port.is_empty() || is_number(port) && port.parse::<u16>().is_ok();
-    let has_host = !host.is_empty() && !host.contains('@');
+    let has_host = !host.is_empty() && at(b'@').is_none();
     has_host && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
 }
 
