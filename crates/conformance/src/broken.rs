@@ -10,7 +10,7 @@ use std::{error::Error, fmt};
 pub struct Broken(String);
 
 impl Broken {
-    /// A broken promise, in words.
+    /// Says in words how the promise was broken.
     pub fn new(what: impl fmt::Display) -> Self {
         Self(what.to_string())
     }
@@ -63,7 +63,7 @@ where
     Ok(())
 }
 
-/// The value, cut to the length of a line.
+/// Returns the value, cut to the length of a line.
 pub(crate) fn short(value: &impl fmt::Debug) -> String {
     const MAX_CHARS: usize = 400;
     let text = format!("{value:?}");

@@ -6,7 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    Added, Archive, Batch, CatalogueVersion, NewPet, Pet, PetPage, PetQuery, PetStatus,
+    Added, Archive, Batch, CatalogueVersion, NewPet, Pet, PetPage, PetQuery, PetStatus, Purged,
+    Timestamp,
 };
 use tokio::{
     task::JoinSet,
@@ -21,6 +22,9 @@ use crate::{
 
 /// How long a store may take to know its own version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How many purges may say that there are more, where a handful of records expired.
+const MAX_PURGES: u32 = 100;
 
 /// What a promise is checked on: a fresh store that is open, and more of them if it asks.
 pub(crate) struct Fresh {
@@ -92,7 +96,7 @@ pub(crate) async fn add_many(store: &Store, count: usize) -> Result<Vec<Pet>, Br
     Ok(pets)
 }
 
-/// The animal, which must be new.
+/// Returns the animal, which must be new.
 pub(crate) fn created(added: Added) -> Result<Pet, Broken> {
     match added {
         Added::Created(pet) => Ok(pet),
@@ -102,7 +106,7 @@ pub(crate) fn created(added: Added) -> Result<Pet, Broken> {
     }
 }
 
-/// The animal, which must be that of an earlier request.
+/// Returns the animal, which must be that of an earlier request.
 pub(crate) fn replayed(added: Added) -> Result<Pet, Broken> {
     match added {
         Added::Replayed(pet) => Ok(pet),
@@ -110,11 +114,25 @@ pub(crate) fn replayed(added: Added) -> Result<Pet, Broken> {
     }
 }
 
+/// Purges, `limit` records at a time, until no more are left. Returns how many were deleted.
+pub(crate) async fn purge(store: &Store, cutoff: Timestamp, limit: u32) -> Result<u32, Broken> {
+    let mut all = 0;
+    for _ in 0..MAX_PURGES {
+        let Purged { deleted, more } = store.pets.purge_expired(cutoff, limit).await?;
+        ensure!(deleted <= limit, "{deleted} records were purged, with a limit of {limit}");
+        all += deleted;
+        if !more {
+            return Ok(all);
+        }
+    }
+    Err(Broken::new(format_args!("{MAX_PURGES} purges in a row said that there are more")))
+}
+
 pub(crate) async fn page(store: &Store, query: PetQuery) -> Result<PetPage, Broken> {
     Ok(store.pets.list(query).await?.value)
 }
 
-/// Every animal of this status, or every one, read page by page.
+/// Returns every animal of this status, or every one, read page by page.
 pub(crate) async fn walk(
     store: &Store,
     limit: u8,
@@ -137,12 +155,12 @@ pub(crate) async fn walk(
     }
 }
 
-/// Every animal.
+/// Returns every animal.
 pub(crate) async fn all(store: &Store) -> Result<Vec<Pet>, Broken> {
     walk(store, 100, None).await
 }
 
-/// The version, which the adapter has declared to have. A store that has to look for it may not know
+/// Returns the version, which the adapter has declared to have. A store that has to look for it may not know
 /// it for a moment on a busy machine.
 pub(crate) async fn version(store: &Store) -> Result<CatalogueVersion, Broken> {
     let deadline = Instant::now() + VERSION_TIMEOUT;
@@ -155,12 +173,12 @@ pub(crate) async fn version(store: &Store) -> Result<CatalogueVersion, Broken> {
     }
 }
 
-/// The version that came with a read.
+/// Returns the version that came with a read.
 pub(crate) fn required(version: Option<CatalogueVersion>) -> Result<CatalogueVersion, Broken> {
     version.ok_or_else(|| Broken::new("the version is None, but the harness declares a version"))
 }
 
-/// The archive, which the adapter has declared to have.
+/// Returns the archive, which the adapter has declared to have.
 pub(crate) fn archive(store: &Store) -> Result<&dyn Archive, Broken> {
     store
         .archive
@@ -168,12 +186,12 @@ pub(crate) fn archive(store: &Store) -> Result<&dyn Archive, Broken> {
         .ok_or_else(|| Broken::new("there is no archive, but the harness declares one"))
 }
 
-/// Writes a batch; how many animals were not there before.
+/// Writes a batch. Returns how many animals were not there before.
 pub(crate) async fn write_batch(store: &Store, batch: Batch) -> Result<u64, Broken> {
     Ok(archive(store)?.write(batch).await?.added)
 }
 
-/// Waits for every task; the first that broke the promise breaks it.
+/// Waits for every task. The first that broke the promise breaks it.
 pub(crate) async fn join<T: 'static>(
     mut tasks: JoinSet<Result<T, Broken>>,
 ) -> Result<Vec<T>, Broken> {

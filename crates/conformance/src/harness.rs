@@ -18,20 +18,20 @@ pub trait Harness: Send + Sync + 'static {
     /// None could be made.
     async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem>;
 
-    /// Why the adapter, or this harness, does not support `capability`; `None` if it does. The promises
+    /// Returns why the adapter, or this harness, does not support `capability`, or `None` if it does. The promises
     /// that need an unsupported capability are printed as not checked.
     fn unsupported(&self, capability: Capability) -> Option<&'static str> {
         let _ = capability;
         None
     }
 
-    /// How long a call may take while the store cannot be reached, and how long the store may take
+    /// Returns how long a call may take while the store cannot be reached, and how long the store may take
     /// afterwards until it works again.
     fn outage_timeout(&self) -> Duration {
         Duration::from_secs(10)
     }
 
-    /// How long one promise may take: an adapter that hangs breaks it.
+    /// Returns how long one promise may take: an adapter that hangs breaks it.
     fn time_limit(&self) -> Duration {
         Duration::from_mins(5)
     }
@@ -41,7 +41,7 @@ pub trait Harness: Send + Sync + 'static {
 /// [`Store`] opened from it.
 #[async_trait]
 pub trait ScratchStore: Send + Sync {
-    /// Opens the store; the first call makes it.
+    /// Opens the store. The first call makes it.
     ///
     /// A later call while the store is open gives another process's view of the same data
     /// ([`Capability::SecondHandle`]); a later call when every earlier handle was dropped opens it
@@ -101,12 +101,12 @@ pub struct Store {
 }
 
 impl Store {
-    /// The ports of a store without an archive.
+    /// Holds the ports of a store without an archive.
     pub fn new<S: PetRepository + KeyStore + 'static>(store: Arc<S>) -> Self {
         Self { pets: store.clone(), keys: store, archive: None, handover: None }
     }
 
-    /// All three ports of a store.
+    /// Holds the ports of a store with an archive.
     pub fn with_archive<S>(store: Arc<S>) -> Self
     where
         S: PetRepository + KeyStore + Archive + 'static,
@@ -114,7 +114,7 @@ impl Store {
         Self { archive: Some(store.clone()), ..Self::new(store) }
     }
 
-    /// With what handing the same store over needs.
+    /// Adds what handing the same store over needs.
     #[must_use]
     pub fn with_handover(self, handover: Arc<dyn Handover>) -> Self {
         Self { handover: Some(handover), ..self }

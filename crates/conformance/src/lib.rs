@@ -50,7 +50,7 @@ macro_rules! conformance_tests {
 #[macro_export]
 macro_rules! __promise_tests {
     ({ ($harness:expr) $attributes:tt }
-     $($subject:ident :: $name:ident [$($need:ident),*] $words:literal;)*) => {
+     $($subject:ident :: $name:ident [$($need:ident),*];)*) => {
         $($crate::__promise_test! { ($harness) $attributes $name })*
 
         #[test]

@@ -35,7 +35,7 @@ pub(crate) enum Outcome {
 }
 
 impl PetModel {
-    /// What adding an animal with `request` should come to. Said again here instead of asking the
+    /// Returns what adding an animal with `request` should come to. Said again here instead of asking the
     /// domain: an adapter that asks it is compared with a second opinion.
     pub(crate) fn outcome(&self, request: Option<&IdempotencyRequest>) -> Outcome {
         let live = request.and_then(|request| {
@@ -68,7 +68,7 @@ impl PetModel {
         self.pets.iter().find(|pet| pet.id == id).cloned()
     }
 
-    /// The identifier of one of the animals, or one that none has.
+    /// Returns the identifier of one of the animals, or one that none has.
     pub(crate) fn some_id(&self, number: u32) -> PetId {
         let index = number as usize % (self.pets.len() + 1);
         self.pets.get(index).map_or(PetId(i64::MAX - 1), |pet| pet.id)

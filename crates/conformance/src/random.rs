@@ -21,20 +21,20 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `bound`, which is not 0.
+    /// Returns a number below `bound`, which is not 0.
     pub(crate) fn below(&mut self, bound: u32) -> u32 {
         let scaled = ((self.next() >> 32) * u64::from(bound)) >> 32;
         u32::try_from(scaled).unwrap_or(0)
     }
 
-    /// One of them; there is at least one.
+    /// Returns one of them; there is at least one.
     pub(crate) fn one_of<T: Clone>(&mut self, choices: &[T]) -> T {
         let count = u32::try_from(choices.len()).unwrap_or(u32::MAX);
         choices[self.below(count) as usize].clone()
     }
 }
 
-/// The seed that the environment names, or a new one.
+/// Returns the seed that the environment names, or a new one.
 pub(crate) fn seed() -> u64 {
     let named = std::env::var(SEED_VARIABLE).ok().and_then(|text| text.parse().ok());
     named.unwrap_or_else(|| RandomState::new().hash_one(()))

@@ -54,7 +54,7 @@ async fn remove(scratches: &Scratches) -> Checked {
     Ok(())
 }
 
-/// The first capability that the promise needs and the adapter does not have, and why.
+/// Returns the first capability that the promise needs and the adapter does not have, and why.
 fn unsupported(harness: &dyn Harness, promise: &Promise) -> Option<(Capability, &'static str)> {
     promise.needs.iter().find_map(|&need| Some((need, harness.unsupported(need)?)))
 }

@@ -16,7 +16,7 @@ pub(crate) const LIFETIME: i64 = 86_400_000;
 pub(crate) const STATUSES: [Option<PetStatus>; 4] =
     [None, Some(PetStatus::Available), Some(PetStatus::Pending), Some(PetStatus::Sold)];
 
-/// `millis` after a moment in the year 2027.
+/// Returns the moment `millis` after one in the year 2027.
 pub(crate) fn at(millis: i64) -> Timestamp {
     Timestamp(1_800_000_000_000 + millis)
 }
@@ -30,7 +30,7 @@ pub(crate) fn rex() -> NewPet {
     pet("Rex", 1, Some(PetStatus::Available))
 }
 
-/// The animal number `number` of many: no two are equal, and every status comes up.
+/// Returns the animal number `number` of many: no two are equal, and every status comes up.
 pub(crate) fn numbered(number: usize) -> NewPet {
     let category = i64::try_from(number).unwrap_or(i64::MAX);
     pet(&format!("pet {number}"), category, STATUSES[number % STATUSES.len()])
@@ -40,13 +40,13 @@ pub(crate) fn numbers(count: usize) -> impl Iterator<Item = NewPet> {
     (0..count).map(numbered)
 }
 
-/// The id of an idempotency key of some caller.
+/// Returns the id of an idempotency key of some caller.
 pub(crate) fn id(key: &str) -> IdempotencyId {
     let key = IdempotencyKey::parse(key).expect("a valid idempotency key");
     Idempotency { caller: KeyDigest([1; 32]), key }.id()
 }
 
-/// A request to add `pet` under `key`, `millis` after the samples' beginning.
+/// Returns a request to add `pet` under `key`, `millis` after the samples' beginning.
 pub(crate) fn request(key: &str, pet: &NewPet, millis: i64) -> IdempotencyRequest {
     request_with(id(key), pet, millis)
 }
@@ -76,12 +76,12 @@ pub(crate) fn by_name(name: &str) -> KeySelector {
     KeySelector::Name(key_name(name))
 }
 
-/// The key made from `seed`, called `name`, made at `created`, expiring at `expires`.
+/// Returns the key made from `seed`, called `name`, made at `created`, expiring at `expires`.
 pub(crate) fn key(seed: u16, name: &str, created: i64, expires: Option<i64>) -> NewApiKey {
     key_with(KeyRights::Full, seed, name, created, expires)
 }
 
-/// The same for a key that may only read.
+/// Returns the same for a key that may only read.
 pub(crate) fn read_only_key(seed: u16, name: &str, created: i64) -> NewApiKey {
     key_with(KeyRights::ReadOnly, seed, name, created, None)
 }
@@ -99,7 +99,7 @@ fn key_with(
     NewApiKey::new(key_name(name), &secret, at(created), expires.map(at))
 }
 
-/// The animals of random commands: few, so that the same one comes again.
+/// Returns the animals of random commands: few, so that the same one comes again.
 pub(crate) fn few() -> [NewPet; 4] {
     [0, 1, 2, 3].map(numbered)
 }

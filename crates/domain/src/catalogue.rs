@@ -10,7 +10,6 @@ pub(crate) mod repository;
 pub(crate) mod service;
 pub(crate) mod status;
 pub(crate) mod use_case;
-pub(crate) mod version;
 
 pub use self::{
     cursor::{CursorMismatch, CursorPosition},
@@ -21,11 +20,10 @@ pub use self::{
     name::{InvalidPetName, PetName, PetNameFault},
     page::{InvalidPageLimit, PageLimit, PetPage, PetQuery},
     pet::{CategoryId, InvalidCategoryId, InvalidPetId, NewPet, Pet, PetId},
-    repository::{AddError, Added, PetRepository},
+    repository::{AddError, Added, CatalogueVersion, PetRepository, Purged, Versioned},
     service::PetService,
     status::{InvalidPetStatus, PetStatus},
     use_case::Catalogue,
-    version::{CatalogueVersion, Versioned},
 };
 
 #[cfg(any(test, feature = "mocks"))]

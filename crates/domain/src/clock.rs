@@ -9,7 +9,7 @@ use crate::timestamp::Timestamp;
 /// - It may jump, backwards too: callers treat a moment ahead of `now` as unknown, not as fresh.
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 pub trait Clock: Send + Sync {
-    /// The time now.
+    /// Returns the time now.
     fn now(&self) -> Timestamp;
 }
 
@@ -20,7 +20,7 @@ pub struct ManualClock(std::sync::atomic::AtomicI64);
 
 #[cfg(any(test, feature = "mocks"))]
 impl ManualClock {
-    /// A clock that stands at `now`.
+    /// Makes a clock that stands at `now`.
     #[must_use]
     pub const fn new(now: Timestamp) -> Self {
         Self(std::sync::atomic::AtomicI64::new(now.0))

@@ -29,22 +29,22 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The store cannot answer now, because of `cause`.
+    /// Makes the error of a store that cannot answer now, because of `cause`.
     pub fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Unavailable(cause.into())
     }
 
-    /// The store is not open, because of `reason`.
+    /// Makes the error of a store that is not open, because of `reason`.
     pub fn sealed(reason: impl fmt::Display) -> Self {
         Self::Sealed(reason.to_string())
     }
 
-    /// The store refuses this for good, because of `reason`.
+    /// Makes the error of a store that refuses this for good, because of `reason`.
     pub fn refused(reason: impl fmt::Display) -> Self {
         Self::Refused(reason.to_string())
     }
 
-    /// The store holds `what` (for example `animal 7`), which breaks `rule`.
+    /// Makes the error of a store that holds `what` (for example `animal 7`), which breaks `rule`.
     pub fn corrupt(what: impl fmt::Display, rule: impl fmt::Display) -> Self {
         Self::Corrupt(Corruption::new(what, rule))
     }
@@ -62,7 +62,7 @@ pub struct Corruption {
 }
 
 impl Corruption {
-    /// `what` breaks `rule`.
+    /// Says that `what` breaks `rule`.
     pub fn new(what: impl fmt::Display, rule: impl fmt::Display) -> Self {
         Self { what: what.to_string(), rule: rule.to_string() }
     }

@@ -7,19 +7,19 @@ use std::time::Duration;
 pub struct Timestamp(pub i64);
 
 impl Timestamp {
-    /// The moment `duration` later; the last one representable when there is none that late.
+    /// Returns the moment `duration` later, or the last one that can be represented.
     #[must_use]
     pub fn plus(self, duration: Duration) -> Self {
         Self(self.0.saturating_add(millis(duration)))
     }
 
-    /// The moment `duration` earlier; the first one representable when there is none that early.
+    /// Returns the moment `duration` earlier, or the first one that can be represented.
     #[must_use]
     pub fn minus(self, duration: Duration) -> Self {
         Self(self.0.saturating_sub(millis(duration)))
     }
 
-    /// How long ago `earlier` was; `None` when it lies ahead (a wall clock may be set back).
+    /// Returns how long ago `earlier` was, or `None` if it lies ahead (a wall clock may be set back).
     #[must_use]
     pub fn since(self, earlier: Self) -> Option<Duration> {
         let elapsed = self.0.checked_sub(earlier.0)?;

@@ -21,7 +21,7 @@ pub struct Record {
     pub pet: NewPet,
 }
 
-/// An animal while its fields are read. It collects every fault, not the first alone.
+/// An animal while its fields are read. It collects every fault, not only the first.
 #[derive(Debug, Default)]
 pub struct Draft {
     /// Whether each field was given, good or not, in the order of [`Field::ALL`].
@@ -49,7 +49,7 @@ impl Draft {
         self.faults.add(name, fault);
     }
 
-    /// The animal, once all its fields are read.
+    /// Returns the animal, once all its fields are read.
     ///
     /// # Errors
     /// Everything that is wrong with the fields; that one is absent comes last.

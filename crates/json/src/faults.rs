@@ -16,7 +16,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Whether there is none.
+    /// Returns whether there is no fault.
     pub(crate) fn is_empty(&self) -> bool {
         self.named.is_empty()
     }
@@ -41,7 +41,7 @@ impl fmt::Display for Faults {
     }
 }
 
-/// As much of a field's name as a message repeats, without control characters.
+/// Returns as much of a field's name as a message repeats, without control characters.
 fn shortened(name: &str) -> String {
     let mut chars = name.chars();
     let mut shown: String =

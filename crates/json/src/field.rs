@@ -19,7 +19,7 @@ impl Field {
     /// Every field, in the order in which they are written.
     pub const ALL: [Self; 4] = [Self::Id, Self::Name, Self::CategoryId, Self::Status];
 
-    /// The name that every format uses.
+    /// Returns the name that every format uses.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -30,7 +30,7 @@ impl Field {
         }
     }
 
-    /// The field of exactly this name, letter case included.
+    /// Returns the field of exactly this name, letter case included.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|field| field.as_str() == name)

@@ -23,7 +23,7 @@ pub fn body(data: &[u8]) {
             assert_eq!((None, pet), (record.id, &record.pet), "HTTP and import disagree");
         }
         (Ok(_), Err(_)) => assert!(line.is_ok(), "HTTP accepts what import refuses: {line:?}"),
-        // An identifier is the one thing that import alone takes.
+        // An identifier is the one thing that only import takes.
         (Err(_), Ok(record)) => assert!(record.id.is_some(), "import accepts what HTTP refuses"),
         (Err(_), Err(_)) => {}
     }

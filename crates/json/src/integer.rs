@@ -2,15 +2,16 @@
 
 use std::borrow::Cow;
 
-/// The plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0` for `-0`.
-/// Any other number comes back as it was written, which nothing takes for an integer.
+/// Returns the plain digits of a JSON number whose exact value is an int64: `5` for `5.0`, `100` for `1e2`, `0`
+/// for `-0`. Any other number comes back as it was written, which nothing takes for an integer.
 pub(crate) fn in_plain_digits(number: &str) -> Cow<'_, str> {
     let is_plain = number != "-0" && !number.contains(['.', 'e', 'E']);
     let value = if is_plain { None } else { exact(number) };
     value.map_or(Cow::Borrowed(number), |value| Cow::Owned(value.to_string()))
 }
 
-/// The value of a JSON number if it is an int64. The work is bounded by the length of the text, whatever its exponent.
+/// Returns the value of a JSON number if it is an int64. The work is bounded by the length of the text,
+/// whatever its exponent.
 fn exact(number: &str) -> Option<i64> {
     /// Digits of the largest int64.
     const MAX_DIGITS: i64 = 19;

@@ -16,7 +16,7 @@ pub(crate) enum Kind {
 }
 
 impl From<&RawValue> for Kind {
-    /// A raw value is valid JSON without white space around it, so its first character decides.
+    /// Tells the kind by the first character: a raw value is valid JSON without white space around it.
     fn from(value: &RawValue) -> Self {
         match value.get().as_bytes().first() {
             Some(b'{') => Self::Object,

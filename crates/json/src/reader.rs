@@ -52,7 +52,7 @@ enum Input {
 }
 
 impl Input {
-    /// What messages call it.
+    /// Returns the noun that messages use.
     const fn noun(self) -> &'static str {
         match self {
             Self::Body => "the body",
@@ -91,7 +91,7 @@ impl Input {
         Ok(text)
     }
 
-    /// Why `text` could not be read as an object: it is no JSON, or of another kind.
+    /// Returns why `text` could not be read as an object: it is no JSON, or of another kind.
     fn not_an_object(self, text: &str, error: &serde_json::Error) -> ReadError {
         let noun = self.noun();
         let why = |error: &serde_json::Error| match self {
@@ -145,7 +145,7 @@ impl<'b> Visitor<'b> for Members<'_> {
     }
 }
 
-/// The characters of a text, or the plain digits of an integer: `5` for `5.0` too.
+/// Returns the characters of a text, or the plain digits of an integer: `5` for `5.0` too.
 fn text_of(field: Field, value: &RawValue) -> Result<Cow<'_, str>, String> {
     match (field, Kind::from(value)) {
         (Field::Id | Field::CategoryId, Kind::Number) => Ok(in_plain_digits(value.get())),

@@ -10,7 +10,7 @@ use petstore_domain::Pet;
 /// About as much as an animal with a short name takes, in bytes.
 const TYPICAL_PET_BYTES: usize = 96;
 
-/// Schema `Pet`.
+/// Writes an animal (schema `Pet`).
 #[must_use]
 pub fn pet_to_json(pet: &Pet) -> Vec<u8> {
     let mut json = Vec::with_capacity(TYPICAL_PET_BYTES);
@@ -18,7 +18,7 @@ pub fn pet_to_json(pet: &Pet) -> Vec<u8> {
     json
 }
 
-/// Schema `Pets`: a bare array. It has no spare capacity, as it may be cached.
+/// Writes animals (schema `Pets`): a bare array. The text has no spare capacity, as it may be cached.
 #[must_use]
 pub fn pets_to_json(pets: &[Pet]) -> Vec<u8> {
     let mut json = Vec::with_capacity(2 + pets.len() * TYPICAL_PET_BYTES);

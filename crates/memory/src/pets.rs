@@ -5,7 +5,7 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, CatalogueVersion, IdempotencyDecision, IdempotencyRequest, NewPet, Pet, PetId,
-    PetPage, PetQuery, PetRepository, StoreError, Timestamp, Versioned,
+    PetPage, PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned,
 };
 
 use crate::{state::State, store::MemoryStore};
@@ -45,18 +45,18 @@ impl PetRepository for MemoryStore {
         self.state().version()
     }
 
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
-        let mut purged = 0;
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
+        let mut deleted = 0;
         self.writable()?.records.retain(|_, record| {
-            let keep = record.at > cutoff || purged == limit;
-            purged += u32::from(!keep);
+            let keep = record.at > cutoff || deleted == limit;
+            deleted += u32::from(!keep);
             keep
         });
-        Ok(purged)
+        Ok(Purged::up_to(limit, deleted))
     }
 }
 
-/// The animal of a record. Every record has one, because no animal is ever removed.
+/// Returns the animal of a record. Every record has one, because no animal is ever removed.
 fn recorded(state: &State, id: PetId) -> Result<Pet, StoreError> {
     let missing =
         || StoreError::corrupt(format_args!("an idempotency record of animal {id}"), "it exists");

@@ -47,19 +47,20 @@ impl Default for State {
     }
 }
 
-/// The standard library has random numbers for its maps alone.
+/// Returns a random number: the standard library has some for its maps only.
 fn random() -> u64 {
     RandomState::new().hash_one(())
 }
 
 impl State {
-    /// Animals are only ever added, so their number tells one state from another. `None` if the store is not open.
+    /// Returns the version, or `None` if the store is not open. Animals are only ever added, so their number tells one
+    /// state from another.
     pub(crate) fn version(&self) -> Option<CatalogueVersion> {
         let version = CatalogueVersion(u128::from(self.epoch) << 64 | self.pets.len() as u128);
         matches!(self.handover.phase, Phase::Open { .. }).then_some(version)
     }
 
-    /// The number of changes tells one state of the keys from another.
+    /// Returns the revision of the keys: the number of changes tells one state from another.
     pub(crate) fn key_revision(&self) -> KeyRevision {
         KeyRevision(u128::from(self.epoch) << 64 | u128::from(self.key_changes))
     }

@@ -21,20 +21,20 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Makes an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The state, unless services must not write.
+    /// Returns the state, unless services must not write.
     pub(crate) fn writable(&self) -> Result<MutexGuard<'_, State>, StoreError> {
         let state = self.state();
         state.handover.permit(Writer::Service)?;
         Ok(state)
     }
 
-    /// The state, unless services must not read, and the version; `None` while the store is sealed.
+    /// Returns the state, unless services must not read, and the version; `None` while the store is sealed.
     pub(crate) fn readable(
         &self,
     ) -> Result<(MutexGuard<'_, State>, Option<CatalogueVersion>), StoreError> {
@@ -50,7 +50,7 @@ impl MemoryStore {
         }
     }
 
-    /// A panic elsewhere leaves the state whole: every method changes it only where it can no
+    /// Locks the state. A panic elsewhere leaves the state whole: every method changes it only where it can no
     /// longer fail.
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

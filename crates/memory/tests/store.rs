@@ -27,7 +27,7 @@ async fn what_adds_no_animal_leaves_the_version() {
         PetRepository::add(&store, rex(), Some(once())).await,
         Ok(Added::Replayed(_))
     ));
-    assert_eq!(store.purge_expired(NOW, 1).await.unwrap(), 1);
+    assert_eq!(store.purge_expired(NOW, 1).await.unwrap().deleted, 1);
     assert_eq!(store.version(), before);
 }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, CatalogueVersion, IdempotencyRequest, NewPet, Pet, PetId, PetPage, PetQuery,
-    PetRepository, StoreError, Timestamp, Versioned,
+    PetRepository, Purged, StoreError, Timestamp, Versioned,
 };
 use tokio_postgres::Row;
 
@@ -57,11 +57,11 @@ impl PetRepository for PostgresStore {
         self.version.get()
     }
 
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         let purge = async {
             let values: Values<'_> = &[&cutoff.0, &i64::from(limit)];
             let purged: i64 = scalar(&self.pool.query(idempotency::PURGE, values).await?)?;
-            Ok(u32::try_from(purged).unwrap_or(limit))
+            Ok(Purged::up_to(limit, u32::try_from(purged).unwrap_or(limit)))
         };
         self.pool.within_deadline(purge).await
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, CatalogueVersion, Corruption, IdempotencyDecision, IdempotencyRequest, NewPet,
-    Pet, PetId, PetPage, PetQuery, PetRepository, StoreError, Timestamp, Versioned,
+    Pet, PetId, PetPage, PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned,
 };
 use rusqlite::Connection;
 
@@ -56,10 +56,11 @@ impl PetRepository for SqliteStore {
         self.versions.get()
     }
 
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         self.writer()?
             .write(move |connection, recent| {
-                Ok(idempotency::purge(connection, recent, cutoff, limit)?)
+                let deleted = idempotency::purge(connection, recent, cutoff, limit)?;
+                Ok(Purged::up_to(limit, deleted))
             })
             .await
     }

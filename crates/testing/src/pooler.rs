@@ -4,7 +4,6 @@ use std::{
     fs::{self, File},
     net::{Ipv4Addr, TcpStream},
     path::Path,
-    process::{Child, Stdio},
     thread,
     time::Duration,
 };
@@ -12,11 +11,7 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    binaries::{as_server_user, hand_over},
-    database,
-    ports::free_port,
-    programs,
-    trouble::Trouble,
+    binaries::hand_over, database, ports::free_port, programs, trouble::Trouble, watchdog::Watchdog,
 };
 
 /// Server connections of `PgBouncer` for each database, so few that many clients share them.
@@ -42,7 +37,7 @@ pub enum Pooling {
 #[derive(Debug)]
 pub struct Pooler {
     port: u16,
-    process: Child,
+    _watchdog: Watchdog,
     /// Configuration and log.
     folder: TempDir,
 }
@@ -53,12 +48,12 @@ impl Pooler {
     /// # Errors
     /// It is not installed, or does not start.
     pub(crate) fn start(pooling: Pooling, url: &str) -> Result<Self, Trouble> {
-        let server = Server::from_url(url).ok_or("a URL without user or address")?;
+        let server = server(url).ok_or("a URL without user or address")?;
         let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
         let (port, path) = (free_port()?, folder.path());
         hand_over(path)?;
-        let process = spawn(&settings(&server, port, pooling), path)?;
-        let pooler = Self { port, process, folder };
+        let watchdog = spawn(&settings(server, port, pooling), path)?;
+        let pooler = Self { port, _watchdog: watchdog, folder };
         pooler.wait()?;
         Ok(pooler)
     }
@@ -92,34 +87,17 @@ impl Pooler {
     }
 }
 
-impl Drop for Pooler {
-    fn drop(&mut self) {
-        drop(self.process.stdin.take());
-        // Nothing is left to do about a shell that cannot be waited for.
-        let _ = self.process.wait();
-    }
+/// Host, port, user and password of a URL.
+fn server(url: &str) -> Option<[&str; 4]> {
+    let (credential, place) = url.split_once("://")?.1.split_once('@')?;
+    let address = place.split_once('/')?.0;
+    let (user, password) = credential.split_once(':').unwrap_or((credential, ""));
+    let (host, port) = address.split_once(':').unwrap_or((address, "5432"));
+    Some([host, port, user, password])
 }
 
-/// Where a server is, and who connects to it.
-struct Server<'a> {
-    host: &'a str,
-    port: &'a str,
-    user: &'a str,
-    password: &'a str,
-}
-
-impl<'a> Server<'a> {
-    fn from_url(url: &'a str) -> Option<Self> {
-        let (credential, place) = url.split_once("://")?.1.split_once('@')?;
-        let address = place.split_once('/')?.0;
-        let (user, password) = credential.split_once(':').unwrap_or((credential, ""));
-        let (host, port) = address.split_once(':').unwrap_or((address, "5432"));
-        Some(Self { host, port, user, password })
-    }
-}
-
-fn settings(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
-    let Server { host, port: server_port, user, password } = server;
+fn settings(server: [&str; 4], port: u16, pooling: Pooling) -> String {
+    let [host, server_port, user, password] = server;
     let (mode, options) = match pooling {
         Pooling::Statement => ("statement", ""),
         Pooling::Session => ("session", "default_pool_size = 100\n"),
@@ -138,15 +116,12 @@ fn settings(server: &Server<'_>, port: u16, pooling: Pooling) -> String {
 }
 
 /// Runs `PgBouncer` with this text as its settings.
-fn spawn(settings: &str, folder: &Path) -> Result<Child, Trouble> {
+fn spawn(settings: &str, folder: &Path) -> Result<Watchdog, Trouble> {
     let program = programs::find("pgbouncer").ok_or("pgbouncer is not installed")?;
     let path = folder.join("pgbouncer.ini");
     fs::write(&path, settings)
         .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     hand_over(&path)?;
     let log = File::create(folder.join("log")).map_err(|error| error.to_string())?;
-    let mut shell = as_server_user(Path::new("/bin/sh"));
-    shell.args(["-c", SCRIPT]).arg(program).arg(path).current_dir("/");
-    shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
-    shell.spawn().map_err(|error| format!("cannot run a shell: {error}"))
+    Watchdog::run(SCRIPT, [&program, &path], log.into())
 }

@@ -126,7 +126,7 @@ impl Pair {
         self.require_none(difference).map(|()| to.len() as u64)
     }
 
-    /// Compares those that have not expired; how many there are.
+    /// Compares those that have not expired. Returns how many there are.
     async fn records(&mut self) -> Result<u64, TransferError> {
         let is_prefix = self.expect == Expect::Prefix;
         let mut done = 0;
@@ -181,7 +181,7 @@ impl<'s> LiveRecords<'s> {
         Self { snapshot, cutoff, after: None, batch: vec::IntoIter::default() }
     }
 
-    /// The next one; `None` if there is no more.
+    /// Returns the next one, or `None` if there is no more.
     pub(crate) async fn next(&mut self) -> Result<Option<IdempotencyRecord>, StoreError> {
         loop {
             let cutoff = self.cutoff;

@@ -23,7 +23,7 @@ impl fmt::Display for Difference {
     }
 }
 
-/// The difference at the head of two ascending lists of animals, if there is one.
+/// Returns the difference at the head of two ascending lists of animals, if there is one.
 pub(crate) fn between_pets(from: Option<&Pet>, to: Option<&Pet>) -> Option<Difference> {
     between(from, to, |pet| pet.id, |one, other| one == other).map(|(from, to)| {
         let id = from.or(to).map_or_else(String::new, |pet| pet.id.to_string());
@@ -31,7 +31,7 @@ pub(crate) fn between_pets(from: Option<&Pet>, to: Option<&Pet>) -> Option<Diffe
     })
 }
 
-/// The same for API keys. Their last use is not compared: each service notes it in its own store.
+/// Returns the same for API keys. Their last use is not compared: each service notes it in its own store.
 pub(crate) fn between_keys(from: Option<&ApiKey>, to: Option<&ApiKey>) -> Option<Difference> {
     let same = |one: &ApiKey, other: &ApiKey| {
         *one == ApiKey { last_used_at: one.last_used_at, ..other.clone() }
@@ -42,7 +42,7 @@ pub(crate) fn between_keys(from: Option<&ApiKey>, to: Option<&ApiKey>) -> Option
     })
 }
 
-/// The same for idempotency records.
+/// Returns the same for idempotency records.
 pub(crate) fn between_records(
     from: Option<&IdempotencyRecord>,
     to: Option<&IdempotencyRecord>,
@@ -55,7 +55,7 @@ pub(crate) fn between_records(
     })
 }
 
-/// What each side holds at the smaller of both places, unless that is the same.
+/// Returns what each side holds at the smaller of both places, unless that is the same.
 fn between<'r, R, P: Ord>(
     from: Option<&'r R>,
     to: Option<&'r R>,
@@ -89,7 +89,7 @@ fn record(IdempotencyRecord { id: _, fingerprint, pet, at }: &IdempotencyRecord)
     format!("of animal {pet} (digest {}…), made at {} ms", start(&fingerprint.0), at.0)
 }
 
-/// The first bytes of a digest: enough to see that two differ.
+/// Returns the first bytes of a digest: enough to see that two differ.
 fn start(digest: &[u8; 32]) -> String {
     let [a, b, c, d, ..] = digest;
     format!("{:08x}", u32::from_be_bytes([*a, *b, *c, *d]))

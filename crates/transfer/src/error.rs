@@ -45,7 +45,7 @@ pub enum TransferError {
 }
 
 impl TransferError {
-    /// The target could not be read.
+    /// Makes the error of a target that could not be read.
     pub(crate) fn to(error: StoreError) -> Self {
         Self::To(error.into())
     }
@@ -98,7 +98,7 @@ impl MoveError {
         if matches!(error, TransferError::Canceled) { Self::Canceled } else { Self::Compare(error) }
     }
 
-    /// Whether it may pass by itself: a store could not be reached.
+    /// Returns whether it may pass by itself: a store could not be reached.
     pub(crate) fn passes(&self) -> bool {
         let unavailable = |error: &StoreError| matches!(error, StoreError::Unavailable(_));
         match self {

@@ -1,8 +1,8 @@
 //! Whole stores: [`copy`], [`verify`], and handing one over to another while services use it (`docs/MOVING.md`).
 //!
 //! [`Mover`] is the command: it copies, follows what is added meanwhile, seals the old store, copies the rest,
-//! compares, and opens the new one. It alone changes the state of a store. [`NextStore`] is what a service has that
-//! was started with a next store: the storage ports over two stores. Both know stores by their ports alone.
+//! compares, and opens the new one. Nobody else changes the state of a store. [`NextStore`] is what a service has that
+//! was started with a next store: the storage ports over two stores. Both know stores only by their ports.
 
 mod compare;
 mod copy;

@@ -66,7 +66,7 @@ enum Attempt {
 }
 
 impl Mover {
-    /// A mover from one store to the other.
+    /// Makes a mover from one store to the other.
     #[must_use]
     pub fn new(from: Side, to: Side, clock: Arc<dyn Clock>) -> Self {
         Self { from, to, clock }
@@ -154,7 +154,7 @@ impl Mover {
         Ok((Some(claim), to.phase))
     }
 
-    /// The old store has forgotten its seal, as after a failover that lost it.
+    /// Seals the old store again if it has forgotten its seal, as after a failover that lost it.
     async fn seal_again(&self, from: &StoreState, to: &StoreState) -> Result<(), MoveError> {
         if !matches!(from.phase, Phase::Open { .. }) {
             return Ok(());
@@ -239,7 +239,7 @@ impl Mover {
         }
     }
 
-    /// Copies the next batch; how many animals. `None` if the last ones are others than they were.
+    /// Copies the next batch. Returns how many animals it had, or `None` if the last ones are others than they were.
     async fn pass(&self, tail: &mut Tail, claim: &StoreState) -> Result<Option<usize>, MoveError> {
         let changes = self.from.handover.changes(tail.after(), BATCH).await;
         let Changes { mut pets, records } = changes.map_err(MoveError::From)?;
@@ -315,7 +315,8 @@ impl Mover {
         Ok(Some(opened.map_err(MoveError::to)?))
     }
 
-    /// Whether the new store is open, of which the answer was lost. If it is not, it cannot become so any more.
+    /// Returns whether the new store is open, of which the answer was lost. If it is not, it cannot become so
+    /// any more.
     async fn is_opened(&self, claim: &StoreState, opened: &StoreState) -> Result<bool, MoveError> {
         let decide = async {
             if self.to.handover.state().await?.revision == opened.revision {
@@ -356,7 +357,7 @@ struct Tail {
 }
 
 impl Tail {
-    /// What comes before them.
+    /// Returns what comes before them.
     fn after(&self) -> Option<PetId> {
         match self.pets.first() {
             None => self.last,

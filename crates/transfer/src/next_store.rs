@@ -20,8 +20,8 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, ApiKey, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision, KeyStore,
-    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Phase, Saved, StoreError, StoreState,
-    StoredKeys, Timestamp, Versioned,
+    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Phase, Purged, Saved, StoreError,
+    StoreState, StoredKeys, Timestamp, Versioned,
 };
 use tokio::{
     sync::Mutex as AsyncMutex,
@@ -75,8 +75,8 @@ struct Current {
 }
 
 impl NextStore {
-    /// The ports over `first` and the store that `opener` opens. [`watch`](Self::watch)
-    /// is to run beside them.
+    /// Returns the ports over `first` and the store that `opener` opens. [`watch`](Self::watch) is to run
+    /// beside them.
     ///
     /// # Errors
     /// [`StoreError`] if `first` cannot be read.
@@ -103,13 +103,13 @@ impl NextStore {
         }
     }
 
-    /// Whether the next store could be read when it was last looked at.
+    /// Returns whether the next store could be read when it was last looked at.
     #[must_use]
     pub fn next_is_reachable(&self) -> bool {
         self.next_is_reachable.load(Ordering::Relaxed)
     }
 
-    /// Whether the next store is the current one.
+    /// Returns whether the next store is the current one.
     #[must_use]
     pub fn is_at_next(&self) -> bool {
         self.current().is_next
@@ -119,7 +119,7 @@ impl NextStore {
         self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The store that is not the current one, and its state; `None` if it cannot be read.
+    /// Returns the store that is not the current one, and its state; `None` if it cannot be read.
     async fn other(&self, current: &Current) -> Option<(Side, StoreState)> {
         let side = if current.is_next { self.first.clone() } else { self.open_next().await? };
         let state = timeout(LOOK_TIMEOUT, side.handover.state()).await.ok()?.ok()?;
@@ -173,7 +173,7 @@ impl NextStore {
         true
     }
 
-    /// Whether what a store without a version gave may be passed on: it is the newest that there is.
+    /// Returns whether what a store without a version gave may be passed on: it is the newest that there is.
     async fn confirm(&self, current: &Current) -> Result<bool, StoreError> {
         let state = current.side.handover.state().await?;
         if matches!(state.phase, Phase::Open { .. }) {
@@ -267,7 +267,7 @@ impl PetRepository for NextStore {
         self.current().side.pets.version()
     }
 
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         on_open!(self, |side| side.pets.purge_expired(cutoff, limit))
     }
 }

@@ -60,10 +60,9 @@ fn moves(from: &Store, to: &Store, services: usize) {
     let clients: Vec<Client> = servers.iter().map(Server::client).collect();
     let load = Load::start("m", &clients);
     load.goes_on();
+    let mut pauses = Vec::new();
     for (from, to) in [(from, to), (to, from)] {
-        let paused = pause(&hand_over(from, to).succeeds());
-        // Less than one second on a machine that does nothing else.
-        assert!(paused < 3000, "writes waited {paused} ms");
+        pauses.push(pause(&hand_over(from, to).succeeds()));
         load.goes_on();
         refuses(from, to);
         for client in &clients {
@@ -71,6 +70,9 @@ fn moves(from: &Store, to: &Store, services: usize) {
         }
         assert_eq!(pause(&hand_over(from, to).succeeds()), 0, "it is run again");
     }
+    // One of them may have met a machine that had other work.
+    pauses.sort_unstable();
+    assert!(pauses[0] < 1000 && pauses[1] < 3000, "writes waited {pauses:?} ms");
     from.keys(&["revoke", "before"]).succeeds();
     wait::until("the revoked key is refused", || {
         clients.iter().all(|client| client.get("/v1/pets?limit=1").key(&key).send().status == 401)

@@ -26,7 +26,7 @@ const IDEMPOTENCY_KEYS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 const SPANS: [i64; 4] = [0, 1, 2, 5];
 
 impl Command {
-    /// The `step`th command of a run: no two steps make the same API key.
+    /// Returns the `step`th command of a run: no two steps make the same API key.
     pub(crate) fn choose(random: &mut Random, step: u16) -> Self {
         match random.below(16) {
             0..=4 => Self::Add {

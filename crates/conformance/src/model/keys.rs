@@ -20,7 +20,7 @@ impl KeyModel {
         self.keys.push(key);
     }
 
-    /// What the earlier end and the later use make of a key that is written as `key`.
+    /// Returns what the earlier end and the later use make of a key that is written as `key`.
     pub(crate) fn end(&mut self, key: &ApiKey) {
         let earlier = |one: Option<Timestamp>, other: Option<Timestamp>| match (one, other) {
             (Some(one), Some(other)) => Some(one.min(other)),
@@ -43,17 +43,17 @@ impl KeyModel {
         }
     }
 
-    /// Whether `id` may be given to a new key.
+    /// Returns whether `id` may be given to a new key.
     pub(crate) fn is_above_all(&self, id: KeyId) -> bool {
         id.0 > self.highest
     }
 
-    /// One of the keys; `None` as often as each of them.
+    /// Returns one of the keys; `None` as often as each of them.
     pub(crate) fn some_key(&self, number: u32) -> Option<&ApiKey> {
         self.keys.get(number as usize % (self.keys.len() + 1))
     }
 
-    /// The identifier of one of the keys, or one that none has.
+    /// Returns the identifier of one of the keys, or one that none has.
     pub(crate) fn some_id(&self, number: u32) -> KeyId {
         self.some_key(number).map_or(KeyId(i64::MAX - 1), |key| key.id)
     }

@@ -20,13 +20,30 @@ use crate::{
 
 /// So many animals a batch must be able to have if an adapter has no limit.
 const LARGE: usize = 10_000;
+/// So many rows of all kinds a batch must be able to have on every store: what the other promises write at once.
+const SMALL: usize = 25;
 
-fn batch_of(content: &Content) -> Batch {
+/// Writes all of it, in one batch if the store can make it. Returns how many animals were not there before.
+pub(super) async fn write_all(store: &Store, content: &Content) -> Result<u64, Broken> {
     let Content { pets, keys, records } = content.clone();
-    Batch { pets, keys, records, ..Batch::default() }
+    let max = archive(store)?.max_batch();
+    if pets.len() + keys.len() + records.len() <= max {
+        return write_batch(store, Batch { pets, keys, records, ..Batch::default() }).await;
+    }
+    let mut added = 0;
+    for pets in pets.chunks(max).map(<[_]>::to_vec) {
+        added += write_batch(store, Batch { pets, ..Batch::default() }).await?;
+    }
+    for keys in keys.chunks(max).map(<[_]>::to_vec) {
+        write_batch(store, Batch { keys, ..Batch::default() }).await?;
+    }
+    for records in records.chunks(max).map(<[_]>::to_vec) {
+        write_batch(store, Batch { records, ..Batch::default() }).await?;
+    }
+    Ok(added)
 }
 
-/// What a populated store of the same adapter holds, with identifiers far above 1.
+/// Returns what a populated store of the same adapter holds, with identifiers far above 1.
 pub(super) async fn content(fresh: &Fresh) -> Result<Content, Broken> {
     let source = fresh.another().await?;
     let mut content = populate(&source.store).await?;
@@ -36,19 +53,20 @@ pub(super) async fn content(fresh: &Fresh) -> Result<Content, Broken> {
     Ok(content)
 }
 
-/// A store that holds all of the content.
+/// Returns a store that holds all of the content.
 async fn filled(fresh: &Fresh) -> Result<Content, Broken> {
     let content = content(fresh).await?;
-    let added = write_batch(&fresh.store, batch_of(&content)).await?;
+    let added = write_all(&fresh.store, &content).await?;
     same("how many animals were added", &added, &(content.pets.len() as u64))?;
     Ok(content)
 }
 
+/// Contract: writes a batch: it is visible and durable, at once, when the call returns.
 pub(super) async fn a_batch_brings_back_every_field(fresh: Fresh) -> Checked {
     let store = fresh.store.clone();
     let expected = content(&fresh).await?;
     let before = keys::loaded(&store).await?.revision;
-    write_batch(&store, batch_of(&expected)).await?;
+    write_all(&store, &expected).await?;
     ensure!(keys::loaded(&store).await?.revision != before, "the revision of the keys has stayed");
     let actual = Content::read(&store).await?;
     same("the animals", &actual.pets, &expected.pets)?;
@@ -61,6 +79,7 @@ pub(super) async fn a_batch_brings_back_every_field(fresh: Fresh) -> Checked {
     same("the repeat of a record", &replayed(repeat)?.id, &record.pet)
 }
 
+/// Contract: afterwards the store assigns identifiers above every one of the batch, and above `assign_above`.
 pub(super) async fn identifiers_go_on_above_those_of_a_batch(fresh: Fresh) -> Checked {
     let (store, there) = (fresh.store.clone(), filled(&fresh).await?);
     let (pet, key) =
@@ -83,17 +102,19 @@ pub(super) async fn identifiers_go_on_above_those_of_a_batch(fresh: Fresh) -> Ch
     Ok(())
 }
 
+/// Contract: an equal row that is there already is kept.
 pub(super) async fn a_batch_may_be_written_again(fresh: Fresh) -> Checked {
     let (store, expected) = (fresh.store.clone(), filled(&fresh).await?);
-    same("how many animals are new", &write_batch(&store, batch_of(&expected)).await?, &0)?;
+    same("how many animals are new", &write_all(&store, &expected).await?, &0)?;
     let unchanged = Content::read(&store).await? == expected;
     ensure!(unchanged, "the same content again has changed the store");
     Ok(())
 }
 
+/// Contract: how many rows one batch may have; new animals ascend in their order.
 pub(super) async fn a_batch_takes_as_many_rows_as_the_store_says(store: Store) -> Checked {
     let count = archive(&store)?.max_batch().min(LARGE);
-    ensure!(count > 0, "a batch may have no row");
+    ensure!(count >= SMALL, "a batch may have {count} rows, fewer than {SMALL}");
     let new_pets = samples::numbers(count).collect();
     let request = Some(IdempotencyRequest::of_batch([7; 32], at(0)));
     let added = write_batch(&store, Batch { new_pets, request, ..Batch::default() }).await?;
@@ -105,12 +126,13 @@ pub(super) async fn a_batch_takes_as_many_rows_as_the_store_says(store: Store) -
     Ok(())
 }
 
-/// A batch of nine animals, of which `digest` is the name.
+/// Returns a batch of nine animals, of which `digest` is the name.
 fn nine_new(digest: u8, millis: i64) -> Batch {
     let request = Some(IdempotencyRequest::of_batch([digest; 32], at(millis)));
     Batch { new_pets: samples::numbers(9).collect(), request, ..Batch::default() }
 }
 
+/// Contract: if the batch of new animals is a repeat, none of them is added.
 pub(super) async fn a_repeated_batch_adds_nothing(store: Store) -> Checked {
     for (digest, millis, added) in [
         (1, 0, 9),
@@ -138,6 +160,7 @@ pub(super) async fn a_repeated_batch_adds_nothing(store: Store) -> Checked {
     same("the animals", &all(&store).await?, &content.pets)
 }
 
+/// Contract: if the batch of new animals is a repeat, none of them is added.
 pub(super) async fn of_equal_batches_at_once_one_is_added(fresh: Fresh) -> Checked {
     let handles = Handles::new(&fresh).await?;
     let mut writers = JoinSet::new();
@@ -151,6 +174,7 @@ pub(super) async fn of_equal_batches_at_once_one_is_added(fresh: Fresh) -> Check
     same("the animals", &all(&handles.stores[0]).await?.len(), &9)
 }
 
+/// Contract: a key that is there already becomes what both stores know of it.
 pub(super) async fn a_key_that_is_there_already_is_merged(fresh: Fresh) -> Checked {
     let (store, there) = (fresh.store.clone(), filled(&fresh).await?);
     let mut expected = there.keys;
@@ -180,7 +204,7 @@ fn require_conflict<T: std::fmt::Debug>(about: &str, end: &Result<T, RestoreErro
     Ok(())
 }
 
-/// Writes a batch that has good rows too; its end.
+/// Writes a batch that has good rows too. Returns how that ended.
 async fn write_among_others(
     store: &Store,
     batch: Batch,
@@ -201,6 +225,7 @@ async fn require_unchanged(fresh: &Fresh, content: &Content) -> Checked {
     still_works(&fresh.store).await
 }
 
+/// Contract: what is there and different is a conflict, which says what; nothing was written then.
 pub(super) async fn a_batch_names_what_it_conflicts_with(fresh: Fresh) -> Checked {
     let content = filled(&fresh).await?;
     let changed = |pet: &Pet| Pet { category_id: CategoryId(pet.category_id.0 + 1), ..pet.clone() };
@@ -223,8 +248,8 @@ pub(super) async fn a_batch_names_what_it_conflicts_with(fresh: Fresh) -> Checke
     require_unchanged(&fresh, &content).await
 }
 
-/// The records of `content`, the fourth of them changed: as made `later` by so many milliseconds,
-/// for another animal.
+/// Returns the records of `content`, the fourth of them changed: as made `later` by so many milliseconds, for
+/// another animal.
 fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
     IdempotencyRecord {
         at: Timestamp(content.records[3].at.0 + later),
@@ -234,6 +259,7 @@ fn changed_record(content: &Content, later: i64) -> IdempotencyRecord {
     }
 }
 
+/// Contract: a record that is there already is replaced if it is older.
 pub(super) async fn a_newer_record_replaces_the_one_there(fresh: Fresh) -> Checked {
     let content = filled(&fresh).await?;
     let newer = changed_record(&content, 1);
@@ -243,6 +269,7 @@ pub(super) async fn a_newer_record_replaces_the_one_there(fresh: Fresh) -> Check
     same("the records", &Content::read(&fresh.store).await?.records, &expected)
 }
 
+/// Contract: a conflict if another record is there that is as old, or younger.
 pub(super) async fn another_record_that_is_not_newer_is_a_conflict(fresh: Fresh) -> Checked {
     let content = filled(&fresh).await?;
     for (about, later) in [("of the same time", 0), ("that is older", -1)] {
@@ -254,6 +281,7 @@ pub(super) async fn another_record_that_is_not_newer_is_a_conflict(fresh: Fresh)
     require_unchanged(&fresh, &content).await
 }
 
+/// Contract: `Corrupt` if the animal of a record is missing.
 pub(super) async fn a_record_without_its_animal_is_refused(fresh: Fresh) -> Checked {
     let content = filled(&fresh).await?;
     let stray = IdempotencyRecord { pet: PetId(8_000_000), ..changed_record(&content, 1) };

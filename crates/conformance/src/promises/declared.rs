@@ -6,7 +6,9 @@ use crate::{
     harness::Capability,
 };
 
-/// Only what can be seen from outside: a version, an archive, and a part in moves.
+/// Contract: what a harness declares unsupported is not there.
+///
+/// Looks at what can be seen from outside: a version, an archive, and a part in moves.
 pub(super) async fn what_is_declared_unsupported_is_not_there(fresh: Fresh) -> Checked {
     for (capability, there) in [
         (Capability::Version, fresh.store.pets.version().is_some()),

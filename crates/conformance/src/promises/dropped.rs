@@ -19,6 +19,7 @@ use crate::{
 /// How many futures are dropped.
 const ROUNDS: u64 = 60;
 
+/// Contract: whole or not at all, also when the future is dropped half way.
 pub(super) async fn a_dropped_addition_happens_whole_or_not_at_all(store: Store) -> Checked {
     for round in 0..ROUNDS {
         let pet = samples::numbered(usize::try_from(round)?);

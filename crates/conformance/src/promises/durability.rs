@@ -5,7 +5,7 @@ use petstore_domain::Pet;
 use super::keys;
 use crate::{
     broken::{Broken, Checked, same},
-    fresh::{Fresh, add, add_many, all, created, page, replayed},
+    fresh::{Fresh, add, add_many, all, created, page, purge, replayed},
     harness::Store,
     samples::{self, MANY, at, by_name, key, request, rex},
 };
@@ -18,6 +18,7 @@ async fn require_readable(store: &Store, pet: &Pet) -> Checked {
     same("listing what was acknowledged", &listed.first(), &Some(pet))
 }
 
+/// Contract: what has been acknowledged, every later read sees.
 pub(super) async fn every_later_read_sees_an_acknowledged_animal(store: Store) -> Checked {
     for number in 0..50 {
         let added = add(&store, samples::numbered(number)).await?;
@@ -26,6 +27,7 @@ pub(super) async fn every_later_read_sees_an_acknowledged_animal(store: Store) -
     same("animals", &all(&store).await?.len(), &50)
 }
 
+/// Contract: what has been acknowledged, every later read sees.
 pub(super) async fn another_handle_sees_what_was_acknowledged(fresh: Fresh) -> Checked {
     let handles = [fresh.store.clone(), fresh.second().await?];
     for number in 0..20 {
@@ -42,6 +44,7 @@ pub(super) async fn another_handle_sees_what_was_acknowledged(fresh: Fresh) -> C
     same("the keys after the other revoked", &revoked, &vec![Some(at(1))])
 }
 
+/// Contract: what has been acknowledged is durable.
 pub(super) async fn reopening_keeps_every_animal(mut fresh: Fresh) -> Checked {
     let mut expected = Vec::new();
     for _ in 0..3 {
@@ -52,13 +55,14 @@ pub(super) async fn reopening_keeps_every_animal(mut fresh: Fresh) -> Checked {
     Ok(())
 }
 
+/// Contract: what has been acknowledged is durable.
 pub(super) async fn reopening_keeps_every_record(fresh: Fresh) -> Checked {
     let mut expected = Vec::new();
     for number in 0..10 {
         let request = request(&format!("key-{number}"), &rex(), number);
         expected.push(created(fresh.store.pets.add(rex(), Some(request)).await?)?);
     }
-    same("purged", &fresh.store.pets.purge_expired(at(4), MANY).await?, &5)?;
+    same("purged", &purge(&fresh.store, at(4), MANY).await?, &5)?;
     let fresh = fresh.reopened().await?;
     for (number, pet) in expected.iter().enumerate().skip(5) {
         let again = request(&format!("key-{number}"), &rex(), 10);
@@ -75,6 +79,7 @@ pub(super) async fn reopening_keeps_every_record(fresh: Fresh) -> Checked {
         .map_err(|broken| broken.context("a purged record after reopening"))
 }
 
+/// Contract: what has been acknowledged is durable.
 pub(super) async fn reopening_keeps_every_key(fresh: Fresh) -> Checked {
     let store = &fresh.store;
     for (seed, name, expires) in [(1, "a", None), (2, "b", Some(50)), (3, "c", None)] {

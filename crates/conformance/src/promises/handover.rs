@@ -69,6 +69,7 @@ macro_rules! any_error {
 }
 any_error!(AddError, KeyChangeError, RestoreError);
 
+/// Contract: a write of a service to a store that is not open fails and has no effect.
 pub(super) async fn a_store_that_is_not_open_refuses_everything(store: Store) -> Checked {
     let pet = created(store.pets.add(rex(), Some(request("there", &rex(), 5))).await?)?;
     let there = keys::add(&store, key(1, "there", 1, None)).await?;
@@ -92,7 +93,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(store: Store) ->
     still_works(&store).await
 }
 
-/// Batches of one kind of rows alone. `there` is an animal.
+/// Batches of one kind of rows only. `there` is an animal.
 fn kinds_of_batches(there: PetId) -> [Batch; 4] {
     let record = request("batch", &rex(), 5).into_record(there);
     [
@@ -119,6 +120,7 @@ async fn refuses_writes(store: &Store, there: PetId) -> Checked {
     Ok(())
 }
 
+/// Contract: lets reads through this handle go on while the store is sealed.
 pub(super) async fn a_sealed_store_is_read_by_who_asks_for_it(store: Store) -> Checked {
     let pets = add_many(&store, 3).await?;
     handover(&store)?.read_while_sealed();
@@ -135,6 +137,7 @@ pub(super) async fn a_sealed_store_is_read_by_who_asks_for_it(store: Store) -> C
     is_sealed("a list of a store that is being filled", store.pets.list(query(9, None, None)).await)
 }
 
+/// Contract: replaces the state if the stored revision is `expected`.
 pub(super) async fn a_state_changes_by_its_revision_alone(fresh: Fresh) -> Checked {
     let store = fresh.store.clone();
     let other = fresh.another().await?;
@@ -164,6 +167,7 @@ pub(super) async fn a_state_changes_by_its_revision_alone(fresh: Fresh) -> Check
     still_works(&store).await
 }
 
+/// Contract: a change of the state waits for writes under way.
 pub(super) async fn nothing_is_added_after_a_seal(fresh: Fresh) -> Checked {
     let two = fresh.harness.unsupported(Capability::SecondHandle).is_none();
     let other = if two { fresh.second().await? } else { fresh.store.clone() };
@@ -217,6 +221,7 @@ pub(super) async fn nothing_is_added_after_a_seal(fresh: Fresh) -> Checked {
     same("the animals later", &now, &then)
 }
 
+/// Contract: no animal appears later at or below the last of them.
 pub(super) async fn changes_are_complete(fresh: Fresh) -> Checked {
     let handles = [fresh.store.clone(), fresh.second().await?];
     let mut tasks = JoinSet::<Checked>::new();
@@ -262,6 +267,7 @@ pub(super) async fn changes_are_complete(fresh: Fresh) -> Checked {
     same("their records", &records, &120)
 }
 
+/// Contract: a batch of the mover is refused unless the store is filling at its revision.
 pub(super) async fn a_mover_writes_to_what_it_fills_alone(fresh: Fresh) -> Checked {
     let (source, target) = (&fresh, fresh.another().await?);
     let (from, to) = (&source.store, &target.store);
@@ -298,6 +304,7 @@ pub(super) async fn a_mover_writes_to_what_it_fills_alone(fresh: Fresh) -> Check
     Ok(())
 }
 
+/// Contract: how often animals were changed otherwise than by adding one.
 pub(super) async fn every_change_but_an_addition_is_a_rewrite(store: Store) -> Checked {
     let rewrites = async || Ok::<_, Broken>(handover(&store)?.state().await?.rewrites);
     let before = rewrites().await?;

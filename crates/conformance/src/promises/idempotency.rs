@@ -16,6 +16,7 @@ fn bello() -> NewPet {
     samples::pet("Bello", 1, None)
 }
 
+/// Contract: with the same fingerprint the answer is `Added::Replayed`, and nothing is added.
 pub(super) async fn a_repeat_gets_the_first_animal_and_adds_nothing(store: Store) -> Checked {
     for key in ["a", "b", "c"] {
         let first = created(store.pets.add(rex(), Some(request(key, &rex(), 0))).await?)?;
@@ -27,6 +28,7 @@ pub(super) async fn a_repeat_gets_the_first_animal_and_adds_nothing(store: Store
     same("animals", &all(&store).await?.len(), &3)
 }
 
+/// Contract: `IdempotencyKeyReused` if such a record has another fingerprint.
 pub(super) async fn a_key_used_for_another_animal_is_refused(store: Store) -> Checked {
     let first = created(store.pets.add(rex(), Some(request("k", &rex(), 0))).await?)?;
     let others = [bello(), samples::pet("Rex", 2, rex().status), samples::pet("Rex", 1, None)];
@@ -40,6 +42,7 @@ pub(super) async fn a_key_used_for_another_animal_is_refused(store: Store) -> Ch
     same("the animals", &all(&store).await?, &vec![first])
 }
 
+/// Contract: the record that is stored under the request's id.
 pub(super) async fn ids_that_differ_in_any_bit_are_two_records(store: Store) -> Checked {
     // Zeros would end a text. Of a letter, one bit is its case.
     let bases = [[0; 16], *b"An id of letters"].map(u128::from_be_bytes);
@@ -86,14 +89,17 @@ async fn one_of_64(stores: &[Store]) -> Checked {
     same("how many were answered Created", &new, &1)
 }
 
+/// Contract: requests that run at the same time add one animal between them.
 pub(super) async fn sixty_four_tasks_with_one_key_add_one_animal(store: Store) -> Checked {
     one_of_64(slice::from_ref(&store)).await
 }
 
+/// Contract: requests that run at the same time add one animal between them.
 pub(super) async fn two_handles_with_one_key_add_one_animal(fresh: Fresh) -> Checked {
     one_of_64(&[fresh.store.clone(), fresh.second().await?]).await
 }
 
+/// Contract: requests that run at the same time add one animal between them.
 pub(super) async fn of_different_animals_under_one_key_one_is_added(store: Store) -> Checked {
     let ends = concurrently(slice::from_ref(&store), samples::numbers(16).collect()).await?;
     let added = ends.iter().filter(|end| matches!(end, Ok(Added::Created(_)))).count();

@@ -12,6 +12,7 @@ use crate::{
     samples,
 };
 
+/// Contract: the animal `id`, or `None` if there is none.
 pub(super) async fn an_identifier_never_assigned_names_no_animal(store: Store) -> Checked {
     let mut last = 0;
     for _ in 0..3 {
@@ -24,6 +25,7 @@ pub(super) async fn an_identifier_never_assigned_names_no_animal(store: Store) -
     Ok(())
 }
 
+/// Contract: identifiers grow in the order of acknowledgement, and none is assigned twice.
 pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fresh: Fresh) -> Checked {
     const TASKS: usize = 8;
     const EACH: usize = 25;
@@ -46,6 +48,7 @@ pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fresh: Fresh) ->
     same("different identifiers", &seen.len(), &(TASKS * EACH))
 }
 
+/// Contract: identifiers grow in the order of acknowledgement, and none is assigned twice.
 pub(super) async fn identifiers_go_on_growing_after_reopening(mut fresh: Fresh) -> Checked {
     let mut highest = None;
     for _ in 0..3 {

@@ -16,6 +16,7 @@ use crate::{
 /// Keys that are changed at the same time.
 const RACERS: u16 = 16;
 
+/// Contract: every change of keys gives the list another revision, and a use gives it none.
 pub(super) async fn the_revision_changes_exactly_with_the_keys(store: Store) -> Checked {
     let mut seen = Vec::new();
     let mut is_new = async |what: &str| -> Checked {
@@ -52,6 +53,7 @@ pub(super) async fn the_revision_changes_exactly_with_the_keys(store: Store) -> 
     same("the keys after an animal", &store.keys.load(Some(known.revision)).await?, &None)
 }
 
+/// Contract: a revision never comes again, in no other store either.
 pub(super) async fn no_two_stores_have_one_revision(fresh: Fresh) -> Checked {
     let mut seen = BTreeSet::new();
     for _ in 0..2 {
@@ -65,6 +67,7 @@ pub(super) async fn no_two_stores_have_one_revision(fresh: Fresh) -> Checked {
     Ok(())
 }
 
+/// Contract: writes and removes keys if the revision is still `expected`.
 pub(super) async fn a_save_over_other_keys_is_lost(store: Store) -> Checked {
     let old = loaded(&store).await?.revision;
     let web = add(&store, key(1, "web", 0, None)).await?;
@@ -81,6 +84,7 @@ pub(super) async fn a_save_over_other_keys_is_lost(store: Store) -> Checked {
     Ok(())
 }
 
+/// Contract: of a key that is there, it becomes what both say.
 pub(super) async fn no_save_undoes_a_revocation_or_a_use(store: Store) -> Checked {
     let other = add(&store, key(1, "other", 0, None)).await?;
     let live = add(&store, key(2, "web", 0, None)).await?;
@@ -109,6 +113,7 @@ pub(super) async fn no_save_undoes_a_revocation_or_a_use(store: Store) -> Checke
     Ok(())
 }
 
+/// Contract: passes over an unknown identifier, and a time before the one already noted.
 pub(super) async fn the_latest_use_is_kept(store: Store) -> Checked {
     let one = add(&store, key(1, "a", 0, None)).await?.id;
     let two = add(&store, key(2, "b", 0, None)).await?.id;
@@ -134,10 +139,12 @@ pub(super) async fn the_latest_use_is_kept(store: Store) -> Checked {
     uses(&[], &[Some(6)]).await
 }
 
+/// Contract: writes and removes keys if the revision is still `expected`.
 pub(super) async fn of_saves_over_one_revision_one_is_kept(store: Store) -> Checked {
     one_is_kept(&[&store]).await
 }
 
+/// Contract: writes and removes keys if the revision is still `expected`.
 pub(super) async fn of_saves_of_two_handles_one_is_kept(fresh: Fresh) -> Checked {
     let other = fresh.second().await?;
     one_is_kept(&[&fresh.store, &other]).await
@@ -164,10 +171,12 @@ async fn one_is_kept(handles: &[&Store]) -> Checked {
     Ok(())
 }
 
+/// Contract: what has been acknowledged, every later read sees.
 pub(super) async fn keys_added_at_the_same_time_are_all_there(store: Store) -> Checked {
     all_are_there(&[&store]).await
 }
 
+/// Contract: what has been acknowledged, every later read sees.
 pub(super) async fn keys_added_by_two_handles_are_all_there(fresh: Fresh) -> Checked {
     let other = fresh.second().await?;
     all_are_there(&[&fresh.store, &other]).await

@@ -65,6 +65,7 @@ pub(super) async fn note_uses(store: &Store, uses: &[(KeyId, i64)]) -> Checked {
     Err(Broken::new("a save of uses was lost a hundred times"))
 }
 
+/// Contract: values come back exactly as they were given.
 pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> Checked {
     let longest = "n".repeat(64);
     let first = Timestamp(i64::MIN);
@@ -93,6 +94,7 @@ pub(super) async fn a_key_comes_back_as_it_was_given(store: Store) -> Checked {
     same("the keys", &listed(&store).await?, &expected)
 }
 
+/// Contract: values come back exactly as they were given: the prefix too, which says a key's rights.
 pub(super) async fn a_key_that_may_only_read_stays_one(store: Store) -> Checked {
     add(&store, key(1, "web", 0, None)).await?;
     add(&store, read_only_key(2, "report", 0)).await?;
@@ -106,6 +108,7 @@ pub(super) async fn a_key_that_may_only_read_stays_one(store: Store) -> Checked 
     same("the rights", &rights, &expected)
 }
 
+/// Contract: every key, live or not, ascending by identifier.
 pub(super) async fn every_key_is_listed_in_order_live_or_not(store: Store) -> Checked {
     let mut expected = Vec::new();
     for seed in 0..30_u16 {
@@ -119,6 +122,7 @@ pub(super) async fn every_key_is_listed_in_order_live_or_not(store: Store) -> Ch
     same("the keys", &actual, &expected)
 }
 
+/// Contract: `None` if the revision is still `unless`.
 pub(super) async fn nothing_is_loaded_that_has_not_changed(store: Store) -> Checked {
     let empty = loaded(&store).await?;
     same("the keys of a new store", &store.keys.load(Some(empty.revision)).await?, &None)?;
@@ -132,6 +136,7 @@ pub(super) async fn nothing_is_loaded_that_has_not_changed(store: Store) -> Chec
     Ok(())
 }
 
+/// Contract: no identifier is assigned twice, also when its key was removed.
 pub(super) async fn no_identifier_of_a_key_is_assigned_twice(store: Store) -> Checked {
     let mut highest = KeyId(0);
     for seed in 0..9 {
@@ -158,6 +163,7 @@ pub(super) async fn no_identifier_of_a_key_is_assigned_twice(store: Store) -> Ch
     Ok(())
 }
 
+/// Contract: at most `MAX_KEYS_PER_SAVE` of `changed` and `removed` together.
 pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> Checked {
     let max = u16::try_from(MAX_KEYS_PER_SAVE)?;
     let next = loaded(&store).await?.next_id.0;
@@ -174,6 +180,7 @@ pub(super) async fn a_save_takes_a_hundred_keys(store: Store) -> Checked {
     same("those that were not removed", &listed(&store).await?, &expected)
 }
 
+/// Contract: the digests of two keys differ; a save is atomic.
 pub(super) async fn a_digest_stored_already_is_not_stored_again(store: Store) -> Checked {
     add(&store, key(1, "live", 0, None)).await?;
     add(&store, key(2, "revoked", 0, None)).await?;

@@ -7,7 +7,7 @@ use petstore_domain::{AddError, Added, ApiKey, IdempotencyRequest, NewPet};
 use super::keys::{listed, loaded, note_uses, save};
 use crate::{
     broken::{Checked, ensure, same},
-    fresh::{Fresh, all},
+    fresh::{Fresh, all, purge},
     harness::Store,
     model::{Command, KeyModel, Outcome, PetModel},
     random::{Random, SEED_VARIABLE, seed},
@@ -18,6 +18,7 @@ const STEPS: u16 = 400;
 /// How long requests count in these runs, in milliseconds.
 const LIFETIME: i64 = 20;
 
+/// Contract: all of it together, by 400 random commands.
 pub(super) async fn random_commands_do_as_the_model_does(fresh: Fresh) -> Checked {
     let seed = seed();
     let mut random = Random::new(seed);
@@ -57,7 +58,7 @@ impl Run {
             }
             Command::Purge { age } => {
                 let cutoff = at(self.now - LIFETIME + age);
-                let purged = self.store.pets.purge_expired(cutoff, MANY).await?;
+                let purged = purge(&self.store, cutoff, MANY).await?;
                 same("purged", &purged, &self.pets.purge(cutoff))
             }
             Command::AddKey { seed, name, lifetime } => self.add_key(seed, name, lifetime).await,

@@ -53,7 +53,7 @@ async fn refused<T: std::fmt::Debug, E: IsUnavailable + std::fmt::Debug>(
     Ok(())
 }
 
-/// Every write at the same time: each must fail as unavailable.
+/// Makes every write at the same time: each must fail as unavailable.
 async fn writes_are_refused(store: &Store, known: StoredKeys, limit: Duration) -> Checked {
     let Store { pets, keys, .. } = store;
     let (new, there) = (key(2, "b", 0, None).with_id(known.next_id), known.keys[0].clone());
@@ -69,7 +69,7 @@ async fn writes_are_refused(store: &Store, known: StoredKeys, limit: Duration) -
     ends.0.and(ends.1).and(ends.2).and(ends.3).and(ends.4).and(ends.5)
 }
 
-/// A read may still answer, but then rightly.
+/// Reads in every way: a read may still answer, but then rightly.
 async fn reads_are_right_or_refused(store: &Store, expected: &PetPage, limit: Duration) -> Checked {
     let reading = store.pets.list(query(20, None, None));
     let end = timeout(limit, reading).await;
@@ -91,6 +91,7 @@ async fn reads_are_right_or_refused(store: &Store, expected: &PetPage, limit: Du
     Ok(())
 }
 
+/// Contract: a store that cannot answer is `StoreError` within a bounded time.
 pub(super) async fn an_unreachable_store_is_unavailable_in_time(fresh: Fresh) -> Checked {
     let pets = vec![add(&fresh.store, rex()).await?];
     keys::add(&fresh.store, key(1, "a", 0, None)).await?;
@@ -118,6 +119,7 @@ async fn recovery(store: &Store, key: &str, limit: Duration) -> Result<Added, Br
     }
 }
 
+/// Contract: and answers again by itself once it can.
 pub(super) async fn it_comes_back_by_itself_with_all_it_had(fresh: Fresh) -> Checked {
     let first = add(&fresh.store, rex()).await?;
     cut_off(&fresh).await?;
@@ -131,6 +133,7 @@ pub(super) async fn it_comes_back_by_itself_with_all_it_had(fresh: Fresh) -> Che
     still_works(&fresh.store).await
 }
 
+/// Contract: an addition happens whole or not at all.
 pub(super) async fn a_retry_after_an_outage_adds_one_animal(fresh: Fresh) -> Checked {
     cut_off(&fresh).await?;
     let adding = fresh.store.pets.add(rex(), Some(request("once", &rex(), 0)));

@@ -19,6 +19,7 @@ fn ids<'a>(pets: impl IntoIterator<Item = &'a Pet>) -> Vec<i64> {
     pets.into_iter().map(|pet| pet.id.0).collect()
 }
 
+/// Contract: the animals that match, ascending by identifier, at most `query.limit`.
 pub(super) async fn a_page_has_its_limit_in_ascending_order(store: Store) -> Checked {
     let pets = add_many(&store, ANIMALS).await?;
     for limit in [1, 2, 20, 99, 100] {
@@ -32,6 +33,7 @@ pub(super) async fn a_page_has_its_limit_in_ascending_order(store: Store) -> Che
     Ok(())
 }
 
+/// Contract: and whether at least one more matches behind them.
 pub(super) async fn more_is_true_exactly_if_another_follows(store: Store) -> Checked {
     let pets = add_many(&store, ANIMALS).await?;
     for limit in [1, 20, 100] {
@@ -53,6 +55,7 @@ pub(super) async fn more_is_true_exactly_if_another_follows(store: Store) -> Che
     Ok(())
 }
 
+/// Contract: the animals whose identifier is greater than `query.after`.
 pub(super) async fn a_page_past_the_end_is_empty(store: Store) -> Checked {
     let last = add_many(&store, 5).await?.last().map_or(PetId(0), |pet| pet.id);
     for after in [last, PetId(last.0 + 1), PetId(i64::MAX)] {
@@ -66,6 +69,7 @@ pub(super) async fn a_page_past_the_end_is_empty(store: Store) -> Checked {
     same("animals after the least identifier there is", &whole.pets.len(), &5)
 }
 
+/// Contract: a walk yields every animal that existed when it began exactly once.
 pub(super) async fn a_walk_meets_what_was_there_exactly_once(fresh: Fresh) -> Checked {
     const WRITERS: usize = 4;
     let there = add_many(&fresh.store, 60).await?;
@@ -95,6 +99,7 @@ pub(super) async fn a_walk_meets_what_was_there_exactly_once(fresh: Fresh) -> Ch
     Ok(())
 }
 
+/// Contract: a walk yields every animal that existed when it began exactly once.
 pub(super) async fn ten_thousand_animals_walk_out_as_they_went_in(fresh: Fresh) -> Checked {
     const TASKS: usize = 100;
     const EACH: usize = 100;

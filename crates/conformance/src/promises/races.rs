@@ -80,15 +80,17 @@ async fn race(stores: &[Store]) -> Checked {
     Ok(())
 }
 
+/// Contract: two reads that carry the same version saw the same state.
 pub(super) async fn reads_under_one_version_are_equal(store: Store) -> Checked {
     race(std::slice::from_ref(&store)).await
 }
 
+/// Contract: two reads that carry the same version saw the same state.
 pub(super) async fn reads_of_two_handles_under_one_version_are_equal(fresh: Fresh) -> Checked {
     race(&[fresh.store.clone(), fresh.second().await?]).await
 }
 
-/// How long after an addition by `writer` the version that `reader` knows changes.
+/// Returns how long after an addition by `writer` the version that `reader` knows changes.
 async fn delay(reader: &Store, writer: &Store) -> Result<Duration, Broken> {
     let before = version(reader).await?;
     add(writer, rex()).await?;
@@ -104,7 +106,9 @@ async fn delay(reader: &Store, writer: &Store) -> Result<Duration, Broken> {
     Ok(acknowledged.elapsed())
 }
 
-/// On a busy machine a single delay may be long. So the median of a series is measured, and again if
+/// Contract: an addition by anybody else on the same store changes the version within 100 ms.
+///
+/// Measures delays. On a busy machine a single one may be long. So the median of a series is measured, and again if
 /// it is too long.
 pub(super) async fn an_addition_elsewhere_changes_the_version_within_100_ms(
     fresh: Fresh,

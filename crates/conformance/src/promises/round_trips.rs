@@ -10,6 +10,7 @@ use crate::{
     samples::{self, STATUSES},
 };
 
+/// Contract: a new store holds no animal and no key.
 pub(super) async fn a_fresh_store_is_empty(store: Store) -> Checked {
     let first = page(&store, samples::query(1, None, None)).await?;
     same("the first page", &first, &petstore_domain::PetPage::default())?;
@@ -49,11 +50,13 @@ fn names() -> Vec<String> {
     odd.map(str::to_owned).into_iter().chain([printable]).chain(limits).collect()
 }
 
+/// Contract: values come back exactly as they were given: names, to 255 characters of four bytes.
 pub(super) async fn a_name_comes_back_as_it_was_given(store: Store) -> Checked {
     let pets = names().into_iter().map(|name| samples::pet(&name, 1, Some(PetStatus::Available)));
     come_back(store, pets.collect()).await
 }
 
+/// Contract: values come back exactly as they were given: any int64 as category.
 pub(super) async fn a_category_comes_back_as_it_was_given(store: Store) -> Checked {
     let around = |edge: i64| [edge.saturating_sub(1), edge, edge.saturating_add(1)];
     let edges =
@@ -63,6 +66,7 @@ pub(super) async fn a_category_comes_back_as_it_was_given(store: Store) -> Check
     come_back(store, pets.collect()).await
 }
 
+/// Contract: values come back exactly as they were given: each status, and none at all.
 pub(super) async fn a_status_comes_back_and_none_is_made_up(store: Store) -> Checked {
     come_back(store, STATUSES.map(|status| samples::pet("Rex", 1, status)).into()).await
 }

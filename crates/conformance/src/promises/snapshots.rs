@@ -5,7 +5,7 @@ use petstore_domain::{IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, St
 use super::keys;
 use crate::{
     broken::{Broken, Checked, ensure, same},
-    fresh::{add, add_many, all, archive, created},
+    fresh::{add, add_many, all, archive, created, purge},
     harness::Store,
     samples::{self, MANY, at, by_name, key, read_only_key, request, request_with, rex},
 };
@@ -60,7 +60,7 @@ fn ids() -> Vec<IdempotencyId> {
     all.iter().copied().chain([[0; 16], [255; 16]]).map(IdempotencyId).collect()
 }
 
-/// Fills a store with animals, records and keys of every kind; what it holds then.
+/// Fills a store with animals, records and keys of every kind. Returns what it holds then.
 pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
     let mut content = Content { pets: add_many(store, 25).await?, ..Content::default() };
     for id in ids() {
@@ -81,6 +81,7 @@ pub(super) async fn populate(store: &Store) -> Result<Content, Broken> {
     Ok(content)
 }
 
+/// Contract: a view of all that is in the store, in batches in ascending order.
 pub(super) async fn a_snapshot_holds_all_in_ordered_batches(store: Store) -> Checked {
     let expected = populate(&store).await?;
     for limit in [1, 4, 1000] {
@@ -100,6 +101,7 @@ pub(super) async fn a_snapshot_holds_all_in_ordered_batches(store: Store) -> Che
     Ok(())
 }
 
+/// Contract: what is written later does not show in it, and it holds up no writer.
 pub(super) async fn a_snapshot_does_not_see_later_writes(store: Store) -> Checked {
     let expected = populate(&store).await?;
     let mut snapshot = archive(&store)?.snapshot().await?;
@@ -108,7 +110,7 @@ pub(super) async fn a_snapshot_does_not_see_later_writes(store: Store) -> Checke
         add(&store, samples::numbered(number)).await?;
     }
     store.pets.add(rex(), Some(request("later", &rex(), 8))).await?;
-    store.pets.purge_expired(at(7), MANY).await?;
+    purge(&store, at(7), MANY).await?;
     keys::add(&store, key(9, "later", 5, None)).await?;
     keys::revoke(&store, by_name("web"), at(6)).await?;
     same("the counts", &snapshot.counts().await?, &counts)?;

@@ -24,6 +24,8 @@ const WATCHERS: usize = 2;
 /// Snapshots that each of them takes.
 const MAX_SNAPSHOTS: usize = 150;
 
+/// Contract: adds an animal and, in the same transaction, its idempotency record.
+///
 /// Every animal here is added with a record. So a snapshot that holds more of the one than of the
 /// other was taken between two transactions.
 pub(super) async fn an_animal_and_its_record_appear_together(store: Store) -> Checked {

@@ -15,6 +15,7 @@ use crate::{
 /// store that is being moved takes another version now and then.
 const MAX_TRIES: u32 = 20;
 
+/// Contract: two reads that carry the same version saw the same state.
 pub(super) async fn a_read_carries_the_version_of_what_it_saw(store: Store) -> Checked {
     reads_carry_the_version(&store, None).await?;
     for _ in 0..10 {
@@ -50,7 +51,7 @@ async fn reads_carry(store: &Store, pet: Option<PetId>, now: CatalogueVersion) -
     Ok(())
 }
 
-/// Adds animals; the version of each state must be a new one.
+/// Adds animals. The version of each state must be a new one.
 async fn new_versions(store: &Store, seen: &mut HashSet<u128>, additions: u32) -> Checked {
     for _ in 0..additions {
         add(store, rex()).await?;
@@ -60,6 +61,7 @@ async fn new_versions(store: &Store, seen: &mut HashSet<u128>, additions: u32) -
     Ok(())
 }
 
+/// Contract: a version never comes back for another state.
 pub(super) async fn a_version_never_comes_back(fresh: Fresh) -> Checked {
     let mut seen = HashSet::from([version(&fresh.store).await?.0]);
     new_versions(&fresh.store, &mut seen, 300).await?;
@@ -71,6 +73,7 @@ pub(super) async fn a_version_never_comes_back(fresh: Fresh) -> Checked {
     Ok(())
 }
 
+/// Contract: a version never comes back for another state, restarts included.
 pub(super) async fn no_version_comes_back_after_reopening(mut fresh: Fresh) -> Checked {
     let mut seen = HashSet::new();
     for _ in 0..5 {

@@ -209,7 +209,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         edited(|batch| batch.new_pets.reverse())
     }),
     Flaw::new("a large batch is cut off", &[LARGE], |_| {
-        edited(|batch| batch.new_pets.truncate(500))
+        edited(|batch| batch.new_pets.truncate(24))
     }),
     Flaw::new(
         "the next identifier is not raised",

@@ -4,7 +4,7 @@ use std::{pin::Pin, sync::Arc};
 
 use petstore_domain::{
     AddError, Added, ApiKey, Batch, CatalogueVersion, IdempotencyRecord, IdempotencyRequest, KeyId,
-    KeyRevision, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, RestoreError, Saved,
+    KeyRevision, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, RestoreError, Saved,
     Snapshot, StoreError, StoredKeys, Timestamp, Versioned, Written,
 };
 use petstore_memory::MemoryStore;
@@ -52,7 +52,7 @@ faults! {
     add: (NewPet, Request) => Result<Added, AddError>;
     find: PetId => Result<Option<Versioned<Pet>>, StoreError>;
     list: PetQuery => Result<Versioned<PetPage>, StoreError>;
-    purge: (Timestamp, u32) => Result<u32, StoreError>;
+    purge: (Timestamp, u32) => Result<Purged, StoreError>;
     load: Option<KeyRevision> => Result<Option<StoredKeys>, StoreError>;
     save: (KeyRevision, Vec<ApiKey>, Vec<KeyId>) => Result<Saved, StoreError>;
     snapshot: () => Result<Box<dyn Snapshot>, StoreError>;

@@ -8,8 +8,8 @@ use std::sync::{
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, ApiKey, Archive, Batch, CatalogueVersion, IdempotencyRequest, KeyId,
-    KeyRevision, KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, RestoreError,
-    Saved, Snapshot, StoreError, StoredKeys, Timestamp, Versioned, Written,
+    KeyRevision, KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged,
+    RestoreError, Saved, Snapshot, StoreError, StoredKeys, Timestamp, Versioned, Written,
 };
 use petstore_memory::MemoryStore;
 
@@ -79,7 +79,7 @@ impl PetRepository for Faulty {
         self.faults.own_version.as_ref().map_or(version, |change| change(version))
     }
 
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         call!(self.purge(cutoff, limit), PetRepository::purge_expired)
     }
 }
@@ -107,11 +107,15 @@ impl Archive for Faulty {
     }
 
     async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+        let Batch { pets, new_pets, keys, records, .. } = &batch;
+        if pets.len() + new_pets.len() + keys.len() + records.len() > self.max_batch() {
+            return Err(StoreError::refused("a batch of more rows than `max_batch` says").into());
+        }
         call!(self.write(batch), Archive::write)
     }
 
     fn max_batch(&self) -> usize {
-        // No fault is about its size.
-        1_000
+        // Few, as a store has that cannot make large transactions.
+        25
     }
 }

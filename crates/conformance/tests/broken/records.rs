@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use petstore_domain::{
     AddError, Added, Archive as _, Batch, IdempotencyRecord, IdempotencyRequest, NewPet,
-    PetRepository, Timestamp,
+    PetRepository, Purged, Timestamp,
 };
 use petstore_memory::MemoryStore;
 use tokio::task::yield_now;
@@ -166,6 +166,16 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
     Flaw::new(
+        "a purge that keeps to its limit says that there are no more",
+        &["purging_keeps_to_its_limit_and_its_cutoff"],
+        |_| purges(|purged| Purged { more: false, ..purged }),
+    ),
+    Flaw::new(
+        "a purge says for ever that there are more",
+        &["purging_keeps_to_its_limit_and_its_cutoff"],
+        |_| purges(|purged| Purged { more: true, ..purged }),
+    ),
+    Flaw::new(
         "a record that counts is purged",
         &["purging_keeps_to_its_limit_and_its_cutoff", "reopening_keeps_every_record"],
         |_| {
@@ -175,3 +185,10 @@ pub(crate) const FLAWS: &[Flaw] = &[
         },
     ),
 ];
+
+/// A purge that says otherwise what it did.
+fn purges(otherwise: fn(Purged) -> Purged) -> Faults {
+    Faults::default().purge(move |store, (cutoff, limit)| async move {
+        store.purge_expired(cutoff, limit).await.map(otherwise)
+    })
+}

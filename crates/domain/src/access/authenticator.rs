@@ -79,7 +79,7 @@ impl KeyLabel {
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticationError {
     /// No live key equals the one that was presented. If it was live once, it has this label, which is for
-    /// the log alone.
+    /// only the log.
     #[error("the API key is unknown, malformed, revoked or expired")]
     Refused(Option<KeyLabel>),
     /// The keys could not be read.

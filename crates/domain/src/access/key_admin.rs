@@ -123,7 +123,7 @@ mod tests {
         NewApiKey::new(web(), &ApiKeySecret::from_entropy(&[1; 32]), NOW, None)
     }
 
-    /// Key `id` of the name `web`, which expires at `expires_at`.
+    /// Returns the key `id` of the name `web`, which expires at `expires_at`.
     fn key(id: u8, expires_at: Option<Timestamp>) -> ApiKey {
         let secret = ApiKeySecret::from_entropy(&[id; 32]);
         NewApiKey::new(web(), &secret, Timestamp(0), expires_at).with_id(KeyId(id.into()))

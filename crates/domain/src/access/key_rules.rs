@@ -147,7 +147,7 @@ impl StoredKeys {
         self.live(now).filter(move |key| key.name == *name)
     }
 
-    /// Nobody can say whether the key of a corrupt row is live.
+    /// Refuses to go on if a corrupt row may be a key of this selection: nobody can say whether it is live.
     fn require_readable(&self, selector: &KeySelector) -> Result<(), StoreError> {
         let mut corrupt = self.corrupt.iter();
         let found = corrupt.find(|row| selector.selects(row.id, row.name.as_deref()));

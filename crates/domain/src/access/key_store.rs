@@ -11,13 +11,13 @@ use crate::{
 /// to make a larger transaction.
 pub const MAX_KEYS_PER_SAVE: usize = 100;
 
-/// Keeps API keys, as digests alone. What may be stored, and what becomes of a key, are rules of the
+/// Keeps API keys, only as digests. What may be stored, and what becomes of a key, are rules of the
 /// domain (such as [`add_key`](crate::add_key)); a store keeps the list and compares its revision.
 ///
 /// # Contract
 /// - As for [`PetRepository`](crate::PetRepository): atomic, durable, [`StoreError::Unavailable`] is
 ///   bounded and passes.
-/// - Every change of keys, whoever makes it, gives the list another revision; a save of uses alone gives it none
+/// - Every change of keys, whoever makes it, gives the list another revision; a save of nothing but uses gives it none
 ///   ([`ApiKey::is_changed_by`]). A revision is random: it never comes again, in no other store either.
 /// - No identifier is assigned twice, also when its key was removed.
 /// - The digests of two keys differ.
@@ -33,8 +33,8 @@ pub trait KeyStore: Send + Sync {
     /// [`StoreError`].
     async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError>;
 
-    /// Writes and removes keys if the revision is still `expected`: at most [`MAX_KEYS_PER_SAVE`] of
-    /// `changed` and `removed` together. A changed key is written whole if its identifier is new, and those
+    /// Writes and removes keys if the revision is still `expected`: at most [`MAX_KEYS_PER_SAVE`] of `changed` and
+    /// `removed` together, each key named once. A changed key is written whole if its identifier is new, and those
     /// are [`next_id`](StoredKeys::next_id) and above. Of a key that is there, it becomes what both say
     /// ([`ApiKey::merged_with`]), so that no write undoes a revocation or a use. An identifier to be removed
     /// that does not exist is skipped. The revision stays if nothing is to be removed, and every changed key is there

@@ -18,7 +18,7 @@ pub struct CursorPosition {
 }
 
 impl CursorPosition {
-    /// Where the page that follows `page`, the answer to `query`, begins; `None` when `page` is the
+    /// Returns where the page that follows `page`, the answer to `query`, begins, or `None` if `page` is the
     /// last.
     #[must_use]
     pub fn following(page: &PetPage, query: &PetQuery) -> Option<Self> {
@@ -26,7 +26,7 @@ impl CursorPosition {
         Some(Self { after: last.id, status: query.status })
     }
 
-    /// The query for the page behind this position.
+    /// Returns the query for the page behind this position.
     ///
     /// # Errors
     /// `status` is not the filter that the walk began with: the page would belong to neither walk.

@@ -34,7 +34,7 @@ impl IdempotencyKey {
         }
     }
 
-    /// The key.
+    /// Returns the key.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -56,7 +56,7 @@ pub struct Idempotency {
 }
 
 impl Idempotency {
-    /// What a store keeps in place of the caller and the key.
+    /// Returns what a store keeps in place of the caller and the key.
     #[must_use]
     pub fn id(&self) -> IdempotencyId {
         IdempotencyId::new(&self.caller, self.key.as_str().as_bytes())
@@ -114,14 +114,14 @@ pub enum IdempotencyDecision {
 }
 
 impl IdempotencyRequest {
-    /// A request made at `at`: records of the last 24 hours count.
+    /// Makes a request of the moment `at`: records of the last 24 hours count.
     #[must_use]
     pub fn new(id: IdempotencyId, pet: &NewPet, at: Timestamp) -> Self {
         Self { id, fingerprint: Fingerprint::new(pet), at, cutoff: cutoff(at) }
     }
 
-    /// A request to add a batch of animals at most once in 24 hours. `digest` identifies them, and where in a
-    /// file they are.
+    /// Returns a request to add a batch of animals at most once in 24 hours. `digest` identifies them, and
+    /// where in a file they are.
     #[must_use]
     pub fn of_batch(digest: [u8; 32], at: Timestamp) -> Self {
         // No API key has this digest.
@@ -129,7 +129,7 @@ impl IdempotencyRequest {
         Self { id, fingerprint: Fingerprint(digest), at, cutoff: cutoff(at) }
     }
 
-    /// Whether this request is a repeat, by the record that is stored under its id: its fingerprint,
+    /// Returns whether this request is a repeat, by the record that is stored under its id: its fingerprint,
     /// its animal, and when it was made.
     #[must_use]
     pub fn decide(&self, stored: Option<(Fingerprint, PetId, Timestamp)>) -> IdempotencyDecision {
@@ -145,7 +145,7 @@ impl IdempotencyRequest {
         }
     }
 
-    /// The record to be stored once `pet` was created.
+    /// Returns the record to be stored once `pet` was created.
     #[must_use]
     pub fn into_record(self, pet: PetId) -> IdempotencyRecord {
         let Self { id, fingerprint, at, cutoff: _ } = self;
@@ -175,7 +175,7 @@ pub struct IdempotencyRecord {
 pub struct Fingerprint(pub [u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of `pet`. Two animals have the same one only if every field is equal.
+    /// Makes the fingerprint of `pet`. Two animals have the same one only if every field is equal.
     #[must_use]
     pub fn new(pet: &NewPet) -> Self {
         let NewPet { name, category_id, status } = pet;

@@ -14,21 +14,21 @@ impl PetName {
     /// Takes `text` as it is: nothing is trimmed or normalised.
     ///
     /// # Errors
-    /// Every rule that `text` breaks, not the first alone.
+    /// Every rule that `text` breaks, not only the first.
     pub fn parse(text: impl Into<String>) -> Result<Self, InvalidPetName> {
         let text = text.into();
         let faults = if is_plain(&text) { Vec::new() } else { faults_of(&text) };
         if faults.is_empty() { Ok(Self(text)) } else { Err(InvalidPetName { faults }) }
     }
 
-    /// The name as it was sent.
+    /// Returns the name as it was sent.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Most names are printable ASCII that begins with no space: nothing more needs to be looked at.
+/// Returns whether a name is printable ASCII that begins with no space, as most are: nothing more needs to be looked at.
 fn is_plain(text: &str) -> bool {
     text.len() <= PetName::MAX_CHARS
         && text.bytes().next().is_some_and(|first| first != b' ')

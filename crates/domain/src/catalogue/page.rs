@@ -20,7 +20,7 @@ impl PageLimit {
     /// The limit of a request that names none.
     pub const DEFAULT: Self = Self(20);
 
-    /// A limit of `animals`, 1 to 100.
+    /// Makes a limit of `animals`, 1 to 100.
     ///
     /// # Errors
     /// Any other number.
@@ -40,7 +40,7 @@ impl PageLimit {
         Self::new(u8::try_from(number).map_err(|_| InvalidPageLimit)?)
     }
 
-    /// The number of animals, 1 to 100.
+    /// Returns the number of animals, 1 to 100.
     #[must_use]
     pub const fn get(self) -> u8 {
         self.0

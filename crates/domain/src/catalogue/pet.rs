@@ -32,7 +32,7 @@ pub struct NewPet {
 }
 
 impl NewPet {
-    /// The animal under the identifier that the store has assigned.
+    /// Returns the animal under the identifier that the store has assigned.
     #[must_use]
     pub fn with_id(self, id: PetId) -> Pet {
         let Self { name, category_id, status } = self;

@@ -7,7 +7,6 @@ use crate::{
         idempotency::IdempotencyRequest,
         page::{PetPage, PetQuery},
         pet::{NewPet, Pet, PetId},
-        version::{CatalogueVersion, Versioned},
     },
     error::StoreError,
     timestamp::Timestamp,
@@ -42,15 +41,15 @@ pub trait PetRepository: Send + Sync {
         request: Option<IdempotencyRequest>,
     ) -> Result<Added, AddError>;
 
-    /// The animal `id`, or `None` if there is none.
+    /// Returns the animal `id`, or `None` if there is none.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError>;
 
-    /// The animals that match `query`, ascending by identifier, at most `query.limit`, and whether
-    /// at least one more matches behind them. Following the last identifier of each page yields
-    /// every animal that existed when the walk began exactly once, whatever is added meanwhile.
+    /// Returns the animals that match `query`, ascending by identifier, at most `query.limit`, and whether at
+    /// least one more matches behind them. Following the last identifier of each page yields every animal that
+    /// existed when the walk began exactly once, whatever is added meanwhile.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -66,11 +65,43 @@ pub trait PetRepository: Send + Sync {
         None
     }
 
-    /// Deletes up to `limit` idempotency records made at `cutoff` or before; how many were deleted.
+    /// Deletes up to `limit` idempotency records made at `cutoff` or before, and skips younger ones. Returns what was
+    /// done: a store that deletes fewer at once than `limit` says that there may be more.
     ///
     /// # Errors
     /// [`StoreError`].
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError>;
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError>;
+}
+
+/// What one purge of idempotency records did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Purged {
+    /// How many were deleted.
+    pub deleted: u32,
+    /// Whether there may be more to delete. If not, none is left that was made at the cutoff or before.
+    pub more: bool,
+}
+
+impl Purged {
+    /// Returns what a store did that deletes as many as there are, up to `limit`.
+    #[must_use]
+    pub const fn up_to(limit: u32, deleted: u32) -> Self {
+        Self { deleted, more: deleted >= limit }
+    }
+}
+
+/// Identifies one state of the catalogue. Two reads of one version give the same answer; a version
+/// never comes back for another state, restarts included. Versions have no order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CatalogueVersion(pub u128);
+
+/// What was read, with the version of the very state that it was read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Versioned<T> {
+    /// What was read.
+    pub value: T,
+    /// `None` when the store has no cheap way to know the version.
+    pub version: Option<CatalogueVersion>,
 }
 
 /// What became of an addition.

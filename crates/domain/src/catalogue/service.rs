@@ -7,8 +7,7 @@ use crate::{
         idempotency::Idempotency,
         page::{PetPage, PetQuery},
         pet::{NewPet, Pet, PetId},
-        repository::{AddError, Added},
-        version::{CatalogueVersion, Versioned},
+        repository::{AddError, Added, CatalogueVersion, Versioned},
     },
     error::StoreError,
 };
@@ -20,7 +19,7 @@ use crate::{
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait PetService: Send + Sync {
-    /// One page of the catalogue (interface, section 4.1).
+    /// Returns one page of the catalogue (interface, section 4.1).
     ///
     /// # Errors
     /// [`StoreError`].
@@ -32,13 +31,13 @@ pub trait PetService: Send + Sync {
     /// [`AddError`].
     async fn add(&self, pet: NewPet, idempotency: Option<Idempotency>) -> Result<Added, AddError>;
 
-    /// The animal `id`, or `None` if there is none (section 4.3).
+    /// Returns the animal `id`, or `None` if there is none (section 4.3).
     ///
     /// # Errors
     /// [`StoreError`].
     async fn get(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError>;
 
-    /// The version of the catalogue, see
+    /// Returns the version of the catalogue, see
     /// [`PetRepository::version`](crate::PetRepository::version).
     fn version(&self) -> Option<CatalogueVersion>;
 }

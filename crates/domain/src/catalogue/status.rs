@@ -25,7 +25,7 @@ impl PetStatus {
         Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(InvalidPetStatus)
     }
 
-    /// The word that the interface, and every store, uses.
+    /// Returns the word that the interface, and every store, uses.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

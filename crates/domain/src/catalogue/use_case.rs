@@ -9,9 +9,8 @@ use crate::{
         idempotency::{Idempotency, IdempotencyKey, IdempotencyRequest},
         page::{PetPage, PetQuery},
         pet::{NewPet, Pet, PetId},
-        repository::{AddError, Added, PetRepository},
+        repository::{AddError, Added, CatalogueVersion, PetRepository, Versioned},
         service::PetService,
-        version::{CatalogueVersion, Versioned},
     },
     clock::Clock,
     error::StoreError,
@@ -30,7 +29,7 @@ impl Catalogue {
     /// How long expired records are kept: the clock of another instance, by which they still count, may be so late.
     pub const PURGE_MARGIN: Duration = Duration::from_hours(1);
 
-    /// The catalogue that `pets` keeps.
+    /// Makes the use case over the animals that `pets` keeps.
     #[must_use]
     pub fn new(pets: Arc<dyn PetRepository>, clock: Arc<dyn Clock>) -> Self {
         Self { pets, clock }
@@ -43,8 +42,7 @@ impl Catalogue {
     /// [`StoreError`]; the caller may try again later.
     pub async fn purge_expired_records(&self) -> Result<bool, StoreError> {
         let cutoff = self.clock.now().minus(IdempotencyKey::LIFETIME + Self::PURGE_MARGIN);
-        let purged = self.pets.purge_expired(cutoff, Self::PURGE_BATCH).await?;
-        Ok(purged == Self::PURGE_BATCH)
+        Ok(self.pets.purge_expired(cutoff, Self::PURGE_BATCH).await?.more)
     }
 }
 
@@ -84,7 +82,8 @@ mod tests {
     use super::Catalogue;
     use crate::{
         AddError, Added, CategoryId, Fingerprint, Idempotency, IdempotencyKey, KeyDigest,
-        ManualClock, MockPetRepository, NewPet, PetId, PetName, PetService, StoreError, Timestamp,
+        ManualClock, MockPetRepository, NewPet, PetId, PetName, PetService, Purged, StoreError,
+        Timestamp,
     };
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -144,13 +143,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_batch_of_records_that_expired_an_hour_ago_means_there_may_be_more() {
-        for (purged, more) in [(Catalogue::PURGE_BATCH, true), (3, false), (0, false)] {
+    async fn records_that_expired_an_hour_ago_are_purged_as_long_as_the_store_says_there_are_more()
+    {
+        for (deleted, more) in [(Catalogue::PURGE_BATCH, true), (3, true), (3, false), (0, false)] {
             let mut pets = MockPetRepository::new();
             pets.expect_purge_expired()
                 .once()
                 .with(eq(Timestamp(NOW.0 - A_DAY - AN_HOUR)), eq(Catalogue::PURGE_BATCH))
-                .returning(move |_, _| Ok(purged));
+                .returning(move |_, _| Ok(Purged { deleted, more }));
             assert_eq!(catalogue(pets).purge_expired_records().await.unwrap(), more);
         }
     }

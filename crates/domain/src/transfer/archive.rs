@@ -22,8 +22,8 @@ use crate::{
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Archive: Send + Sync {
-    /// A view of all that is in the store now. What is written later does not show in it, and it
-    /// holds up no writer.
+    /// Returns a view of all that is in the store now. What is written later does not show in it, and it holds
+    /// up no writer.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -42,7 +42,7 @@ pub trait Archive: Send + Sync {
     /// [`RestoreError`]; nothing was written then, but after [`StoreError::Unavailable`] that is not known.
     async fn write(&self, batch: Batch) -> Result<Written, RestoreError>;
 
-    /// Returns how many rows, of all kinds together, one batch may have. By default 10,000.
+    /// Returns how many rows, of all kinds together, one batch may have: at least 25, by default 10,000.
     fn max_batch(&self) -> usize {
         10_000
     }
@@ -83,25 +83,25 @@ pub struct Written {
 #[cfg_attr(any(test, feature = "mocks"), mockall::automock)]
 #[async_trait]
 pub trait Snapshot: Send {
-    /// How much the store holds.
+    /// Returns how much the store holds.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn counts(&mut self) -> Result<StoreCounts, StoreError>;
 
-    /// Up to `limit` animals with identifiers above `after`, ascending by identifier.
+    /// Returns up to `limit` animals with identifiers above `after`, ascending by identifier.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError>;
 
-    /// Every API key, ascending by identifier.
+    /// Returns every API key, ascending by identifier.
     ///
     /// # Errors
     /// [`StoreError`].
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError>;
 
-    /// Up to `limit` idempotency records with ids above `after`, ascending by the bytes of the id.
+    /// Returns up to `limit` idempotency records with ids above `after`, ascending by the bytes of the id.
     ///
     /// # Errors
     /// [`StoreError`].
@@ -141,7 +141,7 @@ pub enum RestoreError {
 }
 
 impl RestoreError {
-    /// The store holds another `what`, for example `API key 7`.
+    /// Makes the error of a store that holds another `what`, for example `API key 7`.
     pub fn conflict(what: impl fmt::Display) -> Self {
         Self::Conflict { what: what.to_string() }
     }

@@ -13,7 +13,7 @@ use crate::{
     error::StoreError,
 };
 
-/// What one store alone is: 16 random bytes that it was made with. A copy of a store has the same.
+/// The identity of one store: 16 random bytes that it was made with. A copy of a store has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct StoreId(pub [u8; 16]);
 
@@ -31,7 +31,7 @@ pub enum Phase {
         /// The store that was handed over to this one, if one was.
         from: Option<StoreId>,
     },
-    /// The mover alone writes to it, and nobody reads from it.
+    /// Only the mover writes to it, and nobody reads from it.
     Filling {
         /// The store that is copied.
         from: StoreId,
@@ -103,13 +103,13 @@ impl StoreState {
         Self { revision: self.revision + 1, phase, ..self.clone() }
     }
 
-    /// Whether this store is open because `other` was handed over to it.
+    /// Returns whether this store is open because `other` was handed over to it.
     #[must_use]
     pub fn succeeds(&self, other: &Self) -> bool {
         self.phase == Phase::Open { from: Some(other.id) } && self.revision > other.revision
     }
 
-    /// Whether `writer` may write to the store.
+    /// Returns whether `writer` may write to the store.
     ///
     /// # Errors
     /// [`StoreError::Sealed`].
@@ -166,7 +166,7 @@ pub trait Handover: Send + Sync {
     /// [`StoreError`].
     async fn state(&self) -> Result<StoreState, StoreError>;
 
-    /// Replaces identity, revision and phase if the stored revision is `expected`; whether it was. The
+    /// Replaces identity, revision and phase if the stored revision is `expected`. Returns whether it was. The
     /// rewrites stay.
     ///
     /// # Errors

@@ -21,7 +21,7 @@ pub enum Resolution {
 }
 
 impl Resolution {
-    /// An animal, where `stored` has its identifier.
+    /// Decides on an animal, where `stored` has its identifier.
     ///
     /// # Errors
     /// [`RestoreError::OtherPet`] if `stored` is another animal.
@@ -33,7 +33,7 @@ impl Resolution {
         }
     }
 
-    /// The new animals of a batch, where `stored` has the id of its request.
+    /// Decides on the new animals of a batch, where `stored` has the id of its request.
     ///
     /// # Errors
     /// [`RestoreError::Conflict`] if `stored` is the record of something else.
@@ -50,7 +50,7 @@ impl Resolution {
         }
     }
 
-    /// An API key, where `stored` has its identifier and `digest_owner` its digest: the key as the
+    /// Decides on an API key, where `stored` has its identifier and `digest_owner` its digest: the key as the
     /// store must hold it afterwards. A key lives on while its store is copied, so it is merged with
     /// the [same one](ApiKey::merged_with) there.
     ///
@@ -70,7 +70,7 @@ impl Resolution {
         resolved.ok_or_else(|| RestoreError::conflict(format_args!("API key {}", key.id.0)))
     }
 
-    /// An idempotency record, where `stored` has its id; `pet_exists`: whether the store
+    /// Decides on an idempotency record, where `stored` has its id. `pet_exists` says whether the store
     /// holds its animal.
     ///
     /// # Errors

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, ApiKey, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision, KeyStore,
-    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Saved, StoreError, StoredKeys, Timestamp,
-    Versioned,
+    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, Saved, StoreError, StoredKeys,
+    Timestamp, Versioned,
 };
 use petstore_memory::MemoryStore;
 
@@ -99,7 +99,7 @@ impl PetRepository for FaultyStore {
         self.inner.version()
     }
 
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         self.call(self.inner.purge_expired(cutoff, limit)).await
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, CatalogueVersion, IdempotencyDecision, IdempotencyRequest, NewPet, Pet, PetId,
-    PetPage, PetQuery, PetRepository, StoreError, Timestamp, Versioned,
+    PetPage, PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned,
 };
 
 use crate::{
@@ -52,12 +52,12 @@ impl PetRepository for FileStore {
         Some(self.state().version())
     }
 
-    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<u32, StoreError> {
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         self.write(move |state| {
             let expired = state.records.iter().filter(|(_, record)| record.at <= cutoff);
             let purged: Vec<_> = expired.map(|(id, _)| id.0).take(limit as usize).collect();
             let count = u32::try_from(purged.len()).unwrap_or(limit);
-            Ok((count, (count > 0).then_some(Line::Purged(purged))))
+            Ok((Purged::up_to(limit, count), (count > 0).then_some(Line::Purged(purged))))
         })
         .await
     }

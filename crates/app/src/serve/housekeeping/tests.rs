@@ -9,7 +9,7 @@ use std::{
 
 use petstore_domain::{
     ApiKeySecret, Catalogue, Corruption, Judgement, KeyId, KeyName, KeyRing, ManualClock,
-    MockKeyStore, MockPetRepository, NewApiKey, Saved, StoreError, Timestamp,
+    MockKeyStore, MockPetRepository, NewApiKey, Purged, Saved, StoreError, Timestamp,
 };
 use tokio::{
     task::JoinHandle,
@@ -57,8 +57,8 @@ fn house(fails: bool, batches: usize) -> House {
         let before = purge.fetch_add(1, Ordering::Relaxed);
         match (fails, before < batches) {
             (true, _) => Err(StoreError::unavailable("gone")),
-            (false, true) => Ok(limit),
-            (false, false) => Ok(limit - 1),
+            (false, true) => Ok(Purged::up_to(limit, limit)),
+            (false, false) => Ok(Purged::up_to(limit, limit - 1)),
         }
     });
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
