@@ -1,11 +1,7 @@
 //! The answer to a request. [`answer`] cannot fail: whatever the pipeline refuses becomes a response
-//! here, the observer sees it here, once, and then [`Decoration::add`] has the list of what every answer gets.
+//! here, the observer sees it here, once, and then it gets the headers that every answer has.
 
-use std::{
-    panic::AssertUnwindSafe,
-    pin::pin,
-    time::{Duration, Instant},
-};
+use std::{panic::AssertUnwindSafe, pin::pin};
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
@@ -16,25 +12,27 @@ use hyper::{
     header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, DATE, HeaderValue},
     http::request::Parts,
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     observe::{
-        ids::{TRACERESPONSE, TraceContext, X_REQUEST_ID},
+        ids::{TRACERESPONSE, X_REQUEST_ID},
         log::Finished,
     },
-    pipeline::{self, Presented},
+    pipeline,
     request::{
         Peer,
         address::{is_under_base, normalize},
+        auth::Presented,
         body::RequestBody,
     },
     response::{
-        Response, deprecation,
+        Response,
         error::{ApiError, ErrorCode},
         http_date,
     },
     route::{self, Target},
+    settings::Limits,
     state::State,
 };
 
@@ -57,18 +55,21 @@ where
     normalize(&mut head.uri);
     let head = &*head;
     let target = route::find(head.uri.path(), &state.settings.static_files);
-    let limits = &state.settings.limits;
+    let Limits { request_timeout, max_body, .. } = state.settings.limits;
     let mut presented = Presented::default();
     let outcome = {
         // Pinned where it is: a future that is moved is copied.
         let run = pin!(pipeline::run(state, head, body, target, &mut presented));
         // What a panic leaves half done belongs to this request alone, or is made whole by its locks.
-        timeout(limits.request_timeout, AssertUnwindSafe(run).catch_unwind()).await
+        timeout_at(began + request_timeout, AssertUnwindSafe(run).catch_unwind()).await
     };
     let outcome = match outcome {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(panic)) => Err(ApiError::panicked(&*panic)),
-        Err(_) => Err(too_slow(limits.request_timeout)),
+        Err(_) => {
+            let cause = format_args!("the request took longer than {request_timeout:?}");
+            Err(ApiError::unavailable(cause))
+        }
     };
     let misread = matches!(&outcome, Err(error) if error.code == ErrorCode::InvalidRequest);
     let is_last = outcome.as_ref().is_err_and(|error| error.closes);
@@ -80,63 +81,53 @@ where
         peer,
         method: Some(&head.method),
         route: target.map(|(route, _)| route.template),
-        caller: presented.caller.as_ref(),
-        refused: presented.refused.as_ref(),
+        presented: &presented,
         trace: trace.as_ref(),
         began,
         outcome: outcome.as_ref().map(Response::status),
     });
     // An HTTP/2 stream ends alone; over HTTP/1 the next request begins where this one ends.
     let is_reusable = head.version >= Version::HTTP_2
-        || body.skip_arrived(&head.headers, limits.max_body).await
-            && !misread
-            && !state.drain.has_begun();
+        || !misread && body.skip_arrived(&head.headers, max_body).await && !state.drain.has_begun();
     let mut response = outcome.unwrap_or_else(ApiError::into_response);
-    let decoration = Decoration { request_id, trace, closes: is_last || !is_reusable };
-    decoration.add(state, &mut response, head, target);
+    let headers = response.headers_mut();
+    headers.insert(X_REQUEST_ID, request_id);
+    if let Some(trace) = trace {
+        headers.insert(TRACERESPONSE, trace.into_response());
+    }
+    if is_last || !is_reusable {
+        // Over HTTP/2 it is removed again.
+        headers.insert(CONNECTION, CLOSE);
+    }
+    decorate(&mut response, state, head, target);
     response
 }
 
-/// What an answer gets that the pipeline does not know.
-struct Decoration {
-    request_id: HeaderValue,
-    trace: Option<TraceContext>,
-    /// Whether the connection ends with this answer. Over HTTP/2 the header is removed again.
-    closes: bool,
-}
-
-impl Decoration {
-    /// Adds everything that no handler adds, and removes the body from the answer to a HEAD.
-    fn add(self, state: &State, response: &mut Response, head: &Parts, target: Target<'_>) {
-        let headers = response.headers_mut();
-        headers.insert(X_REQUEST_ID, self.request_id);
-        if let Some(trace) = self.trace {
-            headers.insert(TRACERESPONSE, trace.into_response());
+/// Adds what follows from the request alone and no handler adds, and removes the body from the answer to a HEAD.
+fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target<'_>) {
+    let headers = response.headers_mut();
+    if !is_under_base(head.uri.path()) {
+        headers.insert(CACHE_CONTROL, PUBLIC);
+    }
+    let operation = target.and_then(|(route, _)| route.operation(&head.method));
+    if operation.is_some_and(|operation| operation.is_deprecated) {
+        for (name, value) in &state.deprecation {
+            headers.insert(name, value.clone());
         }
-        if !is_under_base(head.uri.path()) {
-            headers.insert(CACHE_CONTROL, PUBLIC);
-        }
-        let operation = target.and_then(|(route, _)| route.operation(&head.method));
-        if operation.is_some_and(|operation| operation.is_deprecated) {
-            deprecation::announce(headers, state.settings.get_pet_sunset, &state.public_base);
-        }
-        if let Some(cors) = &state.cors {
-            cors.add_headers(&head.headers, headers);
-        }
-        if self.closes {
-            headers.insert(CONNECTION, CLOSE);
-        }
-        let empty = response.body().is_end_stream();
-        if head.method == Method::HEAD || head.version == Version::HTTP_2 || empty {
-            set_length(response);
-        }
-        if head.method == Method::HEAD {
-            *response.body_mut() = Full::default();
-        }
+    }
+    if let Some(cors) = &state.cors {
+        cors.add_headers(&head.headers, headers);
+    }
+    let is_empty = response.body().is_end_stream();
+    if head.method == Method::HEAD || head.version == Version::HTTP_2 || is_empty {
+        set_length(response);
+    }
+    if head.method == Method::HEAD {
+        *response.body_mut() = Full::default();
     }
 }
 
-/// Says how long the body is, where an answer may have one and hyper does not say it by itself.
+/// Sets `Content-Length`, where an answer may have it and hyper does not set it by itself.
 fn set_length(response: &mut Response) {
     let bodiless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&response.status());
     if let (false, Some(length)) = (bodiless, response.body().size_hint().exact()) {
@@ -144,36 +135,39 @@ fn set_length(response: &mut Response) {
     }
 }
 
-fn too_slow(limit: Duration) -> ApiError {
-    ApiError::unavailable(format_args!("the request took longer than {limit:?}"))
-}
-
 /// Returns the answer to a head that began and did not arrive in time.
 pub(crate) fn late_head(state: &State, peer: Peer) -> Response {
     let time = state.settings.limits.header_timeout;
     let message = format!("the head did not arrive whole within {time:?}");
     let error = ApiError::new(ErrorCode::RequestTimeout, message);
-    let request_id = state.request_ids.choose(&HeaderMap::new());
-    state.observer.finished(&Finished::unread(&request_id, peer, Err(&error)));
+    let request_id = note_unread(state, peer, Err(&error));
     let mut response = error.into_response();
     set_length(&mut response);
     let headers = response.headers_mut();
     headers.insert(X_REQUEST_ID, request_id);
     headers.insert(CONNECTION, CLOSE);
-    headers.extend(http_date(state.ports.clock.now()).map(|date| (DATE, date)));
+    headers.insert(DATE, http_date(state.ports.clock.now()));
     response
 }
 
-/// Shows the observer a head that hyper could not read and has answered by itself: 431 if it was too
-/// large, else 400.
-pub(crate) fn note_unreadable_head(state: &State, peer: Peer, too_large: bool) {
-    let status = if too_large {
-        StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE
-    } else {
-        StatusCode::BAD_REQUEST
-    };
+/// Shows the observer a request whose head was not read whole, and returns its id.
+pub(crate) fn note_unread(
+    state: &State,
+    peer: Peer,
+    outcome: Result<StatusCode, &ApiError>,
+) -> HeaderValue {
     let request_id = state.request_ids.choose(&HeaderMap::new());
-    state.observer.finished(&Finished::unread(&request_id, peer, Ok(status)));
+    state.observer.finished(&Finished {
+        request_id: &request_id,
+        peer,
+        method: None,
+        route: None,
+        presented: &Presented::default(),
+        trace: None,
+        began: Instant::now(),
+        outcome,
+    });
+    request_id
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-/// From the beginning of one read to that of the next.
+/// The time from the beginning of one read to that of the next.
 const INTERVAL: Duration = Duration::from_millis(500);
 /// How long a request waits for keys that are young enough.
 const MAX_WAIT: Duration = Duration::from_secs(1);
@@ -39,25 +39,25 @@ pub struct Authentication {
 
 #[derive(Debug, Default)]
 struct Refreshes {
-    /// How many have begun.
+    /// The number of refreshes that have begun.
     begun: u64,
-    /// The number of the last one that has ended.
+    /// The number of the last refresh that has ended.
     ended: u64,
-    /// When the last one began that did not fail.
+    /// When the last refresh began that did not fail.
     read_at: Option<Instant>,
-    /// Why the last one failed; `None` if it did not.
-    failure: Option<Arc<str>>,
+    /// Why the last refresh failed; `None` if it did not.
+    failure: Option<String>,
 }
 
 impl Authentication {
-    /// Returns the authentication by the keys of `ring`, which nobody else refreshes.
+    /// Creates the authentication by the keys of `ring`, which nobody else refreshes.
     #[must_use]
     pub fn new(ring: Arc<KeyRing>) -> Self {
         let refreshes = watch::Sender::new(Refreshes::default());
         Self { ring, refreshes, is_asked: AtomicBool::new(false), asked: Notify::new() }
     }
 
-    /// Reads the keys again as long as requests come. Never ends.
+    /// Reads the keys again as long as requests come.
     pub async fn refresh(&self) -> Infallible {
         loop {
             self.asked.notified().await;
@@ -68,7 +68,7 @@ impl Authentication {
             let outcome = self.ring.refresh().await;
             self.refreshes.send_modify(|refreshes| {
                 refreshes.ended = refreshes.begun;
-                refreshes.failure = outcome.err().map(|error| error.to_string().into());
+                refreshes.failure = outcome.err().map(|error| error.to_string());
                 if refreshes.failure.is_none() {
                     refreshes.read_at = Some(began);
                 }
@@ -88,7 +88,7 @@ impl Authentication {
         self.ring.judge(secret, self.refreshes.borrow().age())
     }
 
-    /// Waits for keys that are young enough.
+    /// Waits until the keys are young enough, [`MAX_WAIT`] at most.
     async fn wait_until_fresh(&self) -> Result<(), StoreError> {
         let mut refreshes = self.refreshes.subscribe();
         let ended = refreshes.borrow().ended;
@@ -103,20 +103,19 @@ impl Authentication {
 }
 
 impl Refreshes {
-    /// How long ago the last one began that did not fail.
+    /// Returns how long ago the last refresh began that did not fail.
     fn age(&self) -> Option<Duration> {
         self.read_at.map(|at| at.elapsed())
     }
 
-    /// Whether the keys may be trusted.
+    /// Returns whether the keys are young enough to judge by.
     fn are_fresh(&self) -> bool {
         self.age().is_some_and(|age| age <= KeyRing::MAX_AGE)
     }
 
-    /// Why the last one failed.
+    /// Returns whether the last refresh failed, and why.
     fn outcome(&self) -> Result<(), StoreError> {
-        let failure = self.failure.as_deref().map(str::to_owned);
-        failure.map_or(Ok(()), |failure| Err(StoreError::unavailable(failure)))
+        self.failure.clone().map_or(Ok(()), |failure| Err(StoreError::unavailable(failure)))
     }
 }
 

@@ -5,18 +5,21 @@ mod activity;
 pub(crate) mod ending;
 mod http1;
 mod http2;
-mod stream;
+pub(crate) mod stream;
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt as _, AsyncWrite},
+    io::AsyncReadExt as _,
     time::{Instant, timeout_at},
 };
-use tokio_rustls::{TlsAcceptor, server::TlsStream};
+use tokio_rustls::TlsAcceptor;
 
-use self::{activity::Activity, stream::Stream};
+use self::{
+    activity::Activity,
+    stream::{Io, Stream},
+};
 use crate::{request::Peer, state::State};
 
 /// What a client with prior knowledge of HTTP/2 sends first (RFC 9113, section 3.4).
@@ -24,52 +27,31 @@ const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Serves the requests of one connection from `peer`. With an acceptor, HTTP is inside TLS. The handshake and
 /// the first head have one deadline together.
-pub(crate) async fn serve<S>(io: S, peer: Peer, tls: Option<TlsAcceptor>, state: Arc<State>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let accepted = Instant::now();
-    let Some(acceptor) = tls else { return serve_http(io, peer, accepted, state).await };
-    // In a box of its own size, as below.
-    let encrypted = Box::pin(async move {
-        let deadline = accepted + state.settings.limits.header_timeout;
-        let stream = tokio::select! {
-            stream = handshake(io, &acceptor, deadline) => stream,
-            () = state.drain.last_call() => return,
+pub(crate) async fn serve(
+    io: Box<dyn Io>,
+    peer: Peer,
+    tls: Option<TlsAcceptor>,
+    state: Arc<State>,
+) {
+    let (accepted, limits) = (Instant::now(), state.settings.limits);
+    let deadline = accepted + limits.header_timeout;
+    // Each in a box of its own size: most connections are idle, and there may be many.
+    let opening = Box::pin(async {
+        let mut io = match tls {
+            Some(acceptor) => handshake(io, &acceptor, deadline).await?,
+            None => io,
         };
-        if let Some(stream) = stream {
-            serve_http(stream, peer, accepted, state).await;
-        }
+        let first_bytes = read_first_bytes(&mut io, deadline).await;
+        Some((io, first_bytes)).filter(|(_, bytes)| !bytes.is_empty())
     });
-    encrypted.await;
-}
-
-/// Returns the stream inside TLS; `None` if there is none at `deadline`, or the client speaks something else.
-async fn handshake<S>(io: S, acceptor: &TlsAcceptor, deadline: Instant) -> Option<TlsStream<S>>
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let stream = timeout_at(deadline, acceptor.accept(io)).await.ok()?;
-    // Anybody can cause it, as often as they like.
-    stream.inspect_err(|error| tracing::debug!(%error, "a TLS handshake failed")).ok()
-}
-
-async fn serve_http<S>(mut io: S, peer: Peer, accepted: Instant, state: Arc<State>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let limits = state.settings.limits;
-    let first_bytes = tokio::select! {
-        bytes = read_first_bytes(&mut io, accepted + limits.header_timeout) => bytes,
-        () = state.drain.last_call() => return,
+    let opened = tokio::select! {
+        opened = opening => opened,
+        () = state.drain.last_call() => None,
     };
-    if first_bytes.is_empty() {
-        return;
-    }
+    let Some((io, first_bytes)) = opened else { return };
     let is_http2 = first_bytes[..] == PREFACE[..];
     let activity = Activity::new(accepted, limits);
     let stream = Stream::new(io, first_bytes, activity.clone(), is_http2);
-    // Each in a box of its own size: most connections are idle, and there may be many.
     if is_http2 {
         Box::pin(http2::serve(stream, activity, peer, state)).await;
     } else {
@@ -77,9 +59,21 @@ where
     }
 }
 
+/// Returns the stream inside TLS; `None` if there is none at `deadline`, or the client speaks something else.
+async fn handshake(
+    io: Box<dyn Io>,
+    acceptor: &TlsAcceptor,
+    deadline: Instant,
+) -> Option<Box<dyn Io>> {
+    let stream = timeout_at(deadline, acceptor.accept(io)).await.ok()?;
+    // Anybody can cause it, as often as they like.
+    let stream = stream.inspect_err(|error| tracing::debug!(%error, "a TLS handshake failed"));
+    Some(Box::new(stream.ok()?))
+}
+
 /// Reads until it is known whether a connection begins with the preface of HTTP/2. Part of a preface that stays
 /// alone until `deadline` counts as HTTP/1.1, which has the means to refuse it.
-async fn read_first_bytes<S: AsyncRead + Unpin>(io: &mut S, deadline: Instant) -> Bytes {
+async fn read_first_bytes(io: &mut Box<dyn Io>, deadline: Instant) -> Bytes {
     let mut bytes = [0; PREFACE.len()];
     let mut length = 0;
     while PREFACE.starts_with(&bytes[..length]) && length < PREFACE.len() {

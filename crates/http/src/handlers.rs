@@ -25,20 +25,10 @@ pub(crate) struct Call<'r> {
     pub(crate) head: &'r Parts,
     /// The value of the path's parameter; empty if it has none.
     pub(crate) parameter: &'r str,
-    /// Whose key the request carries; `None` outside the base path.
+    /// The client whose key the request carries; `None` outside the base path.
     pub(crate) caller: Option<&'r Caller>,
     /// The whole body; empty if the operation takes none.
     pub(crate) body: Bytes,
-}
-
-impl Call<'_> {
-    /// Returns the caller, for a handler that works in somebody's name.
-    ///
-    /// # Errors
-    /// 401 outside the base path.
-    pub(crate) fn caller(&self) -> Result<&Caller, ApiError> {
-        self.caller.ok_or_else(|| ApiError::unauthorized(false))
-    }
 }
 
 /// The future of a handler. It is boxed, so that a row of the route table can hold any handler.

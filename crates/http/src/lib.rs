@@ -15,10 +15,10 @@
 //!    has an entity tag is sent. What every answer has is added in one list, in `answer`.
 //!
 //! Around them: `settings` is what an operator chooses, `state` what every request can see. The files of `request`
-//! and of `response` read or write one part of a message each. `observe/log` sees each finished request,
-//! `observe/metrics` counts what happens, and `server/metrics_listener` serves that. `refusals` delays what has no
-//! good key, `rate_limit` bounds what comes of each key, and `handlers/readiness` asks the store at most once a
-//! second whether it answers.
+//! and of `response` read or write one part of a message each. `authentication` keeps the API keys in memory young,
+//! `request/auth` refuses late what has no live key, and `rate_limit` bounds the requests of each key. `observe/log`
+//! sees each finished request, `observe/metrics` counts what happens, and `server/metrics_listener` serves that.
+//! `handlers/readiness` asks the store at most once a second whether it answers.
 //!
 //! A new operation is a row in `route`, a function in `handlers`, and its codes in `response/error`.
 
@@ -31,7 +31,6 @@ mod handlers;
 mod observe;
 mod pipeline;
 mod rate_limit;
-mod refusals;
 mod request;
 mod response;
 mod route;

@@ -9,26 +9,22 @@ use hyper::{
     header::{ALLOW, HeaderValue},
     http::request::Parts,
 };
-use petstore_domain::{Caller, KeyLabel, KeyRights};
+use petstore_domain::{Caller, KeyRights};
 
 use crate::{
     handlers::Call,
-    request::{address::is_under_base, auth, body::RequestBody, framing, headers, query},
+    request::{
+        address::is_under_base,
+        auth::{Presented, authenticate},
+        body::RequestBody,
+        framing, headers, query,
+    },
     response::{self, Response, cors, deprecation, error::ApiError},
-    route::{Content, Query, Route, Target},
+    route::{Route, Target},
     state::State,
 };
 
-/// What is found out of the key that a request presents.
-#[derive(Debug, Default)]
-pub(crate) struct Presented {
-    /// Whose it is, if it is live.
-    pub(crate) caller: Option<Caller>,
-    /// What it was called, if it is live no more.
-    pub(crate) refused: Option<KeyLabel>,
-}
-
-/// The answer to a request, or why there is none. What is found out of the key is put into `presented`.
+/// Returns the answer to a request, or why there is none, and puts what is known of its key into `presented`.
 ///
 /// # Errors
 /// The first check that the request fails, or what its handler fails with.
@@ -67,16 +63,17 @@ where
         return Err(ApiError::forbidden());
     }
 
-    if operation.content == Content::Json {
+    if operation.takes_json {
         headers::require_json(&head.headers)?;
     }
     let limits = &state.settings.limits;
     body.require_fitting(limits.max_body)?;
-    let content = match operation.content {
-        Content::Json => body.read(limits.max_body, limits.body_timeout).await?,
-        Content::Ignored => Bytes::new(),
+    let content = if operation.takes_json {
+        body.read(limits.max_body, limits.body_timeout).await?
+    } else {
+        Bytes::new()
     };
-    if operation.query == Query::Refused {
+    if !operation.takes_query {
         query::require_none(head.uri.query())?;
     }
     (operation.handler)(Call { state, head, parameter, caller, body: content }).await
@@ -87,18 +84,19 @@ fn note_deprecated_call(state: &State, caller: Option<&Caller>) {
     let Some(metrics) = &state.metrics else { return };
     let label = caller.and_then(|caller| state.ports.authenticator.key_label(caller));
     if let Some(label) = label {
-        metrics.deprecated_call(label.as_str());
+        metrics.deprecated.inc_by(label.as_str(), 1);
     }
 }
 
-/// The caller, unless it is unknown or sends too much. One that sends too much is `presented` too.
+/// Returns the caller, unless it is unknown or exceeds its rate. One that exceeds it is put into `presented` too.
 async fn admit<'a>(
     state: &State,
     head: &Parts,
     presented: &'a mut Presented,
 ) -> Result<&'a Caller, ApiError> {
-    let caller = auth::authenticate(state, &head.headers, &mut presented.refused).await?;
-    let caller = &*presented.caller.insert(caller);
+    let State { ports, refusals, drain, .. } = state;
+    let authenticator = &*ports.authenticator;
+    let caller = authenticate(&head.headers, authenticator, refusals, drain, presented).await?;
     if state.key_rate.as_ref().is_some_and(|rate| !rate.try_acquire(caller.digest)) {
         return Err(ApiError::rate_limited());
     }

@@ -10,13 +10,13 @@ use std::{
 
 use tokio::time::Instant;
 
-/// As many are remembered; more than the 10,000 live keys that there can be. If there are more that are
-/// not at rest, all are forgotten, and begin anew.
-const MAX_REMEMBERED: usize = 16_384;
-/// How long a key that was at rest may be faster than its rate: it may use up the requests of this time at once.
+/// The most keys that are tracked at once: more than the 10,000 live API keys that there can be. When it is reached, keys
+/// at rest are dropped; all are if that leaves too many.
+const MAX_TRACKED: usize = 16_384;
+/// The time whose requests a key that was at rest may use up at once.
 const BURST: Duration = Duration::from_secs(1);
 
-/// A rate that each `K` keeps for itself.
+/// Limits the rate of each key `K` by itself.
 #[derive(Debug)]
 pub(crate) struct RateLimit<K> {
     interval: Duration,
@@ -27,12 +27,12 @@ pub(crate) struct RateLimit<K> {
 }
 
 impl<K: Copy + Eq + Hash> RateLimit<K> {
-    /// Creates a limit of `per_second` requests a second, and as many at once after a second of rest.
+    /// Creates a limit of `per_second` requests a second, which may come at once after a second of rest.
     pub(crate) fn new(per_second: NonZeroU32) -> Self {
         Self::with_burst(BURST / per_second.get(), BURST)
     }
 
-    /// Creates a limit of a request each `interval`, and of those of the time `burst` at once after as much rest.
+    /// Creates a limit of one request each `interval`. Those of the time `burst` may come at once after as much rest.
     pub(crate) fn with_burst(interval: Duration, burst: Duration) -> Self {
         Self { interval, tolerance: burst.saturating_sub(interval), next: Mutex::default() }
     }
@@ -45,7 +45,7 @@ impl<K: Copy + Eq + Hash> RateLimit<K> {
         if next - now > self.tolerance {
             return false;
         }
-        if all.len() >= MAX_REMEMBERED && !all.contains_key(&key) {
+        if all.len() >= MAX_TRACKED && !all.contains_key(&key) {
             make_room(&mut all, now);
         }
         all.insert(key, next + self.interval);
@@ -53,10 +53,10 @@ impl<K: Copy + Eq + Hash> RateLimit<K> {
     }
 }
 
-/// Forgets those at rest; all, if few are, so that this is not done for each request.
+/// Drops the keys at rest; all, if few are, so that this is not done for each request.
 fn make_room<K: Eq + Hash>(all: &mut HashMap<K, Instant>, now: Instant) {
     all.retain(|_, next| *next > now);
-    if all.len() > MAX_REMEMBERED / 2 {
+    if all.len() > MAX_TRACKED / 2 {
         all.clear();
     }
 }
@@ -67,7 +67,7 @@ mod tests {
 
     use tokio::time::advance;
 
-    use super::{MAX_REMEMBERED, RateLimit};
+    use super::{MAX_TRACKED, RateLimit};
 
     fn limit(per_second: u32) -> RateLimit<u32> {
         RateLimit::new(NonZeroU32::new(per_second).unwrap())
@@ -94,15 +94,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn only_so_many_are_remembered() {
         let limit = limit(1);
-        for key in 0..2 * u32::try_from(MAX_REMEMBERED).unwrap() {
+        for key in 0..2 * u32::try_from(MAX_TRACKED).unwrap() {
             limit.try_acquire(key);
-            assert!(limit.next.lock().unwrap().len() <= MAX_REMEMBERED);
+            assert!(limit.next.lock().unwrap().len() <= MAX_TRACKED);
         }
         // None is at rest, so all are forgotten for the first of these.
-        for key in (1..).take(MAX_REMEMBERED) {
+        for key in (1..).take(MAX_TRACKED) {
             limit.try_acquire(key);
         }
-        assert_eq!(limit.next.lock().unwrap().len(), MAX_REMEMBERED);
+        assert_eq!(limit.next.lock().unwrap().len(), MAX_TRACKED);
         advance(Duration::from_secs(2)).await;
         at_once(&limit);
         limit.try_acquire(u32::MAX);

@@ -16,8 +16,8 @@ use std::{fmt, net::SocketAddr};
 pub(crate) enum Peer {
     /// A client over TCP. An IPv4 address is never written as an IPv6 one.
     Tcp(SocketAddr),
-    /// A user of this machine, over a Unix socket; `None` if the system does not say which.
-    Unix(Option<u32>),
+    /// A user of this machine, over a Unix socket.
+    Unix,
 }
 
 impl From<SocketAddr> for Peer {
@@ -26,12 +26,12 @@ impl From<SocketAddr> for Peer {
     }
 }
 
-/// As the log names it.
+/// Writes it as the log names it.
 impl fmt::Display for Peer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Tcp(address) => address.fmt(f),
-            Self::Unix(_) => f.write_str("unix"),
+            Self::Unix => f.write_str("unix"),
         }
     }
 }
@@ -52,7 +52,6 @@ mod tests {
             let peer = Peer::from(address.parse::<SocketAddr>().unwrap());
             assert_eq!(peer.to_string(), name);
         }
-        assert_eq!(Peer::Unix(Some(1000)).to_string(), "unix");
-        assert_eq!(Peer::Unix(None).to_string(), "unix");
+        assert_eq!(Peer::Unix.to_string(), "unix");
     }
 }

@@ -21,7 +21,8 @@ use petstore_domain::Timestamp;
 
 /// The last second that a date of HTTP can name, in seconds since 1970: its years have four digits.
 const LAST_SECOND: u64 = 253_402_300_799;
-/// As many headers as most answers have: their table is made once, and small enough for the allocator's fast path.
+const EPOCH: HeaderValue = HeaderValue::from_static("Thu, 01 Jan 1970 00:00:00 GMT");
+/// The number of headers that most answers have: their table is made once, and small enough for the allocator's fast path.
 const TYPICAL_HEADERS: usize = 6;
 
 /// The `Cache-Control` of everything that needs a credential.
@@ -61,12 +62,11 @@ pub(crate) fn empty(status: StatusCode) -> Response {
     response
 }
 
-/// Returns `now` as the value of `Date`, for the answers that hyper's server of HTTP/1.1 does not write. Always
-/// `Some`: such a date is the value of a header.
-pub(crate) fn http_date(now: Timestamp) -> Option<HeaderValue> {
-    let second = u64::try_from(now.0).map_or(0, |millis| millis / 1000).min(LAST_SECOND);
+/// Returns `at` as a date of HTTP (RFC 9110, section 5.6.7), whose years are 1970 to 9999.
+pub(crate) fn http_date(at: Timestamp) -> HeaderValue {
+    let second = u64::try_from(at.0).map_or(0, |millis| millis / 1000).min(LAST_SECOND);
     let date = fmt_http_date(SystemTime::UNIX_EPOCH + Duration::from_secs(second));
-    HeaderValue::try_from(date).ok()
+    HeaderValue::try_from(date).unwrap_or(EPOCH)
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
             (1_922_659_200_999, "Thu, 05 Dec 2030 00:00:00 GMT"),
             (i64::MAX, "Fri, 31 Dec 9999 23:59:59 GMT"),
         ] {
-            assert_eq!(http_date(Timestamp(millis)).unwrap(), date);
+            assert_eq!(http_date(Timestamp(millis)), date);
         }
     }
 }

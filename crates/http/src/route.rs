@@ -24,8 +24,11 @@ pub(crate) struct Route {
 #[derive(Debug)]
 pub(crate) struct Operation {
     method: Method,
-    pub(crate) content: Content,
-    pub(crate) query: Query,
+    /// Whether the body must be JSON by its media type; it is read whole before the handler begins. Another body may
+    /// be sent, within the limit, and is not read.
+    pub(crate) takes_json: bool,
+    /// Whether it takes a query, which the handler reads or ignores. If not, any parameter is a fault.
+    pub(crate) takes_query: bool,
     /// Whether it is announced that it ends.
     pub(crate) is_deprecated: bool,
     pub(crate) handler: Handler,
@@ -38,24 +41,6 @@ impl Operation {
     }
 }
 
-/// The body that an operation takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Content {
-    /// One may be sent, within the limit; it is not read.
-    Ignored,
-    /// It must be JSON by its media type, and is read whole before the handler begins.
-    Json,
-}
-
-/// The query that an operation takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Query {
-    /// Any parameter is a fault.
-    Refused,
-    /// The handler reads it, or ignores it.
-    Handled,
-}
-
 /// Every address of the service, whatever static files it was given.
 pub(crate) static ROUTES: [Route; 6] = [
     Route {
@@ -64,8 +49,8 @@ pub(crate) static ROUTES: [Route; 6] = [
             read(|call| Box::pin(pets::list(call))),
             Operation {
                 method: Method::POST,
-                content: Content::Json,
-                query: Query::Refused,
+                takes_json: true,
+                takes_query: false,
                 is_deprecated: false,
                 handler: |call| Box::pin(pets::create(call)),
             },
@@ -75,8 +60,8 @@ pub(crate) static ROUTES: [Route; 6] = [
         template: "/v1/pets/{petId}",
         operations: &[Operation {
             method: Method::GET,
-            content: Content::Ignored,
-            query: Query::Refused,
+            takes_json: false,
+            takes_query: false,
             is_deprecated: true,
             handler: |call| Box::pin(pets::get(call)),
         }],
@@ -93,7 +78,7 @@ pub(crate) static ROUTES: [Route; 6] = [
     Route { template: "/readyz", operations: &[read(|call| Box::pin(public::readyz(call.state)))] },
 ];
 
-/// Leads to the first static file; there if there is one.
+/// The front page, which redirects to the first static file.
 static HOME: Route =
     Route { template: "/", operations: &[read(|call| Box::pin(ready(public::home(&call))))] };
 /// The address of every static file, whose path is the parameter.
@@ -101,7 +86,7 @@ static STATIC_FILE: Route = Route {
     template: "{page}",
     operations: &[read(|call| Box::pin(ready(public::static_file(&call))))],
 };
-/// The same with a slash behind it, as some people type it; the parameter is without.
+/// The same address with a slash behind it, which the parameter has not.
 static FILE_WITH_SLASH: Route = Route {
     template: "{page}/",
     operations: &[read(|call| Box::pin(ready(public::without_slash(&call))))],
@@ -111,8 +96,8 @@ static FILE_WITH_SLASH: Route = Route {
 const fn read(handler: Handler) -> Operation {
     Operation {
         method: Method::GET,
-        content: Content::Ignored,
-        query: Query::Handled,
+        takes_json: false,
+        takes_query: true,
         is_deprecated: false,
         handler,
     }
@@ -141,7 +126,7 @@ impl Route {
 
     /// Returns whether one of its operations takes a body.
     pub(crate) fn takes_a_body(&self) -> bool {
-        self.operations.iter().any(|operation| operation.content == Content::Json)
+        self.operations.iter().any(|operation| operation.takes_json)
     }
 
     /// Returns the methods that this address knows, as the `Allow` header lists them.

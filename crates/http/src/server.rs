@@ -1,25 +1,23 @@
-//! The accept loop and the drain.
+//! The server: it serves what its listeners accept, and drains at the end.
 
 pub(crate) mod listener;
 pub(crate) mod metrics_listener;
 
-use std::{convert::Infallible, fmt, pin::pin, sync::Arc};
+use std::{convert::Infallible, fmt, sync::Arc};
 
+use futures_util::{Stream, stream};
 use petstore_domain::KeyName;
-use tokio::{
-    net::TcpListener,
-    task::{JoinError, JoinSet},
-    time::timeout,
-};
+use tokio::{net::TcpListener, task::JoinSet, time::timeout};
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
 
 use self::{
-    listener::{Accepted, Listener, accept, close},
-    metrics_listener::{Monitored, serve_metrics},
+    listener::{Accepted, Listener, accept_all, close, serve_all},
+    metrics_listener::{Monitor, Monitored},
 };
 use crate::{
     connection,
     observe::metrics::Metrics,
+    request::Peer,
     settings::Settings,
     state::{Ports, State},
 };
@@ -28,7 +26,7 @@ use crate::{
 pub struct Server {
     state: Arc<State>,
     tls: Option<TlsAcceptor>,
-    /// Those that are being served; no more than the limit.
+    /// A task for each connection that is served.
     connections: JoinSet<()>,
 }
 
@@ -40,9 +38,9 @@ pub type RevokedKeyCounter = Arc<dyn Fn(&KeyName, u64) + Send + Sync>;
 pub enum Drained {
     /// Every request received was answered.
     Whole,
-    /// The grace was over; so many connections were cut off.
+    /// The grace was over before that.
     CutOff {
-        /// How many.
+        /// The number of connections that were cut off.
         connections: usize,
     },
 }
@@ -54,8 +52,8 @@ impl Server {
         Self::with_state(State::new(ports, settings, None))
     }
 
-    /// Returns a server with metrics, and what serves them on `listener` and nowhere else: a future for a
-    /// task beside the server, which never ends by itself. The figures of what is `monitored` are among the metrics.
+    /// Creates a server with metrics, and the future that serves them on `listener` alone, which belongs into a task
+    /// beside the server. The figures of what is `monitored` are among the metrics.
     ///
     /// # Errors
     /// Two metrics have one name.
@@ -68,22 +66,22 @@ impl Server {
     {
         let metrics = Arc::new(Metrics::new()?);
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
-        let serving = serve_metrics(listener, Arc::clone(&server.state), metrics, monitored);
-        Ok::<_, prometheus::Error>((server, serving))
+        let monitor = Monitor { state: Arc::clone(&server.state), metrics, monitored };
+        Ok::<_, prometheus::Error>((server, monitor.serve(listener)))
     }
 
     fn with_state(state: State) -> Self {
         Self { state: Arc::new(state), tls: None, connections: JoinSet::new() }
     }
 
-    /// Returns what counts requests with revoked keys: it is called with the name of a key, and how many there were.
-    /// Without metrics it does nothing.
+    /// Returns the counter of requests with revoked keys, which is called with the name of a key and the number of its
+    /// requests. Without metrics it does nothing.
     #[must_use]
     pub fn revoked_key_counter(&self) -> RevokedKeyCounter {
         let metrics = self.state.metrics.clone();
         Arc::new(move |name, uses| {
             if let Some(metrics) = &metrics {
-                metrics.revoked_key_used(name.as_str(), uses);
+                metrics.revoked.inc_by(name.as_str(), uses);
             }
         })
     }
@@ -104,22 +102,12 @@ impl Server {
         shutdown: impl Future<Output = ()>,
     ) -> Drained {
         tokio::select! {
-            never = self.accept_all(&listeners) => match never {},
+            () = self.serve(accept_all(&listeners)) => (),
             () = shutdown => (),
         }
-        self.state.begin_drain();
-        let grace = self.state.settings.limits.shutdown_grace;
-        let waiting = close(listeners).await;
-        let all_ended = async {
-            for connection in waiting {
-                self.wait_for_capacity().await;
-                self.spawn(connection);
-            }
-            while let Some(ended) = self.connections.join_next().await {
-                note_end(ended);
-            }
-        };
-        if timeout(grace, all_ended).await.is_ok() {
+        self.state.drain.begin();
+        let waiting = stream::iter(close(listeners).await);
+        if timeout(self.state.settings.limits.shutdown_grace, self.serve(waiting)).await.is_ok() {
             return Drained::Whole;
         }
         let connections = self.connections.len();
@@ -127,64 +115,26 @@ impl Server {
         Drained::CutOff { connections }
     }
 
-    /// Accepts connections, no more at a time than the limit; the rest waits in the accept queue. One
-    /// that ends is taken note of at once.
-    async fn accept_all(&mut self, listeners: &[Listener]) -> Infallible {
-        let mut turn = 0_usize;
-        loop {
-            turn = turn.wrapping_add(1);
-            self.wait_for_capacity().await;
-            let mut accepted = pin!(accept(listeners, turn));
-            let connection = loop {
-                tokio::select! {
-                    accepted = &mut accepted => break accepted,
-                    Some(ended) = self.connections.join_next() => note_end(ended),
-                }
-            };
-            self.spawn(connection);
-        }
-    }
-
-    /// Waits until one more connection may be served.
-    async fn wait_for_capacity(&mut self) {
-        let max = self.state.settings.limits.max_connections.get();
-        while self.connections.len() >= max
-            && let Some(ended) = self.connections.join_next().await
-        {
-            note_end(ended);
-        }
-    }
-
-    /// Serves a connection. TLS is for those from other machines.
-    fn spawn(&mut self, connection: Accepted) {
-        let (tls, state) = (self.tls.clone(), Arc::clone(&self.state));
-        let counted = self.state.metrics.as_ref().map(|metrics| metrics.begin_connection());
-        self.connections.spawn(async move {
-            let _counted = counted;
-            match connection {
-                Accepted::Tcp(stream, peer) => {
-                    connection::serve(stream, peer, tls, state).await;
-                }
-                // In a box of its own size: there are few of these.
-                Accepted::Unix(stream, peer) => {
-                    Box::pin(connection::serve(stream, peer, None, state)).await;
-                }
+    /// Serves `accepted`, and those that are served already, to their ends. TLS is for clients on other machines.
+    async fn serve(&mut self, accepted: impl Stream<Item = Accepted>) {
+        let Self { state, tls, connections } = self;
+        let max = state.settings.limits.max_connections.get();
+        serve_all(connections, max, accepted, |(io, peer)| {
+            let tls = tls.clone().filter(|_| peer != Peer::Unix);
+            let counted = state.metrics.as_ref().map(|metrics| metrics.begin_connection());
+            let state = Arc::clone(state);
+            async move {
+                let _counted = counted;
+                connection::serve(io, peer, tls, state).await;
             }
-        });
+        })
+        .await;
     }
 }
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Server").finish_non_exhaustive()
-    }
-}
-
-fn note_end(ended: Result<(), JoinError>) {
-    if let Err(error) = ended
-        && error.is_panic()
-    {
-        tracing::error!(%error, "a connection ended in a panic");
     }
 }
 

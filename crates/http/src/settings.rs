@@ -9,7 +9,7 @@ use std::{
 /// How the service presents itself and what it allows.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Name of this deployment, for the OpenAPI document.
+    /// The name of this deployment, for the OpenAPI document and the log.
     pub environment: Option<String>,
     /// Where production is reached, for the OpenAPI document; it ends in `/v1`. Links begin with its path.
     pub public_url: Option<String>,
@@ -38,9 +38,9 @@ pub struct StaticFile {
     pub content_security_policy: &'static str,
     /// The opaque part of its entity tag, without quotes. It changes with `content` and with `gzip`.
     pub tag: &'static str,
-    /// As it is.
+    /// The content, not compressed.
     pub content: &'static [u8],
-    /// The same, compressed by gzip.
+    /// The content, compressed by gzip.
     pub gzip: &'static [u8],
 }
 
@@ -65,9 +65,9 @@ pub enum GetPetSunset {
 /// Which requests get a log line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AccessLog {
-    /// Each.
+    /// Every request.
     All,
-    /// Those answered with a status of 400 or above.
+    /// Requests answered with a status of 400 or above.
     #[default]
     Errors,
     /// Only failures of the service itself, with their causes.
@@ -77,32 +77,30 @@ pub enum AccessLog {
 /// Limits and times of the server.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// From the first byte of the head of a request, or from when a connection was accepted, until the head has
-    /// arrived.
+    /// How long the head of a request may take to arrive, from its first byte, or from when its connection was accepted.
     pub header_timeout: Duration,
     /// How long a connection may wait for its next request.
     pub idle_timeout: Duration,
-    /// Until the body of a request has arrived.
+    /// How long the body of a request may take to arrive.
     pub body_timeout: Duration,
     /// How long a client may take nothing of a response, or less than 1 KiB a second.
     pub write_timeout: Duration,
-    /// For a request as a whole.
+    /// How long a request may take as a whole.
     pub request_timeout: Duration,
-    /// Connections served at once; one more waits in the accept queue.
+    /// The most connections that are served at once; one more waits in the accept queue.
     pub max_connections: NonZeroUsize,
     /// The largest request body, in bytes.
     pub max_body: usize,
-    /// All request bodies that are held at a time, in bytes; one more is answered 503. At least
-    /// `max_body`, or the largest bodies never fit.
+    /// The most bytes of request bodies that are held at a time; beyond it the answer is 503. At least `max_body`, or the
+    /// largest bodies never fit.
     pub max_buffered_bodies: usize,
     /// Requests a second of each API key, and as many at once; beyond it the answer is 429.
     pub rate_limit: Option<NonZeroU32>,
-    /// How long a request without a good key waits for its answer at least. No option: it is shorter in tests
-    /// alone.
+    /// The least time that a request without a live key waits for its answer. No option: only tests shorten it.
     pub refusal_delay: Duration,
     /// Memory for encoded pages and animals, in bytes; with 0 each is read from the store.
     pub page_cache: usize,
-    /// From the beginning of the drain until what is left is cut off.
+    /// How long the drain may take until the connections that are left are cut off.
     pub shutdown_grace: Duration,
 }
 

@@ -2,6 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
+use hyper::HeaderMap;
 use petstore_domain::{Authenticator, Clock, KeyDigest, PetService};
 use tokio::sync::Semaphore;
 
@@ -10,10 +11,10 @@ use crate::{
     handlers::readiness::Readiness,
     observe::{ids::RequestIds, log::Observer, metrics::Metrics},
     rate_limit::RateLimit,
-    refusals::LateRefusals,
-    request::address::public_base,
+    request::{address::public_base, auth::LateRefusals},
     response::{
-        cache::PageCache, conditional::Tags, cors::Cors, openapi, representation::Representation,
+        cache::PageCache, conditional::Tags, cors::Cors, deprecation, openapi,
+        representation::Representation,
     },
     settings::Settings,
 };
@@ -23,9 +24,9 @@ use crate::{
 pub struct Ports {
     /// The catalogue.
     pub pets: Arc<dyn PetService>,
-    /// Who is calling.
+    /// Finds the caller by its API key.
     pub authenticator: Arc<dyn Authenticator>,
-    /// For the sunset of getPet.
+    /// The time, for the sunset of getPet and the `Date` of answers.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -35,20 +36,22 @@ impl fmt::Debug for Ports {
     }
 }
 
-/// Shared by all connections.
+/// What all connections share.
 pub(crate) struct State {
     pub(crate) ports: Ports,
     pub(crate) settings: Settings,
-    /// What the addresses of the interface begin with for clients.
+    /// The path that the addresses of the interface begin with for clients.
     pub(crate) public_base: String,
+    /// What every answer of getPet announces.
+    pub(crate) deprecation: HeaderMap,
     pub(crate) request_ids: RequestIds,
     pub(crate) tags: Tags,
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
-    /// Of requests without a good key.
+    /// Delays and bounds the refusals of requests without a live key.
     pub(crate) refusals: LateRefusals,
-    /// Those of each key.
+    /// The rate of each API key; `None` if it has no limit.
     pub(crate) key_rate: Option<RateLimit<KeyDigest>>,
     /// Sees each finished request.
     pub(crate) observer: Observer,
@@ -58,9 +61,9 @@ pub(crate) struct State {
     pub(crate) cors: Option<Cors>,
     /// The OpenAPI document of this deployment.
     pub(crate) openapi: Representation,
-    /// Whether the store answers.
+    /// The latest read that showed whether the store answers.
     pub(crate) readiness: Readiness,
-    /// Whether the service ends.
+    /// Whether the service is ending.
     pub(crate) drain: Drain,
 }
 
@@ -76,6 +79,7 @@ impl State {
         Self {
             ports,
             request_ids: RequestIds::new(),
+            deprecation: deprecation::announcement(settings.get_pet_sunset, &public_base),
             tags: Tags::new(&public_base),
             public_base,
             page_cache,
@@ -90,11 +94,5 @@ impl State {
             drain: Drain::new(),
             settings,
         }
-    }
-
-    /// From now on the service is not ready, and connections are asked to close.
-    pub(crate) fn begin_drain(&self) {
-        self.drain.begin();
-        self.refusals.begin_drain();
     }
 }

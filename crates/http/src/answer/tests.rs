@@ -309,7 +309,7 @@ async fn head_has_the_length_of_get_and_no_body() {
 #[tokio::test]
 async fn a_draining_service_is_alive_but_not_ready_and_asks_connections_to_close() {
     let state = state(untouched(), GetPetSunset::Off);
-    state.begin_drain();
+    state.drain.begin();
     let ready = ask(&state, request(&Method::GET, "/readyz", &[], "")).await;
     assert_eq!(
         (ready.status, ready.code()),

@@ -2,18 +2,21 @@
 //! when, so that one which waits for too long is closed.
 
 use std::{
+    pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use futures_util::stream::FuturesUnordered;
 use tokio::time::{Instant, sleep_until};
 
+use super::ending::Drain;
 use crate::settings::Limits;
 
 /// What a client must take of its answers, in bytes a second: enough for the slowest honest line.
 const MIN_RATE: u64 = 1024;
 
-/// Knows what a connection waits for. Its parts share it.
+/// What a connection waits for, shared by everything that serves it.
 #[derive(Clone, Debug)]
 pub(super) struct Activity(Arc<Mutex<Inner>>);
 
@@ -22,41 +25,42 @@ struct Inner {
     limits: Limits,
     /// Requests that are being answered, and, over HTTP/2, those whose answers are being sent.
     requests: usize,
-    /// Those whose answers are being sent, over HTTP/2.
+    /// Requests whose answers are being sent, over HTTP/2.
     answers: usize,
     /// Whether the socket takes no more, because the client does not.
     is_blocked: bool,
-    /// When the head that is under way must be there. The first one is under way from the beginning.
-    head_deadline: Option<Instant>,
-    /// When a request last ended, or the socket took all that was written. It counts where neither is under way.
-    since: Instant,
+    /// When the client must have sent something, while there is no request: the head that is under way, as the first
+    /// one is from the beginning, or else another one.
+    read_deadline: Option<(Instant, Reason)>,
     /// When the client must have taken more of its answers, while there are `answers` or the socket is blocked.
-    write_deadline: Instant,
+    write_deadline: Option<Instant>,
 }
 
-/// Why a connection is to be closed.
+/// Why the server ends a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inactivity {
+pub(super) enum Reason {
     /// A head did not arrive in time.
     LateHead,
     /// No request came.
     Idle,
     /// The client takes too little of its answers.
     Stalled,
+    /// The server drains.
+    LastCall,
 }
 
+type Reasons<'c> = FuturesUnordered<Pin<Box<dyn Future<Output = Reason> + Send + 'c>>>;
+
 impl Activity {
-    /// Creates that of a connection without requests, which was accepted at that moment.
+    /// Creates the activity of a connection without requests, which was accepted at that moment.
     pub(super) fn new(accepted: Instant, limits: Limits) -> Self {
-        let now = Instant::now();
         Self(Arc::new(Mutex::new(Inner {
             limits,
             requests: 0,
             answers: 0,
             is_blocked: false,
-            head_deadline: Some(accepted + limits.header_timeout),
-            since: now,
-            write_deadline: now,
+            read_deadline: Some((accepted + limits.header_timeout, Reason::LateHead)),
+            write_deadline: None,
         })))
     }
 
@@ -64,7 +68,7 @@ impl Activity {
     pub(super) fn begin_request(&self) -> InFlightRequest {
         let mut inner = self.lock();
         inner.requests += 1;
-        inner.head_deadline = None;
+        inner.read_deadline = None;
         InFlightRequest { activity: self.clone(), is_sending: false }
     }
 
@@ -72,65 +76,75 @@ impl Activity {
     /// its first byte.
     pub(super) fn note_read(&self) {
         let mut inner = self.lock();
-        if inner.requests == 0 {
-            let limit = inner.limits.header_timeout;
-            inner.head_deadline.get_or_insert_with(|| Instant::now() + limit);
+        if inner.requests == 0 && !inner.awaits_head() {
+            let deadline = Instant::now() + inner.limits.header_timeout;
+            inner.read_deadline = Some((deadline, Reason::LateHead));
         }
     }
 
-    /// Stops to wait for a head that is late.
-    pub(super) fn give_up_head(&self) {
-        self.lock().head_deadline = None;
+    /// Waits no longer than `timeout` for a further request, and no more for a head that is under way.
+    pub(super) fn expect_end(&self, timeout: Duration) {
+        let mut inner = self.lock();
+        inner.limits.idle_timeout = timeout;
+        inner.read_deadline = None;
+        inner.note_end();
     }
 
     /// Notes whether the socket takes no more for now.
     pub(super) fn set_blocked(&self, is_blocked: bool) {
         let mut inner = self.lock();
+        inner.is_blocked = is_blocked;
         if is_blocked {
+            inner.read_deadline.take_if(|(_, reason)| *reason == Reason::Idle);
             inner.begin_to_send();
         } else {
-            inner.since = Instant::now();
+            inner.note_end();
         }
-        inner.is_blocked = is_blocked;
     }
 
-    /// Notes that the client has taken so many bytes. They give it the time that they take at [`MIN_RATE`], but it
-    /// never has more than the limit: so it is late after the limit in silence, and also if it takes less than
-    /// `MIN_RATE` for long.
+    /// Notes that the client has taken `bytes` bytes. They extend its deadline by the time that they take at
+    /// [`MIN_RATE`], up to the limit from now: so a client is late after the limit in silence, and also if it takes
+    /// less than `MIN_RATE` for long.
     pub(super) fn note_written(&self, bytes: usize) {
         let mut inner = self.lock();
-        if inner.is_sending() {
+        let limit = inner.limits.write_timeout;
+        if let Some(deadline) = &mut inner.write_deadline {
             let gained = (bytes as u64).saturating_mul(1_000_000) / MIN_RATE;
-            let limit = inner.limits.write_timeout;
-            let later = inner.write_deadline + Duration::from_micros(gained).min(limit);
-            inner.write_deadline = later.min(Instant::now() + limit);
+            let later = *deadline + Duration::from_micros(gained).min(limit);
+            *deadline = later.min(Instant::now() + limit);
         }
     }
 
-    /// Resolves when a head is late, when there has been no request for `idle` from now on, or when the client
-    /// takes its answers too slowly.
-    pub(super) async fn wait_until_inactive(&self, idle: Duration) -> Inactivity {
-        let began = Instant::now();
+    /// Resolves when a head is late, when no request has come for too long, or when the client takes its answers
+    /// too slowly.
+    pub(super) async fn wait_until_inactive(&self) -> Reason {
         loop {
             let wake = {
                 let (now, inner) = (Instant::now(), self.lock());
-                let is_idle =
-                    inner.requests == 0 && inner.head_deadline.is_none() && !inner.is_blocked;
-                let deadlines = [
-                    inner.is_sending().then_some((inner.write_deadline, Inactivity::Stalled)),
-                    inner.head_deadline.map(|deadline| (deadline, Inactivity::LateHead)),
-                    is_idle.then(|| (inner.since.max(began) + idle, Inactivity::Idle)),
-                ];
-                let Limits { header_timeout, write_timeout, .. } = inner.limits;
+                let write = inner.write_deadline.map(|deadline| (deadline, Reason::Stalled));
+                let next = write.into_iter().chain(inner.read_deadline).min_by_key(|next| next.0);
+                let Limits { header_timeout, idle_timeout, write_timeout, .. } = inner.limits;
                 // Nothing that begins while this sleeps can end the connection before that.
-                let later = now + idle.min(write_timeout).min(header_timeout);
-                match deadlines.into_iter().flatten().min_by_key(|(deadline, _)| *deadline) {
-                    Some((deadline, inactivity)) if deadline <= now => return inactivity,
+                let later = now + idle_timeout.min(write_timeout).min(header_timeout);
+                match next {
+                    Some((deadline, reason)) if deadline <= now => return reason,
                     next => next.map_or(later, |(deadline, _)| deadline.min(later)),
                 }
             };
             sleep_until(wake).await;
         }
+    }
+
+    /// Returns the reasons for which the server ends the connection, as they come. Each is polled when it has something
+    /// to say, and not whenever the client sends something.
+    pub(super) fn reasons<'c>(&'c self, drain: &'c Drain) -> Reasons<'c> {
+        let reasons = Reasons::new();
+        reasons.push(Box::pin(self.wait_until_inactive()));
+        reasons.push(Box::pin(async {
+            drain.last_call().await;
+            Reason::LastCall
+        }));
+        reasons
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -139,14 +153,24 @@ impl Activity {
 }
 
 impl Inner {
-    fn is_sending(&self) -> bool {
-        self.answers > 0 || self.is_blocked
+    /// Sets the deadline for the client to take something, unless there is one.
+    fn begin_to_send(&mut self) {
+        let limit = self.limits.write_timeout;
+        self.write_deadline.get_or_insert_with(|| Instant::now() + limit);
     }
 
-    fn begin_to_send(&mut self) {
-        if !self.is_sending() {
-            self.write_deadline = Instant::now() + self.limits.write_timeout;
+    /// Notes that a request has ended, or that the socket takes more again.
+    fn note_end(&mut self) {
+        if self.answers == 0 && !self.is_blocked {
+            self.write_deadline = None;
         }
+        if self.requests == 0 && !self.awaits_head() && !self.is_blocked {
+            self.read_deadline = Some((Instant::now() + self.limits.idle_timeout, Reason::Idle));
+        }
+    }
+
+    fn awaits_head(&self) -> bool {
+        self.read_deadline.is_some_and(|(_, reason)| reason == Reason::LateHead)
     }
 }
 
@@ -162,8 +186,8 @@ impl InFlightRequest {
     pub(super) fn begin_answer(&mut self) {
         self.is_sending = true;
         let mut inner = self.activity.lock();
-        inner.begin_to_send();
         inner.answers += 1;
+        inner.begin_to_send();
     }
 }
 
@@ -172,7 +196,7 @@ impl Drop for InFlightRequest {
         let mut inner = self.activity.lock();
         inner.requests = inner.requests.saturating_sub(1);
         inner.answers = inner.answers.saturating_sub(usize::from(self.is_sending));
-        inner.since = Instant::now();
+        inner.note_end();
     }
 }
 

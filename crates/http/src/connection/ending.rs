@@ -22,15 +22,15 @@ use tokio::{
 /// way is answered, and a load balancer that asks on it sees that the service is not ready.
 const LAST_CALL: Duration = Duration::from_millis(500);
 
-/// The bytes that are taken at most.
+/// The most bytes that are read and dropped, of a connection or of a body.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
-/// The time in all, at most.
+/// The longest time for that.
 const MAX_TIME: Duration = Duration::from_secs(5);
-/// The time in which nothing arrives, at most.
+/// The longest time in which nothing arrives.
 const MAX_SILENCE: Duration = Duration::from_secs(1);
 
-/// The drain of the whole server: whether it has begun. A semaphore without permits, closed when the drain begins: each
-/// request asks, and that is one atomic load.
+/// Whether the drain of the server has begun. It is a semaphore without permits, which is closed then: each request asks,
+/// and that is one atomic load.
 #[derive(Debug)]
 pub(crate) struct Drain(Semaphore);
 
@@ -50,10 +50,15 @@ impl Drain {
         self.0.is_closed()
     }
 
-    /// Resolves when idle connections close: [`LAST_CALL`] after the drain began.
-    pub(super) async fn last_call(&self) {
+    /// Resolves when the drain begins.
+    pub(crate) async fn begun(&self) {
         // There are no permits, so it ends when the semaphore is closed.
         let _ = self.0.acquire().await;
+    }
+
+    /// Resolves when idle connections close: [`LAST_CALL`] after the drain began.
+    pub(super) async fn last_call(&self) {
+        self.begun().await;
         sleep(LAST_CALL).await;
     }
 }

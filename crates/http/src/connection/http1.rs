@@ -6,28 +6,27 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use futures_util::StreamExt as _;
 use http_body_util::BodyExt as _;
-use hyper::{Request, body::Incoming, server::conn::http1::Builder, service::service_fn};
+use hyper::{
+    Request, StatusCode, body::Incoming, server::conn::http1::Builder, service::service_fn,
+};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::{
-    activity::{Activity, Inactivity},
+    activity::{Activity, Reason},
     ending::linger,
     stream::{MAX_HEAD, Stream},
 };
 use crate::{
-    answer::{answer, late_head, note_unreadable_head},
+    answer::{answer, late_head, note_unread},
     request::{Peer, body::RequestBody},
     response::Response,
     state::State,
 };
 
-/// Serves a connection.
-pub(super) async fn serve<S>(stream: Stream<S>, activity: Activity, peer: Peer, state: &State)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send,
-{
+/// Serves the requests of one connection.
+pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state: &State) {
     let unread = AtomicBool::new(false);
     let service = service_fn(|request| respond(state, peer, &activity, &unread, request));
     let mut connection = Builder::new()
@@ -38,17 +37,15 @@ where
         // A client may end its own direction and still wait for its answer.
         .half_close(true)
         .serve_connection(TokioIo::new(stream), service);
-    let idle = state.settings.limits.idle_timeout;
-    let mut is_draining = false;
+    let mut reasons = activity.reasons(&state.drain);
     let ended = loop {
         tokio::select! {
             biased;
             ended = &mut connection => break Ok(ended),
-            inactivity = activity.wait_until_inactive(idle) => break Err(inactivity),
-            () = state.drain.last_call(), if !is_draining => {
-                is_draining = true;
-                pin::Pin::new(&mut connection).graceful_shutdown();
-            }
+            Some(reason) = reasons.next() => match reason {
+                Reason::LastCall => pin::Pin::new(&mut connection).graceful_shutdown(),
+                Reason::LateHead | Reason::Idle | Reason::Stalled => break Err(reason),
+            },
         }
     };
 
@@ -61,11 +58,15 @@ where
             }
         }
         Ok(Err(error)) if error.is_parse() => {
-            note_unreadable_head(state, peer, error.is_parse_too_large());
+            // hyper has answered it by itself.
+            let too_large = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+            let status =
+                if error.is_parse_too_large() { too_large } else { StatusCode::BAD_REQUEST };
+            note_unread(state, peer, Ok(status));
             linger(&mut stream, b"").await;
         }
         // An idle client expects to be left without a word, one in mid-request does not.
-        Err(Inactivity::LateHead | Inactivity::Idle)
+        Err(Reason::LateHead | Reason::Idle)
             if parts.read_buf.iter().any(|byte| !b"\r\n".contains(byte)) =>
         {
             linger(&mut stream, &encode(late_head(state, peer)).await).await;
@@ -92,7 +93,7 @@ async fn respond(
     Ok(response)
 }
 
-/// Returns a response as bytes, for the one that hyper does not write.
+/// Returns a response as the bytes of HTTP/1.1, for the one that hyper does not write.
 async fn encode(response: Response) -> Vec<u8> {
     let (head, body) = response.into_parts();
     let mut bytes = format!("HTTP/1.1 {}\r\n", head.status).into_bytes();

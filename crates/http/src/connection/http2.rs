@@ -15,6 +15,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures_util::StreamExt as _;
 use h2::{
     RecvStream,
     server::{Builder, Connection, SendResponse},
@@ -25,14 +26,10 @@ use hyper::{
     body::{Body, Frame, SizeHint},
     header::{CONNECTION, CONTENT_LENGTH, DATE, EXPECT, HeaderValue},
 };
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    sync::Notify,
-    time::timeout,
-};
+use tokio::{sync::Notify, time::timeout};
 
 use super::{
-    activity::{Activity, InFlightRequest, Inactivity},
+    activity::{Activity, InFlightRequest, Reason},
     ending::discard,
     stream::{MAX_HEAD, Stream},
 };
@@ -43,7 +40,7 @@ use crate::{
     state::State,
 };
 
-/// The requests of one connection at a time, at most.
+/// The most requests of one connection at a time.
 const MAX_STREAMS: u32 = 128;
 /// What a client may send of one body, and of all bodies of a connection, before the service has read
 /// it, in bytes. It is held outside the bound of all bodies, so it is as small as the protocol lets it
@@ -54,50 +51,44 @@ const WINDOW: u32 = 65_535;
 const GOAWAY_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Serves a connection whose preface is still to be read from `stream`.
-pub(super) async fn serve<S>(stream: Stream<S>, activity: Activity, peer: Peer, state: Arc<State>)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let limits = state.settings.limits;
+pub(super) async fn serve(stream: Stream, activity: Activity, peer: Peer, state: Arc<State>) {
     let handshake = Builder::new()
         .max_concurrent_streams(MAX_STREAMS)
         .max_header_list_size(MAX_HEAD)
         .initial_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
         .handshake(stream);
-    let Ok(Ok(mut connection)) = timeout(limits.write_timeout, handshake).await else { return };
+    let limit = state.settings.limits.write_timeout;
+    let Ok(Ok(mut connection)) = timeout(limit, handshake).await else { return };
 
-    // Told by an answer that is to be the last one.
+    // Notified by an answer that is to be the last one.
     let ending = Arc::new(Notify::new());
-    let inactivity = tokio::select! {
+    let mut reasons = activity.reasons(&state.drain);
+    let reason = tokio::select! {
         () = serve_requests(&mut connection, &state, peer, &activity, &ending) => return,
         () = ending.notified() => None,
-        inactivity = activity.wait_until_inactive(limits.idle_timeout) => Some(inactivity),
-        () = state.drain.last_call() => None,
+        reason = reasons.next() => reason,
     };
-    match inactivity {
-        Some(Inactivity::Stalled) => return,
-        Some(Inactivity::LateHead) => activity.give_up_head(),
-        Some(Inactivity::Idle) | None => (),
+    if reason == Some(Reason::Stalled) {
+        return;
     }
     // A request may have been sent before its client learns of this: it is answered like any other.
     connection.graceful_shutdown();
+    activity.expect_end(GOAWAY_TIMEOUT);
     tokio::select! {
         () = serve_requests(&mut connection, &state, peer, &activity, &ending) => (),
-        _ = activity.wait_until_inactive(GOAWAY_TIMEOUT) => (),
+        _ = activity.wait_until_inactive() => (),
     }
 }
 
 /// Serves requests, each in a task of its own, until the connection has ended.
-async fn serve_requests<S>(
-    connection: &mut Connection<Stream<S>, Bytes>,
+async fn serve_requests(
+    connection: &mut Connection<Stream, Bytes>,
     state: &Arc<State>,
     peer: Peer,
     activity: &Activity,
     ending: &Arc<Notify>,
-) where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
+) {
     while let Some(Ok((request, respond))) = connection.accept().await {
         let in_flight = activity.begin_request();
         let (state, ending) = (Arc::clone(state), Arc::clone(ending));
@@ -154,11 +145,11 @@ async fn respond_to(
 async fn send(
     response: Response,
     mut respond: SendResponse<Bytes>,
-    date: Option<HeaderValue>,
+    date: HeaderValue,
     mut in_flight: InFlightRequest,
 ) {
     let (mut head, body) = response.into_parts();
-    head.headers.extend(date.map(|date| (DATE, date)));
+    head.headers.insert(DATE, date);
     let Ok(body) = body.collect().await;
     let body = body.to_bytes();
     let is_empty = body.is_empty();
@@ -170,7 +161,7 @@ async fn send(
     }
 }
 
-/// The body of an answer, and its request.
+/// The body of an answer, which keeps its request in flight until h2 drops it.
 struct Answered {
     body: Bytes,
     _in_flight: InFlightRequest,
@@ -182,14 +173,14 @@ impl AsRef<[u8]> for Answered {
     }
 }
 
-/// The body of a request.
+/// The body of a request, as h2 receives it.
 struct Incoming<'w> {
     stream: RecvStream,
-    /// Its length, if the client says it. h2 holds the client to that.
+    /// Its `Content-Length`, if there is one. h2 resets a stream with another length.
     length: Option<u64>,
     /// Whether the client waits for `100 Continue` before it sends the body.
     waits: bool,
-    /// Set when somebody asks for the body and the client waits.
+    /// Set when the body is asked for and the client waits.
     is_wanted: &'w AtomicBool,
 }
 

@@ -15,25 +15,34 @@ use super::activity::Activity;
 /// The largest head of a request, in bytes, in both versions of HTTP.
 pub(super) const MAX_HEAD: u32 = 16 * 1024;
 
+/// The bytes of a connection, in both directions.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
 /// A stream that tells an [`Activity`] what happens.
-#[derive(Debug)]
-pub(super) struct Stream<S> {
-    io: S,
+pub(super) struct Stream {
+    io: Box<dyn Io>,
     /// What has arrived and is still to be read.
     unread: Bytes,
     activity: Activity,
     is_http2: bool,
-    /// Whether not all that was written has been taken.
+    /// Whether the socket has not taken all that was written.
     is_blocked: bool,
 }
 
-impl<S> Stream<S> {
+impl Stream {
     /// Creates a stream of `first_bytes` and what follows them on `io`.
-    pub(super) fn new(io: S, first_bytes: Bytes, activity: Activity, is_http2: bool) -> Self {
+    pub(super) fn new(
+        io: Box<dyn Io>,
+        first_bytes: Bytes,
+        activity: Activity,
+        is_http2: bool,
+    ) -> Self {
         Self { io, unread: first_bytes, activity, is_http2, is_blocked: false }
     }
 
-    /// Returns whether something has arrived that was not read.
+    /// Returns whether some of the first bytes were not read.
     pub(super) fn has_unread(&self) -> bool {
         !self.unread.is_empty()
     }
@@ -62,7 +71,7 @@ impl<S> Stream<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
+impl AsyncRead for Stream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -83,7 +92,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Stream<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Stream<S> {
+impl AsyncWrite for Stream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -67,7 +67,7 @@ fn connect_within(buffer: usize, limits: Limits, ports: Ports) -> (DuplexStream,
     let (client, server) = duplex(buffer);
     let task = tokio::spawn(async move {
         let peer = SocketAddr::from(([127, 0, 0, 1], 4711)).into();
-        serve(server, peer, None, state).await;
+        serve(Box::new(server), peer, None, state).await;
     });
     (client, task)
 }

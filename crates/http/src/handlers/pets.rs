@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hyper::{
     StatusCode,
-    header::{HeaderName, HeaderValue, LOCATION},
+    header::{HeaderName, HeaderValue, IF_NONE_MATCH, LOCATION},
 };
 use petstore_domain::{
     Added, CatalogueVersion, CursorPosition, Idempotency, PageLimit, PetId, Versioned,
@@ -17,7 +17,7 @@ use crate::{
     request::{cursor, headers, query},
     response::{
         self, Response,
-        conditional::{self, Subject},
+        conditional::{self, Resource},
         deprecation,
         error::{ApiError, ErrorCode},
         representation::{Representation, not_modified},
@@ -30,21 +30,23 @@ const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-re
 pub(crate) async fn list(call: Call<'_>) -> Result<Response, ApiError> {
     let Call { state, head, .. } = call;
     let query = query::list_pets(head.uri.query())?;
-    let subject = Subject::Page(query);
+    let resource = Resource::Page(query);
     let version = state.ports.pets.version();
-    if let Some(cached) = cached(&call, subject, version) {
+    if let Some(cached) = cached(&call, resource, version) {
         return Ok(cached);
     }
     // 304 without a query, if the client names the tag of this page. A forged tag gains nothing: every page exists.
-    let tag = version.map(|version| state.tags.of_state(version, subject));
-    if let Some(tag) = tag.filter(|tag| conditional::names(&head.headers, tag)) {
+    let tag = |version| state.tags.of_state(version, resource);
+    if head.headers.contains_key(IF_NONE_MATCH)
+        && let Some(tag) = version.map(tag).filter(|tag| conditional::names(&head.headers, tag))
+    {
         return Ok(not_modified(tag));
     }
     let Versioned { value: page, version } = state.ports.pets.list(query).await?;
     let next = CursorPosition::following(&page, &query)
         .map(|position| next_link(&state.public_base, query.limit, position))
         .transpose()?;
-    Ok(read(&call, subject, version, pets_to_json(&page.pets), next))
+    Ok(read(&call, resource, version, pets_to_json(&page.pets), next))
 }
 
 /// Answers with one animal (section 4.3, getPet). It is found even if the client names its tag: a tag can be made
@@ -54,18 +56,18 @@ pub(crate) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
         || ApiError::new(ErrorCode::PetNotFound, "there is no animal of this identifier");
     let pets = &call.state.ports.pets;
     let id = PetId::parse(call.parameter).map_err(|_| not_found())?;
-    let subject = Subject::Pet(id);
-    if let Some(cached) = cached(&call, subject, pets.version()) {
+    let resource = Resource::Pet(id);
+    if let Some(cached) = cached(&call, resource, pets.version()) {
         return Ok(cached);
     }
     let Versioned { value: pet, version } = pets.get(id).await?.ok_or_else(not_found)?;
-    Ok(read(&call, subject, version, pet_to_json(&pet), None))
+    Ok(read(&call, resource, version, pet_to_json(&pet), None))
 }
 
 /// Adds an animal, or answers a repeat as the first time (section 4.2, createPet).
 pub(crate) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
-    let caller = call.caller()?.digest;
-    let Call { state, head, ref body, .. } = call;
+    let Call { state, head, caller, ref body, .. } = call;
+    let caller = caller.ok_or_else(|| ApiError::unauthorized(false))?.digest;
     let key = headers::idempotency_key(&head.headers)?;
     let pet = read_new_pet(body)?;
     let idempotency = key.map(|key| Idempotency { caller, key });
@@ -86,32 +88,32 @@ pub(crate) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
     Ok(response)
 }
 
-/// Returns the answer from the cache, if `subject` is there in `version`.
+/// Returns the answer from the cache, if it holds `resource` in `version`.
 fn cached(
     call: &Call<'_>,
-    subject: Subject,
+    resource: Resource,
     version: Option<CatalogueVersion>,
 ) -> Option<Response> {
-    let cached = version.and_then(|version| call.state.page_cache.get(subject, version));
+    let cached = version.and_then(|version| call.state.page_cache.get(resource, version));
     if let Some(metrics) = &call.state.metrics {
         metrics.page_looked_up(cached.is_some());
     }
     cached.map(|cached| cached.answer(&call.head.headers))
 }
 
-/// Returns the answer with `subject`, which was read in `version` and is encoded as `content`; `next` is the value
-/// of its `Link`. It goes into the cache.
+/// Returns the answer with `resource`, which was read in `version` and is encoded as `content`, and puts it into the
+/// cache. `next` is the value of its `Link`.
 fn read(
     call: &Call<'_>,
-    subject: Subject,
+    resource: Resource,
     version: Option<CatalogueVersion>,
     content: Vec<u8>,
     next: Option<HeaderValue>,
 ) -> Response {
-    let tag = call.state.tags.of(&content, version, subject);
+    let tag = call.state.tags.of(&content, version, resource);
     let read = Arc::new(Representation::json(content.into(), tag, next));
     if let Some(version) = version {
-        call.state.page_cache.insert(subject, version, Arc::clone(&read));
+        call.state.page_cache.insert(resource, version, Arc::clone(&read));
     }
     read.answer(&call.head.headers)
 }

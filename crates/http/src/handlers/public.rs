@@ -33,18 +33,18 @@ pub(crate) async fn readyz(state: &State) -> Result<Response, ApiError> {
     Ok(response::json(StatusCode::OK, r#"{"status":"ready"}"#))
 }
 
-/// Leads to the first static file.
+/// Redirects to the first static file.
 pub(crate) fn home(call: &Call<'_>) -> Result<Response, ApiError> {
     let first = call.state.settings.static_files.first().ok_or_else(ApiError::route_not_found)?;
     redirect(call, StatusCode::TEMPORARY_REDIRECT, first.path)
 }
 
-/// Leads from the address of a static file with a slash behind it to the file.
+/// Redirects from the address of a static file with a slash behind it to the file.
 pub(crate) fn without_slash(call: &Call<'_>) -> Result<Response, ApiError> {
     redirect(call, StatusCode::PERMANENT_REDIRECT, call.parameter)
 }
 
-/// Leads to `path` beside the base path, where clients see that.
+/// Returns a redirection to `path`, beside the base path where clients see it.
 fn redirect(call: &Call<'_>, status: StatusCode, path: &str) -> Result<Response, ApiError> {
     let base = &call.state.public_base;
     let root = base.strip_suffix(BASE_PATH).unwrap_or_default();

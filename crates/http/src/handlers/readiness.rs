@@ -13,7 +13,7 @@ use tokio::{
 
 use crate::response::error::ApiError;
 
-/// Until an outcome is too old to be given again. It counts from the beginning of the read.
+/// How long an outcome is given again, from the beginning of its read.
 const MAX_AGE: Duration = Duration::from_secs(1);
 
 type Outcome = Result<(), ApiError>;

@@ -22,16 +22,15 @@ pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 pub(crate) const TRACERESPONSE: HeaderName = HeaderName::from_static("traceresponse");
 
+const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
 /// The longest request id taken from a client, in characters.
 const MAX_CHARS: usize = 128;
-/// The length of a `traceparent` of version 00, in characters. One of a later version begins like it.
-const LENGTH: usize = 55;
-/// Where the id of the trace stands in it, and in a `traceresponse`.
+/// Where the id of the trace stands in a `traceresponse`.
 const TRACE_ID: Range<usize> = 3..35;
 const SAMPLED: u8 = 1;
 
-/// Makes ids from a number that counts. A request id has it after a number that is drawn once for each process; a
-/// span id is its hash.
+/// Makes ids from a counter. A request id is a random number of the process and the counter; a span id is a hash of the
+/// counter.
 #[derive(Debug)]
 pub(crate) struct RequestIds {
     random: RandomState,
@@ -47,7 +46,7 @@ impl RequestIds {
     pub(crate) fn new() -> Self {
         let random = RandomState::new();
         let process = u128::from(random.hash_one("process")) << 64;
-        // Anywhere, so that an id needs no zeros in front, which take long to write.
+        // Anywhere: an id does not say how many requests there have been.
         let next = AtomicU64::new(random.hash_one("first"));
         Self { random, process, next }
     }
@@ -62,9 +61,15 @@ impl RequestIds {
         }
     }
 
+    /// Returns a new id. Its digits are written here, in half the time that formatting takes, as every request has one.
     fn generate(&self) -> HeaderValue {
-        let id = self.process | u128::from(self.next());
-        HeaderValue::try_from(format!("{id:032x}")).unwrap_or(HeaderValue::from_static("-"))
+        let number = self.process | u128::from(self.next());
+        let mut id = [0; 32];
+        for (digits, byte) in id.chunks_exact_mut(2).zip(number.to_be_bytes()) {
+            digits[0] = HEX_DIGITS[usize::from(byte >> 4)];
+            digits[1] = HEX_DIGITS[usize::from(byte & 15)];
+        }
+        HeaderValue::from_bytes(&id).unwrap_or(HeaderValue::from_static("-"))
     }
 
     /// Returns the span of a request with these headers, if it belongs to a trace.
@@ -101,21 +106,16 @@ fn is_acceptable(id: &[u8]) -> bool {
 fn parse(headers: &HeaderMap) -> Option<(&str, u8)> {
     let mut sent = headers.get_all(TRACEPARENT).iter();
     let text = sent.next()?.to_str().ok().filter(|_| sent.next().is_none())?;
-    let (known, later) = text.split_at_checked(LENGTH)?;
-    let is_whole = match &known[..2] {
-        "00" => later.is_empty(),
-        "ff" => false,
-        _ => later.is_empty() || later.starts_with('-'),
-    };
-    let is_well_formed = known.bytes().enumerate().all(|(at, byte)| match at {
-        2 | 35 | 52 => byte == b'-',
-        _ => byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte),
-    });
+    let mut parts = text.split('-');
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    let mut digits =
+        |length| parts.next().filter(|part| part.len() == length && part.bytes().all(is_digit));
+    let [version, trace_id, parent_id, flags] = [digits(2)?, digits(32)?, digits(16)?, digits(2)?];
+    // A later version begins like 00.
+    let is_known = if version == "00" { parts.next().is_none() } else { version != "ff" };
     let is_zero = |id: &str| id.bytes().all(|digit| digit == b'0');
-    let (trace_id, parent_id) = (&known[TRACE_ID], &known[36..52]);
-    let is_valid = is_whole && is_well_formed && !is_zero(trace_id) && !is_zero(parent_id);
-    let flags = u8::from_str_radix(&known[53..], 16).ok()?;
-    is_valid.then_some((trace_id, flags))
+    let is_valid = is_known && !is_zero(trace_id) && !is_zero(parent_id);
+    Some((trace_id, u8::from_str_radix(flags, 16).ok()?)).filter(|_| is_valid)
 }
 
 #[cfg(test)]

@@ -4,40 +4,49 @@
 //! A line names the route's template, never the path, the query or a header but the request id, and of an API
 //! key only its name: the key itself cannot get into it.
 
-mod budget;
-
-use std::{sync::Arc, time::Instant};
+use std::{
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    mem,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use hyper::{Method, StatusCode, header::HeaderValue};
-use petstore_domain::{Authenticator, Caller, KeyLabel};
+use petstore_domain::Authenticator;
+use tokio::time::Instant;
 
-use self::budget::LineBudget;
 use crate::{
     observe::{ids::TraceContext, metrics::Metrics},
-    request::Peer,
+    rate_limit::RateLimit,
+    request::{Peer, auth::Presented},
     response::error::ApiError,
     settings::{AccessLog, Settings},
 };
 
-/// The methods that HTTP defines.
+/// The methods that HTTP defines (RFC 9110, section 9.3; RFC 5789).
 const METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"];
+
+/// How many lines about refused requests, and how many about failures, a second may have, unless every request is
+/// logged: neither a client that does everything wrong nor a store that is gone must fill the disk.
+const MAX_LINES_PER_SECOND: u32 = 100;
+const SECOND: Duration = Duration::from_secs(1);
+/// One cause has a line a second, and those of so much time at once when it begins: a few failures are found by their
+/// request ids.
+const CAUSE_BURST: Duration = Duration::from_secs(10);
 
 /// A request whose answer is known.
 #[derive(Debug)]
 pub(crate) struct Finished<'r> {
     pub(crate) request_id: &'r HeaderValue,
-    /// Where it came from.
+    /// The other end of its connection.
     pub(crate) peer: Peer,
-    /// `None` if it did not arrive.
+    /// `None` if its head did not arrive.
     pub(crate) method: Option<&'r Method>,
     /// The template of its route; `None` if it has none, or the target did not arrive.
     pub(crate) route: Option<&'static str>,
-    /// `None` if it has no live key, or needs none.
-    pub(crate) caller: Option<&'r Caller>,
-    /// The key that is not live any more.
-    pub(crate) refused: Option<&'r KeyLabel>,
-    /// `None` if it belongs to none.
+    pub(crate) presented: &'r Presented,
+    /// `None` if it belongs to no trace.
     pub(crate) trace: Option<&'r TraceContext>,
     pub(crate) began: Instant,
     pub(crate) outcome: Result<StatusCode, &'r ApiError>,
@@ -106,7 +115,7 @@ impl Observer {
             (AccessLog::Errors, None) if status.as_u16() >= 400 => Some(&self.refusals),
             (AccessLog::Errors | AccessLog::Off, None) => return,
         };
-        let unwritten = budget.map_or(Some(0), |budget| budget.take(request.began, cause));
+        let unwritten = budget.map_or(Some(0), |budget| budget.take(cause));
         let Some(unwritten) = unwritten else { return };
         let code = error.map_or("", |error| error.code.as_str());
         if let Some(cause) = cause {
@@ -121,32 +130,58 @@ impl Observer {
     }
 
     fn key_name(&self, request: &Finished<'_>) -> Option<String> {
-        let caller = || self.authenticator.key_label(request.caller?);
-        let label = request.refused.cloned().or_else(caller);
+        let Presented { caller, refused } = request.presented;
+        let of_caller = || self.authenticator.key_label(caller.as_ref()?);
+        let label = refused.clone().or_else(of_caller);
         label.map(|label| label.as_str().to_owned())
     }
 }
 
-impl<'r> Finished<'r> {
-    /// Describes a request of which no whole head arrived.
-    pub(crate) fn unread(
-        request_id: &'r HeaderValue,
-        peer: Peer,
-        outcome: Result<StatusCode, &'r ApiError>,
-    ) -> Self {
-        Self {
-            request_id,
-            peer,
-            method: None,
-            route: None,
-            caller: None,
-            refused: None,
-            trace: None,
-            began: Instant::now(),
-            outcome,
-        }
+/// Bounds the lines of one kind.
+struct LineBudget {
+    second: Mutex<Second>,
+    /// Those about each cause, by the hash of its text.
+    causes: RateLimit<u64>,
+}
+
+/// The second in which the latest line was asked for.
+struct Second {
+    began: Instant,
+    written: u32,
+    /// Lines that were left out since the last one, in earlier seconds too.
+    unwritten: u64,
+}
+
+impl LineBudget {
+    /// Creates a budget of which nothing was used.
+    fn new() -> Self {
+        let second = Second { began: Instant::now(), written: 0, unwritten: 0 };
+        let causes = RateLimit::with_burst(SECOND, CAUSE_BURST);
+        Self { second: Mutex::new(second), causes }
     }
 
+    /// Takes one more line, and returns the number of those left out since the last one; `None` if this second has
+    /// had its lines, or `cause` has.
+    fn take(&self, cause: Option<&str>) -> Option<u64> {
+        let had_its_lines = cause.is_some_and(|cause| {
+            let mut hasher = DefaultHasher::new();
+            cause.hash(&mut hasher);
+            !self.causes.try_acquire(hasher.finish())
+        });
+        let mut second = self.second.lock().unwrap_or_else(PoisonError::into_inner);
+        if second.began.elapsed() >= SECOND {
+            (second.began, second.written) = (Instant::now(), 0);
+        }
+        if had_its_lines || second.written == MAX_LINES_PER_SECOND {
+            second.unwritten += 1;
+            return None;
+        }
+        second.written += 1;
+        Some(mem::take(&mut second.unwritten))
+    }
+}
+
+impl Finished<'_> {
     fn count(&self, metrics: &Metrics) {
         metrics.finished(self.route(), self.method(), self.status(), self.began.elapsed());
         if let Err(error) = self.outcome {

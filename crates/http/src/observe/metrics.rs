@@ -7,6 +7,7 @@
 
 use std::{
     collections::BTreeSet,
+    fmt::Write as _,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
@@ -21,12 +22,12 @@ use prometheus::{
 /// nearly timed out.
 const BUCKETS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
-/// Names that get a series of their own.
+/// The most names of keys that get a series of their own.
 const MAX_NAMES: usize = 1000;
-/// The series of all others. No key is called so, as a name has no space.
+/// The series of all other keys. No key is called so, as a name has no space.
 const OTHERS: &str = "other keys";
 
-/// Everything that is counted.
+/// The counters, gauges and histograms of the service.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
@@ -39,8 +40,10 @@ pub(crate) struct Metrics {
     store_errors: IntCounter,
     page_hits: IntCounter,
     page_misses: IntCounter,
-    deprecated: ByKey,
-    revoked: ByKey,
+    /// Calls of the deprecated operation.
+    pub(crate) deprecated: ByKey,
+    /// Requests with a revoked key.
+    pub(crate) revoked: ByKey,
 }
 
 /// Keeps a gauge one higher until it is dropped.
@@ -53,7 +56,7 @@ impl Drop for GaugeGuard {
     }
 }
 
-fn one_more(gauge: &IntGauge) -> GaugeGuard {
+fn increment(gauge: &IntGauge) -> GaugeGuard {
     gauge.inc();
     GaugeGuard(gauge.clone())
 }
@@ -65,12 +68,6 @@ impl Metrics {
     /// Two metrics have one name.
     pub(crate) fn new() -> prometheus::Result<Self> {
         let registry = Registry::new();
-        let counter = |name, help| register(&registry, IntCounter::new(name, help));
-        let gauge = |name, help| register(&registry, IntGauge::new(name, help));
-        let by = |name, help, labels: &[&str]| {
-            register(&registry, IntCounterVec::new(Opts::new(name, help), labels))
-        };
-
         let build = Opts::new("petstore_build_info", "Always 1; the version of the service.");
         let build = register(&registry, GaugeVec::new(build, &["version"]))?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1.0);
@@ -79,46 +76,41 @@ impl Metrics {
             "From the head of a request until its answer is known.",
         );
         let durations = HistogramVec::new(durations.buckets(BUCKETS.to_vec()), &["route"]);
+        let [in_flight, open_connections] = [
+            ("petstore_http_requests_in_flight", "Requests being answered."),
+            ("petstore_connections_open", "Connections that are open."),
+        ]
+        .map(|(name, help)| register(&registry, IntGauge::new(name, help)));
+        let [accepted_connections, store_errors, page_hits, page_misses] = [
+            ("petstore_connections_accepted_total", "Connections that were accepted."),
+            ("petstore_store_errors_total", "Requests that failed because the store did."),
+            ("petstore_page_cache_hits_total", "Pages and animals found in the cache."),
+            ("petstore_page_cache_misses_total", "Pages and animals that were not in the cache."),
+        ]
+        .map(|(name, help)| register(&registry, IntCounter::new(name, help)));
+        let by = |labels: &[&str], name, help| {
+            register(&registry, IntCounterVec::new(Opts::new(name, help), labels))
+        };
+        let (name, help) = ("petstore_http_requests_total", "Requests whose answer is known.");
+        let requests = by(&["route", "method", "status"], name, help)?;
+        let help = "Requests answered with an error, by its code.";
+        let rejected = by(&["code"], "petstore_rejected_requests_total", help)?;
+        let help = "Requests for the deprecated operation getPet, by the name of the API key.";
+        let deprecated = by(&["key"], "petstore_deprecated_requests_total", help)?;
+        let help = "Requests with a revoked API key, by its name.";
+        let revoked = by(&["key"], "petstore_revoked_key_requests_total", help)?;
         Ok(Self {
-            requests: by(
-                "petstore_http_requests_total",
-                "Requests whose answer is known.",
-                &["route", "method", "status"],
-            )?,
+            requests,
             durations: register(&registry, durations)?,
-            in_flight: gauge("petstore_http_requests_in_flight", "Requests being answered.")?,
-            accepted_connections: counter(
-                "petstore_connections_accepted_total",
-                "Connections that were accepted.",
-            )?,
-            open_connections: gauge("petstore_connections_open", "Connections that are open.")?,
-            rejected: by(
-                "petstore_rejected_requests_total",
-                "Requests answered with an error, by its code.",
-                &["code"],
-            )?,
-            store_errors: counter(
-                "petstore_store_errors_total",
-                "Requests that failed because the store did.",
-            )?,
-            page_hits: counter(
-                "petstore_page_cache_hits_total",
-                "Pages and animals found in the cache.",
-            )?,
-            page_misses: counter(
-                "petstore_page_cache_misses_total",
-                "Pages and animals that were not in the cache.",
-            )?,
-            deprecated: ByKey::new(by(
-                "petstore_deprecated_requests_total",
-                "Requests for the deprecated operation getPet, by the name of the API key.",
-                &["key"],
-            )?),
-            revoked: ByKey::new(by(
-                "petstore_revoked_key_requests_total",
-                "Requests with a revoked API key, by its name.",
-                &["key"],
-            )?),
+            in_flight: in_flight?,
+            accepted_connections: accepted_connections?,
+            open_connections: open_connections?,
+            rejected,
+            store_errors: store_errors?,
+            page_hits: page_hits?,
+            page_misses: page_misses?,
+            deprecated: ByKey::new(deprecated),
+            revoked: ByKey::new(revoked),
             registry,
         })
     }
@@ -139,13 +131,13 @@ impl Metrics {
 
     /// Counts a request as in flight until the returned value is dropped.
     pub(crate) fn begin_request(&self) -> GaugeGuard {
-        one_more(&self.in_flight)
+        increment(&self.in_flight)
     }
 
     /// Counts a connection as accepted, and as open until the returned value is dropped.
     pub(crate) fn begin_connection(&self) -> GaugeGuard {
         self.accepted_connections.inc();
-        one_more(&self.open_connections)
+        increment(&self.open_connections)
     }
 
     /// Counts that a page or an animal was looked for in the cache.
@@ -153,38 +145,25 @@ impl Metrics {
         if found { &self.page_hits } else { &self.page_misses }.inc();
     }
 
-    /// Counts a call of the deprecated operation by the key of this name.
-    pub(crate) fn deprecated_call(&self, key: &str) {
-        self.deprecated.inc_by(key, 1);
-    }
-
-    /// Counts `uses` requests with the revoked key of this name.
-    pub(crate) fn revoked_key_used(&self, key: &str, uses: u64) {
-        self.revoked.inc_by(key, uses);
-    }
-
-    /// Returns all of it, and `figures`, as Prometheus reads it.
+    /// Returns the metrics and `figures` in the text format of Prometheus.
     ///
     /// # Errors
-    /// A figure has the name of a metric or of another figure, or no valid name.
+    /// A metric cannot be written.
     pub(crate) fn to_text(&self, figures: &[Figure]) -> prometheus::Result<String> {
-        let own = Registry::new();
-        for &Figure { name, help, kind, value } in figures {
-            match kind {
-                FigureKind::Counter => register(&own, IntCounter::new(name, help))?.inc_by(value),
-                FigureKind::Gauge => {
-                    let value = i64::try_from(value).unwrap_or(i64::MAX);
-                    register(&own, IntGauge::new(name, help))?.set(value);
-                }
-            }
+        let mut text = TextEncoder::new().encode_to_string(&self.registry.gather())?;
+        // Writing to a string never fails.
+        for Figure { name, help, kind, value } in figures {
+            let kind = match kind {
+                FigureKind::Counter => "counter",
+                FigureKind::Gauge => "gauge",
+            };
+            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
         }
-        let mut families = self.registry.gather();
-        families.extend(own.gather());
-        TextEncoder::new().encode_to_string(&families)
+        Ok(text)
     }
 }
 
-/// Returns what was made, once `registry` knows it.
+/// Adds a metric to `registry`, and returns it.
 fn register<C: Collector + Clone + 'static>(
     registry: &Registry,
     made: prometheus::Result<C>,
@@ -194,9 +173,9 @@ fn register<C: Collector + Clone + 'static>(
     Ok(metric)
 }
 
-/// Requests by the name of an API key. Keys come and go, and their series stay: so there is a bound.
+/// Counts requests by the name of an API key. Keys come and go, and their series stay: so there is a bound.
 #[derive(Debug)]
-struct ByKey {
+pub(crate) struct ByKey {
     counts: IntCounterVec,
     names: Mutex<BTreeSet<String>>,
 }
@@ -207,8 +186,8 @@ impl ByKey {
         Self { counts, names: Mutex::default() }
     }
 
-    /// Counts so many more requests with the key that is called `name`.
-    fn inc_by(&self, name: &str, requests: u64) {
+    /// Counts `requests` more with the key that is called `name`.
+    pub(crate) fn inc_by(&self, name: &str, requests: u64) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let own = names.contains(name) || names.len() < MAX_NAMES && names.insert(name.to_owned());
         self.counts.with_label_values(&[if own { name } else { OTHERS }]).inc_by(requests);

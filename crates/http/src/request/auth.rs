@@ -1,118 +1,111 @@
-//! Who is calling: the bearer credential of a request (interface, section 5; RFC 6750).
+//! Who is calling: the bearer credential of a request (interface, section 5; RFC 6750). A request without a live key
+//! is refused late.
+//!
+//! **What it buys.** A refusal waits for 100 ms at least, and until the key was judged again by keys that were read
+//! after the request came. So a new key works at its first use, and a client that tries keys is slow.
+//!
+//! **What it costs.** A permit for each refusal that waits. Without one, the answer is 429 at once, and the connection
+//! is closed.
 
 use hyper::{HeaderMap, header::AUTHORIZATION};
-use petstore_domain::{ApiKeySecret, AuthenticationError, Caller, KeyLabel};
+use petstore_domain::{ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyLabel};
+use tokio::{
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
 
-use crate::{response::error::ApiError, state::State};
+use crate::{connection::ending::Drain, response::error::ApiError, settings::Limits};
 
 const SCHEME: &str = "bearer";
+/// The most refusals that wait at once, where a quarter of the connections is more.
+const MAX_WAITING: usize = 4096;
 
-/// Returns the caller whose key the `Authorization` header carries. A key anywhere else is not looked at.
+/// What is known of the key that a request presents.
+#[derive(Debug, Default)]
+pub(crate) struct Presented {
+    /// The client that it belongs to, if it is live.
+    pub(crate) caller: Option<Caller>,
+    /// Its label, if it is live no more.
+    pub(crate) refused: Option<KeyLabel>,
+}
+
+/// Returns the caller whose key the `Authorization` header carries, and puts what is known of the key into `presented`.
+/// A key anywhere else is not looked at.
 ///
 /// # Errors
-/// 401, late; or what the keys could not be read for. If the key was live once, its label is put into `refused`.
-pub(crate) async fn authenticate(
-    state: &State,
+/// 401, late; or what the keys could not be read for.
+pub(crate) async fn authenticate<'p>(
     headers: &HeaderMap,
-    refused: &mut Option<KeyLabel>,
-) -> Result<Caller, ApiError> {
-    let late = |refusal: ApiError| {
-        let same = refusal.clone();
-        state.refusals.wait(refusal, async { Err(same) })
+    authenticator: &dyn Authenticator,
+    refusals: &LateRefusals,
+    drain: &Drain,
+    presented: &'p mut Presented,
+) -> Result<&'p Caller, ApiError> {
+    let (key, label) = match credential(headers) {
+        None => (None, None),
+        Some(key) => match authenticator.authenticate(&key).await {
+            Err(AuthenticationError::Refused(label)) => (Some(key), label),
+            known => return Ok(presented.caller.insert(known?)),
+        },
     };
-    match credential(headers) {
-        Credential::None => late(ApiError::unauthorized(false)).await,
-        Credential::Malformed => late(ApiError::unauthorized(true)).await,
-        Credential::Bearer(key) => {
-            let authenticator = &*state.ports.authenticator;
-            match authenticator.authenticate(&key).await {
-                Err(AuthenticationError::Refused(label)) => {
-                    let again = async { Ok(authenticator.authenticate_again(&key).await?) };
-                    // In a box of its own size: it is not on the way of a good key.
-                    let late =
-                        Box::pin(state.refusals.wait(ApiError::unauthorized(true), again)).await;
-                    if late.is_err() {
-                        *refused = label;
-                    }
-                    late
-                }
-                known => Ok(known?),
-            }
+    let refusal = ApiError::unauthorized(headers.contains_key(AUTHORIZATION));
+    let again = async {
+        let key = key.as_ref().ok_or_else(|| refusal.clone())?;
+        Ok(authenticator.authenticate_again(key).await?)
+    };
+    // In a box of its own size: it is not on the way of a live key.
+    let late = Box::pin(refusals.wait(drain, &refusal, again)).await;
+    if late.is_err() {
+        presented.refused = label;
+    }
+    Ok(presented.caller.insert(late?))
+}
+
+/// Returns the API key in the `Authorization` header, if that is there once and carries a bearer token.
+pub(crate) fn credential(headers: &HeaderMap) -> Option<ApiKeySecret> {
+    let mut sent = headers.get_all(AUTHORIZATION).iter();
+    let only = sent.next().filter(|_| sent.next().is_none())?;
+    let (scheme, token) = only.to_str().ok()?.split_at_checked(SCHEME.len())?;
+    let token = token.strip_prefix(' ').filter(|_| scheme.eq_ignore_ascii_case(SCHEME))?;
+    Some(token.trim_ascii()).filter(|token| !token.is_empty()).map(ApiKeySecret::new)
+}
+
+/// Bounds the refusals that wait.
+#[derive(Debug)]
+pub(crate) struct LateRefusals {
+    /// A permit for each that waits.
+    permits: Semaphore,
+    limits: Limits,
+}
+
+impl LateRefusals {
+    /// Creates a bound of a quarter of the connections.
+    pub(crate) fn new(limits: Limits) -> Self {
+        let permits = (limits.max_connections.get() / 4).clamp(1, MAX_WAITING);
+        Self { permits: Semaphore::new(permits), limits }
+    }
+
+    /// Returns the output of `again`, but not before the delay; `refusal` when `drain` begins, or the time for the
+    /// request runs out.
+    ///
+    /// # Errors
+    /// The error of `again`, or `refusal`; 429 if too many wait.
+    pub(crate) async fn wait<T>(
+        &self,
+        drain: &Drain,
+        refusal: &ApiError,
+        again: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        let _permit = self.permits.try_acquire().map_err(|_| ApiError::too_many_refusals())?;
+        let late = async { tokio::join!(again, sleep(self.limits.refusal_delay)).0 };
+        // Before the time for the request as a whole is over, which would be 503.
+        let time = self.limits.request_timeout * 9 / 10;
+        tokio::select! {
+            outcome = timeout(time, late) => outcome.unwrap_or_else(|_| Err(refusal.clone())),
+            () = drain.begun() => Err(refusal.clone()),
         }
     }
-}
-
-/// What a request carries as its credential.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Credential {
-    None,
-    /// Something was sent, but not one bearer token.
-    Malformed,
-    Bearer(ApiKeySecret),
-}
-
-/// The credential in the `Authorization` header.
-pub(crate) fn credential(headers: &HeaderMap) -> Credential {
-    let mut sent = headers.get_all(AUTHORIZATION).iter();
-    let Some(first) = sent.next() else { return Credential::None };
-    if sent.next().is_some() {
-        return Credential::Malformed;
-    }
-    let token = first.to_str().ok().and_then(bearer_token);
-    token.map_or(Credential::Malformed, |token| Credential::Bearer(ApiKeySecret::new(token)))
-}
-
-fn bearer_token(value: &str) -> Option<&str> {
-    let (scheme, token) = value.split_at_checked(SCHEME.len())?;
-    let token = token.strip_prefix(' ').filter(|_| scheme.eq_ignore_ascii_case(SCHEME))?;
-    Some(token.trim_ascii()).filter(|token| !token.is_empty())
 }
 
 #[cfg(test)]
-mod tests {
-    use hyper::{
-        HeaderMap,
-        header::{AUTHORIZATION, HeaderValue},
-    };
-
-    use petstore_domain::ApiKeySecret;
-
-    use super::{Credential, credential};
-
-    #[test]
-    fn a_credential_is_one_bearer_token() {
-        let bearer = |token: &str| Credential::Bearer(ApiKeySecret::new(token));
-        let table: [(&[&[u8]], Credential); 13] = [
-            (&[], Credential::None),
-            (&[b"Bearer abc"], bearer("abc")),
-            (&[b"bearer abc"], bearer("abc")),
-            (&[b"BEARER  abc "], bearer("abc")),
-            (&[b"Bearer a b"], bearer("a b")),
-            (&[b""], Credential::Malformed),
-            (&[b"Bearer"], Credential::Malformed),
-            (&[b"Bearer "], Credential::Malformed),
-            (&[b"Basic abc"], Credential::Malformed),
-            (&[b"abc"], Credential::Malformed),
-            (&[b"Bearerabc"], Credential::Malformed),
-            (&[b"Bearer caf\xc3\xa9"], Credential::Malformed),
-            (&[b"Bearer abc", b"Bearer abc"], Credential::Malformed),
-        ];
-        for (sent, expected) in table {
-            let mut headers = HeaderMap::new();
-            for value in sent {
-                headers.append(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
-            }
-            assert_eq!(credential(&headers), expected, "{sent:?}");
-        }
-    }
-
-    #[test]
-    fn a_key_is_not_in_the_debug_form_of_its_credential() {
-        let headers = HeaderMap::from_iter([(
-            AUTHORIZATION,
-            HeaderValue::from_static("Bearer canary-key-0123456789"),
-        )]);
-        let shown = format!("{:?}", credential(&headers));
-        assert!(!shown.contains("canary"), "{shown}");
-    }
-}
+mod tests;

@@ -26,20 +26,11 @@ use crate::response::error::{ApiError, ErrorCode};
 #[derive(Debug)]
 pub(crate) struct RequestBody<'b, B> {
     body: &'b mut B,
-    progress: Progress,
+    has_ended: bool,
     /// A permit for each byte that all requests together may hold.
     memory: &'b Semaphore,
-    /// A permit for each byte of this one that has been read.
+    /// A permit for each byte of this body that has been read.
     held: Option<SemaphorePermit<'b>>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
-    /// There is more, or may be.
-    Open,
-    Ended,
-    /// It broke off, or is not framed as its head says.
-    Broken,
 }
 
 impl<'b, B> RequestBody<'b, B>
@@ -49,8 +40,8 @@ where
     /// Creates a body of which nothing has been read. What is read of it takes permits of `memory`, which it
     /// gives back when it is dropped.
     pub(crate) fn new(body: &'b mut B, memory: &'b Semaphore) -> Self {
-        let progress = if body.is_end_stream() { Progress::Ended } else { Progress::Open };
-        Self { body, progress, memory, held: None }
+        let has_ended = body.is_end_stream();
+        Self { body, has_ended, memory, held: None }
     }
 
     /// Refuses, with 413, a body that is announced to have more than `limit` bytes, before any of it is
@@ -71,7 +62,6 @@ where
         let mut whole = BytesMut::new();
         while let Some(frame) = self.body.frame().await {
             let frame = frame.map_err(|_| {
-                self.progress = Progress::Broken;
                 let message = "the body broke off, or is not framed as its head says";
                 ApiError::new(ErrorCode::InvalidRequest, message)
             })?;
@@ -81,17 +71,17 @@ where
             }
             self.hold(data.len())?;
             if whole.is_empty() && self.body.is_end_stream() {
-                self.progress = Progress::Ended;
+                self.has_ended = true;
                 return Ok(data); // Most bodies arrive in one piece and need no copy.
             }
             // A copy, as a small piece may be part of a large buffer of the connection.
             whole.extend_from_slice(&data);
         }
-        self.progress = Progress::Ended;
+        self.has_ended = true;
         Ok(whole.freeze())
     }
 
-    /// Takes so many more bytes of the memory for bodies, or refuses with 503.
+    /// Takes `bytes` more of the memory for bodies, or refuses with 503.
     fn hold(&mut self, bytes: usize) -> Result<(), ApiError> {
         let full =
             || ApiError::unavailable("the bodies of other requests fill the memory for them");
@@ -104,23 +94,22 @@ where
         Ok(())
     }
 
-    /// Passes over what has arrived of a body that nobody reads, without waiting for more; `true` if
-    /// that was all of it, so that the connection can serve the next request.
+    /// Skips what has arrived of a body that nobody reads, without waiting for more. Returns `true` if that was all of
+    /// it, so that the connection can serve the next request.
     pub(crate) async fn skip_arrived(&mut self, headers: &HeaderMap, limit: usize) -> bool {
         // To read would answer `100 Continue`, and so invite a body that nobody wants.
-        if self.has_ended() || headers.contains_key(EXPECT) || !self.is_announced_within(limit) {
-            return self.has_ended();
+        if self.has_ended || headers.contains_key(EXPECT) || !self.is_announced_within(limit) {
+            return self.has_ended;
         }
         let mut length = 0;
-        while self.progress == Progress::Open && length <= limit {
+        while !self.has_ended && length <= limit {
             match self.arrived_frame().await {
                 Some(Some(Ok(frame))) => length += frame.data_ref().map_or(0, Bytes::len),
-                Some(Some(Err(_))) => self.progress = Progress::Broken,
-                Some(None) => self.progress = Progress::Ended,
-                None => break,
+                Some(None) => self.has_ended = true,
+                Some(Some(Err(_))) | None => break,
             }
         }
-        self.has_ended()
+        self.has_ended
     }
 
     /// Returns the next frame if it is there. hyper gives a frame only after it was asked for, when the
@@ -141,7 +130,7 @@ where
 
     /// Returns whether it has been read to its end.
     pub(crate) fn has_ended(&self) -> bool {
-        self.progress == Progress::Ended
+        self.has_ended
     }
 
     fn is_announced_within(&self, limit: usize) -> bool {

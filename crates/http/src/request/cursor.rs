@@ -3,9 +3,9 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use petstore_domain::{CursorPosition, PetId, PetStatus};
 
-/// Changes when the layout below does; a cursor of another layout is unreadable.
+/// The version of the layout below. A cursor of another layout is unreadable.
 const LAYOUT: u8 = 1;
-/// Layout, status, identifier, check sum.
+/// The length in bytes: layout, status, identifier, check sum.
 const LENGTH: usize = 1 + 1 + 8 + 4;
 
 /// Returns the cursor of a position: 19 characters.

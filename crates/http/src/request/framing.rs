@@ -13,12 +13,12 @@ use crate::response::error::{ApiError, ErrorCode};
 
 /// Refuses a request whose target or length can be read in more than one way.
 pub(crate) fn require_unambiguous(head: &request::Parts) -> Result<(), ApiError> {
-    let fault = if is_plainly_chunked(&head.headers) {
-        host_fault(head)
+    let error = if is_plainly_chunked(&head.headers) {
+        host_error(head)
     } else {
         Some("the only Transfer-Encoding known here is 'chunked'")
     };
-    fault.map_or(Ok(()), |message| Err(ApiError::new(ErrorCode::InvalidRequest, message)))
+    error.map_or(Ok(()), |message| Err(ApiError::new(ErrorCode::InvalidRequest, message)))
 }
 
 fn is_plainly_chunked(headers: &HeaderMap) -> bool {
@@ -30,7 +30,7 @@ fn is_plainly_chunked(headers: &HeaderMap) -> bool {
     }
 }
 
-fn host_fault(head: &request::Parts) -> Option<&'static str> {
+fn host_error(head: &request::Parts) -> Option<&'static str> {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (host, authority) = (hosts.next(), head.uri.authority());
     if hosts.next().is_some() {
@@ -45,17 +45,21 @@ fn host_fault(head: &request::Parts) -> Option<&'static str> {
         .then_some("the host of a request must be a name or an address and, if need be, a port")
 }
 
-/// Returns whether it is a good `Host`. An empty one stands for a target without an authority (RFC 9110, section 7.2).
+/// Returns whether it may be a `Host`. An empty one stands for a target without an authority (RFC 9110, section 7.2).
 fn is_host(host: &[u8]) -> bool {
     host.is_empty() || Authority::try_from(host).is_ok_and(|authority| is_host_and_port(&authority))
 }
 
 /// Returns whether it has no user, and its port, if it has one, is a number (RFC 3986, section 3.2).
 fn is_host_and_port(authority: &Authority) -> bool {
-    let Some(port) = authority.as_str().strip_prefix(authority.host()) else { return false };
+    let text = authority.as_str();
+    let at = |byte| text.bytes().position(|it| it == byte);
+    let end = if text.starts_with('[') { at(b']').map(|end| end + 1) } else { at(b':') };
+    let (host, port) = text.split_at(end.unwrap_or(text.len()));
     let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     let is_port = |port: &str| port.is_empty() || is_number(port) && port.parse::<u16>().is_ok();
-    !authority.host().is_empty() && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
+    let has_host = !host.is_empty() && at(b'@').is_none();
+    has_host && (port.is_empty() || port.strip_prefix(':').is_some_and(is_port))
 }
 
 #[cfg(test)]
@@ -97,6 +101,10 @@ mod tests {
             ("[::1]", true),
             ("[::1]:8080", true),
             ("a_b~c", true),
+            ("a,b", true),
+            ("[v1.a]", true),
+            ("[fe80::1%25eth0]", true),
+            ("a%20b", false),
             ("user@a", false),
             ("a@a", false),
             ("user:secret@a:80", false),

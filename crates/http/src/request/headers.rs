@@ -27,7 +27,7 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), ApiError> {
     Err(ApiError::unsupported_media_type(message))
 }
 
-/// Returns whether it is `application/json`. Any parameters are fine, but no `charset` other than UTF-8.
+/// Returns whether it is `application/json`, with any parameters, but no `charset` other than UTF-8.
 fn is_json(sent: &HeaderValue) -> bool {
     let Ok(text) = sent.to_str() else { return false };
     let (essence, mut rest) = text.split_at(text.find(';').unwrap_or(text.len()));

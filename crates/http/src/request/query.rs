@@ -1,6 +1,6 @@
 //! Strict query strings: what is not understood is refused, by name.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Display};
 
 use petstore_domain::{PageLimit, PetQuery, PetStatus};
 
@@ -9,90 +9,70 @@ use crate::{
     response::error::{ApiError, ErrorCode},
 };
 
-/// The most faults that one answer names.
-const MAX_FAULTS: usize = 8;
+/// The most errors that one answer names.
+const MAX_ERRORS: usize = 8;
 /// The longest piece of what a client sent that an answer repeats, in characters.
 const MAX_ECHO: usize = 40;
+const UNREADABLE: &str = "must be one that a next link has given, unchanged";
 
 /// Refuses any parameter: the operation takes none.
 pub(crate) fn require_none(query: Option<&str>) -> Result<(), ApiError> {
-    let mut faults = Faults::default();
-    for (name, _) in parameters(query) {
-        faults.add(format!("`{}`: this operation takes no query parameter", echo(&name)));
-    }
-    faults.none_or_refuse()
+    let none = "this operation takes no query parameter";
+    refuse(parameters(query).map(|(name, _)| format!("`{}`: {none}", echo(&name))).collect())
 }
 
 /// Returns the query of listPets: `limit`, `status` and `cursor`, each at most once.
 pub(crate) fn list_pets(query: Option<&str>) -> Result<PetQuery, ApiError> {
     let [mut limit, mut status, mut cursor] = [const { None::<Cow<'_, str>> }; 3];
-    let mut faults = Faults::default();
+    let mut errors = Vec::new();
     for (name, value) in parameters(query) {
-        let place = match name.as_ref() {
+        let sent = match &*name {
             "limit" => &mut limit,
             "status" => &mut status,
             "cursor" => &mut cursor,
             unknown => {
                 let allowed = "unknown parameter; allowed are limit, status and cursor";
-                faults.add(format!("`{}`: {allowed}", echo(unknown)));
+                errors.push(format!("`{}`: {allowed}", echo(unknown)));
                 continue;
             }
         };
-        if place.replace(value).is_some() {
-            faults.add(format!("`{name}`: must be given once at most"));
+        if sent.replace(value).is_some() {
+            errors.push(format!("`{name}`: must be given once at most"));
         }
     }
-    let limit = faults.keep("limit", limit.map(|text| PageLimit::parse(&text)));
-    let status = faults.keep("status", status.map(|text| PetStatus::parse(&text)));
+    let limit = value("limit", limit.map(|text| PageLimit::parse(&text)), &mut errors);
+    let status = value("status", status.map(|text| PetStatus::parse(&text)), &mut errors);
     let position = cursor.map(|text| cursor::decode(&text).ok_or(UNREADABLE));
+    let position = value("cursor", position, &mut errors);
     let start = PetQuery { limit: limit.unwrap_or_default(), status, after: None };
-    let query = match faults.keep("cursor", position) {
-        // With a bad `status` there is nothing to compare the cursor with.
-        Some(position) if faults.none() => {
-            faults.keep("cursor", Some(position.resume(start.limit, status)))
-        }
-        _ => None,
-    };
-    faults.none_or_refuse()?;
-    Ok(query.unwrap_or(start))
+    // With a bad `status` there is nothing to compare the cursor with.
+    let position = position.filter(|_| errors.is_empty());
+    let resumed = position.map(|position| position.resume(start.limit, status));
+    let query = value("cursor", resumed, &mut errors).unwrap_or(start);
+    refuse(errors)?;
+    Ok(query)
 }
 
-const UNREADABLE: &str = "must be one that a next link has given, unchanged";
+/// Returns the value of a parameter, if one was sent and could be read; else its error is added.
+fn value<T, E: Display>(
+    name: &str,
+    read: Option<Result<T, E>>,
+    errors: &mut Vec<String>,
+) -> Option<T> {
+    read?.map_err(|error| errors.push(format!("`{name}`: {error}"))).ok()
+}
 
-#[derive(Default)]
-struct Faults(Vec<String>);
-
-impl Faults {
-    fn add(&mut self, fault: String) {
-        self.0.push(fault);
+/// Refuses a query that has errors, and names the first ones.
+fn refuse(mut errors: Vec<String>) -> Result<(), ApiError> {
+    let unnamed = errors.len().saturating_sub(MAX_ERRORS);
+    if unnamed > 0 {
+        errors.truncate(MAX_ERRORS);
+        errors.push(format!("and {unnamed} more"));
     }
-
-    fn none(&self) -> bool {
-        self.0.is_empty()
+    if errors.is_empty() {
+        return Ok(());
     }
-
-    /// Returns the value that was read, if one was sent and could be read; else its fault is noted.
-    fn keep<T, E: ToString>(&mut self, name: &str, read: Option<Result<T, E>>) -> Option<T> {
-        match read? {
-            Ok(value) => Some(value),
-            Err(fault) => {
-                self.add(format!("`{name}`: {}", fault.to_string()));
-                None
-            }
-        }
-    }
-
-    fn none_or_refuse(mut self) -> Result<(), ApiError> {
-        if self.none() {
-            return Ok(());
-        }
-        let unnamed = self.0.len().saturating_sub(MAX_FAULTS);
-        if unnamed > 0 {
-            self.0.truncate(MAX_FAULTS);
-            self.add(format!("and {unnamed} more"));
-        }
-        Err(ApiError::new(ErrorCode::InvalidQuery, self.0.join("; ")))
-    }
+    Err(ApiError::new(ErrorCode::InvalidQuery, errors.join("; ")))
 }
 
 fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
@@ -100,7 +80,7 @@ fn parameters(query: Option<&str>) -> form_urlencoded::Parse<'_> {
 }
 
 /// Returns as much of `text` as an answer may repeat, without control characters.
-pub(crate) fn echo(text: &str) -> String {
+fn echo(text: &str) -> String {
     let mut shown: String = text.chars().take(MAX_ECHO).flat_map(char::escape_debug).collect();
     if text.chars().nth(MAX_ECHO).is_some() {
         shown.push('…');
@@ -185,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_named_but_no_more_than_a_handful() {
+    fn every_error_is_named_but_no_more_than_a_handful() {
         let all = message("limit=0&status=x&cursor=y&z=1");
         for name in ["`limit`", "`status`", "`cursor`", "`z`"] {
             assert!(all.contains(name), "{all}");

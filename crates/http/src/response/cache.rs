@@ -1,4 +1,4 @@
-//! Encoded pages and animals, good as long as the catalogue has the version that they were read in.
+//! Encoded pages and animals, valid as long as the catalogue has the version that they were read in.
 //!
 //! **What it buys.** What is found costs neither a query nor its encoding, nor its compression: most of a
 //! list, and a quarter of the processor time of a get.
@@ -10,24 +10,24 @@ use std::sync::Arc;
 use petstore_domain::CatalogueVersion;
 use quick_cache::{Weighter, sync::Cache};
 
-use super::{conditional::Subject, representation::Representation};
+use super::{conditional::Resource, representation::Representation};
 
 /// What an entry costs besides its texts, in bytes: its place in the table, and the allocations.
 const OVERHEAD: usize = 512;
-/// A page that is not small, in bytes. It only tells the cache how large a table to begin with.
+/// The size of a page that is not small, in bytes: it only tells the cache how large a table to begin with.
 const TYPICAL_PAGE: usize = 2048;
 
 /// Pages and animals, each with the version that it was read in. An entry counts while that is the
 /// version of the catalogue, so no write needs to know what is cached.
-pub(crate) struct PageCache(Cache<Subject, Entry, Weight>);
+pub(crate) struct PageCache(Cache<Resource, Entry, Weight>);
 
 type Entry = (CatalogueVersion, Arc<Representation>);
 
 #[derive(Clone)]
 struct Weight;
 
-impl Weighter<Subject, Entry> for Weight {
-    fn weight(&self, _: &Subject, (_, representation): &Entry) -> u64 {
+impl Weighter<Resource, Entry> for Weight {
+    fn weight(&self, _: &Resource, (_, representation): &Entry) -> u64 {
         (representation.size() + OVERHEAD) as u64
     }
 }
@@ -38,24 +38,24 @@ impl PageCache {
         Self(Cache::with_weighter(max / TYPICAL_PAGE, max as u64, Weight))
     }
 
-    /// Returns `subject` in `version`, if it is there.
+    /// Returns `resource` in `version`, if the cache holds it.
     pub(crate) fn get(
         &self,
-        subject: Subject,
+        resource: Resource,
         version: CatalogueVersion,
     ) -> Option<Arc<Representation>> {
-        let (read_in, representation) = self.0.get(&subject)?;
+        let (read_in, representation) = self.0.get(&resource)?;
         (read_in == version).then_some(representation)
     }
 
-    /// Puts an entry in the place of `subject` in another version.
+    /// Inserts `resource` in `version`, in place of another version.
     pub(crate) fn insert(
         &self,
-        subject: Subject,
+        resource: Resource,
         version: CatalogueVersion,
         representation: Arc<Representation>,
     ) {
-        self.0.insert(subject, (version, representation));
+        self.0.insert(resource, (version, representation));
     }
 
     /// Returns the number of entries.

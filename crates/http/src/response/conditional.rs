@@ -1,6 +1,6 @@
 //! Entity tags and conditional requests (RFC 9110, sections 8.8.3 and 13.1.2).
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use hyper::{
@@ -11,12 +11,12 @@ use petstore_domain::{CatalogueVersion, CategoryId, Pet, PetId, PetName, PetQuer
 use petstore_json::pets_to_json;
 use sha2::{Digest, Sha256};
 
-/// About as much as a tag takes, in bytes.
+/// The length of most tags, in bytes.
 const TYPICAL_TAG: usize = 64;
 
-/// What a tag stands for, besides the version of the catalogue.
+/// What has an entity tag and an entry in the cache, in each version of the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Subject {
+pub(crate) enum Resource {
     Page(PetQuery),
     Pet(PetId),
 }
@@ -24,13 +24,13 @@ pub(crate) enum Subject {
 /// Makes the entity tags of lists and animals.
 #[derive(Debug)]
 pub(crate) struct Tags {
-    /// A digest of how animals are encoded and linked to. If that changes, the same catalogue has another content, and
-    /// so other tags.
-    encoding: String,
+    /// What all of them begin with: a digest of how animals are encoded and linked to. If that changes, the same
+    /// catalogue has another content, and so other tags.
+    prefix: String,
 }
 
 impl Tags {
-    /// Creates those of a service whose links begin with `base`.
+    /// Creates the tags of a service whose links begin with `base`.
     pub(crate) fn new(base: &str) -> Self {
         Self::with_writer(base, pets_to_json)
     }
@@ -40,37 +40,35 @@ impl Tags {
         let mut encoding = Sha256::new();
         encoding.update(base);
         encoding.update(&json);
-        Self { encoding: URL_SAFE_NO_PAD.encode(&encoding.finalize()[..6]) }
+        Self { prefix: format!("W/\"{}.", URL_SAFE_NO_PAD.encode(&encoding.finalize()[..6])) }
     }
 
-    /// Returns the tag of `subject` in one version of the catalogue. It is known without a query.
-    pub(crate) fn of_state(&self, version: CatalogueVersion, subject: Subject) -> HeaderValue {
+    /// Returns the tag of `resource` in one version of the catalogue. It is known without a query.
+    pub(crate) fn of_state(&self, version: CatalogueVersion, resource: Resource) -> HeaderValue {
         let mut text = String::with_capacity(TYPICAL_TAG);
-        text.push_str("W/\"");
-        text.push_str(&self.encoding);
-        text.push('.');
+        text.push_str(&self.prefix);
         URL_SAFE_NO_PAD.encode_string(version.0.to_be_bytes(), &mut text);
         // Writing to a string never fails.
-        let _ = match subject {
-            Subject::Page(PetQuery { limit, status, after }) => {
+        let _ = match resource {
+            Resource::Page(PetQuery { limit, status, after }) => {
                 let status = status.map_or("", |status| status.as_str());
                 let after = after.map(|id| id.to_string()).unwrap_or_default();
                 write!(text, ".{}.{status}.{after}\"", limit.get())
             }
-            Subject::Pet(id) => write!(text, ".{id}\""),
+            Resource::Pet(id) => write!(text, ".{id}\""),
         };
         header_value(text)
     }
 
-    /// Returns the tag of `subject`, which was read as `content`: that of its version if the store has one.
+    /// Returns the tag of `resource`, which was read as `content`: that of its version if the store has one.
     pub(crate) fn of(
         &self,
         content: &[u8],
         version: Option<CatalogueVersion>,
-        subject: Subject,
+        resource: Resource,
     ) -> HeaderValue {
         match version {
-            Some(version) => self.of_state(version, subject),
+            Some(version) => self.of_state(version, resource),
             None => tag_of_content(content),
         }
     }
@@ -140,7 +138,7 @@ mod tests {
     use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery, PetStatus};
     use petstore_json::pets_to_json;
 
-    use super::{Subject, Tags, matches, names, sample, tag_of_content};
+    use super::{Resource, Tags, matches, names, sample, tag_of_content};
 
     #[test]
     fn if_none_match_is_a_list_compared_weakly() {
@@ -172,20 +170,20 @@ mod tests {
     #[test]
     fn tags_of_different_subjects_or_states_differ() {
         let page = |limit, status, after: Option<i64>| {
-            Subject::Page(PetQuery { limit, status, after: after.map(PetId) })
+            Resource::Page(PetQuery { limit, status, after: after.map(PetId) })
         };
-        let subjects = [
+        let resources = [
             page(PageLimit::DEFAULT, None, None),
             page(PageLimit::MAX, None, None),
             page(PageLimit::DEFAULT, Some(PetStatus::Sold), None),
             page(PageLimit::DEFAULT, None, Some(7)),
             page(PageLimit::DEFAULT, None, Some(-7)),
-            Subject::Pet(PetId(7)),
-            Subject::Pet(PetId(20)),
+            Resource::Pet(PetId(7)),
+            Resource::Pet(PetId(20)),
         ];
         let mut tags = Vec::new();
         for version in [CatalogueVersion(0), CatalogueVersion(1), CatalogueVersion(u128::MAX)] {
-            tags.extend(subjects.map(|subject| Tags::new("/v1").of_state(version, subject)));
+            tags.extend(resources.map(|resource| Tags::new("/v1").of_state(version, resource)));
         }
         tags.extend([tag_of_content(b"[]"), tag_of_content(b"{}")]);
         for (index, tag) in tags.iter().enumerate() {
@@ -197,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_tag_changes_with_what_is_written_and_with_nothing_else() {
-        let tag = |tags: Tags| tags.of_state(CatalogueVersion(7), Subject::Pet(PetId(7)));
+        let tag = |tags: Tags| tags.of_state(CatalogueVersion(7), Resource::Pet(PetId(7)));
         assert_eq!(sample().len(), 4);
         let tags = [
             Tags::new("/v1"),

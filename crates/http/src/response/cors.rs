@@ -19,15 +19,15 @@ use crate::response::{self, Response, error::ApiError};
 const ANY: &str = "*";
 /// How long a browser may keep the answer to a preflight, in seconds: Chromium takes no more.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
-/// What a page may send to an operation that takes no body.
+/// The header names that a page may send to an operation that takes no body.
 const READ_HEADERS: HeaderValue =
     HeaderValue::from_static("authorization, if-none-match, x-request-id, traceparent, tracestate");
-/// The same for an operation that takes one.
+/// The header names that a page may send to an operation that takes a body.
 const WRITE_HEADERS: HeaderValue = HeaderValue::from_static(
     "authorization, if-none-match, x-request-id, traceparent, tracestate, content-type, \
      idempotency-key",
 );
-/// What a page may read besides what every page may: whatever an answer says to its client.
+/// The header names that a page may read, besides those that every page may.
 const EXPOSED: HeaderValue = HeaderValue::from_static(
     "accept-post, allow, date, deprecation, etag, idempotency-replayed, link, location, retry-after, \
      sunset, traceresponse, www-authenticate, x-request-id",

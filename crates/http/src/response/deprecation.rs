@@ -6,20 +6,20 @@ use hyper::{
 };
 use petstore_domain::{Clock, Timestamp};
 
-use super::error::{ApiError, ErrorCode};
+use super::{
+    error::{ApiError, ErrorCode},
+    http_date,
+};
 use crate::settings::GetPetSunset;
 
 const DEPRECATION: HeaderName = HeaderName::from_static("deprecation");
 /// Since when it is deprecated (RFC 9745): 20 November 2026, 00:00 UTC.
 const SINCE: HeaderValue = HeaderValue::from_static("@1795132800");
 const SUNSET: HeaderName = HeaderName::from_static("sunset");
-/// When it ends, unless the operator says otherwise: 5 December 2030, 00:00 UTC.
+/// When it ends (RFC 8594), unless the operator says otherwise: 5 December 2030, 00:00 UTC.
 const END: Timestamp = Timestamp(1_922_659_200_000);
-/// The same as a date (RFC 8594).
-const END_DATE: HeaderValue = HeaderValue::from_static("Thu, 05 Dec 2030 00:00:00 GMT");
 
-/// Returns when getPet ends, or ended: the first moment there is if that is rehearsed. `None` if its end is
-/// postponed.
+/// Returns when getPet ends or has ended; `None` if its end is postponed, the earliest time if it is rehearsed.
 #[must_use]
 pub fn get_pet_end(sunset: GetPetSunset) -> Option<Timestamp> {
     match sunset {
@@ -44,26 +44,25 @@ pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Resu
     Ok(())
 }
 
-/// Announces on an answer that the operation ends, and its replacement below `base` (RFC 5829). The date is
-/// that of [`GetPetSunset::Date`] alone: no other end is known.
-pub(crate) fn announce(headers: &mut HeaderMap, sunset: GetPetSunset, base: &str) {
-    headers.insert(DEPRECATION, SINCE);
+/// Returns what every answer of the operation announces: that it is deprecated, when it ends, and its replacement below
+/// `base` (RFC 5829). The date is that of [`GetPetSunset::Date`] alone: no other end is known.
+pub(crate) fn announcement(sunset: GetPetSunset, base: &str) -> HeaderMap {
+    let mut headers = HeaderMap::from_iter([(DEPRECATION, SINCE)]);
     if sunset == GetPetSunset::Date {
-        headers.insert(SUNSET, END_DATE);
+        headers.insert(SUNSET, http_date(END));
     }
     let successor = format!("<{base}/pets?status=available>; rel=\"successor-version\"");
-    if let Ok(successor) = HeaderValue::try_from(successor) {
-        headers.insert(LINK, successor);
-    }
+    headers.extend(HeaderValue::try_from(successor).ok().map(|link| (LINK, link)));
+    headers
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::Duration;
 
     use petstore_domain::ManualClock;
 
-    use super::{END, END_DATE, has_ended};
+    use super::{DEPRECATION, END, LINK, SUNSET, announcement, has_ended};
     use crate::settings::GetPetSunset;
 
     #[test]
@@ -79,9 +78,16 @@ mod tests {
 
     #[test]
     fn the_announced_date_is_the_one_that_counts() {
-        let date = END_DATE.to_str().map(str::to_owned).unwrap();
-        let announced = httpdate::parse_http_date(&date).unwrap();
-        let millis = announced.duration_since(SystemTime::UNIX_EPOCH).unwrap().as_millis();
-        assert_eq!(i64::try_from(millis), Ok(END.0));
+        for (sunset, date) in [
+            (GetPetSunset::Date, Some("Thu, 05 Dec 2030 00:00:00 GMT")),
+            (GetPetSunset::Off, None),
+            (GetPetSunset::Now, None),
+        ] {
+            let announced = announcement(sunset, "/v1");
+            assert_eq!(announced.get(SUNSET).map(|date| date.to_str().unwrap()), date);
+            assert_eq!(announced[DEPRECATION], "@1795132800");
+            let link = "</v1/pets?status=available>; rel=\"successor-version\"";
+            assert_eq!(announced[LINK], link);
+        }
     }
 }

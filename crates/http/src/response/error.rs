@@ -2,13 +2,13 @@
 
 use std::{any::Any, borrow::Cow, fmt};
 
-use bytes::Bytes;
 use hyper::{
     StatusCode,
     header::{ALLOW, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE},
 };
 use petstore_domain::{AddError, AuthenticationError, StoreError};
 use petstore_json::ReadError;
+use serde_json::json;
 
 use crate::response::{self, APPLICATION_JSON, Response};
 
@@ -57,7 +57,7 @@ error_codes! {
     Unavailable, SERVICE_UNAVAILABLE, "unavailable";
 }
 
-/// A request that is not answered as its sender hoped.
+/// Why a request fails, and what its client is told.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiError {
     pub(crate) code: ErrorCode,
@@ -69,7 +69,7 @@ pub(crate) struct ApiError {
     pub(crate) cause: Option<Box<str>>,
     /// For the metrics alone: the store failed.
     pub(crate) by_store: bool,
-    /// Whether its connection is closed.
+    /// Whether its connection is closed after the answer.
     pub(crate) closes: bool,
 }
 
@@ -95,7 +95,7 @@ impl ApiError {
         Self { header: Some((name, value)), ..self }
     }
 
-    /// 401; a credential was sent but is not good, or none was sent (RFC 6750, section 3).
+    /// Creates 401: a credential was sent but its key is not live, or none was sent (RFC 6750, section 3).
     pub(crate) fn unauthorized(credential_sent: bool) -> Self {
         let (message, challenge) = if credential_sent {
             let message = "the API key is unknown, malformed, revoked or expired; \
@@ -109,7 +109,7 @@ impl ApiError {
             .with(WWW_AUTHENTICATE, HeaderValue::from_static(challenge))
     }
 
-    /// Creates 403: the key is good, but may only read.
+    /// Creates 403: the key is live, but may only read.
     pub(crate) fn forbidden() -> Self {
         let message = "this API key may only read; adding an animal needs one that may write";
         let challenge = r#"Bearer realm="petstore", error="insufficient_scope""#;
@@ -157,13 +157,13 @@ impl ApiError {
         Self { cause: Some(cause.to_string().into()), ..error }
     }
 
-    /// Creates 429: faster than a limit allows. All limits are a number a second, and answer alike.
+    /// Creates 429: requests come faster than a limit allows. All limits are a number a second, and answer alike.
     pub(crate) fn rate_limited() -> Self {
         let message = "too many requests in a second; try again after the time in Retry-After";
         Self::new(ErrorCode::RateLimited, message).with(RETRY_AFTER, RETRY_SECONDS)
     }
 
-    /// 429 to one of too many requests without a good key.
+    /// Creates 429 for one of too many requests without a live key.
     pub(crate) fn too_many_refusals() -> Self {
         Self { closes: true, ..Self::rate_limited() }
     }
@@ -176,14 +176,10 @@ impl ApiError {
     }
 
     /// Returns the schema `Error` of the interface: exactly three fields.
-    fn body(&self) -> Bytes {
-        let (code, status) = (self.code.as_str(), self.code.status());
-        // A string is always JSON.
-        let message = serde_json::to_string(&self.message).unwrap_or_default();
-        let status = status.as_str();
-        [r#"{"code":""#, code, r#"","message":"#, &message, r#","status":"#, status, "}"]
-            .concat()
-            .into()
+    fn body(&self) -> String {
+        let Self { code, message, .. } = self;
+        json!({ "code": code.as_str(), "message": message, "status": code.status().as_u16() })
+            .to_string()
     }
 }
 

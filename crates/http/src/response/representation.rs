@@ -25,10 +25,10 @@ use hyper::{
 use super::{APPLICATION_JSON, Response, conditional::matches, empty, with_body};
 use crate::observe::ids::X_REQUEST_ID;
 
-/// The largest body that is left as it is, in bytes.
+/// The largest body that is never compressed, in bytes.
 const MIN: usize = 1024;
 
-/// A list of 100 animals is 2 % larger than by the default, 6, for nine tenths of the time.
+/// The level of gzip: a list of 100 animals is 2 % larger than by the default, 6, for nine tenths of the time.
 const LEVEL: Compression = Compression::new(4);
 
 /// The headers of 200 without a `Link`, and with one. To copy them all is faster than to insert one by one. Those of an
@@ -56,12 +56,12 @@ pub(crate) struct Representation {
 }
 
 impl Representation {
-    /// Creates one of JSON.
+    /// Creates a representation in JSON.
     pub(crate) fn json(content: Bytes, tag: HeaderValue, next: Option<HeaderValue>) -> Self {
         Self { media_type: APPLICATION_JSON, content, tag, next, gzip: OnceLock::new() }
     }
 
-    /// Creates one whose content is already compressed as `gzip`.
+    /// Creates a representation whose content is already compressed as `gzip`.
     pub(crate) fn with_gzip(
         media_type: HeaderValue,
         content: Bytes,
@@ -71,7 +71,7 @@ impl Representation {
         Self { media_type, content, tag, next: None, gzip: OnceLock::from(Some(gzip)) }
     }
 
-    /// Returns 200 with it, in the content coding that `request` asks for, or 304 if the client has it.
+    /// Returns 200 with the content, in the content coding that `request` asks for, or 304 if the client has it.
     pub(crate) fn answer(&self, request: &HeaderMap) -> Response {
         if matches(request, &self.tag) {
             return not_modified(self.tag.clone());
@@ -146,13 +146,14 @@ fn coding(member: &str) -> (&str, u16) {
     (name.trim(), value.and_then(thousandths).unwrap_or(0))
 }
 
-/// Reads `1`, `0.5` or `0.125` (RFC 9110, section 12.4.2).
+/// Returns a weight, such as `1`, `0.5` or `0.125` (RFC 9110, section 12.4.2), in thousandths.
 fn thousandths(weight: &str) -> Option<u16> {
     let (whole, fraction) = weight.split_once('.').unwrap_or((weight, ""));
-    let whole = ["0", "1"].iter().position(|digit| *digit == whole)?;
-    let is_plain = fraction.len() <= 3 && fraction.bytes().all(|byte| byte.is_ascii_digit());
-    let fraction = format!("{fraction:0<3}").parse::<u16>().ok().filter(|_| is_plain)?;
-    Some(1000 * u16::try_from(whole).ok()? + fraction).filter(|weight| *weight <= 1000)
+    let is_plain = ["0", "1"].contains(&whole)
+        && fraction.len() <= 3
+        && fraction.bytes().all(|byte| byte.is_ascii_digit());
+    let thousandths = format!("{whole}{fraction:0<3}").parse().ok();
+    thousandths.filter(|thousandths| is_plain && *thousandths <= 1000)
 }
 
 #[cfg(test)]
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compressed_form_is_made_once() {
+    fn content_is_compressed_once() {
         let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
         let content = Bytes::from(vec![b'x'; 4000]);
         let large = Representation::json(content, HeaderValue::from_static("W/\"a\""), None);

@@ -1,27 +1,29 @@
-//! The sockets that clients connect to: TCP and Unix, beside each other.
+//! The sockets that clients connect to, TCP and Unix beside each other, and the loop that serves their connections.
 
 use std::{
     fmt,
     future::poll_fn,
     io,
+    pin::pin,
     task::{Context, Poll},
     time::Duration,
 };
 
+use futures_util::{Stream, StreamExt as _, stream};
 use tokio::{
-    net::{TcpListener, TcpStream, UnixListener, UnixStream},
-    task::yield_now,
+    net::{TcpListener, UnixListener},
+    task::{JoinError, JoinSet, yield_now},
     time::{Instant, sleep, timeout_at},
 };
 
-use crate::request::Peer;
+use crate::{connection::stream::Io, request::Peer};
 
 /// The pause after a connection could not be accepted, for example because the process has no file
 /// descriptor left: without it the loop would spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long it may take until the runtime knows of what is in an accept queue.
-const CLOSING: Duration = Duration::from_millis(5);
-/// The longest accept queue that is taken over at the end: while clients connect, it may never be empty.
+/// How long the runtime may take to notice what is in an accept queue.
+const QUEUE_DELAY: Duration = Duration::from_millis(5);
+/// The most connections that are taken from the accept queues at the end: while clients connect, they may never be empty.
 const MAX_QUEUED: usize = 65_536;
 
 /// A socket that clients connect to.
@@ -37,6 +39,10 @@ enum Socket {
 }
 
 impl Listener {
+    fn new(socket: Socket) -> Self {
+        Self { socket, shared: false, at_drain: None }
+    }
+
     /// Returns the listener as one whose socket belongs to another process too, such as the service manager, which
     /// keeps the connections that wait to be accepted when this one stops.
     #[must_use]
@@ -56,25 +62,25 @@ impl Listener {
             Socket::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
                 // Without this a small answer may wait for the acknowledgement of the one before.
                 let _ = stream.set_nodelay(true);
-                Accepted::Tcp(stream, peer.into())
+                (Box::new(stream) as Box<dyn Io>, peer.into())
             }),
-            Socket::Unix(listener) => listener.poll_accept(cx).map_ok(|(stream, _)| {
-                let user = stream.peer_cred().ok().map(|peer| peer.uid());
-                Accepted::Unix(stream, Peer::Unix(user))
-            }),
+            Socket::Unix(listener) => {
+                let accepted = listener.poll_accept(cx);
+                accepted.map_ok(|(stream, _)| (Box::new(stream) as Box<dyn Io>, Peer::Unix))
+            }
         }
     }
 }
 
 impl From<TcpListener> for Listener {
     fn from(listener: TcpListener) -> Self {
-        Self { socket: Socket::Tcp(listener), shared: false, at_drain: None }
+        Self::new(Socket::Tcp(listener))
     }
 }
 
 impl From<UnixListener> for Listener {
     fn from(listener: UnixListener) -> Self {
-        Self { socket: Socket::Unix(listener), shared: false, at_drain: None }
+        Self::new(Socket::Unix(listener))
     }
 }
 
@@ -85,15 +91,45 @@ impl fmt::Debug for Listener {
 }
 
 /// A connection that was accepted, and where it comes from.
-pub(super) enum Accepted {
-    Tcp(TcpStream, Peer),
-    Unix(UnixStream, Peer),
+pub(super) type Accepted = (Box<dyn Io>, Peer);
+
+/// Serves each connection in a task of its own, no more than `max` at a time, and returns when there are no more and
+/// all have ended. The rest waits in the accept queue. A connection that ends is taken note of at once.
+pub(super) async fn serve_all<T, F>(
+    tasks: &mut JoinSet<()>,
+    max: usize,
+    connections: impl Stream<Item = T>,
+    serve: impl Fn(T) -> F,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let mut connections = pin!(connections.fuse());
+    loop {
+        tokio::select! {
+            Some(ended) = tasks.join_next() => {
+                if let Some(error) = ended.err().filter(JoinError::is_panic) {
+                    tracing::error!(%error, "a connection ended in a panic");
+                }
+            }
+            Some(connection) = connections.next(), if tasks.len() < max => {
+                tasks.spawn(serve(connection));
+            }
+            else => return,
+        }
+    }
 }
 
-/// Accepts the next connection of any listener. They take turns: `turn` says which is asked first.
-pub(super) async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
+/// Returns the connections of all listeners, which take turns. It never ends.
+pub(super) fn accept_all(listeners: &[Listener]) -> impl Stream<Item = Accepted> {
+    stream::unfold(0_usize, async |turn| {
+        Some((accept(listeners, turn).await, turn.wrapping_add(1)))
+    })
+}
+
+/// Accepts the next connection of any listener. `turn` says which is asked first.
+async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
     let (later, sooner) = listeners.split_at(turn % listeners.len().max(1));
-    accept_next(|| {
+    accept_with_retry(|| {
         poll_fn(|cx| {
             let mut polled = sooner.iter().chain(later).map(|listener| listener.poll_accept(cx));
             polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
@@ -109,7 +145,7 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
         work();
     }
     listeners.retain(|listener| !listener.shared);
-    let (mut queued, deadline) = (Vec::new(), Instant::now() + CLOSING);
+    let (mut queued, deadline) = (Vec::new(), Instant::now() + QUEUE_DELAY);
     while queued.len() < MAX_QUEUED
         && !listeners.is_empty()
         && let Ok(connection) = timeout_at(deadline, accept(&listeners, 0)).await
@@ -121,8 +157,8 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
     queued
 }
 
-/// Calls `accept` until it gives a connection.
-pub(super) async fn accept_next<T, F>(accept: impl Fn() -> F) -> T
+/// Calls `accept` until it returns a connection, with a pause after an error such as EMFILE.
+pub(super) async fn accept_with_retry<T, F>(accept: impl Fn() -> F) -> T
 where
     F: Future<Output = io::Result<T>>,
 {

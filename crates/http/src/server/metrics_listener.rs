@@ -3,8 +3,9 @@
 //! It serves `/metrics`, `/livez` and `/readyz`, which says of a service with a next store whether that can be reached
 //! too, and needs no key: it is for an address that only the monitoring system reaches. It is there until the drain has ended.
 
-use std::{convert::Infallible, fmt, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, future, sync::Arc, time::Duration};
 
+use futures_util::{StreamExt as _, stream};
 use hyper::{
     Method, Request, StatusCode,
     body::Incoming,
@@ -19,7 +20,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::listener::accept_next;
+use super::listener::{accept_with_retry, serve_all};
 use crate::{
     handlers::public,
     observe::metrics::{Figure, FigureKind, Figures, Metrics},
@@ -30,12 +31,12 @@ use crate::{
     state::State,
 };
 
-/// Connections at a time; one more waits to be accepted. A monitoring system needs one or two.
+/// The most connections at a time; one more waits to be accepted. A monitoring system needs one or two.
 pub(super) const MAX_CONNECTIONS: usize = 32;
 /// How long the store may take for an answer. Prometheus waits for 10 s.
 const STORE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Until the head of a request has arrived, and how long a connection may idle: longer than the usual
-/// intervals of 15 s to 60 s between two requests.
+/// How long a connection may idle, and the head of a request may take to arrive: longer than the usual intervals of 15 s
+/// to 60 s between two requests.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(90);
 const NEXT_REACHABLE: &str = r#"{"status":"ready","nextStore":"reachable"}"#;
 const NEXT_UNREACHABLE: &str = r#"{"status":"ready","nextStore":"unreachable"}"#;
@@ -47,7 +48,7 @@ const TEXT: HeaderValue = HeaderValue::from_static("text/plain; version=0.0.4");
 pub struct Monitored {
     /// The figures of the store.
     pub figures: Figures,
-    /// Whether the next store can be reached, if there is to be one. It must not wait.
+    /// Returns whether the next store can be reached; `None` if there is to be none. It must not wait.
     pub next_store: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
 }
 
@@ -57,93 +58,89 @@ impl fmt::Debug for Monitored {
     }
 }
 
-/// Serves what `metrics` counts, and what is `monitored`, until it is dropped.
-pub(super) async fn serve_metrics(
-    listener: TcpListener,
-    state: Arc<State>,
-    metrics: Arc<Metrics>,
-    monitored: Monitored,
-) -> Infallible {
-    let monitored = Arc::new(monitored);
-    let mut connections = JoinSet::new();
-    loop {
-        while connections.try_join_next().is_some() {}
-        if connections.len() >= MAX_CONNECTIONS {
-            connections.join_next().await;
-        }
-        let (stream, _) = accept_next(|| listener.accept()).await;
-        let (state, metrics) = (Arc::clone(&state), Arc::clone(&metrics));
-        let monitored = Arc::clone(&monitored);
-        connections.spawn(async move {
-            serve_one(stream, &state, &metrics, &monitored).await;
-        });
-    }
+/// Answers a monitoring system.
+pub(super) struct Monitor {
+    pub(super) state: Arc<State>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) monitored: Monitored,
 }
 
-async fn serve_one(stream: TcpStream, state: &State, metrics: &Metrics, monitored: &Monitored) {
-    let service = service_fn(async |request: Request<Incoming>| {
-        let answer = respond(state, metrics, monitored, request.method(), request.uri().path());
-        let mut response = answer.await.unwrap_or_else(ApiError::into_response);
-        response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
-        Ok::<_, Infallible>(response)
-    });
-    // An error concerns this connection alone, and its client knows of it.
-    let _ = Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), service)
+impl Monitor {
+    /// Serves the connections of `listener` until it is dropped.
+    pub(super) async fn serve(self, listener: TcpListener) -> Infallible {
+        let monitor = Arc::new(self);
+        let accepted = stream::repeat(()).then(|()| accept_with_retry(|| listener.accept()));
+        serve_all(&mut JoinSet::new(), MAX_CONNECTIONS, accepted, |(stream, _)| {
+            let monitor = Arc::clone(&monitor);
+            async move { monitor.serve_one(stream).await }
+        })
         .await;
-}
+        // There is always one more.
+        future::pending().await
+    }
 
-async fn respond(
-    state: &State,
-    metrics: &Metrics,
-    monitored: &Monitored,
-    method: &Method,
-    path: &str,
-) -> Result<Response, ApiError> {
-    if !["/metrics", "/livez", "/readyz"].contains(&path) {
-        return Err(ApiError::new(
-            ErrorCode::RouteNotFound,
-            "here are /metrics, /livez and /readyz; the service has another address",
-        ));
+    async fn serve_one(&self, stream: TcpStream) {
+        let service = service_fn(async |request: Request<Incoming>| {
+            Ok::<_, Infallible>(self.answer(request.method(), request.uri().path()).await)
+        });
+        // An error concerns this connection alone, and its client knows of it.
+        let _ = Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_TIMEOUT)
+            .serve_connection(TokioIo::new(stream), service)
+            .await;
     }
-    if ![Method::GET, Method::HEAD].contains(method) {
-        return Err(ApiError::method_not_allowed("GET, HEAD"));
-    }
-    match path {
-        "/livez" => Ok(public::livez()),
-        "/readyz" => {
-            let ready = in_time(public::readyz(state)).await?;
-            Ok(monitored.next_store.as_ref().map_or(ready, |is_reachable| {
-                let text = if is_reachable() { NEXT_REACHABLE } else { NEXT_UNREACHABLE };
-                response::json(StatusCode::OK, text)
-            }))
-        }
-        _ => {
-            let mut all = (monitored.figures)();
-            all.extend(own_figures(state).await);
-            let text = metrics.to_text(&all).map_err(ApiError::internal)?;
-            Ok(response::with_body(StatusCode::OK, TEXT, text))
-        }
-    }
-}
 
-/// Returns what is not counted as it happens. The number of keys is left out while they cannot be read.
-async fn own_figures(state: &State) -> Vec<Figure> {
-    let gauge = |name, help, value| Figure { name, help, kind: FigureKind::Gauge, value };
-    let live = in_time(async { Ok(state.ports.authenticator.live_keys().await?) }).await;
-    let live = live.map(|count| {
-        gauge("petstore_live_keys", "API keys in the store that are live.", count as u64)
-    });
-    let pages = state.page_cache.len() as u64;
-    let bytes = state.page_cache.bytes();
-    let mut figures = vec![
-        gauge("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
-        gauge("petstore_page_cache_bytes", "Memory that what is in the cache takes.", bytes),
-    ];
-    figures.extend(live);
-    figures
+    pub(super) async fn answer(&self, method: &Method, path: &str) -> Response {
+        let answer = self.respond(method, path).await;
+        let mut response = answer.unwrap_or_else(ApiError::into_response);
+        response.headers_mut().insert(CACHE_CONTROL, NO_STORE);
+        response
+    }
+
+    async fn respond(&self, method: &Method, path: &str) -> Result<Response, ApiError> {
+        let is_read = [Method::GET, Method::HEAD].contains(method);
+        match path {
+            "/livez" | "/readyz" | "/metrics" if !is_read => {
+                Err(ApiError::method_not_allowed("GET, HEAD"))
+            }
+            "/livez" => Ok(public::livez()),
+            "/readyz" => {
+                let ready = in_time(public::readyz(&self.state)).await?;
+                Ok(self.monitored.next_store.as_ref().map_or(ready, |is_reachable| {
+                    let text = if is_reachable() { NEXT_REACHABLE } else { NEXT_UNREACHABLE };
+                    response::json(StatusCode::OK, text)
+                }))
+            }
+            "/metrics" => {
+                let text = self.metrics.to_text(&self.figures().await);
+                let text = text.map_err(ApiError::internal)?;
+                Ok(response::with_body(StatusCode::OK, TEXT, text))
+            }
+            _ => Err(ApiError::new(
+                ErrorCode::RouteNotFound,
+                "here are /metrics, /livez and /readyz; the service has another address",
+            )),
+        }
+    }
+
+    /// Returns what is not counted as it happens. The number of keys is left out while they cannot be read.
+    async fn figures(&self) -> Vec<Figure> {
+        let State { ports, page_cache, .. } = &*self.state;
+        let gauge = |name, help, value| Figure { name, help, kind: FigureKind::Gauge, value };
+        let pages = page_cache.len() as u64;
+        let bytes = page_cache.bytes();
+        let live = in_time(async { Ok(ports.authenticator.live_keys().await?) }).await;
+        let mut figures = (self.monitored.figures)();
+        figures.extend([
+            gauge("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
+            gauge("petstore_page_cache_bytes", "Memory that what is in the cache takes.", bytes),
+        ]);
+        figures.extend(live.map(|count| {
+            gauge("petstore_live_keys", "API keys in the store that are live.", count as u64)
+        }));
+        figures
+    }
 }
 
 async fn in_time<T>(read: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {

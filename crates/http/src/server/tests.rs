@@ -9,7 +9,13 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{Clock, ManualClock, MockAuthenticator, MockPetService, Timestamp};
+use async_trait::async_trait;
+use http_body_util::BodyExt as _;
+use hyper::Method;
+use petstore_domain::{
+    ApiKeySecret, AuthenticationError, Authenticator, Caller, Clock, KeyLabel, ManualClock,
+    MockAuthenticator, MockPetService, StoreError, Timestamp,
+};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
@@ -20,11 +26,12 @@ use tracing::{Event, Level, Metadata, Subscriber, span};
 use super::{
     Server,
     listener::Listener,
-    metrics_listener::{MAX_CONNECTIONS, Monitored},
+    metrics_listener::{MAX_CONNECTIONS, Monitor, Monitored},
 };
 use crate::{
+    observe::metrics::Metrics,
     settings::{Limits, Settings},
-    state::Ports,
+    state::{Ports, State},
 };
 
 /// Counts errors.
@@ -216,4 +223,47 @@ async fn the_listener_of_the_metrics_serves_so_many_connections_and_no_more() {
         assert!(is_answered(&mut waiting).await);
     })
     .await;
+}
+
+/// Keys that are never read to their end.
+#[derive(Debug)]
+struct Hanging;
+
+#[async_trait]
+impl Authenticator for Hanging {
+    async fn authenticate(&self, _: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
+        unreachable!("nobody calls")
+    }
+
+    async fn authenticate_again(&self, _: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
+        unreachable!("nobody calls")
+    }
+
+    fn key_label(&self, _: &Caller) -> Option<KeyLabel> {
+        None
+    }
+
+    async fn live_keys(&self) -> Result<usize, StoreError> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_that_cannot_be_read_in_time_are_left_out_of_the_metrics() {
+    let ports = Ports {
+        pets: Arc::new(MockPetService::new()),
+        authenticator: Arc::new(Hanging),
+        clock: Arc::new(ManualClock::new(Timestamp(0))),
+    };
+    let monitor = Monitor {
+        state: Arc::new(State::new(ports, Settings::default(), None)),
+        metrics: Arc::new(Metrics::new().unwrap()),
+        monitored: Monitored { figures: Arc::new(Vec::new), next_store: None },
+    };
+    let answer = monitor.answer(&Method::GET, "/metrics").await;
+    assert_eq!(answer.status(), 200);
+    let text = answer.into_body().collect().await.unwrap().to_bytes();
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("\npetstore_page_cache_pages 0\n"), "{text}");
+    assert!(!text.contains("petstore_live_keys"), "{text}");
 }

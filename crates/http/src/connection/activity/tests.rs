@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, advance};
 
-use super::{Activity, Inactivity, MIN_RATE};
+use super::{Activity, MIN_RATE, Reason};
 use crate::settings::Limits;
 
 const IDLE: Duration = Duration::from_secs(75);
@@ -21,7 +21,7 @@ async fn a_connection_without_requests_becomes_idle() {
     advance(Duration::from_secs(4)).await;
     drop(activity.begin_request());
     let began = Instant::now();
-    assert_eq!(activity.wait_until_inactive(IDLE).await, Inactivity::Idle);
+    assert_eq!(activity.wait_until_inactive().await, Reason::Idle);
     assert!(began.elapsed() >= IDLE);
 }
 
@@ -29,12 +29,12 @@ async fn a_connection_without_requests_becomes_idle() {
 async fn a_request_that_is_being_answered_keeps_its_connection() {
     let activity = accepted();
     let request = activity.begin_request();
-    let waiting = tokio::spawn(async move { activity.wait_until_inactive(IDLE).await });
+    let waiting = tokio::spawn(async move { activity.wait_until_inactive().await });
     tokio::time::sleep(Duration::from_hours(1)).await;
     assert!(!waiting.is_finished());
     drop(request);
     let began = Instant::now();
-    assert_eq!(waiting.await.unwrap(), Inactivity::Idle);
+    assert_eq!(waiting.await.unwrap(), Reason::Idle);
     assert!(began.elapsed() <= IDLE + Duration::from_millis(2));
 }
 
@@ -52,14 +52,14 @@ async fn an_answer_is_activity_until_its_bytes_are_gone_and_stalls_when_none_go(
         std::future::pending::<()>().await;
     };
     let inactivity = tokio::select! {
-        inactivity = activity.wait_until_inactive(IDLE) => inactivity,
+        inactivity = activity.wait_until_inactive() => inactivity,
         () = sending => unreachable!("it never ends"),
     };
-    assert_eq!(inactivity, Inactivity::Stalled);
+    assert_eq!(inactivity, Reason::Stalled);
     let expected = Duration::from_secs(100) + WRITE;
     assert!(began.elapsed() >= expected && began.elapsed() < expected + IDLE);
     drop(request);
-    assert_eq!(activity.wait_until_inactive(IDLE).await, Inactivity::Idle);
+    assert_eq!(activity.wait_until_inactive().await, Reason::Idle);
 }
 
 #[tokio::test(start_paused = true)]
@@ -77,8 +77,8 @@ async fn a_client_of_the_least_rate_is_never_late_and_a_slower_one_is() {
         };
         let began = Instant::now();
         let late = tokio::select! {
-            inactivity = activity.wait_until_inactive(IDLE) => {
-                assert_eq!(inactivity, Inactivity::Stalled);
+            inactivity = activity.wait_until_inactive() => {
+                assert_eq!(inactivity, Reason::Stalled);
                 Some(began.elapsed().as_secs())
             }
             () = trickle => None,
@@ -94,6 +94,6 @@ async fn what_was_taken_quickly_allows_no_longer_silence() {
     activity.set_blocked(true);
     activity.note_written(usize::MAX);
     let began = Instant::now();
-    assert_eq!(activity.wait_until_inactive(IDLE).await, Inactivity::Stalled);
+    assert_eq!(activity.wait_until_inactive().await, Reason::Stalled);
     assert!(began.elapsed() <= WRITE + Duration::from_millis(2));
 }

@@ -1,17 +1,23 @@
 use std::{
     fmt::{Debug, Write as _},
     sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use hyper::{Method, StatusCode, header::HeaderValue};
 use petstore_domain::{ApiKeySecret, Caller, KeyLabel, KeyRights, MockAuthenticator};
-use tracing::{Event, Level, Metadata, Subscriber, field::Field, span, subscriber::with_default};
+use tokio::time::{Instant, advance};
+use tracing::{
+    Event, Level, Metadata, Subscriber,
+    field::Field,
+    span,
+    subscriber::{set_default, with_default},
+};
 
-use super::{Finished, Observer};
+use super::{Finished, LineBudget, MAX_LINES_PER_SECOND, Observer};
 use crate::{
     observe::metrics::Metrics,
-    request::Peer,
+    request::{Peer, auth::Presented},
     response::error::{ApiError, ErrorCode},
     settings::{AccessLog, Settings},
 };
@@ -79,31 +85,70 @@ fn finish_of(
     let method = Some(&Method::GET);
     observer.finished(&Finished {
         request_id,
-        peer: Peer::Unix(None),
+        peer: Peer::Unix,
         method,
         route: None,
-        caller,
-        refused: None,
+        presented: &Presented { caller: caller.cloned(), refused: None },
         trace: None,
         began,
         outcome,
     });
 }
 
-#[test]
-fn refusals_have_a_hundred_lines_a_second_and_then_their_number() {
+#[tokio::test(start_paused = true)]
+async fn refusals_have_a_hundred_lines_a_second_and_then_their_number() {
     let refusal = ApiError::new(ErrorCode::RouteNotFound, "nothing");
     let lines = Lines::default();
-    let began = Instant::now();
-    with_default(lines.clone(), || {
-        let observer = observer(AccessLog::Errors);
-        for _ in 0..130 {
-            finish(&observer, began, Err(&refusal));
+    let _guard = set_default(lines.clone());
+    let observer = observer(AccessLog::Errors);
+    for _ in 0..130 {
+        finish(&observer, Instant::now(), Err(&refusal));
+    }
+    assert_eq!(lines.levels(), [Level::INFO; 100]);
+    advance(Duration::from_secs(1)).await;
+    finish(&observer, Instant::now(), Err(&refusal));
+    assert_eq!(lines.levels(), [Level::WARN, Level::INFO]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_has_so_many_lines_and_the_next_knows_how_many_were_left_out() {
+    for known in [false, true] {
+        let budget = LineBudget::new();
+        for number in 0..MAX_LINES_PER_SECOND {
+            let cause = known.then(|| number.to_string());
+            assert_eq!(budget.take(cause.as_deref()), Some(0));
         }
-        assert_eq!(lines.levels(), [Level::INFO; 100]);
-        finish(&observer, began + Duration::from_secs(1), Err(&refusal));
-        assert_eq!(lines.levels(), [Level::WARN, Level::INFO]);
-    });
+        advance(Duration::from_millis(999)).await;
+        for _ in 0..7 {
+            assert_eq!(budget.take(None), None);
+        }
+        advance(Duration::from_millis(1)).await;
+        assert_eq!(budget.take(None), Some(7));
+        assert_eq!(budget.take(None), Some(0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cause_has_ten_lines_at_once_and_then_one_a_second() {
+    let budget = LineBudget::new();
+    let written = |cause| (0..50).filter(|_| budget.take(Some(cause)).is_some()).count();
+    assert_eq!(written("the disk is full"), 10);
+    assert_eq!(written("the disk is gone"), 10);
+    for _ in 0..20 {
+        advance(Duration::from_secs(1)).await;
+        assert_eq!(written("the disk is full"), 1);
+    }
+    advance(Duration::from_secs(20)).await;
+    assert_eq!(written("the disk is full"), 10, "it begins again");
+}
+
+#[test]
+fn what_a_cause_had_no_line_for_is_counted() {
+    let budget = LineBudget::new();
+    for _ in 0..30 {
+        budget.take(Some("the disk is full"));
+    }
+    assert_eq!(budget.take(Some("the disk is gone")), Some(20));
 }
 
 #[test]

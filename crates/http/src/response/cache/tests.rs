@@ -4,7 +4,7 @@ use hyper::header::HeaderValue;
 use petstore_domain::{CatalogueVersion, PageLimit, PetId, PetQuery};
 
 use super::{OVERHEAD, PageCache};
-use crate::response::{conditional::Subject, representation::Representation};
+use crate::response::{conditional::Resource, representation::Representation};
 
 const NOW: CatalogueVersion = CatalogueVersion(1);
 const LATER: CatalogueVersion = CatalogueVersion(2);
@@ -13,8 +13,8 @@ fn query_after(id: i64) -> PetQuery {
     PetQuery { after: Some(PetId(id)), ..PetQuery::default() }
 }
 
-fn after(id: i64) -> Subject {
-    Subject::Page(query_after(id))
+fn after(id: i64) -> Resource {
+    Resource::Page(query_after(id))
 }
 
 fn page(length: usize) -> Arc<Representation> {
@@ -25,15 +25,15 @@ fn page(length: usize) -> Arc<Representation> {
 #[test]
 fn a_page_is_found_by_its_query_in_its_version_alone() {
     let pages = PageCache::new(1 << 20);
-    let found = |subject, version| pages.get(subject, version).map(|page| page.size());
+    let found = |resource, version| pages.get(resource, version).map(|page| page.size());
     let (short, long) = (page(3), page(4));
     pages.insert(after(7), NOW, Arc::clone(&short));
     assert_eq!(found(after(7), NOW), Some(short.size()));
     assert_eq!(found(after(7), LATER), None);
     assert_eq!(found(after(8), NOW), None);
     let fewer = PetQuery { limit: PageLimit::MIN, ..query_after(7) };
-    assert_eq!(found(Subject::Page(fewer), NOW), None);
-    assert_eq!(found(Subject::Pet(PetId(7)), NOW), None);
+    assert_eq!(found(Resource::Page(fewer), NOW), None);
+    assert_eq!(found(Resource::Pet(PetId(7)), NOW), None);
 
     pages.insert(after(7), LATER, Arc::clone(&long));
     assert_eq!(found(after(7), NOW), None);
@@ -66,7 +66,7 @@ fn a_page_that_can_be_compressed_counts_twice() {
 #[test]
 fn a_page_that_is_asked_for_again_outlasts_a_walk_through_the_catalogue() {
     let pages = PageCache::new(1 << 20);
-    let first = Subject::Page(PetQuery::default());
+    let first = Resource::Page(PetQuery::default());
     pages.insert(first, NOW, page(1000));
     for id in 0..10_000 {
         assert!(pages.get(first, NOW).is_some(), "lost after {id} other pages");

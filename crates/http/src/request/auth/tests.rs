@@ -1,27 +1,34 @@
 use std::{future, num::NonZeroUsize, sync::Arc, time::Duration};
 
+use hyper::{
+    HeaderMap,
+    header::{AUTHORIZATION, HeaderValue},
+};
+use petstore_domain::ApiKeySecret;
 use tokio::{
     task,
     time::{Instant, sleep},
 };
 
-use super::{LateRefusals, MAX_WAITING};
+use super::{LateRefusals, MAX_WAITING, credential};
 use crate::{
+    connection::ending::Drain,
     response::error::{ApiError, ErrorCode},
     settings::Limits,
 };
 
 const MILLI: Duration = Duration::from_millis(1);
 
-fn refusals(max_connections: usize) -> Arc<LateRefusals> {
+fn refusals(max_connections: usize) -> Arc<(LateRefusals, Drain)> {
     let max_connections = NonZeroUsize::new(max_connections).unwrap();
     let request_timeout = Duration::from_secs(2);
-    Arc::new(LateRefusals::new(Limits { request_timeout, max_connections, ..Limits::default() }))
+    let limits = Limits { request_timeout, max_connections, ..Limits::default() };
+    Arc::new((LateRefusals::new(limits), Drain::new()))
 }
 
 /// How the wait of a key ends that is judged again after `later`, and how long it took.
 async fn waits(
-    refusals: &LateRefusals,
+    (refusals, drain): &(LateRefusals, Drain),
     later: Duration,
     is_good: bool,
 ) -> (Option<ErrorCode>, Duration) {
@@ -30,7 +37,7 @@ async fn waits(
         sleep(later).await;
         if is_good { Ok(()) } else { Err(ApiError::unauthorized(true)) }
     };
-    let outcome = refusals.wait(ApiError::unauthorized(true), again).await;
+    let outcome = refusals.wait(drain, &ApiError::unauthorized(true), again).await;
     (outcome.err().map(|error| error.code), began.elapsed())
 }
 
@@ -65,8 +72,9 @@ async fn no_more_wait_than_a_quarter_of_the_connections_and_4096() {
                 let refusals = Arc::clone(&refusals);
                 task::spawn(async move {
                     let again = future::ready(Err::<(), _>(ApiError::unauthorized(true)));
-                    let error =
-                        refusals.wait(ApiError::unauthorized(true), again).await.unwrap_err();
+                    let (refusals, drain) = &*refusals;
+                    let refusal = ApiError::unauthorized(true);
+                    let error = refusals.wait(drain, &refusal, again).await.unwrap_err();
                     (error.code, error.closes)
                 })
             })
@@ -80,7 +88,7 @@ async fn no_more_wait_than_a_quarter_of_the_connections_and_4096() {
         }
         assert_eq!(refused, places, "of {connections} connections");
         assert!(began.elapsed() < 200 * MILLI);
-        assert_eq!(refusals.places.available_permits(), places);
+        assert_eq!(refusals.0.permits.available_permits(), places);
     }
 }
 
@@ -93,8 +101,45 @@ async fn a_drain_refuses_those_that_wait_and_later_ones_at_once() {
         task::spawn(async move { waits(&refusals, Duration::from_mins(1), true).await })
     };
     sleep(10 * MILLI).await;
-    refusals.begin_drain();
+    refusals.1.begin();
     let outcome = (waiting.await.unwrap().0, waits(&refusals, 50 * MILLI, true).await.0);
     assert_eq!(outcome, (Some(ErrorCode::Unauthorized), Some(ErrorCode::Unauthorized)));
     assert!(began.elapsed() < 20 * MILLI);
+}
+
+#[test]
+fn a_credential_is_one_bearer_token() {
+    let bearer = |token: &str| Some(ApiKeySecret::new(token));
+    let table: [(&[&[u8]], Option<ApiKeySecret>); 13] = [
+        (&[], None),
+        (&[b"Bearer abc"], bearer("abc")),
+        (&[b"bearer abc"], bearer("abc")),
+        (&[b"BEARER  abc "], bearer("abc")),
+        (&[b"Bearer a b"], bearer("a b")),
+        (&[b""], None),
+        (&[b"Bearer"], None),
+        (&[b"Bearer "], None),
+        (&[b"Basic abc"], None),
+        (&[b"abc"], None),
+        (&[b"Bearerabc"], None),
+        (&[b"Bearer caf\xc3\xa9"], None),
+        (&[b"Bearer abc", b"Bearer abc"], None),
+    ];
+    for (sent, expected) in table {
+        let mut headers = HeaderMap::new();
+        for value in sent {
+            headers.append(AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
+        }
+        assert_eq!(credential(&headers), expected, "{sent:?}");
+    }
+}
+
+#[test]
+fn a_key_is_not_in_the_debug_form_of_its_credential() {
+    let headers = HeaderMap::from_iter([(
+        AUTHORIZATION,
+        HeaderValue::from_static("Bearer canary-key-0123456789"),
+    )]);
+    let shown = format!("{:?}", credential(&headers));
+    assert!(!shown.contains("canary"), "{shown}");
 }
