@@ -26,13 +26,14 @@ use tokio::{
 };
 use tokio_postgres::{
     AsyncMessage, Client, Error, Row, SimpleQueryMessage, Statement,
-    binary_copy::BinaryCopyInWriter, types::ToSql,
+    binary_copy::BinaryCopyInWriter,
+    types::{ToSql, Type},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     error::StoreFailure,
-    values::{Value, Values, typed, untyped},
+    values::{Values, typed, untyped},
 };
 
 /// Each statement sees what was committed before it.
@@ -174,25 +175,22 @@ impl Connection {
         committed.map(|()| rows)
     }
 
-    /// Writes rows by `sql`, a binary `COPY`, and returns how many they were. `None`, and nothing has
-    /// happened, in a shared session: the driver copies by a prepared statement alone.
+    /// Writes rows of these types by `sql`, a binary `COPY`. `false`, and nothing has happened, in a shared session:
+    /// the driver copies by a prepared statement alone.
     pub(crate) async fn copy<'a, const N: usize>(
         &self,
         sql: &'static str,
-        rows: impl Iterator<Item = [&'a dyn Value; N]>,
-    ) -> Result<Option<u64>, StoreFailure> {
+        types: &[Type; N],
+        rows: impl Iterator<Item = [&'a (dyn ToSql + Sync); N]>,
+    ) -> Result<bool, StoreFailure> {
         self.bounded(async {
-            let Some(statement) = self.prepare(sql).await? else { return Ok(None) };
-            let mut rows = rows.peekable();
-            let Some(first) = rows.peek() else { return Ok(Some(0)) };
-            let types = first.map(Value::sql_type);
-            let writer = BinaryCopyInWriter::new(self.client.copy_in(&statement).await?, &types);
-            let mut writer = pin!(writer);
+            let Some(statement) = self.prepare(sql).await? else { return Ok(false) };
+            let mut writer =
+                pin!(BinaryCopyInWriter::new(self.client.copy_in(&statement).await?, types));
             for row in rows {
-                let row = row.map(|value| value as &(dyn ToSql + Sync));
-                writer.as_mut().write_raw(row).await?;
+                writer.as_mut().write(&row).await?;
             }
-            writer.finish().await.map(Some)
+            writer.finish().await.map(|_| true)
         })
         .await
     }
