@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{AddError, KeyChangeError, RestoreError, StoreError};
+use petstore_domain::{AddError, RestoreError, StoreError};
 use tokio_postgres::error::SqlState;
 
 use crate::config::HostPort;
@@ -168,18 +168,17 @@ impl From<StoreFailure> for StoreError {
     }
 }
 
-/// An error of the domain that holds a [`StoreError`] comes from a [`StoreFailure`] by `?`.
-macro_rules! from_store_failure {
-    ($($error:ty),+) => {
-        $(impl From<StoreFailure> for $error {
-            fn from(failure: StoreFailure) -> Self {
-                StoreError::from(failure).into()
-            }
-        })+
-    };
+impl From<StoreFailure> for AddError {
+    fn from(failure: StoreFailure) -> Self {
+        Self::Store(failure.into())
+    }
 }
 
-from_store_failure!(AddError, KeyChangeError, RestoreError);
+impl From<StoreFailure> for RestoreError {
+    fn from(failure: StoreFailure) -> Self {
+        Self::Store(failure.into())
+    }
+}
 
 /// Returns the error with all of its causes, in one line.
 fn error_chain(error: &(dyn Error + 'static)) -> String {

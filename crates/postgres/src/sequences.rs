@@ -42,3 +42,41 @@ pub(crate) async fn raise(transaction: &Connection) -> Result<(), StoreFailure> 
     transaction.query(RAISE, &[&None::<i64>]).await?;
     transaction.commit().await
 }
+
+#[cfg(test)]
+mod tests {
+    use petstore_testing::{needs, postgres_or_skip};
+
+    use super::{IS_BEHIND, RAISE};
+    use crate::{
+        config::PostgresConfig,
+        connector::{Connector, Purpose},
+        store::PostgresStore,
+    };
+
+    /// Each batch of an import asks.
+    #[needs(postgres)]
+    #[tokio::test]
+    async fn the_highest_identifier_is_looked_for_in_the_index_whatever_the_table_held_then() {
+        let Some(database) = postgres_or_skip("the_highest_identifier_is_looked_for") else {
+            return;
+        };
+        let config = PostgresConfig::parse(&database.url).unwrap();
+        drop(PostgresStore::connect(&config).await.unwrap());
+        for purpose in [Purpose::Calls, Purpose::Archive] {
+            let connection = Connector::new(&config).unwrap().connect(purpose).await.unwrap();
+            for (sql, values) in [(IS_BEHIND, ""), (RAISE, "(NULL)")] {
+                connection.batch(&format!("PREPARE asked AS {sql}")).await.unwrap();
+                let explain = format!("EXPLAIN EXECUTE asked{values}").leak();
+                let plan = connection.query_alone(explain, &[]).await.unwrap();
+                let plan: Vec<&str> = plan.iter().map(|row| row.get(0)).collect();
+                let plan = plan.join("\n");
+                assert!(plan.contains("Scan Backward using pet_pkey on pet"), "{plan}");
+                connection.batch("DEALLOCATE asked").await.unwrap();
+            }
+            database
+                .sql("INSERT INTO pet (name, category_id) SELECT 'Rex', 1 FROM generate_series(1, 500)")
+                .unwrap();
+        }
+    }
+}

@@ -35,6 +35,10 @@ pub(crate) const fn page(status: Option<PetStatus>) -> &'static str {
     }
 }
 
+/// Animals from the identifier `$1` on, at most `$2`.
+pub(crate) const FROM: &str =
+    "SELECT id, name, category_id, status FROM pet WHERE id >= $1 ORDER BY id LIMIT $2";
+
 /// Adds animals without keys. Returns the version with the place in the arrays and the identifier of each: what
 /// `INSERT … RETURNING` promises no order of, the list that is inserted from has.
 pub(crate) const INSERT: &str = concat!(
