@@ -51,7 +51,7 @@ pub(crate) enum StoreFailure {
     Stopped,
     /// The system has no random bytes.
     #[error("no random bytes: {0}")]
-    Random(String),
+    Random(#[from] getrandom::Error),
 }
 
 /// No host could be connected to. Holds each host with what is wrong there.
@@ -62,10 +62,6 @@ pub(crate) struct ConnectError(pub(crate) Vec<(HostPort, StoreFailure)>);
 const SEALED: &str = "PSMOV";
 
 impl StoreFailure {
-    pub(crate) fn random(error: getrandom::Error) -> Self {
-        Self::Random(error.to_string())
-    }
-
     /// Whether the server rolled the transaction back because of what others have written, so that it may
     /// be tried again: nothing was committed.
     pub(crate) fn is_conflict(&self) -> bool {

@@ -32,8 +32,9 @@ use crate::{
     version::{self, StoredVersion},
 };
 
-/// Should this process be frozen while it holds the lock, the server ends the batch.
-const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '2s'; \
+/// Should this process be frozen while it holds the lock, the server ends the batch, before the additions that wait for
+/// it end by their own `statement_timeout`.
+const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '3s'; \
      SET LOCAL statement_timeout = '30s'";
 /// Animals by their place in the batch. A new one has no identifier.
 const UPLOAD: &str = "CREATE TEMPORARY TABLE upload (place bigint, id bigint, name text, category_id bigint, \
