@@ -5,7 +5,7 @@
 //! above the highest animal, and the transaction is repeated. Identifiers of keys come
 //! from no sequence (`schema/6.sql`).
 
-use crate::{connection::Connection, error::StoreFailure, pool::Pool};
+use crate::{connection::READ_COMMITTED, connector::Purpose, error::StoreFailure, pool::Pool};
 
 /// Waits for the writers that are under way, and keeps others out until the transaction ends. They wait behind it,
 /// so it gives up soon, but not before the server has ended an automatic vacuum that is in its way, which it does
@@ -36,8 +36,9 @@ pub(crate) async fn are_behind(pool: &Pool) -> Result<bool, StoreFailure> {
     Ok(!pool.query(IS_BEHIND, &[]).await?.is_empty())
 }
 
-/// Raises it, in a transaction that has just begun, and commits.
-pub(crate) async fn raise(transaction: &Connection) -> Result<(), StoreFailure> {
+/// Raises it, in a transaction of its own.
+pub(crate) async fn raise(pool: &Pool) -> Result<(), StoreFailure> {
+    let transaction = pool.begin(Purpose::Calls, READ_COMMITTED).await?;
     transaction.batch(LOCK).await?;
     transaction.query(RAISE, &[&None::<i64>]).await?;
     transaction.commit().await

@@ -22,7 +22,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use crate::{
     api_keys::rows as keys,
-    connection::{APPENDING, Connection, READ_COMMITTED, WRITING},
+    connection::{APPENDING, Connection, WRITING},
     connector::Purpose,
     error::StoreFailure,
     pets::idempotency,
@@ -59,8 +59,6 @@ const ADD: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status
        FROM (SELECT * FROM upload WHERE id IS NULL ORDER BY place) u \
        RETURNING id) SELECT min(id) FROM added";
 const EXISTING: &str = "SELECT id FROM pet WHERE id = ANY($1)";
-const FIND_RECORDS: &str =
-    "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE id = ANY($1)";
 const WRITE_RECORDS: &str = "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
      SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[]) \
      ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, \
@@ -72,7 +70,7 @@ pub(super) async fn write(store: &PostgresStore, batch: &Batch) -> Result<Writte
     store.state().await?.permit(*writer)?;
     // A role that may not read or raise it may import all the same, if it need not.
     if sequences::are_behind(&store.pool).await.unwrap_or(false) {
-        sequences::raise(&store.pool.begin(Purpose::Calls, READ_COMMITTED).await?).await?;
+        sequences::raise(&store.pool).await?;
     }
     let began = Instant::now();
     let appends =
@@ -256,7 +254,7 @@ async fn stored_records(
     transaction: &Connection,
     ids: Vec<&[u8]>,
 ) -> Result<HashMap<IdempotencyId, IdempotencyRecord>, RestoreError> {
-    let rows = transaction.query(FIND_RECORDS, &[&ids]).await?;
+    let rows = transaction.query(idempotency::FIND, &[&ids]).await?;
     let records = rows.iter().map(|row| idempotency::record(row).map(|record| (record.id, record)));
     Ok(records.collect::<Result<_, _>>().map_err(StoreError::from)?)
 }
