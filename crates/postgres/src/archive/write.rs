@@ -43,12 +43,29 @@ const COPY: &str = "COPY upload FROM STDIN (FORMAT binary)";
 const COLUMNS: [Type; 5] = [Type::INT8, Type::INT8, Type::TEXT, Type::INT8, Type::TEXT];
 const COPY_ARRAYS: &str = "INSERT INTO upload SELECT * FROM \
      unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[])";
-/// Adds those whose identifiers are free, and counts them. A row is looked for by the index, as a join with the table
-/// may be planned to read all of it; `ON CONFLICT` takes longer.
-const MERGE: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) \
-       SELECT DISTINCT ON (id) id, name, category_id, status FROM upload u \
-       WHERE id IS NOT NULL AND (SELECT p.id FROM pet p WHERE p.id = u.id) IS NULL ORDER BY id \
-       RETURNING 1) SELECT count(*) FROM added";
+/// Adds those with identifiers, and counts them.
+macro_rules! insert {
+    ($condition:literal, $conflict:literal) => {
+        concat!(
+            "WITH added AS (INSERT INTO pet (id, name, category_id, status) \
+               SELECT DISTINCT ON (id) id, name, category_id, status FROM upload WHERE id IS NOT NULL AND ",
+            $condition,
+            " ORDER BY id ",
+            $conflict,
+            " RETURNING 1) SELECT count(*) FROM added"
+        )
+    };
+}
+
+/// Where none is there in their range, which takes two thirds of the time. It is looked for in the order of the index,
+/// so that the server never reads all of the table for it.
+const INSERT: &str = insert!(
+    "(SELECT id FROM pet WHERE id BETWEEN (SELECT min(id) FROM upload) AND (SELECT max(id) FROM upload) \
+      ORDER BY id LIMIT 1) IS NULL",
+    ""
+);
+/// Those that are not there.
+const MERGE: &str = insert!("true", "ON CONFLICT DO NOTHING");
 /// One that is there otherwise than it was given.
 const OTHER: &str = "SELECT u.id FROM upload u, \
        LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p \
@@ -150,7 +167,10 @@ async fn write_pets(transaction: &Connection, count: usize) -> Result<u64, Resto
     if count == 0 {
         return Ok(0);
     }
-    let added: i64 = scalar(&transaction.query(MERGE, &[]).await?)?;
+    let mut added: i64 = scalar(&transaction.query(INSERT, &[]).await?)?;
+    if added == 0 {
+        added = scalar(&transaction.query(MERGE, &[]).await?)?;
+    }
     let added = u64::try_from(added).unwrap_or_default();
     // Those that were there already must be there as they were given.
     if added < count as u64
