@@ -5,11 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use petstore_testing::needs;
 use serde_json::json;
 
 use super::{
     animals::many,
     commands::{exported, fed, feed, import, made, make, run},
+    paused::{end, run_until},
 };
 use crate::support::{
     catalogue,
@@ -199,6 +201,27 @@ fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
     let said = feed(&["import", "--again", "--store", &store.url], &text).succeeds();
     assert!(said.starts_with("added 12000 animals, passed over 0 "), "{said}");
     assert_eq!(store.pets(), 26_001);
+}
+
+/// Of the writers of PostgreSQL, none holds up the others while it is frozen. A file of SQLite stays locked as long as
+/// the process that has locked it is frozen.
+#[needs(postgres)]
+#[test]
+fn an_import_that_is_frozen_at_any_moment_refuses_no_addition() {
+    let Some(store) = Store::postgres() else { return };
+    let server = Launch::on(&store).start();
+    let client = server.client();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pets.ndjson");
+    fs::write(&path, many(60_000)).unwrap();
+    for _ in 0..6 {
+        let words = ["import", "--again", "--store", &store.url, path.to_str().unwrap()];
+        let running = petstore(&words).spawn();
+        let before = store.pets();
+        run_until(&running, "the first batch is there", || store.pets() > before);
+        catalogue::add(&client, &catalogue::pet("Rex"));
+        end(running, "KILL");
+    }
 }
 
 fn a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported(kind: Kind) {

@@ -157,15 +157,13 @@ impl PostgresConfig {
         let millis = |value| duration(value, Duration::from_millis);
         match name {
             "sslmode" => {
-                let choices = [
-                    ("disable", (SslMode::Disable, Encryption::Disable)),
-                    ("prefer", (SslMode::Prefer, Encryption::Prefer)),
-                    ("verify-ca", (SslMode::VerifyCa, Encryption::Require)),
-                    ("require", (SslMode::VerifyFull, Encryption::Require)),
-                    ("verify-full", (SslMode::VerifyFull, Encryption::Require)),
-                ];
-                let allowed = "it is disable, prefer, verify-ca, require or verify-full";
-                let (mode, encryption) = choose(value, &choices, allowed)?;
+                let (mode, encryption) = match value {
+                    "disable" => (SslMode::Disable, Encryption::Disable),
+                    "prefer" => (SslMode::Prefer, Encryption::Prefer),
+                    "verify-ca" => (SslMode::VerifyCa, Encryption::Require),
+                    "require" | "verify-full" => (SslMode::VerifyFull, Encryption::Require),
+                    _ => return Err("it is disable, prefer, verify-ca, require or verify-full"),
+                };
                 self.ssl_mode = mode;
                 self.driver.ssl_mode(encryption);
             }
@@ -180,14 +178,11 @@ impl PostgresConfig {
                 let size = value.parse().ok().filter(|size| (1..=MAX_CONNECTIONS).contains(size));
                 self.pool_size = size.ok_or("it is a number of connections from 1 to 1000")?;
             }
-            "target_session_attrs" => {
-                let choices = [
-                    ("read-write", TargetSessionAttrs::ReadWrite),
-                    ("any", TargetSessionAttrs::Any),
-                ];
-                let attributes = choose(value, &choices, "it is read-write or any")?;
-                self.driver.target_session_attrs(attributes);
-            }
+            "target_session_attrs" => drop(self.driver.target_session_attrs(match value {
+                "read-write" => TargetSessionAttrs::ReadWrite,
+                "any" => TargetSessionAttrs::Any,
+                _ => return Err("it is read-write or any"),
+            })),
             "schema" if is_reserved(value) => {
                 return Err("it is a name of 1 to 63 bytes that does not begin with pg_");
             }
@@ -197,15 +192,12 @@ impl PostgresConfig {
             }
             "application_name" => drop(self.driver.application_name(value)),
             "options" => drop(self.driver.options(value)),
-            _ => {
-                let choices = [
-                    ("disable", ChannelBinding::Disable),
-                    ("prefer", ChannelBinding::Prefer),
-                    ("require", ChannelBinding::Require),
-                ];
-                let binding = choose(value, &choices, "it is disable, prefer or require")?;
-                self.driver.channel_binding(binding);
-            }
+            _ => drop(self.driver.channel_binding(match value {
+                "disable" => ChannelBinding::Disable,
+                "prefer" => ChannelBinding::Prefer,
+                "require" => ChannelBinding::Require,
+                _ => return Err("it is disable, prefer or require"),
+            })),
         }
         Ok(())
     }
@@ -226,15 +218,6 @@ impl fmt::Debug for PostgresConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PostgresConfig({self})")
     }
-}
-
-/// Returns the choice with the name `value`. The error says what is allowed.
-fn choose<T: Copy>(
-    value: &str,
-    choices: &[(&str, T)],
-    allowed: &'static str,
-) -> Result<T, &'static str> {
-    choices.iter().find(|(name, _)| *name == value).map(|(_, choice)| *choice).ok_or(allowed)
 }
 
 fn is_reserved(schema: &str) -> bool {

@@ -26,13 +26,14 @@ use tokio::{
 };
 use tokio_postgres::{
     AsyncMessage, Client, Error, Row, SimpleQueryMessage, Statement,
-    binary_copy::BinaryCopyInWriter, types::ToSql,
+    binary_copy::BinaryCopyInWriter,
+    types::{ToSql, Type},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
     error::StoreFailure,
-    values::{Value, Values, typed, untyped},
+    values::{Values, typed, untyped},
 };
 
 /// Each statement sees what was committed before it.
@@ -72,7 +73,7 @@ pub(crate) struct Connection {
     timeout: Duration,
     /// Whether the server has warned, since the transaction began, that its commit did not wait for a standby.
     not_replicated: Arc<AtomicBool>,
-    /// Tells [`drive`].
+    /// Tells the task that moves the bytes.
     _dropped: DropGuard,
 }
 
@@ -91,15 +92,38 @@ impl Connection {
     /// Returns a connection with a session of its own.
     pub(crate) fn new<S, T>(
         client: Client,
-        wire: tokio_postgres::Connection<S, T>,
+        mut wire: tokio_postgres::Connection<S, T>,
         timeout: Duration,
     ) -> Self
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         T: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (not_replicated, dropped) = (Arc::default(), CancellationToken::new());
-        tokio::spawn(drive(wire, Arc::clone(&not_replicated), dropped.clone()));
+        let not_replicated: Arc<AtomicBool> = Arc::default();
+        let (warned, dropped) = (Arc::clone(&not_replicated), CancellationToken::new());
+        // Moves the bytes until the connection ends. Why it ends, its statements report.
+        let driver = async move {
+            while let Some(Ok(message)) =
+                future::poll_fn(|context| wire.poll_message(context)).await
+            {
+                if let AsyncMessage::Notice(notice) = message
+                    && notice.routine() == Some(WAIT_FOR_STANDBY)
+                {
+                    // Set before the commit's own answer is handed on: it comes behind this message.
+                    warned.store(true, Ordering::Release);
+                }
+            }
+        };
+        let is_dropped = dropped.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = driver => {}
+                () = async {
+                    is_dropped.cancelled().await;
+                    time::sleep(CLOSE_TIMEOUT).await;
+                } => {}
+            }
+        });
         let session = Session::Own(Mutex::default());
         Self { client, session, timeout, not_replicated, _dropped: dropped.drop_guard() }
     }
@@ -174,25 +198,22 @@ impl Connection {
         committed.map(|()| rows)
     }
 
-    /// Writes rows by `sql`, a binary `COPY`, and returns how many they were. `None`, and nothing has
-    /// happened, in a shared session: the driver copies by a prepared statement alone.
+    /// Writes rows of these types by `sql`, a binary `COPY`. `false`, and nothing has happened, in a shared session:
+    /// the driver copies by a prepared statement alone.
     pub(crate) async fn copy<'a, const N: usize>(
         &self,
         sql: &'static str,
-        rows: impl Iterator<Item = [&'a dyn Value; N]>,
-    ) -> Result<Option<u64>, StoreFailure> {
+        types: &[Type; N],
+        rows: impl Iterator<Item = [&'a (dyn ToSql + Sync); N]>,
+    ) -> Result<bool, StoreFailure> {
         self.bounded(async {
-            let Some(statement) = self.prepare(sql).await? else { return Ok(None) };
-            let mut rows = rows.peekable();
-            let Some(first) = rows.peek() else { return Ok(Some(0)) };
-            let types = first.map(Value::sql_type);
-            let writer = BinaryCopyInWriter::new(self.client.copy_in(&statement).await?, &types);
-            let mut writer = pin!(writer);
+            let Some(statement) = self.prepare(sql).await? else { return Ok(false) };
+            let mut writer =
+                pin!(BinaryCopyInWriter::new(self.client.copy_in(&statement).await?, types));
             for row in rows {
-                let row = row.map(|value| value as &(dyn ToSql + Sync));
-                writer.as_mut().write_raw(row).await?;
+                writer.as_mut().write(&row).await?;
             }
-            writer.finish().await.map(Some)
+            writer.finish().await.map(|_| true)
         })
         .await
     }
@@ -245,35 +266,5 @@ impl Connection {
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection").field("closed", &self.is_closed()).finish_non_exhaustive()
-    }
-}
-
-/// Moves the bytes of a connection until it ends, or [`CLOSE_TIMEOUT`] after it was dropped. Why it ends, its
-/// statements report.
-async fn drive<S, T>(
-    mut wire: tokio_postgres::Connection<S, T>,
-    not_replicated: Arc<AtomicBool>,
-    dropped: CancellationToken,
-) where
-    S: AsyncRead + AsyncWrite + Unpin,
-    T: AsyncRead + AsyncWrite + Unpin,
-{
-    let driver = async {
-        while let Some(Ok(message)) = future::poll_fn(|context| wire.poll_message(context)).await {
-            if let AsyncMessage::Notice(notice) = message
-                && notice.routine() == Some(WAIT_FOR_STANDBY)
-            {
-                // Set before the commit's own answer is handed on: it comes behind this message.
-                not_replicated.store(true, Ordering::Release);
-            }
-        }
-    };
-    let cut_off = async {
-        dropped.cancelled().await;
-        time::sleep(CLOSE_TIMEOUT).await;
-    };
-    tokio::select! {
-        () = driver => {}
-        () = cut_off => {}
     }
 }

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{AddError, KeyChangeError, RestoreError, StoreError};
+use petstore_domain::{AddError, RestoreError, StoreError};
 use tokio_postgres::error::SqlState;
 
 use crate::config::HostPort;
@@ -51,7 +51,7 @@ pub(crate) enum StoreFailure {
     Stopped,
     /// The system has no random bytes.
     #[error("no random bytes: {0}")]
-    Random(String),
+    Random(#[from] getrandom::Error),
 }
 
 /// No host could be connected to. Holds each host with what is wrong there.
@@ -62,10 +62,6 @@ pub(crate) struct ConnectError(pub(crate) Vec<(HostPort, StoreFailure)>);
 const SEALED: &str = "PSMOV";
 
 impl StoreFailure {
-    pub(crate) fn random(error: getrandom::Error) -> Self {
-        Self::Random(error.to_string())
-    }
-
     /// Whether the server rolled the transaction back because of what others have written, so that it may
     /// be tried again: nothing was committed.
     pub(crate) fn is_conflict(&self) -> bool {
@@ -168,18 +164,17 @@ impl From<StoreFailure> for StoreError {
     }
 }
 
-/// An error of the domain that holds a [`StoreError`] comes from a [`StoreFailure`] by `?`.
-macro_rules! from_store_failure {
-    ($($error:ty),+) => {
-        $(impl From<StoreFailure> for $error {
-            fn from(failure: StoreFailure) -> Self {
-                StoreError::from(failure).into()
-            }
-        })+
-    };
+impl From<StoreFailure> for AddError {
+    fn from(failure: StoreFailure) -> Self {
+        Self::Store(failure.into())
+    }
 }
 
-from_store_failure!(AddError, KeyChangeError, RestoreError);
+impl From<StoreFailure> for RestoreError {
+    fn from(failure: StoreFailure) -> Self {
+        Self::Store(failure.into())
+    }
+}
 
 /// Returns the error with all of its causes, in one line.
 fn error_chain(error: &(dyn Error + 'static)) -> String {

@@ -21,8 +21,6 @@ const STATE: &str =
 const CHANGE: &str = "UPDATE catalogue SET identity = $2::bytea, revision = $3, state = $4::text, \
      other = $5::bytea, label = $6::text, version = $7::bytea, changes = changes + 1 \
      WHERE only_row = 1 AND revision = $1 RETURNING 1";
-const PETS: &str = "SELECT id, name, category_id, status FROM pet \
-     WHERE id >= $1 ORDER BY id LIMIT $2";
 const RECORDS: &str = "SELECT id, fingerprint, pet_id, created_at \
      FROM idempotency WHERE pet_id BETWEEN $1 AND $2";
 
@@ -54,7 +52,7 @@ impl Handover for PostgresStore {
             return Ok(Changes::default());
         };
         let read = async {
-            let pets = self.pool.query(PETS, &[&first, &i64::from(limit)]).await?;
+            let pets = self.pool.query(rows::FROM, &[&first, &i64::from(limit)]).await?;
             let pets: Vec<_> =
                 pets.iter().map(|row| rows::pet(row, 0)).collect::<Result<_, _>>()?;
             let Some(last) = pets.last() else { return Ok(Changes::default()) };

@@ -22,7 +22,7 @@
 //! - When the connection breaks while a commit is under way, an addition without an idempotency key
 //!   is answered by [`StoreError`](petstore_domain::StoreError), and may have happened. One with a
 //!   key is tried again.
-//! - A batch that keeps others from writing and sends nothing for 10 seconds is ended by the server.
+//! - A batch that keeps others from writing and sends nothing for 3 seconds is ended by the server.
 //! - Tried on PostgreSQL 15 and 18. The SQL is that of PostgreSQL 12 and newer.
 //! - A pooler must lend a session for a whole transaction at least.
 //!

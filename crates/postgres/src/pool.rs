@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+use petstore_domain::StoreError;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::{self, Instant},
@@ -118,10 +119,10 @@ impl Pool {
     }
 
     /// Runs a call within its deadline.
-    pub(crate) async fn within_deadline<T, E: From<StoreFailure>>(
+    pub(crate) async fn within_deadline<T>(
         &self,
-        call: impl Future<Output = Result<T, E>>,
-    ) -> Result<T, E> {
+        call: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
         let timeout = self.config().call_timeout;
         let result = time::timeout(timeout, call).await;
         result.unwrap_or_else(|_| {

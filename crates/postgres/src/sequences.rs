@@ -5,7 +5,7 @@
 //! above the highest animal, and the transaction is repeated. Identifiers of keys come
 //! from no sequence (`schema/6.sql`).
 
-use crate::{connection::Connection, error::StoreFailure, pool::Pool, values::column};
+use crate::{connection::READ_COMMITTED, connector::Purpose, error::StoreFailure, pool::Pool};
 
 /// Waits for the writers that are under way, and keeps others out until the transaction ends. They wait behind it,
 /// so it gives up soon, but not before the server has ended an automatic vacuum that is in its way, which it does
@@ -13,32 +13,71 @@ use crate::{connection::Connection, error::StoreFailure, pool::Pool, values::col
 const LOCK: &str = "SET LOCAL lock_timeout = '1500ms'; \
      LOCK TABLE idempotency, pet, api_key IN SHARE ROW EXCLUSIVE MODE";
 
-/// What decides of a sequence `s` whether it is behind the highest identifier `m.id`.
-macro_rules! is_behind {
-    () => {
-        "(s.last_value < m.id OR NOT s.is_called AND s.last_value = m.id)"
+/// What is selected where the sequence is behind the highest identifier `m.id`, or behind a `floor`. The highest one is
+/// the first of its index: `max` would be planned here to read every animal.
+macro_rules! where_behind {
+    ($select:literal, $floor:literal) => {
+        concat!(
+            "SELECT ",
+            $select,
+            " FROM (SELECT greatest((SELECT id FROM pet ORDER BY id DESC LIMIT 1), ",
+            $floor,
+            ") AS id) m, pet_id s WHERE s.last_value < m.id OR NOT s.is_called AND s.last_value = m.id"
+        )
     };
 }
 
 /// Lets the next identifier be above the highest of the table, and above `$1`. Whoever calls it has locked the table.
-pub(crate) const RAISE: &str = concat!(
-    "SELECT setval('pet_id', m.id) FROM (SELECT greatest(max(id), $1::bigint) AS id FROM pet) m, pet_id s \
-     WHERE ",
-    is_behind!()
-);
-const BEHIND: &str = concat!(
-    "SELECT 'pet_id' FROM (SELECT max(id) AS id FROM pet) m, pet_id s WHERE ",
-    is_behind!()
-);
+pub(crate) const RAISE: &str = where_behind!("setval('pet_id', m.id)", "$1::bigint");
+const IS_BEHIND: &str = where_behind!("1", "NULL");
 
-/// Returns the names of the sequences that will give an identifier that is taken.
-pub(crate) async fn behind(pool: &Pool) -> Result<Vec<String>, StoreFailure> {
-    column(&pool.query(BEHIND, &[]).await?)
+/// Returns whether the sequence will give an identifier that is taken.
+pub(crate) async fn are_behind(pool: &Pool) -> Result<bool, StoreFailure> {
+    Ok(!pool.query(IS_BEHIND, &[]).await?.is_empty())
 }
 
-/// Raises them, in a transaction that has just begun, and commits.
-pub(crate) async fn raise(transaction: &Connection) -> Result<(), StoreFailure> {
+/// Raises it, in a transaction of its own.
+pub(crate) async fn raise(pool: &Pool) -> Result<(), StoreFailure> {
+    let transaction = pool.begin(Purpose::Calls, READ_COMMITTED).await?;
     transaction.batch(LOCK).await?;
     transaction.query(RAISE, &[&None::<i64>]).await?;
     transaction.commit().await
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_testing::{needs, postgres_or_skip};
+
+    use super::{IS_BEHIND, RAISE};
+    use crate::{
+        config::PostgresConfig,
+        connector::{Connector, Purpose},
+        store::PostgresStore,
+    };
+
+    /// Each batch of an import asks.
+    #[needs(postgres)]
+    #[tokio::test]
+    async fn the_highest_identifier_is_looked_for_in_the_index_whatever_the_table_held_then() {
+        let Some(database) = postgres_or_skip("the_highest_identifier_is_looked_for") else {
+            return;
+        };
+        let config = PostgresConfig::parse(&database.url).unwrap();
+        drop(PostgresStore::connect(&config).await.unwrap());
+        for purpose in [Purpose::Calls, Purpose::Archive] {
+            let connection = Connector::new(&config).unwrap().connect(purpose).await.unwrap();
+            for (sql, values) in [(IS_BEHIND, ""), (RAISE, "(NULL)")] {
+                connection.batch(&format!("PREPARE asked AS {sql}")).await.unwrap();
+                let explain = format!("EXPLAIN EXECUTE asked{values}").leak();
+                let plan = connection.query_alone(explain, &[]).await.unwrap();
+                let plan: Vec<&str> = plan.iter().map(|row| row.get(0)).collect();
+                let plan = plan.join("\n");
+                assert!(plan.contains("Scan Backward using pet_pkey on pet"), "{plan}");
+                connection.batch("DEALLOCATE asked").await.unwrap();
+            }
+            database
+                .sql("INSERT INTO pet (name, category_id) SELECT 'Rex', 1 FROM generate_series(1, 500)")
+                .unwrap();
+        }
+    }
 }

@@ -22,26 +22,12 @@ pub(crate) trait Value: ToSql + Sync {
 /// What is bound to a statement.
 pub(crate) type Values<'a> = &'a [&'a dyn Value];
 
-/// Each type can be bound alone, or be missing, or be in an array.
-macro_rules! values {
-    ($($element:ty => $alone:ident, $array:ident;)+) => {
-        $(values!(@ $element => $alone, Option<$element> => $alone, Vec<$element> => $array,
-            Vec<Option<$element>> => $array);)+
-    };
-    (@ $($value:ty => $sql_type:ident),+) => {
-        $(impl Value for $value {
-            fn sql_type(&self) -> Type {
-                Type::$sql_type
-            }
-        })+
-    };
-}
-
-values! {
-    i64 => INT8, INT8_ARRAY;
-    &str => TEXT, TEXT_ARRAY;
-    String => TEXT, TEXT_ARRAY;
-    &[u8] => BYTEA, BYTEA_ARRAY;
+impl<T: ToSql + Sync> Value for T {
+    fn sql_type(&self) -> Type {
+        let ours = [Type::INT8, Type::TEXT, Type::BYTEA];
+        let arrays = [Type::INT8_ARRAY, Type::TEXT_ARRAY, Type::BYTEA_ARRAY];
+        ours.into_iter().chain(arrays).find(T::accepts).unwrap_or(Type::UNKNOWN)
+    }
 }
 
 /// Returns the values for a statement that knows its types.

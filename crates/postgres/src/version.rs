@@ -55,6 +55,6 @@ impl StoredVersion {
 /// Returns a version that never was and never will be again.
 pub(crate) fn random() -> Result<[u8; 16], StoreFailure> {
     let mut version = [0; 16];
-    getrandom::fill(&mut version).map_err(StoreFailure::random)?;
+    getrandom::fill(&mut version)?;
     Ok(version)
 }

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::group::{Failed, Job, Outcome, Written};
 use crate::{
-    connection::{Connection, READ_COMMITTED},
+    connection::Connection,
     connector::Purpose,
     error::StoreFailure,
     pool::{MAX_TRIES, Pool},
@@ -179,8 +179,7 @@ impl Task {
         };
         self.connection = is_clean.then_some(connection);
         if matches!(&written, Err(failed) if failed.failure.is_identifier_taken()) {
-            let connection = self.pool.begin(Purpose::Calls, READ_COMMITTED).await?;
-            sequences::raise(&connection).await?;
+            sequences::raise(&self.pool).await?;
         }
         written
     }

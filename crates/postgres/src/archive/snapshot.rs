@@ -15,8 +15,6 @@ use crate::{
 
 const COUNTS: &str = "SELECT (SELECT count(*) FROM pet), (SELECT count(*) FROM api_key), \
      (SELECT count(*) FROM idempotency)";
-const PETS: &str =
-    "SELECT id, name, category_id, status FROM pet WHERE id >= $1 ORDER BY id LIMIT $2";
 const RECORDS: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempotency \
      WHERE id > $1 ORDER BY id LIMIT $2";
 
@@ -46,7 +44,7 @@ impl Snapshot for View {
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
         let first = after.map_or(Some(i64::MIN), |id| id.0.checked_add(1));
         let Some(first) = first else { return Ok(Vec::new()) };
-        let rows = self.0.query(PETS, &[&first, &i64::from(limit)]).await?;
+        let rows = self.0.query(rows::FROM, &[&first, &i64::from(limit)]).await?;
         Ok(rows.iter().map(|row| rows::pet(row, 0)).collect::<Result<_, _>>()?)
     }
 

@@ -1,11 +1,9 @@
 //! One batch, as one transaction on a connection outside of the pool.
 //!
-//! Like every writer it locks the row of the catalogue first, so identifiers that were assigned elsewhere do not
-//! meet those that an instance assigns now. Where somebody writes the same rows past petstore, one of both is refused.
-//!
-//! Where no animal can be there yet, they are written by a binary `COPY`, which takes a quarter of the time of an
-//! `INSERT` from arrays (`docs/PERFORMANCE.md`). It can neither pass over a row that is there nor be used in a
-//! session that a pooler shares out: there the `INSERT` serves.
+//! Its animals are uploaded into a temporary table, by a binary `COPY` or, where a pooler shares the session out, by an
+//! `INSERT` from arrays, which takes the server twice as long. Only then does it lock the row of the catalogue, as every
+//! writer does first: others wait for the server's work, not for the network, nor for this process if it is frozen
+//! meanwhile. Where somebody writes the same rows past petstore, one of both is refused.
 
 #[cfg(test)]
 mod tests;
@@ -18,41 +16,66 @@ use std::{
 
 use petstore_domain::{
     ApiKey, Batch, Handover as _, IdempotencyId, IdempotencyRecord, IdempotencyRequest, KeyDigest,
-    KeyId, NewPet, Pet, PetId, Resolution, RestoreError, StoreError, Writer, Written,
+    KeyId, NewPet, Pet, PetId, PetStatus, Resolution, RestoreError, StoreError, Writer, Written,
 };
+use tokio_postgres::types::{ToSql, Type};
 
 use crate::{
     api_keys::rows as keys,
-    connection::{APPENDING, Connection, READ_COMMITTED, WRITING},
+    connection::{APPENDING, Connection, WRITING},
     connector::Purpose,
     error::StoreFailure,
-    pets::{
-        idempotency,
-        rows::{self, Columns},
-    },
+    pets::idempotency,
     sequences,
     store::PostgresStore,
-    values::{Value, Values, column, scalar},
+    values::{Values, column, scalar},
     version::{self, StoredVersion},
 };
 
-/// Should this process be frozen meanwhile, the server ends the batch.
-const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '10s'; \
+/// Should this process be frozen while it holds the lock, the server ends the batch, before the additions that wait for
+/// it end by their own `statement_timeout`.
+const LIMIT: &str = "SET LOCAL idle_in_transaction_session_timeout = '3s'; \
      SET LOCAL statement_timeout = '30s'";
-const DRAW: &str = "SELECT nextval('pet_id') FROM generate_series(1, $1::bigint)";
-const COPY: &str = "COPY pet (id, name, category_id, status) FROM STDIN (FORMAT binary)";
-/// In the order of the index, so that it is never looked for in all of the table.
-const FIND_FIRST: &str = "SELECT id FROM pet WHERE id BETWEEN $1 AND $2 ORDER BY id LIMIT 1";
-/// Inserts those that are not there, and counts them.
-const MERGE: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) \
-       SELECT * FROM unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) \
-       ON CONFLICT DO NOTHING RETURNING 1) SELECT count(*) FROM added";
-const FIND: &str = "SELECT id, name, category_id, status FROM pet WHERE id = ANY($1)";
+/// Animals by their place in the batch. A new one has no identifier.
+const UPLOAD: &str = "CREATE TEMPORARY TABLE upload (place bigint, id bigint, name text, category_id bigint, \
+     status text) ON COMMIT DROP";
+const COPY: &str = "COPY upload FROM STDIN (FORMAT binary)";
+const COLUMNS: [Type; 5] = [Type::INT8, Type::INT8, Type::TEXT, Type::INT8, Type::TEXT];
+const COPY_ARRAYS: &str = "INSERT INTO upload SELECT * FROM \
+     unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::text[])";
+/// Adds those with identifiers, and counts them.
+macro_rules! insert {
+    ($condition:literal, $conflict:literal) => {
+        concat!(
+            "WITH added AS (INSERT INTO pet (id, name, category_id, status) \
+               SELECT DISTINCT ON (id) id, name, category_id, status FROM upload WHERE id IS NOT NULL AND ",
+            $condition,
+            " ORDER BY id ",
+            $conflict,
+            " RETURNING 1) SELECT count(*) FROM added"
+        )
+    };
+}
+
+/// Where none is there in their range, which takes two thirds of the time. It is looked for in the order of the index,
+/// so that the server never reads all of the table for it.
+const INSERT: &str = insert!(
+    "(SELECT id FROM pet WHERE id BETWEEN (SELECT min(id) FROM upload) AND (SELECT max(id) FROM upload) \
+      ORDER BY id LIMIT 1) IS NULL",
+    ""
+);
+/// Those that are not there.
+const MERGE: &str = insert!("true", "ON CONFLICT DO NOTHING");
+/// One that is there otherwise than it was given.
+const OTHER: &str = "SELECT u.id FROM upload u, \
+       LATERAL (SELECT name, category_id, status FROM pet WHERE id = u.id LIMIT 1) p \
+     WHERE (p.name, p.category_id, p.status) IS DISTINCT FROM (u.name, u.category_id, u.status) LIMIT 1";
+/// Adds those without identifiers, and returns the first identifier.
+const ADD: &str = "WITH added AS (INSERT INTO pet (id, name, category_id, status) \
+       SELECT nextval('pet_id'), name, category_id, status \
+       FROM (SELECT * FROM upload WHERE id IS NULL ORDER BY place) u \
+       RETURNING id) SELECT min(id) FROM added";
 const EXISTING: &str = "SELECT id FROM pet WHERE id = ANY($1)";
-const FIND_RECORDS: &str =
-    "SELECT id, fingerprint, pet_id, created_at FROM idempotency WHERE id = ANY($1)";
-const RESERVE: &str =
-    "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) VALUES ($1, $2, $3, $4)";
 const WRITE_RECORDS: &str = "INSERT INTO idempotency (id, fingerprint, pet_id, created_at) \
      SELECT * FROM unnest($1::bytea[], $2::bytea[], $3::bigint[], $4::bigint[]) \
      ON CONFLICT (id) DO UPDATE SET fingerprint = excluded.fingerprint, \
@@ -63,24 +86,24 @@ pub(super) async fn write(store: &PostgresStore, batch: &Batch) -> Result<Writte
     // The row's trigger refuses the commit, too.
     store.state().await?.permit(*writer)?;
     // A role that may not read or raise it may import all the same, if it need not.
-    if sequences::behind(&store.pool).await.is_ok_and(|behind| !behind.is_empty()) {
-        sequences::raise(&store.pool.begin(Purpose::Calls, READ_COMMITTED).await?).await?;
+    if sequences::are_behind(&store.pool).await.unwrap_or(false) {
+        sequences::raise(&store.pool).await?;
     }
     let began = Instant::now();
     let appends =
         pets.is_empty() && keys.is_empty() && records.is_empty() && assign_above.is_none();
-    let start = if appends { APPENDING } else { WRITING };
-    let transaction = begin(store, start).await?;
+    let transaction = begin(store, if appends { APPENDING } else { WRITING }).await?;
     if let Writer::Mover(revision) = writer {
         transaction.batch(&format!("SET LOCAL petstore.mover = '{revision}'")).await?;
     }
     transaction.batch(LIMIT).await?;
+    upload(&transaction, pets, new_pets).await?;
     transaction.query(version::LOCK, &[]).await?;
-    let mut added = write_pets(&transaction, pets).await?;
+    let mut added = write_pets(&transaction, pets.len()).await?;
     if !appends {
         transaction.query(sequences::RAISE, &[&assign_above.map(|id| id.0)]).await?;
     }
-    added += add_pets(&transaction, new_pets, request.as_ref()).await?;
+    added += add_pets(&transaction, new_pets.len(), request.as_ref()).await?;
     write_keys(&transaction, keys).await?;
     write_records(&transaction, records).await?;
     // Also where nothing has changed: the row's trigger refuses it if the store is not open any more.
@@ -106,96 +129,79 @@ async fn begin(store: &PostgresStore, start: &str) -> Result<Connection, StoreFa
     store.pool.begin(Purpose::Archive, start).await
 }
 
-/// Writes animals under their own identifiers; how many were not there before.
-async fn write_pets(transaction: &Connection, pets: &[Pet]) -> Result<u64, RestoreError> {
-    if pets.is_empty() {
+/// Sends the animals to the server.
+async fn upload(
+    transaction: &Connection,
+    pets: &[Pet],
+    new_pets: &[NewPet],
+) -> Result<(), StoreFailure> {
+    if pets.is_empty() && new_pets.is_empty() {
+        return Ok(());
+    }
+    transaction.batch(UPLOAD).await?;
+    let pets = pets.iter().map(|pet| (Some(pet.id.0), &pet.name, pet.category_id, pet.status));
+    let new_pets = new_pets.iter().map(|pet| (None, &pet.name, pet.category_id, pet.status));
+    let rows = (0_i64..).zip(pets.chain(new_pets));
+    let rows: Vec<_> = rows
+        .map(|(place, (id, name, category, status))| {
+            (place, id, name.as_str(), category.0, status.map(PetStatus::as_str))
+        })
+        .collect();
+    let values = rows.iter().map(|(place, id, name, category, status)| {
+        [place as &(dyn ToSql + Sync), id, name, category, status]
+    });
+    if transaction.copy(COPY, &COLUMNS, values).await? {
+        return Ok(());
+    }
+    let places: Vec<i64> = rows.iter().map(|row| row.0).collect();
+    let ids: Vec<Option<i64>> = rows.iter().map(|row| row.1).collect();
+    let names: Vec<&str> = rows.iter().map(|row| row.2).collect();
+    let categories: Vec<i64> = rows.iter().map(|row| row.3).collect();
+    let statuses: Vec<Option<&str>> = rows.iter().map(|row| row.4).collect();
+    let values: Values<'_> = &[&places, &ids, &names, &categories, &statuses];
+    transaction.query(COPY_ARRAYS, values).await.map(drop)
+}
+
+/// Writes the animals that were uploaded with their identifiers; how many were not there before.
+async fn write_pets(transaction: &Connection, count: usize) -> Result<u64, RestoreError> {
+    if count == 0 {
         return Ok(0);
     }
-    let columns = Columns::from_pets(pets);
-    if are_new(transaction, pets).await?
-        && let Some(added) = copy(transaction, &columns).await?
-    {
-        return Ok(added);
+    let mut added: i64 = scalar(&transaction.query(INSERT, &[]).await?)?;
+    if added == 0 {
+        added = scalar(&transaction.query(MERGE, &[]).await?)?;
     }
-    let Columns { ids, names, categories, statuses } = &columns;
-    let values: Values<'_> = &[ids, names, categories, statuses];
-    let added: i64 = scalar(&transaction.query(MERGE, values).await?)?;
     let added = u64::try_from(added).unwrap_or_default();
-    if usize::try_from(added) == Ok(pets.len()) {
-        return Ok(added);
-    }
-    // Some were there already: each must be there as it was given.
-    let rows = transaction.query(FIND, &[ids]).await?;
-    let stored = rows.iter().map(|row| rows::pet(row, 0).map(|pet| (pet.id, pet)));
-    let stored: HashMap<PetId, Pet> = stored.collect::<Result<_, _>>().map_err(StoreError::from)?;
-    for pet in pets {
-        Resolution::of_pet(stored.get(&pet.id), pet)?;
+    // Those that were there already must be there as they were given.
+    if added < count as u64
+        && let Some(&id) = column(&transaction.query(OTHER, &[]).await?)?.first()
+    {
+        return Err(RestoreError::OtherPet(PetId(id)));
     }
     Ok(added)
 }
 
-/// Whether they ascend, and none is there in their range.
-async fn are_new(transaction: &Connection, pets: &[Pet]) -> Result<bool, StoreFailure> {
-    let [first, .., last] = pets else { return Ok(false) };
-    if !pets.is_sorted_by(|one, next| one.id < next.id) {
-        return Ok(false);
-    }
-    Ok(transaction.query(FIND_FIRST, &[&first.id.0, &last.id.0]).await?.is_empty())
-}
-
-async fn copy(
-    transaction: &Connection,
-    columns: &Columns<'_>,
-) -> Result<Option<u64>, StoreFailure> {
-    let Columns { ids, names, categories, statuses } = columns;
-    let rows = (0..ids.len()).map(|row| -> [&dyn Value; 4] {
-        [&ids[row], &names[row], &categories[row], &statuses[row]]
-    });
-    transaction.copy(COPY, rows).await
-}
-
-/// Adds animals under new identifiers, in their order; how many, which is none if the request is a repeat.
+/// Adds the animals that were uploaded without identifiers, in their order; how many, which is none if the request is
+/// a repeat.
 async fn add_pets(
     transaction: &Connection,
-    pets: &[NewPet],
+    count: usize,
     request: Option<&IdempotencyRequest>,
 ) -> Result<u64, RestoreError> {
-    if pets.is_empty() {
+    if count == 0 {
         return Ok(0);
     }
-    let count = i64::try_from(pets.len()).unwrap_or(i64::MAX);
-    let ids: Vec<i64> = column(&transaction.query(DRAW, &[&count]).await?)?;
-    if let Some(request) = request
-        && !reserve(transaction, request, ids.first().copied()).await?
-    {
-        return Ok(0);
+    if let Some(request) = request {
+        let stored = stored_records(transaction, vec![&request.id.0]).await?;
+        if Resolution::of_new_pets(stored.get(&request.id), request)? == Resolution::Keep {
+            return Ok(0);
+        }
     }
-    let mut columns = Columns::default();
-    for (id, pet) in ids.into_iter().zip(pets) {
-        columns.push(Some(PetId(id)), pet);
+    let first: i64 = scalar(&transaction.query(ADD, &[]).await?)?;
+    if let Some(request) = request {
+        replace_records(transaction, &[request.into_record(PetId(first))]).await?;
     }
-    if copy(transaction, &columns).await?.is_none() {
-        let Columns { ids, names, categories, statuses } = &columns;
-        transaction.query(rows::INSERT, &[ids, names, categories, statuses]).await?;
-    }
-    Ok(pets.len() as u64)
-}
-
-/// Writes the record of a request, of the animal `pet`. `false` if the request is a repeat.
-async fn reserve(
-    transaction: &Connection,
-    request: &IdempotencyRequest,
-    pet: Option<i64>,
-) -> Result<bool, RestoreError> {
-    let (id, cutoff) = (vec![&request.id.0[..]], vec![request.cutoff.0]);
-    transaction.query(idempotency::PURGE_IDS, &[&id, &cutoff]).await?;
-    let stored = stored_records(transaction, id).await?;
-    if Resolution::of_new_pets(stored.get(&request.id), request)? == Resolution::Keep {
-        return Ok(false);
-    }
-    let (id, fingerprint) = (&request.id.0[..], &request.fingerprint.0[..]);
-    transaction.query(RESERVE, &[&id, &fingerprint, &pet, &request.at.0]).await?;
-    Ok(true)
+    Ok(count as u64)
 }
 
 /// Writes keys under their own identifiers. The lock keeps others from changing one meanwhile.
@@ -246,14 +252,21 @@ async fn write_records(
             }
         }
     }
-    let changed = || changed.values();
-    let ids: Vec<&[u8]> = changed().map(|record| &record.id.0[..]).collect();
-    let fingerprints: Vec<&[u8]> = changed().map(|record| &record.fingerprint.0[..]).collect();
-    let pets: Vec<i64> = changed().map(|record| record.pet.0).collect();
-    let times: Vec<i64> = changed().map(|record| record.at.0).collect();
+    let changed: Vec<_> = changed.into_values().collect();
+    Ok(replace_records(transaction, &changed).await?)
+}
+
+/// Writes records in place of those with the same ids.
+async fn replace_records(
+    transaction: &Connection,
+    records: &[IdempotencyRecord],
+) -> Result<(), StoreFailure> {
+    let ids: Vec<&[u8]> = records.iter().map(|record| &record.id.0[..]).collect();
+    let fingerprints: Vec<&[u8]> = records.iter().map(|record| &record.fingerprint.0[..]).collect();
+    let pets: Vec<i64> = records.iter().map(|record| record.pet.0).collect();
+    let times: Vec<i64> = records.iter().map(|record| record.at.0).collect();
     let values: Values<'_> = &[&ids, &fingerprints, &pets, &times];
-    transaction.query(WRITE_RECORDS, values).await?;
-    Ok(())
+    transaction.query(WRITE_RECORDS, values).await.map(drop)
 }
 
 /// What is stored under these ids.
@@ -261,7 +274,7 @@ async fn stored_records(
     transaction: &Connection,
     ids: Vec<&[u8]>,
 ) -> Result<HashMap<IdempotencyId, IdempotencyRecord>, RestoreError> {
-    let rows = transaction.query(FIND_RECORDS, &[&ids]).await?;
+    let rows = transaction.query(idempotency::FIND, &[&ids]).await?;
     let records = rows.iter().map(|row| idempotency::record(row).map(|record| (record.id, record)));
     Ok(records.collect::<Result<_, _>>().map_err(StoreError::from)?)
 }

@@ -53,16 +53,12 @@ pub(super) fn parse_address(url: &str, driver: &mut Config) -> Result<Vec<HostPo
         return Err(InvalidUrl::encoding("database"));
     }
     let hosts = hosts.split(',').map(HostPort::parse).collect::<Result<_, _>>()?;
-    for (part, text, missing) in [("user", user, NO_USER), ("database", database, NO_DATABASE)] {
-        let name = decode_name(text, part)?;
-        if name.is_empty() {
-            return Err(InvalidUrl::new(missing));
-        }
-        if part == "user" {
-            driver.user(name)
-        } else {
-            driver.dbname(name)
-        };
+    driver.user(decode_name(user, "user")?).dbname(decode_name(database, "database")?);
+    if user.is_empty() {
+        return Err(InvalidUrl::new(NO_USER));
+    }
+    if database.is_empty() {
+        return Err(InvalidUrl::new(NO_DATABASE));
     }
     if let Some(password) = password {
         driver.password(decode(password, "password")?);
@@ -115,19 +111,15 @@ pub(super) fn decode_name(text: &str, part: &str) -> Result<String, InvalidUrl> 
 /// Percent-decodes `text`, strictly. No control character can be meant.
 pub(super) fn decode(text: &str, part: &str) -> Result<String, InvalidUrl> {
     let wrong = || InvalidUrl::encoding(part);
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        rest = behind;
-        if first != b'%' {
-            bytes.push(first);
-            continue;
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2).ok_or_else(wrong)?;
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err(wrong());
         }
-        let (digits, behind) = rest.split_at_checked(2).ok_or_else(wrong)?;
-        let value = |digit: u8| char::from(digit).to_digit(16);
-        let (high, low) = value(digits[0]).zip(value(digits[1])).ok_or_else(wrong)?;
-        bytes.push(u8::try_from(high * 16 + low).map_err(|_| wrong())?);
-        rest = behind;
+        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| wrong())?);
+        bytes.extend_from_slice(rest.as_bytes());
     }
     let text = String::from_utf8(bytes).map_err(|_| wrong())?;
     if text.chars().any(char::is_control) { Err(wrong()) } else { Ok(text) }

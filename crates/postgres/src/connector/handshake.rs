@@ -79,7 +79,7 @@ impl Handshake {
         if self.refuses_setting.load(Ordering::Relaxed) {
             return Ok((self.plain(&self.driver, purpose).await?, true));
         }
-        let value = getrandom::u64().map_err(StoreFailure::random)?.to_string();
+        let value = getrandom::u64()?.to_string();
         let given = self.driver.get_options().unwrap_or_default();
         let mut asking = self.driver.clone();
         asking.options(format!("{given} -c {SETTING}={value}"));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use petstore_domain::{CategoryId, Corruption, NewPet, Pet, PetId, PetName, PetStatus};
+use petstore_domain::{CategoryId, Corruption, Pet, PetId, PetName, PetStatus};
 use tokio_postgres::Row;
 
 use crate::{connection::in_writing, values::Fields, version::select_with_version};
@@ -35,14 +35,16 @@ pub(crate) const fn page(status: Option<PetStatus>) -> &'static str {
     }
 }
 
-/// Adds animals without keys. The identifier is that of `$1`, or a new one where it is null. Returns the version with
-/// the place in the arrays and the identifier of each: what `INSERT … RETURNING` promises no order of, the list that
-/// is inserted from has.
+/// Animals from the identifier `$1` on, at most `$2`.
+pub(crate) const FROM: &str =
+    "SELECT id, name, category_id, status FROM pet WHERE id >= $1 ORDER BY id LIMIT $2";
+
+/// Adds animals without keys. Returns the version with the place in the arrays and the identifier of each: what
+/// `INSERT … RETURNING` promises no order of, the list that is inserted from has.
 pub(crate) const INSERT: &str = concat!(
     "WITH new AS MATERIALIZED ( \
-       SELECT coalesce(u.id, nextval('pet_id')) AS id, u.name, u.category_id, u.status, u.place \
-       FROM catalogue c, unnest($1::bigint[], $2::text[], $3::bigint[], $4::text[]) WITH ORDINALITY \
-         AS u (id, name, category_id, status, place) \
+       SELECT nextval('pet_id') AS id, u.* FROM catalogue c, \
+         unnest($1::text[], $2::bigint[], $3::text[]) WITH ORDINALITY AS u (name, category_id, status, place) \
        WHERE c.only_row = 1 AND ",
     in_writing!(),
     "), inserted AS ( \
@@ -97,43 +99,4 @@ pub(crate) fn pet(row: &Row, first: usize) -> Result<Pet, Corruption> {
         category_id: CategoryId(fields.get(2)?),
         status: status.map_err(|rule| corrupt("status", &rule))?,
     })
-}
-
-/// Animals as the arrays that [`INSERT`] takes.
-#[derive(Debug, Default)]
-pub(crate) struct Columns<'a> {
-    pub(crate) ids: Vec<Option<i64>>,
-    pub(crate) names: Vec<&'a str>,
-    pub(crate) categories: Vec<i64>,
-    pub(crate) statuses: Vec<Option<&'static str>>,
-}
-
-impl<'a> Columns<'a> {
-    /// Returns the columns of animals that have their identifiers.
-    pub(crate) fn from_pets(pets: &'a [Pet]) -> Self {
-        let mut columns = Self::default();
-        for Pet { id, name, category_id, status } in pets {
-            columns.push_fields(Some(*id), name, *category_id, *status);
-        }
-        columns
-    }
-
-    /// Adds an animal that shall have the identifier `id`, or a new one.
-    pub(crate) fn push(&mut self, id: Option<PetId>, pet: &'a NewPet) {
-        let NewPet { name, category_id, status } = pet;
-        self.push_fields(id, name, *category_id, *status);
-    }
-
-    fn push_fields(
-        &mut self,
-        id: Option<PetId>,
-        name: &'a PetName,
-        category: CategoryId,
-        status: Option<PetStatus>,
-    ) {
-        self.ids.push(id.map(|id| id.0));
-        self.names.push(name.as_str());
-        self.categories.push(category.0);
-        self.statuses.push(status.map(PetStatus::as_str));
-    }
 }

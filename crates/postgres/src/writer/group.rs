@@ -97,10 +97,9 @@ pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Writ
     let cutoffs: Vec<i64> = requests().flatten().map(|request| request.cutoff.0).collect();
     let version = version::random()?;
     let (version, renewed) = (version.as_slice(), Some(version.as_slice()));
-    let new_ids = vec![None::<i64>; group.len()];
     let (known, expired): (Values<'_>, Values<'_>) = (&[&ids], &[&ids, &cutoffs]);
     let (renewal, plain): (Values<'_>, Values<'_>) =
-        (&[&renewed], &[&new_ids, &names, &categories, &statuses]);
+        (&[&renewed], &[&names, &categories, &statuses]);
     let keyed: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
     // Both begin with the lock, under which identifiers are drawn. What has no key is added in any case.
     let (lock, add) = if ids.is_empty() {
