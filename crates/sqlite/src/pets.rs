@@ -13,7 +13,7 @@ use petstore_domain::{
 use rusqlite::Connection;
 
 use self::idempotency::recent::RecentRecords;
-use crate::{error::Failure, handover::rows as handover, store::SqliteStore, version};
+use crate::{error::Failure, handover, store::SqliteStore, version};
 
 #[async_trait]
 impl PetRepository for SqliteStore {
@@ -26,29 +26,13 @@ impl PetRepository for SqliteStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        let while_sealed = self.reads_while_sealed.load(Ordering::Relaxed);
-        self.readers
-            .read(move |connection| {
-                let found = rows::find(connection, id)?;
-                let version = match &found {
-                    Some(found) => found.version,
-                    None => version::current(connection)?,
-                };
-                handover::permit_read(connection, version, while_sealed)?;
-                Ok(found)
-            })
-            .await
+        let Versioned { value, version } =
+            self.read_versioned(move |connection| rows::find(connection, id)).await?;
+        Ok(value.map(|value| Versioned { value, version }))
     }
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
-        let while_sealed = self.reads_while_sealed.load(Ordering::Relaxed);
-        self.readers
-            .read(move |connection| {
-                let page = rows::page(connection, &query)?;
-                handover::permit_read(connection, page.version, while_sealed)?;
-                Ok(page)
-            })
-            .await
+        self.read_versioned(move |connection| rows::page(connection, &query)).await
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
@@ -63,6 +47,23 @@ impl PetRepository for SqliteStore {
                 Ok(Purged::up_to(limit, deleted))
             })
             .await
+    }
+}
+
+impl SqliteStore {
+    /// Reads in the snapshot that the version is read from.
+    async fn read_versioned<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, Failure<StoreError>> + Send + 'static,
+    ) -> Result<Versioned<T>, StoreError> {
+        let while_sealed = self.reads_while_sealed.load(Ordering::Relaxed);
+        let read = move |connection: &Connection| {
+            version::in_snapshot(connection, |version| {
+                handover::permit_read(connection, version, while_sealed)?;
+                Ok(Versioned { value: read(connection)?, version })
+            })
+        };
+        self.readers.read(read).await
     }
 }
 
@@ -93,5 +94,5 @@ fn add(
 fn recorded(connection: &Connection, id: PetId) -> Result<Pet, Failure<AddError>> {
     let missing =
         || Corruption::new(format_args!("an idempotency record of animal {id}"), "it exists");
-    Ok(rows::find::<AddError>(connection, id)?.ok_or_else(missing)?.value)
+    Ok(rows::find::<AddError>(connection, id)?.ok_or_else(missing)?)
 }

@@ -40,18 +40,15 @@ pub(crate) fn in_snapshot<T, E: From<StoreError>>(
     let mut statement = connection.prepare_cached(SELECT)?;
     let mut rows = statement.query([])?;
     let version = match rows.next()? {
-        Some(row) => from_column(row, 0)?,
+        Some(row) => from_row(row)?,
         None => return Err(missing().into()),
     };
     read(version)
 }
 
-/// The version in `column` of a row; `None` if the store is not open.
-pub(crate) fn from_column(
-    row: &Row<'_>,
-    column: usize,
-) -> Result<Option<CatalogueVersion>, Corruption> {
-    let bytes = row.get_ref(column).ok().and_then(|value| value.as_blob().ok());
+/// The version; `None` if the store is not open.
+fn from_row(row: &Row<'_>) -> Result<Option<CatalogueVersion>, Corruption> {
+    let bytes = row.get_ref(0).ok().and_then(|value| value.as_blob().ok());
     match bytes.ok_or_else(missing)? {
         [] => Ok(None),
         bytes => {

@@ -12,7 +12,7 @@ use crate::{
     config::{BusyTimeout, Synchronous},
     connection,
     error::Failure,
-    handover::rows as handover,
+    handover,
     pets::{
         idempotency::{self, recent::RecentRecords},
         rows as pets,
@@ -96,7 +96,7 @@ fn write_pet(connection: &Connection, pet: &Pet) -> Result<bool, Failure<Restore
     if pets::restore(connection, pet)? {
         return Ok(true);
     }
-    let stored = pets::find::<RestoreError>(connection, pet.id)?.map(|stored| stored.value);
+    let stored = pets::find::<RestoreError>(connection, pet.id)?;
     Resolution::of_pet(stored.as_ref(), pet).map_err(Failure::Answer)?;
     Ok(false)
 }

@@ -2,11 +2,10 @@
 
 use petstore_domain::{
     CategoryId, Corruption, NewPet, Pet, PetId, PetName, PetPage, PetQuery, PetStatus, StoreError,
-    Versioned,
 };
-use rusqlite::{Connection, ErrorCode, Row, ffi, params};
+use rusqlite::{Connection, ErrorCode, Params, Row, ffi, params};
 
-use crate::{error::Failure, version};
+use crate::error::Failure;
 
 pub(crate) const INSERT: &str = "INSERT INTO pet (name, category_id, status) VALUES (?1, ?2, ?3)";
 pub(crate) const HIGHEST_ID: &str = "SELECT seq FROM sqlite_sequence WHERE name = 'pet'";
@@ -15,25 +14,17 @@ const BEGIN_SEQUENCE: &str = "INSERT INTO sqlite_sequence (name, seq) SELECT 'pe
 const RAISE_SEQUENCE: &str = "UPDATE sqlite_sequence SET seq = ?1 WHERE name = 'pet' AND seq < ?1";
 pub(crate) const RESTORE: &str = "INSERT INTO pet (id, name, category_id, status) \
      VALUES (?1, ?2, ?3, ?4) ON CONFLICT (id) DO NOTHING";
-/// The version comes with each row, so it is of the very state that the row was read from.
-pub(crate) const FIND: &str = "SELECT id, name, category_id, \
-     (SELECT version FROM catalogue WHERE only = 1), status FROM pet WHERE id = ?1";
-pub(crate) const PAGE: &str = "SELECT id, name, category_id, \
-     (SELECT version FROM catalogue WHERE only = 1), status FROM pet \
-     WHERE id > ?1 ORDER BY id LIMIT ?2";
-/// Where they have the version.
-const VERSION: usize = 3;
-
-/// All animals in batches, from one on.
-pub(crate) const FROM: &str = "SELECT id, name, category_id, NULL, status FROM pet \
-     WHERE id >= ?1 ORDER BY id LIMIT ?2";
+pub(crate) const FIND: &str = "SELECT id, name, category_id, status FROM pet WHERE id = ?1";
+/// Animals from an identifier on.
+pub(crate) const PAGE: &str =
+    "SELECT id, name, category_id, status FROM pet WHERE id >= ?1 ORDER BY id LIMIT ?2";
 
 macro_rules! page_with_status {
     ($index:literal, $status:literal) => {
         concat!(
-            "SELECT id, name, category_id, (SELECT version FROM catalogue WHERE only = 1) FROM pet ",
-            concat!("INDEXED BY ", $index, " WHERE status = '", $status, "' "),
-            "AND id > ?1 ORDER BY id LIMIT ?2"
+            "SELECT id, name, category_id FROM pet INDEXED BY ",
+            concat!($index, " WHERE status = '", $status, "' "),
+            "AND id >= ?1 ORDER BY id LIMIT ?2"
         )
     };
 }
@@ -83,72 +74,56 @@ pub(crate) fn assign_above(connection: &Connection, id: PetId) -> rusqlite::Resu
     connection.prepare_cached(RAISE_SEQUENCE)?.execute([id.0]).map(drop)
 }
 
+pub(crate) fn find<E: From<StoreError>>(
+    connection: &Connection,
+    id: PetId,
+) -> Result<Option<Pet>, Failure<E>> {
+    Ok(select(connection, FIND, [id.0], None, 1)?.pets.pop())
+}
+
 /// Up to `limit` animals above `after`, ascending by identifier.
 pub(crate) fn after(
     connection: &Connection,
     after: Option<PetId>,
     limit: u32,
 ) -> Result<Vec<Pet>, Failure<StoreError>> {
-    let from = match after {
-        None => i64::MIN,
-        Some(PetId(i64::MAX)) => return Ok(Vec::new()),
-        Some(PetId(id)) => id + 1,
-    };
-    let mut statement = connection.prepare_cached(FROM)?;
-    let mut rows = statement.query(params![from, limit])?;
-    let mut pets = Vec::new();
-    while let Some(row) = rows.next()? {
-        pets.push(pet(row, None)?);
-    }
-    Ok(pets)
+    let Some(first) = first_after(after) else { return Ok(Vec::new()) };
+    Ok(select(connection, PAGE, params![first, limit], None, limit as usize)?.pets)
 }
 
-pub(crate) fn find<E: From<StoreError>>(
-    connection: &Connection,
-    id: PetId,
-) -> Result<Option<Versioned<Pet>>, Failure<E>> {
-    let mut statement = connection.prepare_cached(FIND)?;
-    let mut rows = statement.query([id.0])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    Ok(Some(Versioned { value: pet(row, None)?, version: version::from_column(row, VERSION)? }))
-}
-
-/// A page and its version.
-pub(crate) fn page<E: From<StoreError>>(
+pub(crate) fn page(
     connection: &Connection,
     query: &PetQuery,
-) -> Result<Versioned<PetPage>, Failure<E>> {
-    if let Some(page) = page_with_rows(connection, query)? {
-        return Ok(page);
-    }
-    // No row has brought the version, and a query of its own might see a later state.
-    version::in_snapshot(connection, |version| {
-        let empty = || Versioned { value: PetPage::default(), version };
-        Ok(page_with_rows(connection, query)?.unwrap_or_else(empty))
-    })
+) -> Result<PetPage, Failure<StoreError>> {
+    let Some(first) = first_after(query.after) else { return Ok(PetPage::default()) };
+    let (sql, limit) = (query.status.map_or(PAGE, page_with), query.limit.get());
+    let values = params![first, i64::from(limit) + 1];
+    select(connection, sql, values, query.status, limit.into())
 }
 
-/// A page and its version; `None` if no animal is on it.
-fn page_with_rows<E: From<StoreError>>(
+/// The lowest identifier above `after`.
+fn first_after(after: Option<PetId>) -> Option<i64> {
+    after.map_or(Some(i64::MIN), |id| id.0.checked_add(1))
+}
+
+/// Up to `limit` animals, and whether there is a row more.
+fn select<E: From<StoreError>>(
     connection: &Connection,
-    query: &PetQuery,
-) -> Result<Option<Versioned<PetPage>>, Failure<E>> {
-    let after = query.after.map_or(i64::MIN, |id| id.0);
-    let limit = usize::from(query.limit.get());
-    let mut statement = connection.prepare_cached(query.status.map_or(PAGE, page_with))?;
-    let mut rows = statement.query(params![after, i64::from(query.limit.get()) + 1])?;
-    let (mut version, mut more, mut pets) = (None, false, Vec::with_capacity(limit));
+    sql: &str,
+    values: impl Params,
+    known_status: Option<PetStatus>,
+    limit: usize,
+) -> Result<PetPage, Failure<E>> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(values)?;
+    let mut pets = Vec::with_capacity(limit);
     while let Some(row) = rows.next()? {
-        if pets.is_empty() {
-            version = Some(version::from_column(row, VERSION)?);
-        }
         if pets.len() == limit {
-            more = true;
-            break;
+            return Ok(PetPage { pets, more: true });
         }
-        pets.push(pet(row, query.status)?);
+        pets.push(pet(row, known_status)?);
     }
-    Ok(version.map(|version| Versioned { value: PetPage { pets, more }, version }))
+    Ok(PetPage { pets, more: false })
 }
 
 /// The animal of a row, through the domain's constructors. A status that is `known` is not read.
@@ -173,7 +148,7 @@ fn name(row: &Row<'_>) -> Result<PetName, String> {
 }
 
 fn status(row: &Row<'_>) -> Result<Option<PetStatus>, String> {
-    let value = row.get_ref(4).map_err(|error| error.to_string())?;
+    let value = row.get_ref(3).map_err(|error| error.to_string())?;
     let text = value.as_str_or_null().map_err(|error| error.to_string())?;
     text.map(PetStatus::parse).transpose().map_err(|error| error.to_string())
 }

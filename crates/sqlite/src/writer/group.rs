@@ -16,7 +16,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
     error::{self, Failure},
-    handover::rows as handover,
+    handover,
     pets::idempotency::recent::RecentRecords,
     presence::Presence,
     version::{self, VersionRenewal},
