@@ -4,7 +4,7 @@
 //! - An acknowledged write is on the disk: the write-ahead log is synchronised before anyone is
 //!   answered ([`Synchronous::Full`], unless the operator chose otherwise).
 //! - Each read is a task of its own in one snapshot, and does not wait for writes. Reads that hang leave one
-//!   worker of the runtime free. Without a runtime, reads run on the calling thread.
+//!   worker of the runtime free, which is that of whoever opened the store.
 //! - When the file or its log is removed or replaced, nothing more is acknowledged.
 //! - Writes go through one thread, and all that wait share one transaction (group commit). A write
 //!   whose caller has gone away still happens whole or not at all.

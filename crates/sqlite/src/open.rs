@@ -13,6 +13,7 @@ use std::{
 use petstore_domain::StoreError;
 use rusqlite::Connection;
 use rustix::fs::Access;
+use tokio::runtime::Handle;
 
 use crate::{
     config::{BusyTimeout, SqliteConfig},
@@ -29,7 +30,7 @@ use crate::{
 };
 
 impl SqliteStore {
-    /// Opens the store at `config.path`, or creates it.
+    /// Opens the store at `config.path`, or creates it. It reads in the caller's tokio runtime, so there must be one.
     ///
     /// # Errors
     /// [`OpenError`]; the message is one line that says what is wrong and how to fix it.
@@ -98,13 +99,15 @@ fn try_to_open(
     versions.confirm(moment, version::current::<StoreError>(&connection).ok().flatten());
     let presence = Arc::new(Presence::new(&path, access)?);
     let pool = Arc::new(Pool::new(path, access, busy_timeout.reader));
-    let on_panic = &settings.on_task_panic;
-    let readers = Readers::start(pool, Arc::clone(&versions), Arc::clone(&presence), on_panic)?;
+    let (runtime, on_panic) =
+        (Handle::try_current().map_err(io::Error::other)?, &settings.on_task_panic);
+    let (versions_read, presence_read) = (Arc::clone(&versions), Arc::clone(&presence));
+    let readers = Readers::start(pool, versions_read, presence_read, runtime.clone(), on_panic)?;
     let writer = if settings.read_only {
         None
     } else {
         let committer = Committer::new(open_writer, connection, Arc::clone(&versions), presence)?;
-        Some(Writer::start(committer, on_panic)?)
+        Some(Writer::start(committer, runtime, on_panic)?)
     };
     let reads_while_sealed = AtomicBool::new(false);
     Ok(SqliteStore { readers, versions, writer, was_created, synchronous, reads_while_sealed })

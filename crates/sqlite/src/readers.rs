@@ -51,8 +51,7 @@ pub(crate) struct Readers {
     pub(crate) watch: Watch,
     pub(crate) pool: Arc<Pool>,
     presence: Arc<Presence>,
-    /// Without one, reads run on the calling thread.
-    runtime: Option<Handle>,
+    runtime: Handle,
     /// One for each worker that may read.
     workers: Arc<Semaphore>,
     threads: Arc<Semaphore>,
@@ -60,16 +59,15 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// Runs reads in the runtime of the caller, if there is one, and watches the file while there are any.
+    /// Runs reads in `runtime`, and watches the file while there are any.
     pub(crate) fn start(
         pool: Arc<Pool>,
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
+        runtime: Handle,
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
-        let runtime = Handle::try_current().ok();
-        let workers = runtime.as_ref().map_or(0, |runtime| runtime.metrics().num_workers());
-        let max_workers = workers.saturating_sub(1).max(1);
+        let max_workers = runtime.metrics().num_workers().saturating_sub(1).max(1);
         let [workers, threads, queue] =
             [max_workers, MAX_THREADS, MAX_QUEUE].map(|max| Arc::new(Semaphore::new(max)));
         let watch = Watch::start(Shared {
@@ -103,10 +101,6 @@ impl Readers {
         }
         let pool = Arc::clone(&self.pool);
         let read = move || pool.read(read);
-        let Some(runtime) = &self.runtime else {
-            self.watch.note_use();
-            return read();
-        };
         let (mut worker, mut place) = (Arc::clone(&self.workers).try_acquire_owned().ok(), None);
         // Afterwards, so that the watch sees the read before it sleeps.
         self.watch.note_use();
@@ -118,14 +112,14 @@ impl Readers {
             worker = free.ok().and_then(Result::ok);
         }
         let task = if let Some(worker) = worker {
-            runtime.spawn(async move {
+            self.runtime.spawn(async move {
                 let _worker = worker;
                 read()
             })
         } else {
             let thread = Arc::clone(&self.threads).acquire_owned().await;
             let permits = (thread.map_err(StoreError::unavailable)?, place);
-            runtime.spawn_blocking(move || {
+            self.runtime.spawn_blocking(move || {
                 let _permits = permits;
                 read()
             })

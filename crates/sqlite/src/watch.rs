@@ -51,7 +51,7 @@ pub(crate) struct Shared {
     pub(crate) pool: Arc<Pool>,
     pub(crate) versions: Arc<VersionCache>,
     pub(crate) presence: Arc<Presence>,
-    pub(crate) runtime: Option<Handle>,
+    pub(crate) runtime: Handle,
     /// One for each worker that may read, and how many these are.
     pub(crate) workers: Arc<Semaphore>,
     pub(crate) max_workers: usize,
@@ -116,29 +116,19 @@ fn run(shared: &Arc<Shared>) {
         if is_due {
             looked_at = Some(Instant::now());
             if look.as_ref().is_none_or(JoinHandle::is_finished) {
-                look = shared.begin_look();
+                let own = Arc::clone(shared);
+                look = Some(shared.runtime.spawn_blocking(move || own.look()));
             }
         }
-        if let (Some(runtime), true) = (&shared.runtime, has_reads) {
+        if has_reads {
             // The worker that runs this looks after sockets and timers when it is done.
-            runtime.spawn(async {});
+            shared.runtime.spawn(async {});
         }
         thread::park_timeout(TICK);
     }
 }
 
 impl Shared {
-    /// Looks on another thread, or on this one where there is no runtime.
-    fn begin_look(self: &Arc<Self>) -> Option<JoinHandle<()>> {
-        let own = Arc::clone(self);
-        let look = move || own.look();
-        let Some(runtime) = &self.runtime else {
-            look();
-            return None;
-        };
-        Some(runtime.spawn_blocking(look))
-    }
-
     fn look(&self) {
         let _guard = PanicGuard(self.on_panic.clone());
         let moment = self.versions.moment();

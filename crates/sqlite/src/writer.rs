@@ -40,18 +40,18 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread that writes through `committer`.
+    /// Starts the thread that writes through `committer`, and answers on `runtime`.
     pub(crate) fn start(
         mut committer: Committer,
+        runtime: Handle,
         on_panic: &CancellationToken,
     ) -> io::Result<Self> {
         let (queue, jobs) = mpsc::channel(MAX_QUEUE);
-        let runtime = Handle::try_current().ok();
         let tally = Arc::clone(&committer.tally);
         let guard = PanicGuard(on_panic.clone());
         let thread = thread::Builder::new().name("sqlite-writer".to_owned()).spawn(move || {
             let _guard = guard;
-            run(&mut committer, jobs, runtime.as_ref());
+            run(&mut committer, jobs, &runtime);
         })?;
         Ok(Self { queue, tally, _thread: JoinOnDrop(Some(thread)) })
     }
@@ -104,7 +104,7 @@ impl Writer {
 }
 
 /// The life of the thread. It never ends because something failed.
-fn run(committer: &mut Committer, mut jobs: mpsc::Receiver<Job>, runtime: Option<&Handle>) {
+fn run(committer: &mut Committer, mut jobs: mpsc::Receiver<Job>, runtime: &Handle) {
     let (mut turn, mut ended, mut next) = (Instant::now(), Instant::now(), Vec::new());
     while jobs.blocking_recv_many(&mut next, MAX_GROUP) > 0 {
         let is_over = turn.elapsed() >= TURN;

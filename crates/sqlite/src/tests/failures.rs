@@ -116,8 +116,8 @@ async fn a_file_that_is_taken_away_is_unavailable_until_it_is_back() {
     add(&store).await;
 }
 
-#[test]
-fn opening_a_locked_store_says_so_in_a_bounded_time() {
+#[tokio::test]
+async fn opening_a_locked_store_says_so_in_a_bounded_time() {
     let place = Place::new();
     let raw = place.raw();
     raw.execute_batch("BEGIN EXCLUSIVE").unwrap(); // On a path where no store is yet.
@@ -145,8 +145,8 @@ async fn a_store_that_is_written_to_can_be_opened_and_read() {
 }
 
 /// As another process leaves it for a moment, which brings the log into the file: the first page goes first.
-#[test]
-fn a_file_whose_last_pages_are_still_to_be_written_is_known_for_a_store() {
+#[tokio::test]
+async fn a_file_whose_last_pages_are_still_to_be_written_is_known_for_a_store() {
     let place = Place::new();
     drop(place.open());
     let length = fs::metadata(place.path()).unwrap().len();

@@ -61,15 +61,15 @@ fn assert_searched(connection: &Connection) {
     }
 }
 
-#[test]
-fn no_statement_scans_or_sorts() {
+#[tokio::test]
+async fn no_statement_scans_or_sorts() {
     let place = Place::new();
     let store = place.open();
     assert_searched(&store.readers.pool.open().unwrap());
 }
 
-#[test]
-fn nor_when_the_statistics_tempt_it_to() {
+#[tokio::test]
+async fn nor_when_the_statistics_tempt_it_to() {
     let place = Place::new();
     let store = place.open();
     let raw = place.raw();
@@ -82,8 +82,8 @@ fn nor_when_the_statistics_tempt_it_to() {
     assert_searched(&store.readers.pool.open().unwrap());
 }
 
-#[test]
-fn a_record_is_found_by_its_id_and_purged_by_its_age() {
+#[tokio::test]
+async fn a_record_is_found_by_its_id_and_purged_by_its_age() {
     let place = Place::new();
     let store = place.open();
     let connection = store.readers.pool.open().unwrap();
@@ -124,8 +124,8 @@ async fn the_oldest_records_are_purged_first() {
     assert_eq!(records.iter().map(|record| record.at.0).collect::<Vec<_>>(), [30, 40]);
 }
 
-#[test]
-fn a_page_of_one_status_is_read_from_its_place_in_the_index_alone() {
+#[tokio::test]
+async fn a_page_of_one_status_is_read_from_its_place_in_the_index_alone() {
     let place = Place::new();
     let store = place.open();
     let connection = store.readers.pool.open().unwrap();

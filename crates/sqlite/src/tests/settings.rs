@@ -45,8 +45,8 @@ async fn the_writer_is_as_durable_as_configured() {
     }
 }
 
-#[test]
-fn the_schema_refuses_what_others_add_against_its_rules() {
+#[tokio::test]
+async fn the_schema_refuses_what_others_add_against_its_rules() {
     let place = Place::new();
     let _store = SqliteStore::open(&place.config()).unwrap();
     let refusal = place.raw().execute(RESTORE, params![1, "Rex", 1, "lost"]).unwrap_err();
@@ -54,8 +54,8 @@ fn the_schema_refuses_what_others_add_against_its_rules() {
     assert_eq!(place.count(), 0);
 }
 
-#[test]
-fn readers_cannot_write_and_wait_for_a_quarter_of_a_second() {
+#[tokio::test]
+async fn readers_cannot_write_and_wait_for_a_quarter_of_a_second() {
     let place = Place::new();
     let store = SqliteStore::open(&place.config()).unwrap();
     let reader = store.readers.pool.open().unwrap();

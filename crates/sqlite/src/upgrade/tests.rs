@@ -187,8 +187,8 @@ fn a_step_that_cannot_run_beside_an_older_release_refuses_while_others_are_conne
     assert!(!forced.steps.last().unwrap().is_compatible);
 }
 
-#[test]
-fn a_store_of_a_newer_release_is_used_as_far_as_that_allows() {
+#[tokio::test]
+async fn a_store_of_a_newer_release_is_used_as_far_as_that_allows() {
     let compatible = Step { oldest: VERSION, sql: "CREATE TABLE more (x)", ..ALONE };
     let old = Old::with(REX);
     old.upgrade(UpgradeMode::Run, &with(compatible)).unwrap();

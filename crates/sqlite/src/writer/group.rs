@@ -152,8 +152,8 @@ pub(super) struct Answers {
 impl Answers {
     /// Tells the callers, on a thread of `runtime` if there are several: there it is cheap to wake
     /// the tasks that wait, and the writer goes on. For one answer, handing it over costs more.
-    pub(super) fn send(self, runtime: Option<&Handle>) {
-        if let (Some(runtime), [_, _, ..]) = (runtime, &self.callers[..]) {
+    pub(super) fn send(self, runtime: &Handle) {
+        if self.callers.len() > 1 {
             runtime.spawn(async move { drop(self) });
         }
     }

@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    sync::Barrier,
+    sync::{Barrier, LazyLock},
     thread,
     time::{Duration, Instant},
 };
@@ -16,6 +16,7 @@ use petstore_domain::{
 use petstore_sqlite::{OpenError, SqliteConfig, SqliteStore, Synchronous};
 use rusqlite::Connection;
 use tempfile::TempDir;
+use tokio::runtime::{Handle, Runtime};
 
 /// The oldest version of the schema that a new store can be used as.
 pub(crate) const SCHEMA: i32 = 7;
@@ -80,7 +81,11 @@ impl Place {
     }
 }
 
+/// For tests that have none of their own.
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap());
+
 pub(crate) fn open(path: &Path) -> Result<SqliteStore, OpenError> {
+    let _guard = Handle::try_current().is_err().then(|| RUNTIME.enter());
     SqliteStore::open(&SqliteConfig { path: path.to_owned(), synchronous: Synchronous::Normal })
 }
 
