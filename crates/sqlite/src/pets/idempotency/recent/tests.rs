@@ -200,13 +200,13 @@ fn take_turns(count: u64, start_anew: bool) {
     assert_eq!(in_order(&place.raw()), sorted);
 }
 
-#[test]
-fn a_process_finds_every_record_whenever_its_entry_is_written() {
+#[tokio::test]
+async fn a_process_finds_every_record_whenever_its_entry_is_written() {
     take_turns(1, false);
 }
 
-#[test]
-fn processes_find_every_record_whoever_wrote_it() {
+#[tokio::test]
+async fn processes_find_every_record_whoever_wrote_it() {
     take_turns(2, true);
 }
 
@@ -243,8 +243,8 @@ fn assert_nothing_is_left(process: &Process) {
     }
 }
 
-#[test]
-fn a_purge_leaves_no_entry_behind() {
+#[tokio::test]
+async fn a_purge_leaves_no_entry_behind() {
     let place = Place::new();
     let (mut process, mut numbers) = (Process::new(&place), Numbers(1));
     for at in 0..3 {
@@ -257,8 +257,8 @@ fn a_purge_leaves_no_entry_behind() {
     assert_eq!(process.recent.rows.len(), 0);
 }
 
-#[test]
-fn what_was_rolled_back_gets_no_entry() {
+#[tokio::test]
+async fn what_was_rolled_back_gets_no_entry() {
     let place = Place::new();
     let (mut process, mut numbers) = (Process::new(&place), Numbers(1));
     process.transaction(false, |connection, recent| {
@@ -271,8 +271,8 @@ fn what_was_rolled_back_gets_no_entry() {
     assert_nothing_is_left(&process);
 }
 
-#[test]
-fn what_another_process_has_purged_gets_no_entry() {
+#[tokio::test]
+async fn what_another_process_has_purged_gets_no_entry() {
     let place = Place::new();
     let (mut process, mut numbers) = (Process::new(&place), Numbers(1));
     fill(&mut process, &mut numbers, 1, UNINDEXED / 2);
