@@ -17,9 +17,9 @@ pub struct SqliteConfig {
 /// process dies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Synchronous {
-    /// Not for the disk: a power failure may take back the last acknowledged writes.
+    /// A commit does not wait for the disk: a power failure may take back the last acknowledged writes.
     Normal,
-    /// For the disk: every acknowledged write outlasts a power failure.
+    /// A commit waits for the disk: every acknowledged write outlasts a power failure.
     #[default]
     Full,
     /// As `Full`, and for the directory where a journal is deleted. In the mode that this store
@@ -28,7 +28,7 @@ pub enum Synchronous {
 }
 
 impl Synchronous {
-    /// The word that the pragma takes.
+    /// Returns the word that the pragma takes.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Normal => "NORMAL",
@@ -41,9 +41,9 @@ impl Synchronous {
 /// How long a connection waits for a lock that another one holds. Tests shorten it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BusyTimeout {
-    /// Of a connection that writes, for another process's write. Opening a store waits as long.
+    /// The time that a connection that writes waits for another process's write. Opening a store waits as long.
     pub(crate) writer: Duration,
-    /// Of a reader. Readers wait only while the write-ahead log is recovered, and they block the
+    /// The time that a reader waits. Readers wait only while the write-ahead log is recovered, and they block the
     /// thread that called them.
     pub(crate) reader: Duration,
 }

@@ -36,7 +36,7 @@ pub(crate) enum ReadAccess {
     ReadOnly,
 }
 
-/// A connection that may write. It waits up to `busy_timeout` for other writers.
+/// Returns a connection that may write. It waits up to `busy_timeout` for other writers.
 pub(crate) fn open_writer(
     path: &Path,
     synchronous: Synchronous,
@@ -50,7 +50,7 @@ pub(crate) fn open_writer(
     Ok(connection)
 }
 
-/// The same, which keeps the schema's checks.
+/// Returns a connection that may write, and keeps the schema's checks.
 pub(crate) fn open_checking_writer(
     path: &Path,
     synchronous: Synchronous,
@@ -66,7 +66,7 @@ pub(crate) fn open_checking_writer(
     Ok(connection)
 }
 
-/// A connection that cannot write, whatever statement it is given.
+/// Returns a connection that cannot write, whatever statement it is given.
 pub(crate) fn open_reader(
     path: &Path,
     access: ReadAccess,
@@ -102,13 +102,13 @@ fn open_read_only(path: &Path) -> rusqlite::Result<Connection> {
     }
 }
 
-/// A connection to a file as one that nobody changes: its locks and its log are left alone, and nothing is
-/// put beside it.
+/// Returns a connection to a file as one that nobody changes: its locks and its log are left alone, and nothing
+/// is put beside it.
 pub(crate) fn open_unchanging(path: &Path) -> rusqlite::Result<Connection> {
     open(&immutable(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)
 }
 
-/// The URL of such a file.
+/// Returns the URL of a file that nobody changes.
 fn immutable(path: &Path) -> PathBuf {
     let mut url = String::from("file:");
     for byte in path.as_os_str().as_bytes() {
@@ -122,7 +122,7 @@ fn immutable(path: &Path) -> PathBuf {
     PathBuf::from(url + "?immutable=1")
 }
 
-/// The path of a file that belongs to the one at `path`.
+/// Returns the path of a file that belongs to the one at `path`.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);

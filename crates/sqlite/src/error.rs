@@ -16,7 +16,7 @@ pub(crate) enum Failure<E> {
 }
 
 impl<E: From<StoreError>> Failure<E> {
-    /// What the caller gets, where there is no group.
+    /// Returns what the caller gets, where there is no group.
     pub(crate) fn into_error(self) -> E {
         match self {
             Self::Answer(error) => error,
@@ -47,7 +47,7 @@ pub(crate) fn copy(error: &StoreError) -> StoreError {
     }
 }
 
-/// What SQLite's "disk I/O error" leaves out: at which step.
+/// Returns what SQLite's "disk I/O error" leaves out: at which step.
 pub(crate) fn io_step(error: &rusqlite::Error) -> &'static str {
     let code = error.sqlite_error().map_or(0, |error| error.extended_code);
     match code {

@@ -24,7 +24,6 @@ use crate::{
     store::SqliteStore,
 };
 
-const PHASE: &str = "SELECT state FROM catalogue WHERE only = 1";
 const STATE: &str =
     "SELECT identity, revision, rewrites, state, other, label FROM catalogue WHERE only = 1";
 const CHANGE: &str = "UPDATE catalogue SET identity = ?2, revision = ?3, state = ?4, other = ?5, label = ?6, \
@@ -108,18 +107,11 @@ fn change(connection: &Connection, expected: i64, new: &StoreState) -> rusqlite:
 
 /// Refuses what `writer` may not write. The write lock must be held.
 pub(crate) fn permit(connection: &Connection, writer: Writer) -> Result<(), Failure<StoreError>> {
-    if writer == Writer::Service {
-        let mut statement = connection.prepare_cached(PHASE)?;
-        if statement
-            .query_row([], |row| Ok(row.get_ref(0)?.as_str().is_ok_and(|it| it == "open")))?
-        {
-            return Ok(());
-        }
-    }
     state(connection)?.permit(writer).map_err(Failure::Answer)
 }
 
-/// Refuses a read of what has no version, unless the store is sealed and sealed ones are read.
+/// Refuses a read of what has no version, unless the store is sealed and sealed ones are read. `version` must be of
+/// the same snapshot.
 pub(crate) fn permit_read(
     connection: &Connection,
     version: Option<CatalogueVersion>,
@@ -132,9 +124,7 @@ pub(crate) fn permit_read(
     if while_sealed && matches!(state.phase, Phase::Sealed { .. }) {
         return Ok(());
     }
-    // It may have been opened since the read, which is to be repeated then.
-    let opened = || "was opened a moment ago".to_owned();
-    Err(Failure::Answer(StoreError::Sealed(state.phase.refusal().unwrap_or_else(opened))))
+    state.permit(Writer::Service).map_err(Failure::Answer)
 }
 
 /// Returns the animals above `after`, with their records.

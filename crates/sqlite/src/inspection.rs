@@ -84,7 +84,7 @@ fn inspect_schema(connection: &Connection, indexes: bool) -> rusqlite::Result<Fi
     })
 }
 
-/// Name and definition of each object that is not SQLite's own: of each index, or of each other one.
+/// Returns name and definition of each object that is not SQLite's own: of each index, or of each other one.
 fn objects(connection: &Connection, indexes: bool) -> rusqlite::Result<BTreeSet<(String, String)>> {
     let sql = "SELECT name, coalesce(sql, '') FROM sqlite_schema \
          WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~' AND (type = 'index') = ?1";
@@ -92,7 +92,7 @@ fn objects(connection: &Connection, indexes: bool) -> rusqlite::Result<BTreeSet<
     statement.query_map([indexes], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
-/// Checks every page, row and index. What is found first, in one line; `None` if there is no fault.
+/// Checks every page, row and index. Returns what is found first, in one line; `None` if there is no fault.
 pub(crate) fn first_fault(connection: &Connection) -> rusqlite::Result<Option<String>> {
     check(connection, "PRAGMA integrity_check(1)")
 }

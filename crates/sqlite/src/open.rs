@@ -113,8 +113,8 @@ fn try_to_open(
     Ok(SqliteStore { readers, versions, writer, was_created, synchronous, reads_while_sealed })
 }
 
-/// The version of the schema of a store that this release knows, or `None` of an empty one. The file stays
-/// as it is.
+/// Returns the version of the schema of a store that this release knows, or `None` of an empty one. The file
+/// stays as it is.
 pub(crate) fn known_version(path: &Path, access: ReadAccess) -> Result<Option<i64>, Reason> {
     require_store(path, access)?;
     schema::version(&connection::open_reader(path, access, BusyTimeout::default().reader)?)

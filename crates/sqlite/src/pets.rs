@@ -90,7 +90,7 @@ fn add(
     }
 }
 
-/// The animal of a record.
+/// Returns the animal of a record.
 fn recorded(connection: &Connection, id: PetId) -> Result<Pet, Failure<AddError>> {
     let missing =
         || Corruption::new(format_args!("an idempotency record of animal {id}"), "it exists");

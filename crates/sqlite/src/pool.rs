@@ -37,7 +37,7 @@ impl Pool {
         &self.path
     }
 
-    /// A connection that is not part of the pool.
+    /// Returns a connection that is not part of the pool.
     pub(crate) fn open(&self) -> rusqlite::Result<Connection> {
         connection::open_reader(&self.path, self.access, self.busy_timeout)
     }

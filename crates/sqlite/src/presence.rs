@@ -30,16 +30,16 @@ type Identity = (u64, u64);
 #[derive(Debug)]
 pub(crate) struct Presence {
     database: (PathBuf, Identity),
-    /// None is looked for where the store is only read.
+    /// The log is not looked for where the store is only read.
     log: Option<(PathBuf, Identity)>,
     /// The length of the database when it was last found whole, in bytes.
     length: AtomicU64,
-    /// What the last check found.
+    /// Whether the last check found a file lost.
     lost: AtomicBool,
 }
 
 impl Presence {
-    /// Of the files of the store that was opened at `path`.
+    /// Remembers the files of the store that was opened at `path`.
     pub(crate) fn new(path: &Path, access: ReadAccess) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         let database = (path.to_owned(), identity(&metadata));
@@ -53,7 +53,7 @@ impl Presence {
         Ok(Self { database, log, length, lost })
     }
 
-    /// Compares now.
+    /// Compares the files with those that were opened. Fails if one is lost.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
         let log = self.log.iter().try_for_each(|log| find(log).map(drop));
         let found = log.and_then(|()| self.require_whole(&find(&self.database)?));
@@ -75,7 +75,7 @@ impl Presence {
         Ok(())
     }
 
-    /// Compares now only if the last check found a file lost: it may be back.
+    /// Does so only if the last check found a file lost: it may be back.
     pub(crate) fn require(&self) -> Result<(), StoreError> {
         if self.lost.load(Ordering::Relaxed) { self.check() } else { Ok(()) }
     }

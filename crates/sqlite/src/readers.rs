@@ -52,7 +52,7 @@ pub(crate) struct Readers {
     pub(crate) pool: Arc<Pool>,
     presence: Arc<Presence>,
     runtime: Handle,
-    /// One for each worker that may read.
+    /// Limits the number of workers that read.
     workers: Arc<Semaphore>,
     threads: Arc<Semaphore>,
     queue: Arc<Semaphore>,

@@ -88,7 +88,7 @@ pub(crate) fn check_file(path: &Path) -> Result<(), Reason> {
     }
 }
 
-/// Whether the file has all the pages that its first one counts.
+/// Returns whether the file has all the pages that its first one counts.
 pub(crate) fn is_whole(path: &Path) -> bool {
     let application = connection::open_unchanging(path).and_then(|connection| {
         connection.pragma_query_value(None, "application_id", |row| row.get::<_, i64>(0))
@@ -97,7 +97,7 @@ pub(crate) fn is_whole(path: &Path) -> bool {
 }
 
 /// Creates the newest schema in one transaction if the database is empty, and checks its version if not.
-/// Several processes may do so at once. Answers whether this one created it.
+/// Several processes may do so at once. Returns whether this one created it.
 ///
 /// After an error, `connection` must not be used any more.
 pub(crate) fn create_or_check(connection: &mut Connection) -> Result<bool, Reason> {
@@ -125,7 +125,7 @@ pub(crate) fn require_current(connection: &Connection) -> Result<(), Reason> {
     }
 }
 
-/// The version of the schema; `None` if the database is empty.
+/// Returns the version of the schema; `None` if the database is empty.
 pub(crate) fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     // A transaction, unless there is one, so that all of it is from one snapshot.
     let snapshot = connection.is_autocommit().then(|| connection.unchecked_transaction());
@@ -142,7 +142,7 @@ pub(crate) fn version(connection: &Connection) -> Result<Option<i64>, Reason> {
     Ok(Some(recorded_version(connection)?))
 }
 
-/// The version that a store says itself. Below the second version there is no table for it.
+/// Returns the version that a store says itself. Below the second version there is no table for it.
 pub(crate) fn recorded_version(connection: &Connection) -> rusqlite::Result<i64> {
     let has_table = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'petstore_schema')";
     if !connection.query_row(has_table, [], |row| row.get(0))? {
@@ -152,7 +152,7 @@ pub(crate) fn recorded_version(connection: &Connection) -> rusqlite::Result<i64>
     connection.query_row(sql, [], |row| row.get(0))
 }
 
-/// A new store in memory, to compare with.
+/// Returns a new store in memory, to compare with.
 pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
     STEPS.iter().try_for_each(|step| apply(step, &connection))?;
@@ -170,7 +170,7 @@ fn check(
     Ok(petstore_storage::require_known(&STEPS, oldest, oldest_release)?)
 }
 
-/// What a store of a newer petstore says of the oldest release that can use it.
+/// Returns what a store of a newer petstore says of the oldest release that can use it.
 fn oldest_release(path: &Path) -> Option<String> {
     let connection = connection::open_unchanging(path).ok()?;
     connection.query_row(OLDEST_RELEASE, [], |row| row.get(0)).ok()

@@ -33,7 +33,7 @@ use crate::{
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl SqliteStore {
-    /// Brings the schema of the store at `config.path` to this release's. `None` if there is no store.
+    /// Brings the schema of the store at `config.path` to this release's. Returns `None` if there is no store.
     /// Blocks the thread, for minutes if the store is large.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ fn run_steps(path: &Path, from: i64, mode: UpgradeMode, steps: &[Step]) -> Resul
     Ok(upgrade)
 }
 
-/// Runs a step, and makes the copy before if one is named. `false` if another process has done it.
+/// Runs a step, and makes the copy before if one is named. Returns `false` if another process has done it.
 fn run(path: &Path, step: &Step, mode: UpgradeMode, copy: Option<&Path>) -> Result<bool, Reason> {
     let writer = connection::open_checking_writer(path, Synchronous::Full, LOCK_TIMEOUT)?;
     if !step.is_compatible() && mode != UpgradeMode::Force {

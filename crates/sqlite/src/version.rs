@@ -22,7 +22,7 @@ pub(crate) const RENEW: &str = "UPDATE catalogue SET \
      version = CASE state WHEN 'open' THEN randomblob(16) ELSE version END, \
      rewrites = rewrites + ?1 WHERE only = 1";
 
-/// The version now; `None` if the store is not open.
+/// Returns the version now; `None` if the store is not open.
 pub(crate) fn current<E: From<StoreError>>(
     connection: &Connection,
 ) -> Result<Option<CatalogueVersion>, Failure<E>> {
@@ -46,7 +46,7 @@ pub(crate) fn in_snapshot<T, E: From<StoreError>>(
     read(version)
 }
 
-/// The version; `None` if the store is not open.
+/// Returns the version in a row; `None` if the store is not open.
 fn from_row(row: &Row<'_>) -> Result<Option<CatalogueVersion>, Corruption> {
     let bytes = row.get_ref(0).ok().and_then(|value| value.as_blob().ok());
     match bytes.ok_or_else(missing)? {

@@ -37,30 +37,30 @@ pub(crate) struct Moment {
 }
 
 impl VersionCache {
-    /// Nothing is known yet.
+    /// Returns a cache that knows no version yet.
     pub(crate) fn new() -> Self {
         Self(RwLock::new(Known { version: None, at: Instant::now(), changes: 0 }))
     }
 
-    /// The version, no older than [`MAX_AGE`].
+    /// Returns the version, no older than [`MAX_AGE`].
     pub(crate) fn get(&self) -> Option<CatalogueVersion> {
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
         known.version.filter(|_| known.at.elapsed() < MAX_AGE)
     }
 
-    /// To be called before the version is read, and under the write lock right before a commit.
+    /// Returns this moment. To be called before the version is read, and under the write lock right before a commit.
     pub(crate) fn moment(&self) -> Moment {
         let changes = self.0.read().unwrap_or_else(PoisonError::into_inner).changes;
         Moment { at: Instant::now(), changes }
     }
 
-    /// `version` was read at `moment`. It is left out if another one has become known since: that may
+    /// Accepts the `version` that was read at `moment`. It is left out if another one has become known since: that may
     /// be newer.
     pub(crate) fn confirm(&self, moment: Moment, version: Option<CatalogueVersion>) {
         self.change(moment, version, |_| {});
     }
 
-    /// `version` was committed by this process at `moment`; `None` if it is unclear what was. To be
+    /// Accepts the `version` that this process committed at `moment`; `None` if it is unclear what was. To be
     /// called before the commit is acknowledged. If another one has become known since, it is unclear
     /// which one is newer, and so none is known until the version is read again.
     pub(crate) fn publish(&self, moment: Moment, version: Option<CatalogueVersion>) {

@@ -1,4 +1,4 @@
-//! What is done beside the requests while there are any, by a thread of its own.
+//! A thread that notices what other processes have written, while there are requests.
 //!
 //! Every [`INTERVAL`] the catalogue's version is read, which another process may have changed, and the files
 //! of the store are looked for. That may hang, so it runs on a thread for blocking work. Every [`TICK`] while
@@ -38,21 +38,21 @@ const TICK: Duration = Duration::from_millis(10);
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 const CLOSE_POLL_INTERVAL: Duration = Duration::from_micros(200);
 
-/// The thread. Dropping it ends it.
+/// A handle to the thread, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Watch {
     shared: Arc<Shared>,
     thread: Thread,
 }
 
-/// What the thread works with.
+/// The state that the thread shares with whoever reads.
 pub(crate) struct Shared {
     pub(crate) on_panic: CancellationToken,
     pub(crate) pool: Arc<Pool>,
     pub(crate) versions: Arc<VersionCache>,
     pub(crate) presence: Arc<Presence>,
     pub(crate) runtime: Handle,
-    /// One for each worker that may read, and how many these are.
+    /// Limits the number of workers that read, to `max_workers`.
     pub(crate) workers: Arc<Semaphore>,
     pub(crate) max_workers: usize,
     pub(crate) anchor: Mutex<Anchor>,
@@ -93,7 +93,7 @@ impl Drop for Watch {
     }
 }
 
-/// The life of the thread.
+/// Runs until the handle is dropped.
 fn run(shared: &Arc<Shared>) {
     let _guard = PanicGuard(shared.on_panic.clone());
     let (mut looked_at, mut look) = (None::<Instant>, None::<JoinHandle<()>>);

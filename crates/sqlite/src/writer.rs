@@ -24,10 +24,10 @@ use tokio_util::sync::CancellationToken;
 use self::group::{Committer, Job, Tally};
 use crate::{error::Failure, pets::idempotency::recent::RecentRecords};
 
-/// Writes that may wait; one more is refused at once. A few groups, so that an accepted write is
+/// The number of writes that may wait; one more is refused at once. A few groups, so that an accepted write is
 /// answered soon even when each group waits for another process.
 pub(crate) const MAX_QUEUE: usize = 4096;
-/// Writes in one transaction.
+/// The largest number of writes in one transaction.
 const MAX_GROUP: usize = 1024;
 
 /// Hands writes to the writer's thread. Dropping it lets the thread finish what waits, and joins it.
@@ -92,18 +92,18 @@ impl Writer {
         kept.await.map_err(|_| stopped())?
     }
 
-    /// What has been committed since the start.
+    /// Returns what has been committed since the start.
     pub(crate) fn tally(&self) -> &Tally {
         &self.tally
     }
 
-    /// How many writes wait.
+    /// Returns how many writes wait.
     pub(crate) fn queue_length(&self) -> usize {
         self.queue.max_capacity() - self.queue.capacity()
     }
 }
 
-/// The life of the thread. It never ends because something failed.
+/// Runs until the queue is closed and empty. It never ends because something failed.
 fn run(committer: &mut Committer, mut jobs: mpsc::Receiver<Job>, runtime: &Handle) {
     let (mut turn, mut ended, mut next) = (Instant::now(), Instant::now(), Vec::new());
     while jobs.blocking_recv_many(&mut next, MAX_GROUP) > 0 {

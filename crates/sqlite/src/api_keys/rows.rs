@@ -47,7 +47,7 @@ pub(crate) struct Head {
     next_id: KeyId,
 }
 
-/// Every key, as of one moment; `None` if the revision is `unless`.
+/// Returns every key, as of one moment; `None` if the revision is `unless`.
 pub(crate) fn load(
     connection: &Connection,
     unless: Option<KeyRevision>,
@@ -96,7 +96,7 @@ fn keys<E: From<StoreError>>(
     Ok(rows.into_iter().collect::<Result<_, _>>().map_err(|corrupt| corrupt.corruption)?)
 }
 
-/// The keys that `sql` selects, each of them read or corrupt.
+/// Returns the keys that `sql` selects, each of them read or corrupt.
 fn select(
     connection: &Connection,
     sql: &str,
@@ -106,7 +106,7 @@ fn select(
     statement.query_map(params, |row| Ok(api_key(row)))?.collect()
 }
 
-/// The key that has this digest.
+/// Returns the key that has this digest.
 pub(crate) fn digest_owner(
     connection: &Connection,
     digest: &KeyDigest,
@@ -147,7 +147,7 @@ pub(crate) fn remove(connection: &Connection, keys: &[KeyId]) -> rusqlite::Resul
     keys.iter().try_for_each(|id| statement.execute([id.0]).map(drop))
 }
 
-/// The key of a row, through the domain's constructors.
+/// Returns the key of a row, through the domain's constructors.
 fn api_key(row: &Row<'_>) -> Result<ApiKey, CorruptKey> {
     read(row).map_err(|corruption| CorruptKey {
         id: row.get(0).ok().map(KeyId),

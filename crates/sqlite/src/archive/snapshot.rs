@@ -50,7 +50,7 @@ impl ReadTransaction {
     }
 }
 
-/// What SQLite's check finds first is the error.
+/// Fails with what SQLite's check finds first.
 fn check(connection: &Connection) -> Result<(), Failure<StoreError>> {
     let Some(fault) = inspection::first_fault_in_a_snapshot(connection)? else { return Ok(()) };
     Err(Corruption::new("damaged data", format_args!("SQLite's check finds no fault ({fault})"))

@@ -91,7 +91,7 @@ fn write_rows(
     Ok(added)
 }
 
-/// Whether the animal was added.
+/// Returns whether the animal was added.
 fn write_pet(connection: &Connection, pet: &Pet) -> Result<bool, Failure<RestoreError>> {
     if pets::restore(connection, pet)? {
         return Ok(true);

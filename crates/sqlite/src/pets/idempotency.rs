@@ -31,7 +31,7 @@ pub(crate) const PURGE: &str = "DELETE FROM idempotency WHERE seq IN \
      RETURNING id, seq";
 pub(crate) const DELETE_ENTRY: &str = "DELETE FROM idempotency_index WHERE id = ?1 AND seq = ?2";
 
-/// The record `id`.
+/// Returns the record `id`.
 pub(crate) fn find<E: From<StoreError>>(
     connection: &Connection,
     recent: &mut RecentRecords,
@@ -43,7 +43,7 @@ pub(crate) fn find<E: From<StoreError>>(
     Ok(found.optional()?.transpose()?)
 }
 
-/// Up to `limit` records with ids above `after`, ascending by id.
+/// Returns up to `limit` records with ids above `after`, ascending by id.
 pub(crate) fn after(
     connection: &Connection,
     after: Option<IdempotencyId>,

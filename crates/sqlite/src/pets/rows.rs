@@ -29,7 +29,7 @@ macro_rules! page_with_status {
     };
 }
 
-/// A page of one status. All that it reads of an animal is in the index. The status is not read: it
+/// Returns the statement for a page of one status. All that it reads of an animal is in the index. The status is not read: it
 /// is the filter's.
 ///
 /// The index is named so that no statistics (`ANALYZE`) ever talk the planner into reading every
@@ -61,7 +61,7 @@ fn explain_full(connection: &Connection, error: rusqlite::Error) -> rusqlite::Er
     error
 }
 
-/// Adds an animal under its own identifier. `false` if that is taken.
+/// Adds an animal under its own identifier. Returns `false` if that is taken.
 pub(crate) fn restore(connection: &Connection, pet: &Pet) -> rusqlite::Result<bool> {
     let Pet { id, name, category_id, status } = pet;
     let values = params![id.0, name.as_str(), category_id.0, status.map(PetStatus::as_str)];
@@ -81,7 +81,7 @@ pub(crate) fn find<E: From<StoreError>>(
     Ok(select(connection, FIND, [id.0], None, 1)?.pets.pop())
 }
 
-/// Up to `limit` animals above `after`, ascending by identifier.
+/// Returns up to `limit` animals above `after`, ascending by identifier.
 pub(crate) fn after(
     connection: &Connection,
     after: Option<PetId>,
@@ -101,12 +101,12 @@ pub(crate) fn page(
     select(connection, sql, values, query.status, limit.into())
 }
 
-/// The lowest identifier above `after`.
+/// Returns the lowest identifier above `after`.
 fn first_after(after: Option<PetId>) -> Option<i64> {
     after.map_or(Some(i64::MIN), |id| id.0.checked_add(1))
 }
 
-/// Up to `limit` animals, and whether there is a row more.
+/// Returns up to `limit` animals, and whether there is a row more.
 fn select<E: From<StoreError>>(
     connection: &Connection,
     sql: &str,
@@ -126,7 +126,7 @@ fn select<E: From<StoreError>>(
     Ok(PetPage { pets, more: false })
 }
 
-/// The animal of a row, through the domain's constructors. A status that is `known` is not read.
+/// Returns the animal of a row, through the domain's constructors. A status that is `known` is not read.
 fn pet(row: &Row<'_>, known: Option<PetStatus>) -> Result<Pet, Corruption> {
     let id = row.get(0).map(PetId).map_err(|error| Corruption::new("an animal", error))?;
     let broken = |field: &str, rule: String| {

@@ -38,7 +38,7 @@ pub(super) struct Job {
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) commits: AtomicU64,
-    /// Writes in these commits.
+    /// The number of writes in these commits.
     pub(crate) writes: AtomicU64,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Committer {
 }
 
 impl Committer {
-    /// Takes `connection`, which was opened by `open`.
+    /// Accepts `connection`, which was opened by `open`.
     pub(crate) fn new(
         open: impl Fn() -> rusqlite::Result<Connection> + Send + 'static,
         mut connection: Connection,
