@@ -50,7 +50,7 @@ fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
         if ended {
             break;
         }
-        delay += Duration::from_millis(30);
+        delay += Duration::from_millis(15);
     }
     let animals = petstore(&["export", "--store", &old.store.url]).finish().succeeds();
     assert!(animals.starts_with(&old.animals));

@@ -44,8 +44,8 @@ impl Output for Console {
         io::stdout().is_terminal()
     }
 
-    /// A closed stdout arrives here as `/dev/null`: Rust's runtime opens that in its place before
-    /// `main`, and every write to it succeeds.
+    /// Refuses a closed stdout. It arrives here as `/dev/null`: Rust's runtime opens that in its place before `main`,
+    /// and every write to it succeeds.
     fn has_reader(&self) -> io::Result<()> {
         let stdout = File::from(io::stdout().as_fd().try_clone_to_owned()?).metadata()?;
         let null = fs::metadata("/dev/null").is_ok_and(|null| {

@@ -27,7 +27,7 @@ pub(crate) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same, of text.
+/// Reads a file of text, within the same bound.
 pub(crate) fn read_text(path: &Path) -> io::Result<String> {
     String::from_utf8(read_bounded(path)?).map_err(|_| io::Error::other("it is not UTF-8"))
 }

@@ -198,7 +198,7 @@ impl<'a> Import<'a> {
         Ok(())
     }
 
-    /// Why the import has ended, and what is left of it.
+    /// Says why the import has ended, and what is left of it.
     fn failed(&self, reason: &str) -> Failure {
         Failure::runtime(match self.kept {
             0 => format!("nothing was kept: {reason}"),
@@ -209,8 +209,8 @@ impl<'a> Import<'a> {
     }
 }
 
-/// Why a batch was refused, with the lines of an animal that is in the way. Several of its lines may have the
-/// identifier.
+/// Returns why a batch was refused, with the lines of an animal that is in the way. Several of its lines may
+/// have the identifier.
 fn reason(error: &RestoreError, lines: &[(PetId, u64)]) -> String {
     let lines: Vec<_> = match error {
         RestoreError::OtherPet(other) => {

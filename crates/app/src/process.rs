@@ -68,7 +68,7 @@ impl Signals {
     }
 }
 
-/// SIGHUP, which asks a service to read again what it can. From now on it ends nothing, nor do SIGUSR1 and
+/// Listens for SIGHUP, which asks a service to read again what it can. From now on it ends nothing, nor do SIGUSR1 and
 /// SIGUSR2, which say nothing to a service.
 pub(crate) fn hangups() -> Result<Signal, Failure> {
     for ignored in [SignalKind::user_defined1(), SignalKind::user_defined2()] {

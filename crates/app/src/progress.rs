@@ -35,7 +35,7 @@ impl Progress {
         Self { unit, of: "of", is_terminal, step: "", began: (now, 0), last_line: now }
     }
 
-    /// The same, where it is an estimate how many there are.
+    /// Shows the same, where it is an estimate how many there are.
     pub(crate) fn of_about(unit: &'static str) -> Self {
         Self { of: "of about", ..Self::of(unit) }
     }

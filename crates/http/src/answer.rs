@@ -60,7 +60,7 @@ where
     let outcome = {
         // Pinned where it is: a future that is moved is copied.
         let run = pin!(pipeline::run(state, head, body, target, &mut presented));
-        // What a panic leaves half done belongs to this request alone, or is made whole by its locks.
+        // What a panic leaves half done belongs only to this request, or is made whole by its locks.
         timeout_at(began + request_timeout, AssertUnwindSafe(run).catch_unwind()).await
     };
     let outcome = match outcome {
@@ -103,7 +103,7 @@ where
     response
 }
 
-/// Adds what follows from the request alone and no handler adds, and removes the body from the answer to a HEAD.
+/// Adds what follows only from the request and no handler adds, and removes the body from the answer to a HEAD.
 fn decorate(response: &mut Response, state: &State, head: &Parts, target: Target<'_>) {
     let headers = response.headers_mut();
     if !is_under_base(head.uri.path()) {

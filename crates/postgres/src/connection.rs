@@ -135,7 +135,7 @@ impl Connection {
         self
     }
 
-    /// Whether a pooler gives the session to others between two transactions.
+    /// Returns whether a pooler gives the session to others between two transactions.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self.session, Session::Shared { .. })
     }
@@ -199,7 +199,7 @@ impl Connection {
     }
 
     /// Writes rows of these types by `sql`, a binary `COPY`. `false`, and nothing has happened, in a shared session:
-    /// the driver copies by a prepared statement alone.
+    /// the driver copies only by a prepared statement.
     pub(crate) async fn copy<'a, const N: usize>(
         &self,
         sql: &'static str,
@@ -246,7 +246,7 @@ impl Connection {
         self.batch("ROLLBACK").await
     }
 
-    /// Whether a query without values answers `expected`.
+    /// Returns whether a query without values answers `expected`.
     pub(crate) async fn shows(&self, sql: &str, expected: &str) -> Result<bool, StoreFailure> {
         let messages = self.bounded(self.client.simple_query(sql)).await?;
         Ok(messages.iter().any(|message| {

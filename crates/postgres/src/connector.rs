@@ -60,7 +60,7 @@ impl Connector {
         &self.config
     }
 
-    /// A connection to the first host that answers and takes writes (unless `any` may be taken).
+    /// Returns a connection to the first host that answers and takes writes (unless `any` may be taken).
     pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
         let preferred = self.preferred.load(Ordering::Relaxed);
         let (count, timeout) = (self.hosts.len(), self.config.connect_timeout);

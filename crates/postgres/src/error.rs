@@ -62,23 +62,23 @@ pub(crate) struct ConnectError(pub(crate) Vec<(HostPort, StoreFailure)>);
 const SEALED: &str = "PSMOV";
 
 impl StoreFailure {
-    /// Whether the server rolled the transaction back because of what others have written, so that it may
-    /// be tried again: nothing was committed.
+    /// Returns whether the server rolled the transaction back because of what others have written, so that it
+    /// may be tried again: nothing was committed.
     pub(crate) fn is_conflict(&self) -> bool {
         self.has_state(&SqlState::T_R_SERIALIZATION_FAILURE)
             || self.has_state(&SqlState::T_R_DEADLOCK_DETECTED)
             || self.is_identifier_taken()
     }
 
-    /// Whether an animal has been refused as another one has its identifier: the sequence is behind.
+    /// Returns whether an animal has been refused as another one has its identifier: the sequence is behind.
     pub(crate) fn is_identifier_taken(&self) -> bool {
         self.postgres().and_then(tokio_postgres::Error::as_db_error).is_some_and(|error| {
             *error.code() == SqlState::UNIQUE_VIOLATION && error.constraint() == Some("pet_pkey")
         })
     }
 
-    /// Whether the server refuses the statement itself, and would again: neither has a concurrent transaction, a
-    /// shortage or an operator ended it, nor is the connection of no more use.
+    /// Returns whether the server refuses the statement itself, and would again: neither has a concurrent
+    /// transaction, a shortage or an operator ended it, nor is the connection of no more use.
     pub(crate) fn is_refusal(&self) -> bool {
         const PASSING: [&str; 6] = ["25", "53", "55", "57", "58", "XX"];
         self.postgres().and_then(tokio_postgres::Error::code).is_some_and(|state| {
@@ -87,8 +87,8 @@ impl StoreFailure {
         })
     }
 
-    /// Whether the connection is of no more use: it is broken, its server is about to stop or
-    /// takes no writes any more, or what was prepared on it is not valid any more.
+    /// Returns whether the connection is of no more use: it is broken, its server is about to stop or takes no
+    /// writes any more, or what was prepared on it is not valid any more.
     pub(crate) fn breaks_connection(&self) -> bool {
         match self.postgres() {
             Some(error) => error.code().is_none_or(is_broken),
@@ -96,18 +96,18 @@ impl StoreFailure {
         }
     }
 
-    /// Whether the server has answered by this state.
+    /// Returns whether the server has answered by this state.
     pub(crate) fn has_state(&self, state: &SqlState) -> bool {
         self.sql_state() == Some(state)
     }
 
-    /// Why the store was not open, so that the transaction has had no effect.
+    /// Returns why the store was not open, so that the transaction has had no effect.
     pub(crate) fn sealed(&self) -> Option<&str> {
         let error = self.postgres()?.as_db_error()?;
         (error.code().code() == SEALED).then(|| error.message())
     }
 
-    /// What the server says, if one has answered.
+    /// Returns what the server says, if one has answered.
     pub(crate) fn sql_state(&self) -> Option<&SqlState> {
         if let Self::Connect(error) = self {
             return error.0.iter().find_map(|(_, failure)| failure.sql_state());

@@ -14,7 +14,7 @@
 //! - A call ends within its deadline ([`PostgresConfig`]) whatever the network does, and works
 //!   again by itself once a server that takes writes can be reached.
 //! - A database that holds other tables under our names is refused and not touched, and so is one whose
-//!   schema this release cannot use. An older schema is upgraded by [`PostgresStore::upgrade`] alone.
+//!   schema this release cannot use. An older schema is upgraded only by [`PostgresStore::upgrade`].
 //! - Whoever changes an animal, a person at the `psql` prompt too, changes the catalogue's version: a
 //!   trigger of the schema does.
 //!

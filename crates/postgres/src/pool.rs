@@ -242,7 +242,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether a server was reached that allows no more connections.
+/// Returns whether a server was reached that allows no more connections.
 fn is_full(failure: &StoreFailure) -> bool {
     failure.has_state(&SqlState::TOO_MANY_CONNECTIONS)
 }

@@ -138,7 +138,7 @@ async fn check_encoding(connection: &Connection) -> Result<(), Reason> {
     if is_utf8 { Ok(()) } else { Err(Reason::Encoding(encoding)) }
 }
 
-/// Without asking for the right to create one where it is there already.
+/// Creates the schema, without asking for the right to where it is there already.
 async fn create_schema(connection: &Connection, schema: &str) -> Result<(), StoreFailure> {
     let exists = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1::text";
     if connection.query(exists, &[&schema]).await?.is_empty() {

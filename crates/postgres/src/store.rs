@@ -47,7 +47,7 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// `version` holds the version already, so that the first request has one.
+    /// Makes a store. `version` holds the version already, so that the first request has one.
     pub(crate) fn new(
         pool: Pool,
         version: VersionCache,
@@ -64,7 +64,7 @@ impl PostgresStore {
         Self { pool, version, writer, reads_while_sealed, archive, was_created, watching }
     }
 
-    /// Whether opening it has created its tables.
+    /// Returns whether opening it has created its tables.
     #[must_use]
     pub fn was_created(&self) -> bool {
         self.was_created

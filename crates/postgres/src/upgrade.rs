@@ -126,7 +126,7 @@ fn is_locked(failure: &StoreFailure) -> bool {
         || failure.has_state(&SqlState::T_R_DEADLOCK_DETECTED)
 }
 
-/// Of an upgrade, a role needs more than the right to create tables.
+/// Makes the error of a role that may not upgrade: it needs more than the right to create tables.
 fn not_owner(reason: Reason) -> Reason {
     let Reason::Store(failure) = reason else { return reason };
     if failure.has_state(&SqlState::INSUFFICIENT_PRIVILEGE) {

@@ -15,7 +15,7 @@ use crate::error::StoreFailure;
 
 /// A value with the type that it has in SQL.
 pub(crate) trait Value: ToSql + Sync {
-    /// The type.
+    /// Returns the type.
     fn sql_type(&self) -> Type;
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The row has its identifier in the column `id`, counted from `first`.
+    /// Takes a row that has its identifier in the column `id`, counted from `first`.
     pub(crate) fn new(
         row: &'a Row,
         first: usize,
@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
         self.get::<&[u8]>(index)?.try_into().map_err(|_| self.corrupt(rule))
     }
 
-    /// The row breaks `rule`.
+    /// Makes the error of a row that breaks `rule`.
     pub(crate) fn corrupt(&self, rule: impl fmt::Display) -> Corruption {
         Corruption::new(format_args!("{} {}", self.what, self.id), rule)
     }

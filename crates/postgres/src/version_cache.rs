@@ -52,7 +52,7 @@ struct Observation {
 }
 
 impl VersionCache {
-    /// The version, unless it was read too long ago to be sure of.
+    /// Returns the version, unless it was read too long ago to be sure of.
     pub(crate) fn get(&self) -> Option<CatalogueVersion> {
         self.requested.notify_one();
         let latest = *self.latest.read().unwrap_or_else(PoisonError::into_inner);
@@ -68,10 +68,10 @@ impl VersionCache {
     }
 }
 
-/// Which of two observations is of the later state. Answers may overtake one another, so that what
-/// arrives last was not always read last: of two reads that overlap, more changes are later. A read
-/// that began after the other had ended is later even with fewer changes: then the history was taken
-/// back, by a backup or by a failover to a server that had not all of it.
+/// Returns which of two observations is of the later state. Answers may overtake one another, so that what
+/// arrives last was not always read last: of two reads that overlap, more changes are later. A read that began
+/// after the other had ended is later even with fewer changes: then the history was taken back, by a backup or
+/// by a failover to a server that had not all of it.
 fn later_of(old: Observation, new: Observation) -> Observation {
     if new.began >= old.ended {
         new

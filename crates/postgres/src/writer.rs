@@ -201,7 +201,7 @@ fn answer(group: Vec<Job>, outcomes: Vec<Outcome>) -> Vec<Job> {
     left
 }
 
-/// What may be tried again after the group has failed: nothing was committed, or an idempotency
+/// Returns what may be tried again after the group has failed: nothing was committed, or an idempotency
 /// record shows next time whether it was. The others are answered by the failure.
 fn retry(group: Vec<Job>, failed: &Failed) -> Vec<Job> {
     let may_pass = failed.failure.is_conflict() || failed.failure.breaks_connection();

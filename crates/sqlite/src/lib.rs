@@ -10,7 +10,7 @@
 //!   whose caller has gone away still happens whole or not at all.
 //! - Processes that write to one file take turns.
 //! - A file that is not a petstore store is refused and not touched, and so is one whose schema this
-//!   release cannot use. An older schema is upgraded by [`SqliteStore::upgrade`] alone.
+//!   release cannot use. An older schema is upgraded only by [`SqliteStore::upgrade`].
 //! - What is opened to be read ([`SqliteStore::open_read_only`]) is not changed in any way.
 //! - Whoever changes an animal, a person at the `sqlite3` prompt too, changes the catalogue's version:
 //!   triggers of the schema do.
@@ -20,7 +20,7 @@
 //!   be on a local disk. Several processes on that machine may use one store.
 //! - One writer at a time: a process that holds the write lock for seconds makes others answer
 //!   [`StoreError`](petstore_domain::StoreError).
-//! - Unix: the file is created for its owner alone (mode 0600).
+//! - Unix: the file is created only for its owner (mode 0600).
 //! - A copy of a *running* store must be made through SQLite ([`SqliteStore::back_up`]), never by
 //!   copying the file: the newest transactions are in the `-wal` file beside it.
 //!

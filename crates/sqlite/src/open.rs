@@ -120,7 +120,7 @@ pub(crate) fn known_version(path: &Path, access: ReadAccess) -> Result<Option<i6
     schema::version(&connection::open_reader(path, access, BusyTimeout::default().reader)?)
 }
 
-/// Creates the file for its owner alone, unless it is there.
+/// Creates the file only for its owner, unless it is there.
 ///
 /// Closing a descriptor drops all POSIX locks of the process on the file, SQLite's too. So nobody else of
 /// this process comes past here, to write to the new file, before this descriptor is closed. A file that is

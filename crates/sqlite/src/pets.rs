@@ -13,7 +13,7 @@ use petstore_domain::{
 use rusqlite::Connection;
 
 use self::idempotency::recent::RecentRecords;
-use crate::{error::Failure, handover, store::SqliteStore, version};
+use crate::{error::Failure, handover::rows as handover, store::SqliteStore, version};
 
 #[async_trait]
 impl PetRepository for SqliteStore {

@@ -3,7 +3,7 @@
 //! The schema's triggers renew the version for each row that changes, whoever writes to the file. On the
 //! connections of this adapter they are off, and [`VersionRenewal::commit`] renews it once for each
 //! transaction in which a row of `pet` has changed: in a group of 50, an addition takes 35 % fewer
-//! instructions in SQLite. Such a connection commits by that alone. SQLite does not report the rows of a
+//! instructions in SQLite. Such a connection commits only by that. SQLite does not report the rows of a
 //! `DELETE` without `WHERE`.
 
 use std::sync::{

@@ -52,7 +52,7 @@ pub(super) struct Followed {
 type Reload = dyn Fn() -> Result<(), String> + Send + Sync;
 
 impl Followed {
-    /// `stamp` is that of the files before they were read for the first time.
+    /// Follows files. `stamp` is that of the files before they were read for the first time.
     pub(super) fn new(
         name: &'static str,
         paths: Vec<PathBuf>,

@@ -96,7 +96,7 @@ impl Tls {
         Ok(Arc::new(config))
     }
 
-    /// A pair that cannot be used leaves the one before in force.
+    /// Reads the pair again. One that cannot be used leaves the one before in force.
     fn reload(&self) -> Result<(), String> {
         self.current.send_replace(self.files.read(&self.provider)?);
         self.log_validity();

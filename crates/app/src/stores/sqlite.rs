@@ -66,13 +66,13 @@ impl StoreLocation for DatabaseFile {
         Ok(opened.made_at(format_args!("sqlite:{}", path.display())))
     }
 
-    /// A symbolic link names the same file, and so does a hard link.
+    /// Returns what names the file itself: a symbolic link names the same file, and so does a hard link.
     async fn identity(&self) -> Option<String> {
         let file = fs::metadata(&self.0.path).ok()?;
         Some(format!("sqlite:{}:{}", file.dev(), file.ino()))
     }
 
-    /// The last connection that closes removes the log beside the file.
+    /// Removes the file, unless others have it open: the last connection that closes removes the log beside it.
     async fn remove(&self) -> Result<(), Problem> {
         let mut log = self.0.path.clone().into_os_string();
         log.push("-wal");

@@ -153,7 +153,7 @@ async fn send(
     let Ok(body) = body.collect().await;
     let body = body.to_bytes();
     let is_empty = body.is_empty();
-    // An error concerns this request alone, and its client knows of it.
+    // An error concerns only this request, and its client knows of it.
     let sent = respond.send_response(hyper::Response::from_parts(head, ()), is_empty);
     if let (Ok(mut stream), false) = (sent, is_empty) {
         in_flight.begin_answer();

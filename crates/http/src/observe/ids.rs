@@ -2,7 +2,7 @@
 //! Trace Context, level 1).
 //!
 //! A request with a valid `traceparent` is a span of the trace of its client. The log names the trace, and
-//! the answer has `traceresponse` with the id of that span: level 1 gives `traceparent` to requests alone,
+//! the answer has `traceresponse` with the id of that span: level 1 gives `traceparent` only to requests,
 //! and `traceresponse` is what the next level gives to answers. `tracestate` is for those who pass a request
 //! on, and is not read. A request without a valid `traceparent` belongs to no trace: one is begun for
 //! requests that are passed on, and this service sends none.

@@ -13,7 +13,7 @@ pub(crate) fn public_base(public_url: Option<&str>) -> &str {
     path.map_or(BASE_PATH, |(_, path)| path)
 }
 
-/// Returns whether a credential is needed for whatever is, or is not, at `path`. The address alone decides:
+/// Returns whether a credential is needed for whatever is, or is not, at `path`. Only the address decides:
 /// so an unknown path needs one too, and no row of the route table can open an operation by mistake.
 pub(crate) fn is_under_base(path: &str) -> bool {
     path.strip_prefix(BASE_PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

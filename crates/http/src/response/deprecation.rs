@@ -45,7 +45,7 @@ pub(crate) fn require_not_ended(sunset: GetPetSunset, clock: &dyn Clock) -> Resu
 }
 
 /// Returns what every answer of the operation announces: that it is deprecated, when it ends, and its replacement below
-/// `base` (RFC 5829). The date is that of [`GetPetSunset::Date`] alone: no other end is known.
+/// `base` (RFC 5829). The date is only that of [`GetPetSunset::Date`]: no other end is known.
 pub(crate) fn announcement(sunset: GetPetSunset, base: &str) -> HeaderMap {
     let mut headers = HeaderMap::from_iter([(DEPRECATION, SINCE)]);
     if sunset == GetPetSunset::Date {

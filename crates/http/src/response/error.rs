@@ -65,9 +65,9 @@ pub(crate) struct ApiError {
     pub(crate) message: Cow<'static, str>,
     /// The header that it has besides the common ones.
     header: Option<(HeaderName, HeaderValue)>,
-    /// For the log alone: what went wrong inside.
+    /// Only for the log: what went wrong inside.
     pub(crate) cause: Option<Box<str>>,
-    /// For the metrics alone: the store failed.
+    /// Only for the metrics: the store failed.
     pub(crate) by_store: bool,
     /// Whether its connection is closed after the answer.
     pub(crate) closes: bool,

@@ -83,7 +83,7 @@ impl Monitor {
         let service = service_fn(async |request: Request<Incoming>| {
             Ok::<_, Infallible>(self.answer(request.method(), request.uri().path()).await)
         });
-        // An error concerns this connection alone, and its client knows of it.
+        // An error concerns only this connection, and its client knows of it.
         let _ = Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)

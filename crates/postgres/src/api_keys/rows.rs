@@ -51,7 +51,7 @@ pub(super) const REMOVE: &str = "DELETE FROM api_key WHERE id = ANY($1)";
 const NOTE_USES: &str = "UPDATE api_key AS k SET last_used_at = greatest(k.last_used_at, u.at) \
      FROM unnest($1::bigint[], $2::bigint[]) AS u (id, at) WHERE k.id = u.id";
 
-/// The keys of [`LOAD`]; `None` if the revision is `unless`.
+/// Returns the keys of [`LOAD`]; `None` if the revision is `unless`.
 pub(super) fn loaded(
     rows: &[Row],
     unless: Option<KeyRevision>,
@@ -67,7 +67,7 @@ pub(super) fn loaded(
     Ok(Some(StoredKeys::new(revision, next_id, rows.map(api_key))))
 }
 
-/// The revision in a column of a row.
+/// Returns the revision in a column of a row.
 pub(super) fn revision(row: Option<&Row>, column: usize) -> Result<KeyRevision, StoreError> {
     let bytes = row.and_then(|row| row.try_get::<_, &[u8]>(column).ok());
     let bytes = bytes.and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
@@ -139,7 +139,7 @@ pub(super) async fn note_uses(
     Ok(())
 }
 
-/// One time of each key, as an array.
+/// Returns one time of each key, as an array.
 fn times(keys: &[ApiKey], time: impl Fn(&ApiKey) -> Option<Timestamp>) -> Vec<Option<i64>> {
     keys.iter().map(|key| time(key).map(|at| at.0)).collect()
 }

@@ -23,7 +23,7 @@ const RECORDS: &str = "SELECT id, fingerprint, pet_id, created_at FROM idempoten
 pub(super) struct View(Connection);
 
 impl View {
-    /// The view begins with the first statement, so there is one.
+    /// Begins the view, by its first statement.
     pub(super) async fn new(transaction: Connection) -> Result<Self, StoreFailure> {
         transaction.query(version::SELECT, &[]).await?;
         Ok(Self(transaction))

@@ -269,7 +269,7 @@ async fn replace_records(
     transaction.query(WRITE_RECORDS, values).await.map(drop)
 }
 
-/// What is stored under these ids.
+/// Returns what is stored under these ids.
 async fn stored_records(
     transaction: &Connection,
     ids: Vec<&[u8]>,

@@ -15,7 +15,8 @@ impl InvalidUrl {
         Self(message.into())
     }
 
-    /// A `%` without two hexadecimal digits, bytes that are not UTF-8, or a character that must be encoded.
+    /// Makes the error of a `%` without two hexadecimal digits, bytes that are not UTF-8, or a character that must be
+    /// encoded.
     pub(super) fn encoding(part: &str) -> Self {
         Self::new(format!(
             "the {part} is not properly percent-encoded; write % as %25, & as %26, / as %2F, : as \

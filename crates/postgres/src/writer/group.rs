@@ -166,7 +166,7 @@ fn outcomes(group: &[Job], found: &[Row], added: &[Row]) -> Result<Vec<Outcome>,
     Ok(outcomes.collect())
 }
 
-/// What the record with the id of `request` means for it.
+/// Returns what the record with the id of `request` means for it.
 fn by_record(request: &IdempotencyRequest, row: &Row) -> Result<Option<Added>, AddError> {
     let corrupt = |error: Corruption| StoreError::from(error);
     let record = idempotency::record(row).map_err(corrupt)?;

@@ -60,8 +60,8 @@ pub(crate) fn load(
     Ok(Some(StoredKeys::new(revision, next_id, select(&snapshot, ALL, [])?)))
 }
 
-/// The revision and the next identifier. The triggers renew the revision, and so does [`renew`]. A process
-/// of an older release does not, and switches the triggers off. It only adds keys and ends them, so the
+/// Returns the revision and the next identifier. The triggers renew the revision, and so does [`renew`]. A
+/// process of an older release does not, and switches the triggers off. It only adds keys and ends them, so the
 /// counts tell.
 pub(crate) fn head(connection: &Connection) -> Result<Head, Failure<StoreError>> {
     let head = connection.prepare_cached(HEAD)?.query_row([], |row| {

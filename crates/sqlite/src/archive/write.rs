@@ -12,7 +12,7 @@ use crate::{
     config::{BusyTimeout, Synchronous},
     connection,
     error::Failure,
-    handover,
+    handover::rows as handover,
     pets::{
         idempotency::{self, recent::RecentRecords},
         rows as pets,

@@ -109,7 +109,7 @@ pub(crate) fn delete(
     Ok(u32::try_from(deleted.len()).unwrap_or(u32::MAX))
 }
 
-/// The record of a row.
+/// Returns the record of a row.
 pub(crate) fn record(row: &Row<'_>) -> Result<IdempotencyRecord, Corruption> {
     let read = || -> rusqlite::Result<_> {
         Ok(IdempotencyRecord {

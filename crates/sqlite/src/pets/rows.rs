@@ -51,7 +51,7 @@ pub(crate) fn insert(connection: &Connection, pet: NewPet) -> rusqlite::Result<P
     Ok(pet.with_id(PetId(id)))
 }
 
-/// SQLite calls a store full, as it calls a disk, when the highest identifier is taken.
+/// Explains why a store is full: SQLite calls it so, as it calls a disk, when the highest identifier is taken.
 fn explain_full(connection: &Connection, error: rusqlite::Error) -> rusqlite::Error {
     let highest = || connection.query_row(HIGHEST_ID, [], |row| row.get(0));
     if error.sqlite_error_code() == Some(ErrorCode::DiskFull) && highest() == Ok(i64::MAX) {

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params_from_iter};
 use super::{Place, rex};
 use crate::{
     api_keys::rows as keys,
-    handover,
+    handover::rows as handover,
     pets::{
         idempotency::{self, recent},
         rows as pets,

@@ -16,7 +16,7 @@ use tokio::{runtime::Handle, sync::oneshot};
 
 use crate::{
     error::{self, Failure},
-    handover,
+    handover::rows as handover,
     pets::idempotency::recent::RecentRecords,
     presence::Presence,
     version::{self, VersionRenewal},

@@ -89,12 +89,12 @@ impl RecentRecords {
         Ok(Some(last))
     }
 
-    /// The transaction has been committed, with `last` as the last row that is known.
+    /// Notes that the transaction has been committed, with `last` as the last row that is known.
     pub(crate) fn committed(&mut self, last: Option<i64>) {
         self.known = last;
     }
 
-    /// The row of an id.
+    /// Returns the row of an id.
     pub(super) fn row(&self, id: IdempotencyId) -> Option<i64> {
         self.rows.get(&number(id)).copied()
     }
@@ -103,7 +103,7 @@ impl RecentRecords {
         self.rows.insert(number(id), row);
     }
 
-    /// The row of an id was deleted.
+    /// Forgets the row of an id, which was deleted.
     pub(super) fn remove(&mut self, id: &[u8]) {
         if let Ok(id) = id.try_into() {
             self.rows.remove(&u128::from_be_bytes(id));
@@ -115,14 +115,14 @@ fn number(id: IdempotencyId) -> u128 {
     u128::from_be_bytes(id.0)
 }
 
-/// The last row ever written.
+/// Returns the last row ever written.
 fn last(connection: &Connection) -> rusqlite::Result<i64> {
     let last = connection.prepare_cached(LAST)?.query_row([], |row| row.get(0)).optional()?;
     Ok(last.unwrap_or(0))
 }
 
-/// The shares of the rows above `after` up to `last`: from one to another, both included, and once
-/// more if the last of all shares lies between.
+/// Returns the shares of the rows above `after` up to `last`: from one to another, both included, and once more
+/// if the last of all shares lies between.
 fn shares(after: i64, last: i64) -> [Option<(u16, u16)>; 2] {
     let share = |row: i64| u16::try_from(row.rem_euclid(UNINDEXED)).unwrap_or(LAST_SHARE);
     if last - after >= UNINDEXED {
@@ -134,12 +134,12 @@ fn shares(after: i64, last: i64) -> [Option<(u16, u16)>; 2] {
     }
 }
 
-/// The lowest id of a share.
+/// Returns the lowest id of a share.
 fn first_id(share: u16) -> u128 {
     u128::from(share) << (u128::BITS - SHARE_BITS)
 }
 
-/// The highest id of a share.
+/// Returns the highest id of a share.
 fn last_id(share: u16) -> u128 {
     first_id(share) | (u128::MAX >> SHARE_BITS)
 }
