@@ -43,7 +43,7 @@ pub(crate) fn quotable(text: &str) -> String {
     let may_hold_password = has("://")
         || (has("@") && has(":"))
         || (has("=") && text.contains(['&', ';', ' ', '?', '@']))
-        || ["password", "passwd", "pwd"].into_iter().any(has)
+        || ["password", "passwd", "pwd="].into_iter().any(has)
         || text.matches(':').count() >= 4;
     if may_hold_password { "…".to_owned() } else { one_line_of(text) }
 }
