@@ -44,6 +44,8 @@ fn database() -> Result<Database, Problem> {
 
 /// A session of the server for each connection.
 mod directly {
+    use std::time::Duration;
+
     use super::{Harness, InDatabase, LONG_TIMEOUTS, Problem, ScratchStore, async_trait, database};
 
     struct Postgres;
@@ -57,6 +59,11 @@ mod directly {
                 timeouts: LONG_TIMEOUTS,
                 database,
             }))
+        }
+
+        /// An addition with a key whose commit is in doubt is tried until the end of its call.
+        fn outage_timeout(&self) -> Duration {
+            Duration::from_secs(30)
         }
     }
 
