@@ -110,7 +110,9 @@ fn a_stream_that_has_begun_is_answered() {
 
 fn an_idle_server_stops_at_once(kind: Kind) {
     let store = Store::new(kind);
-    let mut server = Launch::on(&store).flag("--shutdown-grace", "10m").start();
+    // Neither the grace nor the idle time may be what ends it.
+    let launch = Launch::on(&store).flag("--shutdown-grace", "10m").flag("--idle-timeout", "10m");
+    let mut server = launch.start();
     let mut connections = [idle(&server), idle(&server)];
     server.http2().get("/livez").send().is(200);
     server.signal("TERM");
