@@ -42,14 +42,6 @@ impl PostgresStore {
         Self::open(config, PostgresSettings { create: true, ..Default::default() }).await
     }
 
-    /// As [`Self::connect`], but creates no tables where there are none.
-    ///
-    /// # Errors
-    /// [`OpenError`], also where there is no store yet.
-    pub async fn connect_existing(config: &PostgresConfig) -> Result<Self, OpenError> {
-        Self::open(config, PostgresSettings::default()).await
-    }
-
     /// Connects, as the settings say.
     ///
     /// # Errors

@@ -70,7 +70,7 @@ impl StoreLocation for Database {
     }
 
     async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
-        let store = PostgresStore::connect_existing(&self.0).await?;
+        let store = PostgresStore::open(&self.0, PostgresSettings::default()).await?;
         Ok(store.inspect().await?)
     }
 

@@ -82,12 +82,13 @@ async fn a_store_that_must_exist_is_not_made() {
     let Some(database) = postgres_or_skip("a_store_that_must_exist_is_not_made") else { return };
     for url in [database.url.clone(), format!("{}?schema=none", database.url)] {
         let config = PostgresConfig::parse(&url).unwrap();
-        let refusal = PostgresStore::connect_existing(&config).await.map(drop).unwrap_err();
+        let refusal =
+            PostgresStore::open(&config, PostgresSettings::default()).await.map(drop).unwrap_err();
         assert!(refusal.to_string().contains("no petstore store is in it"), "{refusal}");
     }
     drop(open(&database.url).await);
     let config = PostgresConfig::parse(&database.url).unwrap();
-    assert!(PostgresStore::connect_existing(&config).await.is_ok());
+    assert!(PostgresStore::open(&config, PostgresSettings::default()).await.is_ok());
 }
 
 #[needs(postgres)]
