@@ -64,7 +64,8 @@ fn inspect_integrity(connection: &Connection) -> rusqlite::Result<Finding> {
 
 /// Compares the tables and triggers, or the indexes, with those of a new store.
 fn inspect_schema(connection: &Connection, indexes: bool) -> rusqlite::Result<Finding> {
-    let subject = if indexes { "indexes" } else { "schema" };
+    let (subject, what) =
+        if indexes { ("indexes", "indexes") } else { ("schema", "tables and triggers") };
     let expected = objects(&schema::in_memory()?, indexes)?;
     let found = objects(connection, indexes)?;
     let names = |of: Vec<&(String, String)>| {
@@ -80,7 +81,7 @@ fn inspect_schema(connection: &Connection, indexes: bool) -> rusqlite::Result<Fi
         let foreign = names(foreign);
         Finding::warning(subject, format!("version {version}, and not petstore's: {foreign}"))
     } else {
-        Finding::good(subject, format!("version {version}: all {} are there", expected.len()))
+        Finding::good(subject, format!("version {version}, with all its {what}"))
     })
 }
 
