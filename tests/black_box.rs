@@ -1,4 +1,4 @@
-//! The binary from outside: the real process, real sockets, real stores, a real browser.
+//! The binary from outside: the real process, real sockets, real stores.
 //!
 //! Every answer, whatever the test is about, passes through [`support::rules`].
 
@@ -12,7 +12,6 @@
 
 mod support;
 
-mod browser;
 mod crash;
 mod failover;
 mod faults;

@@ -2,14 +2,11 @@
 
 pub(crate) mod additions;
 pub(crate) mod answer;
-pub(crate) mod browser;
 pub(crate) mod catalogue;
-pub(crate) mod chromedriver;
 pub(crate) mod client;
 pub(crate) mod command;
 pub(crate) mod frames;
 mod guard;
-mod hands;
 pub(crate) mod memory;
 pub(crate) mod proxy;
 pub(crate) mod raw;
@@ -19,9 +16,6 @@ pub(crate) mod set_on_drop;
 pub(crate) mod shared;
 pub(crate) mod store;
 pub(crate) mod tls;
-pub(crate) mod traffic;
 pub(crate) mod wait;
-pub(crate) mod zoo;
 
-/// The key that every server of the suite takes besides those of its store.
-pub(crate) const KEY: &str = "black-box-suite-0123456789";
+pub(crate) use server::KEY;

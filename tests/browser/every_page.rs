@@ -7,7 +7,7 @@ use petstore_testing::needs;
 use serde_json::{Value, json};
 
 use crate::{
-    browser::docs,
+    docs,
     support::{
         KEY,
         browser::{Browser, Look, PHONE},

@@ -6,7 +6,7 @@ use petstore_testing::{needs, say};
 use serde_json::json;
 
 use crate::{
-    browser::every_page::VIEWS,
+    every_page::VIEWS,
     support::{
         browser::{DESK, Look},
         catalogue,

@@ -22,7 +22,7 @@ use crate::support::{
 /// The power is cut after so many additions.
 const LOAD: usize = 300;
 
-#[needs(ext4)]
+#[needs(ext4, time)]
 #[test]
 fn a_power_cut_loses_no_acknowledged_animal() {
     let Some(disk) = Disk::new_or_skip("a power cut") else { return };
@@ -45,7 +45,7 @@ fn a_power_cut_loses_no_acknowledged_animal() {
     }
 }
 
-#[needs(ext4)]
+#[needs(ext4, time)]
 #[test]
 fn without_waiting_for_the_disk_a_power_cut_loses_animals() {
     let Some(disk) = Disk::new_or_skip("a power cut without synchronisation") else { return };

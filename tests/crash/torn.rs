@@ -115,18 +115,21 @@ fn stored(file: &Path) -> Result<BTreeMap<i64, String>, Box<dyn std::error::Erro
     Ok(rows.collect::<Result<_, _>>()?)
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn no_acknowledged_animal_is_lost_wherever_the_machine_fails() {
     let faults = Run::new("").fail_at(crashes(200, 2_000));
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn without_waiting_for_the_disk_a_failure_loses_animals() {
     let faults = Run::new("?synchronous=normal").fail_at(50);
     assert!(faults.iter().any(|fault| fault.contains("is gone")), "{faults:?}");
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn without_synchronisation_a_failure_destroys_the_store() {
     let faults = Run::new("").without_syncs().fail_at(20);

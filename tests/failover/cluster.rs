@@ -176,7 +176,7 @@ fn is_behind_only(by: &str, journal: &Journal, thawed: Option<(Instant, Instant)
     }
 }
 
-#[needs(cluster)]
+#[needs(cluster, time)]
 #[test]
 fn what_a_cluster_acknowledged_outlasts_the_loss_of_its_leader() {
     let test = "the loss of a cluster's leader";

@@ -9,7 +9,7 @@ use super::{outage::Outage, zoo};
 /// Longer than the service waits for a connection that it has, and then for one that it makes anew.
 const PARTITION: Duration = Duration::from_secs(11);
 
-#[needs(postgres, ip)]
+#[needs(postgres, ip, time)]
 #[test]
 fn a_partition_fails_calls_within_their_deadline_and_heals() {
     let test = "a partition of the network";

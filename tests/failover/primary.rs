@@ -31,7 +31,7 @@ fn follow(standby: &Cluster, host: &str, port: u16) {
     standby.wait_for(streams, "1").unwrap();
 }
 
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() {
     let Some(primary) = zoo("a killed primary") else { return };
@@ -54,7 +54,7 @@ fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() 
 }
 
 /// The machine is gone, not the process alone: nobody says that a port is closed.
-#[needs(postgres, ip)]
+#[needs(postgres, ip, time)]
 #[test]
 fn a_primary_that_falls_silent_is_followed_by_its_standby_with_all_that_was_acknowledged() {
     let test = "a primary that falls silent";

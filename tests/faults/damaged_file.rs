@@ -65,6 +65,7 @@ fn a_damaged_page_costs_what_needs_it_until_it_is_repaired() {
     is_sound(&store.file());
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn a_file_that_is_cut_off_while_it_is_open_takes_no_write_until_it_is_whole() {
     let (store, whole, pets) = large();

@@ -89,6 +89,7 @@ fn stream(number: u32) -> u32 {
     2 * number + 1
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn requests_that_are_reset_at_once() {
     let get = request("GET", "/v1/pets");
@@ -99,6 +100,7 @@ fn requests_that_are_reset_at_once() {
     });
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn a_head_that_is_continued_without_end() {
     let field = [&[0, 1][..], b"x", &[100], &[b'y'; 100]].concat();
@@ -106,17 +108,20 @@ fn a_head_that_is_continued_without_end() {
     is_survived(&start, |_| frame(CONTINUATION, 0, 1, &field));
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn a_head_that_is_continued_by_nothing() {
     let start = frame(HEADERS, 0, 1, &request("GET", "/livez"));
     is_survived(&start, |_| frame(CONTINUATION, 0, 1, &[]));
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn pings() {
     is_survived(&[], |_| frame(PING, 0, 0, &[7; 8]));
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn settings() {
     // SETTINGS_INITIAL_WINDOW_SIZE, ever another one.
@@ -126,17 +131,20 @@ fn settings() {
     });
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn updates_of_the_window() {
     is_survived(&[], |_| frame(WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes()));
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn a_body_of_empty_pieces() {
     let start = frame(HEADERS, END_HEADERS, 1, &request("POST", "/v1/pets"));
     is_survived(&start, |_| frame(DATA, 0, 1, &[]));
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn a_thousand_streams_that_never_end() {
     let server = server();

@@ -39,13 +39,13 @@ fn no_request_is_seen_that_the_proxy_did_not_send(kind: Kind) {
     assert!(proxy.sent() >= seen(&server));
 }
 
-#[needs(nginx)]
+#[needs(nginx, time)]
 #[test]
 fn behind_nginx() {
     no_request_is_seen_that_the_proxy_did_not_send(Kind::Nginx);
 }
 
-#[needs(haproxy)]
+#[needs(haproxy, time)]
 #[test]
 fn behind_haproxy() {
     no_request_is_seen_that_the_proxy_did_not_send(Kind::Haproxy);

@@ -162,6 +162,7 @@ fn a_limit_on_the_size_of_files_refuses_writes_and_kills_nothing() {
     is_survived(&store, Launch::on(&store), "disk I/O error", begin, end);
 }
 
+#[needs(time)]
 #[test]
 fn a_write_lock_that_another_process_holds_refuses_writes_until_it_is_released() {
     let store = Store::sqlite();

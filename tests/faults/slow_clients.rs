@@ -124,6 +124,7 @@ fn raise_own_file_limit() {
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn slow_clients_are_disconnected_in_time_and_others_are_answered() {
     let (senders, readers) = (crashes(1000, 10_000) / 4, crashes(50, 500));

@@ -205,7 +205,7 @@ fn a_file_is_imported_once_unless_it_is_asked_for_again(kind: Kind) {
 
 /// Of the writers of PostgreSQL, none holds up the others while it is frozen. A file of SQLite stays locked as long as
 /// the process that has locked it is frozen.
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn an_import_that_is_frozen_at_any_moment_refuses_no_addition() {
     let Some(store) = Store::postgres() else { return };
@@ -347,8 +347,10 @@ on_lasting_stores!(
     an_import_that_fails_leaves_no_new_store_and_removes_no_old_one,
     only_blank_lines_at_the_end_are_no_fault,
     an_import_that_waits_for_its_first_line_holds_nobody_up,
+    #[petstore_testing::needs(time)]
     a_service_goes_on_adding_beside_a_large_import,
     a_file_is_imported_once_unless_it_is_asked_for_again,
+    #[petstore_testing::needs(time)]
     a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported,
     either_every_record_has_an_identifier_or_none_has,
     line_ends_and_a_byte_order_mark_of_other_systems_are_taken,

@@ -134,8 +134,12 @@ fn an_import_that_is_cut_off_before_it_writes_leaves_nothing(kind: Kind) {
 }
 
 on_lasting_stores!(
+    #[petstore_testing::needs(time)]
     a_copy_that_is_killed_twice_goes_on_each_time,
+    #[petstore_testing::needs(time)]
     a_copy_that_is_asked_to_stop_stops_between_batches,
+    #[petstore_testing::needs(time)]
     an_import_that_is_cut_off_goes_on_and_adds_nothing_twice,
+    #[petstore_testing::needs(time)]
     an_import_that_is_cut_off_before_it_writes_leaves_nothing,
 );

@@ -44,6 +44,7 @@ fn hang(disk: &Disk, server: &Server) -> Vec<Raw> {
     connections
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn all_that_needs_no_read_goes_on_while_reads_hang() {
     let Some(disk) = disk_or_skip("a disk that hangs") else { return };
@@ -64,6 +65,7 @@ fn all_that_needs_no_read_goes_on_while_reads_hang() {
     }
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn a_read_that_hangs_is_given_up_in_time_and_reads_work_when_the_disk_does() {
     let Some(disk) = disk_or_skip("a disk that hangs") else { return };
@@ -77,6 +79,7 @@ fn a_read_that_hangs_is_given_up_in_time_and_reads_work_when_the_disk_does() {
     assert_eq!(server.client().get("/v1/pets").send().is(200).json().as_array().unwrap().len(), 4);
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn a_stop_ends_also_while_reads_hang() {
     let Some(disk) = disk_or_skip("a disk that hangs") else { return };
@@ -88,6 +91,7 @@ fn a_stop_ends_also_while_reads_hang() {
 }
 
 /// The worker that waits for sockets is the one that gets the request, and no other has been woken.
+#[petstore_testing::needs(time)]
 #[test]
 fn one_read_that_hangs_on_an_idle_service_does_not_keep_sockets_waiting() {
     let Some(disk) = disk_or_skip("a disk that hangs") else { return };

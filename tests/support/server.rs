@@ -12,13 +12,15 @@ use petstore_testing::Disk;
 use serde_json::Value;
 
 use super::{
-    KEY,
     client::Client,
     command::{self, Finished, Run, petstore},
     raw::Raw,
     store::{Kind, Store},
     wait,
 };
+
+/// The key that every server of the suite takes besides those of its store.
+pub(crate) const KEY: &str = "black-box-suite-0123456789";
 
 /// A server to be started.
 pub(crate) struct Launch(Run);

@@ -22,23 +22,26 @@ pub(crate) enum Kind {
     Memory,
 }
 
-/// Makes a test of each function for each kind of store, which the function takes.
+/// Makes a test of each function for each kind of store, which the function takes, with the attributes that it has.
 macro_rules! on_every_store {
-    ($($test:ident),+ $(,)?) => {$(
+    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
         mod $test {
             use crate::support::store::Kind;
 
+            $(#[$attribute])*
             #[test]
             fn on_sqlite() {
                 super::$test(Kind::Sqlite);
             }
 
+            $(#[$attribute])*
             #[petstore_testing::needs(postgres)]
             #[test]
             fn on_postgres() {
                 super::$test(Kind::Postgres);
             }
 
+            $(#[$attribute])*
             #[test]
             fn on_memory() {
                 super::$test(Kind::Memory);
@@ -50,15 +53,17 @@ pub(crate) use on_every_store;
 
 /// The same for the kinds of store that outlive a process, and that several processes can open.
 macro_rules! on_lasting_stores {
-    ($($test:ident),+ $(,)?) => {$(
+    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
         mod $test {
             use crate::support::store::Kind;
 
+            $(#[$attribute])*
             #[test]
             fn on_sqlite() {
                 super::$test(Kind::Sqlite);
             }
 
+            $(#[$attribute])*
             #[petstore_testing::needs(postgres)]
             #[test]
             fn on_postgres() {
@@ -71,27 +76,31 @@ pub(crate) use on_lasting_stores;
 
 /// The same for each pair of them.
 macro_rules! on_pairs_of_stores {
-    ($($test:ident),+ $(,)?) => {$(
+    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
         mod $test {
             use crate::support::store::Kind::{Postgres, Sqlite};
 
+            $(#[$attribute])*
             #[test]
             fn from_sqlite_to_sqlite() {
                 super::$test([Sqlite, Sqlite]);
             }
 
+            $(#[$attribute])*
             #[petstore_testing::needs(postgres)]
             #[test]
             fn from_sqlite_to_postgres() {
                 super::$test([Sqlite, Postgres]);
             }
 
+            $(#[$attribute])*
             #[petstore_testing::needs(postgres)]
             #[test]
             fn from_postgres_to_sqlite() {
                 super::$test([Postgres, Sqlite]);
             }
 
+            $(#[$attribute])*
             #[petstore_testing::needs(postgres)]
             #[test]
             fn from_postgres_to_postgres() {

@@ -21,6 +21,7 @@ fn version(store: &Store) -> String {
     number.chars().take_while(char::is_ascii_digit).collect()
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
     let old = Old::sqlite(&old::releases()[0]);
@@ -60,6 +61,7 @@ fn an_upgrade_that_is_killed_leaves_the_store_before_or_after_a_step() {
     assert!(seen.len() > 3, "{seen:?}");
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn an_upgrade_without_room_changes_nothing() {
     let old = Old::sqlite(&old::releases()[0]);

@@ -91,6 +91,7 @@ fn a_service_upgrades_a_store_of_every_release_and_finds_everything() {
     }
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn a_store_is_upgraded_by_hand_and_every_time_stays() {
     for old in old::each() {

@@ -1,5 +1,5 @@
 //! `#[needs(postgres)]` above a test: where that is not installed, the test is ignored, and the reason says which
-//! packages to install. With `CI=true` it is never ignored.
+//! packages to install. `#[needs(time)]` above a test that takes long. With `CI=true` neither is ever ignored.
 //!
 //! A test cannot say at run time that it is ignored, so a build script looks for the programs.
 
@@ -14,23 +14,25 @@ use programs::NEEDS;
 /// The names of the needs that are not met here.
 const MISSING: &str = env!("MISSING");
 
-/// Ignores a test where something that it needs is not installed: `#[needs(postgres, pgbouncer)]`.
+/// Ignores a test where something that it needs is not there: `#[needs(postgres, time)]`.
 #[proc_macro_attribute]
 pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
     let names = names.to_string();
-    let mut packages = Vec::new();
+    let mut missing = Vec::new();
     for name in names.split(',').map(str::trim) {
         let Some((_, _, package)) = NEEDS.iter().find(|(known, ..)| *known == name) else {
             return tokens(&format!("compile_error!(\"there is no need '{name}'\");"));
         };
         if MISSING.split(' ').any(|missing| missing == name) {
-            packages.push(*package);
+            let time = || "takes long: run with CI=true".to_owned();
+            missing.push(if package.is_empty() { time() } else { format!("install {package}") });
         }
     }
-    if packages.is_empty() {
+    // Another such attribute may have ignored it already.
+    if missing.is_empty() || test.to_string().contains("#[ignore") {
         return test;
     }
-    let reason = format!("install {}", packages.join(" "));
+    let reason = missing.join(", ");
     tokens(&format!("#[ignore = {reason:?}]")).into_iter().chain(test).collect()
 }
 

@@ -93,5 +93,5 @@ mod through_pgbouncer {
         }
     }
 
-    petstore_conformance::conformance_tests!(Pooled; #[petstore_testing::needs(postgres, pgbouncer)]);
+    petstore_conformance::conformance_tests!(Pooled; #[petstore_testing::needs(postgres, pgbouncer, time)]);
 }

@@ -34,7 +34,7 @@ fn either(primary: &Cluster, standby: &Cluster) -> Store {
 
 /// A mover freezes, another one takes its place, and then the first one goes on. On PostgreSQL, which ends the
 /// transaction of a client that is silent; a file of SQLite stays locked while the process that has locked it is frozen.
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn a_mover_that_was_frozen_at_any_moment_does_no_harm_when_it_goes_on() {
     let Some((one, other)) = Store::postgres().zip(Store::postgres()) else { return };
@@ -59,6 +59,7 @@ fn a_mover_that_was_frozen_at_any_moment_does_no_harm_when_it_goes_on() {
 }
 
 /// The store holds records that the other one has purged since they were copied.
+#[needs(time)]
 #[test]
 fn records_that_expire_between_two_handovers_do_not_keep_the_stores_apart() {
     let (one, other) = (Store::sqlite(), Store::sqlite());
@@ -82,7 +83,7 @@ fn records_that_expire_between_two_handovers_do_not_keep_the_stores_apart() {
 }
 
 /// The server of the old store is killed while it is copied.
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn an_old_store_that_is_killed_meanwhile_loses_nothing() {
     let test = "an old store that is killed meanwhile";
@@ -101,7 +102,7 @@ fn an_old_store_that_is_killed_meanwhile_loses_nothing() {
 
 /// The server of the new store is lost after the handover, and its standby has neither the last animals nor the
 /// opening: whoever runs the command again gets them from the old store.
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn a_new_store_that_fails_over_to_a_standby_that_is_behind_is_filled_again() {
     let test = "a new store that fails over";

@@ -49,25 +49,27 @@ fn survives(from: &Store, to: &Store, gives_up: bool) {
     everything_is_there(&Launch::on(to).start().client(), &all);
 }
 
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn a_mover_that_is_killed_at_any_moment_refuses_nothing() {
     let Some(to) = Store::postgres() else { return };
     survives(&Store::sqlite(), &to, false);
 }
 
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn a_mover_that_is_killed_on_its_way_to_a_file_refuses_nothing() {
     let Some(from) = Store::postgres() else { return };
     survives(&from, &Store::sqlite(), false);
 }
 
+#[needs(time)]
 #[test]
 fn a_handover_that_is_given_up_at_any_moment_loses_nothing() {
     survives(&Store::sqlite(), &Store::sqlite(), true);
 }
 
+#[needs(time)]
 #[test]
 fn two_movers_at_once_do_no_harm() {
     let (from, to) = (Store::sqlite(), Store::sqlite());
@@ -84,6 +86,7 @@ fn two_movers_at_once_do_no_harm() {
     everything_is_there(&server.client(), &all);
 }
 
+#[needs(time)]
 #[test]
 fn a_service_that_is_killed_and_started_anew_finds_the_open_store() {
     let (from, to) = (Store::sqlite(), Store::sqlite());
@@ -102,7 +105,7 @@ fn a_service_that_is_killed_and_started_anew_finds_the_open_store() {
 }
 
 /// An instance that was frozen while the store was handed over answers its first request by what was added since.
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn an_instance_that_has_not_noticed_misses_nothing() {
     for (from, to) in [
@@ -135,7 +138,7 @@ pub(super) fn kill_beside(cluster: &Cluster, mover: &mut Running) {
 }
 
 /// A PostgreSQL server is killed while it is filled.
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn a_new_store_that_is_killed_meanwhile_loses_nothing() {
     let test = "a new store that is killed meanwhile";

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::support::{additions::everything_is_there, command::petstore, store::Store};
 
-#[needs(postgres, pgbouncer)]
+#[needs(postgres, pgbouncer, time)]
 #[test]
 fn a_handover_there_and_back_behind_a_pooler_of_transactions_refuses_nothing() {
     let test = "a handover behind a pooler of transactions";

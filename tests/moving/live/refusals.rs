@@ -70,6 +70,7 @@ fn a_service_without_a_next_store_answers_503_after_the_seal() {
     wait::until("the log says what to do", || server.log().contains(&expected));
 }
 
+#[petstore_testing::needs(time)]
 #[test]
 fn a_backup_of_the_middle_of_a_handover_reaches_nothing() {
     let (from, to, ()) = killed_in_the_middle(|from| drop(populate(from, 30_000)));

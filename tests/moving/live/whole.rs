@@ -95,21 +95,21 @@ fn moves(from: &Store, to: &Store, services: usize) {
     petstore(&["check", "--store", &to.url]).finish().succeeds();
 }
 
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn from_sqlite_to_postgres() {
     let Some(to) = Store::postgres() else { return };
     moves(&Store::sqlite(), &to, 2);
 }
 
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn from_postgres_to_sqlite() {
     let Some(from) = Store::postgres() else { return };
     moves(&from, &Store::sqlite(), 2);
 }
 
-#[needs(postgres)]
+#[needs(postgres, time)]
 #[test]
 fn from_postgres_to_postgres_with_three_instances() {
     let Some((from, to)) = Store::postgres().zip(Store::postgres()) else { return };

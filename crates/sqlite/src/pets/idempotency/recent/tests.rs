@@ -200,11 +200,13 @@ fn take_turns(count: u64, start_anew: bool) {
     assert_eq!(in_order(&place.raw()), sorted);
 }
 
+#[petstore_testing::needs(time)]
 #[tokio::test]
 async fn a_process_finds_every_record_whenever_its_entry_is_written() {
     take_turns(1, false);
 }
 
+#[petstore_testing::needs(time)]
 #[tokio::test]
 async fn processes_find_every_record_whoever_wrote_it() {
     take_turns(2, true);
