@@ -12,10 +12,10 @@ use hyper::{
     Request,
     body::Incoming,
     header::{CONNECTION, CONTENT_LENGTH, DATE},
-    server::conn::{http1, http2},
+    server::conn::http1,
     service::service_fn,
 };
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::rt::TokioIo;
 use tokio::{
     net::{TcpListener, TcpStream},
     runtime::Runtime,
@@ -28,26 +28,26 @@ use crate::{
 };
 
 /// Copies the first page of the service at `service`, and answers with it until killed.
-pub(crate) fn serve(service: SocketAddr, prior_knowledge: bool) -> Result<()> {
+pub(crate) fn serve(service: SocketAddr) -> Result<()> {
     let mut page = Client::connect(service)?.ask(&hot_list())?;
     // hyper writes these itself.
     for name in [CONNECTION, CONTENT_LENGTH, DATE] {
         page.headers_mut().remove(name);
     }
     let runtime = Runtime::new().context("cannot start the runtime")?;
-    runtime.block_on(accept(Arc::new(page), prior_knowledge))
+    runtime.block_on(accept(Arc::new(page)))
 }
 
-async fn accept(page: Arc<Answer>, prior_knowledge: bool) -> Result<()> {
+async fn accept(page: Arc<Answer>) -> Result<()> {
     let listener = TcpListener::bind("127.0.0.1:0").await.context("cannot listen")?;
     say(format_args!("bare hyper listens on http://{}", listener.local_addr()?));
     loop {
         let (stream, _) = listener.accept().await.context("cannot accept a connection")?;
-        tokio::spawn(connection(stream, Arc::clone(&page), prior_knowledge));
+        tokio::spawn(connection(stream, Arc::clone(&page)));
     }
 }
 
-async fn connection(stream: TcpStream, page: Arc<Answer>, prior_knowledge: bool) {
+async fn connection(stream: TcpStream, page: Arc<Answer>) {
     let _ = stream.set_nodelay(true);
     let stream = TokioIo::new(stream);
     let service = service_fn(|_: Request<Incoming>| {
@@ -55,9 +55,5 @@ async fn connection(stream: TcpStream, page: Arc<Answer>, prior_knowledge: bool)
         async { Ok::<_, Infallible>(response) }
     });
     // A client that goes away is how every connection ends.
-    let _ = if prior_knowledge {
-        http2::Builder::new(TokioExecutor::new()).serve_connection(stream, service).await
-    } else {
-        http1::Builder::new().serve_connection(stream, service).await
-    };
+    let _ = http1::Builder::new().serve_connection(stream, service).await;
 }

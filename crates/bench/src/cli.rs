@@ -15,20 +15,16 @@ Exit codes: 0 done, 1 a wrong answer or a failure, 2 wrong usage. Slowness is no
 /// Measures the petstore service against bare hyper on the same machine, in turns.
 #[derive(Debug, Parser)]
 #[command(name = "petstore-bench", version, after_help = NOTES)]
-#[expect(clippy::struct_excessive_bools, reason = "flags of a command line are")]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) baseline: Option<Baseline>,
     /// Each workload on SQLite, beside bare hyper answering a constant page.
     #[arg(long, help_heading = "Reports")]
     pub(crate) ratios: bool,
-    /// Creates where each fsync takes 1 ms, beside one commit for each.
-    #[arg(long, help_heading = "Reports")]
-    pub(crate) slow_disk: bool,
     /// Instructions of the hot paths, compared with the counts in the repository (needs valgrind).
     #[arg(long, help_heading = "Reports")]
     pub(crate) instructions: bool,
-    /// All of them.
+    /// Both.
     #[arg(long, help_heading = "Reports")]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -48,8 +44,8 @@ pub(crate) struct Options {
     /// Only these workloads, by their names [default: all].
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = workload_names())]
     pub(crate) workloads: Vec<String>,
-    /// Connections at once, one row for each number [default: 1,64,256; with --short 64].
-    #[arg(long, value_name = "NUMBER,…", value_delimiter = ',')]
+    /// Connections at once, one row for each number [default: 64].
+    #[arg(long, value_name = "NUMBER,…", value_delimiter = ',', default_values_t = [64])]
     pub(crate) connections: Vec<usize>,
     /// Rounds of each side of a comparison [default: 5; with --short 3].
     #[arg(long, value_name = "NUMBER")]
@@ -73,17 +69,6 @@ pub(crate) enum Baseline {
     BareHyper {
         /// Where the service listens whose first page is the answer.
         service: SocketAddr,
-        /// Speak HTTP/2 instead of HTTP/1.1.
-        #[arg(long)]
-        http2: bool,
-    },
-    /// Rows added to a new SQLite file, each in a commit of its own.
-    #[command(hide = true)]
-    OneCommitEach {
-        /// The file.
-        file: PathBuf,
-        /// For how long.
-        seconds: u32,
     },
 }
 

@@ -14,8 +14,6 @@ const TIMEOUT: &str = "120";
 pub(crate) struct Load {
     /// At least one.
     pub(crate) requests: Vec<Request>,
-    /// Whether connections speak HTTP/2; then the first request alone is sent.
-    pub(crate) http2: bool,
     /// Where a generator may keep files.
     pub(crate) folder: PathBuf,
 }

@@ -2,7 +2,7 @@
 //! instructions.
 //!
 //! Start with `workload.rs`, which holds what clients do. `contest.rs` lets two servers take turns
-//! under the same load; `ratios.rs`, `slow_disk.rs` and `instructions.rs` are the three reports.
+//! under the same load; `ratios.rs` and `instructions.rs` are the two reports.
 
 #![expect(clippy::cast_precision_loss, reason = "counts become rates and ratios, far below 2^53")]
 
@@ -15,10 +15,8 @@ mod client;
 mod console;
 mod contest;
 mod generator;
-mod h2load;
 mod instructions;
 mod number;
-mod one_commit_each;
 mod procfs;
 mod ratios;
 mod report;
@@ -26,8 +24,6 @@ mod request;
 mod round;
 mod server;
 mod setup;
-mod slow_disk;
-
 mod walk;
 mod workload;
 mod wrk;
@@ -47,8 +43,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let done = match &cli.baseline {
         None => measure(&cli),
-        Some(Baseline::BareHyper { service, http2 }) => bare_hyper::serve(*service, *http2),
-        Some(Baseline::OneCommitEach { file, seconds }) => one_commit_each::run(file, *seconds),
+        Some(Baseline::BareHyper { service }) => bare_hyper::serve(*service),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -61,14 +56,11 @@ fn main() -> ExitCode {
 
 /// Makes the reports that the command line names.
 fn measure(cli: &Cli) -> Result<()> {
-    let Cli { ratios, slow_disk, instructions, all, options, .. } = cli;
+    let Cli { ratios, instructions, all, options, .. } = cli;
     let setup = Setup::new(options)?;
     let document = options.write.as_deref();
-    if *ratios || *all || !(*slow_disk || *instructions) {
+    if *ratios || *all || !*instructions {
         ratios::run(&setup, options)?.publish(document)?;
-    }
-    if *slow_disk || *all {
-        slow_disk::run(&setup)?.publish(document)?;
     }
     if *instructions || *all {
         let (report, comparison) = instructions::run(&setup, options.accept)?;

@@ -21,12 +21,10 @@ use crate::{
     workload::{Source, WORKLOADS, Workload},
 };
 
-/// Workloads of the short form, which need no generator but wrk.
+/// Workloads of the short form.
 const SHORT: [&str; 5] = ["list", "uncached", "get", "create", "unchanged"];
 /// Animals in the store of most workloads.
 const SMALL: u64 = 10_000;
-/// Connections that the targets are for.
-const TARGET_CONNECTIONS: usize = 64;
 
 /// A service with a store of its own, and the load for it.
 struct Subject {
@@ -49,7 +47,7 @@ pub(crate) fn run(setup: &Setup, options: &Options) -> Result<Report> {
         let baseline = if let Some(older) = &older {
             Side { server: &older.server, load: &older.load }
         } else {
-            yardstick = subject.yardstick(workload.http2)?;
+            yardstick = subject.yardstick()?;
             Side { server: &yardstick, load: &subject.load }
         };
         let sides = [baseline, Side { server: &subject.server, load: &subject.load }];
@@ -83,14 +81,14 @@ impl Subject {
         let mut source = Source { client: &mut client, animals: seed.animals };
         let requests = workload.requests(&mut source)?;
         spot_check(&mut client, &requests)?;
-        let load = Load { requests, http2: workload.http2, folder: folder.path().to_owned() };
+        let load = Load { requests, folder: folder.path().to_owned() };
         Ok(Self { server, load, folder })
     }
 
     /// Bare hyper with the first page of this service.
-    fn yardstick(&self, http2: bool) -> Result<Server> {
+    fn yardstick(&self) -> Result<Server> {
         let mut command = server::baseline("bare-hyper")?;
-        command.arg(self.server.address.to_string()).args(http2.then_some("--http2"));
+        command.arg(self.server.address.to_string());
         Server::start(&mut command, &self.folder.path().join("bare-hyper.log"))
     }
 }
@@ -98,7 +96,6 @@ impl Subject {
 fn row(workload: &Workload, connections: usize, contest: &Contest) -> Vec<String> {
     let Contest { baseline, subject } = contest;
     let figure = |rounds: &[Round], figure: fn(&Round) -> f64| median(rounds.iter().map(figure));
-    let target = workload.target.filter(|_| connections == TARGET_CONNECTIONS);
     let [least, greatest] = contest.range();
     vec![
         workload.title.to_owned(),
@@ -111,7 +108,6 @@ fn row(workload: &Workload, connections: usize, contest: &Contest) -> Vec<String
         format!("{:.2}", contest.ratio()),
         format!("{least:.2}–{greatest:.2}"),
         format!("{:.2}", contest.cpu_ratio()),
-        target.map_or_else(String::new, |target| format!("{target:.2}")),
     ]
 }
 
@@ -122,7 +118,7 @@ fn report(setup: &Setup, large: u64, rows: Vec<Vec<String>>) -> Report {
     };
     let header = [
         ["workload", "conns", "req/s", "p50 µs", "p99 µs", "CPU µs"].as_slice(),
-        &[baseline, "ratio", "range", "CPU ratio", "target"],
+        &[baseline, "ratio", "range", "CPU ratio"],
     ];
     let note = format!(
         "The ratio is to {yardstick}. Medians of {} rounds of {} s each, in turns. SQLite with {} \

@@ -45,11 +45,7 @@ impl Setup {
             seconds: options.seconds,
             threads: (processors / 2).max(1),
         };
-        let connections = match &options.connections[..] {
-            [] if options.short => vec![64],
-            [] => vec![1, 64, 256],
-            given => given.to_vec(),
-        };
+        let connections = options.connections.clone();
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         Ok(Self { binary, older, effort, connections, folder })
     }

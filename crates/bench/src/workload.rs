@@ -15,6 +15,7 @@ const PAGES: usize = 1000;
 const MAX_IDS: u64 = 10_000;
 /// Different animals that are added in turn.
 const NEW_ANIMALS: u64 = 100;
+
 /// One kind of load.
 #[derive(Debug)]
 pub(crate) struct Workload {
@@ -22,12 +23,8 @@ pub(crate) struct Workload {
     pub(crate) name: &'static str,
     /// In a few words.
     pub(crate) title: &'static str,
-    /// The ratio that it must reach on 64 connections, if one is agreed.
-    pub(crate) target: Option<f64>,
     /// Whether it needs the large catalogue.
     pub(crate) large: bool,
-    /// Whether it speaks HTTP/2, with prior knowledge.
-    pub(crate) http2: bool,
     requests: fn(&mut Source<'_>) -> Result<Vec<Request>>,
 }
 
@@ -43,30 +40,25 @@ pub(crate) struct Source<'a> {
 const fn workload(
     name: &'static str,
     title: &'static str,
-    target: Option<f64>,
     requests: fn(&mut Source<'_>) -> Result<Vec<Request>>,
 ) -> Workload {
-    Workload { name, title, target, large: false, http2: false, requests }
+    Workload { name, title, large: false, requests }
 }
 
 /// All of them, in the order in which they are run.
-pub(crate) static WORKLOADS: [Workload; 8] = [
-    workload("list", "list of 20, always the same page", Some(0.85), |_| Ok(vec![hot_list()])),
-    workload("pages", "list of 20, 1,000 pages in rotation", Some(0.80), pages),
+pub(crate) static WORKLOADS: [Workload; 7] = [
+    workload("list", "list of 20, always the same page", |_| Ok(vec![hot_list()])),
+    workload("pages", "list of 20, 1,000 pages in rotation", pages),
     Workload {
         large: true,
-        ..workload("uncached", "filtered list of 20, each page rarely", Some(0.40), uncached)
+        ..workload("uncached", "filtered list of 20, each page rarely", uncached)
     },
-    workload("get", "one animal, by changing identifiers", Some(0.70), |source| Ok(get(source))),
-    workload("create", "adding an animal", Some(0.42), |_| Ok(creates())),
-    workload("mixed", "9 lists of 20, then adding 1 animal", Some(0.55), |_| Ok(mixed())),
-    workload("unchanged", "list that the client has: 304", None, |source| {
+    workload("get", "one animal, by changing identifiers", |source| Ok(get(source))),
+    workload("create", "adding an animal", |_| Ok(creates())),
+    workload("mixed", "9 lists of 20, then adding 1 animal", |_| Ok(mixed())),
+    workload("unchanged", "list that the client has: 304", |source| {
         Ok(vec![unchanged(source.client)?])
     }),
-    Workload {
-        http2: true,
-        ..workload("http2", "list of 20 over HTTP/2, 10 streams", None, |_| Ok(vec![hot_list()]))
-    },
 ];
 
 impl Workload {
