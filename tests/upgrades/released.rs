@@ -10,15 +10,20 @@ use sha2::{Digest as _, Sha256};
 
 use super::old;
 
-/// The files that make the schemas, by their paths in the repository, and the digest of each.
+/// The files that make the schemas, and those of the adapter that is kept, by their paths in the repository, and the
+/// digest of each.
 fn files() -> BTreeMap<String, String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut found = BTreeMap::new();
-    for folder in ["crates/sqlite/src/schema", "crates/postgres/src/schema"] {
+    for (folder, kind) in [
+        ("crates/sqlite/src/schema", "sql"),
+        ("crates/postgres/src/schema", "sql"),
+        ("tests/kept/src", "rs"),
+    ] {
         let entries = fs::read_dir(root.join(folder)).unwrap();
         let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         assert!(paths.len() > 1, "{folder}");
-        for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == "sql")) {
+        for path in paths.iter().filter(|path| path.extension().is_some_and(|end| end == kind)) {
             let digest = Sha256::digest(fs::read(path).unwrap());
             let digest =
                 digest.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
@@ -42,7 +47,7 @@ fn a_released_step_is_not_changed() {
         files(),
         listed,
         "a step that was released stays as it is: add another one, with its line in released.sha256 \
-         (sha256sum crates/*/src/schema/*.sql) and the stores that tests/upgrades/make makes"
+         (sha256sum crates/*/src/schema/*.sql tests/kept/src/*.rs) and the stores that tests/upgrades/make makes"
     );
 }
 

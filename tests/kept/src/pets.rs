@@ -1,0 +1,75 @@
+//! [`PetRepository`] in memory.
+
+use std::ops::Bound;
+
+use async_trait::async_trait;
+use petstore_domain::{
+    AddError, Added, CatalogueVersion, IdempotencyDecision, IdempotencyRequest, NewPet, Pet, PetId,
+    PetPage, PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned,
+};
+
+use crate::{state::State, store::KeptStore};
+
+#[async_trait]
+impl PetRepository for KeptStore {
+    async fn add(
+        &self,
+        pet: NewPet,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<Added, AddError> {
+        let mut state = self.writable()?;
+        let Some(request) = request else { return Ok(Added::Created(state.insert(pet)?)) };
+        let stored = state.records.get(&request.id).map(|it| (it.fingerprint, it.pet, it.at));
+        match request.decide(stored) {
+            IdempotencyDecision::Create => {
+                let pet = state.insert(pet)?;
+                state.records.insert(request.id, request.into_record(pet.id));
+                Ok(Added::Created(pet))
+            }
+            IdempotencyDecision::Replay(id) => Ok(Added::Replayed(recorded(&state, id)?)),
+            IdempotencyDecision::Reused => Err(AddError::IdempotencyKeyReused),
+        }
+    }
+
+    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+        let (state, version) = self.readable()?;
+        Ok(state.pets.get(&id).map(|pet| Versioned { value: pet.clone(), version }))
+    }
+
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+        let (state, version) = self.readable()?;
+        Ok(Versioned { value: page(&state, &query), version })
+    }
+
+    fn version(&self) -> Option<CatalogueVersion> {
+        self.state().version()
+    }
+
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
+        let mut deleted = 0;
+        self.writable()?.records.retain(|_, record| {
+            let keep = record.at > cutoff || deleted == limit;
+            deleted += u32::from(!keep);
+            keep
+        });
+        Ok(Purged::up_to(limit, deleted))
+    }
+}
+
+/// Returns the animal of a record. Every record has one, because no animal is ever removed.
+fn recorded(state: &State, id: PetId) -> Result<Pet, StoreError> {
+    let missing =
+        || StoreError::corrupt(format_args!("an idempotency record of animal {id}"), "it exists");
+    state.pets.get(&id).cloned().ok_or_else(missing)
+}
+
+fn page(state: &State, query: &PetQuery) -> PetPage {
+    let after = query.after.map_or(Bound::Unbounded, Bound::Excluded);
+    let mut matching = state
+        .pets
+        .range((after, Bound::Unbounded))
+        .map(|(_, pet)| pet)
+        .filter(|pet| query.status.is_none() || pet.status == query.status);
+    let pets = matching.by_ref().take(query.limit.get().into()).cloned().collect();
+    PetPage { pets, more: matching.next().is_some() }
+}
