@@ -1,11 +1,18 @@
 //! What tests with mocks need besides the mocks of the ports, which stand beside their ports
-//! ([`MockPetService`](crate::MockPetService), …): `mockall`'s predicates and sequences, and samples.
+//! (such as `MockPetService`): `mockall`'s predicates and sequences, and samples.
 
 pub use mockall::{Sequence, predicate};
 
 use crate::{
-    ApiKeySecret, AuthenticationError, Caller, CategoryId, Idempotency, IdempotencyKey, KeyDigest,
-    KeyRights, MockAuthenticator, NewPet, PetName,
+    access::{
+        authenticator::{AuthenticationError, Caller, MockAuthenticator},
+        secret::{ApiKeySecret, KeyDigest, KeyRights},
+    },
+    catalogue::{
+        idempotency::{Idempotency, IdempotencyKey},
+        name::PetName,
+        pet::{CategoryId, NewPet},
+    },
 };
 
 /// Returns an animal to be added: this name, category 1, no status.
