@@ -4,7 +4,7 @@
 //! something: a test that cannot fail would show nothing.
 //!
 //! This is the short form. `PETSTORE_TEST_CRASHES=long` makes it 200 kills, 100 power cuts and 2,000
-//! cut points. `docs/RELIABILITY.md` has the figures.
+//! cut points. `docs/GUARANTEES.md` has the figures.
 
 pub(crate) mod disk;
 mod history;

@@ -1,4 +1,4 @@
-//! Holds the shape of the workspace: which crate may know which, and where things lie.
+//! Holds the shape of the workspace: which crate may know which, where things lie, and what documents say of it.
 //!
 //! Every check is a function over data, from what is there to what is wrong with it. So each can
 //! be shown something forbidden, and be seen to report it.
@@ -7,6 +7,7 @@
 
 mod arrows;
 mod circles;
+mod documents;
 mod layout;
 mod mocks;
 

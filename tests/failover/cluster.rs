@@ -2,7 +2,7 @@
 //! gives way as planned. One service finds the leader by the nodes' addresses, another by `HAProxy`.
 //!
 //! This is the short form, one kill. `PETSTORE_TEST_CLUSTER=long` makes it everything that
-//! `docs/CLUSTER.md` has.
+//! `docs/POSTGRES.md` has.
 
 use std::{
     env,

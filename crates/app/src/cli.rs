@@ -68,7 +68,7 @@ pub(crate) enum Command {
     ///
     /// 'petstore serve' does so by itself; the other commands refuse an older schema. The service may be
     /// running: each step says which releases can go on using the store. A SQLite file is first copied to
-    /// its name with .before-upgrade. docs/UPGRADING.md explains it.
+    /// its name with .before-upgrade. docs/OPERATING.md explains it.
     Upgrade(UpgradeArgs),
     /// Show the settings of the service.
     #[command(subcommand)]

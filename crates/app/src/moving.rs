@@ -35,7 +35,7 @@ pub(crate) enum StoreCommand {
     ///
     /// Copies the animals, API keys and idempotency records, follows what is added meanwhile, and then lets the
     /// target take the store's place; writes wait for less than a second. Services must have been started with
-    /// --next-store. A command that was stopped or killed is run again. docs/MOVING.md explains it.
+    /// --next-store. A command that was stopped or killed is run again. docs/STORES.md explains it.
     Move(MoveArgs),
     /// Make a store of its own of one that was handed over, or that is being filled, such as a restored backup.
     Release(ReleaseArgs),

@@ -5,9 +5,9 @@ use std::{panic::AssertUnwindSafe, pin::pin};
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
 use hyper::{
-    HeaderMap, Method, StatusCode, Version,
+    HeaderMap, Method, Request, StatusCode, Version,
     body::Body,
     header::{CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, DATE, HeaderValue},
     http::request::Parts,
@@ -39,6 +39,19 @@ use crate::{
 /// The `Cache-Control` of what needs no credential.
 const PUBLIC: HeaderValue = HeaderValue::from_static("no-cache");
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
+/// Answers one request that comes over no connection.
+pub(crate) async fn ask(
+    state: &State,
+    request: Request<impl Into<Bytes>>,
+) -> hyper::Response<Bytes> {
+    let (mut head, body) = request.into_parts();
+    let mut body = Full::new(body.into());
+    let mut body = RequestBody::new(&mut body, &state.body_memory);
+    let (head, body) = answer(state, Peer::Unix, &mut head, &mut body).await.into_parts();
+    let Ok(body) = body.collect().await;
+    hyper::Response::from_parts(head, body.to_bytes())
+}
 
 /// Answers one request that comes from `peer`, within the time for a request as a whole.
 pub(crate) async fn answer<B>(

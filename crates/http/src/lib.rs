@@ -42,6 +42,7 @@ mod settings;
 mod state;
 
 pub use authentication::Authentication;
+pub use hyper::{Request, Response};
 pub use observe::metrics::{Figure, FigureKind, Figures};
 pub use response::{deprecation::get_pet_end, openapi::openapi_document};
 pub use server::{

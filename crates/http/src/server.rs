@@ -5,7 +5,9 @@ pub(crate) mod metrics_listener;
 
 use std::{convert::Infallible, fmt, sync::Arc};
 
+use bytes::Bytes;
 use futures_util::{Stream, stream};
+use hyper::{Request, Response};
 use petstore_domain::KeyName;
 use tokio::{net::TcpListener, task::JoinSet, time::timeout};
 use tokio_rustls::{TlsAcceptor, rustls::ServerConfig};
@@ -15,7 +17,7 @@ use self::{
     metrics_listener::{Monitor, Monitored},
 };
 use crate::{
-    connection,
+    answer, connection,
     observe::metrics::Metrics,
     request::Peer,
     settings::Settings,
@@ -91,6 +93,13 @@ impl Server {
     #[must_use]
     pub fn with_tls(self, config: Arc<ServerConfig>) -> Self {
         Self { tls: Some(config.into()), ..self }
+    }
+
+    /// Returns the answer to one request that comes over no connection: the way for tests, and for programs that
+    /// have a server of their own. Everything is as over a Unix socket, but what belongs to the connection:
+    /// [`Limits`](crate::Limits) of time for the head, idling and the response, and drains.
+    pub async fn ask(&self, request: Request<impl Into<Bytes>>) -> Response<Bytes> {
+        answer::ask(&self.state, request).await
     }
 
     /// Serves `listeners` until `shutdown` resolves, then drains: readiness turns 503, no connection is

@@ -4,7 +4,7 @@
 //! nothing may stay in it: no prepared statement, whose name another client uses too, and no setting. So each
 //! statement is sent together with its values, and each transaction begins with its settings. This
 //! costs the server three to four times as much for a read, which is planned anew each time
-//! (`docs/OPERATING.md`), so a session of our own prepares its statements.
+//! (`docs/POSTGRES.md`), so a session of our own prepares its statements.
 
 #[cfg(test)]
 mod tests;

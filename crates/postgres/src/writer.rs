@@ -1,9 +1,9 @@
 //! Additions: one task, one connection, group commit.
 //!
 //! What waits while a transaction is under way shares the next one, with its round trip and its
-//! commit. With 64 connections that is 22 times what one transaction for each addition gives
-//! (`docs/PERFORMANCE.md`). It costs a queue and a task, and that the additions of a group fail
-//! together when their transaction does.
+//! commit. With 64 connections that is 22 times what one transaction for each addition gives.
+//! It costs a queue and a task, and that the additions of a group fail together when their transaction
+//! does.
 
 mod group;
 

@@ -1,4 +1,4 @@
-//! Whole stores: [`copy`], [`verify`], and handing one over to another while services use it (`docs/MOVING.md`).
+//! Whole stores: [`copy`], [`verify`], and handing one over to another while services use it (`docs/STORES.md`).
 //!
 //! [`Mover`] is the command: it copies, follows what is added meanwhile, seals the old store, copies the rest,
 //! compares, and opens the new one. Nobody else changes the state of a store. [`NextStore`] is what a service has that

@@ -81,9 +81,9 @@ mod tests {
 
     use super::Catalogue;
     use crate::{
-        AddError, Added, CategoryId, Fingerprint, Idempotency, IdempotencyKey, KeyDigest,
-        ManualClock, MockPetRepository, NewPet, PetId, PetName, PetService, Purged, StoreError,
-        Timestamp,
+        AddError, Added, Fingerprint, ManualClock, MockPetRepository, PetId, PetService, Purged,
+        StoreError, Timestamp,
+        mocks::{idempotency, new_pet},
     };
 
     const NOW: Timestamp = Timestamp(1_800_000_000_000);
@@ -94,14 +94,9 @@ mod tests {
         Catalogue::new(Arc::new(pets), Arc::new(ManualClock::new(NOW)))
     }
 
-    fn rex() -> NewPet {
-        NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
-    }
-
     #[tokio::test]
     async fn a_record_counts_for_24_hours() {
-        let idempotency =
-            Idempotency { caller: KeyDigest([1; 32]), key: IdempotencyKey::parse("once").unwrap() };
+        let idempotency = idempotency("once");
         let expected = idempotency.id();
         let mut pets = MockPetRepository::new();
         pets.expect_add()
@@ -115,8 +110,8 @@ mod tests {
             })
             .returning(|pet, _| Ok(Added::Replayed(pet.with_id(PetId(9)))));
 
-        let added = catalogue(pets).add(rex(), Some(idempotency)).await.unwrap();
-        assert_eq!(added, Added::Replayed(rex().with_id(PetId(9))));
+        let added = catalogue(pets).add(new_pet("Rex"), Some(idempotency)).await.unwrap();
+        assert_eq!(added, Added::Replayed(new_pet("Rex").with_id(PetId(9))));
     }
 
     #[tokio::test]
@@ -124,9 +119,9 @@ mod tests {
         let mut pets = MockPetRepository::new();
         pets.expect_add()
             .once()
-            .with(eq(rex()), eq(None))
+            .with(eq(new_pet("Rex")), eq(None))
             .returning(|pet, _| Ok(Added::Created(pet.with_id(PetId(1)))));
-        catalogue(pets).add(rex(), None).await.unwrap();
+        catalogue(pets).add(new_pet("Rex"), None).await.unwrap();
     }
 
     #[tokio::test]
@@ -139,7 +134,10 @@ mod tests {
         let refusal = catalogue.get(PetId(1)).await.unwrap_err();
         assert!(matches!(&refusal, StoreError::Unavailable(_)));
         assert_eq!(refusal.to_string(), "the store cannot answer: the disk is gone");
-        assert!(matches!(catalogue.add(rex(), None).await, Err(AddError::IdempotencyKeyReused)));
+        assert!(matches!(
+            catalogue.add(new_pet("Rex"), None).await,
+            Err(AddError::IdempotencyKeyReused)
+        ));
     }
 
     #[tokio::test]

@@ -1,5 +1,5 @@
 //! Driven port: what a store offers so that it can be handed over to another one while services use it
-//! (`docs/MOVING.md`).
+//! (`docs/STORES.md`).
 
 use std::fmt;
 

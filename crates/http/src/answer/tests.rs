@@ -2,22 +2,19 @@ mod admission;
 mod conditional;
 mod failures;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use petstore_domain::{
-    AddError, Added, ApiKeySecret, AuthenticationError, Caller, CatalogueVersion, CategoryId,
-    Idempotency, KeyRights, ManualClock, MockAuthenticator, MockPetService, NewPet, Pet, PetId,
-    PetName, PetPage, PetQuery, StoreError, Timestamp, Versioned,
+    AddError, Added, ApiKeySecret, CatalogueVersion, Idempotency, ManualClock, MockAuthenticator,
+    MockPetService, NewPet, Pet, PetId, PetPage, PetQuery, StoreError, Timestamp, Versioned,
+    mocks::new_pet,
 };
-
 use tokio::time::{Instant, timeout};
 
-use super::answer;
 use crate::{
-    request::{address::is_under_base, body::RequestBody},
+    request::address::is_under_base,
     route::ROUTES,
     settings::{GetPetSunset, Limits, Settings, StaticFile},
     state::{Ports, State},
@@ -55,21 +52,9 @@ impl Answer {
 }
 
 fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
-    let mut authenticator = MockAuthenticator::new();
-    authenticator.expect_key_label().returning(|_| None);
-    authenticator
-        .expect_authenticate_again()
-        .returning(|_| Err(AuthenticationError::Refused(None)));
-    authenticator.expect_authenticate().returning(|secret: &ApiKeySecret| {
-        if secret.expose() == KEY {
-            Ok(Caller { digest: secret.digest(), rights: KeyRights::Full })
-        } else {
-            Err(AuthenticationError::Refused(None))
-        }
-    });
     let ports = Ports {
         pets: Arc::new(pets),
-        authenticator: Arc::new(authenticator),
+        authenticator: Arc::new(MockAuthenticator::accepting(KEY)),
         clock: Arc::new(ManualClock::new(Timestamp(0))),
     };
     let static_files = vec![PAGE];
@@ -78,21 +63,12 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
     State::new(ports, settings, None)
 }
 
-async fn ask(state: &State, request: Request<Full<Bytes>>) -> Answer {
-    let (mut head, mut body) = request.into_parts();
-    let mut body = RequestBody::new(&mut body, &state.body_memory);
-    let peer = SocketAddr::from(([127, 0, 0, 1], 4711)).into();
-    let (head, body) = answer(state, peer, &mut head, &mut body).await.into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
+async fn ask(state: &State, request: Request<String>) -> Answer {
+    let (head, body) = super::ask(state, request).await.into_parts();
     Answer { status: head.status, headers: head.headers, body }
 }
 
-fn request(
-    method: &Method,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: &str,
-) -> Request<Full<Bytes>> {
+fn request(method: &Method, path: &str, headers: &[(&str, &str)], body: &str) -> Request<String> {
     let mut request = Request::builder()
         .method(method)
         .uri(path)
@@ -101,12 +77,11 @@ fn request(
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    request.body(Full::from(body.to_owned())).unwrap()
+    request.body(body.to_owned()).unwrap()
 }
 
 fn rex() -> Pet {
-    let name = PetName::parse("Rex").unwrap();
-    Pet { id: PetId(7), name, category_id: CategoryId(1), status: None }
+    new_pet("Rex").with_id(PetId(7))
 }
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -124,7 +99,7 @@ async fn every_route_under_the_base_path_refuses_a_request_without_a_key() {
         let path = route.template.replace("{petId}", "7");
         for method in [Method::GET, Method::HEAD, Method::POST, Method::OPTIONS, Method::DELETE] {
             let request = Request::builder().method(&method).uri(&path).header("host", "test");
-            let answer = ask(&state, request.body(Full::default()).unwrap()).await;
+            let answer = ask(&state, request.body(String::new()).unwrap()).await;
             assert_eq!(answer.status, StatusCode::UNAUTHORIZED, "{method} {path}");
             let challenge = answer.header("www-authenticate").unwrap();
             assert_eq!(challenge, "Bearer realm=\"petstore\"");

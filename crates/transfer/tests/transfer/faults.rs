@@ -10,8 +10,8 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, Archive, Batch, CategoryId, Changes, Handover, NewPet, Pet, PetId, PetName,
-    PetQuery, PetRepository, Phase, RestoreError, Snapshot, StoreError, StoreState, Written,
+    AddError, Added, Archive, Batch, Changes, Handover, Pet, PetId, PetQuery, PetRepository, Phase,
+    RestoreError, Snapshot, StoreError, StoreState, Written, mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
 use petstore_transfer::{MoveError, NextStore, Side, cancel, release};
@@ -19,12 +19,8 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::pair::{Opener, hand_over, side};
 
-fn rex() -> NewPet {
-    NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
-}
-
 async fn add(store: &dyn PetRepository) -> PetId {
-    match store.add(rex(), None).await.unwrap() {
+    match store.add(new_pet("Rex"), None).await.unwrap() {
         Added::Created(pet) | Added::Replayed(pet) => pet.id,
     }
 }
@@ -198,7 +194,10 @@ async fn a_mover_that_died_after_the_seal_leaves_reads_and_is_run_again_or_given
         assert_eq!(all(&*both).await.len(), 1);
         assert!(both.find(id).await.unwrap().is_some());
         assert!(both.find(PetId(77)).await.unwrap().is_none());
-        assert!(timeout(Duration::from_secs(5), both.add(rex(), None)).await.is_err(), "it waits");
+        assert!(
+            timeout(Duration::from_secs(5), both.add(new_pet("Rex"), None)).await.is_err(),
+            "it waits"
+        );
         if gives_up {
             cancel(&from, &to).await.unwrap();
             assert!(matches!(phase(&new).await, Phase::Sealed { .. }));
@@ -225,7 +224,7 @@ async fn a_new_store_that_forgets_what_it_took_is_not_opened() {
     let sealed =
         state.with(Phase::Sealed { to: new.state().await.unwrap().id, label: "new".to_owned() });
     assert!(old.change_state(state.revision, sealed).await.unwrap());
-    assert!(timeout(Duration::from_secs(5), both.add(rex(), None)).await.is_err());
+    assert!(timeout(Duration::from_secs(5), both.add(new_pet("Rex"), None)).await.is_err());
     assert_eq!(all(&*both).await.len(), 5, "reads are those of the old store");
     hand_over(&from, &to).await.unwrap();
     assert_eq!(all(&*both).await.len(), 5);
@@ -283,7 +282,7 @@ async fn what_is_rewritten_meanwhile_is_not_handed_over_as_it_was() {
     });
     // Imports under identifiers of their own, below and above the highest.
     for id in [3_000_000, 2_000_000, 1_000_000] {
-        let pets = vec![rex().with_id(PetId(id))];
+        let pets = vec![new_pet("Rex").with_id(PetId(id))];
         if old.write(Batch { pets, ..Batch::default() }).await.is_err() {
             break;
         }
@@ -306,7 +305,7 @@ async fn only_what_was_refused_as_sealed_is_repeated() {
     let (old, new) = stores();
     let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
     hand_over(&from, &to).await.unwrap();
-    let refused = PetRepository::add(&*old, rex(), None).await.unwrap_err();
+    let refused = PetRepository::add(&*old, new_pet("Rex"), None).await.unwrap_err();
     assert!(matches!(refused, AddError::Store(StoreError::Sealed(_))), "{refused}");
     assert!(release(&*old, petstore_domain::StoreId([9; 16])).await.unwrap());
     add(&*old).await;

@@ -3,14 +3,13 @@
 use std::ops::ControlFlow;
 
 use petstore_domain::{
-    CategoryId, MockArchive, MockSnapshot, NewPet, Pet, PetId, PetName, RestoreError, Snapshot,
-    StoreCounts, StoreError, Timestamp,
+    MockArchive, MockSnapshot, Pet, PetId, RestoreError, Snapshot, StoreCounts, StoreError,
+    Timestamp, mocks::new_pet,
 };
 use petstore_transfer::TransferError;
 
 fn pet(name: &str) -> Pet {
-    let name = PetName::parse(name).unwrap();
-    NewPet { name, category_id: CategoryId(1), status: None }.with_id(PetId(1))
+    new_pet(name).with_id(PetId(1))
 }
 
 /// A store with one animal that must not be written to.

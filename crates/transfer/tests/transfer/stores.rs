@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use petstore_domain::{
-    Added, ApiKey, ApiKeySecret, Archive, Batch, CategoryId, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, KeyName, KeyStore as _, NewApiKey, NewPet, Pet, PetId, PetName,
-    PetRepository, Saved, StoredKeys, Timestamp, add_key, load_keys,
+    Added, ApiKey, ApiKeySecret, Archive, Batch, IdempotencyId, IdempotencyRecord,
+    IdempotencyRequest, KeyName, KeyStore as _, NewApiKey, Pet, PetId, PetRepository, Saved,
+    StoredKeys, Timestamp, add_key, load_keys, mocks::new_pet,
 };
 use petstore_memory::MemoryStore;
 
@@ -17,10 +17,6 @@ pub(crate) fn name(text: &str) -> KeyName {
 
 pub(crate) fn store() -> Arc<MemoryStore> {
     Arc::new(MemoryStore::new())
-}
-
-fn new_pet(name: &str) -> NewPet {
-    NewPet { name: PetName::parse(name).unwrap(), category_id: CategoryId(1), status: None }
 }
 
 pub(crate) fn pet(id: i64, name: &str) -> Pet {

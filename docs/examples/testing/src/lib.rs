@@ -1,4 +1,4 @@
-//! The worked example of `docs/TESTING.md`: an adoption desk, which uses the catalogue.
+//! The worked example of `docs/MOCKS.md`: an adoption desk, which uses the catalogue.
 
 use std::{fmt, sync::Arc};
 

@@ -1,25 +1,17 @@
 //! The desk, tested with mocks and with a store in memory.
 
-#![expect(clippy::unwrap_used, reason = "tests")]
-
 use std::{sync::Arc, time::Duration};
 
 use example_testing::{AdoptionDesk, Refusal};
-use mockall::predicate::eq;
 use petstore_domain::{
-    AddError, Added, Catalogue, CategoryId, Idempotency, IdempotencyKey, KeyDigest, ManualClock,
-    MockPetService, NewPet, PetId, PetName, PetStatus, StoreError, Timestamp,
+    AddError, Added, Catalogue, ManualClock, MockPetService, NewPet, PageLimit, PetId, PetPage,
+    PetQuery, PetStatus, StoreError, Timestamp, Versioned,
+    mocks::{Sequence, idempotency as form, new_pet, predicate::eq},
 };
 use petstore_memory::MemoryStore;
 
 fn pet(name: &str, status: PetStatus) -> NewPet {
-    let name = PetName::parse(name).unwrap();
-    NewPet { name, category_id: CategoryId(1), status: Some(status) }
-}
-
-fn form(number: &str) -> Idempotency {
-    let key = IdempotencyKey::parse(number).unwrap();
-    Idempotency { caller: KeyDigest([1; 32]), key }
+    NewPet { status: Some(status), ..new_pet(name) }
 }
 
 // A mock that expects nothing fails the test at the first call.
@@ -40,6 +32,24 @@ async fn the_number_of_the_form_is_the_idempotency_key() {
         .returning(|pet, _| Ok(Added::Created(pet.with_id(PetId(1)))));
     let desk = AdoptionDesk::new(Arc::new(pets));
     desk.take_in(rex, form("7")).await.unwrap();
+}
+
+// Pages are asked for in order, each after the last animal of the one before.
+#[tokio::test]
+async fn the_sign_counts_the_animals_of_every_page() {
+    let (mut pets, mut sequence) = (MockPetService::new(), Sequence::new());
+    let status = Some(PetStatus::Available);
+    for (after, id, more) in [(None, PetId(3), true), (Some(PetId(3)), PetId(9), false)] {
+        pets.expect_list()
+            .once()
+            .in_sequence(&mut sequence)
+            .with(eq(PetQuery { limit: PageLimit::MAX, status, after }))
+            .returning(move |_| {
+                let pets = vec![new_pet("Rex").with_id(id)];
+                Ok(Versioned { value: PetPage { pets, more }, version: None })
+            });
+    }
+    assert_eq!(AdoptionDesk::new(Arc::new(pets)).sign().await, "2 waiting for you!");
 }
 
 // A mock can fail at will, which no store in memory does.

@@ -8,7 +8,7 @@
 //!
 //! **What it buys.** Ids are random, so an entry that is written with its row changes a page of its own,
 //! which is some 15 µs of a commit. The entries of one share lie side by side. There are 1.2 to 1.4 times the
-//! additions with a key (`docs/PERFORMANCE.md`).
+//! additions with a key.
 //!
 //! **What it costs.** A MiB of memory, the time of reading so many rows once, and that SQLite's own check
 //! cannot compare the rows with the entries ([`MISSING`] does).

@@ -1,0 +1,164 @@
+//! What the documents say of this repository: where their links lead, the code that they show, the tests that they name.
+
+use std::{fs, path::Path};
+
+use crate::{path, text};
+
+/// Every document, by its path.
+fn documents() -> Vec<String> {
+    let folders = ["", "docs", "docs/deploy", "docs/deploy/etcd"];
+    let files = folders.iter().filter_map(|folder| fs::read_dir(path(folder)).ok()).flatten();
+    let files = files.map(|entry| entry.unwrap().path());
+    let documents = files.filter(|file| file.extension().is_some_and(|it| it == "md"));
+    let relative = documents.map(|file| file.strip_prefix(path("")).unwrap().to_owned());
+    relative.map(|file| file.to_str().unwrap().to_owned()).collect()
+}
+
+/// The parts of a text without its blocks of code.
+fn prose(text: &str) -> String {
+    text.split("```").step_by(2).collect()
+}
+
+/// The targets of the links of a text that are no addresses of the network.
+fn links(text: &str) -> Vec<String> {
+    let prose = prose(text);
+    let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains("://")).map(str::to_owned).collect()
+}
+
+/// The anchors of the headings of a text.
+fn anchors(text: &str) -> Vec<String> {
+    let headings = text.lines().filter(|line| line.starts_with('#'));
+    let slug = |heading: &str| {
+        let words = heading.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+        words.chars().filter(|char| char.is_alphanumeric() || "-_".contains(*char)).collect()
+    };
+    headings.map(slug).collect()
+}
+
+/// Every snippet of Rust of a guide, each behind the file that its first line names: ```` ```rust,file=docs/… ````.
+fn snippets(guide: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut lines = guide.lines();
+    while let Some(line) = lines.next() {
+        let Some(rest) = line.strip_prefix("```rust") else { continue };
+        let file = rest.strip_prefix(",file=").unwrap_or_default().to_owned();
+        let code: Vec<_> = lines.by_ref().take_while(|line| *line != "```").collect();
+        found.push((file, code.join("\n")));
+    }
+    found
+}
+
+/// The names in code that are paths of tests, such as `crash::kill`.
+fn tests(text: &str) -> Vec<String> {
+    let prose = prose(text);
+    let spans = prose.split('`').skip(1).step_by(2);
+    let is_part = |part: &str| {
+        !part.is_empty()
+            && part.bytes().all(|byte| byte.is_ascii_lowercase() || b"_0123456789".contains(&byte))
+    };
+    spans
+        .filter(|span| span.contains("::") && span.split("::").all(is_part))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Whether there is a module of tests, or a test, of the black-box suite or of the contract's promises.
+fn is_test(name: &str) -> bool {
+    let file = name.replace("::", "/");
+    let (parent, last) = file.rsplit_once('/').unwrap();
+    // The beginning of a name is enough, as it is for `cargo test`.
+    let has = |file: String| {
+        let source = fs::read_to_string(path(&file)).unwrap_or_default();
+        source.contains(&format!("fn {last}"))
+    };
+    ["tests", "crates/conformance/src/promises"].iter().any(|root| {
+        path(&format!("{root}/{file}.rs")).exists() || has(format!("{root}/{parent}.rs"))
+    })
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let documents = documents();
+    assert!(documents.contains(&"README.md".to_owned()) && documents.len() > 10, "{documents:?}");
+    for document in documents {
+        let folder = Path::new(&document).parent().unwrap();
+        for link in links(&text(&document)) {
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = if file.is_empty() { document.clone().into() } else { folder.join(file) };
+            let target = path(target.to_str().unwrap());
+            assert!(target.exists(), "{document}: {link}");
+            let is_there =
+                |target| anchors(&fs::read_to_string(target).unwrap()).contains(&anchor.to_owned());
+            assert!(anchor.is_empty() || is_there(target), "{document}: {link}");
+        }
+    }
+    assert_eq!(
+        links("[a](b.md#c) [d](https://e)\n```sh\n[f](g)\n```\n![h](i.png)"),
+        ["b.md#c", "i.png"]
+    );
+    assert_eq!(anchors("# The `a` b: c\ntext\n## D"), ["the-a-b-c", "d"]);
+}
+
+/// The paths of this repository that stand in code.
+fn paths(text: &str) -> Vec<String> {
+    let prose = prose(text);
+    let spans = prose.split('`').skip(1).step_by(2);
+    let first = spans.filter_map(|span| span.split_whitespace().next());
+    let roots = ["crates/", "tests/", "docs/", ".ci/", ".cargo/"];
+    let named = first.filter(|word| roots.iter().any(|root| word.starts_with(root)));
+    named.filter(|word| !word.contains(['{', '*', 'N'])).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_path_that_a_document_names_exists() {
+    for document in documents() {
+        for named in paths(&text(&document)) {
+            // The guide for adapters names files of the skeleton.
+            let skeleton = format!("docs/examples/skeleton/{named}");
+            assert!(
+                [&named, &skeleton].map(|it| path(it).exists()).contains(&true),
+                "{document}: {named}"
+            );
+        }
+    }
+    assert_eq!(paths("`tests/a.rs` `tests/b run` `c/d` `crates/{e,f}`"), ["tests/a.rs", "tests/b"]);
+}
+
+#[test]
+fn every_test_that_a_document_names_exists() {
+    let named = tests(&text("docs/GUARANTEES.md"));
+    assert!(named.len() > 30, "{named:?}");
+    for name in named {
+        assert!(is_test(&name), "docs/GUARANTEES.md: {name}");
+    }
+    assert_eq!(tests("`a::b_1` `C::d` `e` `::`"), ["a::b_1"]);
+    assert!(!is_test("crash::no_such_test"));
+}
+
+#[test]
+fn every_snippet_is_compiled() {
+    for guide in ["docs/ADAPTERS.md", "docs/MOCKS.md"] {
+        let snippets = snippets(&text(guide));
+        assert!(!snippets.is_empty(), "{guide}");
+        for (file, code) in snippets {
+            assert!(!file.is_empty(), "{guide} does not say where this stands:\n{code}");
+            let source = text(&file);
+            // Left out lines are marked by `…`.
+            for part in code.split('…').map(|part| part.trim_matches(['\n', ' ', '/'])) {
+                assert!(source.contains(part), "{guide}: not in {file}:\n{part}");
+            }
+        }
+    }
+    let guide = "text\n```rust,file=a.rs\nlet x;\nlet y;\n```\n```rust\nz\n```\n```sh\nno\n```\n";
+    let expected = [("a.rs", "let x;\nlet y;"), ("", "z")];
+    assert_eq!(snippets(guide), expected.map(|(file, code)| (file.to_owned(), code.to_owned())));
+}
+
+// Cargo reads the one here inside this repository alone.
+#[test]
+fn sqlite_is_compiled_in_a_copy_of_the_skeleton_as_it_is_here() {
+    let ours = text(".cargo/config.toml");
+    let flags = ours.lines().find(|line| line.starts_with("LIBSQLITE3_FLAGS")).unwrap();
+    assert!(text("docs/examples/skeleton/.cargo/config.toml").contains(flags));
+}
