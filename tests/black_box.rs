@@ -14,6 +14,7 @@ mod support;
 
 mod browser;
 mod crash;
+mod etcd;
 mod failover;
 mod faults;
 mod moving;

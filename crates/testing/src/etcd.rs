@@ -12,6 +12,7 @@ use std::{
 
 use crate::{
     cluster::{Durability, folder},
+    network::Network,
     ports::free_port,
     processes,
     trouble::Trouble,
@@ -36,6 +37,8 @@ pub struct Etcd {
 #[derive(Debug)]
 struct Node {
     host: String,
+    /// The words before the program.
+    inside: Vec<String>,
     port: u16,
     peer_port: u16,
     process: Mutex<Option<Watchdog>>,
@@ -47,25 +50,36 @@ impl Etcd {
     /// # Errors
     /// etcd is not installed, or a node does not start; the end of its log is part of the answer.
     pub fn start(count: usize) -> Result<Self, Trouble> {
-        let etcd = Self::prepare(&vec!["127.0.0.1".to_owned(); count])?;
+        Self::start_in(count, None)
+    }
+
+    /// The same as the servers of `network`.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub fn start_in(count: usize, network: Option<&Network>) -> Result<Self, Trouble> {
+        let etcd = Self::prepare(count, network)?;
         (0..count).try_for_each(|node| etcd.resume(node))?;
         etcd.wait_for_leader(None)?;
         Ok(etcd)
     }
 
-    /// A folder for each node, on hosts that this machine has; none runs yet.
+    /// The place of each node; none runs yet.
     ///
     /// # Errors
     /// There is no room, or no port.
-    pub fn prepare(hosts: &[String]) -> Result<Self, Trouble> {
+    pub fn prepare(count: usize, network: Option<&Network>) -> Result<Self, Trouble> {
         let home = folder("petstore-etcd-", Durability::Fast)?;
         let mut cleaner = Command::new("/bin/sh");
         let cleaner = Watchdog::run(cleaner.args(["-c", CLEANER]).arg(&home), Stdio::null())?;
-        let node = |host: &String| {
+        let node = |node| {
             let [port, peer_port] = [free_port()?, free_port()?];
-            Ok(Node { host: host.clone(), port, peer_port, process: Mutex::default() })
+            let host = network.map_or_else(|| "127.0.0.1".to_owned(), |net| net.address(node));
+            let inside = network.map(|net| net.inside(node).map(str::to_owned));
+            let inside = inside.into_iter().flatten().collect();
+            Ok(Node { host, inside, port, peer_port, process: Mutex::default() })
         };
-        let nodes = hosts.iter().map(node).collect::<Result<_, Trouble>>()?;
+        let nodes = (0..count).map(node).collect::<Result<_, Trouble>>()?;
         Ok(Self { nodes, home, _cleaner: cleaner })
     }
 
@@ -87,7 +101,7 @@ impl Etcd {
     /// # Errors
     /// There is no shell.
     pub fn resume(&self, node: usize) -> Result<(), Trouble> {
-        let Node { host, port, peer_port, process, .. } = &self.nodes[node];
+        let Node { host, inside, port, peer_port, process } = &self.nodes[node];
         let [client, peer] = [port, peer_port].map(|port| format!("http://{host}:{port}"));
         let member = |(name, Node { host, peer_port, .. }): (usize, &Node)| {
             format!("n{name}=http://{host}:{peer_port}")
@@ -95,8 +109,11 @@ impl Etcd {
         let members: Vec<_> = self.nodes.iter().enumerate().map(member).collect();
         let log = File::options().create(true).append(true).open(self.log(node));
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", NODE, "sh", "etcd", "--log-level=error", "--logger=zap", "--data-dir"]);
-        shell.arg(self.data(node)).args(["--name", &format!("n{node}")]);
+        shell.args(["-c", NODE, "sh"]).args(inside).args(["etcd", "--log-level=error"]);
+        shell
+            .args(["--logger=zap", "--data-dir"])
+            .arg(self.data(node))
+            .args(["--name", &format!("n{node}")]);
         for (flag, value) in [
             ("--listen-client-urls", &client),
             ("--advertise-client-urls", &client),

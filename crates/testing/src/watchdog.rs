@@ -41,9 +41,10 @@ impl Watchdog {
         shell.spawn().map(Self).map_err(|error| format!("cannot run a shell: {error}"))
     }
 
-    /// What the shell has started and not waited for.
+    /// What the shell has started and has not ended.
     pub(crate) fn children(&self) -> Vec<String> {
-        processes::children_of(&self.0.id().to_string())
+        let all = processes::children_of(&self.0.id().to_string()).into_iter();
+        all.filter(|process| processes::runs(process)).collect()
     }
 }
 
