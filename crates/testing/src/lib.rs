@@ -1,4 +1,4 @@
-//! Throw-away PostgreSQL servers for tests, a disk that hangs or fails, mutated inputs, ports for what tests start, and
+//! Throw-away PostgreSQL servers and etcd nodes for tests, a disk that hangs or fails, mutated inputs, ports for what tests start, and
 //! how a test that lacks something is skipped. A dev-dependency only: in no release build.
 //!
 //! [`postgres_or_skip`] gives a new, empty database on a server that all tests of one process
@@ -16,6 +16,7 @@ mod binaries;
 mod cluster;
 mod database;
 mod disk;
+mod etcd;
 mod fuzz;
 mod lost_answer;
 mod network;
@@ -35,6 +36,7 @@ pub use binaries::find_program;
 pub use cluster::{Cluster, Durability};
 pub use database::Database;
 pub use disk::{Disk, DiskFault};
+pub use etcd::Etcd;
 pub use fuzz::{Mutations, corpus, fuzz};
 pub use lost_answer::LostAnswer;
 pub use network::Network;
@@ -42,7 +44,7 @@ pub use petstore_needs::needs;
 pub use pooler::{Pooler, Pooling};
 pub use ports::free_port;
 pub use skip::{
-    cluster_or_skip, disk_or_skip, network_or_skip, or_skip_without, pooler_or_skip,
+    cluster_or_skip, disk_or_skip, etcd_or_skip, network_or_skip, or_skip_without, pooler_or_skip,
     postgres_or_skip, say,
 };
 pub use trouble::Trouble;

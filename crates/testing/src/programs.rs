@@ -12,7 +12,7 @@ use std::{
 pub(crate) type Need = (&'static str, &'static [&'static str], &'static str);
 
 /// All that a test may need.
-pub(crate) const NEEDS: [Need; 8] = [
+pub(crate) const NEEDS: [Need; 9] = [
     ("postgres", &["initdb"], "postgresql"),
     ("pgbouncer", &["pgbouncer"], "pgbouncer"),
     (
@@ -20,6 +20,7 @@ pub(crate) const NEEDS: [Need; 8] = [
         &["initdb", "patroni", "etcd", "haproxy", "curl"],
         "postgresql patroni python3-etcd etcd-server haproxy curl",
     ),
+    ("etcd", &["etcd"], "etcd-server"),
     ("nginx", &["nginx"], "nginx-light"),
     ("haproxy", &["haproxy"], "haproxy"),
     ("chromium", &["chromium", "chromedriver"], "chromium chromium-driver"),

@@ -10,6 +10,7 @@ use crate::{
     cluster::{Cluster, Durability},
     database::Database,
     disk::Disk,
+    etcd::Etcd,
     network::Network,
     pooler::{Pooler, Pooling},
     programs::EXTERNAL,
@@ -40,6 +41,15 @@ pub fn postgres_or_skip(test: &str) -> Option<Database> {
 #[must_use]
 pub fn cluster_or_skip(test: &str, durability: Durability) -> Option<Cluster> {
     or_skip(test, Cluster::start(durability))
+}
+
+/// So many nodes of etcd for the test `test`, which end with the value; `None` if it is not installed.
+///
+/// # Panics
+/// There is none although `CI=true`.
+#[must_use]
+pub fn etcd_or_skip(test: &str, nodes: usize) -> Option<Etcd> {
+    or_skip_without("etcd", test, Etcd::start(nodes))
 }
 
 /// A network of its own for the server of the test `test`; `None` without root, without the right
