@@ -37,7 +37,12 @@ fn compact(etcd: &Etcd, node: usize) {
     let status: Value = serde_json::from_str(&status).unwrap();
     let revision = &status["header"]["revision"];
     let request = format!("{{\"revision\":{revision},\"physical\":true}}");
-    etcd.post(node, "/v3/kv/compaction", &request).unwrap();
+    let done = etcd.post(node, "/v3/kv/compaction", &request);
+    // A node that is behind may name one that is gone already.
+    assert!(
+        done.as_ref().map_or_else(|error| error.contains("has been compacted"), |_| true),
+        "{done:?}"
+    );
 }
 
 #[needs(etcd)]
