@@ -36,7 +36,7 @@ impl KeyStore for EtcdStore {
         changed: Vec<ApiKey>,
         removed: Vec<KeyId>,
     ) -> Result<Saved, StoreError> {
-        let ranges = [Range::all(&self.core.keys.api_keys())];
+        let ranges = [Range::after(None, &self.core.keys.folder("keys"))];
         let saved = self.core.commit(&ranges, None, |view, _| {
             let mut head = view.head.clone();
             head.permit(Writer::Service)?;
@@ -67,7 +67,7 @@ impl Core {
         &self,
         revision: i64,
     ) -> Result<Vec<Result<ApiKey, CorruptKey>>, Failure> {
-        let range = Range::all(&self.keys.api_keys());
+        let range = Range::after(None, &self.keys.folder("keys"));
         let (entries, _) = self.scan(range, usize::MAX, revision).await?;
         Ok(entries.iter().map(rows::api_key).collect())
     }

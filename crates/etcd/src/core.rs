@@ -20,7 +20,7 @@ use crate::{
     error::Failure,
     head::{Head, View},
     kv::{Compare, KeyValue, Op, Range, RangeAnswer, Txn, TxnAnswer},
-    rows::{Hex, Keys, Puts},
+    rows::{self, Keys, Puts},
 };
 
 /// Operations that one transaction may have: etcd's default (`--max-txn-ops`). Comparisons, what is done if they hold
@@ -99,7 +99,7 @@ impl Core {
     ) -> Result<(Vec<KeyValue>, i64), Failure> {
         let mut all = Vec::new();
         loop {
-            let page = range.clone().limit(limit.min(PAGE)).at(revision);
+            let page = Range { limit: limit.min(PAGE), revision, ..range.clone() };
             let reply = self.client.call("/v3/kv/range", &page, self.client.deadline()).await?;
             let RangeAnswer { header, kvs, more, .. } = reply.answer;
             if revision == 0 {
@@ -110,7 +110,8 @@ impl Core {
             let Some(last) = all.last().filter(|_| more && limit > 0) else {
                 return Ok((all, revision));
             };
-            range.behind(last);
+            range.key = last.key.clone();
+            range.key.0.push(0);
         }
     }
 
@@ -122,7 +123,8 @@ impl Core {
     ) -> Result<Vec<Option<KeyValue>>, Failure> {
         let mut all = Vec::with_capacity(keys.len());
         for some in keys.chunks(MAX_OPS) {
-            let ranges = some.iter().map(|key| Op::RequestRange(Range::one(key).at(revision)));
+            let ranges =
+                some.iter().map(|key| Op::RequestRange(Range { revision, ..Range::one(key) }));
             let txn = Txn { success: ranges.collect(), ..Txn::default() };
             let deadline = self.client.deadline();
             let reply = self.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
@@ -139,7 +141,7 @@ impl Core {
         &self,
         ranges: &[Range],
         optimistic: Option<&[String]>,
-        mut plan: impl FnMut(&View, Hex<8>) -> Result<Plan<T>, E>,
+        mut plan: impl FnMut(&View, u64) -> Result<Plan<T>, E>,
     ) -> Result<T, E> {
         let deadline = self.client.deadline();
         let late = |_| Failure::Deadline(self.client.call_timeout());
@@ -149,15 +151,13 @@ impl Core {
         let mut is_fresh = known.is_none();
         let mut view = match known {
             Some(view) => {
-                absent.extend(
-                    optimistic.unwrap_or_default().iter().map(|key| Compare::is_absent(key)),
-                );
+                absent.extend(optimistic.unwrap_or_default().iter().map(|key| is_absent(key)));
                 view
             }
             None => self.read(ranges, deadline).await?,
         };
         loop {
-            let group = Hex::random().map_err(Failure::from)?;
+            let group = getrandom::u64().map_err(Failure::from)?;
             let planned = plan(&view, group);
             let (mut head, puts, deletes, answer) = match planned {
                 Ok(Plan::Write(head, puts, deletes, answer)) => (head, puts, deletes, answer),
@@ -171,7 +171,7 @@ impl Core {
                 Err(error) => return Err(error),
             };
             head.note_group(group);
-            let raw = serde_json::to_vec(&head).unwrap_or_default();
+            let raw = rows::json(&head);
             let began = Moment::now();
             let txn = self.txn(&view, &absent, puts, deletes, &raw, ranges);
             let reply = self.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
@@ -209,7 +209,7 @@ impl Core {
         raw: &[u8],
         ranges: &[Range],
     ) -> Txn {
-        let mut compare = vec![Compare::has_value(&self.keys.head(), &view.raw)];
+        let mut compare = vec![view.comparison(&self.keys.head())];
         compare.extend_from_slice(absent);
         let mut success: Vec<Op> =
             puts.into_iter().map(|(key, value)| Op::put(&key, value)).collect();
@@ -221,4 +221,9 @@ impl Core {
 
 fn view_of(answer: TxnAnswer) -> Result<Option<View>, Failure> {
     Ok(View::new(answer.header.revision, answer.found())?)
+}
+
+/// The comparison of a key that is not there.
+pub(crate) fn is_absent(key: &str) -> Compare {
+    Compare::Create { key: key.into(), create_revision: 0 }
 }

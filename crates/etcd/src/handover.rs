@@ -3,9 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
-use petstore_domain::{
-    Changes, Corruption, Handover, IdempotencyId, PetId, StoreError, StoreState,
-};
+use petstore_domain::{Changes, Corruption, Handover, PetId, StoreError, StoreState};
 
 use crate::{
     core::Plan,
@@ -28,7 +26,8 @@ impl Handover for EtcdStore {
             if head.state()?.revision != expected {
                 return Ok::<_, Failure>(Plan::Done(false));
             }
-            head.set_state(&new)?;
+            head.set_state(&new);
+            head.renew()?;
             Ok(Plan::Write(Box::new(head), Puts::new(), Vec::new(), true))
         });
         Ok(changed.await?)
@@ -43,7 +42,7 @@ impl Handover for EtcdStore {
         let stored = entries.iter().map(StoredPet::from_entry);
         let stored = stored.collect::<Result<Vec<_>, Corruption>>()?;
         let ids = stored.iter().flat_map(|stored| &stored.records);
-        let keys: Vec<_> = ids.map(|id| core.keys.record(IdempotencyId(id.0))).collect();
+        let keys: Vec<_> = ids.map(|id| core.keys.record(id)).collect();
         let found = core.read_each(&keys, revision).await?;
         let records = found.iter().flatten().map(rows::record);
         let mut records = records.collect::<Result<Vec<_>, Corruption>>()?;

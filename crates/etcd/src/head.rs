@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     error::Failure,
-    kv::{Bytes, KeyValue},
-    rows::Hex,
+    kv::{Bytes, Compare, KeyValue},
 };
 
 /// The version of the schema that this release makes.
@@ -22,28 +21,26 @@ const RECENT: usize = 16;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Head {
-    /// The version of the schema.
-    schema: i64,
-    /// The oldest version that it can be used as, and the first release that knows that one.
+    /// The version of the schema, the oldest that it can be used as, and the first release that knows that one.
+    pub(crate) schema: i64,
     oldest: i64,
     oldest_release: String,
-    identity: Hex<16>,
+    pub(crate) identity: u128,
     revision: i64,
-    rewrites: i64,
+    /// See [`StoreState::rewrites`].
+    pub(crate) rewrites: i64,
     phase: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    other: Option<Hex<16>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    other: Option<u128>,
     label: Option<String>,
     /// Random: a store that was restored takes etcd's revisions back.
-    version: Hex<16>,
+    version: u128,
     /// At or above the identifier of every animal.
     pub(crate) last_pet: i64,
-    key_revision: Hex<16>,
+    key_revision: u128,
     /// At or above the identifier of every key there ever was.
     pub(crate) last_key: i64,
     /// The last groups that were written, the newest last.
-    recent: Vec<Hex<8>>,
+    recent: Vec<u64>,
 }
 
 impl Head {
@@ -53,26 +50,18 @@ impl Head {
             schema: SCHEMA,
             oldest: SCHEMA,
             oldest_release: env!("CARGO_PKG_VERSION").to_owned(),
-            identity: Hex::random()?,
+            identity: random()?,
             revision: 0,
             rewrites: 0,
             phase: "open".to_owned(),
             other: None,
             label: None,
-            version: Hex::random()?,
+            version: random()?,
             last_pet: 0,
-            key_revision: Hex::random()?,
+            key_revision: random()?,
             last_key: 0,
             recent: Vec::new(),
         })
-    }
-
-    pub(crate) fn schema(&self) -> i64 {
-        self.schema
-    }
-
-    pub(crate) fn identity(&self) -> Hex<16> {
-        self.identity
     }
 
     /// Refuses a store that a newer release has made.
@@ -85,22 +74,21 @@ impl Head {
     }
 
     pub(crate) fn state(&self) -> Result<StoreState, Corruption> {
-        let other = self.other.map(|Hex(id)| StoreId(id));
-        let phase = Phase::from_columns(&self.phase, other, self.label.clone());
+        let store = |id: u128| StoreId(id.to_be_bytes());
+        let phase = Phase::from_columns(&self.phase, self.other.map(store), self.label.clone());
         let wrong = || Corruption::new("the state of the store", "it is open, filling or sealed");
-        let (id, revision, rewrites) = (StoreId(self.identity.0), self.revision, self.rewrites);
+        let (id, revision, rewrites) = (store(self.identity), self.revision, self.rewrites);
         Ok(StoreState { id, revision, rewrites, phase: phase.ok_or_else(wrong)? })
     }
 
     /// Takes identity, revision and phase of `state`.
-    pub(crate) fn set_state(&mut self, state: &StoreState) -> Result<(), Failure> {
+    pub(crate) fn set_state(&mut self, state: &StoreState) {
         let (word, other, label) = state.phase.columns();
-        self.identity = Hex(state.id.0);
+        self.identity = u128::from_be_bytes(state.id.0);
         self.revision = state.revision;
         self.phase = word.to_owned();
-        self.other = other.map(|id| Hex(id.0));
+        self.other = other.map(|id| u128::from_be_bytes(id.0));
         self.label = label.map(str::to_owned);
-        self.renew()
     }
 
     /// Refuses a writer that the state does not permit.
@@ -116,37 +104,30 @@ impl Head {
         &self,
         while_sealed: bool,
     ) -> Result<Option<CatalogueVersion>, Failure> {
-        let is_sealed = matches!(self.state()?.phase, Phase::Sealed { .. });
         match self.permit(Writer::Service) {
-            Err(_) if is_sealed && while_sealed => Ok(None),
+            Err(_) if while_sealed && self.phase == "sealed" => Ok(None),
             permitted => permitted.map(|()| self.version()),
         }
     }
 
     /// Returns the version, or `None` if the store is not open.
-    pub(crate) fn version(&self) -> Option<CatalogueVersion> {
-        let is_open = self.phase == "open";
-        is_open.then(|| CatalogueVersion(u128::from_be_bytes(self.version.0)))
+    fn version(&self) -> Option<CatalogueVersion> {
+        (self.phase == "open").then_some(CatalogueVersion(self.version))
     }
 
     pub(crate) fn key_revision(&self) -> KeyRevision {
-        KeyRevision(u128::from_be_bytes(self.key_revision.0))
+        KeyRevision(self.key_revision)
     }
 
     /// Gives the catalogue another version: animals have changed.
     pub(crate) fn renew(&mut self) -> Result<(), Failure> {
-        self.version = Hex::random()?;
+        self.version = random()?;
         Ok(())
-    }
-
-    /// Notes that animals were written under identifiers of their own.
-    pub(crate) fn count_rewrite(&mut self) {
-        self.rewrites = self.rewrites.saturating_add(1);
     }
 
     /// Gives the keys another revision.
     pub(crate) fn renew_keys(&mut self) -> Result<(), Failure> {
-        self.key_revision = Hex::random()?;
+        self.key_revision = random()?;
         Ok(())
     }
 
@@ -157,15 +138,20 @@ impl Head {
     }
 
     /// Notes the group that is being written.
-    pub(crate) fn note_group(&mut self, group: Hex<8>) {
+    pub(crate) fn note_group(&mut self, group: u64) {
         self.recent.push(group);
-        let surplus = self.recent.len().saturating_sub(RECENT);
-        self.recent.drain(..surplus);
+        self.recent.drain(..self.recent.len().saturating_sub(RECENT));
     }
 
-    pub(crate) fn has_group(&self, group: Hex<8>) -> bool {
+    pub(crate) fn has_group(&self, group: u64) -> bool {
         self.recent.contains(&group)
     }
+}
+
+fn random() -> Result<u128, Failure> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)?;
+    Ok(u128::from_be_bytes(bytes))
 }
 
 /// The head as it was at one revision, and what else was read there.
@@ -201,7 +187,12 @@ impl View {
 
     /// Returns whether the head remembers all that was written since `earlier`.
     pub(crate) fn remembers_since(&self, earlier: &Self) -> bool {
-        self.writes - earlier.writes <= RECENT as i64
+        usize::try_from(self.writes - earlier.writes).is_ok_and(|writes| writes <= RECENT)
+    }
+
+    /// The comparison of the head with this one.
+    pub(crate) fn comparison(&self, key: &str) -> Compare {
+        Compare::Value { key: key.into(), value: Bytes(self.raw.clone()) }
     }
 
     pub(crate) fn stored_version(&self) -> StoredVersion {

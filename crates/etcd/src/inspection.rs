@@ -27,7 +27,7 @@ impl EtcdStore {
     pub async fn inspect(&self) -> Result<Vec<Finding>, StoreError> {
         let client = &self.core.client;
         let view = self.core.read(&[], client.deadline()).await?;
-        let schema = match view.head.schema() {
+        let schema = match view.head.schema {
             SCHEMA => Finding::good("schema", format!("version {SCHEMA}")),
             newer => Finding::warning("schema", format!("version {newer}, of a newer release")),
         };

@@ -1,5 +1,5 @@
 //! The requests and answers of etcd's JSON gateway, as far as they are used. Keys and values are base64, numbers are
-//! texts, and what is zero or empty is left out.
+//! texts, and what is zero or empty may be left out.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
@@ -16,8 +16,7 @@ impl Serialize for Bytes {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        STANDARD.decode(text).map(Self).map_err(D::Error::custom)
+        STANDARD.decode(String::deserialize(deserializer)?).map(Self).map_err(D::Error::custom)
     }
 }
 
@@ -33,88 +32,41 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
 }
 
 /// One key, or those from `key` on and below `range_end`, ascending.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Range {
-    key: Bytes,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range_end: Option<Bytes>,
+    pub(crate) key: Bytes,
+    pub(crate) range_end: Bytes,
     /// 0 is none.
-    limit: i64,
+    pub(crate) limit: usize,
     /// 0 is the newest.
-    revision: i64,
-    count_only: bool,
+    pub(crate) revision: i64,
+    pub(crate) count_only: bool,
 }
 
 impl Range {
     pub(crate) fn one(key: &str) -> Self {
-        Self { key: key.into(), range_end: None, limit: 0, revision: 0, count_only: false }
+        Self { key: key.into(), ..Self::default() }
     }
 
-    /// Every key that begins with `folder`, which ends with a `/`.
-    pub(crate) fn all(folder: &str) -> Self {
-        Self::from(folder, folder)
-    }
-
-    /// Keys from `first` on that begin with `folder`.
-    pub(crate) fn from(first: &str, folder: &str) -> Self {
-        Self { range_end: Some(end_of(folder)), ..Self::one(first) }
-    }
-
-    /// Keys behind `key` that begin with `folder`; all of them behind none.
+    /// Keys behind `key` that begin with `folder`, which ends with a `/`; all of them behind none.
     pub(crate) fn after(key: Option<String>, folder: &str) -> Self {
         // Nothing lies between a key and the key with a zero byte behind it.
-        key.map_or_else(|| Self::all(folder), |key| Self::from(&(key + "\0"), folder))
-    }
-
-    /// Keys from `first` on and below `end`.
-    pub(crate) fn until(first: &str, end: &str) -> Self {
-        Self { range_end: Some(end.into()), ..Self::one(first) }
-    }
-
-    pub(crate) fn limit(self, limit: usize) -> Self {
-        Self { limit: i64::try_from(limit).unwrap_or(i64::MAX), ..self }
-    }
-
-    pub(crate) fn at(self, revision: i64) -> Self {
-        Self { revision, ..self }
-    }
-
-    pub(crate) fn count_only(self) -> Self {
-        Self { count_only: true, ..self }
-    }
-
-    /// Goes on behind what was read.
-    pub(crate) fn behind(&mut self, last: &KeyValue) {
-        self.key = last.key.clone();
-        self.key.0.push(0);
+        let first = key.map_or_else(|| folder.to_owned(), |key| key + "\0");
+        Self { range_end: end_of(folder), ..Self::one(&first) }
     }
 }
 
-/// Returns the first key behind all that begin with `folder`: 0 follows the `/` at its end.
+/// Returns the first key behind all that begin with `folder`: `0` follows the `/` at its end.
 fn end_of(folder: &str) -> Bytes {
     Bytes::from(&*format!("{}0", folder.trim_end_matches('/')))
 }
 
-/// A condition of a transaction.
+/// A condition of a transaction: a value, or the revision of the entry's first write, which is 0 where there is none.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Compare {
-    key: Bytes,
-    target: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    value: Option<Bytes>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    create_revision: Option<&'static str>,
-}
-
-impl Compare {
-    pub(crate) fn has_value(key: &str, value: &[u8]) -> Self {
-        let value = Some(Bytes(value.to_vec()));
-        Self { key: key.into(), target: "VALUE", value, create_revision: None }
-    }
-
-    pub(crate) fn is_absent(key: &str) -> Self {
-        Self { key: key.into(), target: "CREATE", value: None, create_revision: Some("0") }
-    }
+#[serde(tag = "target", rename_all = "UPPERCASE")]
+pub(crate) enum Compare {
+    Value { key: Bytes, value: Bytes },
+    Create { key: Bytes, create_revision: i64 },
 }
 
 /// One operation of a transaction.
@@ -123,7 +75,7 @@ impl Compare {
 pub(crate) enum Op {
     RequestRange(Range),
     RequestPut { key: Bytes, value: Bytes },
-    RequestDeleteRange(DeleteRange),
+    RequestDeleteRange { key: Bytes, range_end: Bytes },
 }
 
 impl Op {
@@ -132,20 +84,12 @@ impl Op {
     }
 
     pub(crate) fn delete(key: &str) -> Self {
-        Self::RequestDeleteRange(DeleteRange { key: key.into(), range_end: None })
+        Self::RequestDeleteRange { key: key.into(), range_end: Bytes::default() }
     }
 
     pub(crate) fn delete_all(folder: &str) -> Self {
-        let range_end = Some(end_of(folder));
-        Self::RequestDeleteRange(DeleteRange { key: folder.into(), range_end })
+        Self::RequestDeleteRange { key: folder.into(), range_end: end_of(folder) }
     }
-}
-
-#[derive(Clone, Debug, Serialize)]
-pub(crate) struct DeleteRange {
-    key: Bytes,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    range_end: Option<Bytes>,
 }
 
 /// If every comparison holds, `success`, else `failure`: all at one revision.
@@ -157,57 +101,55 @@ pub(crate) struct Txn {
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct Header {
-    #[serde(default)]
     pub(crate) cluster_id: String,
-    #[serde(default, deserialize_with = "number")]
+    #[serde(deserialize_with = "number")]
     pub(crate) revision: i64,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct TxnAnswer {
     pub(crate) header: Header,
-    #[serde(default)]
     pub(crate) succeeded: bool,
-    #[serde(default)]
     responses: Vec<OpAnswer>,
 }
 
 impl TxnAnswer {
     /// Returns what each range found.
     pub(crate) fn found(self) -> impl Iterator<Item = Vec<KeyValue>> {
-        self.responses.into_iter().map(|answer| answer.response_range.unwrap_or_default().kvs)
+        self.responses.into_iter().map(|answer| answer.response_range.kvs)
     }
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 struct OpAnswer {
-    response_range: Option<RangeAnswer>,
+    response_range: RangeAnswer,
 }
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct RangeAnswer {
-    #[serde(default)]
     pub(crate) header: Header,
-    #[serde(default)]
     pub(crate) kvs: Vec<KeyValue>,
-    #[serde(default)]
     pub(crate) more: bool,
-    #[serde(default, deserialize_with = "number")]
+    #[serde(deserialize_with = "number")]
     pub(crate) count: i64,
 }
 
 /// One entry.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct KeyValue {
     pub(crate) key: Bytes,
-    #[serde(default)]
     pub(crate) value: Bytes,
     /// The revision of its last change.
-    #[serde(default, deserialize_with = "number")]
+    #[serde(deserialize_with = "number")]
     pub(crate) mod_revision: i64,
     /// How often it was written.
-    #[serde(default, deserialize_with = "number")]
+    #[serde(deserialize_with = "number")]
     pub(crate) version: i64,
 }
 
@@ -218,7 +160,6 @@ impl KeyValue {
 
     /// Returns the last part of the key.
     pub(crate) fn name(&self) -> String {
-        let key = self.key();
-        key.rsplit_once('/').map_or(key.clone(), |(_, name)| name.to_owned())
+        self.key().rsplit('/').next().unwrap_or_default().to_owned()
     }
 }

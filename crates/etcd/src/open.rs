@@ -5,10 +5,11 @@ use petstore_domain::{Phase, Upgrade};
 use crate::{
     client::Client,
     config::EtcdConfig,
-    core::Core,
+    core::{Core, is_absent},
     error::{Failure, OpenError, Reason},
     head::{Head, View},
-    kv::{Compare, Op, Range, RangeAnswer, Txn, TxnAnswer},
+    kv::{Op, Range, RangeAnswer, Txn, TxnAnswer},
+    rows,
     store::{EtcdSettings, EtcdStore},
 };
 
@@ -32,7 +33,7 @@ impl EtcdStore {
         let found = async { find(&core(config)?).await };
         let found = found.await.map_err(|reason| OpenError::new(config, reason))?;
         let upgrade =
-            |view: View| Upgrade { from: view.head.schema(), steps: Vec::new(), saved_to: None };
+            |view: View| Upgrade { from: view.head.schema, steps: Vec::new(), saved_to: None };
         Ok(found.map(upgrade))
     }
 
@@ -57,10 +58,8 @@ impl EtcdConfig {
         let deadline = core.client.deadline();
         let reply = core.client.call::<RangeAnswer>("/v3/kv/range", &head, deadline).await.ok()?;
         Some(format!(
-            "{}:{}{}",
-            reply.answer.header.cluster_id,
-            core.keys.prefix,
-            view.head.identity()
+            "{}:{}{:032x}",
+            reply.answer.header.cluster_id, core.keys.prefix, view.head.identity
         ))
     }
 }
@@ -85,7 +84,7 @@ async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<EtcdStore, 
 
 /// Reads the head of a store that this release can use; `None` if there is none.
 async fn find(core: &Core) -> Result<Option<View>, Reason> {
-    let any = Range::all(&core.keys.prefix).limit(1);
+    let any = Range::after(None, &core.keys.prefix);
     let Some(view) = core.try_read(&[], core.client.deadline()).await? else {
         let (found, _) = core.scan(any, 1, 0).await?;
         let foreign = found.first().filter(|entry| entry.key() != core.keys.head());
@@ -98,9 +97,9 @@ async fn find(core: &Core) -> Result<Option<View>, Reason> {
 /// Makes the store. `false` if another instance has done it.
 async fn create(core: &Core) -> Result<bool, Failure> {
     let (head, key) = (Head::new()?, core.keys.head());
-    let raw = serde_json::to_vec(&head).unwrap_or_default();
+    let raw = rows::json(&head);
     let txn = Txn {
-        compare: vec![Compare::is_absent(&key)],
+        compare: vec![is_absent(&key)],
         success: vec![Op::put(&key, raw.clone())],
         ..Txn::default()
     };
@@ -113,13 +112,13 @@ async fn create(core: &Core) -> Result<bool, Failure> {
 async fn remove_if_empty(core: &Core) -> Result<bool, Reason> {
     let Some(view) = find(core).await? else { return Ok(true) };
     // Its head and nothing else.
-    let (found, _) = core.scan(Range::all(&core.keys.prefix), 2, 0).await?;
+    let (found, _) = core.scan(Range::after(None, &core.keys.prefix), 2, 0).await?;
     let is_open = view.head.state().map_err(Failure::from)?.phase == Phase::Open { from: None };
     if found.len() > 1 || !is_open {
         return Ok(false);
     }
     let txn = Txn {
-        compare: vec![Compare::has_value(&core.keys.head(), &view.raw)],
+        compare: vec![view.comparison(&core.keys.head())],
         success: vec![Op::delete_all(&core.keys.prefix)],
         ..Txn::default()
     };

@@ -4,16 +4,16 @@ use std::{collections::HashMap, sync::atomic::Ordering};
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, Corruption, IdempotencyId, IdempotencyRequest, NewPet, Pet,
-    PetId, PetPage, PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned, Writer,
+    AddError, Added, CatalogueVersion, Corruption, IdempotencyRequest, NewPet, Pet, PetId, PetPage,
+    PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned, Writer,
 };
 
 use crate::{
     core::{Core, MAX_OPS, Plan},
     error::Failure,
     head::View,
-    kv::{KeyValue, Range},
-    rows::{self, Expiry, Hex, Puts, StoredPet},
+    kv::{Bytes, KeyValue, Range},
+    rows::{self, Expiry, Puts, StoredPet},
     store::EtcdStore,
 };
 
@@ -41,7 +41,8 @@ impl PetRepository for EtcdStore {
         let PetQuery { limit, status, after } = query;
         let (keys, limit) = (&self.core.keys, usize::from(limit.get()));
         let after = after.map(|id| keys.pet(status, id));
-        let range = Range::after(after, &keys.pets(status)).limit(limit + 1);
+        let range = Range::after(after, &keys.pets(status));
+        let range = Range { limit: limit + 1, ..range };
         let (entries, version) = self.core.read_pets(range).await?;
         let pets = entries.iter().take(limit).map(|entry| {
             let pet = StoredPet::from_entry(entry)?.pet;
@@ -80,8 +81,11 @@ impl Core {
     }
 
     async fn purge(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, Failure> {
-        let expired = Range::until(&self.keys.expiries(), &self.keys.after_expiry(cutoff));
-        let view = self.read(&[expired.limit(EXPIRIES)], self.client.deadline()).await?;
+        // Up to what expires later.
+        let range_end = Bytes::from(&*self.keys.expiry(cutoff.0.saturating_add(1)));
+        let expired = Range::one(&self.keys.folder("expiry"));
+        let expired = Range { range_end, limit: EXPIRIES, ..expired };
+        let view = self.read(&[expired], self.client.deadline()).await?;
         view.head.permit(Writer::Service)?;
         let found = view.found.into_iter().next().unwrap_or_default();
         let (mut entries, mut keys, mut room) = (Vec::new(), Vec::new(), MAX_OPS - 2);
@@ -90,7 +94,7 @@ impl Core {
             // Each record is deleted, and the entry is deleted and, if any is left, put again.
             let Some(left) = room.checked_sub(records.len() + 2) else { break };
             room = left;
-            keys.extend(records.iter().map(|(id, _)| self.keys.record(IdempotencyId(id.0))));
+            keys.extend(records.iter().map(|(id, _)| self.keys.record(id)));
             entries.push(entry.key());
         }
         if limit == 0 || entries.is_empty() {
@@ -103,8 +107,8 @@ impl Core {
             let (expiries, records) = view.found.split_at(entries.len());
             let records = records.iter().flatten().map(rows::record);
             let records =
-                records.map(|record| record.map(|record| (Hex(record.id.0), record.at.0)));
-            let stored: HashMap<Hex<16>, i64> = records.collect::<Result<_, _>>()?;
+                records.map(|record| record.map(|record| (record.id.to_string(), record.at.0)));
+            let stored: HashMap<String, i64> = records.collect::<Result<_, _>>()?;
             let (mut deletes, mut left, mut deleted) = (entries.clone(), Expiry::new(), 0);
             for entry in expiries.iter().flatten() {
                 for (id, at) in rows::expiry(entry)? {
@@ -114,7 +118,7 @@ impl Core {
                     }
                     if at <= cutoff.0 && deleted < limit {
                         deleted += 1;
-                        deletes.push(self.keys.record(IdempotencyId(id.0)));
+                        deletes.push(self.keys.record(&id));
                     } else {
                         left.push((id, at));
                     }
@@ -122,7 +126,7 @@ impl Core {
             }
             let more = !is_all || left.iter().any(|(_, at)| *at <= cutoff.0);
             let mut puts = Puts::new();
-            rows::put_expiry(&mut puts, &self.keys, &group.to_string(), &left);
+            rows::put_expiry(&mut puts, &self.keys, group, &left);
             let purged = Purged { deleted, more };
             Ok(Plan::Write(Box::new(view.head.clone()), puts, deletes, purged))
         })

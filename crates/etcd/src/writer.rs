@@ -144,7 +144,7 @@ async fn run(core: &Core, mut waiting: mpsc::Receiver<Job>, closing: Cancellatio
 /// Writes as many of the first additions as one transaction takes, and answers them.
 async fn write(core: &Core, jobs: &mut VecDeque<Job>) {
     let requests = jobs.iter().take(MAX_GROUP).filter_map(|job| job.request);
-    let records: Vec<String> = requests.map(|request| core.keys.record(request.id)).collect();
+    let records: Vec<String> = requests.map(|request| core.keys.record(&request.id)).collect();
     let ranges: Vec<Range> = records.iter().map(|key| Range::one(key)).collect();
     let group = &*jobs;
     let written = core.commit(&ranges, Some(&records), |view, name| {

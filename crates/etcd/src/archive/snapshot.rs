@@ -27,7 +27,8 @@ impl View {
     }
 
     async fn count(&self, folder: &str) -> Result<u64, Failure> {
-        let range = Range::all(folder).at(self.revision).count_only();
+        let range =
+            Range { revision: self.revision, count_only: true, ..Range::after(None, folder) };
         let deadline = self.core.client.deadline();
         let reply = self.core.client.call::<RangeAnswer>("/v3/kv/range", &range, deadline).await?;
         Ok(reply.answer.count.unsigned_abs())
@@ -40,8 +41,8 @@ impl Snapshot for View {
         let keys = &self.core.keys;
         Ok(StoreCounts {
             pets: self.count(&keys.pets(None)).await?,
-            keys: self.count(&keys.api_keys()).await?,
-            idempotency_records: self.count(&keys.records()).await?,
+            keys: self.count(&keys.folder("keys")).await?,
+            idempotency_records: self.count(&keys.folder("records")).await?,
         })
     }
 
@@ -65,7 +66,7 @@ impl Snapshot for View {
         limit: u32,
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
         let keys = &self.core.keys;
-        let range = Range::after(after.map(|id| keys.record(id)), &keys.records());
+        let range = Range::after(after.map(|id| keys.record(&id)), &keys.folder("records"));
         let (entries, _) = self.core.scan(range, limit as usize, self.revision).await?;
         Ok(entries.iter().map(rows::record).collect::<Result<_, _>>()?)
     }

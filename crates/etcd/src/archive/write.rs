@@ -12,7 +12,7 @@ use crate::{
     error::Failure,
     head::{Head, View},
     kv::Range,
-    rows::{self, Expiry, Hex, Keys, Puts, StoredPet},
+    rows::{self, Expiry, Keys, Puts, StoredPet},
 };
 
 pub(super) async fn write(core: &Core, batch: &Batch) -> Result<Written, RestoreError> {
@@ -22,8 +22,9 @@ pub(super) async fn write(core: &Core, batch: &Batch) -> Result<Written, Restore
     let records = batch.records.iter().map(|record| record.id);
     let records: BTreeSet<_> = records.chain(batch.request.iter().map(|it| it.id)).collect();
     let pets = pets.into_iter().map(|id| Range::one(&keys.pet(None, id)));
-    let records = records.into_iter().map(|id| Range::one(&keys.record(id)));
-    let api_keys = Range::all(&keys.api_keys()).limit(if batch.keys.is_empty() { 1 } else { 0 });
+    let records = records.into_iter().map(|id| Range::one(&keys.record(&id)));
+    let api_keys = Range::after(None, &keys.folder("keys"));
+    let api_keys = Range { limit: usize::from(batch.keys.is_empty()), ..api_keys };
     let ranges: Vec<_> = [api_keys].into_iter().chain(pets).chain(records).collect();
     core.commit(&ranges, None, |view, group| {
         view.head.permit(batch.writer)?;
@@ -32,7 +33,7 @@ pub(super) async fn write(core: &Core, batch: &Batch) -> Result<Written, Restore
         writing.add_pets(batch)?;
         writing.write_keys(batch, view)?;
         writing.write_records(batch)?;
-        writing.finish(&group.to_string())
+        writing.finish(group)
     })
     .await
 }
@@ -81,7 +82,7 @@ impl<'a> Writing<'a> {
             self.head.last_pet = self.head.last_pet.max(pet.id.0);
         }
         if self.added > 0 {
-            self.head.count_rewrite();
+            self.head.rewrites += 1;
         }
         let above = batch.assign_above.map_or(i64::MIN, |id| id.0);
         self.head.last_pet = self.head.last_pet.max(above);
@@ -130,10 +131,9 @@ impl<'a> Writing<'a> {
     }
 
     fn put_record(&mut self, record: IdempotencyRecord) {
-        let id = Hex(record.id.0);
+        let id = record.id.to_string();
         self.records.insert(record.id, record);
-        rows::put_record(&mut self.puts, self.keys, &record);
-        self.expiry.push((id, record.at.0));
+        rows::put_record(&mut self.puts, self.keys, &mut self.expiry, &record);
         if let Some(stored) = self.pets.get_mut(&record.pet)
             && !stored.records.contains(&id)
         {
@@ -142,7 +142,7 @@ impl<'a> Writing<'a> {
         }
     }
 
-    fn finish(mut self, group: &str) -> Result<Plan<Written>, RestoreError> {
+    fn finish(mut self, group: u64) -> Result<Plan<Written>, RestoreError> {
         let written = Written { added: self.added };
         if written.added > 0 {
             self.head.renew()?;

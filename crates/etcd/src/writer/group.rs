@@ -12,7 +12,7 @@ use crate::{
     core::{MAX_OPS, Plan},
     error::Failure,
     head::{Head, View},
-    rows::{self, Expiry, Hex, Keys, Puts, StoredPet},
+    rows::{self, Expiry, Keys, Puts, StoredPet},
 };
 
 /// What becomes of an addition.
@@ -30,7 +30,7 @@ pub(super) fn plan<'a>(
     keys: &Keys,
     jobs: impl Iterator<Item = &'a Job>,
     view: &View,
-    name: Hex<8>,
+    name: u64,
 ) -> Result<Plan<Vec<Outcome>>, Failure> {
     view.head.permit(Who::Service)?;
     let known = view.found.iter().flatten().map(|entry| (entry.name(), rows::record(entry)));
@@ -52,7 +52,7 @@ pub(super) fn plan<'a>(
         return Ok(Plan::Done(outcomes));
     }
     group.head.renew()?;
-    rows::put_expiry(&mut group.puts, keys, &name.to_string(), &group.expiry);
+    rows::put_expiry(&mut group.puts, keys, name, &group.expiry);
     Ok(Plan::Write(Box::new(group.head), group.puts, Vec::new(), outcomes))
 }
 
@@ -98,11 +98,10 @@ impl Group<'_> {
         };
         let pet = pet.clone().with_id(id);
         let record = request.map(|request| request.into_record(id));
-        let records = record.iter().map(|record| Hex(record.id.0)).collect();
+        let records = record.iter().map(|record| record.id.to_string()).collect();
         StoredPet { pet: pet.clone(), records }.put(&mut self.puts, self.keys, true);
         if let Some(record) = record {
-            rows::put_record(&mut self.puts, self.keys, &record);
-            self.expiry.push((Hex(record.id.0), record.at.0));
+            rows::put_record(&mut self.puts, self.keys, &mut self.expiry, &record);
             self.known.insert(record.id.to_string(), Ok(record));
             self.written.insert(record.id);
         }
