@@ -19,7 +19,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use self::group::Outcome;
+use self::group::{Job, Outcome};
 use crate::{
     core::{Core, MAX_OPS},
     error::Failure,
@@ -39,23 +39,6 @@ pub(crate) struct Writer {
     /// Canceled when the task has ended.
     ended: CancellationToken,
     timeout: Duration,
-}
-
-/// An animal to be added, and who waits for it.
-#[derive(Debug)]
-struct Job {
-    pet: NewPet,
-    request: Option<IdempotencyRequest>,
-    /// Until then its caller waits.
-    deadline: Instant,
-    caller: oneshot::Sender<Result<Added, AddError>>,
-}
-
-impl Job {
-    fn answer(self, answer: Result<Added, AddError>) {
-        // The caller's future may have been dropped; the addition has happened whole all the same.
-        let _ = self.caller.send(answer);
-    }
 }
 
 impl Writer {

@@ -3,17 +3,34 @@
 use std::collections::{HashMap, HashSet};
 
 use petstore_domain::{
-    Added, Corruption, IdempotencyDecision, IdempotencyId, IdempotencyRecord, Pet, PetId,
-    Writer as Who,
+    AddError, Added, Corruption, IdempotencyDecision, IdempotencyId, IdempotencyRecord,
+    IdempotencyRequest, NewPet, Pet, PetId, Writer as Who,
 };
+use tokio::{sync::oneshot, time::Instant};
 
-use super::Job;
 use crate::{
     core::{MAX_OPS, Plan},
     error::Failure,
     head::{Head, View},
     rows::{self, Expiry, Keys, Puts, StoredPet},
 };
+
+/// An animal to be added, and who waits for it.
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) pet: NewPet,
+    pub(super) request: Option<IdempotencyRequest>,
+    /// Until then its caller waits.
+    pub(super) deadline: Instant,
+    pub(super) caller: oneshot::Sender<Result<Added, AddError>>,
+}
+
+impl Job {
+    pub(super) fn answer(self, answer: Result<Added, AddError>) {
+        // The caller's future may have been dropped; the addition has happened whole all the same.
+        let _ = self.caller.send(answer);
+    }
+}
 
 /// What becomes of an addition.
 #[derive(Clone, Debug)]
