@@ -8,6 +8,7 @@ mod leader;
 mod maintenance;
 mod minority;
 mod restart;
+mod restored;
 mod tail;
 mod trial;
 

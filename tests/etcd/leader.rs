@@ -10,7 +10,7 @@ use super::{
 };
 
 /// So long a leader is away: longer than an instance waits for what it has sent to it.
-const AWAY: Duration = Duration::from_secs(9);
+const AWAY: Duration = Duration::from_secs(7);
 /// So long what follows its return is watched.
 const BACK: Duration = Duration::from_secs(4);
 

@@ -17,7 +17,10 @@ use crate::{
         load::{Load, WRITERS},
         times::{RECOVERY, SHORT_SLACK, deadline, hold},
     },
-    support::server::{Launch, Server},
+    support::{
+        additions::everything_is_there,
+        server::{Launch, Server},
+    },
 };
 
 /// Requests of each kind that succeed before and after an event.
@@ -96,9 +99,8 @@ impl Trial {
             assert!(journal.entries().iter().filter(is_live).all(Entry::succeeded), "{what}");
             servers.push(server);
         }
-        for server in &servers {
-            account::balances(what, &server.client(), &all);
-        }
+        account::balances(what, &servers[0].client(), &all);
+        everything_is_there(&servers[1].client(), &all);
     }
 }
 
