@@ -13,6 +13,7 @@
 mod support;
 
 mod crash;
+mod etcd;
 mod failover;
 mod faults;
 mod moving;

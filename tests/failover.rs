@@ -3,18 +3,18 @@
 //! Nothing here depends on how fast the machine is, but for the bounds in `times.rs`; the figures
 //! themselves are printed.
 
-mod account;
+pub(crate) mod account;
 mod cluster;
-mod journal;
-mod load;
-mod outage;
+pub(crate) mod journal;
+pub(crate) mod load;
+pub(crate) mod outage;
 mod partition;
 mod patroni;
 mod primary;
 mod restart;
 mod starting;
 mod stray;
-mod times;
+pub(crate) mod times;
 mod worker;
 
 use petstore_testing::{Cluster, Durability, cluster_or_skip};

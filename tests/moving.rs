@@ -2,10 +2,10 @@
 //!
 //! Most tests run on each kind of store that outlives a process, or from each kind to each kind.
 
-mod animals;
+pub(crate) mod animals;
 mod backup;
 mod check;
-mod commands;
+pub(crate) mod commands;
 mod copy;
 mod export;
 mod export_file;

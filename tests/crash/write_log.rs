@@ -5,10 +5,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use petstore_testing::preload::compile;
 use tempfile::TempDir;
 
-use crate::support::{server::Launch, store::Store};
+use crate::support::{preload::compile, server::Launch, store::Store};
 
 const LIBRARY: &str = include_str!("write_log.c");
 

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use petstore_testing::needs;
+use petstore_testing::{Bound, needs};
 
 use super::{
     account,
@@ -17,7 +17,7 @@ use super::{
     load::{Load, WRITERS},
     patroni::{Nodes, Patroni},
     stray::Stray,
-    times::{SHORT_SLACK, SLACK, deadline, hold},
+    times::{deadline, hold},
 };
 use crate::support::{
     additions::Addition,
@@ -50,6 +50,7 @@ struct Service {
 /// A cluster, and two services on its one database.
 struct Trial {
     patroni: Patroni,
+    bound: Bound,
     services: Vec<Service>,
     /// What was tried by services that know one node alone.
     strays: Vec<Addition>,
@@ -67,7 +68,8 @@ impl Trial {
             Service { by, server, load }
         });
         let services = services.collect();
-        let trial = Self { patroni, services, strays: Vec::new(), thawed: None };
+        let bound = Bound::begin();
+        let trial = Self { patroni, bound, services, strays: Vec::new(), thawed: None };
         trial.works(Instant::now());
         trial
     }
@@ -92,7 +94,7 @@ impl Trial {
             for kind in [Kind::Add, Kind::Read] {
                 let first = load.journal.first_success(leader, kind);
                 let what = format!("{what}: first {kind:?} by {by} after there is a leader");
-                hold(&what, first, AFTER_LEADER, SLACK);
+                hold(&self.bound, &what, first, AFTER_LEADER);
             }
         }
         leader
@@ -140,14 +142,14 @@ impl Trial {
 
     /// Nothing that was acknowledged is lost, nothing is there twice, and no call took too long.
     fn ends(self) {
-        let Self { patroni, services, mut strays, thawed } = self;
+        let Self { patroni, bound, services, mut strays, thawed } = self;
         let mut servers = Vec::new();
         for Service { by, server, load } in services {
             let journal = load.journal.clone();
             strays.extend(load.stop());
             is_behind_only(by, &journal, thawed);
             for (kind, longest) in journal.longest() {
-                hold(&format!("longest {kind:?} by {by}"), longest, deadline(kind), SHORT_SLACK);
+                hold(&bound, &format!("longest {kind:?} by {by}"), longest, deadline(kind));
             }
             servers.push(server);
         }

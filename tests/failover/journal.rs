@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{answer::Answer, client::Call, wait};
+use crate::support::{answer::Answer, catalogue::id_of, client::Call, wait};
 
 /// What a request was about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,8 +57,8 @@ impl Entry {
 #[derive(Default)]
 pub(crate) struct Journal {
     entries: Mutex<Vec<Entry>>,
-    /// Of the animals that were acknowledged, the last.
-    latest: Mutex<Option<Value>>,
+    /// The animals that were acknowledged, and since when.
+    acknowledged: Mutex<Vec<(Instant, Value)>>,
 }
 
 impl Journal {
@@ -78,12 +78,12 @@ impl Journal {
     }
 
     pub(crate) fn acknowledge(&self, pet: Value) {
-        *self.latest.lock().unwrap() = Some(pet);
+        self.acknowledged.lock().unwrap().push((Instant::now(), pet));
     }
 
     /// An animal that must be there.
     pub(crate) fn acknowledged(&self) -> Option<Value> {
-        self.latest.lock().unwrap().clone()
+        self.acknowledged.lock().unwrap().last().map(|(_, pet)| pet.clone())
     }
 
     /// Waits until requests that began after `start` have succeeded, `count` of each kind.
@@ -97,6 +97,13 @@ impl Journal {
             };
             kinds.iter().all(|kind| good(*kind) >= count)
         });
+    }
+
+    /// The identifiers of the animals that must be there at `when`, beyond `after`.
+    pub(crate) fn acknowledged_by(&self, when: Instant, after: i64) -> Vec<i64> {
+        let all = self.acknowledged.lock().unwrap();
+        let known = all.iter().filter(|(since, _)| *since <= when).map(|(_, pet)| id_of(pet));
+        known.filter(|id| *id > after).collect()
     }
 
     /// Waits until requests that began after `start` have failed, one at least of each kind.

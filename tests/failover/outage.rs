@@ -5,12 +5,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use petstore_testing::Bound;
+
 use super::{
     account,
     journal::{Entry, Journal, Kind, NEED_THE_STORE},
     load::Load,
     serve,
-    times::{CALL, KNOWN, KNOWN_READY, RECOVERY, SHORT_SLACK, SLACK, deadline, hold},
+    times::{CALL, KNOWN, KNOWN_READY, RECOVERY, deadline, hold},
 };
 
 /// What happens to the database of a service.
@@ -39,6 +41,7 @@ impl Outage<'_> {
     #[track_caller]
     pub(crate) fn is_survived(&self) {
         let (server, key) = serve(self.url);
+        let bound = Bound::begin();
         let load = Load::start(&server.client(), &key);
         load.journal.wait_for(Instant::now(), &NEED_THE_STORE, BEFORE);
         (self.fail)();
@@ -50,19 +53,19 @@ impl Outage<'_> {
         load.journal.wait_for(Instant::now(), &NEED_THE_STORE, AFTER);
         let journal = load.journal.clone();
         let attempts = load.stop();
-        self.was_told(&journal, |entry| {
+        self.was_told(&bound, &journal, |entry| {
             let known = if entry.kind == Kind::Ready { KNOWN_READY } else { KNOWN };
             let was_known = entry.began <= failed + known && entry.status == 200;
             entry.began >= failed && entry.ended <= mending && !was_known
         });
-        self.was_short(&journal, mending);
+        self.was_short(&bound, &journal, mending);
         account::balances(self.what, &server.client(), &attempts);
     }
 
     /// Holds that all that need the store were refused meanwhile, that nobody ever waited beyond
     /// the deadline, and that the process was alive all the time.
     #[track_caller]
-    fn was_told(&self, journal: &Journal, in_outage: impl Fn(&Entry) -> bool) {
+    fn was_told(&self, bound: &Bound, journal: &Journal, in_outage: impl Fn(&Entry) -> bool) {
         let what = self.what;
         let entries = journal.entries();
         for kind in NEED_THE_STORE {
@@ -77,16 +80,16 @@ impl Outage<'_> {
         let mut live = entries.iter().filter(|entry| entry.kind == Kind::Live);
         assert!(live.all(|entry| entry.status == 200), "{what}");
         for (kind, longest) in journal.longest() {
-            hold(&format!("{what}: longest {kind:?}"), longest, deadline(kind), SHORT_SLACK);
+            hold(bound, &format!("{what}: longest {kind:?}"), longest, deadline(kind));
         }
     }
 
     /// Holds that requests of every kind succeed soon again.
     #[track_caller]
-    fn was_short(&self, journal: &Journal, mending: Instant) {
+    fn was_short(&self, bound: &Bound, journal: &Journal, mending: Instant) {
         for kind in NEED_THE_STORE {
             let first = journal.first_success(mending, kind);
-            hold(&format!("{}: recovery of {kind:?}", self.what), first, RECOVERY, SLACK);
+            hold(bound, &format!("{}: recovery of {kind:?}", self.what), first, RECOVERY);
         }
         let found = journal.entries().iter().filter(|entry| entry.replayed).count();
         petstore_testing::say(&format!(

@@ -13,16 +13,16 @@ const PARTITION: Duration = Duration::from_secs(11);
 #[test]
 fn a_partition_fails_calls_within_their_deadline_and_heals() {
     let test = "a partition of the network";
-    let Some(network) = network_or_skip(test) else { return };
+    let Some(network) = network_or_skip(test, 1) else { return };
     let Some(cluster) = zoo(test) else { return };
     cluster.stop().unwrap();
     cluster.resume_in(&network).unwrap();
     Outage {
         what: "partition",
         url: &network.url(&cluster, "zoo"),
-        fail: &|| network.cut().unwrap(),
+        fail: &|| network.cut(0).unwrap(),
         lasts: PARTITION,
-        mend: &|| network.heal().unwrap(),
+        mend: &|| network.heal(0).unwrap(),
     }
     .is_survived();
 }

@@ -58,16 +58,16 @@ fn a_killed_primary_is_followed_by_its_standby_with_all_that_was_acknowledged() 
 #[test]
 fn a_primary_that_falls_silent_is_followed_by_its_standby_with_all_that_was_acknowledged() {
     let test = "a primary that falls silent";
-    let Some(network) = network_or_skip(test) else { return };
+    let Some(network) = network_or_skip(test, 1) else { return };
     let Some(primary) = zoo(test) else { return };
     let standby = primary.standby().unwrap();
     primary.stop().unwrap();
     primary.resume_in(&network).unwrap();
-    follow(&standby, &network.address(), primary.port());
+    follow(&standby, &network.address(0), primary.port());
     Outage {
         what: "silent primary",
-        url: &either(&format!("{}:{}", network.address(), primary.port()), &standby),
-        fail: &|| network.cut().unwrap(),
+        url: &either(&format!("{}:{}", network.address(0), primary.port()), &standby),
+        fail: &|| network.cut(0).unwrap(),
         lasts: CALL + Duration::from_secs(1),
         mend: &|| standby.promote().unwrap(),
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use petstore_testing::Bound;
+
 use super::journal::Kind;
 
 /// A call as a whole (`call_timeout` of the store's URL). A key that is kept in the store may need
@@ -14,16 +16,13 @@ pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
 pub(crate) const KNOWN: Duration = Duration::from_millis(100);
 /// So long the service may say that it is ready without asking PostgreSQL again.
 pub(crate) const KNOWN_READY: Duration = Duration::from_secs(1);
-/// What a slow machine may need besides.
-pub(crate) const SLACK: Duration = Duration::from_secs(15);
-/// What a slow machine may need besides for an answer that waits for nothing.
-pub(crate) const SHORT_SLACK: Duration = Duration::from_secs(3);
 
-/// Holds that something took no longer than it may, and tells how long it took.
+/// Holds that something took no longer than it may, on a machine that was quiet since `bound` began, and tells how
+/// long it took.
 #[track_caller]
-pub(crate) fn hold(what: &str, took: Duration, bound: Duration, slack: Duration) {
-    petstore_testing::say(&format!("failover: {what}: {took:.2?} (the aim is {bound:?})"));
-    assert!(took <= bound + slack, "{what}: {took:?}, although {bound:?} is the aim");
+pub(crate) fn hold(bound: &Bound, what: &str, took: Duration, limit: Duration) {
+    petstore_testing::say(&format!("failover: {what}: {took:.2?} (at most {limit:?})"));
+    bound.hold(what, took, limit);
 }
 
 /// How long a request may take, whatever happens to the store.

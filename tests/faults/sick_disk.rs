@@ -3,7 +3,7 @@
 
 use std::{cell::RefCell, fs, io, path::Path, time::Instant};
 
-use petstore_testing::{DiskFault, disk_or_skip, needs};
+use petstore_testing::needs;
 use rusqlite::Connection;
 
 use super::load::Load;
@@ -13,6 +13,7 @@ use crate::{
         additions::{Addition, everything_is_there},
         catalogue::{add, everything, pet},
         command::prlimit,
+        disk::{DiskFault, disk_or_skip},
         server::{Launch, Server},
         store::{Store, is_sound},
         wait,

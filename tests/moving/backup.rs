@@ -6,7 +6,6 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use petstore_testing::disk_or_skip;
 use petstore_testing::needs;
 
 use super::{
@@ -18,6 +17,7 @@ use super::{
 use crate::support::{
     catalogue::{self, id_of, pet},
     command::{self, petstore},
+    disk::disk_or_skip,
     server::Launch,
     set_on_drop::SetOnDrop,
     store::Store,

@@ -108,7 +108,7 @@ fn a_store_is_made_only_when_asked_and_the_command_says_where(kind: Kind) {
     assert!(refused.stderr.contains("there is no store at") || !store.file().exists());
     let words = ["import", "--create", "--store", &store.url];
     let made = feed(&words, GOOD);
-    let place = if kind == Kind::Sqlite { &store.url } else { "postgres://" };
+    let place = if kind == Kind::Postgres { "postgres://" } else { &store.url };
     assert!(made.stderr.starts_with(&format!("made a new store: {place}")), "{made:?}");
     made.succeeds();
     let again = feed(&words, GOOD);

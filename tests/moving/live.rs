@@ -4,6 +4,7 @@
 
 mod attacks;
 mod commands;
+mod etcd;
 mod kills;
 mod load;
 mod pooled;

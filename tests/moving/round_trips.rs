@@ -110,6 +110,10 @@ fn spellings(store: &Store) -> Vec<String> {
         let name = store.url.replace("@127.0.0.1:", "@localhost:");
         return vec![name, format!("{}?schema=public", store.url)];
     }
+    if store.url.starts_with("etcd:") {
+        let name = store.url.replace("//127.0.0.1:", "//localhost:");
+        return vec![name, format!("{}?call_timeout=9s", store.url)];
+    }
     let [folder, file] = [store.folder(), store.file()];
     let [symbolic, hard] = ["symbolic.db", "hard.db"].map(|link| folder.join(link));
     symlink(&file, &symbolic).unwrap();

@@ -2,10 +2,9 @@
 
 use std::thread;
 
-use petstore_testing::{Disk, disk_or_skip};
-
 use crate::support::{
     catalogue::{add, pet},
+    disk::{Disk, disk_or_skip},
     raw::{Raw, head},
     server::{Launch, Server},
     store::Store,

@@ -1,6 +1,6 @@
 //! API keys: made, shown, rolled and taken away while the server runs.
 //!
-//! A change is honoured within one second. [`NOISE`] is what a slow and shared machine may add.
+//! A change is honoured within one second.
 
 use std::time::Duration;
 
@@ -28,8 +28,6 @@ on_lasting_stores! {
     a_key_that_may_only_read_adds_nothing,
 }
 
-const NOISE: Duration = Duration::from_secs(3);
-
 fn status(client: &Client, key: &str) -> u16 {
     client.get("/v1/pets").key(key).send().status
 }
@@ -37,8 +35,8 @@ fn status(client: &Client, key: &str) -> u16 {
 /// Holds that the answer to `key` becomes `wanted` within one second.
 #[track_caller]
 fn soon(client: &Client, key: &str, wanted: u16) {
-    let limit = Duration::from_secs(1) + NOISE;
-    wait::within(limit, "the server honours the change", || status(client, key) == wanted);
+    let second = Duration::from_secs(1);
+    wait::soon(second, "the server honours the change", || status(client, key) == wanted);
 }
 
 #[test]

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use petstore_testing::{Disk, disk_or_skip};
-
 use crate::support::{
     catalogue::{add, pet},
     command::{finish, petstore},
+    disk::{Disk, disk_or_skip},
     server::Launch,
     store::Store,
 };

@@ -9,9 +9,7 @@ use std::{
     thread,
 };
 
-use petstore_testing::Disk;
-
-use super::wait;
+use super::{disk::Disk, wait};
 
 /// What a command left behind.
 #[derive(Debug)]
@@ -43,6 +41,17 @@ impl Run {
     pub(crate) fn disk(mut self, disk: &Disk) -> Self {
         self.0.envs(disk.environment());
         self
+    }
+
+    /// Behind these words, which run a program elsewhere (ip-netns(8)).
+    pub(crate) fn behind(self, words: [&str; 4]) -> Self {
+        let mut command = Command::new(words[0]);
+        command.env_clear().env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
+        command.envs(self.0.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.args(&words[1..]).arg(self.0.get_program()).args(self.0.get_args());
+        command.current_dir(env!("CARGO_TARGET_TMPDIR"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self(command)
     }
 
     /// The same with so many files that may be open, unless the program raises that.

@@ -8,12 +8,13 @@ use std::{
     thread::{self, JoinHandle},
 };
 
-use petstore_testing::Disk;
+use petstore_testing::Network;
 use serde_json::Value;
 
 use super::{
     client::Client,
     command::{self, Finished, Run, petstore},
+    disk::Disk,
     raw::Raw,
     store::{Kind, Store},
     wait,
@@ -33,7 +34,18 @@ impl Launch {
 
     /// The same without that key.
     pub(crate) fn without_key(store: &Store) -> Self {
-        Self(petstore(&["serve", "--listen", "127.0.0.1:0", "--store", &store.url]))
+        Self::listening("127.0.0.1", store)
+    }
+
+    /// The same where a server of `network` is, with the key.
+    pub(crate) fn inside(network: &Network, server: usize, store: &Store) -> Self {
+        let launch = Self::listening(&network.address(server), store);
+        Self(launch.env("PETSTORE_API_KEY", KEY).0.behind(network.inside(server)))
+    }
+
+    fn listening(host: &str, store: &Store) -> Self {
+        let address = format!("{host}:0");
+        Self(petstore(&["serve", "--listen", &address, "--store", &store.url]))
     }
 
     pub(crate) fn env(self, name: &str, value: &str) -> Self {

@@ -3,10 +3,16 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
-use petstore_testing::{Database, postgres_or_skip};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use petstore_testing::{Database, Etcd, etcd_or_skip, postgres_or_skip};
 use rusqlite::Connection;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use super::{
@@ -19,6 +25,7 @@ use super::{
 pub(crate) enum Kind {
     Sqlite,
     Postgres,
+    Etcd,
     Memory,
 }
 
@@ -39,6 +46,13 @@ macro_rules! on_every_store {
             #[test]
             fn on_postgres() {
                 super::$test(Kind::Postgres);
+            }
+
+            $(#[$attribute])*
+            #[petstore_testing::needs(etcd)]
+            #[test]
+            fn on_etcd() {
+                super::$test(Kind::Etcd);
             }
 
             $(#[$attribute])*
@@ -69,16 +83,44 @@ macro_rules! on_lasting_stores {
             fn on_postgres() {
                 super::$test(Kind::Postgres);
             }
+
+            $(#[$attribute])*
+            #[petstore_testing::needs(etcd)]
+            #[test]
+            fn on_etcd() {
+                super::$test(Kind::Etcd);
+            }
         }
     )+};
 }
 pub(crate) use on_lasting_stores;
 
-/// The same for each pair of them.
+/// The same for those whose rows are changed by SQL.
+macro_rules! on_sql_stores {
+    ($($test:ident),+ $(,)?) => {$(
+        mod $test {
+            use crate::support::store::Kind;
+
+            #[test]
+            fn on_sqlite() {
+                super::$test(Kind::Sqlite);
+            }
+
+            #[petstore_testing::needs(postgres)]
+            #[test]
+            fn on_postgres() {
+                super::$test(Kind::Postgres);
+            }
+        }
+    )+};
+}
+pub(crate) use on_sql_stores;
+
+/// The same for each pair of stores that outlive a process.
 macro_rules! on_pairs_of_stores {
     ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
         mod $test {
-            use crate::support::store::Kind::{Postgres, Sqlite};
+            use crate::support::store::Kind::{Etcd, Postgres, Sqlite};
 
             $(#[$attribute])*
             #[test]
@@ -101,10 +143,45 @@ macro_rules! on_pairs_of_stores {
             }
 
             $(#[$attribute])*
-            #[petstore_testing::needs(postgres)]
+            #[petstore_testing::needs(postgres, time)]
             #[test]
             fn from_postgres_to_postgres() {
                 super::$test([Postgres, Postgres]);
+            }
+
+            $(#[$attribute])*
+            #[petstore_testing::needs(etcd)]
+            #[test]
+            fn from_sqlite_to_etcd() {
+                super::$test([Sqlite, Etcd]);
+            }
+
+            $(#[$attribute])*
+            #[petstore_testing::needs(etcd)]
+            #[test]
+            fn from_etcd_to_sqlite() {
+                super::$test([Etcd, Sqlite]);
+            }
+
+            $(#[$attribute])*
+            #[petstore_testing::needs(etcd, postgres, time)]
+            #[test]
+            fn from_postgres_to_etcd() {
+                super::$test([Postgres, Etcd]);
+            }
+
+            $(#[$attribute])*
+            #[petstore_testing::needs(etcd, postgres, time)]
+            #[test]
+            fn from_etcd_to_postgres() {
+                super::$test([Etcd, Postgres]);
+            }
+
+            $(#[$attribute])*
+            #[petstore_testing::needs(etcd, time)]
+            #[test]
+            fn from_etcd_to_etcd() {
+                super::$test([Etcd, Etcd]);
             }
         }
     )+};
@@ -117,6 +194,35 @@ pub(crate) struct Store {
     pub(crate) url: String,
     /// Of a store on PostgreSQL; it is dropped with the value.
     database: Option<Database>,
+    /// Of a store on etcd.
+    prefix: Option<Prefix>,
+}
+
+/// A prefix on the node that all tests share.
+struct Prefix(String);
+
+/// The node of etcd that all tests of this process share.
+fn etcd() -> Option<&'static Etcd> {
+    static SHARED: OnceLock<Option<Etcd>> = OnceLock::new();
+    SHARED.get_or_init(|| etcd_or_skip("a test of the binary on etcd", 1)).as_ref()
+}
+
+impl Prefix {
+    /// A prefix that no other store has.
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        Self(format!("zoo-{}", NUMBER.fetch_add(1, Ordering::Relaxed)))
+    }
+
+    /// How many keys begin with the prefix and `folder`.
+    fn count(&self, folder: &str) -> usize {
+        let range = [format!("{}/{folder}", self.0), format!("{}/{folder}~", self.0)];
+        let [key, end] = range.map(|key| STANDARD.encode(key));
+        let asked = format!(r#"{{"key":"{key}","range_end":"{end}","count_only":true}}"#);
+        let answer = etcd().unwrap().post(0, "/v3/kv/range", &asked).unwrap();
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        answer["count"].as_str().map_or(0, |count| count.parse().unwrap())
+    }
 }
 
 impl Store {
@@ -126,6 +232,7 @@ impl Store {
             Kind::Sqlite => Self::sqlite(),
             Kind::Memory => Self::memory(),
             Kind::Postgres => Self::postgres().expect("PostgreSQL, without which this is ignored"),
+            Kind::Etcd => Self::etcd().expect("etcd, without which this is ignored"),
         }
     }
 
@@ -134,6 +241,13 @@ impl Store {
         let database = postgres_or_skip("a test of the binary on PostgreSQL")?;
         let url = database.url.clone();
         Some(Self { database: Some(database), ..Self::at(&url) })
+    }
+
+    /// A prefix of etcd that nothing has, if there is etcd.
+    pub(crate) fn etcd() -> Option<Self> {
+        let prefix = Prefix::new();
+        let url = format!("etcd://{}/{}", etcd()?.endpoints(), prefix.0);
+        Some(Self { prefix: Some(prefix), ..Self::at(&url) })
     }
 
     /// A store that ends with the process that opens it.
@@ -145,12 +259,13 @@ impl Store {
     pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite:{}", folder.path().join("petstore.db").display());
-        Self { folder, url, database: None }
+        Self { folder, url, database: None, prefix: None }
     }
 
     /// The store that a URL names.
     pub(crate) fn at(url: &str) -> Self {
-        Self { folder: tempfile::tempdir().unwrap(), url: url.to_owned(), database: None }
+        let folder = tempfile::tempdir().unwrap();
+        Self { folder, url: url.to_owned(), database: None, prefix: None }
     }
 
     /// The folder, which holds a SQLite store and nothing else.
@@ -195,6 +310,9 @@ impl Store {
     /// How many animals it has, counted without the service.
     pub(crate) fn pets(&self) -> usize {
         const COUNT: &str = "SELECT count(*) FROM pet";
+        if let Some(prefix) = &self.prefix {
+            return prefix.count("pets/");
+        }
         if let Some(database) = &self.database {
             return database.sql(COUNT).unwrap().trim().parse().unwrap();
         }
@@ -208,6 +326,9 @@ impl Store {
     pub(crate) fn is_made(&self) -> bool {
         const RELATIONS: &str =
             "SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace";
+        if let Some(prefix) = &self.prefix {
+            return prefix.count("") > 0;
+        }
         match &self.database {
             Some(database) => database.sql(RELATIONS).unwrap().trim() != "0",
             None => fs::read_dir(self.folder.path()).unwrap().next().is_some(),

@@ -5,6 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use petstore_testing::Bound;
+
 /// How long something that must happen may take on a slow and shared machine. No test waits so long
 /// unless it fails.
 pub(crate) const LIMIT: Duration = Duration::from_mins(2);
@@ -18,6 +20,13 @@ const MAX_PAUSE: Duration = Duration::from_millis(100);
 #[track_caller]
 pub(crate) fn until(what: &str, happened: impl FnMut() -> bool) -> Duration {
     within(LIMIT, what, happened)
+}
+
+/// Polls until `happened`, and holds that it took at most `limit`, on a quiet machine.
+#[track_caller]
+pub(crate) fn soon(limit: Duration, what: &str, happened: impl FnMut() -> bool) {
+    let bound = Bound::begin();
+    bound.hold(what, until(what, happened), limit);
 }
 
 /// Polls until `happened`, at most for `limit`.

@@ -2,6 +2,7 @@
 //! read; and the stores that petstore comes with, each an entry like a team's own. That of `memory:`, a store that ends
 //! with the process, is here.
 
+mod etcd;
 mod postgres;
 mod sqlite;
 
@@ -20,7 +21,8 @@ use crate::{
 };
 
 /// The stores that petstore comes with.
-pub(crate) const BUILT_IN: [StoreDriver; 3] = [sqlite::DRIVER, postgres::DRIVER, MEMORY];
+pub(crate) const BUILT_IN: [StoreDriver; 4] =
+    [sqlite::DRIVER, postgres::DRIVER, etcd::DRIVER, MEMORY];
 
 /// The store where none is named.
 const DEFAULT: &str = "sqlite:petstore.db";

@@ -7,23 +7,17 @@ mod tests;
 
 use std::{fmt, path::PathBuf, time::Duration};
 
+use petstore_storage::url::{self as url_parts, HostPort, InvalidUrl, duration};
 use tokio_postgres::{
     Config,
     config::{ChannelBinding, SslMode as Encryption, TargetSessionAttrs},
 };
-
-pub(crate) use self::url::HostPort;
-pub use self::url::InvalidUrl;
-use self::url::{decode, decode_name};
 
 /// Every parameter there is.
 const NAMES: &str = "sslmode, sslrootcert, connect_timeout, statement_timeout, call_timeout, pool_timeout, \
     tcp_user_timeout, pool_size, target_session_attrs, schema, pgbouncer, application_name, options, \
     channel_binding";
 
-const DURATION: &str = "it is a time from 1ms to 1h such as 3s or 500ms";
-/// The longest time that a parameter may be.
-const MAX_DURATION: Duration = Duration::from_hours(1);
 /// When a silent server is asked whether it is still there.
 const KEEPALIVE: Duration = Duration::from_secs(10);
 /// The largest pool.
@@ -100,7 +94,9 @@ impl PostgresConfig {
         let mut config = Self::new();
         let parsed = url::parse_address(address, &mut config.driver).and_then(|hosts| {
             config.hosts = hosts;
-            query.map_or(Ok(()), |query| config.set_all(query))
+            let Some(query) = query else { return Ok(()) };
+            // Providers write `options` as they are.
+            url_parts::parameters(query, NAMES, "options", |name, value| config.set(name, value))
         });
         // An @ behind the ? most likely ends a password that was not encoded.
         let has_at = query.is_some_and(|query| query.contains('@'));
@@ -125,30 +121,6 @@ impl PostgresConfig {
             schema: None,
             shared_session: None,
         }
-    }
-
-    fn set_all(&mut self, query: &str) -> Result<(), InvalidUrl> {
-        let mut seen = Vec::new();
-        for (index, pair) in query.split('&').enumerate() {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            if !NAMES.split(", ").any(|known| known == name) {
-                return Err(InvalidUrl::new(format!(
-                    "parameter {} behind the ? is none of {NAMES}; user and password are written in \
-                     front of the host",
-                    index + 1
-                )));
-            }
-            if seen.contains(&name) {
-                return Err(InvalidUrl::new(format!("{name} is given twice; give it once")));
-            }
-            seen.push(name);
-            // Providers write it as it is.
-            let decode = if name == "options" { decode } else { decode_name };
-            self.set(name, &decode(value, name)?).map_err(|allowed| {
-                InvalidUrl::new(format!("the value of {name} is not allowed: {allowed}"))
-            })?;
-        }
-        Ok(())
     }
 
     /// Sets one parameter. The error says what would be right.
@@ -222,18 +194,4 @@ impl fmt::Debug for PostgresConfig {
 
 fn is_reserved(schema: &str) -> bool {
     schema.is_empty() || schema.starts_with("pg_") || schema.len() > MAX_SCHEMA_BYTES
-}
-
-fn duration(value: &str, bare: impl Fn(u64) -> Duration) -> Result<Duration, &'static str> {
-    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
-    let number: u32 = value[..value.len() - unit.len()].parse().map_err(|_| DURATION)?;
-    let number = u64::from(number);
-    let duration = match unit {
-        "" => bare(number),
-        "ms" => Duration::from_millis(number),
-        "s" => Duration::from_secs(number),
-        "min" => Duration::from_secs(number * 60),
-        _ => return Err(DURATION),
-    };
-    if duration.is_zero() || duration > MAX_DURATION { Err(DURATION) } else { Ok(duration) }
 }

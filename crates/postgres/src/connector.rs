@@ -23,11 +23,12 @@ use std::{
 use self::handshake::Handshake;
 pub(crate) use self::handshake::Purpose;
 use crate::{
-    config::{HostPort, PostgresConfig},
+    config::PostgresConfig,
     connection::Connection,
     error::{ConnectError, StoreFailure},
-    tls::{self, TlsFailure},
+    tls,
 };
+use petstore_storage::{tls::TlsFailure, url::HostPort};
 use tokio::{task::JoinSet, time};
 use tokio_postgres::{Config, config::SslMode};
 

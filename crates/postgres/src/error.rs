@@ -13,9 +13,8 @@ use std::{
 };
 
 use petstore_domain::{AddError, RestoreError, StoreError};
+use petstore_storage::url::HostPort;
 use tokio_postgres::error::SqlState;
-
-use crate::config::HostPort;
 
 /// Why the store cannot answer. Becomes the cause of [`StoreError::Unavailable`].
 #[derive(Clone, Debug, thiserror::Error)]

@@ -33,7 +33,7 @@
 //! [`Handover`](petstore_domain::Handover) in `handover.rs`. Reads and changes of keys run through
 //! `pool.rs`, additions through `writer.rs`. `open.rs` leads from a URL to a store, and drops the tables
 //! of an empty one; `schema.rs` has the versions of the schema, and `upgrade.rs` leads from one to the
-//! next; `version_cache.rs` gives the catalogue's version without a query; `sequences.rs` raises a sequence
+//! next; `sequences.rs` raises a sequence
 //! that is behind the rows.
 
 mod api_keys;
@@ -54,10 +54,10 @@ mod tls;
 mod upgrade;
 mod values;
 mod version;
-mod version_cache;
 mod writer;
 
-pub use config::{InvalidUrl, PostgresConfig, SslMode};
+pub use config::{PostgresConfig, SslMode};
 pub use error::open::OpenError;
+pub use petstore_storage::url::InvalidUrl;
 pub use pool::Activity;
 pub use store::{PostgresSettings, PostgresStore};

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use petstore_storage::VersionCache;
+
 use crate::{
     config::PostgresConfig,
     connection::READ_COMMITTED,
@@ -11,8 +13,7 @@ use crate::{
     schema,
     store::{PostgresSettings, PostgresStore},
     values::scalar,
-    version::{self, StoredVersion},
-    version_cache::VersionCache,
+    version,
 };
 
 /// The running server, the database and the schema. A server is known by the microsecond of its start: its
@@ -74,7 +75,7 @@ async fn open(
     let (version, began) = (VersionCache::default(), Instant::now());
     let rows = connection.query_alone(version::SELECT, &[]).await?;
     // One that is missing or corrupt is what every read will report.
-    if let Ok(stored) = StoredVersion::from_row(rows.first()) {
+    if let Ok(stored) = version::from_row(rows.first()) {
         version.observe(stored, began);
     }
     Ok(PostgresStore::new(Pool::new(connector), version, was_created, &settings.on_task_panic))

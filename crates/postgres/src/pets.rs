@@ -18,7 +18,7 @@ use tokio_postgres::Row;
 use crate::{
     store::PostgresStore,
     values::{Values, scalar},
-    version::StoredVersion,
+    version,
 };
 
 #[async_trait]
@@ -76,7 +76,7 @@ impl PostgresStore {
     ) -> Result<(Vec<Row>, Option<CatalogueVersion>), StoreError> {
         let began = Instant::now();
         let rows = self.pool.query(sql, values).await?;
-        let stored = StoredVersion::from_row(rows.first())?;
+        let stored = version::from_row(rows.first())?;
         self.version.observe(stored, began);
         self.permit_read(stored.version).await?;
         Ok((rows, stored.version))

@@ -6,14 +6,14 @@ use std::{
     time::Duration,
 };
 
-use petstore_storage::PanicGuard;
+use petstore_storage::{VersionCache, essential, watch};
 use tokio::{task::JoinHandle, time};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     connection::Connection,
     pool::{Activity, Pool},
-    version_cache::{VersionCache, watch},
+    version,
     writer::Writer,
 };
 
@@ -56,7 +56,7 @@ impl PostgresStore {
     ) -> Self {
         let (pool, version) = (Arc::new(pool), Arc::new(version));
         let (writer, writing) = Writer::new(Arc::clone(&pool), Arc::clone(&version));
-        let watching = watch(Arc::clone(&version), Arc::clone(&pool));
+        let watching = watch(Arc::clone(&version), version::reader(&pool));
         tokio::spawn(essential(on_task_panic.clone(), writing));
         let watching = tokio::spawn(essential(on_task_panic.clone(), watching));
         let reads_while_sealed = AtomicBool::new(false);
@@ -81,11 +81,6 @@ impl PostgresStore {
     pub async fn close(&self) -> bool {
         time::timeout(CLOSE_TIMEOUT, self.writer.close()).await.is_ok()
     }
-}
-
-async fn essential(on_panic: CancellationToken, task: impl Future<Output = ()>) {
-    let _guard = PanicGuard(on_panic);
-    task.await;
 }
 
 impl Drop for PostgresStore {

@@ -1,41 +1,20 @@
 //! TLS by rustls: which certificates are accepted.
 
-use std::{io, path::Path, sync::Arc};
+use std::sync::Arc;
 
+use petstore_storage::tls::{TlsFailure, roots};
 use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error as TlsError, RootCertStore,
-    SignatureScheme,
+    CertificateError, ClientConfig, DigitallySignedStruct, Error as TlsError, SignatureScheme,
     client::{
-        VerifierBuilderError, WebPkiServerVerifier,
+        WebPkiServerVerifier,
         danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     },
     crypto::{CryptoProvider, ring},
-    pki_types::{
-        CertificateDer, ServerName, UnixTime,
-        pem::{Error as PemError, PemObject as _},
-    },
+    pki_types::{CertificateDer, ServerName, UnixTime},
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::config::{PostgresConfig, SslMode};
-
-/// Why no certificate can be checked.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum TlsFailure {
-    #[error("sslrootcert {path} cannot be read ({cause}); name a PEM file with certificates")]
-    Unreadable { path: String, cause: io::Error },
-    /// Without the words of a parser: the file may be one with a private key.
-    #[error("sslrootcert {0} is not well-formed; name a PEM file with certificates")]
-    Malformed(String),
-    #[error("sslrootcert {0} holds no certificate; name a PEM file with certificates")]
-    Empty(String),
-    #[error("the system trusts no authority; name the server's with sslrootcert=PATH")]
-    NoSystemRoots,
-    #[error("TLS cannot be set up: {0}")]
-    Rustls(#[from] TlsError),
-    #[error("TLS cannot be set up: {0}")]
-    Verifier(#[from] VerifierBuilderError),
-}
 
 /// Makes TLS connections as `sslmode` asks for.
 pub(crate) fn connector(config: &PostgresConfig) -> Result<MakeRustlsConnect, TlsFailure> {
@@ -57,26 +36,6 @@ pub(crate) fn connector(config: &PostgresConfig) -> Result<MakeRustlsConnect, Tl
     let any_host = Arc::new(AnyHost { provider, chain });
     let config = builder.dangerous().with_custom_certificate_verifier(any_host);
     Ok(MakeRustlsConnect::new(config.with_no_client_auth()))
-}
-
-fn roots(path: Option<&Path>) -> Result<RootCertStore, TlsFailure> {
-    let mut roots = RootCertStore::empty();
-    let Some(path) = path else {
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        return if roots.is_empty() { Err(TlsFailure::NoSystemRoots) } else { Ok(roots) };
-    };
-    let shown = || path.display().to_string();
-    let failed = |error| {
-        if let PemError::Io(cause) = error {
-            TlsFailure::Unreadable { path: shown(), cause }
-        } else {
-            TlsFailure::Malformed(shown())
-        }
-    };
-    for certificate in CertificateDer::pem_file_iter(path).map_err(failed)? {
-        roots.add(certificate.map_err(failed)?)?;
-    }
-    if roots.is_empty() { Err(TlsFailure::Empty(shown())) } else { Ok(roots) }
 }
 
 /// Accepts a certificate whatever host it names.

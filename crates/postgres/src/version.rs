@@ -1,12 +1,19 @@
 //! The catalogue's version in the database: a row that each transaction which changes an animal renews. Reads select
 //! it in the same statement as their data.
 
+use std::{pin::Pin, sync::Arc, time::Duration};
+
 use petstore_domain::{CatalogueVersion, StoreError};
+use petstore_storage::StoredVersion;
+use tokio::time;
 use tokio_postgres::Row;
 
-use crate::error::StoreFailure;
+use crate::{error::StoreFailure, pool::Pool};
 
-/// The columns that [`StoredVersion::from_row`] expects, in front of all others.
+/// A read of the version that takes longer is of no use, and its server probably gone.
+const TIMEOUT: Duration = Duration::from_secs(1);
+
+/// The columns that [`from_row`] expects, in front of all others.
 macro_rules! select_with_version {
     ($($tail:literal),+) => {
         concat!("SELECT c.version, c.changes", $($tail),+)
@@ -27,29 +34,17 @@ pub(crate) const RENEW: &str = "UPDATE catalogue SET version = coalesce($1::byte
 pub(crate) const INSERT: &str =
     "INSERT INTO catalogue (only_row, version, changes) VALUES (1, $1, 0)";
 
-/// The version in a snapshot of the database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct StoredVersion {
-    /// `None` if the store is not open.
-    pub(crate) version: Option<CatalogueVersion>,
-    /// How many changes there had been: more is later.
-    pub(crate) changes: i64,
-}
-
-impl StoredVersion {
-    /// Reads the first two columns of a row.
-    pub(crate) fn from_row(row: Option<&Row>) -> Result<Self, StoreError> {
-        let columns = |row: &Row| {
-            let version = match row.try_get::<_, &[u8]>(0).ok()? {
-                [] => None,
-                bytes => Some(CatalogueVersion(u128::from_be_bytes(bytes.try_into().ok()?))),
-            };
-            Some(Self { version, changes: row.try_get(1).ok()? })
+/// Reads the first two columns of a row.
+pub(crate) fn from_row(row: Option<&Row>) -> Result<StoredVersion, StoreError> {
+    let columns = |row: &Row| {
+        let version = match row.try_get::<_, &[u8]>(0).ok()? {
+            [] => None,
+            bytes => Some(CatalogueVersion(u128::from_be_bytes(bytes.try_into().ok()?))),
         };
-        let missing =
-            || StoreError::corrupt("the catalogue's version", "there is one, of 16 bytes");
-        row.and_then(columns).ok_or_else(missing)
-    }
+        Some(StoredVersion { version, changes: row.try_get(1).ok()? })
+    };
+    let missing = || StoreError::corrupt("the catalogue's version", "there is one, of 16 bytes");
+    row.and_then(columns).ok_or_else(missing)
 }
 
 /// Returns a version that never was and never will be again.
@@ -57,4 +52,21 @@ pub(crate) fn random() -> Result<[u8; 16], StoreFailure> {
     let mut version = [0; 16];
     getrandom::fill(&mut version)?;
     Ok(version)
+}
+
+/// Returns how the version is read again and again.
+pub(crate) fn reader(
+    pool: &Arc<Pool>,
+) -> impl Fn() -> Pin<Box<dyn Future<Output = Option<StoredVersion>> + Send>> + use<> {
+    let pool = Arc::clone(pool);
+    move || {
+        let pool = Arc::clone(&pool);
+        Box::pin(async move {
+            let Ok(rows) = time::timeout(TIMEOUT, pool.query(SELECT, &[])).await else {
+                pool.drop_all();
+                return None;
+            };
+            from_row(rows.ok()?.first()).ok()
+        })
+    }
 }

@@ -13,6 +13,7 @@ mod tests;
 use std::{fmt, sync::Arc, time::Duration};
 
 use petstore_domain::{AddError, Added, IdempotencyRequest, NewPet};
+use petstore_storage::VersionCache;
 use tokio::{
     sync::{
         mpsc::{self, error::TrySendError},
@@ -29,7 +30,6 @@ use crate::{
     error::StoreFailure,
     pool::{MAX_TRIES, Pool},
     sequences,
-    version_cache::VersionCache,
 };
 
 /// Additions that may wait; one more is refused at once.

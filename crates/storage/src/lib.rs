@@ -1,5 +1,6 @@
-//! What the stores with a schema share, and no other store needs: the steps from one version of the schema to the
-//! next, which stores may be opened, and what tells of a panic.
+//! What stores share, and no store needs: the steps from one version of a schema to the next and which stores may be
+//! opened, what tells of a panic, and for stores on a network their URLs ([`url`]), the authorities that they trust
+//! ([`tls`]) and a cache of the catalogue's version.
 //!
 //! A new store is made by the same steps that upgrade an old one, so both are alike. What
 //! a released step does never changes; another change of the schema is another step.
@@ -10,10 +11,16 @@
 //! release's statements use, such as the name of a table: such a process may be opening the store at that very
 //! moment.
 
+pub mod tls;
+pub mod url;
+mod version_cache;
+
 use std::thread;
 
 use petstore_domain::UpgradeStep;
 use tokio_util::sync::CancellationToken;
+
+pub use version_cache::{StoredVersion, VersionCache, watch};
 
 /// The release that this is.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
@@ -172,18 +179,19 @@ impl Drop for PanicGuard {
     }
 }
 
+/// Runs a task that a store cannot go on without. If it panics, `on_panic` is canceled.
+pub async fn essential(on_panic: CancellationToken, task: impl Future<Output = ()>) {
+    let _guard = PanicGuard(on_panic);
+    task.await;
+}
+
 #[cfg(test)]
 mod tests {
     use std::{future, thread};
 
     use tokio_util::sync::CancellationToken;
 
-    use super::PanicGuard;
-
-    async fn essential(token: CancellationToken, task: impl Future<Output = ()>) {
-        let _guard = PanicGuard(token);
-        task.await;
-    }
+    use super::{PanicGuard, essential};
 
     #[tokio::test]
     async fn a_task_that_panics_cancels_the_token() {

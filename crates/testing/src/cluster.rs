@@ -4,11 +4,9 @@ use std::{
     env, fs, iter,
     path::{Path, PathBuf},
     process::Command,
-    thread,
-    time::Duration,
 };
 
-use rustix::fs::statvfs;
+use rustix::fs::{StatVfs, statvfs};
 
 use crate::{
     binaries::{hand_over, program, run},
@@ -62,12 +60,7 @@ impl Cluster {
 
     /// A folder for a server, a port, and a process that cleans up; no server yet.
     pub(crate) fn prepare(durability: Durability) -> Result<Self, Trouble> {
-        let parent = match durability {
-            Durability::Fast if has_room(Path::new(MEMORY)) => PathBuf::from(MEMORY),
-            Durability::Fast | Durability::Full => env::temp_dir(),
-        };
-        let folder = tempfile::Builder::new().prefix("petstore-postgres-").tempdir_in(parent);
-        let home = folder.map_err(|error| format!("no temporary folder: {error}"))?.keep();
+        let home = folder("petstore-postgres-", durability)?;
         hand_over(&home)?;
         Ok(Self { port: free_port()?, _watchdog: Watchdog::of(&home)?, home })
     }
@@ -151,23 +144,14 @@ impl Cluster {
         // The parent first, or it would start what its children did anew. A child that ended with
         // it cannot be killed, which is as well.
         let _ = processes::send("KILL", &all);
-        self.wait_for_the_end_of(&all)?;
+        let what = format!("the end of the server at port {}", self.port);
+        processes::wait_until(&what, || !all.iter().any(|process| processes::runs(process)))?;
         // Without an init process that reaps them, the next start would find the dead processes running.
         let socket_lock = self.home.join(format!(".s.PGSQL.{}.lock", self.port));
         [self.data().join("postmaster.pid"), socket_lock]
             .into_iter()
             .try_for_each(fs::remove_file)
             .map_err(|error| format!("the locks of the dead server stay: {error}"))
-    }
-
-    fn wait_for_the_end_of(&self, processes: &[String]) -> Result<(), Trouble> {
-        for _ in 0..500 {
-            if !processes.iter().any(|process| processes::runs(process)) {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(10));
-        }
-        Err(format!("the server at port {} does not die", self.port))
     }
 
     /// Runs SQL as the owner of everything, in the database `postgres`; the rows as text.
@@ -191,9 +175,15 @@ impl Cluster {
     }
 }
 
-/// Whether the databases of the tests that run at the same time find room in `folder`.
-fn has_room(folder: &Path) -> bool {
-    statvfs(folder).is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= ROOM)
+/// A new folder, in memory if all tests that run at the same time find room there.
+pub(crate) fn folder(prefix: &str, durability: Durability) -> Result<PathBuf, Trouble> {
+    let has_room = |found: StatVfs| found.f_bavail.saturating_mul(found.f_frsize) >= ROOM;
+    let parent = match durability {
+        Durability::Fast if statvfs(MEMORY).is_ok_and(has_room) => PathBuf::from(MEMORY),
+        Durability::Fast | Durability::Full => env::temp_dir(),
+    };
+    let folder = tempfile::Builder::new().prefix(prefix).tempdir_in(parent);
+    Ok(folder.map_err(|error| format!("no temporary folder: {error}"))?.keep())
 }
 
 fn settings(durability: Durability) -> String {

@@ -1,4 +1,4 @@
-//! Throw-away PostgreSQL servers for tests, a disk that hangs or fails, mutated inputs, ports for what tests start, and
+//! Throw-away PostgreSQL servers and etcd nodes for tests, mutated inputs, ports for what tests start, and
 //! how a test that lacks something is skipped. A dev-dependency only: in no release build.
 //!
 //! [`postgres_or_skip`] gives a new, empty database on a server that all tests of one process
@@ -13,16 +13,15 @@
 //! `CI=true` either fails.
 
 mod binaries;
+mod bound;
 mod cluster;
 mod database;
-mod disk;
+mod etcd;
 mod fuzz;
-mod lost_answer;
 mod network;
 mod outage;
 mod pooler;
 mod ports;
-pub mod preload;
 mod processes;
 #[expect(dead_code, reason = "the build script of `petstore-needs` uses the rest")]
 mod programs;
@@ -32,17 +31,17 @@ mod trouble;
 mod watchdog;
 
 pub use binaries::find_program;
+pub use bound::Bound;
 pub use cluster::{Cluster, Durability};
 pub use database::Database;
-pub use disk::{Disk, DiskFault};
+pub use etcd::Etcd;
 pub use fuzz::{Mutations, corpus, fuzz};
-pub use lost_answer::LostAnswer;
 pub use network::Network;
 pub use petstore_needs::needs;
 pub use pooler::{Pooler, Pooling};
 pub use ports::free_port;
 pub use skip::{
-    cluster_or_skip, disk_or_skip, network_or_skip, or_skip_without, pooler_or_skip,
+    cluster_or_skip, etcd_or_skip, network_or_skip, or_skip_without, pooler_or_skip,
     postgres_or_skip, say,
 };
 pub use trouble::Trouble;

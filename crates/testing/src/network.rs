@@ -1,5 +1,5 @@
-//! A network that can lose every packet: two namespaces of the kernel, one for a server, one for
-//! the router on the way to it.
+//! A network that can lose every packet: namespaces of the kernel, one for each server, one for
+//! the router on the way to them.
 
 use std::{
     fs,
@@ -13,91 +13,121 @@ use crate::{binaries::run, cluster::Cluster, trouble::Trouble};
 /// The beginning of the names of our namespaces; behind it stand the role and the process.
 const PREFIX: &str = "petstore-";
 
-/// A server's own network, reached through a router. It ends with the value; what a process that
+/// A network for servers, numbered from 0 on, that are reached through a router. It ends with the value; what a process that
 /// was killed has left, the next one removes.
 #[derive(Debug)]
 pub struct Network {
     /// Our end of the link to the router.
     link: String,
     router: String,
-    server: String,
+    servers: Vec<String>,
     /// What all its addresses begin with.
     net: String,
 }
 
 impl Network {
-    /// Makes the namespaces, and the way from here through the router to the server and back.
-    pub(crate) fn new() -> Result<Self, Trouble> {
+    /// Makes the namespaces, and the ways through the router between this process and so many servers.
+    pub(crate) fn new(servers: usize) -> Result<Self, Trouble> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         remove_left_overs();
         let (id, count) = (process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
         let network = Self {
             link: format!("pst{id}.{count}"),
             router: format!("{PREFIX}router-{count}-{id}"),
-            server: format!("{PREFIX}server-{count}-{id}"),
+            servers: (0..servers).map(|n| format!("{PREFIX}server{n}-{count}-{id}")).collect(),
             // Out of 198.18.0.0/15, which is kept for tests of networks (RFC 2544).
             net: format!("198.{}.{}", 18 + count % 2, (id + count / 2) % 256),
         };
         network.connect().map(|()| network)
     }
 
-    /// The server's address.
+    /// The address of a server.
     #[must_use]
-    pub fn address(&self) -> String {
-        format!("{}.6", self.net)
+    pub fn address(&self, server: usize) -> String {
+        format!("{}.{}", self.net, 4 * server + 2)
     }
 
-    /// The URL of a database of a server that runs in this network.
+    /// How to run a program where a server is: the words before it.
+    #[must_use]
+    pub fn inside(&self, server: usize) -> [&str; 4] {
+        ["ip", "netns", "exec", &self.servers[server]]
+    }
+
+    /// The URL of a database of the server that runs as the first of this network.
     #[must_use]
     pub fn url(&self, cluster: &Cluster, database: &str) -> String {
-        cluster.url(database).replace("127.0.0.1", &self.address())
+        cluster.url(database).replace("127.0.0.1", &self.address(0))
     }
 
-    /// From now on the router loses every packet, in either direction, without an error message.
+    /// From now on the router loses every packet from and to a server, without an error message.
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn cut(&self) -> Result<(), Trouble> {
-        self.holes("add")
+    pub fn cut(&self, server: usize) -> Result<(), Trouble> {
+        self.lose("add", server, "all")
     }
 
-    /// From now on packets arrive again.
+    /// Ends [`cut`](Self::cut).
     ///
     /// # Errors
     /// The kernel refuses.
-    pub fn heal(&self) -> Result<(), Trouble> {
-        self.holes("del")
+    pub fn heal(&self, server: usize) -> Result<(), Trouble> {
+        self.lose("del", server, "all")
     }
 
-    fn holes(&self, action: &str) -> Result<(), Trouble> {
-        let Self { router, net, .. } = self;
-        // A router is silent about what it forwards into such a route; the sender of a packet would
+    /// The same between a server and the other ones alone; this process still reaches it.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn cut_from_others(&self, server: usize) -> Result<(), Trouble> {
+        self.lose("add", server, &format!("{}.0/25", self.net))
+    }
+
+    /// Ends [`cut_from_others`](Self::cut_from_others).
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn heal_from_others(&self, server: usize) -> Result<(), Trouble> {
+        self.lose("del", server, &format!("{}.0/25", self.net))
+    }
+
+    fn lose(&self, action: &str, server: usize, others: &str) -> Result<(), Trouble> {
+        let (router, address) = (&self.router, self.address(server));
+        // A router is silent about what it forwards by such a rule; the sender of a packet would
         // be told, which is why there is a router at all.
-        ip(&format!("-n {router} route {action} blackhole {net}.6/32"))?;
-        ip(&format!("-n {router} route {action} blackhole {net}.1/32")).map(drop)
+        ip(&format!("-n {router} rule {action} from {address} to {others} blackhole"))?;
+        ip(&format!("-n {router} rule {action} from {others} to {address} blackhole")).map(drop)
     }
 
     fn connect(&self) -> Result<(), Trouble> {
-        let Self { link, router, server, net } = self;
-        for step in [
+        let Self { link, router, servers, net } = self;
+        let mut steps = vec![
             format!("netns add {router}"),
-            format!("netns add {server}"),
             format!("link add {link} type veth peer name outer netns {router}"),
-            format!("-n {router} link add inner type veth peer name inner netns {server}"),
-            format!("addr add {net}.1/30 dev {link}"),
-            format!("-n {router} addr add {net}.2/30 dev outer"),
-            format!("-n {router} addr add {net}.5/30 dev inner"),
-            format!("-n {server} addr add {net}.6/30 dev inner"),
+            format!("addr add {net}.129/30 dev {link}"),
+            format!("-n {router} addr add {net}.130/30 dev outer"),
             format!("link set {link} up"),
             format!("-n {router} link set outer up"),
-            format!("-n {router} link set inner up"),
-            format!("-n {server} link set inner up"),
-            format!("-n {server} link set lo up"),
-            format!("route add {net}.4/30 via {net}.2"),
-            format!("-n {server} route add default via {net}.5"),
-        ] {
-            ip(&step)?;
+            format!("route add {net}.0/25 via {net}.130"),
+        ];
+        for (number, server) in servers.iter().enumerate() {
+            let (inner, address, gateway) = (
+                format!("inner{number}"),
+                self.address(number),
+                format!("{net}.{}", 4 * number + 1),
+            );
+            steps.extend([
+                format!("netns add {server}"),
+                format!("-n {router} link add {inner} type veth peer name inner netns {server}"),
+                format!("-n {router} addr add {gateway}/30 dev {inner}"),
+                format!("-n {server} addr add {address}/30 dev inner"),
+                format!("-n {router} link set {inner} up"),
+                format!("-n {server} link set inner up"),
+                format!("-n {server} link set lo up"),
+                format!("-n {server} route add default via {gateway}"),
+            ]);
         }
+        steps.iter().try_for_each(|step| ip(step).map(drop))?;
         let forward = "echo 1 >/proc/sys/net/ipv4/ip_forward";
         run(inside(router).args(["sh", "-c", forward])).map(drop)
     }
@@ -114,7 +144,7 @@ impl Cluster {
         fs::write(rules, trust_all).map_err(|error| error.to_string())?;
         self.configure("listen_addresses = '*'")?;
         let start = self.pg_ctl()?;
-        let mut command = inside(&network.server);
+        let mut command = inside(&network.servers[0]);
         command.arg(start.get_program()).args(start.get_args()).current_dir("/");
         run(command.arg("-l").arg(self.home().join("log")).arg("start")).map(drop)
     }
@@ -122,7 +152,7 @@ impl Cluster {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        for namespace in [&self.router, &self.server] {
+        for namespace in self.servers.iter().chain([&self.router]) {
             // Their links are removed with them. The server's namespace exists until its last process ends.
             let _ = ip(&format!("netns del {namespace}"));
         }

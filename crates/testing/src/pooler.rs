@@ -4,14 +4,17 @@ use std::{
     fs::{self, File},
     net::{Ipv4Addr, TcpStream},
     path::Path,
-    thread,
-    time::Duration,
 };
 
 use tempfile::TempDir;
 
 use crate::{
-    binaries::hand_over, database, ports::free_port, programs, trouble::Trouble, watchdog::Watchdog,
+    binaries::{as_server_user, hand_over},
+    database,
+    ports::free_port,
+    processes, programs,
+    trouble::Trouble,
+    watchdog::Watchdog,
 };
 
 /// Server connections of `PgBouncer` for each database, so few that many clients share them.
@@ -76,14 +79,10 @@ impl Pooler {
     }
 
     fn wait(&self) -> Result<(), Trouble> {
-        for _ in 0..500 {
-            if TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok() {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(20));
-        }
-        let log = fs::read_to_string(self.folder.path().join("log")).unwrap_or_default();
-        Err(format!("the pooler does not accept connections: {log}"))
+        let accepts = || TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_ok();
+        processes::wait_until("the pooler accepts connections", accepts).map_err(|trouble| {
+            trouble + &fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+        })
     }
 }
 
@@ -123,5 +122,6 @@ fn spawn(settings: &str, folder: &Path) -> Result<Watchdog, Trouble> {
         .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     hand_over(&path)?;
     let log = File::create(folder.join("log")).map_err(|error| error.to_string())?;
-    Watchdog::run(SCRIPT, [&program, &path], log.into())
+    let mut shell = as_server_user(Path::new("/bin/sh"));
+    Watchdog::run(shell.args(["-c", SCRIPT]).args([&program, &path]), log.into())
 }

@@ -1,6 +1,11 @@
 //! Processes, as the kernel tells of them: a bare Debian has no `ps` and no `kill`.
 
-use std::{fs, process::Command};
+use std::{
+    fs,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
 
 use crate::{binaries::run, trouble::Trouble};
 
@@ -20,6 +25,18 @@ pub(crate) fn runs(process: &str) -> bool {
 pub(crate) fn send(signal: &str, processes: &[String]) -> Result<(), Trouble> {
     let script = "kill -s \"$0\" \"$@\"";
     run(Command::new("sh").args(["-c", script, signal]).args(processes)).map(drop)
+}
+
+/// Polls for a minute at most until something has `happened`.
+pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) -> Result<(), Trouble> {
+    let start = Instant::now();
+    while !happened() {
+        if start.elapsed() > Duration::from_mins(1) {
+            return Err(format!("did not happen within a minute: {what}"));
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
 }
 
 /// The state and the parent, see proc(5). The name of the program, in parentheses before them, may

@@ -12,7 +12,7 @@ use std::{
 pub(crate) type Need = (&'static str, &'static [&'static str], &'static str);
 
 /// All that a test may need. What has no programs is the time that `CI=true` has.
-pub(crate) const NEEDS: [Need; 9] = [
+pub(crate) const NEEDS: [Need; 10] = [
     ("time", &[], ""),
     ("postgres", &["initdb"], "postgresql"),
     ("pgbouncer", &["pgbouncer"], "pgbouncer"),
@@ -21,6 +21,7 @@ pub(crate) const NEEDS: [Need; 9] = [
         &["initdb", "patroni", "etcd", "haproxy", "curl"],
         "postgresql patroni python3-etcd etcd-server haproxy curl",
     ),
+    ("etcd", &["etcd"], "etcd-server"),
     ("nginx", &["nginx"], "nginx-light"),
     ("haproxy", &["haproxy"], "haproxy"),
     ("chromium", &["chromium", "chromedriver"], "chromium chromium-driver"),

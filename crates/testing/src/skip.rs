@@ -9,7 +9,7 @@ use std::{
 use crate::{
     cluster::{Cluster, Durability},
     database::Database,
-    disk::Disk,
+    etcd::Etcd,
     network::Network,
     pooler::{Pooler, Pooling},
     programs::EXTERNAL,
@@ -42,23 +42,23 @@ pub fn cluster_or_skip(test: &str, durability: Durability) -> Option<Cluster> {
     or_skip(test, Cluster::start(durability))
 }
 
-/// A network of its own for the server of the test `test`; `None` without root, without the right
+/// So many nodes of etcd for the test `test`, which end with the value; `None` if it is not installed.
+///
+/// # Panics
+/// There is none although `CI=true`.
+#[must_use]
+pub fn etcd_or_skip(test: &str, nodes: usize) -> Option<Etcd> {
+    or_skip_without("etcd", test, Etcd::start(nodes))
+}
+
+/// A network of its own for so many servers of the test `test`; `None` without root, without the right
 /// to make network namespaces, or without iproute2.
 ///
 /// # Panics
 /// It cannot be made although `CI=true`.
 #[must_use]
-pub fn network_or_skip(test: &str) -> Option<Network> {
-    or_skip_without("root and iproute2", test, Network::new())
-}
-
-/// A disk of its own for the processes of the test `test`; `None` without a C compiler.
-///
-/// # Panics
-/// It cannot be made although `CI=true`.
-#[must_use]
-pub fn disk_or_skip(test: &str) -> Option<Disk> {
-    or_skip_without("a C compiler", test, Disk::new())
+pub fn network_or_skip(test: &str, servers: usize) -> Option<Network> {
+    or_skip_without("root and iproute2", test, Network::new(servers))
 }
 
 /// A pooler for the test `test` in front of the server of `url`; `None` if it is not installed.

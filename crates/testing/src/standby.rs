@@ -1,10 +1,11 @@
 //! A second server that follows the first.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::{fs, path::Path};
 
 use crate::{
     binaries::{as_server_user, run},
     cluster::{Cluster, Durability, ROLE},
+    processes,
     trouble::Trouble,
 };
 
@@ -47,14 +48,9 @@ impl Cluster {
     /// Waits until a query answers `expected`.
     ///
     /// # Errors
-    /// It does not within ten seconds.
+    /// It does not within a minute.
     pub fn wait_for(&self, query: &str, expected: &str) -> Result<(), Trouble> {
-        for _ in 0..200 {
-            if self.sql(query)?.trim() == expected {
-                return Ok(());
-            }
-            thread::sleep(Duration::from_millis(50));
-        }
-        Err(format!("'{query}' never answered '{expected}'"))
+        let what = format!("'{query}' answers '{expected}'");
+        processes::wait_until(&what, || self.sql(query).is_ok_and(|rows| rows.trim() == expected))
     }
 }

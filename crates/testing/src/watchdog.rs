@@ -1,13 +1,14 @@
-//! Ends a server, or a pooler, when the process that started it ends, for whatever reason.
+//! Ends a server, a pooler or a node when the process that started it ends, for whatever reason.
 
 use std::{
     os::unix::process::CommandExt as _,
     path::Path,
-    process::{Child, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use crate::{
     binaries::{as_server_user, folder},
+    processes,
     trouble::Trouble,
 };
 
@@ -27,16 +28,23 @@ pub(crate) struct Watchdog(Child);
 impl Watchdog {
     /// Runs one that stops the server in a folder and removes it.
     pub(crate) fn of(home: &Path) -> Result<Self, Trouble> {
-        Self::run(SCRIPT, [&folder()?, home], Stdio::null())
+        let mut shell = as_server_user(Path::new("/bin/sh"));
+        shell.args(["-c", SCRIPT]).args([&folder()?, home]);
+        Self::run(&mut shell, Stdio::null())
     }
 
-    /// Runs `script`, with `words` as `$0` and `$1`.
-    pub(crate) fn run(script: &str, words: [&Path; 2], log: Stdio) -> Result<Self, Trouble> {
-        let mut shell = as_server_user(Path::new("/bin/sh"));
-        shell.args(["-c", script]).args(words).current_dir("/");
+    /// Runs a shell whose script reads its standard input.
+    pub(crate) fn run(shell: &mut Command, log: Stdio) -> Result<Self, Trouble> {
         // Of its own group, so that Ctrl-C at the terminal does not reach it.
-        shell.process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
+        shell.current_dir("/").process_group(0);
+        shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(log);
         shell.spawn().map(Self).map_err(|error| format!("cannot run a shell: {error}"))
+    }
+
+    /// What the shell has started and has not ended.
+    pub(crate) fn children(&self) -> Vec<String> {
+        let all = processes::children_of(&self.0.id().to_string()).into_iter();
+        all.filter(|process| processes::runs(process)).collect()
     }
 }
 

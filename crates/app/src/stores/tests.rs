@@ -34,8 +34,8 @@ fn a_scheme_belongs_to_one_store() {
 fn an_unknown_scheme_is_refused_with_those_that_are_registered() {
     let built_in = built_in();
     for url in ["", "petstore.db", "/var/lib/petstore.db", "SQLITE:a", "mysql://x/db", "sqlite"] {
-        let expected = "a store is sqlite:PATH, postgres://USER:PASSWORD@HOST[,HOST]/DATABASE or \
-                        memory:";
+        let expected = "a store is sqlite:PATH, postgres://USER:PASSWORD@HOST[,HOST]/DATABASE, \
+                        etcd://HOST[,HOST]/PREFIX or memory:";
         assert_eq!(refusal(&built_in, url, false), expected, "{url:?}");
     }
     let mut one = Registry::default();
@@ -47,8 +47,8 @@ fn an_unknown_scheme_is_refused_with_those_that_are_registered() {
 fn a_store_in_memory_is_refused_where_it_must_last() {
     let built_in = built_in();
     assert!(built_in.parse("memory:", false).is_ok());
-    let expected = "a store in memory ends with this command; use sqlite:PATH or \
-                    postgres://USER:PASSWORD@HOST[,HOST]/DATABASE";
+    let expected = "a store in memory ends with this command; use sqlite:PATH, \
+                    postgres://USER:PASSWORD@HOST[,HOST]/DATABASE or etcd://HOST[,HOST]/PREFIX";
     assert_eq!(refusal(&built_in, "memory:", true), expected);
     assert!(!built_in.help(true).contains("memory:"));
     assert!(built_in.help(false).contains("memory:"));

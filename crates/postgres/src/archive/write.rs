@@ -29,7 +29,7 @@ use crate::{
     sequences,
     store::PostgresStore,
     values::{Values, column, scalar},
-    version::{self, StoredVersion},
+    version,
 };
 
 /// Should this process be frozen while it holds the lock, the server ends the batch, before the additions that wait for
@@ -112,7 +112,7 @@ pub(super) async fn write(store: &PostgresStore, batch: &Batch) -> Result<Writte
     let renewed = transaction.query(version::RENEW, &[&version]).await?;
     transaction.commit().await?;
     *store.archive.lock().unwrap_or_else(PoisonError::into_inner) = Some(transaction);
-    if let Ok(stored) = StoredVersion::from_row(renewed.first()) {
+    if let Ok(stored) = version::from_row(renewed.first()) {
         store.version.observe(stored, began);
     }
     Ok(Written { added })

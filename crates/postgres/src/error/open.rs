@@ -1,10 +1,10 @@
 //! Why a store is not opened or upgraded.
 
-use petstore_storage::SchemaError;
+use petstore_storage::{SchemaError, tls::TlsFailure};
 use tokio_postgres::error::SqlState;
 
 use super::StoreFailure;
-use crate::{config::PostgresConfig, tls::TlsFailure};
+use crate::config::PostgresConfig;
 
 /// A store could not be opened or upgraded. One line says why, and how to fix it; the password is not in it.
 #[derive(Debug, thiserror::Error)]

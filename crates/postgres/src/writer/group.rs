@@ -9,6 +9,7 @@ use petstore_domain::{
     AddError, Added, Corruption, IdempotencyDecision, IdempotencyRequest, NewPet, PetId, PetStatus,
     StoreError,
 };
+use petstore_storage::StoredVersion;
 use tokio::{sync::oneshot, time::Instant};
 use tokio_postgres::{Error, Row};
 
@@ -17,7 +18,7 @@ use crate::{
     error::StoreFailure,
     pets::{idempotency, rows},
     values::Values,
-    version::{self, StoredVersion},
+    version,
 };
 
 /// An animal to be added, and who waits for it.
@@ -132,7 +133,7 @@ pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Writ
     let outcomes = outcomes(group, &found, &added);
     Ok(Written {
         outcomes: outcomes.map_err(|error| Failed::in_doubt(error.into()))?,
-        version: StoredVersion::from_row(added.first()).ok(),
+        version: version::from_row(added.first()).ok(),
     })
 }
 
@@ -160,7 +161,7 @@ fn outcomes(group: &[Job], found: &[Row], added: &[Row]) -> Result<Vec<Outcome>,
                 by_record(request, records.get(&request.id.0[..]).copied()?).transpose()
             }
             // There is no catalogue.
-            (None, None) => Some(Err(StoredVersion::from_row(added.first()).err()?.into())),
+            (None, None) => Some(Err(version::from_row(added.first()).err()?.into())),
         }
     });
     Ok(outcomes.collect())

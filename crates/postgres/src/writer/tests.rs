@@ -8,6 +8,7 @@ use std::{
 };
 
 use petstore_domain::{CategoryId, IdempotencyId, IdempotencyRequest, NewPet, PetName, Timestamp};
+use petstore_storage::VersionCache;
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::{
     sync::{mpsc, oneshot},
@@ -26,7 +27,6 @@ use crate::{
     error::StoreFailure,
     pool::{MAX_TRIES, Pool},
     store::PostgresStore,
-    version_cache::VersionCache,
 };
 
 fn job(with_key: bool, tries: u32, in_doubt: bool) -> Job {

@@ -1,9 +1,12 @@
 //! A commit whose answer is lost.
 
 use petstore_domain::{AddError, Added, PetRepository, StoreError};
-use petstore_testing::{LostAnswer, needs, postgres_or_skip};
+use petstore_testing::{needs, postgres_or_skip};
 
-use crate::support::{add, all, new_pet, open, request};
+use crate::{
+    lost_answer::LostAnswer,
+    support::{add, all, new_pet, open, request},
+};
 
 #[needs(postgres)]
 #[tokio::test(flavor = "multi_thread")]

@@ -8,6 +8,7 @@ mod deadlines;
 mod doubtful;
 mod failover;
 mod identifiers;
+mod lost_answer;
 mod opening;
 mod poolers;
 mod refusals;

@@ -1,7 +1,7 @@
-//! A cache of the catalogue's version, and the task that keeps it fresh.
+//! A cache of the catalogue's version for stores on a network, and the task that keeps it fresh.
 //!
-//! The cache gives the version without a query, to `ETag`s and to the page cache: without it each request would cost
-//! the very round trip that those save. It costs a query every 40 ms while requests arrive, and the rule in
+//! The cache gives the version without a call, to `ETag`s and to the page cache: without it each request would cost
+//! the very round trip that those save. It costs a read every 40 ms while requests arrive, and the rule in
 //! [`later_of`].
 
 #[cfg(test)]
@@ -15,27 +15,29 @@ use std::{
 use petstore_domain::CatalogueVersion;
 use tokio::{sync::Notify, time};
 
-use crate::{
-    pool::Pool,
-    version::{SELECT, StoredVersion},
-};
-
 /// What was read longer ago is not given any more: the port allows 100 ms until another instance's
 /// write shows.
 const MAX_AGE: Duration = Duration::from_millis(100);
 /// How often the version is read; less than half of what the port allows.
 const INTERVAL: Duration = Duration::from_millis(40);
-/// A read that takes longer is of no use, and its server probably gone.
-const TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause after a read that failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(250);
-/// How long the version is read for one request. An idle service asks the database nothing.
+/// How long the version is read for one request. An idle service asks its store nothing.
 const WATCH_TIME: Duration = Duration::from_secs(2);
+
+/// The version in one state of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoredVersion {
+    /// `None` if the store is not open.
+    pub version: Option<CatalogueVersion>,
+    /// How many changes there had been: more is later.
+    pub changes: i64,
+}
 
 /// The version as this instance knows it. Its own additions put theirs in before they are answered,
 /// its reads what they have seen, and [`watch`] what others write.
 #[derive(Debug, Default)]
-pub(crate) struct VersionCache {
+pub struct VersionCache {
     latest: RwLock<Option<Observation>>,
     /// Notified by each request for the version.
     requested: Notify,
@@ -53,7 +55,7 @@ struct Observation {
 
 impl VersionCache {
     /// Returns the version, unless it was read too long ago to be sure of.
-    pub(crate) fn get(&self) -> Option<CatalogueVersion> {
+    pub fn get(&self) -> Option<CatalogueVersion> {
         self.requested.notify_one();
         let latest = *self.latest.read().unwrap_or_else(PoisonError::into_inner);
         let fresh = latest.filter(|observation| observation.began.elapsed() <= MAX_AGE);
@@ -61,7 +63,7 @@ impl VersionCache {
     }
 
     /// Takes what was read in a snapshot that was made after `began`.
-    pub(crate) fn observe(&self, stored: StoredVersion, began: Instant) {
+    pub fn observe(&self, stored: StoredVersion, began: Instant) {
         let mut latest = self.latest.write().unwrap_or_else(PoisonError::into_inner);
         let new = Observation { stored, began, ended: Instant::now() };
         *latest = Some(latest.map_or(new, |old| later_of(old, new)));
@@ -83,27 +85,25 @@ fn later_of(old: Observation, new: Observation) -> Observation {
     }
 }
 
-/// Reads the version for as long as it is requested. Never ends by itself.
-pub(crate) async fn watch(cache: Arc<VersionCache>, pool: Arc<Pool>) {
+/// Reads the version for as long as it is requested. Never ends by itself. Where a read fails (`None`), requests fail
+/// for the same cause, and report it. `read` ends by itself within a bounded time.
+pub async fn watch<F>(cache: Arc<VersionCache>, read: impl Fn() -> F)
+where
+    F: Future<Output = Option<StoredVersion>>,
+{
     loop {
         // A request during the last watch has left its notification.
         cache.requested.notified().await;
         let requested = Instant::now();
         while requested.elapsed() < WATCH_TIME {
             let began = Instant::now();
-            let pause = if read(&cache, &pool).await { INTERVAL } else { RETRY_PAUSE };
+            let pause = if let Some(stored) = read().await {
+                cache.observe(stored, began);
+                INTERVAL
+            } else {
+                RETRY_PAUSE
+            };
             time::sleep(pause.saturating_sub(began.elapsed())).await;
         }
     }
-}
-
-/// Reads once. Where it fails, requests fail for the same cause, and report it.
-async fn read(cache: &VersionCache, pool: &Pool) -> bool {
-    let began = Instant::now();
-    let Ok(rows) = time::timeout(TIMEOUT, pool.query(SELECT, &[])).await else {
-        pool.drop_all();
-        return false;
-    };
-    let stored = rows.ok().and_then(|rows| StoredVersion::from_row(rows.first()).ok());
-    stored.map(|stored| cache.observe(stored, began)).is_some()
 }

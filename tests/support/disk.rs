@@ -2,16 +2,17 @@
 
 use std::{fs, path::PathBuf};
 
+use petstore_testing::{Trouble, or_skip_without};
 use tempfile::TempDir;
 
-use crate::{preload::compile, trouble::Trouble};
+use super::preload::compile;
 
 /// What is preloaded into a process; see there.
 const LIBRARY: &str = include_str!("disk.c");
 
 /// What fails on a disk, with an error number of Linux (errno(3)).
 #[derive(Clone, Copy, Debug)]
-pub enum DiskFault {
+pub(crate) enum DiskFault {
     /// Every write: no space is left.
     Full,
     /// Every write.
@@ -37,82 +38,67 @@ impl DiskFault {
     }
 }
 
+/// A disk of its own for the processes of the test `test`; `None` without a C compiler.
+pub(crate) fn disk_or_skip(test: &str) -> Option<Disk> {
+    or_skip_without("a C compiler", test, Disk::new())
+}
+
 /// The disk as the processes see it that have [`environment`](Self::environment).
 #[derive(Debug)]
-pub struct Disk {
+pub(crate) struct Disk {
     folder: TempDir,
     library: PathBuf,
 }
 
 impl Disk {
-    pub(crate) fn new() -> Result<Self, Trouble> {
+    fn new() -> Result<Self, Trouble> {
         let folder = TempDir::new().map_err(|error| format!("no folder: {error}"))?;
         let library = compile(LIBRARY, folder.path())?;
         Ok(Self { folder, library })
     }
 
     /// What a process must have in its environment.
-    #[must_use]
-    pub fn environment(&self) -> [(&'static str, PathBuf); 2] {
+    pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 2] {
         let library = self.library.clone();
         [("LD_PRELOAD", library), ("PETSTORE_TEST_DISK", self.folder.path().to_owned())]
     }
 
     /// From now on each read of a file called `petstore.db` hangs.
-    ///
-    /// # Panics
-    /// The file that says so cannot be made.
-    #[expect(clippy::unwrap_used, reason = "a test that cannot have what it needs has failed")]
-    pub fn hang(&self) {
+    pub(crate) fn hang(&self) {
         fs::write(self.folder.path().join("hang"), "").unwrap();
     }
 
     /// Lets the reads that hang go on, and all others.
-    ///
-    /// # Panics
-    /// It does not hang.
-    #[expect(clippy::unwrap_used, reason = "a test that cannot have what it needs has failed")]
-    pub fn resume(&self) {
+    pub(crate) fn resume(&self) {
         fs::remove_file(self.folder.path().join("hang")).unwrap();
     }
 
     /// How many reads have hung until now.
-    #[must_use]
-    pub fn hung_reads(&self) -> usize {
+    pub(crate) fn hung_reads(&self) -> usize {
         self.lines("reads").len()
     }
 
     /// From now on operations on the files of a store fail, until [`mend`](Self::mend).
-    ///
-    /// # Panics
-    /// The files that say so cannot be made.
-    #[expect(clippy::unwrap_used, reason = "a test that cannot have what it needs has failed")]
-    pub fn fail(&self, fault: DiskFault) {
+    pub(crate) fn fail(&self, fault: DiskFault) {
         for (name, error) in fault.files() {
             fs::write(self.folder.path().join(name), error).unwrap();
         }
     }
 
     /// Ends a fault.
-    ///
-    /// # Panics
-    /// There is no such fault.
-    #[expect(clippy::unwrap_used, reason = "a test that cannot have what it needs has failed")]
-    pub fn mend(&self, fault: DiskFault) {
+    pub(crate) fn mend(&self, fault: DiskFault) {
         for (name, _) in fault.files() {
             fs::remove_file(self.folder.path().join(name)).unwrap();
         }
     }
 
     /// How often a database file was opened until now.
-    #[must_use]
-    pub fn opens(&self) -> usize {
+    pub(crate) fn opens(&self) -> usize {
         self.lines("opens").len()
     }
 
     /// The files that were synchronised until now, in this order, as often as they were.
-    #[must_use]
-    pub fn syncs(&self) -> Vec<PathBuf> {
+    pub(crate) fn syncs(&self) -> Vec<PathBuf> {
         let lines = self.lines("syncs");
         lines.iter().filter_map(|line| Some(line.split_once(' ')?.1.into())).collect()
     }

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use crate::trouble::Trouble;
+use petstore_testing::Trouble;
 
 /// The simple query `COMMIT` on the wire (PostgreSQL's protocol, "Query").
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
@@ -22,17 +22,14 @@ const COMMIT_TIME: Duration = Duration::from_millis(300);
 /// Forwards connections to a server. When it is armed, it forwards the next COMMIT, none of the answers
 /// to it, and cuts that connection.
 #[derive(Debug)]
-pub struct LostAnswer {
+pub(crate) struct LostAnswer {
     port: u16,
     armed: Arc<AtomicU32>,
 }
 
 impl LostAnswer {
     /// A way to the server of `url`, the URL of any database there.
-    ///
-    /// # Errors
-    /// No port is free, or the URL has no address.
-    pub fn new(url: &str) -> Result<Self, Trouble> {
+    pub(crate) fn new(url: &str) -> Result<Self, Trouble> {
         let address = url.split_once('@').and_then(|(_, place)| place.split_once('/'));
         let server = address.ok_or("a URL without an address")?.0.to_owned();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
@@ -51,8 +48,7 @@ impl LostAnswer {
     }
 
     /// The same database by this way, in clear.
-    #[must_use]
-    pub fn url(&self, url: &str) -> String {
+    pub(crate) fn url(&self, url: &str) -> String {
         let parts = url.split_once('@').and_then(|(user, place)| {
             Some(format!(
                 "{user}@127.0.0.1:{}/{}?sslmode=disable",
@@ -64,13 +60,12 @@ impl LostAnswer {
     }
 
     /// Loses the answers to the next `many` commits.
-    pub fn lose(&self, many: u32) {
+    pub(crate) fn lose(&self, many: u32) {
         self.armed.store(many, Ordering::SeqCst);
     }
 
     /// How many answers are still to be lost.
-    #[must_use]
-    pub fn left(&self) -> u32 {
+    pub(crate) fn left(&self) -> u32 {
         self.armed.load(Ordering::SeqCst)
     }
 }

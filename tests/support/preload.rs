@@ -6,14 +6,11 @@ use std::{
     process::Command,
 };
 
-use crate::trouble::Trouble;
+use petstore_testing::Trouble;
 
 /// Compiles `source` into a library in `folder`, with the C compiler, which building SQLite needs
 /// anyway. `LD_PRELOAD` takes the path that is returned.
-///
-/// # Errors
-/// What the compiler said.
-pub fn compile(source: &str, folder: &Path) -> Result<PathBuf, Trouble> {
+pub(crate) fn compile(source: &str, folder: &Path) -> Result<PathBuf, Trouble> {
     let [code, library] = ["preload.c", "preload.so"].map(|name| folder.join(name));
     fs::write(&code, source).map_err(|error| format!("cannot write a file: {error}"))?;
     let mut command = Command::new("cc");

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use petstore_domain::CatalogueVersion;
 
-use super::{MAX_AGE, VersionCache};
-use crate::version::StoredVersion;
+use super::{MAX_AGE, StoredVersion, VersionCache};
 
 fn stored(version: u128, changes: i64) -> StoredVersion {
     StoredVersion { version: Some(CatalogueVersion(version)), changes }

@@ -1,0 +1,111 @@
+//! `etcd://…`, keys under a prefix in an etcd cluster.
+
+use std::{
+    fmt,
+    path::Path,
+    sync::{Arc, Weak},
+};
+
+use async_trait::async_trait;
+use petstore_domain::{Finding, Upgrade, UpgradeMode};
+use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore};
+use petstore_http::Figure;
+use tokio_util::sync::CancellationToken;
+
+use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation, gauge};
+
+/// The entry of `etcd://…`.
+pub(super) const DRIVER: StoreDriver = StoreDriver {
+    schemes: &["etcd"],
+    usage: "etcd://HOST[,HOST]/PREFIX",
+    summary: "an etcd cluster, which survives the loss of a machine, for any number of instances",
+    is_lasting: true,
+    parse: |url| Ok(Arc::new(Prefix(EtcdConfig::parse(url)?))),
+};
+
+struct Prefix(EtcdConfig);
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+#[async_trait]
+impl StoreLocation for Prefix {
+    async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem> {
+        let panicked = CancellationToken::new();
+        let settings =
+            EtcdSettings { create: mode == OpenMode::Create, on_task_panic: panicked.clone() };
+        let store = Arc::new(EtcdStore::open(&self.0, settings).await?);
+        let open = Arc::downgrade(&store);
+        let mut opened = OpenStore::new(store.clone())
+            .with_archive(store.clone())
+            .with_handover(store.clone())
+            .with_figures(move || figures(&open))
+            .with_panicked(panicked);
+        if store.was_created() {
+            opened = opened.made_at(&self.0);
+        }
+        // Additions whose callers have gone away are still written.
+        Ok(opened.with_close(async move {
+            store.close().await;
+        }))
+    }
+
+    async fn identity(&self) -> Option<String> {
+        self.0.identity().await.map(|identity| format!("etcd:{identity}"))
+    }
+
+    async fn remove(&self) -> Result<(), Problem> {
+        if EtcdStore::remove_if_empty(&self.0).await? {
+            Ok(())
+        } else {
+            Err("another process has written to it".into())
+        }
+    }
+
+    async fn upgrade(&self, _: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
+        Ok(EtcdStore::upgrade(&self.0).await?)
+    }
+
+    async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
+        let store = EtcdStore::open(&self.0, EtcdSettings::default()).await?;
+        Ok(store.inspect().await?)
+    }
+
+    async fn back_up(&self, _: &Path, _: BackupWatch) -> Result<(), Problem> {
+        let message = "etcd makes its own backups, of all prefixes together: use 'etcdctl snapshot save FILE \
+                       --endpoints=HOST:PORT', and 'etcdctl snapshot restore FILE' for a new cluster";
+        Err(message.into())
+    }
+}
+
+/// Returns what the store says of itself among the metrics: nothing once it is closed.
+fn figures(store: &Weak<EtcdStore>) -> Vec<Figure> {
+    let Some(store) = store.upgrade() else { return Vec::new() };
+    vec![gauge(
+        "petstore_etcd_waiting_additions",
+        "Additions that wait for a transaction.",
+        store.waiting_additions(),
+    )]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DRIVER;
+
+    #[test]
+    fn a_prefix_is_shown_without_its_password() {
+        let url = "etcd://me:hush@host,other:5433/zoo?call_timeout=3s";
+        let shown = (DRIVER.parse)(url).unwrap().to_string();
+        assert_eq!(shown, "etcd://me:…@host:2379,other:5433/zoo");
+    }
+
+    #[test]
+    fn what_names_no_prefix_is_refused_without_its_password() {
+        let refusal = (DRIVER.parse)("etcd://user:secret@localhost").map(drop).unwrap_err();
+        let refusal = refusal.to_string();
+        assert!(refusal.contains("no prefix is named") && !refusal.contains("secret"), "{refusal}");
+    }
+}

@@ -1,0 +1,30 @@
+//! [`Archive`] on etcd: a snapshot is a revision, a batch one transaction.
+
+mod snapshot;
+mod write;
+
+use async_trait::async_trait;
+use petstore_domain::{Archive, Batch, RestoreError, Snapshot, StoreError, Written};
+
+use self::snapshot::View;
+use crate::{core::MAX_OPS, store::EtcdStore};
+
+/// Rows of one batch: two entries for each at most, beside the head, the record of a request, and the entry by which
+/// records are purged. It reads two entries for each at most.
+const MAX_ROWS: usize = (MAX_OPS - 3) / 2;
+
+#[async_trait]
+impl Archive for EtcdStore {
+    async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
+        let view = self.core.read(&[], self.core.client.deadline()).await?;
+        Ok(Box::new(View::new(self.core.clone(), view.revision)))
+    }
+
+    async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+        write::write(&self.core, &batch).await
+    }
+
+    fn max_batch(&self) -> usize {
+        MAX_ROWS
+    }
+}

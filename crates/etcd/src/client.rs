@@ -1,0 +1,264 @@
+//! Calls of etcd's JSON gateway, at whichever node answers.
+//!
+//! All requests may be sent twice: they read, or they compare what no state has again. So a node that does not answer,
+//! or that has no leader, costs one `request_timeout`, and the next one is asked, until the call's deadline.
+
+use std::{
+    collections::BTreeMap,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::{
+    Request,
+    header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue},
+};
+use hyper_rustls::HttpsConnector;
+use hyper_util::{
+    client::legacy::{Client as HttpClient, connect::HttpConnector},
+    rt::TokioExecutor,
+};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::json;
+use tokio::{
+    sync::{Mutex, Semaphore},
+    time::{self, Instant},
+};
+
+use crate::{
+    config::EtcdConfig,
+    error::{Failure, Reason},
+    tls,
+};
+
+/// Requests in flight, at most.
+const MAX_REQUESTS: usize = 64;
+/// The pause after every node has failed.
+const RETRY_PAUSE: Duration = Duration::from_millis(50);
+/// How long a connection may be idle before it is closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+
+pub(crate) struct Client {
+    http: HttpClient<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    nodes: Vec<String>,
+    /// The one that answered last.
+    current: AtomicUsize,
+    credential: Option<(String, String)>,
+    /// The token of the user; none if it must be asked for.
+    token: Mutex<Option<HeaderValue>>,
+    requests: Semaphore,
+    request_timeout: Duration,
+    call_timeout: Duration,
+}
+
+/// An answer.
+pub(crate) struct Reply<T> {
+    pub(crate) answer: T,
+    /// Whether an earlier try may have been carried out.
+    pub(crate) is_repeated: bool,
+}
+
+/// Why one try has failed.
+enum Trouble {
+    /// It was not carried out.
+    Unsent(String),
+    /// It may have been carried out.
+    InDoubt(String),
+    /// The token counts no more.
+    Unauthenticated(String),
+    /// Every node would answer that.
+    Final(Failure),
+}
+
+impl Client {
+    pub(crate) fn new(config: &EtcdConfig) -> Result<Self, Reason> {
+        let scheme = if config.is_encrypted { "https" } else { "http" };
+        let http = HttpClient::builder(TokioExecutor::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .build(tls::connector(config)?);
+        Ok(Self {
+            http,
+            nodes: config.hosts.iter().map(|host| format!("{scheme}://{host}")).collect(),
+            current: AtomicUsize::new(0),
+            credential: config.credential.clone(),
+            token: Mutex::default(),
+            requests: Semaphore::new(MAX_REQUESTS),
+            request_timeout: config.request_timeout,
+            call_timeout: config.call_timeout,
+        })
+    }
+
+    /// Returns when a call that begins now must have ended.
+    pub(crate) fn deadline(&self) -> Instant {
+        Instant::now() + self.call_timeout
+    }
+
+    pub(crate) fn call_timeout(&self) -> Duration {
+        self.call_timeout
+    }
+
+    /// Sends a request until it is answered, or until the deadline.
+    pub(crate) async fn call<T: DeserializeOwned>(
+        &self,
+        path: &'static str,
+        request: &(impl Serialize + Sync),
+        deadline: Instant,
+    ) -> Result<Reply<T>, Failure> {
+        let permit = time::timeout_at(deadline, self.requests.acquire()).await;
+        let _permit = permit.map_err(|_| Failure::Busy(self.call_timeout))?;
+        let body = serde_json::to_vec(request).map_err(|error| unreadable(&error))?;
+        let body = Bytes::from(body);
+        let (mut is_repeated, mut troubles) = (false, BTreeMap::new());
+        loop {
+            let current = self.current.load(Ordering::Relaxed);
+            let node = &self.nodes[current];
+            let until = deadline.min(Instant::now() + self.request_timeout);
+            let late = |_| Err(Trouble::InDoubt("no answer".to_owned()));
+            let tried = time::timeout_at(until, self.try_once(node, path, body.clone())).await;
+            match tried.unwrap_or_else(late) {
+                Ok(answer) => {
+                    let answer = serde_json::from_slice(&answer);
+                    let answer = answer.map_err(|error| unreadable(&error))?;
+                    return Ok(Reply { answer, is_repeated });
+                }
+                Err(Trouble::Final(failure)) => return Err(failure),
+                Err(Trouble::Unauthenticated(why)) if !troubles.contains_key(&current) => {
+                    troubles.insert(current, why);
+                    continue;
+                }
+                Err(Trouble::Unsent(why) | Trouble::Unauthenticated(why)) => {
+                    troubles.insert(current, why);
+                }
+                Err(Trouble::InDoubt(why)) => {
+                    is_repeated = true;
+                    troubles.insert(current, why);
+                }
+            }
+            // Others may have gone on to the next node meanwhile.
+            let next = (current + 1) % self.nodes.len();
+            let _ =
+                self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
+            if troubles.len() == self.nodes.len() {
+                // A node does not answer to a token out of the future, as one has that was restored.
+                if let Ok(mut token) = self.token.try_lock() {
+                    *token = None;
+                }
+                time::sleep_until(deadline.min(Instant::now() + RETRY_PAUSE)).await;
+            }
+            if Instant::now() >= deadline {
+                let each =
+                    troubles.iter().map(|(node, why)| format!("{}: {why}", self.nodes[*node]));
+                let all = each.collect::<Vec<_>>().join("; ");
+                return Err(Failure::Unreachable(self.call_timeout, all));
+            }
+        }
+    }
+
+    async fn try_once(&self, node: &str, path: &str, body: Bytes) -> Result<Bytes, Trouble> {
+        if self.credential.is_none() {
+            return self.post(node, path, body, None).await;
+        }
+        let token = self.authenticate(node).await?;
+        let answer = self.post(node, path, body, Some(token.clone())).await;
+        if matches!(answer, Err(Trouble::Unauthenticated(_))) {
+            let mut known = self.token.lock().await;
+            if *known == Some(token) {
+                *known = None;
+            }
+        }
+        answer
+    }
+
+    /// Returns the token of the user, and asks for one if there is none.
+    async fn authenticate(&self, node: &str) -> Result<HeaderValue, Trouble> {
+        let mut known = self.token.lock().await;
+        if let Some(token) = &*known {
+            return Ok(token.clone());
+        }
+        let (name, password) = self.credential.as_ref().map_or(("", ""), |(n, p)| (n, p));
+        let body = json!({ "name": name, "password": password }).to_string();
+        let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await;
+        // Nothing else was sent yet.
+        let answer = answer.map_err(|trouble| match trouble {
+            Trouble::InDoubt(why) | Trouble::Unauthenticated(why) => Trouble::Unsent(why),
+            other @ (Trouble::Unsent(_) | Trouble::Final(_)) => other,
+        })?;
+        let token = serde_json::from_slice::<Token>(&answer).ok();
+        let token = token.and_then(|Token { token }| HeaderValue::try_from(token).ok());
+        let mut token = token.ok_or_else(|| Trouble::Unsent("no token was given".to_owned()))?;
+        token.set_sensitive(true);
+        Ok(known.insert(token).clone())
+    }
+
+    async fn post(
+        &self,
+        node: &str,
+        path: &str,
+        body: Bytes,
+        token: Option<HeaderValue>,
+    ) -> Result<Bytes, Trouble> {
+        let request = Request::post(format!("{node}{path}"))
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::new(body));
+        let mut request = request.map_err(|error| Trouble::Unsent(error.to_string()))?;
+        if let Some(token) = token {
+            request.headers_mut().insert(AUTHORIZATION, token);
+        }
+        let answer = self.http.request(request).await.map_err(|error| {
+            let why = error_chain(&error);
+            if error.is_connect() { Trouble::Unsent(why) } else { Trouble::InDoubt(why) }
+        })?;
+        let is_success = answer.status().is_success();
+        let status = answer.status();
+        let body = answer.into_body().collect().await;
+        let body = body.map_err(|error| Trouble::InDoubt(error_chain(&error)))?.to_bytes();
+        if is_success { Ok(body) } else { Err(trouble(status.as_u16(), &body)) }
+    }
+}
+
+#[derive(Deserialize)]
+struct Token {
+    token: String,
+}
+
+/// What etcd says where it refuses, with the codes of gRPC.
+#[derive(Default, Deserialize)]
+struct Refusal {
+    #[serde(default)]
+    message: String,
+    #[serde(default)]
+    code: u32,
+}
+
+/// Returns what an answer means that is no success.
+fn trouble(status: u16, body: &[u8]) -> Trouble {
+    let refusal: Refusal = serde_json::from_slice(body).unwrap_or_default();
+    let Refusal { message, code } = refusal;
+    let says = |words: &str| message.contains(words);
+    match code {
+        16 => Trouble::Unauthenticated(message),
+        3 if says("auth store is old") => Trouble::Unauthenticated(message),
+        8 if says("space exceeded") => Trouble::Final(Failure::NoSpace),
+        11 => Trouble::Final(Failure::Compacted),
+        3 | 5 | 7 | 9 | 12 => Trouble::Final(Failure::Refused(message)),
+        0 => Trouble::InDoubt(format!("HTTP status {status}")),
+        _ => Trouble::InDoubt(message),
+    }
+}
+
+fn unreadable(error: &serde_json::Error) -> Failure {
+    Failure::Unreadable(error.to_string())
+}
+
+/// Returns the error with all of its causes, in one line.
+fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        line = format!("{line}: {error}");
+        cause = error.source();
+    }
+    line.replace('\n', " ")
+}

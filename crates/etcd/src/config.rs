@@ -1,0 +1,160 @@
+//! What an operator can choose, all of it in one URL.
+
+#[cfg(test)]
+mod tests;
+
+use std::{fmt, path::PathBuf, time::Duration};
+
+use petstore_storage::url::{self, HostPort, InvalidUrl, decode, decode_name, duration};
+
+/// Every parameter there is.
+const NAMES: &str =
+    "sslmode, sslrootcert, sslcert, sslkey, connect_timeout, request_timeout, call_timeout";
+const FORM: &str = "write etcd://[USER:PASSWORD@]HOST[:PORT][,HOST…]/PREFIX";
+const NO_PREFIX: &str = "no prefix is named; write etcd://HOST[:PORT][,HOST…]/PREFIX";
+const PREFIX: &str = "the prefix is 1 to 63 letters, digits, '.', '_' or '-'";
+const NO_PASSWORD: &str =
+    "user and password belong together; write etcd://USER:PASSWORD@HOST/PREFIX";
+const FILE: &str = "it is the path of a PEM file";
+/// The longest prefix.
+const MAX_PREFIX: usize = 63;
+/// The port of a host that names none.
+const DEFAULT_PORT: u16 = 2379;
+
+/// Which nodes to use, and how.
+///
+/// | parameter | default | what |
+/// |---|---|---|
+/// | `sslmode` | `disable` | `disable`: in clear; `verify-full`: encrypted, and the certificate must be signed by a known authority and name the host |
+/// | `sslrootcert` | the system's | a PEM file of the authorities that may sign the nodes' certificates |
+/// | `sslcert`, `sslkey` | none | PEM files of the certificate, with its chain, and the key that this client shows |
+/// | `connect_timeout` | `1s` | for connecting to one node |
+/// | `request_timeout` | `1500ms` | for one answer of one node; then the next one is asked |
+/// | `call_timeout` | `5s` | a call as a whole, whatever the network does |
+///
+/// Times are written `3s` or `500ms`; a bare number has the unit that libpq gives it: seconds for
+/// `connect_timeout`, milliseconds for the others.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EtcdConfig {
+    /// In the order in which they are tried.
+    pub(crate) hosts: Vec<HostPort>,
+    pub(crate) credential: Option<(String, String)>,
+    /// In front of every key, with a `/` behind it.
+    pub(crate) prefix: String,
+    pub(crate) is_encrypted: bool,
+    pub(crate) root_certificates: Option<PathBuf>,
+    pub(crate) certificate: Option<PathBuf>,
+    pub(crate) key: Option<PathBuf>,
+    pub(crate) connect_timeout: Duration,
+    pub(crate) request_timeout: Duration,
+    pub(crate) call_timeout: Duration,
+}
+
+impl EtcdConfig {
+    /// Reads `etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]…]/PREFIX[?PARAMETER=VALUE&…]`.
+    ///
+    /// User, password and values may be percent-encoded. A prefix has no `/`, so that no store lies within another.
+    ///
+    /// # Errors
+    /// [`InvalidUrl`]; no message repeats any of the text.
+    pub fn parse(url: &str) -> Result<Self, InvalidUrl> {
+        let (address, query) = url.split_once('?').map_or((url, None), |(a, q)| (a, Some(q)));
+        let parsed = Self::from_address(address).and_then(|mut config| {
+            if let Some(query) = query {
+                url::parameters(query, NAMES, "", |name, value| config.set(name, value))?;
+            }
+            config.require_consistent()?;
+            Ok(config)
+        });
+        // An @ behind the ? most likely ends a password that was not encoded.
+        let has_at = query.is_some_and(|query| query.contains('@'));
+        parsed.map_err(|error| if has_at { InvalidUrl::encoding("password") } else { error })
+    }
+
+    fn from_address(address: &str) -> Result<Self, InvalidUrl> {
+        let rest = address.strip_prefix("etcd://").ok_or(InvalidUrl::new(FORM))?;
+        // The last one: an @ that was not encoded belongs to the password.
+        let (credential, place) = rest
+            .rsplit_once('@')
+            .map_or((None, rest), |(credential, place)| (Some(credential), place));
+        let (hosts, prefix) = place.split_once('/').ok_or(InvalidUrl::new(NO_PREFIX))?;
+        let credential = credential.map(|text| {
+            let (user, password) = text.split_once(':').ok_or(InvalidUrl::new(NO_PASSWORD))?;
+            let parts = (decode_name(user, "user")?, decode(password, "password")?);
+            let is_whole = !user.is_empty() && !password.is_empty();
+            if is_whole { Ok(parts) } else { Err(InvalidUrl::new(NO_PASSWORD)) }
+        });
+        let hosts = HostPort::parse_all(hosts, DEFAULT_PORT, FORM)?;
+        if prefix.is_empty() {
+            return Err(InvalidUrl::new(NO_PREFIX));
+        }
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        if prefix.len() > MAX_PREFIX || !prefix.bytes().all(is_allowed) {
+            return Err(InvalidUrl::new(PREFIX));
+        }
+        Ok(Self {
+            hosts,
+            credential: credential.transpose()?,
+            prefix: format!("{prefix}/"),
+            is_encrypted: false,
+            root_certificates: None,
+            certificate: None,
+            key: None,
+            connect_timeout: Duration::from_secs(1),
+            request_timeout: Duration::from_millis(1500),
+            call_timeout: Duration::from_secs(5),
+        })
+    }
+
+    /// Sets one parameter. The error says what would be right.
+    fn set(&mut self, name: &str, value: &str) -> Result<(), &'static str> {
+        let seconds = |value| duration(value, Duration::from_secs);
+        let millis = |value| duration(value, Duration::from_millis);
+        let file = || if value.is_empty() { Err(FILE) } else { Ok(Some(value.into())) };
+        match name {
+            "sslmode" => {
+                self.is_encrypted = match value {
+                    "disable" => false,
+                    "require" | "verify-full" => true,
+                    _ => return Err("it is disable or verify-full"),
+                };
+            }
+            "sslrootcert" => self.root_certificates = file()?,
+            "sslcert" => self.certificate = file()?,
+            "sslkey" => self.key = file()?,
+            "connect_timeout" => self.connect_timeout = seconds(value)?,
+            "request_timeout" => self.request_timeout = millis(value)?,
+            _ => self.call_timeout = millis(value)?,
+        }
+        Ok(())
+    }
+
+    /// Refuses files that would be ignored.
+    fn require_consistent(&self) -> Result<(), InvalidUrl> {
+        let files = [&self.root_certificates, &self.certificate, &self.key];
+        if !self.is_encrypted && files.iter().any(|file| file.is_some()) {
+            return Err(InvalidUrl::new(
+                "sslrootcert, sslcert and sslkey need sslmode=verify-full",
+            ));
+        }
+        if self.certificate.is_some() != self.key.is_some() {
+            return Err(InvalidUrl::new("sslcert and sslkey belong together"));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for EtcdConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts: Vec<_> = self.hosts.iter().map(ToString::to_string).collect();
+        let user = self.credential.as_ref().map(|(user, _)| format!("{user}:…@"));
+        let prefix = self.prefix.trim_end_matches('/');
+        write!(f, "etcd://{}{}/{prefix}", user.unwrap_or_default(), hosts.join(","))
+    }
+}
+
+impl fmt::Debug for EtcdConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EtcdConfig({self})")
+    }
+}

@@ -1,0 +1,229 @@
+//! Reads and writes: each write is one transaction that compares the head with what it was made of.
+//!
+//! A head's value never comes back, as it names the last groups of writes, which are random. So a transaction can be
+//! sent again after an answer was lost: at most one of the two is carried out, and the head tells whether one was.
+
+use std::{
+    sync::{Arc, atomic::AtomicBool},
+    time::Instant as Moment,
+};
+
+use petstore_domain::Corruption;
+use petstore_storage::VersionCache;
+use tokio::{
+    sync::Mutex,
+    time::{self, Instant},
+};
+
+use crate::{
+    client::{Client, Reply},
+    error::Failure,
+    head::{Head, View},
+    kv::{Compare, KeyValue, Op, Range, RangeAnswer, Txn, TxnAnswer},
+    rows::{self, Keys, Puts},
+};
+
+/// Operations that one transaction may have: etcd's default (`--max-txn-ops`). Comparisons, what is done if they hold
+/// and what is done if not are counted each for themselves.
+pub(crate) const MAX_OPS: usize = 128;
+/// Bytes that one transaction may have: etcd's default (`--max-request-bytes`). Of entries with the longest names there
+/// are a tenth of that among [`MAX_OPS`].
+pub(crate) const MAX_BYTES: usize = 1536 * 1024;
+/// Entries that are read at a time, of at most 1.1 KiB: etcd's gateway takes answers of 4 MiB.
+const PAGE: usize = 1000;
+
+/// What all ports use.
+pub(crate) struct Core {
+    pub(crate) client: Client,
+    pub(crate) keys: Keys,
+    pub(crate) version: Arc<VersionCache>,
+    /// Whether reads go on while the store is sealed.
+    pub(crate) reads_while_sealed: AtomicBool,
+    /// The head after the last write of this instance. Held while one is under way, so that its own writes do not
+    /// compete with each other.
+    last: Mutex<Option<View>>,
+}
+
+/// What becomes of a write, by what the store holds.
+pub(crate) enum Plan<T> {
+    /// There is nothing to be written.
+    Done(T),
+    /// The head, and the entries to put and to delete.
+    Write(Box<Head>, Puts, Vec<String>, T),
+}
+
+impl Core {
+    pub(crate) fn new(client: Client, prefix: &str) -> Self {
+        Self {
+            client,
+            keys: Keys { prefix: prefix.to_owned() },
+            version: Arc::default(),
+            reads_while_sealed: AtomicBool::new(false),
+            last: Mutex::new(None),
+        }
+    }
+
+    /// Reads the head and ranges at one revision, which holds all that was acknowledged before.
+    pub(crate) async fn read(&self, ranges: &[Range], deadline: Instant) -> Result<View, Failure> {
+        let missing = || Corruption::new("the head of the store", "there is one");
+        Ok(self.try_read(ranges, deadline).await?.ok_or_else(missing)?)
+    }
+
+    /// The same; `None` if there is no head.
+    pub(crate) async fn try_read(
+        &self,
+        ranges: &[Range],
+        deadline: Instant,
+    ) -> Result<Option<View>, Failure> {
+        let began = Moment::now();
+        let txn = Txn { success: self.reads(ranges), ..Txn::default() };
+        let Reply { answer, .. } = self.client.call("/v3/kv/txn", &txn, deadline).await?;
+        let view = view_of(answer)?;
+        if let Some(view) = &view {
+            self.version.observe(view.stored_version(), began);
+        }
+        Ok(view)
+    }
+
+    fn reads(&self, ranges: &[Range]) -> Vec<Op> {
+        let head = Range::one(&self.keys.head());
+        [&[head], ranges].concat().into_iter().map(Op::RequestRange).collect()
+    }
+
+    /// Reads up to `limit` entries of a range, at a revision or, with 0, at the newest. Returns which one that was.
+    pub(crate) async fn scan(
+        &self,
+        mut range: Range,
+        mut limit: usize,
+        mut revision: i64,
+    ) -> Result<(Vec<KeyValue>, i64), Failure> {
+        let mut all = Vec::new();
+        loop {
+            let page = Range { limit: limit.min(PAGE), revision, ..range.clone() };
+            let reply = self.client.call("/v3/kv/range", &page, self.client.deadline()).await?;
+            let RangeAnswer { header, kvs, more, .. } = reply.answer;
+            if revision == 0 {
+                revision = header.revision;
+            }
+            limit -= kvs.len().min(limit);
+            all.extend(kvs);
+            let Some(last) = all.last().filter(|_| more && limit > 0) else {
+                return Ok((all, revision));
+            };
+            range.key = last.key.clone();
+            range.key.0.push(0);
+        }
+    }
+
+    /// Reads one key each, at the revision or, with 0, at the newest.
+    pub(crate) async fn read_each(
+        &self,
+        keys: &[String],
+        revision: i64,
+    ) -> Result<Vec<Option<KeyValue>>, Failure> {
+        let mut all = Vec::with_capacity(keys.len());
+        for some in keys.chunks(MAX_OPS) {
+            let ranges =
+                some.iter().map(|key| Op::RequestRange(Range { revision, ..Range::one(key) }));
+            let txn = Txn { success: ranges.collect(), ..Txn::default() };
+            let deadline = self.client.deadline();
+            let reply = self.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
+            all.extend(reply.answer.found().map(|mut entries| entries.pop()));
+        }
+        Ok(all)
+    }
+
+    /// Writes what `plan` makes of the head and of what the ranges found, until nobody has written in between.
+    ///
+    /// With `optimistic`, the first try is made of what this instance has written last, and of nothing found in the
+    /// ranges, each of one key: the transaction compares that, too.
+    pub(crate) async fn commit<T, E: From<Failure>>(
+        &self,
+        ranges: &[Range],
+        optimistic: Option<&[String]>,
+        mut plan: impl FnMut(&View, u64) -> Result<Plan<T>, E>,
+    ) -> Result<T, E> {
+        let deadline = self.client.deadline();
+        let late = |_| Failure::Deadline(self.client.call_timeout());
+        let mut last = time::timeout_at(deadline, self.last.lock()).await.map_err(late)?;
+        let mut absent: Vec<Compare> = Vec::new();
+        let known = last.take().filter(|_| optimistic.is_some());
+        let mut is_fresh = known.is_none();
+        let mut view = match known {
+            Some(view) => {
+                absent.extend(optimistic.unwrap_or_default().iter().map(|key| is_absent(key)));
+                view
+            }
+            None => self.read(ranges, deadline).await?,
+        };
+        loop {
+            let group = getrandom::u64().map_err(Failure::from)?;
+            let planned = plan(&view, group);
+            let (mut head, puts, deletes, answer) = match planned {
+                Ok(Plan::Write(head, puts, deletes, answer)) => (head, puts, deletes, answer),
+                // What was known may be out of date.
+                _ if !is_fresh => {
+                    view = self.read(ranges, deadline).await?;
+                    (is_fresh, absent) = (true, Vec::new());
+                    continue;
+                }
+                Ok(Plan::Done(answer)) => return Ok(answer),
+                Err(error) => return Err(error),
+            };
+            head.note_group(group);
+            let raw = rows::json(&head);
+            let began = Moment::now();
+            let txn = self.txn(&view, &absent, puts, deletes, &raw, ranges);
+            let reply = self.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
+            let Reply { answer: done, is_repeated } = reply;
+            if done.succeeded {
+                let revision = done.header.revision;
+                let writes = view.writes + 1;
+                let head = *head;
+                let new =
+                    View { head, raw, writes, changed: revision, revision, found: Vec::new() };
+                self.version.observe(new.stored_version(), began);
+                *last = Some(new);
+                return Ok(answer);
+            }
+            let missing = || Corruption::new("the head of the store", "there is one");
+            let now = view_of(done)?.ok_or_else(missing).map_err(Failure::from)?;
+            self.version.observe(now.stored_version(), began);
+            if now.head.has_group(group) {
+                *last = Some(View { found: Vec::new(), ..now });
+                return Ok(answer);
+            }
+            if is_repeated && !now.remembers_since(&view) {
+                return Err(Failure::InDoubt.into());
+            }
+            (view, is_fresh, absent) = (now, true, Vec::new());
+        }
+    }
+
+    fn txn(
+        &self,
+        view: &View,
+        absent: &[Compare],
+        puts: Puts,
+        deletes: Vec<String>,
+        raw: &[u8],
+        ranges: &[Range],
+    ) -> Txn {
+        let mut compare = vec![view.comparison(&self.keys.head())];
+        compare.extend_from_slice(absent);
+        let mut success: Vec<Op> =
+            puts.into_iter().map(|(key, value)| Op::put(&key, value)).collect();
+        success.extend(deletes.iter().map(|key| Op::delete(key)));
+        success.push(Op::put(&self.keys.head(), raw.to_vec()));
+        Txn { compare, success, failure: self.reads(ranges) }
+    }
+}
+
+fn view_of(answer: TxnAnswer) -> Result<Option<View>, Failure> {
+    Ok(View::new(answer.header.revision, answer.found())?)
+}
+
+/// The comparison of a key that is not there.
+pub(crate) fn is_absent(key: &str) -> Compare {
+    Compare::Create { key: key.into(), create_revision: 0 }
+}

@@ -1,0 +1,56 @@
+//! What can be said of a store besides its rows.
+
+use petstore_domain::{Finding, StoreError};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::{head::SCHEMA, store::EtcdStore};
+
+#[derive(Deserialize)]
+struct Status {
+    #[serde(default)]
+    version: String,
+    #[serde(default, rename = "dbSize")]
+    size: String,
+    #[serde(default, rename = "dbSizeInUse")]
+    size_in_use: String,
+    #[serde(default)]
+    errors: Vec<String>,
+}
+
+impl EtcdStore {
+    /// Examines what the node that answers says of itself: its release, how large its data are, and its alarms. Nothing
+    /// is written.
+    ///
+    /// # Errors
+    /// [`StoreError`] if no node answers.
+    pub async fn inspect(&self) -> Result<Vec<Finding>, StoreError> {
+        let client = &self.core.client;
+        let view = self.core.read(&[], client.deadline()).await?;
+        let schema = match view.head.schema {
+            SCHEMA => Finding::good("schema", format!("version {SCHEMA}")),
+            newer => Finding::warning("schema", format!("version {newer}, of a newer release")),
+        };
+        let (path, nothing) = ("/v3/maintenance/status", json!({}));
+        let status = client.call(path, &nothing, client.deadline()).await?;
+        let Status { version, size, size_in_use, errors } = status.answer;
+        let mib = |bytes: &str| bytes.parse::<u64>().unwrap_or_default().div_ceil(1 << 20);
+        let (size, used) = (mib(&size), mib(&size_in_use));
+        let space = format!("{used} MiB in use of {size}");
+        Ok(vec![
+            schema,
+            Finding::good("server", format!("etcd {version}")),
+            if size > 2 * used + 100 {
+                let remedy = "run 'etcdctl defrag' on one node after the other";
+                Finding::warning("space", format!("{space}: {remedy}"))
+            } else {
+                Finding::good("space", space)
+            },
+            if errors.is_empty() {
+                Finding::good("alarms", "none")
+            } else {
+                Finding::fault("alarms", errors.join(", "))
+            },
+        ])
+    }
+}

@@ -1,0 +1,165 @@
+//! The requests and answers of etcd's JSON gateway, as far as they are used. Keys and values are base64, numbers are
+//! texts, and what is zero or empty may be left out.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+/// Bytes, as base64.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Bytes(pub(crate) Vec<u8>);
+
+impl Serialize for Bytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(&self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        STANDARD.decode(String::deserialize(deserializer)?).map(Self).map_err(D::Error::custom)
+    }
+}
+
+impl From<&str> for Bytes {
+    fn from(text: &str) -> Self {
+        Self(text.as_bytes().to_vec())
+    }
+}
+
+/// Reads a number that is a text.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+}
+
+/// One key, or those from `key` on and below `range_end`, ascending.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Range {
+    pub(crate) key: Bytes,
+    pub(crate) range_end: Bytes,
+    /// 0 is none.
+    pub(crate) limit: usize,
+    /// 0 is the newest.
+    pub(crate) revision: i64,
+    pub(crate) count_only: bool,
+}
+
+impl Range {
+    pub(crate) fn one(key: &str) -> Self {
+        Self { key: key.into(), ..Self::default() }
+    }
+
+    /// Keys behind `key` that begin with `folder`, which ends with a `/`; all of them behind none.
+    pub(crate) fn after(key: Option<String>, folder: &str) -> Self {
+        // Nothing lies between a key and the key with a zero byte behind it.
+        let first = key.map_or_else(|| folder.to_owned(), |key| key + "\0");
+        Self { range_end: end_of(folder), ..Self::one(&first) }
+    }
+}
+
+/// Returns the first key behind all that begin with `folder`: `0` follows the `/` at its end.
+fn end_of(folder: &str) -> Bytes {
+    Bytes::from(&*format!("{}0", folder.trim_end_matches('/')))
+}
+
+/// A condition of a transaction: a value, or the revision of the entry's first write, which is 0 where there is none.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "target", rename_all = "UPPERCASE")]
+pub(crate) enum Compare {
+    Value { key: Bytes, value: Bytes },
+    Create { key: Bytes, create_revision: i64 },
+}
+
+/// One operation of a transaction.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Op {
+    RequestRange(Range),
+    RequestPut { key: Bytes, value: Bytes },
+    RequestDeleteRange { key: Bytes, range_end: Bytes },
+}
+
+impl Op {
+    pub(crate) fn put(key: &str, value: Vec<u8>) -> Self {
+        Self::RequestPut { key: key.into(), value: Bytes(value) }
+    }
+
+    pub(crate) fn delete(key: &str) -> Self {
+        Self::RequestDeleteRange { key: key.into(), range_end: Bytes::default() }
+    }
+
+    pub(crate) fn delete_all(folder: &str) -> Self {
+        Self::RequestDeleteRange { key: folder.into(), range_end: end_of(folder) }
+    }
+}
+
+/// If every comparison holds, `success`, else `failure`: all at one revision.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Txn {
+    pub(crate) compare: Vec<Compare>,
+    pub(crate) success: Vec<Op>,
+    pub(crate) failure: Vec<Op>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Header {
+    pub(crate) cluster_id: String,
+    #[serde(deserialize_with = "number")]
+    pub(crate) revision: i64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct TxnAnswer {
+    pub(crate) header: Header,
+    pub(crate) succeeded: bool,
+    responses: Vec<OpAnswer>,
+}
+
+impl TxnAnswer {
+    /// Returns what each range found.
+    pub(crate) fn found(self) -> impl Iterator<Item = Vec<KeyValue>> {
+        self.responses.into_iter().map(|answer| answer.response_range.kvs)
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct OpAnswer {
+    response_range: RangeAnswer,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct RangeAnswer {
+    pub(crate) header: Header,
+    pub(crate) kvs: Vec<KeyValue>,
+    pub(crate) more: bool,
+    #[serde(deserialize_with = "number")]
+    pub(crate) count: i64,
+}
+
+/// One entry.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct KeyValue {
+    pub(crate) key: Bytes,
+    pub(crate) value: Bytes,
+    /// The revision of its last change.
+    #[serde(deserialize_with = "number")]
+    pub(crate) mod_revision: i64,
+    /// How often it was written.
+    #[serde(deserialize_with = "number")]
+    pub(crate) version: i64,
+}
+
+impl KeyValue {
+    pub(crate) fn key(&self) -> String {
+        String::from_utf8_lossy(&self.key.0).into_owned()
+    }
+
+    /// Returns the last part of the key.
+    pub(crate) fn name(&self) -> String {
+        self.key().rsplit('/').next().unwrap_or_default().to_owned()
+    }
+}

@@ -1,0 +1,62 @@
+//! Which authorities may sign the certificate of a server.
+
+use std::{io, path::Path};
+
+use rustls::{
+    Error as TlsError, RootCertStore,
+    client::VerifierBuilderError,
+    pki_types::{
+        CertificateDer,
+        pem::{Error as PemError, PemObject as _},
+    },
+};
+
+/// Why no certificate can be checked.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each says what it is")]
+pub enum TlsFailure {
+    #[error("{parameter} {path} cannot be read ({cause}); name a PEM file with certificates")]
+    Unreadable { parameter: &'static str, path: String, cause: io::Error },
+    /// Without the words of a parser: the file may be one with a private key.
+    #[error("{parameter} {path} is not well-formed; name a PEM file with certificates")]
+    Malformed { parameter: &'static str, path: String },
+    #[error("sslrootcert {0} holds no certificate; name a PEM file with certificates")]
+    Empty(String),
+    #[error("the system trusts no authority; name the server's with sslrootcert=PATH")]
+    NoSystemRoots,
+    #[error("TLS cannot be set up: {0}")]
+    Rustls(#[from] TlsError),
+    #[error("TLS cannot be set up: {0}")]
+    Verifier(#[from] VerifierBuilderError),
+}
+
+impl TlsFailure {
+    /// Makes the error of a file that `parameter` names.
+    #[must_use]
+    pub fn of_file(parameter: &'static str, path: &Path, error: PemError) -> Self {
+        let path = path.display().to_string();
+        if let PemError::Io(cause) = error {
+            Self::Unreadable { parameter, path, cause }
+        } else {
+            Self::Malformed { parameter, path }
+        }
+    }
+}
+
+/// Returns the authorities of the PEM file that `sslrootcert` names, or those that the system trusts.
+///
+/// # Errors
+/// [`TlsFailure`].
+pub fn roots(path: Option<&Path>) -> Result<RootCertStore, TlsFailure> {
+    let mut roots = RootCertStore::empty();
+    let Some(path) = path else {
+        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        return if roots.is_empty() { Err(TlsFailure::NoSystemRoots) } else { Ok(roots) };
+    };
+    let failed = |error| TlsFailure::of_file("sslrootcert", path, error);
+    for certificate in CertificateDer::pem_file_iter(path).map_err(failed)? {
+        roots.add(certificate.map_err(failed)?)?;
+    }
+    let shown = || path.display().to_string();
+    if roots.is_empty() { Err(TlsFailure::Empty(shown())) } else { Ok(roots) }
+}

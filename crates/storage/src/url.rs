@@ -1,0 +1,167 @@
+//! The URL of a store on a network: hosts, percent-encoding, parameters and times.
+
+use std::{borrow::Cow, fmt, time::Duration};
+
+const DURATION: &str = "it is a time from 1ms to 1h such as 3s or 500ms";
+/// The longest time that a parameter may be.
+const MAX_DURATION: Duration = Duration::from_hours(1);
+const PORT: &str = "a port is not a number from 1 to 65535";
+
+/// The text is not the URL of such a store. One line says what would be right, and repeats none of the text, as each
+/// part of it may be a password.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct InvalidUrl(Cow<'static, str>);
+
+impl InvalidUrl {
+    /// Makes the error with this line.
+    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
+        Self(message.into())
+    }
+
+    /// Makes the error of a `%` without two hexadecimal digits, bytes that are not UTF-8, or a character that must be
+    /// encoded.
+    #[must_use]
+    pub fn encoding(part: &str) -> Self {
+        Self::new(format!(
+            "the {part} is not properly percent-encoded; write % as %25, & as %26, / as %2F, : as \
+             %3A, ; as %3B, = as %3D, ? as %3F, @ as %40"
+        ))
+    }
+}
+
+/// One server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostPort {
+    /// A name, an address, or the directory of a Unix socket.
+    pub host: String,
+    /// The port of TCP.
+    pub port: u16,
+}
+
+impl HostPort {
+    /// Reads `HOST[:PORT][,HOST[:PORT]…]`. `form` says how the URL is written: `write …`.
+    ///
+    /// # Errors
+    /// [`InvalidUrl`].
+    pub fn parse_all(text: &str, port: u16, form: &str) -> Result<Vec<Self>, InvalidUrl> {
+        text.split(',').map(|host| Self::parse(host, port, form)).collect()
+    }
+
+    fn parse(text: &str, default_port: u16, form: &str) -> Result<Self, InvalidUrl> {
+        let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((address, "")) => (address, None),
+            Some((address, port)) => {
+                let port = port.strip_prefix(':');
+                (address, Some(port.ok_or_else(|| InvalidUrl::new(form.to_owned()))?))
+            }
+            None => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+        };
+        let host = decode_name(host, "host")?;
+        if host.is_empty() {
+            return Err(InvalidUrl::new(format!("a host is missing; {form}")));
+        }
+        let port = match port.map(str::parse) {
+            None => default_port,
+            Some(Ok(port)) if port > 0 => port,
+            Some(_) => return Err(InvalidUrl::new(PORT)),
+        };
+        Ok(Self { host, port })
+    }
+
+    /// Returns whether it is the directory of a Unix socket.
+    #[must_use]
+    pub fn is_unix(&self) -> bool {
+        self.host.starts_with('/')
+    }
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port } = self;
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+    }
+}
+
+/// Percent-decodes what may be shown. A character that would begin a parameter or a password elsewhere, as in
+/// `DATABASE;password=…`, must be encoded to be a part of a name.
+///
+/// # Errors
+/// [`InvalidUrl`] of `part`.
+pub fn decode_name(text: &str, part: &str) -> Result<String, InvalidUrl> {
+    if text.contains([';', '&', '=']) {
+        return Err(InvalidUrl::encoding(part));
+    }
+    decode(text, part)
+}
+
+/// Percent-decodes `text`, strictly. No control character can be meant.
+///
+/// # Errors
+/// [`InvalidUrl`] of `part`.
+pub fn decode(text: &str, part: &str) -> Result<String, InvalidUrl> {
+    let wrong = || InvalidUrl::encoding(part);
+    let mut parts = text.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2).ok_or_else(wrong)?;
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return Err(wrong());
+        }
+        bytes.push(u8::from_str_radix(digits, 16).map_err(|_| wrong())?);
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    let text = String::from_utf8(bytes).map_err(|_| wrong())?;
+    if text.chars().any(char::is_control) { Err(wrong()) } else { Ok(text) }
+}
+
+/// Hands each parameter of `NAME=VALUE&…` to `set`, decoded. The error of `set` says what would be right. `names` are
+/// all there are, as `A, B`; the value of `lenient` is written by others and may hold a `=` that is not encoded.
+///
+/// # Errors
+/// [`InvalidUrl`], also of a parameter that is none of `names` or that is given twice.
+pub fn parameters(
+    query: &str,
+    names: &str,
+    lenient: &str,
+    mut set: impl FnMut(&str, &str) -> Result<(), &'static str>,
+) -> Result<(), InvalidUrl> {
+    let mut seen = Vec::new();
+    for (index, pair) in query.split('&').enumerate() {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if !names.split(", ").any(|known| known == name) {
+            return Err(InvalidUrl::new(format!(
+                "parameter {} behind the ? is none of {names}; user and password are written in \
+                 front of the host",
+                index + 1
+            )));
+        }
+        if seen.contains(&name) {
+            return Err(InvalidUrl::new(format!("{name} is given twice; give it once")));
+        }
+        seen.push(name);
+        let decode = if name == lenient { decode } else { decode_name };
+        set(name, &decode(value, name)?).map_err(|allowed| {
+            InvalidUrl::new(format!("the value of {name} is not allowed: {allowed}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// Reads a time such as `3s` or `500ms`. `bare` gives a number alone its unit.
+///
+/// # Errors
+/// What would be right.
+pub fn duration(value: &str, bare: impl Fn(u64) -> Duration) -> Result<Duration, &'static str> {
+    let unit = value.trim_start_matches(|c: char| c.is_ascii_digit());
+    let number: u32 = value[..value.len() - unit.len()].parse().map_err(|_| DURATION)?;
+    let number = u64::from(number);
+    let duration = match unit {
+        "" => bare(number),
+        "ms" => Duration::from_millis(number),
+        "s" => Duration::from_secs(number),
+        "min" => Duration::from_secs(number * 60),
+        _ => return Err(DURATION),
+    };
+    if duration.is_zero() || duration > MAX_DURATION { Err(DURATION) } else { Ok(duration) }
+}

@@ -1,0 +1,48 @@
+//! Bounds in time, held on machines that do other things too.
+
+use std::{fs, time::Duration};
+
+/// What measuring may add: a poll, a thread that wakes up.
+const NOISE: Duration = Duration::from_millis(200);
+/// What a busy machine may add.
+const SLACK: Duration = Duration::from_secs(15);
+/// A machine is busy if less than this share of its processors' time is left over, in percent.
+const IDLE: u64 = 25;
+
+/// A stretch of time, from when it was made, and how busy the machine is meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound {
+    all: u64,
+    idle: u64,
+}
+
+impl Bound {
+    /// Begins now.
+    #[must_use]
+    pub fn begin() -> Self {
+        // The times of all processors since the start of the machine, in ticks (proc(5)).
+        let text = fs::read_to_string("/proc/stat").unwrap_or_default();
+        let line = text.lines().next().unwrap_or_default();
+        let ticks = line.split_whitespace().skip(1).map(|ticks| ticks.parse().unwrap_or(0));
+        let ticks: Vec<u64> = ticks.take(8).collect();
+        Self { all: ticks.iter().sum(), idle: ticks.iter().skip(3).take(2).sum() }
+    }
+
+    /// Returns what may be added to a bound until now: little on a quiet machine, 15 s on a busy one.
+    #[must_use]
+    pub fn slack(&self) -> Duration {
+        let now = Self::begin();
+        let is_busy = (now.idle - self.idle) * 100 <= (now.all - self.all) * IDLE;
+        if is_busy { SLACK } else { NOISE }
+    }
+
+    /// Holds that something took no longer than it may.
+    ///
+    /// # Panics
+    /// It did.
+    #[track_caller]
+    pub fn hold(&self, what: &str, took: Duration, limit: Duration) {
+        let slack = self.slack();
+        assert!(took <= limit + slack, "{what}: {took:.2?}, although {limit:?} is promised");
+    }
+}

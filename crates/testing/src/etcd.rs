@@ -1,0 +1,229 @@
+//! Nodes of etcd, which form one cluster.
+
+use std::{
+    fs::{self, File},
+    io::{Read as _, Write as _},
+    net::TcpStream,
+    path::PathBuf,
+    process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use crate::{
+    cluster::{Durability, folder},
+    network::Network,
+    ports::free_port,
+    processes,
+    trouble::Trouble,
+    watchdog::Watchdog,
+};
+
+/// Runs a node until standard input is closed. What is read by the shell itself leaves it one child.
+const NODE: &str = "\"$@\" & read -r _; kill -KILL \"$!\"; wait";
+/// Removes the folder of all nodes, some of which may still write there.
+const CLEANER: &str = "read -r _; until rm -rf \"$0\"; do sleep 0.1; done";
+/// How long a node may take for an answer.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Nodes of one cluster, numbered from 0 on. They end with the value, and with this process at the latest.
+#[derive(Debug)]
+pub struct Etcd {
+    nodes: Vec<Node>,
+    home: PathBuf,
+    _cleaner: Watchdog,
+}
+
+#[derive(Debug)]
+struct Node {
+    host: String,
+    /// The words before the program.
+    inside: Vec<String>,
+    port: u16,
+    peer_port: u16,
+    process: Mutex<Option<Watchdog>>,
+}
+
+impl Etcd {
+    /// Starts so many nodes on 127.0.0.1, and waits until they have a leader.
+    ///
+    /// # Errors
+    /// etcd is not installed, or a node does not start; the end of its log is part of the answer.
+    pub fn start(count: usize) -> Result<Self, Trouble> {
+        Self::start_in(count, None)
+    }
+
+    /// The same as the servers of `network`.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub fn start_in(count: usize, network: Option<&Network>) -> Result<Self, Trouble> {
+        let etcd = Self::prepare(count, network)?;
+        (0..count).try_for_each(|node| etcd.resume(node))?;
+        etcd.wait_for_leader(None)?;
+        Ok(etcd)
+    }
+
+    /// The place of each node; none runs yet.
+    ///
+    /// # Errors
+    /// There is no room, or no port.
+    pub fn prepare(count: usize, network: Option<&Network>) -> Result<Self, Trouble> {
+        let home = folder("petstore-etcd-", Durability::Fast)?;
+        let mut cleaner = Command::new("/bin/sh");
+        let cleaner = Watchdog::run(cleaner.args(["-c", CLEANER]).arg(&home), Stdio::null())?;
+        let node = |node| {
+            let [port, peer_port] = [free_port()?, free_port()?];
+            let host = network.map_or_else(|| "127.0.0.1".to_owned(), |net| net.address(node));
+            let inside = network.map(|net| net.inside(node).map(str::to_owned));
+            let inside = inside.into_iter().flatten().collect();
+            Ok(Node { host, inside, port, peer_port, process: Mutex::default() })
+        };
+        let nodes = (0..count).map(node).collect::<Result<_, Trouble>>()?;
+        Ok(Self { nodes, home, _cleaner: cleaner })
+    }
+
+    /// `HOST:PORT,…`, for clients.
+    #[must_use]
+    pub fn endpoints(&self) -> String {
+        let all: Vec<_> = self.nodes.iter().map(Node::endpoint).collect();
+        all.join(",")
+    }
+
+    /// The folder of a node's data, which is not there before the node has run.
+    #[must_use]
+    pub fn data(&self, node: usize) -> PathBuf {
+        self.home.join(node.to_string())
+    }
+
+    /// Starts a node that does not run. It answers as soon as most nodes run.
+    ///
+    /// # Errors
+    /// There is no shell.
+    pub fn resume(&self, node: usize) -> Result<(), Trouble> {
+        let Node { host, inside, port, peer_port, process } = &self.nodes[node];
+        let [client, peer] = [port, peer_port].map(|port| format!("http://{host}:{port}"));
+        let member = |(name, Node { host, peer_port, .. }): (usize, &Node)| {
+            format!("n{name}=http://{host}:{peer_port}")
+        };
+        let members: Vec<_> = self.nodes.iter().enumerate().map(member).collect();
+        let log = File::options().create(true).append(true).open(self.log(node));
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", NODE, "sh"]).args(inside).args(["etcd", "--log-level=error"]);
+        shell
+            .args(["--logger=zap", "--data-dir"])
+            .arg(self.data(node))
+            .args(["--name", &format!("n{node}")]);
+        for (flag, value) in [
+            ("--listen-client-urls", &client),
+            ("--advertise-client-urls", &client),
+            ("--listen-peer-urls", &peer),
+            ("--initial-advertise-peer-urls", &peer),
+            ("--initial-cluster", &members.join(",")),
+        ] {
+            shell.args([flag, value]);
+        }
+        let started = Watchdog::run(&mut shell, log.map_err(|error| error.to_string())?.into())?;
+        *process.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
+        Ok(())
+    }
+
+    /// Ends a node by signal 9.
+    pub fn kill(&self, node: usize) {
+        *self.nodes[node].process.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Sends a node a signal, such as `STOP` and `CONT`.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn signal(&self, node: usize, signal: &str) -> Result<(), Trouble> {
+        let process = self.nodes[node].process.lock().unwrap_or_else(PoisonError::into_inner);
+        processes::send(signal, &process.as_ref().ok_or("it does not run")?.children())
+    }
+
+    /// Waits until there is a leader, another one than `old`.
+    ///
+    /// # Errors
+    /// There is none within a minute.
+    pub fn wait_for_leader(&self, old: Option<usize>) -> Result<usize, Trouble> {
+        let mut found = None;
+        let happened = processes::wait_until("a leader", || {
+            found = self.leader().filter(|leader| Some(*leader) != old);
+            found.is_some()
+        });
+        let log = |node| fs::read_to_string(self.log(node)).unwrap_or_default();
+        let logs = || (0..self.nodes.len()).map(log).collect::<String>();
+        happened.map_err(|trouble| trouble + &logs())?;
+        found.ok_or_else(logs)
+    }
+
+    /// The node that says of itself that it is the leader, of the latest term.
+    #[must_use]
+    pub fn leader(&self) -> Option<usize> {
+        let term = |node| {
+            let status = self.post(node, "/v3/maintenance/status", "{}").ok()?;
+            let field =
+                |name: &str| status.split_once(&format!("\"{name}\":\""))?.1.split('"').next();
+            (field("leader")? == field("member_id")?)
+                .then(|| field("raftTerm")?.parse::<u64>().ok())?
+        };
+        let terms = (0..self.nodes.len()).filter_map(|node| Some((term(node)?, node)));
+        terms.max().map(|(_, leader)| leader)
+    }
+
+    /// What a node answers to JSON, see etcd's gateway: `/v3/maintenance/status`.
+    ///
+    /// # Errors
+    /// It does not answer 200 in time.
+    pub fn post(&self, node: usize, path: &str, json: &str) -> Result<String, Trouble> {
+        self.nodes[node].post(path, json).map_err(|error| error.to_string()).and_then(|answer| {
+            let body = answer.split_once("\r\n\r\n").filter(|_| answer.contains(" 200 OK\r\n"));
+            body.map(|(_, body)| body.to_owned()).ok_or(answer)
+        })
+    }
+
+    fn log(&self, node: usize) -> PathBuf {
+        self.home.join(format!("{node}.log"))
+    }
+}
+
+impl Node {
+    fn endpoint(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    fn post(&self, path: &str, json: &str) -> std::io::Result<String> {
+        let mut stream = TcpStream::connect(self.endpoint())?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
+        write!(stream, "POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{json}", json.len())?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use petstore_needs::needs;
+
+    use super::Etcd;
+
+    #[needs(etcd)]
+    #[test]
+    fn a_killed_leader_is_followed_and_a_node_that_comes_back_has_its_data() {
+        let etcd = Etcd::start(3).unwrap();
+        let leader = etcd.wait_for_leader(None).unwrap();
+        etcd.post(leader, "/v3/kv/put", r#"{"key":"YQ==","value":"Yg=="}"#).unwrap();
+        etcd.kill(leader);
+        let next = etcd.wait_for_leader(Some(leader)).unwrap();
+        etcd.resume(leader).unwrap();
+        etcd.signal(next, "STOP").unwrap();
+        etcd.wait_for_leader(Some(next)).unwrap();
+        etcd.signal(next, "CONT").unwrap();
+        for node in 0..3 {
+            let found = etcd.post(node, "/v3/kv/range", r#"{"key":"YQ=="}"#).unwrap();
+            assert!(found.contains(r#""value":"Yg==""#), "{found}");
+        }
+    }
+}

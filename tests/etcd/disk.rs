@@ -1,0 +1,89 @@
+//! The disk of one node is full.
+
+use std::{
+    fs::{self, File},
+    io::Write as _,
+    path::PathBuf,
+    process::Command,
+    time::Duration,
+};
+
+use petstore_testing::{Etcd, Trouble, needs, or_skip_without};
+
+use super::{
+    NODES,
+    trial::{Trial, recovers},
+};
+use crate::support::wait;
+
+/// etcd reserves 64 MiB at a time for its log, twice.
+const SIZE: &str = "size=192M";
+const LEFT: &str = "left";
+
+/// A file system in memory, mounted on a folder.
+struct Disk(PathBuf);
+
+impl Disk {
+    fn mount(folder: PathBuf) -> Result<Self, Trouble> {
+        fs::create_dir(&folder).map_err(|error| error.to_string())?;
+        let mut mount = Command::new("mount");
+        let done = mount.args(["-t", "tmpfs", "-o", SIZE, "tmpfs"]).arg(&folder).output();
+        let done = done.map_err(|error| error.to_string())?;
+        let said = || String::from_utf8_lossy(&done.stderr).into_owned();
+        if done.status.success() { Ok(Self(folder)) } else { Err(said()) }
+    }
+
+    /// Writes until nothing is left.
+    fn fill(&self) {
+        let mut file = File::create(self.0.join(LEFT)).unwrap();
+        while file.write_all(&[0; 4096]).is_ok() {}
+    }
+
+    fn free(&self) {
+        fs::remove_file(self.0.join(LEFT)).unwrap();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        // What still has a file open keeps it until it ends.
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+/// Three nodes, of which the last has a disk of its own, and is the leader.
+fn nodes(test: &str) -> Option<(Etcd, Disk)> {
+    let etcd = or_skip_without("etcd", test, Etcd::prepare(NODES, None))?;
+    let last = NODES - 1;
+    let disk = or_skip_without("root and mount", test, Disk::mount(etcd.data(last)))?;
+    (0..NODES).for_each(|node| etcd.resume(node).unwrap());
+    while etcd.wait_for_leader(None).unwrap() != last {
+        let leader = etcd.wait_for_leader(None).unwrap();
+        etcd.signal(leader, "STOP").unwrap();
+        etcd.wait_for_leader(Some(leader)).unwrap();
+        etcd.signal(leader, "CONT").unwrap();
+    }
+    Some((etcd, disk))
+}
+
+/// etcd ends when it cannot write.
+#[needs(etcd, time)]
+#[test]
+fn a_leader_whose_disk_is_full_leaves_the_others_going_on() {
+    let (what, last) = ("a full disk", NODES - 1);
+    recovers(what, || {
+        let Some((etcd, disk)) = nodes(what) else { return Vec::new() };
+        let trial = Trial::start(&etcd);
+        let full = trial.happens(what, Duration::from_secs(6), || {
+            disk.fill();
+            wait::until("the node ends", || etcd.signal(last, "CONT").is_err());
+        });
+        etcd.kill(last);
+        disk.free();
+        let back = trial.happens("its return", Duration::from_secs(4), || {
+            etcd.resume(last).unwrap();
+        });
+        trial.ends(what);
+        vec![full, back]
+    });
+}

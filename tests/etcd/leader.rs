@@ -1,0 +1,70 @@
+//! The leader is lost under load, and comes back.
+
+use std::time::Duration;
+
+use petstore_testing::{Etcd, Network, needs, network_or_skip};
+
+use super::{
+    NODES, nodes,
+    trial::{Trial, recovers},
+};
+
+/// So long a leader is away: longer than an instance waits for what it has sent to it.
+const AWAY: Duration = Duration::from_secs(7);
+/// So long what follows its return is watched.
+const BACK: Duration = Duration::from_secs(4);
+
+fn is_survived(
+    what: &str,
+    network: Option<&Network>,
+    lose: &dyn Fn(&Etcd, usize),
+    back: &dyn Fn(&Etcd, usize),
+) {
+    recovers(what, || {
+        let Some(etcd) = nodes(what, network) else { return Vec::new() };
+        let trial = Trial::start(&etcd);
+        let leader = etcd.wait_for_leader(None).unwrap();
+        let away = trial.happens(what, AWAY, || lose(&etcd, leader));
+        assert_ne!(etcd.leader(), Some(leader), "{what}: it is still the leader");
+        let healed = trial.happens("its return", BACK, || back(&etcd, leader));
+        trial.ends(what);
+        vec![away, healed]
+    });
+}
+
+#[needs(etcd, time)]
+#[test]
+fn a_killed_leader_takes_nothing_with_it() {
+    let kill = |etcd: &Etcd, leader| etcd.kill(leader);
+    let resume = |etcd: &Etcd, leader| etcd.resume(leader).unwrap();
+    is_survived("a killed leader", None, &kill, &resume);
+}
+
+#[needs(etcd, time)]
+#[test]
+fn a_leader_that_freezes_and_wakes_later_takes_nothing_with_it_and_adds_nothing_twice() {
+    let freeze = |etcd: &Etcd, leader| etcd.signal(leader, "STOP").unwrap();
+    let wake = |etcd: &Etcd, leader| etcd.signal(leader, "CONT").unwrap();
+    is_survived("a frozen leader", None, &freeze, &wake);
+}
+
+#[needs(etcd, ip, time)]
+#[test]
+fn a_leader_that_is_cut_off_takes_nothing_with_it() {
+    let what = "a leader that is cut off";
+    let Some(network) = network_or_skip(what, NODES) else { return };
+    let cut = |_: &Etcd, leader| network.cut(leader).unwrap();
+    let heal = |_: &Etcd, leader| network.heal(leader).unwrap();
+    is_survived(what, Some(&network), &cut, &heal);
+}
+
+/// The services still reach it, and it takes itself for the leader for a while.
+#[needs(etcd, ip, time)]
+#[test]
+fn a_leader_that_only_the_other_nodes_cannot_reach_is_left_by_the_services() {
+    let what = "a leader without followers";
+    let Some(network) = network_or_skip(what, NODES) else { return };
+    let cut = |_: &Etcd, leader| network.cut_from_others(leader).unwrap();
+    let heal = |_: &Etcd, leader| network.heal_from_others(leader).unwrap();
+    is_survived(what, Some(&network), &cut, &heal);
+}

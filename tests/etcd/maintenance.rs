@@ -1,0 +1,123 @@
+//! An operator looks after the nodes while the service works: old revisions go, and so does what they leave.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use petstore_testing::{Etcd, needs};
+use serde_json::Value;
+
+use super::{
+    NODES, nodes, store,
+    trial::{Trial, recovers},
+};
+use crate::{
+    moving::{
+        animals::many,
+        commands::{exported, feed, run, verify},
+    },
+    support::{
+        catalogue::{add, pet},
+        command::petstore,
+        server::Launch,
+        set_on_drop::SetOnDrop,
+        store::Store,
+    },
+};
+
+const PETS: usize = 12_000;
+const ROUNDS: usize = 5;
+
+/// Forgets all revisions before this one.
+fn compact(etcd: &Etcd, node: usize) {
+    let status = etcd.post(node, "/v3/maintenance/status", "{}").unwrap();
+    let status: Value = serde_json::from_str(&status).unwrap();
+    let revision = &status["header"]["revision"];
+    let request = format!("{{\"revision\":{revision},\"physical\":true}}");
+    let done = etcd.post(node, "/v3/kv/compaction", &request);
+    // A node that is behind may name one that is gone already.
+    assert!(
+        done.as_ref().map_or_else(|error| error.contains("has been compacted"), |_| true),
+        "{done:?}"
+    );
+}
+
+#[needs(etcd, time)]
+#[test]
+fn compaction_and_defragmentation_under_load_lose_nothing() {
+    let what = "compaction and defragmentation";
+    recovers(what, || {
+        let Some(etcd) = nodes(what, None) else { return Vec::new() };
+        let trial = Trial::start(&etcd);
+        let rounds = (0..ROUNDS).map(|round| {
+            trial.happens(&format!("{what} {round}"), Duration::from_secs(1), || {
+                compact(&etcd, round % NODES);
+                for node in 0..NODES {
+                    etcd.post(node, "/v3/maintenance/defragment", "{}").unwrap();
+                }
+            })
+        });
+        let rounds = rounds.collect();
+        trial.ends(what);
+        rounds
+    });
+}
+
+/// A store with animals.
+fn filled(etcd: &Etcd) -> Store {
+    let store = store(etcd, "zoo");
+    feed(&["import", "--create", "--store", &store.url], &many(PETS)).succeeds();
+    store
+}
+
+/// The export waits for its reader meanwhile.
+#[needs(etcd, time)]
+#[test]
+fn an_export_across_a_compaction_is_whole_or_says_so() {
+    let Some(etcd) = nodes("an export across a compaction", None) else { return };
+    let store = filled(&etcd);
+    let server = Launch::on(&store).start();
+    let mut export = petstore(&["export", "--store", &store.url, "--format", "ndjson"]).spawn();
+    let mut out = BufReader::new(export.stdout.take().unwrap());
+    let mut first = String::new();
+    out.read_line(&mut first).unwrap();
+    add(&server.client(), &pet("Later"));
+    compact(&etcd, 0);
+    let lines = out.lines().map_while(Result::ok).filter(|line| !line.is_empty()).count();
+    let ended = export.wait_with_output().unwrap();
+    match ended.status.code() {
+        Some(0) => assert_eq!(1 + lines, PETS),
+        _ => assert!(String::from_utf8_lossy(&ended.stderr).contains("compact"), "{ended:?}"),
+    }
+    assert_eq!(exported(&store.url, "ndjson").lines().count(), PETS + 1);
+}
+
+#[needs(etcd, time)]
+#[test]
+fn a_copy_across_compactions_goes_on_or_says_so_and_ends_equal() {
+    let Some(etcd) = nodes("a copy across compactions", None) else { return };
+    let (from, to, over) = (filled(&etcd), Store::sqlite(), AtomicBool::new(false));
+    let server = Launch::on(&from).start();
+    let words = ["store", "copy", "--from", &from.url, "--to", &to.url];
+    feed(&["import", "--create", "--store", &to.url], "").succeeds();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(Ordering::Relaxed) {
+                add(&server.client(), &pet("Busy"));
+                compact(&etcd, 1);
+                thread::sleep(Duration::from_millis(10));
+            }
+        });
+        let _over = SetOnDrop(&over);
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_secs(5) {
+            let copied = run(&words);
+            assert!(copied.code == Some(0) || copied.stderr.contains("compact"), "{copied:?}");
+        }
+    });
+    run(&words).succeeds();
+    verify(&from.url, &to.url);
+}

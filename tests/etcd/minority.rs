@@ -1,0 +1,148 @@
+//! A node is cut off from the others together with an instance of the service.
+
+use std::{thread, time::Instant};
+
+use petstore_testing::{Bound, Etcd, Network, needs, network_or_skip};
+use serde_json::Value;
+
+use super::{NODES, nodes, store};
+use crate::{
+    failover::times::{CALL, KNOWN, RECOVERY, hold},
+    support::{
+        additions::{Addition, everything_is_there},
+        answer::Answer,
+        catalogue::id_of,
+        client::{Call, Client},
+        server::Launch,
+        wait,
+    },
+};
+
+/// So often every kind of request is sent to the instance that is cut off.
+const ROUNDS: usize = 2;
+
+/// An instance where a node is, and what it had answered.
+struct Inside {
+    client: Client,
+    /// An animal that is there, and its tag.
+    known: Value,
+    tag: String,
+    page_tag: String,
+}
+
+impl Inside {
+    fn knows(client: Client, known: Value) -> Self {
+        let tag = |target: &str| client.get(target).send().is(200).must("etag").to_owned();
+        let tag_of_pet = tag(&format!("/v1/pets/{}", id_of(&known)));
+        let page_tag = tag("/v1/pets");
+        Self { client, known, tag: tag_of_pet, page_tag }
+    }
+
+    /// Every kind of read that could be answered by what was cached.
+    fn reads(&self) -> [Call; 5] {
+        let animal = format!("/v1/pets/{}", id_of(&self.known));
+        let client = &self.client;
+        [
+            client.get("/v1/pets"),
+            client.get("/v1/pets").header("if-none-match", &self.page_tag),
+            client.get("/v1/pets?status=sold"),
+            client.get(&animal),
+            client.get(&animal).header("if-none-match", &self.tag),
+        ]
+    }
+
+    /// Holds that nothing is answered but 503, and within the time of a call. Additions that were tried
+    /// are in doubt.
+    #[track_caller]
+    fn knows_that_it_knows_nothing(&self, what: &str, additions: &mut Vec<Addition>) {
+        for round in 0..ROUNDS {
+            let tries = [false, true].map(|with_key| {
+                Addition::new(&format!("{what} r{round} k{with_key}"), round, with_key)
+            });
+            let (start, bound) = (Instant::now(), Bound::begin());
+            thread::scope(|scope| {
+                let adds = tries.iter().map(|addition| addition.call(&self.client));
+                for call in self.reads().into_iter().chain(adds) {
+                    scope.spawn(|| call.send().refuses(503, "unavailable"));
+                }
+            });
+            hold(&bound, &format!("{what}: refusals"), start.elapsed(), CALL);
+            additions.extend(tries);
+        }
+        // What it has said within the last second it may say again.
+        let ready = self.client.get("/readyz").anonymous();
+        wait::until("it is not ready", || ready.clone().send().status == 503);
+        self.client.get("/livez").anonymous().send().is(200);
+    }
+}
+
+/// Adds an animal, as soon as that succeeds: as it came back.
+#[track_caller]
+fn adds(client: &Client, name: &str, additions: &mut Vec<Addition>) -> Value {
+    let mut addition = Addition::new(name, 3, true);
+    let pet = in_time(name, &addition.call(client)).is(201).json();
+    addition.acknowledged = Some(pet.clone());
+    additions.push(addition);
+    pet
+}
+
+/// Sends until something else than 503 comes back, which must be soon.
+#[track_caller]
+fn in_time(what: &str, call: &Call) -> Answer {
+    let (mut last, bound) = (None, Bound::begin());
+    let took = wait::until(what, || {
+        let answer = last.insert(call.clone().send());
+        answer.status != 503
+    });
+    hold(&bound, what, took, RECOVERY);
+    last.unwrap()
+}
+
+#[track_caller]
+fn is_not_deceived(what: &str, network: &Network, etcd: &Etcd, cut_off: usize) {
+    let store = store(etcd, "zoo");
+    let (mut additions, outside) = (Vec::new(), Launch::on(&store).start());
+    let server = Launch::inside(network, cut_off, &store).start();
+    let known = adds(&server.client(), &format!("{what}: before"), &mut additions);
+    let inside = Inside::knows(server.client(), known);
+
+    network.cut_from_others(cut_off).unwrap();
+    // So long it may answer by what it has asked before.
+    thread::sleep(KNOWN);
+    inside.knows_that_it_knows_nothing(what, &mut additions);
+    let meanwhile = adds(&outside.client(), &format!("{what}: meanwhile"), &mut additions);
+    inside.knows_that_it_knows_nothing(&format!("{what} still"), &mut additions);
+
+    network.heal_from_others(cut_off).unwrap();
+    let call = inside.client.get(&format!("/v1/pets/{}", id_of(&meanwhile)));
+    assert_eq!(in_time(&format!("{what}: healed"), &call).is(200).json(), meanwhile);
+    inside.client.get("/v1/pets").header("if-none-match", &inside.page_tag).send().is(200);
+    for addition in additions.iter_mut().filter(|addition| addition.key.is_some()) {
+        let answer = in_time(&format!("{what}: sent again"), &addition.call(&inside.client));
+        addition.acknowledged = Some(answer.is(201).json());
+    }
+    for client in [&inside.client, &outside.client()] {
+        everything_is_there(client, &additions);
+    }
+}
+
+fn minority(what: &str, is_leader: bool) {
+    let Some(network) = network_or_skip(what, NODES) else { return };
+    let Some(etcd) = nodes(what, Some(&network)) else { return };
+    let leader = etcd.wait_for_leader(None).unwrap();
+    let cut_off = if is_leader { leader } else { (leader + 1) % NODES };
+    is_not_deceived(what, &network, &etcd, cut_off);
+}
+
+#[needs(etcd, ip, time)]
+#[test]
+fn an_instance_that_is_cut_off_with_one_node_answers_no_old_page() {
+    minority("cut off with a follower", false);
+}
+
+/// The node takes itself for the leader for a while.
+#[needs(etcd, ip, time)]
+#[test]
+fn an_instance_that_is_cut_off_with_the_leader_answers_no_old_page() {
+    minority("cut off with the leader", true);
+}

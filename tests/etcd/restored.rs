@@ -1,0 +1,98 @@
+//! A node is given older data back while instances run: its revisions come once more, and other animals with them.
+
+use std::{fs, path::Path, process::Command, time::Duration};
+
+use petstore_testing::{Etcd, needs, or_skip_without};
+
+use crate::{
+    failover::times::RECOVERY,
+    support::{
+        catalogue::{add, pet, pets},
+        client::Client,
+        server::{Launch, Server},
+        store::Store,
+        wait,
+    },
+};
+
+/// What lets one user work below `zoo/`, and refuses everybody else.
+const USERS: [(&str, &str); 7] = [
+    ("user/add", r#"{"name":"root","password":"of-all"}"#),
+    ("user/grant", r#"{"user":"root","role":"root"}"#),
+    ("role/add", r#"{"name":"zoo"}"#),
+    // From `zoo/` to `zoo0`, the first key that does not begin so.
+    (
+        "role/grant",
+        r#"{"name":"zoo","perm":{"permType":2,"key":"em9vLw==","range_end":"em9vMA=="}}"#,
+    ),
+    ("user/add", r#"{"name":"keeper","password":"of-the-zoo"}"#),
+    ("user/grant", r#"{"user":"keeper","role":"zoo"}"#),
+    ("enable", "{}"),
+];
+/// Asking for a token is an entry of etcd's log, and a token counts from its entry on.
+const LOGINS: usize = 40;
+
+fn copy(from: &Path, to: &Path) {
+    let _ = fs::remove_dir_all(to);
+    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+}
+
+/// What the node held at a moment.
+fn keep(etcd: &Etcd, backup: &Path) {
+    etcd.kill(0);
+    copy(&etcd.data(0), backup);
+    etcd.resume(0).unwrap();
+    etcd.wait_for_leader(None).unwrap();
+}
+
+fn bring_back(etcd: &Etcd, backup: &Path) {
+    etcd.kill(0);
+    copy(backup, &etcd.data(0));
+    etcd.resume(0).unwrap();
+    etcd.wait_for_leader(None).unwrap();
+}
+
+/// The tag of the first page, which holds so many animals.
+#[track_caller]
+fn tag_of(client: &Client, count: usize) -> String {
+    let page = client.get("/v1/pets").send().is(200);
+    assert_eq!(pets(&page).len(), count);
+    page.must("etag").to_owned()
+}
+
+#[needs(etcd, time)]
+#[test]
+fn an_instance_on_a_restored_node_logs_in_again_and_mistakes_no_page_for_an_old_one() {
+    let test = "a restored node";
+    let Some(etcd) = or_skip_without("etcd", test, Etcd::start(1)) else { return };
+    for (path, request) in USERS {
+        etcd.post(0, &format!("/v3/auth/{path}"), request).unwrap();
+    }
+    let store = Store::at(&format!("etcd://keeper:of-the-zoo@{}/zoo", etcd.endpoints()));
+    let backup = store.folder().join("backup");
+    let early = Launch::on(&store).start();
+    add(&early.client(), &pet("one"));
+    keep(&etcd, &backup);
+    for _ in 0..LOGINS {
+        let user = r#"{"name":"keeper","password":"of-the-zoo"}"#;
+        etcd.post(0, "/v3/auth/authenticate", user).unwrap();
+    }
+    let late = Launch::on(&store).start();
+    add(&late.client(), &pet("two"));
+    add(&late.client(), &pet("three"));
+    let clients = [early, late].map(|server: Server| (server.client(), server));
+    let tags = clients.each_ref().map(|(client, _)| tag_of(client, 3));
+    bring_back(&etcd, &backup);
+    for ((client, _), tag) in clients.iter().zip(&tags) {
+        let call = client.get("/v1/pets").header("if-none-match", tag);
+        let answers = || call.clone().send().status != 503;
+        wait::within(RECOVERY + Duration::from_secs(5), "it works again", answers);
+        assert_eq!(pets(&call.send().is(200)).len(), 1);
+    }
+    add(&clients[0].0, &pet("zwei"));
+    add(&clients[1].0, &pet("drei"));
+    for ((client, _), tag) in clients.iter().zip(&tags) {
+        let page = client.get("/v1/pets").header("if-none-match", tag).send().is(200);
+        assert!(page.text().contains("drei") || page.text().contains("zwei"), "{page:?}");
+    }
+}
