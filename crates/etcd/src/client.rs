@@ -141,6 +141,10 @@ impl Client {
             let _ =
                 self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
             if troubles.len() == self.nodes.len() {
+                // A node does not answer to a token out of the future, as one has that was restored.
+                if let Ok(mut token) = self.token.try_lock() {
+                    *token = None;
+                }
                 time::sleep_until(deadline.min(Instant::now() + RETRY_PAUSE)).await;
             }
             if Instant::now() >= deadline {
