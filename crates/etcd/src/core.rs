@@ -28,9 +28,12 @@ use crate::{
 pub(crate) const MAX_OPS: usize = 128;
 /// Those of them that every write needs: the head and [`Keys::waiting`].
 pub(crate) const HEAD_OPS: usize = 2;
-/// Bytes that one transaction may have: etcd's default (`--max-request-bytes`). Of entries with the longest names there
-/// are a tenth of that among [`MAX_OPS`].
-pub(crate) const MAX_BYTES: usize = 1536 * 1024;
+/// Bytes that one transaction may have: etcd's default (`--max-request-bytes`).
+const MAX_BYTES: usize = 1536 * 1024;
+/// Bytes of the largest entry: an animal with the longest name, 255 characters of 4 bytes, or the head.
+const MAX_ENTRY: usize = 1536;
+// So no transaction is too large that has few enough operations.
+const _: () = assert!(MAX_OPS * MAX_ENTRY <= MAX_BYTES);
 /// Entries that are read at a time, of at most 1.1 KiB: etcd's gateway takes answers of 4 MiB.
 const PAGE: usize = 1000;
 
