@@ -1,6 +1,6 @@
 //! The leader is lost under load, and comes back.
 
-use std::time::Duration;
+use std::{thread, time::Duration};
 
 use petstore_testing::{Etcd, Network, needs, network_or_skip};
 
@@ -11,6 +11,8 @@ use super::{
 
 /// So long a leader is away: longer than an instance waits for what it has sent to it.
 const AWAY: Duration = Duration::from_secs(7);
+/// So long the leader is alone before it is lost.
+const IN_DOUBT: Duration = Duration::from_millis(300);
 /// So long what follows its return is watched.
 const BACK: Duration = Duration::from_secs(4);
 
@@ -32,10 +34,23 @@ fn is_survived(
     });
 }
 
+/// Loses the leader when what it is about to commit is on its way to the others: they read it afterwards. So it has
+/// happened, and nobody was told.
+fn in_doubt(etcd: &Etcd, leader: usize, lose: &dyn Fn()) {
+    let signal_others = |signal| {
+        let others = (0..NODES).filter(|node| *node != leader);
+        others.for_each(|node| etcd.signal(node, signal).unwrap());
+    };
+    signal_others("STOP");
+    thread::sleep(IN_DOUBT);
+    lose();
+    signal_others("CONT");
+}
+
 #[needs(etcd, time)]
 #[test]
 fn a_killed_leader_takes_nothing_with_it() {
-    let kill = |etcd: &Etcd, leader| etcd.kill(leader);
+    let kill = |etcd: &Etcd, leader| in_doubt(etcd, leader, &|| etcd.kill(leader));
     let resume = |etcd: &Etcd, leader| etcd.resume(leader).unwrap();
     is_survived("a killed leader", None, &kill, &resume);
 }
@@ -43,7 +58,8 @@ fn a_killed_leader_takes_nothing_with_it() {
 #[needs(etcd, time)]
 #[test]
 fn a_leader_that_freezes_and_wakes_later_takes_nothing_with_it_and_adds_nothing_twice() {
-    let freeze = |etcd: &Etcd, leader| etcd.signal(leader, "STOP").unwrap();
+    let stop = |etcd: &Etcd, leader| etcd.signal(leader, "STOP").unwrap();
+    let freeze = |etcd: &Etcd, leader| in_doubt(etcd, leader, &|| stop(etcd, leader));
     let wake = |etcd: &Etcd, leader| etcd.signal(leader, "CONT").unwrap();
     is_survived("a frozen leader", None, &freeze, &wake);
 }

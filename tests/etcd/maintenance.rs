@@ -20,7 +20,7 @@ use crate::{
         commands::{exported, feed, run, verify},
     },
     support::{
-        catalogue::{add, pet},
+        catalogue::{add, pet, pets},
         command::petstore,
         server::Launch,
         set_on_drop::SetOnDrop,
@@ -71,6 +71,27 @@ fn filled(etcd: &Etcd) -> Store {
     let store = store(etcd, "zoo");
     feed(&["import", "--create", "--store", &store.url], &many(PETS)).succeeds();
     store
+}
+
+/// What an operator finds at the quota: additions are refused, and reads are not.
+#[needs(etcd)]
+#[test]
+fn an_alarm_refuses_additions_until_it_is_disarmed() {
+    let Some(etcd) = nodes("an alarm", None) else { return };
+    let server = Launch::on(&store(&etcd, "zoo")).start();
+    let client = server.client();
+    let known = add(&client, &pet("Before"));
+    let alarm = |action: &str| {
+        let request = format!(r#"{{"action":"{action}","memberID":"1","alarm":"NOSPACE"}}"#);
+        etcd.post(0, "/v3/maintenance/alarm", &request).unwrap();
+    };
+    alarm("ACTIVATE");
+    client.add(&pet("Refused")).send().refuses(503, "unavailable");
+    client.add(&pet("Too")).header("idempotency-key", "k").send().refuses(503, "unavailable");
+    assert_eq!(pets(&client.get("/v1/pets").send().is(200)), [known]);
+    alarm("DEACTIVATE");
+    client.add(&pet("Too")).header("idempotency-key", "k").send().is(201);
+    assert_eq!(pets(&client.get("/v1/pets").send().is(200)).len(), 2);
 }
 
 /// The export waits for its reader meanwhile.

@@ -14,18 +14,20 @@ use crate::support::{
     store::{Kind, Store, on_lasting_stores},
 };
 
-/// Fifteen batches.
-const PETS: usize = 150_000;
+/// Fifteen batches, or 320 small ones.
+fn pets(kind: Kind) -> usize {
+    if kind == Kind::Etcd { 320 * kind.batch() } else { 150_000 }
+}
 
 fn copying(from: &Store, to: &Store) -> Child {
     petstore(&["store", "copy", "--from", &from.url, "--to", &to.url]).spawn()
 }
 
-/// A store with [`PETS`] animals, and an empty one of the same kind. What a copy reads and what it writes are cut off
+/// A store with [so many](pets) animals, and an empty one of the same kind. What a copy reads and what it writes are cut off
 /// alike, whatever the other end is.
 fn ends(kind: Kind) -> [Store; 2] {
     let [from, to] = [made(kind), made(kind)];
-    import(&from.url, "ndjson", &many(PETS)).succeeds();
+    import(&from.url, "ndjson", &many(pets(kind))).succeeds();
     from.new_key("web");
     [from, to]
 }
@@ -38,18 +40,18 @@ fn a_copy_that_is_killed_twice_goes_on_each_time(kind: Kind) {
         run_until(&running, "more is there", || to.pets() > found);
         end(running, "KILL");
         found = to.pets();
-        assert!(found < PETS, "the copy was too fast to be killed");
+        assert!(found < pets(kind), "the copy was too fast to be killed");
     }
     let said = copy(&from.url, &to.url);
     let numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
     let numbers: Vec<usize> = numbers.take(2).collect();
     // A server may finish the commit of a client that was killed.
-    assert!(numbers[1] >= found && numbers[0] + numbers[1] == PETS, "{found}: {said}");
+    assert!(numbers[1] >= found && numbers[0] + numbers[1] == pets(kind), "{found}: {said}");
     verify(&from.url, &to.url);
 
     let server = Launch::on(&to).start();
     let next = catalogue::add(&server.client(), &pet("Next"));
-    assert_eq!(id_of(&next), i64::try_from(PETS).unwrap() + 1);
+    assert_eq!(id_of(&next), i64::try_from(pets(kind)).unwrap() + 1);
 }
 
 fn a_copy_that_is_asked_to_stop_stops_between_batches(kind: Kind) {
@@ -67,7 +69,7 @@ fn a_copy_that_is_asked_to_stop_stops_between_batches(kind: Kind) {
     let rest: String = said.split_inclusive('\n').filter(|line| !is_progress(line)).collect();
     assert_eq!(rest, line);
     let found = to.pets();
-    assert!((1..PETS).contains(&found), "{found}");
+    assert!((1..pets(kind)).contains(&found), "{found}");
     copy(&from.url, &to.url);
     verify(&from.url, &to.url);
 }
@@ -85,7 +87,7 @@ fn importing(store: &Store, file: Option<&Path>, text: &str) -> Child {
 }
 
 fn an_import_that_is_cut_off_goes_on_and_adds_nothing_twice(kind: Kind) {
-    let text = many(PETS);
+    let text = many(pets(kind));
     for (signal, from_file) in [("KILL", true), ("KILL", false), ("TERM", true)] {
         let store = made(kind);
         let path = store.folder().join("pets.ndjson");
@@ -95,7 +97,7 @@ fn an_import_that_is_cut_off_goes_on_and_adds_nothing_twice(kind: Kind) {
         run_until(&running, "some are there", || store.pets() > 0);
         let output = end(running, signal);
         let found = store.pets();
-        assert!(found < PETS && found.is_multiple_of(10_000), "{found}");
+        assert!(found < pets(kind) && found.is_multiple_of(kind.batch()), "{found}");
         if signal == "TERM" {
             let said = String::from_utf8(output.stderr).unwrap();
             let expected = "and no further: it was stopped; run it again to go on there\n";
@@ -109,7 +111,7 @@ fn an_import_that_is_cut_off_goes_on_and_adds_nothing_twice(kind: Kind) {
         let numbers = said.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
         let numbers: Vec<usize> = numbers.take(2).collect();
         // A server may finish the commit of a client that was killed.
-        assert!(numbers[1] >= found && numbers[0] + numbers[1] == PETS, "{found}: {said}");
+        assert!(numbers[1] >= found && numbers[0] + numbers[1] == pets(kind), "{found}: {said}");
         let lines = exported(&store.url, "ndjson");
         let lines = lines.lines().map(|line| line.split_once(',').unwrap().1);
         assert!(lines.eq(text.lines().map(|line| line.split_once('{').unwrap().1)));

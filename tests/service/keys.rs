@@ -154,7 +154,7 @@ fn what_cannot_be_done_is_said_in_one_line(kind: Kind) {
 fn a_store_that_a_key_makes_is_named_in_full(kind: Kind) {
     let store = Store::new(kind);
     let made = store.keys(&["create", "web"]);
-    let place = if store.url.starts_with("sqlite:") { &store.url } else { "postgres://" };
+    let place = if store.url.starts_with("postgres:") { "postgres://" } else { &store.url };
     let line = format!("made a new store: {place}");
     assert!(made.stderr.starts_with(&line), "{made:?}");
     assert!(!store.keys(&["create", "other"]).stderr.contains("made a new store"));

@@ -29,6 +29,13 @@ pub(crate) enum Kind {
     Memory,
 }
 
+impl Kind {
+    /// How many animals one transaction of an import adds.
+    pub(crate) fn batch(self) -> usize {
+        if self == Self::Etcd { 62 } else { 10_000 }
+    }
+}
+
 /// Makes a test of each function for each kind of store, which the function takes, with the attributes that it has.
 macro_rules! on_every_store {
     ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(

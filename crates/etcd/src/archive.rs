@@ -7,11 +7,14 @@ use async_trait::async_trait;
 use petstore_domain::{Archive, Batch, RestoreError, Snapshot, StoreError, Written};
 
 use self::snapshot::View;
-use crate::{core::MAX_OPS, store::EtcdStore};
+use crate::{
+    core::{HEAD_OPS, MAX_OPS},
+    store::EtcdStore,
+};
 
-/// Rows of one batch: two entries for each at most, beside the head, the record of a request, and the entry by which
-/// records are purged. It reads two entries for each at most.
-const MAX_ROWS: usize = (MAX_OPS - 3) / 2;
+/// Rows of one batch: it puts two entries for each at most, beside the record of a request and the entry by which
+/// records are purged, and reads two for each at most, beside that record and the keys.
+const MAX_ROWS: usize = (MAX_OPS - HEAD_OPS - 2) / 2;
 
 #[async_trait]
 impl Archive for EtcdStore {

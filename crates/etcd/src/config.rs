@@ -29,7 +29,7 @@ const DEFAULT_PORT: u16 = 2379;
 /// | `sslrootcert` | the system's | a PEM file of the authorities that may sign the nodes' certificates |
 /// | `sslcert`, `sslkey` | none | PEM files of the certificate, with its chain, and the key that this client shows |
 /// | `connect_timeout` | `1s` | for connecting to one node |
-/// | `request_timeout` | `1500ms` | for one answer of one node; then the next one is asked |
+/// | `request_timeout` | `1s` | for one answer of one node; then the next one is asked |
 /// | `call_timeout` | `5s` | a call as a whole, whatever the network does |
 ///
 /// Times are written `3s` or `500ms`; a bare number has the unit that libpq gives it: seconds for
@@ -101,7 +101,7 @@ impl EtcdConfig {
             certificate: None,
             key: None,
             connect_timeout: Duration::from_secs(1),
-            request_timeout: Duration::from_millis(1500),
+            request_timeout: Duration::from_secs(1),
             call_timeout: Duration::from_secs(5),
         })
     }

@@ -5,7 +5,7 @@
 
 use std::{
     sync::{Arc, atomic::AtomicBool},
-    time::Instant as Moment,
+    time::{Duration, Instant as Moment},
 };
 
 use petstore_domain::Corruption;
@@ -26,11 +26,20 @@ use crate::{
 /// Operations that one transaction may have: etcd's default (`--max-txn-ops`). Comparisons, what is done if they hold
 /// and what is done if not are counted each for themselves.
 pub(crate) const MAX_OPS: usize = 128;
-/// Bytes that one transaction may have: etcd's default (`--max-request-bytes`). Of entries with the longest names there
-/// are a tenth of that among [`MAX_OPS`].
-pub(crate) const MAX_BYTES: usize = 1536 * 1024;
+/// Those of them that every write needs: the head and [`Keys::waiting`].
+pub(crate) const HEAD_OPS: usize = 2;
+/// Bytes that one transaction may have: etcd's default (`--max-request-bytes`).
+const MAX_BYTES: usize = 1536 * 1024;
+/// Bytes of the largest entry: an animal with the longest name, 255 characters of 4 bytes, or the head.
+const MAX_ENTRY: usize = 1536;
+// So no transaction is too large that has few enough operations.
+const _: () = assert!(MAX_OPS * MAX_ENTRY <= MAX_BYTES);
 /// Entries that are read at a time, of at most 1.1 KiB: etcd's gateway takes answers of 4 MiB.
 const PAGE: usize = 1000;
+
+/// How long a writer lets another one go first: twice what its own transaction took, within these bounds.
+const MIN_PAUSE: Duration = Duration::from_millis(5);
+const MAX_PAUSE: Duration = Duration::from_millis(100);
 
 /// What all ports use.
 pub(crate) struct Core {
@@ -41,7 +50,16 @@ pub(crate) struct Core {
     pub(crate) reads_while_sealed: AtomicBool,
     /// The head after the last write of this instance. Held while one is under way, so that its own writes do not
     /// compete with each other.
-    last: Mutex<Option<View>>,
+    last: Mutex<Last>,
+    /// What this instance is called in [`Keys::waiting`].
+    name: Vec<u8>,
+}
+
+#[derive(Default)]
+struct Last {
+    view: Option<View>,
+    /// When the next write may begin.
+    pause: Option<Instant>,
 }
 
 /// What becomes of a write, by what the store holds.
@@ -59,7 +77,8 @@ impl Core {
             keys: Keys { prefix: prefix.to_owned() },
             version: Arc::default(),
             reads_while_sealed: AtomicBool::new(false),
-            last: Mutex::new(None),
+            last: Mutex::default(),
+            name: format!("{:016x}", getrandom::u64().unwrap_or_default()).into_bytes(),
         }
     }
 
@@ -135,6 +154,9 @@ impl Core {
 
     /// Writes what `plan` makes of the head and of what the ranges found, until nobody has written in between.
     ///
+    /// Who loses a comparison says so, and whoever writes next lets it go first: otherwise small writes of one instance
+    /// would keep out the large ones of another for good.
+    ///
     /// With `optimistic`, the first try is made of what this instance has written last, and of nothing found in the
     /// ranges, each of one key: the transaction compares that, too.
     pub(crate) async fn commit<T, E: From<Failure>>(
@@ -147,7 +169,10 @@ impl Core {
         let late = |_| Failure::Deadline(self.client.call_timeout());
         let mut last = time::timeout_at(deadline, self.last.lock()).await.map_err(late)?;
         let mut absent: Vec<Compare> = Vec::new();
-        let known = last.take().filter(|_| optimistic.is_some());
+        if let Some(until) = last.pause.take() {
+            time::sleep_until(until.min(deadline)).await;
+        }
+        let known = last.view.take().filter(|_| optimistic.is_some());
         let mut is_fresh = known.is_none();
         let mut view = match known {
             Some(view) => {
@@ -177,20 +202,24 @@ impl Core {
             let reply = self.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
             let Reply { answer: done, is_repeated } = reply;
             if done.succeeded {
+                if done.taken().any(|name| name != self.name) {
+                    let pause = (began.elapsed() * 2).clamp(MIN_PAUSE, MAX_PAUSE);
+                    last.pause = Some(Instant::now() + pause);
+                }
                 let revision = done.header.revision;
                 let writes = view.writes + 1;
                 let head = *head;
                 let new =
                     View { head, raw, writes, changed: revision, revision, found: Vec::new() };
                 self.version.observe(new.stored_version(), began);
-                *last = Some(new);
+                last.view = Some(new);
                 return Ok(answer);
             }
             let missing = || Corruption::new("the head of the store", "there is one");
             let now = view_of(done)?.ok_or_else(missing).map_err(Failure::from)?;
             self.version.observe(now.stored_version(), began);
             if now.head.has_group(group) {
-                *last = Some(View { found: Vec::new(), ..now });
+                last.view = Some(View { found: Vec::new(), ..now });
                 return Ok(answer);
             }
             if is_repeated && !now.remembers_since(&view) {
@@ -215,7 +244,10 @@ impl Core {
             puts.into_iter().map(|(key, value)| Op::put(&key, value)).collect();
         success.extend(deletes.iter().map(|key| Op::delete(key)));
         success.push(Op::put(&self.keys.head(), raw.to_vec()));
-        Txn { compare, success, failure: self.reads(ranges) }
+        success.push(Op::take(&self.keys.waiting()));
+        let mut failure = self.reads(ranges);
+        failure.push(Op::put(&self.keys.waiting(), self.name.clone()));
+        Txn { compare, success, failure }
     }
 }
 

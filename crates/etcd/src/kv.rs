@@ -75,7 +75,7 @@ pub(crate) enum Compare {
 pub(crate) enum Op {
     RequestRange(Range),
     RequestPut { key: Bytes, value: Bytes },
-    RequestDeleteRange { key: Bytes, range_end: Bytes },
+    RequestDeleteRange { key: Bytes, range_end: Bytes, prev_kv: bool },
 }
 
 impl Op {
@@ -84,11 +84,17 @@ impl Op {
     }
 
     pub(crate) fn delete(key: &str) -> Self {
-        Self::RequestDeleteRange { key: key.into(), range_end: Bytes::default() }
+        Self::RequestDeleteRange { key: key.into(), range_end: Bytes::default(), prev_kv: false }
+    }
+
+    /// Deletes a key, and returns its entry.
+    pub(crate) fn take(key: &str) -> Self {
+        Self::RequestDeleteRange { key: key.into(), range_end: Bytes::default(), prev_kv: true }
     }
 
     pub(crate) fn delete_all(folder: &str) -> Self {
-        Self::RequestDeleteRange { key: folder.into(), range_end: end_of(folder) }
+        let range_end = end_of(folder);
+        Self::RequestDeleteRange { key: folder.into(), range_end, prev_kv: false }
     }
 }
 
@@ -117,6 +123,12 @@ pub(crate) struct TxnAnswer {
 }
 
 impl TxnAnswer {
+    /// Returns the values that were [taken](Op::take).
+    pub(crate) fn taken(&self) -> impl Iterator<Item = &[u8]> {
+        let all = self.responses.iter().flat_map(|answer| &answer.response_delete_range.prev_kvs);
+        all.map(|entry| &*entry.value.0)
+    }
+
     /// Returns what each range found.
     pub(crate) fn found(self) -> impl Iterator<Item = Vec<KeyValue>> {
         self.responses.into_iter().map(|answer| answer.response_range.kvs)
@@ -127,6 +139,13 @@ impl TxnAnswer {
 #[serde(default)]
 struct OpAnswer {
     response_range: RangeAnswer,
+    response_delete_range: DeleteAnswer,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct DeleteAnswer {
+    prev_kvs: Vec<KeyValue>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -111,8 +111,8 @@ async fn create(core: &Core) -> Result<bool, Failure> {
 
 async fn remove_if_empty(core: &Core) -> Result<bool, Reason> {
     let Some(view) = find(core).await? else { return Ok(true) };
-    // Its head and nothing else.
-    let (found, _) = core.scan(Range::after(None, &core.keys.prefix), 2, 0).await?;
+    let (mut found, _) = core.scan(Range::after(None, &core.keys.prefix), 3, 0).await?;
+    found.retain(|entry| entry.key() != core.keys.waiting());
     let is_open = view.head.state().map_err(Failure::from)?.phase == Phase::Open { from: None };
     if found.len() > 1 || !is_open {
         return Ok(false);

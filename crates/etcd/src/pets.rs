@@ -9,7 +9,7 @@ use petstore_domain::{
 };
 
 use crate::{
-    core::{Core, MAX_OPS, Plan},
+    core::{Core, HEAD_OPS, MAX_OPS, Plan},
     error::Failure,
     head::View,
     kv::{Bytes, KeyValue, Range},
@@ -88,11 +88,11 @@ impl Core {
         let view = self.read(&[expired], self.client.deadline()).await?;
         view.head.permit(Writer::Service)?;
         let found = view.found.into_iter().next().unwrap_or_default();
-        let (mut entries, mut keys, mut room) = (Vec::new(), Vec::new(), MAX_OPS - 2);
+        let (mut entries, mut keys, mut room) = (Vec::new(), Vec::new(), MAX_OPS - HEAD_OPS - 1);
         for entry in &found {
             let records = rows::expiry(entry)?;
-            // Each record is deleted, and the entry is deleted and, if any is left, put again.
-            let Some(left) = room.checked_sub(records.len() + 2) else { break };
+            // All are read, and deleted; what is left is put together again.
+            let Some(left) = room.checked_sub(records.len() + 1) else { break };
             room = left;
             keys.extend(records.iter().map(|(id, _)| self.keys.record(id)));
             entries.push(entry.key());

@@ -3,6 +3,7 @@
 //! | key | value |
 //! |---|---|
 //! | `PREFIX/head` | the one entry that every write replaces: `head.rs` |
+//! | `PREFIX/waiting` | who has lost a comparison since the last write |
 //! | `PREFIX/pets/ID` | an animal, and the ids of its idempotency records |
 //! | `PREFIX/status/STATUS/ID` | the animal again, so that the page of a status is one range |
 //! | `PREFIX/records/ID` | an idempotency record |
@@ -34,6 +35,11 @@ pub(crate) struct Keys {
 impl Keys {
     pub(crate) fn head(&self) -> String {
         format!("{}head", self.prefix)
+    }
+
+    /// See [`Core::commit`](crate::core::Core::commit).
+    pub(crate) fn waiting(&self) -> String {
+        format!("{}waiting", self.prefix)
     }
 
     /// The folder of `pets`, `records`, `expiry` or `keys`.

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::group::{Job, Outcome};
 use crate::{
-    core::{Core, MAX_OPS},
+    core::{Core, HEAD_OPS, MAX_OPS},
     error::Failure,
     kv::Range,
     rows::StoredPet,
@@ -29,8 +29,8 @@ use crate::{
 
 /// Additions that may wait; one more is refused at once.
 const MAX_QUEUE: usize = 4096;
-/// Additions in one transaction, at most: each is a comparison and an operation at least, beside those of the head.
-const MAX_GROUP: usize = MAX_OPS - 2;
+/// Additions in one transaction, at most: each is an operation at least, and reads a record if the transaction fails.
+const MAX_GROUP: usize = MAX_OPS - HEAD_OPS;
 
 /// The handle of the writing task. The task ends when this is dropped and nothing waits any more.
 pub(crate) struct Writer {

@@ -11,27 +11,31 @@ use crate::{
     core::{Core, Plan},
     error::Failure,
     head::{Head, View},
-    kv::Range,
+    kv::{KeyValue, Range},
     rows::{self, Expiry, Keys, Puts, StoredPet},
 };
 
 pub(super) async fn write(core: &Core, batch: &Batch) -> Result<Written, RestoreError> {
     let keys = &core.keys;
-    let pets: BTreeSet<PetId> =
-        batch.pets.iter().map(|pet| pet.id).chain(batch.records.iter().map(|it| it.pet)).collect();
+    let pets: BTreeSet<PetId> = batch.pets.iter().map(|pet| pet.id).collect();
+    let others = batch.records.iter().map(|record| record.pet).filter(|id| !pets.contains(id));
+    let others: BTreeSet<PetId> = others.collect();
     let records = batch.records.iter().map(|record| record.id);
     let records: BTreeSet<_> = records.chain(batch.request.iter().map(|it| it.id)).collect();
-    let pets = pets.into_iter().map(|id| Range::one(&keys.pet(None, id)));
-    let records = records.into_iter().map(|id| Range::one(&keys.record(&id)));
-    let api_keys = Range::after(None, &keys.folder("keys"));
-    let api_keys = Range { limit: usize::from(batch.keys.is_empty()), ..api_keys };
-    let ranges: Vec<_> = [api_keys].into_iter().chain(pets).chain(records).collect();
-    core.commit(&ranges, None, |view, group| {
+    // What is mostly new is first written as if nothing of it were there.
+    let is_new = batch.keys.is_empty() && others.is_empty();
+    let pets = pets.into_iter().chain(others).map(|id| keys.pet(None, id));
+    let places: Vec<_> = pets.chain(records.iter().map(|id| keys.record(id))).collect();
+    let mut ranges: Vec<_> = places.iter().map(|key| Range::one(key)).collect();
+    if !batch.keys.is_empty() {
+        ranges.push(Range::after(None, &keys.folder("keys")));
+    }
+    core.commit(&ranges, is_new.then_some(&*places), |view, group| {
         view.head.permit(batch.writer)?;
         let mut writing = Writing::new(keys, view)?;
         writing.write_pets(batch)?;
         writing.add_pets(batch)?;
-        writing.write_keys(batch, view)?;
+        writing.write_keys(batch)?;
         writing.write_records(batch)?;
         writing.finish(group)
     })
@@ -46,6 +50,7 @@ struct Writing<'a> {
     /// What is there, and what the batch makes of it.
     pets: BTreeMap<PetId, StoredPet>,
     records: BTreeMap<IdempotencyId, IdempotencyRecord>,
+    api_keys: Vec<KeyValue>,
     /// Animals that are written, and whether for the first time.
     changed: BTreeMap<PetId, bool>,
     expiry: Expiry,
@@ -54,19 +59,23 @@ struct Writing<'a> {
 
 impl<'a> Writing<'a> {
     fn new(keys: &'a Keys, view: &View) -> Result<Self, Failure> {
-        let folder = keys.pets(None);
-        let (mut pets, mut records) = (BTreeMap::new(), BTreeMap::new());
-        for entry in view.found[1..].iter().flatten() {
-            if entry.key().starts_with(&folder) {
+        let [animals, of_records] = [keys.pets(None), keys.folder("records")];
+        let (mut pets, mut records, mut api_keys) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        for entry in view.found.iter().flatten() {
+            let key = entry.key();
+            if key.starts_with(&animals) {
                 let stored = StoredPet::from_entry(entry)?;
                 pets.insert(stored.pet.id, stored);
-            } else {
+            } else if key.starts_with(&of_records) {
                 let record = rows::record(entry)?;
                 records.insert(record.id, record);
+            } else {
+                api_keys.push(entry.clone());
             }
         }
         let (head, puts, changed) = (view.head.clone(), Puts::new(), BTreeMap::new());
-        Ok(Self { keys, head, puts, pets, records, changed, expiry: Expiry::new(), added: 0 })
+        let (expiry, added) = (Expiry::new(), 0);
+        Ok(Self { keys, head, puts, pets, records, api_keys, changed, expiry, added })
     }
 
     /// Writes animals under their own identifiers.
@@ -110,12 +119,12 @@ impl<'a> Writing<'a> {
         Ok(())
     }
 
-    fn write_keys(&mut self, batch: &Batch, view: &View) -> Result<(), RestoreError> {
+    fn write_keys(&mut self, batch: &Batch) -> Result<(), RestoreError> {
         if batch.keys.is_empty() {
             return Ok(());
         }
         self.head.renew_keys()?;
-        Stored::new(&view.found[0]).put(&batch.keys, self.keys, &mut self.head, &mut self.puts)
+        Stored::new(&self.api_keys).put(&batch.keys, self.keys, &mut self.head, &mut self.puts)
     }
 
     /// Writes records whose animals are there.

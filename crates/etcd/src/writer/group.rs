@@ -9,7 +9,7 @@ use petstore_domain::{
 use tokio::{sync::oneshot, time::Instant};
 
 use crate::{
-    core::{MAX_OPS, Plan},
+    core::{HEAD_OPS, MAX_OPS, Plan},
     error::Failure,
     head::{Head, View},
     rows::{self, Expiry, Keys, Puts, StoredPet},
@@ -102,8 +102,8 @@ impl Group<'_> {
             }
             IdempotencyDecision::Create => {}
         }
-        // An animal, its entry of its status and its record; the entry by which records are purged; and the head.
-        let is_full = self.puts.len() + 3 + 1 + 1 > MAX_OPS;
+        // An animal, its entry of its status and its record, and the entry by which records are purged.
+        let is_full = self.puts.len() + 3 + 1 + HEAD_OPS > MAX_OPS;
         // A transaction puts a key once.
         let is_second = request.is_some_and(|request| self.written.contains(&request.id));
         if is_full || is_second {

@@ -1,0 +1,75 @@
+//! Instances that write at the same time, and a history that is compacted.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use petstore_domain::{Archive as _, Batch, StoreError};
+use petstore_testing::{etcd_or_skip, needs};
+
+use crate::support::{add, open, rex, url};
+
+/// Its transactions are larger, so that it would always come too late.
+#[needs(etcd)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_is_written_beside_an_instance_that_never_pauses() {
+    let Some(etcd) = etcd_or_skip("a_batch_is_written_beside", 1) else { return };
+    let (busy, other) = (Arc::new(open(&url(&etcd)).await), open(&url(&etcd)).await);
+    let stop = Arc::new(AtomicBool::new(false));
+    let writers: Vec<_> = (0..8)
+        .map(|_| {
+            let (busy, stop) = (Arc::clone(&busy), Arc::clone(&stop));
+            tokio::spawn(async move {
+                let mut added = 0_u32;
+                while !stop.load(Ordering::Relaxed) {
+                    add(&busy).await;
+                    added += 1;
+                }
+                added
+            })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let began = Instant::now();
+    for _ in 0..50 {
+        let new_pets = vec![rex(); other.max_batch()];
+        other.write(Batch { new_pets, ..Batch::default() }).await.unwrap();
+    }
+    let took = began.elapsed();
+    stop.store(true, Ordering::Relaxed);
+    let mut added = 0;
+    for writer in writers {
+        added += writer.await.unwrap();
+    }
+    assert!(took < Duration::from_secs(15), "50 batches took {took:?}");
+    assert!(added > 100, "{added} additions beside 50 batches");
+    let counts = other.snapshot().await.unwrap().counts().await.unwrap();
+    assert_eq!(counts.pets, u64::from(added) + 50 * other.max_batch() as u64);
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn a_snapshot_that_was_compacted_away_says_so() {
+    let Some(etcd) = etcd_or_skip("a_snapshot_that_was_compacted", 1) else { return };
+    let store = open(&url(&etcd)).await;
+    add(&store).await;
+    let mut snapshot = store.snapshot().await.unwrap();
+    assert_eq!(snapshot.pets(None, 9).await.unwrap().len(), 1);
+    for _ in 0..3 {
+        add(&store).await;
+    }
+    let status = etcd.post(0, "/v3/maintenance/status", "{}").unwrap();
+    let revision = status.split_once(r#""revision":""#).unwrap().1.split('"').next().unwrap();
+    etcd.post(0, "/v3/kv/compaction", &format!(r#"{{"revision":{revision}}}"#)).unwrap();
+    let refusal = snapshot.pets(None, 9).await.unwrap_err();
+    assert!(matches!(refusal, StoreError::Unavailable(_)));
+    assert!(
+        refusal.to_string().contains("the snapshot was compacted away: begin anew"),
+        "{refusal}"
+    );
+    assert_eq!(store.snapshot().await.unwrap().pets(None, 9).await.unwrap().len(), 4);
+}

@@ -1,0 +1,101 @@
+//! What is opened and what is refused; users, and nodes that restart.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use petstore_etcd::{EtcdConfig, EtcdStore};
+use petstore_testing::{etcd_or_skip, needs};
+
+use crate::support::{add, open, page, put, try_open, url};
+
+async fn refusal(url: &str) -> String {
+    try_open(url, true).await.map(drop).unwrap_err()
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn a_prefix_of_somebody_else_or_of_a_newer_release_is_refused() {
+    let Some(etcd) = etcd_or_skip("a_prefix_of_somebody_else", 1) else { return };
+    let url = url(&etcd);
+    let missing = try_open(&url, false).await.unwrap_err();
+    assert!(missing.contains("no petstore store is in it; 'petstore serve'"), "{missing}");
+    put(&etcd, "zoo/mine", "");
+    let foreign = refusal(&url).await;
+    assert!(foreign.contains("it holds the key zoo/mine of somebody else"), "{foreign}");
+    let newer = url.replace("/zoo", "/newer");
+    drop(open(&newer).await);
+    let head = r#"{"schema":3,"oldest":2,"oldest_release":"9.8.7","identity":1,"revision":0,"rewrites":0,
+        "phase":"open","version":1,"last_pet":0,"key_revision":1,"last_key":0,"recent":[]}"#;
+    put(&etcd, "newer/head", head);
+    let too_new = refusal(&newer).await;
+    assert!(too_new.contains("use petstore 9.8.7 or newer"), "{too_new}");
+    put(&etcd, "newer/head", &head.replace("\"oldest\":2", "\"oldest\":1"));
+    add(&open(&newer).await).await;
+    put(&etcd, "newer/head", "nonsense");
+    let broken = refusal(&newer).await;
+    assert!(
+        broken.contains("the store holds the head of the store, which breaks the rule"),
+        "{broken}"
+    );
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn a_store_is_removed_only_while_it_is_empty() {
+    let Some(etcd) = etcd_or_skip("a_store_is_removed_only", 1) else { return };
+    let config = EtcdConfig::parse(&url(&etcd)).unwrap();
+    assert!(EtcdStore::remove_if_empty(&config).await.unwrap());
+    assert_eq!(config.identity().await, None);
+    drop(open(&url(&etcd)).await);
+    let identity = config.identity().await.unwrap();
+    let other_name = url(&etcd).replace("127.0.0.1", "localhost");
+    assert_eq!(EtcdConfig::parse(&other_name).unwrap().identity().await, Some(identity.clone()));
+    assert!(EtcdStore::remove_if_empty(&config).await.unwrap());
+    let store = open(&url(&etcd)).await;
+    assert_ne!(config.identity().await, Some(identity));
+    add(&store).await;
+    assert!(!EtcdStore::remove_if_empty(&config).await.unwrap());
+    assert_eq!(page(&store).await.len(), 1);
+}
+
+#[needs(etcd)]
+#[tokio::test]
+async fn a_user_needs_its_prefix_alone_and_its_token_is_renewed() {
+    let Some(etcd) = etcd_or_skip("a_user_needs_its_prefix", 1) else { return };
+    let plain = url(&etcd);
+    let with_user = |user: &str| plain.replace("etcd://", &format!("etcd://{user}@"));
+    let early = refusal(&with_user("me:hush")).await;
+    assert!(early.contains("or enable etcd's authentication"), "{early}");
+    let [key, end] = ["zoo/", "zoo0"].map(|text| STANDARD.encode(text));
+    for (path, body) in [
+        ("user/add", r#"{"name":"root","password":"r"}"#.to_owned()),
+        ("user/grant", r#"{"user":"root","role":"root"}"#.to_owned()),
+        ("user/add", r#"{"name":"me","password":"hush@"}"#.to_owned()),
+        ("role/add", r#"{"name":"zoo"}"#.to_owned()),
+        (
+            "role/grant",
+            format!(
+                r#"{{"name":"zoo","perm":{{"permType":"READWRITE","key":"{key}","range_end":"{end}"}}}}"#
+            ),
+        ),
+        ("user/grant", r#"{"user":"me","role":"zoo"}"#.to_owned()),
+        ("auth/enable", "{}".to_owned()),
+    ] {
+        let path = if path == "auth/enable" { "enable" } else { path };
+        etcd.post(0, &format!("/v3/auth/{path}"), &body).unwrap();
+    }
+    let store = open(&with_user("me:hush%40")).await;
+    add(&store).await;
+    for (url, says) in [
+        (plain.clone(), "name a user in the URL"),
+        (with_user("me:wrong"), "fix the user or the password"),
+        (with_user("me:hush%40").replace("/zoo", "/other"), "grant the user's role readwrite"),
+    ] {
+        let refusal = refusal(&url).await;
+        assert!(refusal.contains(says) && !refusal.contains("hush"), "{refusal}");
+    }
+    // A token is forgotten with the node's process.
+    etcd.kill(0);
+    etcd.resume(0).unwrap();
+    add(&store).await;
+    assert_eq!(page(&store).await.len(), 2);
+    assert!(store.inspect().await.unwrap().iter().any(|finding| finding.subject == "server"));
+}

@@ -1,0 +1,46 @@
+//! Stores on throw-away nodes, and short helpers.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use petstore_domain::{
+    Added, CategoryId, NewPet, PageLimit, Pet, PetName, PetQuery, PetRepository,
+};
+use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore};
+use petstore_testing::Etcd;
+
+pub(crate) async fn try_open(url: &str, create: bool) -> Result<EtcdStore, String> {
+    let config = EtcdConfig::parse(url).unwrap();
+    let settings = EtcdSettings { create, ..EtcdSettings::default() };
+    EtcdStore::open(&config, settings).await.map_err(|error| error.to_string())
+}
+
+pub(crate) async fn open(url: &str) -> EtcdStore {
+    try_open(url, true).await.unwrap()
+}
+
+pub(crate) fn url(etcd: &Etcd) -> String {
+    format!("etcd://{}/zoo", etcd.endpoints())
+}
+
+/// Puts an entry behind the store's back.
+pub(crate) fn put(etcd: &Etcd, key: &str, value: &str) {
+    let [key, value] = [key, value].map(|text| STANDARD.encode(text));
+    etcd.post(0, "/v3/kv/put", &format!(r#"{{"key":"{key}","value":"{value}"}}"#)).unwrap();
+}
+
+pub(crate) fn rex() -> NewPet {
+    NewPet { name: PetName::parse("Rex").unwrap(), category_id: CategoryId(1), status: None }
+}
+
+/// Adds an animal, which must be new.
+pub(crate) async fn add(store: &EtcdStore) -> Pet {
+    match PetRepository::add(store, rex(), None).await.unwrap() {
+        Added::Created(pet) => pet,
+        Added::Replayed(pet) => panic!("{pet:?} was there before"),
+    }
+}
+
+/// The first hundred animals.
+pub(crate) async fn page(store: &EtcdStore) -> Vec<Pet> {
+    let query = PetQuery { limit: PageLimit::MAX, ..PetQuery::default() };
+    PetRepository::list(store, query).await.unwrap().value.pets
+}
