@@ -28,7 +28,7 @@ fn arrows() -> Vec<Arrow> {
 }
 
 /// Our packages with those of ours that each may know. A package that is not here may know none.
-const OURS: [(&str, &[&str]); 18] = [
+const OURS: [(&str, &[&str]); 19] = [
     ("petstore-domain", &[]),
     ("petstore-memory", &["petstore-domain"]),
     ("petstore-storage", &["petstore-domain"]),
@@ -60,6 +60,7 @@ const OURS: [(&str, &[&str]); 18] = [
     // Code outside this repository, as the guides show it: an adapter and the service on it.
     ("example-adapter", &["petstore", "petstore-domain"]),
     ("example-testing", &["petstore-domain"]),
+    ("example-kept", &["petstore-domain"]),
     // And a program around the HTTP adapter, with a store of its choice.
     ("example-http", &["petstore-domain", "petstore-http", "petstore-memory"]),
 ];

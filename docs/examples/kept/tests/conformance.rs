@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use kept_adapter::KeptStore;
+use example_kept::KeptStore;
 use petstore_conformance::{Capability, Harness, Problem, ScratchStore, Store};
 
 struct Kept;
