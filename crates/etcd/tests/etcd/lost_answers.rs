@@ -34,11 +34,11 @@ fn forward(mut client: TcpStream, node: &str, lose: &AtomicU32) {
         let answer = message(&mut node).unwrap();
         // One that puts.
         let writes = String::from_utf8_lossy(&request).contains("request_put");
-        let lost = writes
+        let is_dropped = writes
             && lose
                 .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
                 .is_ok();
-        if lost {
+        if is_dropped {
             return;
         }
         client.write_all(&answer).unwrap();
