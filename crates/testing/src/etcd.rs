@@ -2,7 +2,7 @@
 
 use std::{
     fs::{self, File},
-    io::{Read as _, Write as _},
+    io::{self, Read as _, Write as _},
     net::TcpStream,
     path::PathBuf,
     process::{Command, Stdio},
@@ -109,7 +109,11 @@ impl Etcd {
         let members: Vec<_> = self.nodes.iter().enumerate().map(member).collect();
         let log = File::options().create(true).append(true).open(self.log(node));
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", NODE, "sh"]).args(inside).args(["etcd", "--log-level=error"]);
+        shell.args(["-c", NODE, "sh"]).args(inside).args([
+            "etcd",
+            "--log-level=error",
+            "--pre-vote",
+        ]);
         shell
             .args(["--logger=zap", "--data-dir"])
             .arg(self.data(node))
@@ -193,8 +197,10 @@ impl Node {
         format!("{}:{}", self.host, self.port)
     }
 
-    fn post(&self, path: &str, json: &str) -> std::io::Result<String> {
-        let mut stream = TcpStream::connect(self.endpoint())?;
+    fn post(&self, path: &str, json: &str) -> io::Result<String> {
+        let address = self.endpoint().parse().map_err(io::Error::other)?;
+        // A node that is cut off does not even refuse.
+        let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
         stream.set_read_timeout(Some(TIMEOUT))?;
         write!(stream, "POST {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n{json}", json.len())?;
         let mut answer = String::new();
