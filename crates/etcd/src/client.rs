@@ -38,7 +38,7 @@ const MAX_REQUESTS: usize = 64;
 /// The pause after every node has failed.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
 /// How long a connection may be idle before it is closed.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+const IDLE_TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(crate) struct Client {
     http: HttpClient<HttpsConnector<HttpConnector>, Full<Bytes>>,

@@ -84,8 +84,7 @@ impl Core {
 
     /// Reads the head and ranges at one revision, which holds all that was acknowledged before.
     pub(crate) async fn read(&self, ranges: &[Range], deadline: Instant) -> Result<View, Failure> {
-        let missing = || Corruption::new("the head of the store", "there is one");
-        Ok(self.try_read(ranges, deadline).await?.ok_or_else(missing)?)
+        Ok(self.try_read(ranges, deadline).await?.ok_or_else(no_head)?)
     }
 
     /// The same; `None` if there is no head.
@@ -106,7 +105,7 @@ impl Core {
 
     fn reads(&self, ranges: &[Range]) -> Vec<Op> {
         let head = Range::one(&self.keys.head());
-        [&[head], ranges].concat().into_iter().map(Op::RequestRange).collect()
+        [&[head], ranges].concat().into_iter().map(Op::Range).collect()
     }
 
     /// Reads up to `limit` entries of a range, at a revision or, with 0, at the newest. Returns which one that was.
@@ -142,8 +141,7 @@ impl Core {
     ) -> Result<Vec<Option<KeyValue>>, Failure> {
         let mut all = Vec::with_capacity(keys.len());
         for some in keys.chunks(MAX_OPS) {
-            let ranges =
-                some.iter().map(|key| Op::RequestRange(Range { revision, ..Range::one(key) }));
+            let ranges = some.iter().map(|key| Op::Range(Range { revision, ..Range::one(key) }));
             let txn = Txn { success: ranges.collect(), ..Txn::default() };
             let deadline = self.client.deadline();
             let reply = self.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
@@ -189,66 +187,79 @@ impl Core {
                 // What was known may be out of date.
                 _ if !is_fresh => {
                     view = self.read(ranges, deadline).await?;
-                    (is_fresh, absent) = (true, Vec::new());
+                    is_fresh = true;
+                    absent.clear();
                     continue;
                 }
                 Ok(Plan::Done(answer)) => return Ok(answer),
                 Err(error) => return Err(error),
             };
             head.note_group(group);
-            let raw = rows::json(&head);
-            let began = Moment::now();
-            let txn = self.txn(&view, &absent, puts, deletes, &raw, ranges);
-            let reply = self.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
-            let Reply { answer: done, is_repeated } = reply;
-            if done.succeeded {
-                if done.taken().any(|name| name != self.name) {
-                    let pause = (began.elapsed() * 2).clamp(MIN_PAUSE, MAX_PAUSE);
-                    last.pause = Some(Instant::now() + pause);
-                }
-                let revision = done.header.revision;
-                let writes = view.writes + 1;
-                let head = *head;
-                let new =
-                    View { head, raw, writes, changed: revision, revision, found: Vec::new() };
-                self.version.observe(new.stored_version(), began);
-                last.view = Some(new);
-                return Ok(answer);
+            let mut txn = self.txn(&view, puts, &deletes, ranges);
+            txn.compare.append(&mut absent);
+            match self.send(&view, *head, group, txn, &mut last, deadline).await? {
+                None => return Ok(answer),
+                Some(now) => (view, is_fresh) = (now, true),
             }
-            let missing = || Corruption::new("the head of the store", "there is one");
-            let now = view_of(done)?.ok_or_else(missing).map_err(Failure::from)?;
-            self.version.observe(now.stored_version(), began);
-            if now.head.has_group(group) {
-                last.view = Some(View { found: Vec::new(), ..now });
-                return Ok(answer);
-            }
-            if is_repeated && !now.remembers_since(&view) {
-                return Err(Failure::InDoubt.into());
-            }
-            (view, is_fresh, absent) = (now, true, Vec::new());
         }
     }
 
-    fn txn(
+    /// Sends the transaction that makes `head` of `view`. Returns what is there if it has lost a comparison.
+    async fn send(
         &self,
         view: &View,
-        absent: &[Compare],
-        puts: Puts,
-        deletes: Vec<String>,
-        raw: &[u8],
-        ranges: &[Range],
-    ) -> Txn {
-        let mut compare = vec![view.comparison(&self.keys.head())];
-        compare.extend_from_slice(absent);
+        head: Head,
+        group: u64,
+        mut txn: Txn,
+        last: &mut Last,
+        deadline: Instant,
+    ) -> Result<Option<View>, Failure> {
+        let (began, raw) = (Moment::now(), rows::json(&head));
+        txn.success.push(Op::put(&self.keys.head(), raw.clone()));
+        let reply = self.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
+        let Reply { answer, is_repeated } = reply;
+        if answer.succeeded {
+            if answer.taken().any(|name| name != self.name) {
+                let pause = (began.elapsed() * 2).clamp(MIN_PAUSE, MAX_PAUSE);
+                last.pause = Some(Instant::now() + pause);
+            }
+            let (revision, writes) = (answer.header.revision, view.writes + 1);
+            let new = View { head, raw, writes, changed: revision, revision, found: Vec::new() };
+            self.version.observe(new.stored_version(), began);
+            last.view = Some(new);
+            return Ok(None);
+        }
+        let now = view_of(answer)?.ok_or_else(no_head)?;
+        self.version.observe(now.stored_version(), began);
+        // Its answer was lost, and it was sent again.
+        if now.head.has_group(group) {
+            last.view = Some(View { found: Vec::new(), ..now });
+            return Ok(None);
+        }
+        if is_repeated && !now.remembers_since(view) {
+            return Err(Failure::InDoubt);
+        }
+        if Instant::now() >= deadline {
+            return Err(Failure::Deadline(self.client.call_timeout()));
+        }
+        Ok(Some(now))
+    }
+
+    /// Makes a transaction that still lacks the new head.
+    fn txn(&self, view: &View, puts: Puts, deletes: &[String], ranges: &[Range]) -> Txn {
+        let compare = vec![view.comparison(&self.keys.head())];
         let mut success: Vec<Op> =
             puts.into_iter().map(|(key, value)| Op::put(&key, value)).collect();
         success.extend(deletes.iter().map(|key| Op::delete(key)));
-        success.push(Op::put(&self.keys.head(), raw.to_vec()));
         success.push(Op::take(&self.keys.waiting()));
         let mut failure = self.reads(ranges);
         failure.push(Op::put(&self.keys.waiting(), self.name.clone()));
         Txn { compare, success, failure }
     }
+}
+
+fn no_head() -> Corruption {
+    Corruption::new("the head of the store", "there is one")
 }
 
 fn view_of(answer: TxnAnswer) -> Result<Option<View>, Failure> {

@@ -118,23 +118,23 @@ pub(crate) enum Reason {
 
 /// Returns what an operator can do about the failure.
 fn remedy(failure: &Failure) -> &'static str {
-    match failure {
-        Failure::Unreachable(..) => {
-            "; see that most nodes run and reach each other, and that the addresses and sslmode are right"
-        }
-        Failure::Refused(message) if message.contains("authentication failed") => {
-            "; fix the user or the password"
-        }
-        Failure::Refused(message) if message.contains("not enabled") => {
-            "; leave user and password out of the URL, or enable etcd's authentication"
-        }
-        Failure::Refused(message) if message.contains("user name is empty") => {
-            "; name a user in the URL: etcd://USER:PASSWORD@HOST/PREFIX"
-        }
-        Failure::Refused(message) if message.contains("permission denied") => {
-            "; grant the user's role readwrite on the prefix: \
-             'etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX/'"
-        }
-        _ => "",
+    if let Failure::Unreachable(..) = failure {
+        return "; see that most nodes run and reach each other, and that the addresses and sslmode are right";
     }
+    let Failure::Refused(message) = failure else { return "" };
+    let remedies = [
+        ("authentication failed", "; fix the user or the password"),
+        (
+            "not enabled",
+            "; leave user and password out of the URL, or enable etcd's authentication",
+        ),
+        ("user name is empty", "; name a user in the URL: etcd://USER:PASSWORD@HOST/PREFIX"),
+        (
+            "permission denied",
+            "; grant the user's role readwrite on the prefix: \
+             'etcdctl role grant-permission ROLE --prefix=true readwrite PREFIX/'",
+        ),
+    ];
+    let remedy = remedies.iter().find(|(words, _)| message.contains(words));
+    remedy.map_or("", |(_, remedy)| remedy)
 }

@@ -86,16 +86,19 @@ impl Head {
         let (word, other, label) = state.phase.columns();
         self.identity = u128::from_be_bytes(state.id.0);
         self.revision = state.revision;
-        self.phase = word.to_owned();
+        word.clone_into(&mut self.phase);
         self.other = other.map(|id| u128::from_be_bytes(id.0));
         self.label = label.map(str::to_owned);
     }
 
     /// Refuses a writer that the state does not permit.
     pub(crate) fn permit(&self, writer: Writer) -> Result<(), Failure> {
-        self.state()?.permit(writer).map_err(|error| match error {
+        let refusal = self.state()?.permit(writer);
+        refusal.map_err(|error| match error {
             StoreError::Sealed(why) => Failure::Sealed(why),
-            other => Failure::Refused(other.to_string()),
+            StoreError::Unavailable(_) | StoreError::Refused(_) | StoreError::Corrupt(_) => {
+                Failure::Refused(error.to_string())
+            }
         })
     }
 

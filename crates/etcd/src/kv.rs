@@ -31,11 +31,12 @@ fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
     String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
 }
 
-/// One key, or those from `key` on and below `range_end`, ascending.
+/// One key, or those from `key` on and below `end`, ascending.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Range {
     pub(crate) key: Bytes,
-    pub(crate) range_end: Bytes,
+    #[serde(rename = "range_end")]
+    pub(crate) end: Bytes,
     /// 0 is none.
     pub(crate) limit: usize,
     /// 0 is the newest.
@@ -52,7 +53,7 @@ impl Range {
     pub(crate) fn after(key: Option<String>, folder: &str) -> Self {
         // Nothing lies between a key and the key with a zero byte behind it.
         let first = key.map_or_else(|| folder.to_owned(), |key| key + "\0");
-        Self { range_end: end_of(folder), ..Self::one(&first) }
+        Self { end: end_of(folder), ..Self::one(&first) }
     }
 }
 
@@ -71,30 +72,32 @@ pub(crate) enum Compare {
 
 /// One operation of a transaction.
 #[derive(Clone, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
 pub(crate) enum Op {
-    RequestRange(Range),
-    RequestPut { key: Bytes, value: Bytes },
-    RequestDeleteRange { key: Bytes, range_end: Bytes, prev_kv: bool },
+    #[serde(rename = "request_range")]
+    Range(Range),
+    #[serde(rename = "request_put")]
+    Put { key: Bytes, value: Bytes },
+    #[serde(rename = "request_delete_range")]
+    Delete { key: Bytes, range_end: Bytes, prev_kv: bool },
 }
 
 impl Op {
     pub(crate) fn put(key: &str, value: Vec<u8>) -> Self {
-        Self::RequestPut { key: key.into(), value: Bytes(value) }
+        Self::Put { key: key.into(), value: Bytes(value) }
     }
 
     pub(crate) fn delete(key: &str) -> Self {
-        Self::RequestDeleteRange { key: key.into(), range_end: Bytes::default(), prev_kv: false }
+        Self::Delete { key: key.into(), range_end: Bytes::default(), prev_kv: false }
     }
 
     /// Deletes a key, and returns its entry.
     pub(crate) fn take(key: &str) -> Self {
-        Self::RequestDeleteRange { key: key.into(), range_end: Bytes::default(), prev_kv: true }
+        Self::Delete { key: key.into(), range_end: Bytes::default(), prev_kv: true }
     }
 
     pub(crate) fn delete_all(folder: &str) -> Self {
         let range_end = end_of(folder);
-        Self::RequestDeleteRange { key: folder.into(), range_end, prev_kv: false }
+        Self::Delete { key: folder.into(), range_end, prev_kv: false }
     }
 }
 

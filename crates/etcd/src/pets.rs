@@ -82,9 +82,9 @@ impl Core {
 
     async fn purge(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, Failure> {
         // Up to what expires later.
-        let range_end = Bytes::from(&*self.keys.expiry(cutoff.0.saturating_add(1)));
+        let end = Bytes::from(&*self.keys.expiry(cutoff.0.saturating_add(1)));
         let expired = Range::one(&self.keys.folder("expiry"));
-        let expired = Range { range_end, limit: EXPIRIES, ..expired };
+        let expired = Range { end, limit: EXPIRIES, ..expired };
         let view = self.read(&[expired], self.client.deadline()).await?;
         view.head.permit(Writer::Service)?;
         let found = view.found.into_iter().next().unwrap_or_default();
@@ -109,15 +109,15 @@ impl Core {
             let records =
                 records.map(|record| record.map(|record| (record.id.to_string(), record.at.0)));
             let stored: HashMap<String, i64> = records.collect::<Result<_, _>>()?;
-            let (mut deletes, mut left, mut deleted) = (entries.clone(), Expiry::new(), 0);
+            let (mut deletes, mut left, mut count) = (entries.clone(), Expiry::new(), 0);
             for entry in expiries.iter().flatten() {
                 for (id, at) in rows::expiry(entry)? {
                     // One that was replaced is named again by whoever has replaced it.
                     if stored.get(&id) != Some(&at) {
                         continue;
                     }
-                    if at <= cutoff.0 && deleted < limit {
-                        deleted += 1;
+                    if at <= cutoff.0 && count < limit {
+                        count += 1;
                         deletes.push(self.keys.record(&id));
                     } else {
                         left.push((id, at));
@@ -127,7 +127,7 @@ impl Core {
             let more = !is_all || left.iter().any(|(_, at)| *at <= cutoff.0);
             let mut puts = Puts::new();
             rows::put_expiry(&mut puts, &self.keys, group, &left);
-            let purged = Purged { deleted, more };
+            let purged = Purged { deleted: count, more };
             Ok(Plan::Write(Box::new(view.head.clone()), puts, deletes, purged))
         })
         .await

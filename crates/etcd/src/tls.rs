@@ -42,7 +42,7 @@ fn client(config: &EtcdConfig) -> Result<ClientConfig, Reason> {
     let failed =
         |parameter, path: &Path, error| Reason::from(TlsFailure::of_file(parameter, path, error));
     let chain = CertificateDer::pem_file_iter(certificate)
-        .and_then(|chain| chain.collect::<Result<Vec<_>, PemError>>())
+        .and_then(Iterator::collect::<Result<Vec<_>, PemError>>)
         .map_err(|error| failed("sslcert", certificate, error))?;
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| failed("sslkey", key, error))?;
     let shown = || Reason::Key(key.display().to_string());

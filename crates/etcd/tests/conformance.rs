@@ -21,7 +21,7 @@ struct OnNode {
 }
 
 impl OnNode {
-    fn new(outage: Outage) -> Result<Box<dyn ScratchStore>, Problem> {
+    fn start(outage: Outage) -> Result<Box<dyn ScratchStore>, Problem> {
         let etcd = etcd_or_skip("conformance", 1).ok_or("no etcd")?;
         Ok(Box::new(Self { etcd, outage }))
     }
@@ -61,7 +61,7 @@ mod killed {
     #[async_trait::async_trait]
     impl Harness for Killed {
         async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
-            OnNode::new(Outage::Killed)
+            OnNode::start(Outage::Killed)
         }
     }
 
@@ -76,7 +76,7 @@ mod frozen {
     #[async_trait::async_trait]
     impl Harness for Frozen {
         async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem> {
-            OnNode::new(Outage::Frozen)
+            OnNode::start(Outage::Frozen)
         }
     }
 

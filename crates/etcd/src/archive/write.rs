@@ -50,7 +50,7 @@ struct Writing<'a> {
     /// What is there, and what the batch makes of it.
     pets: BTreeMap<PetId, StoredPet>,
     records: BTreeMap<IdempotencyId, IdempotencyRecord>,
-    api_keys: Vec<KeyValue>,
+    key_entries: Vec<KeyValue>,
     /// Animals that are written, and whether for the first time.
     changed: BTreeMap<PetId, bool>,
     expiry: Expiry,
@@ -60,7 +60,8 @@ struct Writing<'a> {
 impl<'a> Writing<'a> {
     fn new(keys: &'a Keys, view: &View) -> Result<Self, Failure> {
         let [animals, of_records] = [keys.pets(None), keys.folder("records")];
-        let (mut pets, mut records, mut api_keys) = (BTreeMap::new(), BTreeMap::new(), Vec::new());
+        let (mut pets, mut records, mut key_entries) =
+            (BTreeMap::new(), BTreeMap::new(), Vec::new());
         for entry in view.found.iter().flatten() {
             let key = entry.key();
             if key.starts_with(&animals) {
@@ -70,12 +71,20 @@ impl<'a> Writing<'a> {
                 let record = rows::record(entry)?;
                 records.insert(record.id, record);
             } else {
-                api_keys.push(entry.clone());
+                key_entries.push(entry.clone());
             }
         }
-        let (head, puts, changed) = (view.head.clone(), Puts::new(), BTreeMap::new());
-        let (expiry, added) = (Expiry::new(), 0);
-        Ok(Self { keys, head, puts, pets, records, api_keys, changed, expiry, added })
+        Ok(Self {
+            keys,
+            head: view.head.clone(),
+            puts: Puts::new(),
+            pets,
+            records,
+            key_entries,
+            changed: BTreeMap::new(),
+            expiry: Expiry::new(),
+            added: 0,
+        })
     }
 
     /// Writes animals under their own identifiers.
@@ -124,7 +133,7 @@ impl<'a> Writing<'a> {
             return Ok(());
         }
         self.head.renew_keys()?;
-        Stored::new(&self.api_keys).put(&batch.keys, self.keys, &mut self.head, &mut self.puts)
+        Stored::new(&self.key_entries).put(&batch.keys, self.keys, &mut self.head, &mut self.puts)
     }
 
     /// Writes records whose animals are there.
