@@ -45,7 +45,7 @@ impl Trial {
         let key = store.new_key("kept-in-the-store");
         let loads = [0, WRITERS].map(|first| {
             let server = Launch::on(&store).start();
-            let load = Load::start_from(first, &server.client(), &key, false);
+            let load = Load::start_as(first..first + WRITERS, &server.client(), &key, false);
             (server, load)
         });
         let journals = loads.each_ref().map(|(_, load)| Arc::clone(&load.journal));

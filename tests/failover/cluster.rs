@@ -64,7 +64,8 @@ impl Trial {
         let ways = [("addresses", "url"), ("HAProxy", "haproxy-url")];
         let services = ways.into_iter().enumerate().map(|(number, (by, url))| {
             let server = Launch::on(&Store::at(&patroni.run(url, ""))).start();
-            let load = Load::start_from(number * WRITERS, &server.client(), &key, true);
+            let numbers = number * WRITERS..(number + 1) * WRITERS;
+            let load = Load::start_as(numbers, &server.client(), &key, true);
             Service { by, server, load }
         });
         let services = services.collect();

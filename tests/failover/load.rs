@@ -1,6 +1,7 @@
 //! Writers, readers and probes that run until they are told to stop.
 
 use std::{
+    ops::Range,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -29,13 +30,13 @@ pub(crate) struct Load {
 impl Load {
     /// Begins; `stored` is an API key out of the store.
     pub(crate) fn start(client: &Client, stored: &str) -> Self {
-        Self::start_from(0, client, stored, false)
+        Self::start_as(0..WRITERS, client, stored, false)
     }
 
-    /// The same beside another load: its writers are numbered from `first` on. `may_be_behind`: an
-    /// animal that was acknowledged may not be found, which the journal then has as 404.
-    pub(crate) fn start_from(
-        first: usize,
+    /// The same with writers of these numbers, which no other load has. `may_be_behind`: an animal that was
+    /// acknowledged may not be found, which the journal then has as 404.
+    pub(crate) fn start_as(
+        numbers: Range<usize>,
         client: &Client,
         stored: &str,
         may_be_behind: bool,
@@ -48,7 +49,7 @@ impl Load {
             stopping: Arc::clone(&stopping),
             may_be_behind,
         };
-        let writers = (first..first + WRITERS).map(|number| {
+        let writers = numbers.map(|number| {
             let (worker, stored) = (worker(), (number % 4 >= 2).then(|| stored.to_owned()));
             thread::spawn(move || worker.write(number, stored.as_deref()))
         });

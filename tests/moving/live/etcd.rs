@@ -26,6 +26,8 @@ use crate::{
 };
 
 const PETS: usize = 20_000;
+/// So many writers add less than a mover copies, on a slow machine too.
+const FEW: usize = 4;
 /// After so long what has begun is under way.
 const MOMENT: Duration = Duration::from_millis(300);
 
@@ -51,7 +53,7 @@ fn moves(
 ) -> Vec<Addition> {
     let key = from.new_key(&format!("writer-{writer}"));
     let server = serve(from, to);
-    let load = Load::start_from(writer, &server.client(), &key, false);
+    let load = Load::start_as(writer..writer + FEW, &server.client(), &key, false);
     load.journal.wait_for(Instant::now(), &NEED_THE_STORE, 10);
     kill_beside(etcd, &mut spawn(from, to).0);
     hand_over(from, to).succeeds();
