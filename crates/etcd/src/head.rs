@@ -75,7 +75,7 @@ impl Head {
 
     pub(crate) fn state(&self) -> Result<StoreState, Corruption> {
         let store = |id: u128| StoreId(id.to_be_bytes());
-        let phase = Phase::from_columns(&self.phase, self.other.map(store), self.label.clone());
+        let phase = Phase::from_parts(&self.phase, self.other.map(store), self.label.clone());
         let wrong = || Corruption::new("the state of the store", "it is open, filling or sealed");
         let (id, revision, rewrites) = (store(self.identity), self.revision, self.rewrites);
         Ok(StoreState { id, revision, rewrites, phase: phase.ok_or_else(wrong)? })
@@ -83,7 +83,7 @@ impl Head {
 
     /// Takes identity, revision and phase of `state`.
     pub(crate) fn set_state(&mut self, state: &StoreState) {
-        let (word, other, label) = state.phase.columns();
+        let (word, other, label) = state.phase.parts();
         self.identity = u128::from_be_bytes(state.id.0);
         self.revision = state.revision;
         word.clone_into(&mut self.phase);

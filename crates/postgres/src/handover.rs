@@ -32,7 +32,7 @@ impl Handover for PostgresStore {
     }
 
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
-        let (word, other, label) = new.phase.columns();
+        let (word, other, label) = new.phase.parts();
         let (id, other) = (&new.id.0[..], other.as_ref().map(|other| &other.0[..]));
         let random = version::random()?;
         let version = if matches!(new.phase, Phase::Open { .. }) { &random[..] } else { &[] };
@@ -94,7 +94,7 @@ fn from_row(row: Option<&Row>) -> Result<StoreState, Corruption> {
     let read = || -> Result<_, tokio_postgres::Error> {
         let id = |bytes: &[u8]| bytes.try_into().map(StoreId).ok();
         let other = row.try_get::<_, Option<&[u8]>>(4)?.and_then(id);
-        let phase = Phase::from_columns(row.try_get(3)?, other, row.try_get(5)?);
+        let phase = Phase::from_parts(row.try_get(3)?, other, row.try_get(5)?);
         Ok((id(row.try_get(0)?), row.try_get(1)?, row.try_get(2)?, phase))
     };
     let (id, revision, rewrites, phase) = read().map_err(|error| broken(&error.to_string()))?;

@@ -46,9 +46,9 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Returns the phase as columns: its word, the other store, and the label.
+    /// Returns the phase as parts to be stored: its word, the other store, and the label.
     #[must_use]
-    pub fn columns(&self) -> (&'static str, Option<StoreId>, Option<&str>) {
+    pub fn parts(&self) -> (&'static str, Option<StoreId>, Option<&str>) {
         match self {
             Self::Open { from } => ("open", *from, None),
             Self::Filling { from } => ("filling", Some(*from), None),
@@ -56,9 +56,9 @@ impl Phase {
         }
     }
 
-    /// Returns the phase that has these columns, if one has.
+    /// Returns the phase that has these parts, if one has.
     #[must_use]
-    pub fn from_columns(word: &str, other: Option<StoreId>, label: Option<String>) -> Option<Self> {
+    pub fn from_parts(word: &str, other: Option<StoreId>, label: Option<String>) -> Option<Self> {
         Some(match word {
             "open" => Self::Open { from: other },
             "filling" => Self::Filling { from: other? },
@@ -89,7 +89,7 @@ pub struct StoreState {
     /// Grows with each change of the state, and from each store to the one that it is handed over to: of two
     /// open stores, the one with the higher revision is the one that counts.
     pub revision: i64,
-    /// How often animals were changed otherwise than by adding some under the next identifiers: by SQL, by a
+    /// How often animals were changed otherwise than by adding some under the next identifiers: past petstore, by a
     /// batch that has identifiers.
     pub rewrites: i64,
     /// Whether it takes writes.
@@ -201,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_comes_back_from_its_columns() {
+    fn a_phase_comes_back_from_its_parts() {
         for phase in phases() {
-            let (word, other, label) = phase.columns();
+            let (word, other, label) = phase.parts();
             let label = label.map(str::to_owned);
-            assert_eq!(Phase::from_columns(word, other, label), Some(phase));
+            assert_eq!(Phase::from_parts(word, other, label), Some(phase));
         }
-        assert_eq!(Phase::from_columns("closed", None, None), None);
-        assert_eq!(Phase::from_columns("filling", None, None), None);
+        assert_eq!(Phase::from_parts("closed", None, None), None);
+        assert_eq!(Phase::from_parts("filling", None, None), None);
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(crate) fn state(connection: &Connection) -> Result<StoreState, Failure<Store
 fn from_row(row: &Row<'_>) -> Result<StoreState, Corruption> {
     let read = || -> rusqlite::Result<_> {
         let (word, other): (String, Option<[u8; 16]>) = (row.get(3)?, row.get(4)?);
-        let phase = Phase::from_columns(&word, other.map(StoreId), row.get(5)?);
+        let phase = Phase::from_parts(&word, other.map(StoreId), row.get(5)?);
         Ok((StoreId(row.get(0)?), row.get(1)?, row.get(2)?, phase))
     };
     let broken = |rule: &str| Corruption::new("the state of the store", rule);
@@ -52,7 +52,7 @@ pub(super) fn change(
     expected: i64,
     new: &StoreState,
 ) -> rusqlite::Result<bool> {
-    let (word, other, label) = new.phase.columns();
+    let (word, other, label) = new.phase.parts();
     let (id, other) = (new.id.0, other.map(|other| other.0));
     let values = params![expected, id, new.revision, word, other, label];
     if connection.execute(CHANGE, values)? == 0 {
