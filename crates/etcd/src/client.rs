@@ -5,6 +5,7 @@
 
 use std::{
     collections::BTreeMap,
+    pin::Pin,
     sync::atomic::{AtomicUsize, Ordering},
     time::Duration,
 };
@@ -106,10 +107,30 @@ impl Client {
         request: &(impl Serialize + Sync),
         deadline: Instant,
     ) -> Result<Reply<T>, Failure> {
+        let body = serde_json::to_vec(request).map_err(|error| unreadable(&error))?;
+        let Reply { answer, is_repeated } = self.send(path, body.into(), deadline).await?;
+        let answer = serde_json::from_slice(&answer).map_err(|error| unreadable(&error))?;
+        Ok(Reply { answer, is_repeated })
+    }
+
+    /// The same for bytes. In a box, so that what calls it is compiled without all that is in here.
+    fn send<'a>(
+        &'a self,
+        path: &'static str,
+        body: Bytes,
+        deadline: Instant,
+    ) -> Pin<Box<dyn Future<Output = Result<Reply<Bytes>, Failure>> + Send + 'a>> {
+        Box::pin(self.send_in_turn(path, body, deadline))
+    }
+
+    async fn send_in_turn(
+        &self,
+        path: &'static str,
+        body: Bytes,
+        deadline: Instant,
+    ) -> Result<Reply<Bytes>, Failure> {
         let permit = time::timeout_at(deadline, self.requests.acquire()).await;
         let _permit = permit.map_err(|_| Failure::Busy(self.call_timeout))?;
-        let body = serde_json::to_vec(request).map_err(|error| unreadable(&error))?;
-        let body = Bytes::from(body);
         let (mut is_repeated, mut troubles) = (false, BTreeMap::new());
         loop {
             let current = self.current.load(Ordering::Relaxed);
@@ -118,11 +139,7 @@ impl Client {
             let late = |_| Err(Trouble::InDoubt("no answer".to_owned()));
             let tried = time::timeout_at(until, self.try_once(node, path, body.clone())).await;
             match tried.unwrap_or_else(late) {
-                Ok(answer) => {
-                    let answer = serde_json::from_slice(&answer);
-                    let answer = answer.map_err(|error| unreadable(&error))?;
-                    return Ok(Reply { answer, is_repeated });
-                }
+                Ok(answer) => return Ok(Reply { answer, is_repeated }),
                 Err(Trouble::Final(failure)) => return Err(failure),
                 Err(Trouble::Unauthenticated(why)) if !troubles.contains_key(&current) => {
                     troubles.insert(current, why);
