@@ -268,7 +268,7 @@ fn a_refusal_of_a_store_or_a_move_says_what_is_missing_or_wrong() {
         (
             "petstore serve --store postgres//me:secret@host/db",
             "invalid value '…' for '--store <URL>': a store is sqlite:PATH, \
-             postgres://USER:PASSWORD@HOST[,HOST]/DATABASE or memory:; try 'petstore serve --help'",
+             postgres://USER:PASSWORD@HOST[,HOST]/DATABASE, etcd://HOST[,HOST]/PREFIX or memory:; try 'petstore serve --help'",
         ),
         (
             "petstore serve postgres://me:secret@host/db",
