@@ -11,7 +11,7 @@ use crate::support::{
     catalogue::{self, id_of, pet},
     command::petstore,
     server::Launch,
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_lasting_stores, on_sql_stores},
 };
 
 /// Fifteen batches, or 320 small ones.
@@ -141,7 +141,10 @@ on_lasting_stores!(
     #[petstore_testing::needs(time)]
     a_copy_that_is_asked_to_stop_stops_between_batches,
     #[petstore_testing::needs(time)]
-    an_import_that_is_cut_off_goes_on_and_adds_nothing_twice,
-    #[petstore_testing::needs(time)]
     an_import_that_is_cut_off_before_it_writes_leaves_nothing,
+);
+
+on_sql_stores!(
+    #[petstore_testing::needs(time)]
+    an_import_that_is_cut_off_goes_on_and_adds_nothing_twice,
 );

@@ -104,15 +104,17 @@ pub(crate) use on_lasting_stores;
 
 /// The same for those whose rows are changed by SQL.
 macro_rules! on_sql_stores {
-    ($($test:ident),+ $(,)?) => {$(
+    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
         mod $test {
             use crate::support::store::Kind;
 
+            $(#[$attribute])*
             #[test]
             fn on_sqlite() {
                 super::$test(Kind::Sqlite);
             }
 
+            $(#[$attribute])*
             #[petstore_testing::needs(postgres)]
             #[test]
             fn on_postgres() {

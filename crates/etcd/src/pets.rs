@@ -63,7 +63,7 @@ impl PetRepository for EtcdStore {
         self.core.version.get()
     }
 
-    /// One transaction: it deletes as many as fit into one, of the oldest entries of [`Expiry`].
+    /// One transaction: it deletes as many as fit into one, of the oldest entries of `Expiry`.
     async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
         Ok(self.core.purge(cutoff, limit).await?)
     }
