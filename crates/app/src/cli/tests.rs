@@ -277,7 +277,7 @@ fn a_refusal_of_a_store_or_a_move_says_what_is_missing_or_wrong() {
         (
             "petstore keys list --store memory:",
             "invalid value '…' for '--store <URL>': a store in memory ends with this \
-             command; use sqlite:PATH or postgres://USER:PASSWORD@HOST[,HOST]/DATABASE; \
+             command; use sqlite:PATH, postgres://USER:PASSWORD@HOST[,HOST]/DATABASE or etcd://HOST[,HOST]/PREFIX; \
              try 'petstore keys list --help'",
         ),
         (
