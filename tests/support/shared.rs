@@ -15,7 +15,7 @@ pub(crate) fn server() -> &'static Server {
 
 /// The shared server on a store of this kind.
 pub(crate) fn server_on(kind: Kind) -> &'static Server {
-    static SHARED: [OnceLock<Shared>; 3] = [const { OnceLock::new() }; 3];
+    static SHARED: [OnceLock<Shared>; 4] = [const { OnceLock::new() }; 4];
     &SHARED[kind as usize].get_or_init(|| Shared::start(Store::new(kind))).server
 }
 
