@@ -2,6 +2,8 @@
 
 use std::{fs, io::Write as _, path::Path, process::Child, thread, time::Duration};
 
+use serde_json::Value;
+
 use super::{
     animals::many,
     commands::{copy, exported, fed, import, made, verify},
@@ -11,7 +13,7 @@ use crate::support::{
     catalogue::{self, id_of, pet},
     command::petstore,
     server::Launch,
-    store::{Kind, Store, on_lasting_stores, on_sql_stores},
+    store::{Kind, Store, on_lasting_stores},
 };
 
 /// Fifteen batches, or 320 small ones.
@@ -113,8 +115,14 @@ fn an_import_that_is_cut_off_goes_on_and_adds_nothing_twice(kind: Kind) {
         // A server may finish the commit of a client that was killed.
         assert!(numbers[1] >= found && numbers[0] + numbers[1] == pets(kind), "{found}: {said}");
         let lines = exported(&store.url, "ndjson");
-        let lines = lines.lines().map(|line| line.split_once(',').unwrap().1);
-        assert!(lines.eq(text.lines().map(|line| line.split_once('{').unwrap().1)));
+        let animals = |lines: &str| -> Vec<Value> {
+            lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        };
+        let mut kept = animals(&lines);
+        for animal in &mut kept {
+            animal.as_object_mut().unwrap().remove("id").unwrap();
+        }
+        assert!(kept == animals(&text), "the animals of the file, in its order");
     }
 }
 
@@ -142,9 +150,6 @@ on_lasting_stores!(
     a_copy_that_is_asked_to_stop_stops_between_batches,
     #[petstore_testing::needs(time)]
     an_import_that_is_cut_off_before_it_writes_leaves_nothing,
-);
-
-on_sql_stores!(
     #[petstore_testing::needs(time)]
     an_import_that_is_cut_off_goes_on_and_adds_nothing_twice,
 );
