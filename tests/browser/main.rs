@@ -26,8 +26,12 @@ mod support {
     pub(crate) mod client;
     #[path = "../../support/command.rs"]
     pub(crate) mod command;
+    #[path = "../../support/disk.rs"]
+    mod disk;
     #[path = "../../support/guard.rs"]
     mod guard;
+    #[path = "../../support/preload.rs"]
+    mod preload;
     #[path = "../../support/raw.rs"]
     pub(crate) mod raw;
     #[path = "../../support/rules.rs"]
