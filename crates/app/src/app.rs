@@ -1,6 +1,9 @@
 //! The program: the registered stores, and the commands that work on them.
 
-use std::{env, ffi::OsString, num::NonZero, process::ExitCode, sync::Arc, thread, time::Duration};
+use std::{
+    env, ffi::OsString, num::NonZero, pin::Pin, process::ExitCode, sync::Arc, thread,
+    time::Duration,
+};
 
 use tokio::runtime::Builder;
 
@@ -80,30 +83,31 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
             let config = serve::Config::read(*args)?;
             // Dropped last, so that the log of everything before is written.
             let _log = logging::start(config.args.log_format, config.args.log.clone())?;
-            run_to_end(serve::run(config))
+            run_to_end(Box::pin(serve::run(config)))
         }
-        Command::Keys(command) => run_to_end(keys::run(command)),
-        Command::Store(command) => run_to_end(moving::run(command)),
-        Command::Export(args) => run_to_end(export::run(args)),
-        Command::Import(args) => run_to_end(import::run(args)),
-        Command::Backup(args) => run_to_end(backup::run(args)),
-        Command::Check(args) => run_to_end(check::run(args)),
-        Command::Upgrade(args) => run_to_end(upgrade::run(args)),
+        Command::Keys(command) => run_to_end(Box::pin(keys::run(command))),
+        Command::Store(command) => run_to_end(Box::pin(moving::run(command))),
+        Command::Export(args) => run_to_end(Box::pin(export::run(args))),
+        Command::Import(args) => run_to_end(Box::pin(import::run(args))),
+        Command::Backup(args) => run_to_end(Box::pin(backup::run(args))),
+        Command::Check(args) => run_to_end(Box::pin(check::run(args))),
+        Command::Upgrade(args) => run_to_end(Box::pin(upgrade::run(args))),
         Command::Config(ConfigCommand::Show(flags)) => {
             // What `serve` would refuse is refused here too.
             serve::Config::read(*flags)?;
             Console.print(&cli::shown(sources, args).unwrap_or_default())
         }
         Command::Openapi(args) => Console.print(&petstore_http::openapi_document(&args.settings())),
-        Command::Healthcheck(args) => run_to_end(healthcheck::run(args)),
+        Command::Healthcheck(args) => run_to_end(Box::pin(healthcheck::run(args))),
         Command::Completions(args) => manual::completions(&sources.definition, args),
         Command::Man(args) => manual::pages(&sources.definition, &args),
     }
 }
 
 /// Runs `work` to its end, on a thread for each processor and one more: a store may block all threads
-/// but one, in reads from a disk that hangs, and the last one answers what needs no read.
-fn run_to_end(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+/// but one, in reads from a disk that hangs, and the last one answers what needs no read. In a box, as the runtime
+/// would be compiled once for each command.
+fn run_to_end(work: Pin<Box<dyn Future<Output = Result<(), Failure>>>>) -> Result<(), Failure> {
     let mut builder = Builder::new_multi_thread();
     if env::var_os(WORKERS_VARIABLE).is_none_or(|value| value.is_empty()) {
         let processors = thread::available_parallelism().map_or(1, NonZero::get);

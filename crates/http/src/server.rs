@@ -6,7 +6,11 @@ pub(crate) mod metrics_listener;
 use std::{convert::Infallible, fmt, sync::Arc};
 
 use bytes::Bytes;
-use futures_util::{Stream, stream};
+use futures_util::{
+    Stream,
+    future::{BoxFuture, LocalBoxFuture},
+    stream,
+};
 use hyper::{Request, Response};
 use petstore_domain::KeyName;
 use tokio::{net::TcpListener, task::JoinSet, time::timeout};
@@ -64,12 +68,11 @@ impl Server {
         settings: Settings,
         listener: TcpListener,
         monitored: Monitored,
-    ) -> Result<(Self, impl Future<Output = Infallible> + Send + use<>), impl fmt::Display + use<>>
-    {
+    ) -> Result<(Self, BoxFuture<'static, Infallible>), impl fmt::Display + use<>> {
         let metrics = Arc::new(Metrics::new()?);
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
         let monitor = Monitor { state: Arc::clone(&server.state), metrics, monitored };
-        Ok::<_, prometheus::Error>((server, monitor.serve(listener)))
+        Ok::<_, prometheus::Error>((server, Box::pin(monitor.serve(listener))))
     }
 
     fn with_state(state: State) -> Self {
@@ -106,22 +109,34 @@ impl Server {
     /// taken but those that wait to be accepted, every request already received gets its answer within
     /// [`Limits::shutdown_grace`](crate::Limits::shutdown_grace).
     pub async fn run(
-        mut self,
+        self,
         listeners: Vec<Listener>,
         shutdown: impl Future<Output = ()>,
     ) -> Drained {
-        tokio::select! {
-            () = self.serve(accept_all(&listeners)) => (),
-            () = shutdown => (),
-        }
-        self.state.drain.begin();
-        let waiting = stream::iter(close(listeners).await);
-        if timeout(self.state.settings.limits.shutdown_grace, self.serve(waiting)).await.is_ok() {
-            return Drained::Whole;
-        }
-        let connections = self.connections.len();
-        self.connections.shutdown().await;
-        Drained::CutOff { connections }
+        self.run_boxed(listeners, Box::pin(shutdown)).await
+    }
+
+    /// Does so in a box, so that what serves connections is compiled with this crate and not with its callers.
+    fn run_boxed(
+        mut self,
+        listeners: Vec<Listener>,
+        shutdown: LocalBoxFuture<'_, ()>,
+    ) -> LocalBoxFuture<'_, Drained> {
+        Box::pin(async move {
+            tokio::select! {
+                () = self.serve(accept_all(&listeners)) => (),
+                () = shutdown => (),
+            }
+            self.state.drain.begin();
+            let waiting = stream::iter(close(listeners).await);
+            if timeout(self.state.settings.limits.shutdown_grace, self.serve(waiting)).await.is_ok()
+            {
+                return Drained::Whole;
+            }
+            let connections = self.connections.len();
+            self.connections.shutdown().await;
+            Drained::CutOff { connections }
+        })
     }
 
     /// Serves `accepted`, and those that are served already, to their ends. TLS is for clients on other machines.

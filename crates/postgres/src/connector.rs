@@ -13,6 +13,7 @@ mod tests;
 use std::{
     collections::{BTreeMap, VecDeque},
     fmt,
+    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -61,8 +62,16 @@ impl Connector {
         &self.config
     }
 
-    /// Returns a connection to the first host that answers and takes writes (unless `any` may be taken).
-    pub(crate) async fn connect(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
+    /// Returns a connection to the first host that answers and takes writes (unless `any` may be taken). In a box, so
+    /// that what calls it is compiled without the driver.
+    pub(crate) fn connect(
+        &self,
+        purpose: Purpose,
+    ) -> Pin<Box<dyn Future<Output = Result<Connection, StoreFailure>> + Send + '_>> {
+        Box::pin(self.connect_to_first(purpose))
+    }
+
+    async fn connect_to_first(&self, purpose: Purpose) -> Result<Connection, StoreFailure> {
         let preferred = self.preferred.load(Ordering::Relaxed);
         let (count, timeout) = (self.hosts.len(), self.config.connect_timeout);
         let mut untried: VecDeque<_> = (0..count).map(|step| (preferred + step) % count).collect();

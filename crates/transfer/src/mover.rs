@@ -8,7 +8,7 @@
 //!
 //! The new store is opened with a revision above the old one's, so of two open stores it is clear which one counts.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use petstore_domain::{
     Batch, Changes, Clock, Handover, IdempotencyRecord, Pet, PetId, Phase, StoreCounts, StoreError,
@@ -73,11 +73,18 @@ impl Mover {
     }
 
     /// Hands the store over; also goes on where an earlier run has ended. How long the old store was sealed, or
-    /// `None` if the new one was open already.
+    /// `None` if the new one was open already. In a box, so that it is compiled with this crate and not with its callers.
     ///
     /// # Errors
     /// [`MoveError`].
-    pub async fn run(&self, on_progress: OnProgress<'_>) -> Result<Option<Duration>, MoveError> {
+    pub fn run<'a>(
+        &'a self,
+        on_progress: OnProgress<'a>,
+    ) -> Pin<Box<dyn Future<Output = Result<Option<Duration>, MoveError>> + Send + 'a>> {
+        Box::pin(self.run_to_end(on_progress))
+    }
+
+    async fn run_to_end(&self, on_progress: OnProgress<'_>) -> Result<Option<Duration>, MoveError> {
         let (mut tries, mut before) = (0, None);
         loop {
             tries += 1;
