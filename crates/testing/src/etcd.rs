@@ -101,6 +101,14 @@ impl Etcd {
     /// # Errors
     /// There is no shell.
     pub fn resume(&self, node: usize) -> Result<(), Trouble> {
+        self.resume_with(node, &[])
+    }
+
+    /// The same with further flags, the last of which count.
+    ///
+    /// # Errors
+    /// There is no shell.
+    pub fn resume_with(&self, node: usize, flags: &[String]) -> Result<(), Trouble> {
         let Node { host, inside, port, peer_port, process } = &self.nodes[node];
         let [client, peer] = [port, peer_port].map(|port| format!("http://{host}:{port}"));
         let member = |(name, Node { host, peer_port, .. }): (usize, &Node)| {
@@ -127,6 +135,7 @@ impl Etcd {
         ] {
             shell.args([flag, value]);
         }
+        shell.args(flags);
         let started = Watchdog::run(&mut shell, log.map_err(|error| error.to_string())?.into())?;
         *process.lock().unwrap_or_else(PoisonError::into_inner) = Some(started);
         Ok(())

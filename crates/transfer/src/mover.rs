@@ -8,7 +8,7 @@
 //!
 //! The new store is opened with a revision above the old one's, so of two open stores it is clear which one counts.
 
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, mem, pin::Pin, sync::Arc, time::Duration};
 
 use petstore_domain::{
     Batch, Changes, Clock, Handover, IdempotencyRecord, Pet, PetId, Phase, StoreCounts, StoreError,
@@ -17,7 +17,7 @@ use petstore_domain::{
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    compare::{Expect, compare},
+    compare::{Compared, Expect, compare},
     error::{MoveError, TransferError},
     progress::{OnProgress, TransferStep, report},
     side::Side,
@@ -30,8 +30,8 @@ const BATCH: u32 = 10_000;
 const OVERLAP: usize = 100;
 /// With no more animals than that to copy, the old store is sealed.
 const SMALL: usize = 1_000;
-/// So many batches that are not small, after the first that was not full, and the mover gives up.
-const MAX_PASSES: u32 = 2_000;
+/// So many batches that are not small, of what is added meanwhile, and the mover gives up.
+const MAX_PASSES: u32 = 100;
 /// How long the old store may be sealed before it is opened again.
 const SEAL_LIMIT: Duration = Duration::from_secs(5);
 /// How long the old store is sealed at least: a service may give a page that it has kept for 100 ms.
@@ -190,9 +190,10 @@ impl Mover {
         let state = self.old_state().await?;
         let both = (&*self.from.archive, &*self.to.archive);
         let compared = compare(both, Expect::Prefix, self.clock.now(), |_| (), on_progress).await;
-        let last = compared.map_err(MoveError::of_comparison)?.last;
+        let Compared { last, total, counts, .. } = compared.map_err(MoveError::of_comparison)?;
+        let backlog = total.pets.saturating_sub(counts.pets);
         let mut tail = Tail { last, ..Tail::default() };
-        if !self.follow(&mut tail, claim, on_progress).await? {
+        if !self.follow(&mut tail, claim, backlog, on_progress).await? {
             return Ok(Attempt::Rewritten);
         }
         self.copy_keys(claim).await?;
@@ -217,14 +218,16 @@ impl Mover {
         done.map(|_| Attempt::Rewritten)
     }
 
-    /// Copies until little is left. `false` if the old store holds other animals than it held.
+    /// Copies the `backlog`, and what is added meanwhile until little of it is left. `false` if the old store holds other
+    /// animals than it held.
     async fn follow(
         &self,
         tail: &mut Tail,
         claim: &StoreState,
+        backlog: u64,
         on_progress: OnProgress<'_>,
     ) -> Result<bool, MoveError> {
-        let (mut done, mut passes) = (0, 0);
+        let (mut done, mut passes, mut last) = (0, 0, usize::MAX);
         loop {
             let began = Instant::now();
             let Some(count) = self.pass(tail, claim).await? else { return Ok(false) };
@@ -235,14 +238,15 @@ impl Mover {
             if count <= SMALL {
                 return Ok(true);
             }
-            passes += u32::from(passes > 0 || count < BATCH as usize - OVERLAP);
+            passes += u32::from(done > backlog);
             if passes > MAX_PASSES {
                 return Err(MoveError::TooFast);
             }
-            // Services have half of the machine, at first.
-            if passes < MAX_PASSES / 2 {
+            // Services have half of the machine, unless they add faster than that lets them be followed.
+            if passes == 0 || count < last {
                 sleep(began.elapsed()).await;
             }
+            last = count;
         }
     }
 
@@ -257,13 +261,22 @@ impl Mover {
         let count = new.len();
         tail.extend(&new);
         // An animal and its record are written together: who goes on later looks only above the last animal.
-        for pets in new.chunks((self.to.archive.max_batch() / 2).max(1)) {
-            let belongs = |record: &&IdempotencyRecord| {
-                pets.binary_search_by_key(&record.pet, |pet| pet.id).is_ok()
-            };
-            let records = records.iter().filter(belongs).copied().collect();
-            let pets = pets.to_vec();
-            self.fill(claim, Batch { pets, records, ..Batch::default() }).await?;
+        let mut of_pets: BTreeMap<PetId, Vec<IdempotencyRecord>> = BTreeMap::new();
+        for record in records {
+            of_pets.entry(record.pet).or_default().push(record);
+        }
+        let mut batch = Batch::default();
+        for pet in new {
+            let records = of_pets.remove(&pet.id).unwrap_or_default();
+            let rows = batch.pets.len() + batch.records.len() + 1 + records.len();
+            if rows > self.to.archive.max_batch() {
+                self.fill(claim, mem::take(&mut batch)).await?;
+            }
+            batch.pets.push(pet);
+            batch.records.extend(records);
+        }
+        if !batch.pets.is_empty() {
+            self.fill(claim, batch).await?;
         }
         Ok(Some(count))
     }

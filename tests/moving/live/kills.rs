@@ -65,6 +65,13 @@ fn a_mover_that_is_killed_on_its_way_to_a_file_refuses_nothing() {
 
 #[needs(etcd, time)]
 #[test]
+fn a_mover_that_is_killed_on_its_way_to_etcd_refuses_nothing() {
+    let Some(to) = Store::etcd() else { return };
+    survives(&Store::sqlite(), &to, false);
+}
+
+#[needs(etcd, time)]
+#[test]
 fn a_mover_that_is_killed_on_its_way_from_etcd_refuses_nothing() {
     let Some(from) = Store::etcd() else { return };
     survives(&from, &Store::sqlite(), false);

@@ -109,6 +109,13 @@ fn from_sqlite_to_etcd() {
     moves(&Store::sqlite(), &to, 2);
 }
 
+#[needs(etcd, postgres, time)]
+#[test]
+fn from_postgres_to_etcd_with_three_instances() {
+    let Some((from, to)) = Store::postgres().zip(Store::etcd()) else { return };
+    moves(&from, &to, 3);
+}
+
 #[needs(postgres, time)]
 #[test]
 fn from_postgres_to_sqlite() {

@@ -6,3 +6,4 @@ mod instances;
 mod lost_answers;
 mod opening;
 mod support;
+mod tls;

@@ -4,11 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_etcd::{EtcdConfig, EtcdStore};
 use petstore_testing::{etcd_or_skip, needs};
 
-use crate::support::{add, open, page, put, try_open, url};
-
-async fn refusal(url: &str) -> String {
-    try_open(url, true).await.map(drop).unwrap_err()
-}
+use crate::support::{add, open, page, put, refusal, try_open, url};
 
 #[needs(etcd)]
 #[tokio::test]

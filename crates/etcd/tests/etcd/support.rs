@@ -17,6 +17,10 @@ pub(crate) async fn open(url: &str) -> EtcdStore {
     try_open(url, true).await.unwrap()
 }
 
+pub(crate) async fn refusal(url: &str) -> String {
+    try_open(url, true).await.map(drop).unwrap_err()
+}
+
 pub(crate) fn url(etcd: &Etcd) -> String {
     format!("etcd://{}/zoo", etcd.endpoints())
 }

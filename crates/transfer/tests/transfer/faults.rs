@@ -41,7 +41,12 @@ enum Fault {
     HangsAtOpening,
     /// Filling fails while the old store is sealed.
     FailsToFill,
+    /// As much is added while a batch is copied as was copied.
+    Grows,
 }
+
+/// So many animals are too many to be copied while the old store is sealed.
+const MANY: usize = 1_001;
 
 struct Faulty {
     store: Arc<MemoryStore>,
@@ -102,6 +107,11 @@ impl Archive for Faulty {
     }
 
     async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+        if self.fault == Fault::Grows {
+            for _ in 0..batch.pets.len() {
+                add(&*self.old).await;
+            }
+        }
         let is_sealed = matches!(self.old.state().await?.phase, Phase::Sealed { .. });
         if is_sealed && self.is_due(Fault::FailsToFill) {
             return Err(StoreError::unavailable("the disk is full").into());
@@ -153,6 +163,20 @@ async fn whatever_fails_while_the_old_store_is_sealed_is_undone_and_tried_again(
         let changes = new.changes(None, 1000).await.unwrap();
         assert_eq!(changes.pets.len(), 201);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn additions_that_come_as_fast_as_they_are_copied_end_the_mover_and_not_the_service() {
+    let (old, new) = stores();
+    for _ in 0..MANY {
+        add(&*old).await;
+    }
+    let from = side(&old, None, "old");
+    let archive = Faulty::new(&new, &old, Fault::Grows);
+    let to = Side { archive, ..side(&new, None, "new") };
+    let ended = hand_over(&from, &to).await;
+    assert!(matches!(ended, Err(MoveError::TooFast)), "{ended:?}");
+    add(&*old).await;
 }
 
 #[tokio::test(start_paused = true)]

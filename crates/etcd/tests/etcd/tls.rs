@@ -1,0 +1,66 @@
+//! Encrypted connections, and nodes that ask for a certificate.
+
+use std::process::Command;
+
+use petstore_testing::{Etcd, etcd_or_skip, free_port, needs};
+
+use crate::support::{add, open, page, refusal};
+
+/// Makes an authority, and certificates that it has signed: for a node called `localhost`, and for a client.
+fn certify(etcd: &Etcd) {
+    let script = "set -e; cd \"$1\"; \
+        openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=authority -keyout ca.key -out ca.pem \
+          -addext basicConstraints=critical,CA:TRUE 2>/dev/null; \
+        printf 'subjectAltName=DNS:localhost' > ext; \
+        for name in node client; do \
+          openssl req -newkey rsa:2048 -nodes -subj /CN=$name -keyout $name.key -out $name.csr 2>/dev/null; \
+          openssl x509 -req -in $name.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 \
+            -extfile ext -out $name.pem 2>/dev/null; \
+        done";
+    let made = Command::new("sh").args(["-c", script, "sh"]).arg(etcd.data(0)).status().unwrap();
+    assert!(made.success());
+}
+
+/// Starts the node anew with an encrypted port, which is returned, beside the plain one.
+fn encrypt(etcd: &Etcd, further: &[&str]) -> u16 {
+    let (port, home) = (free_port().unwrap(), etcd.data(0).display().to_string());
+    let mut flags = vec![
+        format!("--listen-client-urls=http://{},https://127.0.0.1:{port}", etcd.endpoints()),
+        format!("--cert-file={home}/node.pem"),
+        format!("--key-file={home}/node.key"),
+    ];
+    flags.extend(further.iter().map(|flag| flag.replace("HOME", &home)));
+    etcd.kill(0);
+    etcd.resume_with(0, &flags).unwrap();
+    etcd.wait_for_leader(None).unwrap();
+    port
+}
+
+#[needs(etcd, time)]
+#[tokio::test]
+async fn a_node_must_show_a_signed_certificate_of_its_name_and_may_ask_for_one() {
+    let Some(etcd) = etcd_or_skip("a_node_must_show_a_signed_certificate", 1) else { return };
+    certify(&etcd);
+    let home = etcd.data(0).display().to_string();
+    let trusted = format!("sslmode=verify-full&sslrootcert={home}/ca.pem");
+
+    let port = encrypt(&etcd, &[]);
+    let url = |host: &str, query: &str| format!("etcd://{host}:{port}/zoo?{query}&call_timeout=2s");
+    add(&open(&url("localhost", &trusted)).await).await;
+    for (host, query, expected) in [
+        ("127.0.0.1", &*trusted, "not valid for name"),
+        ("localhost", "sslmode=verify-full", "UnknownIssuer"),
+        ("localhost", "sslmode=disable", "sslmode are right"),
+    ] {
+        let line = refusal(&url(host, query)).await;
+        assert!(line.contains(expected), "{host} {query}: {line}");
+    }
+
+    let asks = ["--client-cert-auth", "--trusted-ca-file=HOME/ca.pem"];
+    let port = encrypt(&etcd, &asks);
+    let url = |query: &str| format!("etcd://localhost:{port}/zoo?{query}&call_timeout=2s");
+    let shown = format!("{trusted}&sslcert={home}/client.pem&sslkey={home}/client.key");
+    assert_eq!(page(&open(&url(&shown)).await).await.len(), 1);
+    let line = refusal(&url(&trusted)).await;
+    assert!(line.contains("ertificate"), "{line}");
+}
