@@ -20,7 +20,7 @@ const MAX_ROWS: usize = (MAX_OPS - HEAD_OPS - 2) / 2;
 impl Archive for EtcdStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
         let view = self.core.read(&[], self.core.client.deadline()).await?;
-        Ok(Box::new(View::new(self.core.clone(), view.revision)))
+        Ok(Box::new(View::new(self.core.clone(), view.revision, view.head.last_pet)))
     }
 
     async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {

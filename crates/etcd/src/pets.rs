@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::atomic::Ordering};
 use async_trait::async_trait;
 use petstore_domain::{
     AddError, Added, CatalogueVersion, Corruption, IdempotencyRequest, NewPet, Pet, PetId, PetPage,
-    PetQuery, PetRepository, Purged, StoreError, Timestamp, Versioned, Writer,
+    PetQuery, PetRepository, PetStatus, Purged, StoreError, Timestamp, Versioned, Writer,
 };
 
 use crate::{
@@ -31,7 +31,7 @@ impl PetRepository for EtcdStore {
     }
 
     async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        let (entries, version) =
+        let (entries, _, version) =
             self.core.read_pets(Range::one(&self.core.keys.pet(None, id))).await?;
         let pet = entries.first().map(StoredPet::from_entry).transpose()?;
         Ok(pet.map(|stored| Versioned { value: stored.pet, version }))
@@ -39,11 +39,8 @@ impl PetRepository for EtcdStore {
 
     async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
         let PetQuery { limit, status, after } = query;
-        let (keys, limit) = (&self.core.keys, usize::from(limit.get()));
-        let after = after.map(|id| keys.pet(status, id));
-        let range = Range::after(after, &keys.pets(status));
-        let range = Range { limit: limit + 1, ..range };
-        let (entries, version) = self.core.read_pets(range).await?;
+        let limit = usize::from(limit.get());
+        let (entries, version) = self.core.read_page(status, after, limit + 1).await?;
         let pets = entries.iter().take(limit).map(|entry| {
             let pet = StoredPet::from_entry(entry)?.pet;
             let is_listed = status.is_none() || pet.status == status;
@@ -70,14 +67,33 @@ impl PetRepository for EtcdStore {
 }
 
 impl Core {
-    /// Reads animals at one revision with the head, whose version they have.
+    /// Reads animals at one revision with the head. Returns the highest identifier and the version at that revision, too.
     async fn read_pets(
         &self,
         range: Range,
-    ) -> Result<(Vec<KeyValue>, Option<CatalogueVersion>), Failure> {
+    ) -> Result<(Vec<KeyValue>, i64, Option<CatalogueVersion>), Failure> {
         let View { head, mut found, .. } = self.read(&[range], self.client.deadline()).await?;
         let version = head.permit_read(self.reads_while_sealed.load(Ordering::Relaxed))?;
-        Ok((found.pop().unwrap_or_default(), version))
+        Ok((found.pop().unwrap_or_default(), head.last_pet, version))
+    }
+
+    /// Reads up to `limit` animals behind `after`, at one revision, which has this version.
+    async fn read_page(
+        &self,
+        status: Option<PetStatus>,
+        after: Option<PetId>,
+        limit: usize,
+    ) -> Result<(Vec<KeyValue>, Option<CatalogueVersion>), Failure> {
+        let mut page = (Vec::new(), None);
+        for (range, last) in self.keys.pet_ranges(status, after, limit) {
+            let (entries, highest, version) = self.read_pets(Range { limit, ..range }).await?;
+            let is_whole = entries.len() == limit || last >= highest;
+            page = (entries, version);
+            if is_whole {
+                break;
+            }
+        }
+        Ok(page)
     }
 
     async fn purge(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, Failure> {

@@ -23,7 +23,7 @@ use petstore_domain::{
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::kv::{Bytes, KeyValue};
+use crate::kv::{Bytes, KeyValue, Range};
 
 /// Puts keys together.
 #[derive(Debug)]
@@ -54,6 +54,30 @@ impl Keys {
 
     pub(crate) fn pet(&self, status: Option<PetStatus>, id: PetId) -> String {
         format!("{}{}", self.pets(status), ordered(id.0))
+    }
+
+    /// Returns ranges of the animals behind `after`, each larger than the one before and with the highest identifier
+    /// that it holds; the last one holds all. Who needs `limit` animals finds them in the first, unless most
+    /// identifiers are of other animals or of none.
+    ///
+    /// etcd counts each entry of a range, however few are asked for: out of all that follow, a page would cost more the
+    /// more the store holds.
+    pub(crate) fn pet_ranges(
+        &self,
+        status: Option<PetStatus>,
+        after: Option<PetId>,
+        limit: usize,
+    ) -> [(Range, i64); 3] {
+        let (first, limit) = (after.map_or(0, |id| id.0), i64::try_from(limit).unwrap_or(i64::MAX));
+        [8, 512, i64::MAX].map(|factor| {
+            let range = Range::after(after.map(|id| self.pet(status, id)), &self.pets(status));
+            let last = first.saturating_add(limit.saturating_mul(factor));
+            if factor == i64::MAX || last == i64::MAX {
+                return (range, i64::MAX);
+            }
+            let end = Bytes::from(&*(self.pet(status, PetId(last)) + "\0"));
+            (Range { end, ..range }, last)
+        })
     }
 
     pub(crate) fn record(&self, id: &impl Display) -> String {

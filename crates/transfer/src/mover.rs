@@ -28,8 +28,9 @@ const BATCH: u32 = 10_000;
 /// The last animals that were copied, which are compared again with the next batch: a store that was restored from a
 /// backup meanwhile holds others.
 const OVERLAP: usize = 100;
-/// With no more animals than that to copy, the old store is sealed.
+/// The old store is sealed once a batch had no more animals than that, and was copied as quickly as that.
 const SMALL: usize = 1_000;
+const QUICK: Duration = Duration::from_millis(200);
 /// So many batches that are not small, of what is added meanwhile, and the mover gives up.
 const MAX_PASSES: u32 = 100;
 /// How long the old store may be sealed before it is opened again.
@@ -231,11 +232,12 @@ impl Mover {
         loop {
             let began = Instant::now();
             let Some(count) = self.pass(tail, claim).await? else { return Ok(false) };
+            let took = began.elapsed();
             done += count as u64;
             // How many there are, only the end shows.
             report(on_progress, TransferStep::CopyPets, done, 0)
                 .map_err(|_| MoveError::Canceled)?;
-            if count <= SMALL {
+            if count <= SMALL && took <= QUICK {
                 return Ok(true);
             }
             passes += u32::from(done > backlog);
@@ -244,7 +246,7 @@ impl Mover {
             }
             // Services have half of the machine, unless they add faster than that lets them be followed.
             if passes == 0 || count < last {
-                sleep(began.elapsed()).await;
+                sleep(took).await;
             }
             last = count;
         }

@@ -19,11 +19,13 @@ use crate::{
 pub(super) struct View {
     core: Arc<Core>,
     revision: i64,
+    /// No animal has a higher identifier.
+    highest: i64,
 }
 
 impl View {
-    pub(super) fn new(core: Arc<Core>, revision: i64) -> Self {
-        Self { core, revision }
+    pub(super) fn new(core: Arc<Core>, revision: i64, highest: i64) -> Self {
+        Self { core, revision, highest }
     }
 
     async fn count(&self, folder: &str) -> Result<u64, Failure> {
@@ -47,9 +49,13 @@ impl Snapshot for View {
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
-        let keys = &self.core.keys;
-        let range = Range::after(after.map(|id| keys.pet(None, id)), &keys.pets(None));
-        let (entries, _) = self.core.scan(range, limit as usize, self.revision).await?;
+        let (limit, mut entries) = (limit as usize, Vec::new());
+        for (range, last) in self.core.keys.pet_ranges(None, after, limit) {
+            (entries, _) = self.core.scan(range, limit, self.revision).await?;
+            if entries.len() == limit || last >= self.highest {
+                break;
+            }
+        }
         let pets = entries.iter().map(|entry| Ok(StoredPet::from_entry(entry)?.pet));
         Ok(pets.collect::<Result<_, Corruption>>()?)
     }
