@@ -68,7 +68,7 @@ impl Core {
         revision: i64,
     ) -> Result<Vec<Result<ApiKey, CorruptKey>>, Failure> {
         let range = Range::after(None, &self.keys.folder("keys"));
-        let (entries, _) = self.scan(range, usize::MAX, revision).await?;
+        let entries = self.scan(range, usize::MAX, revision).await?;
         Ok(entries.iter().map(rows::api_key).collect())
     }
 }

@@ -6,7 +6,7 @@ mod write;
 use async_trait::async_trait;
 use petstore_domain::{Archive, Batch, RestoreError, Snapshot, StoreError, Written};
 
-use self::snapshot::View;
+use self::snapshot::Frozen;
 use crate::{
     core::{HEAD_OPS, MAX_OPS},
     store::EtcdStore,
@@ -20,7 +20,7 @@ const MAX_ROWS: usize = (MAX_OPS - HEAD_OPS - 2) / 2;
 impl Archive for EtcdStore {
     async fn snapshot(&self) -> Result<Box<dyn Snapshot>, StoreError> {
         let view = self.core.read(&[], self.core.client.deadline()).await?;
-        Ok(Box::new(View::new(self.core.clone(), view.revision, view.head.last_pet)))
+        Ok(Box::new(Frozen { core: self.core.clone(), view }))
     }
 
     async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {

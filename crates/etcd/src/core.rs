@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant as Moment},
 };
 
-use petstore_domain::Corruption;
+use petstore_domain::{Corruption, PetId};
 use petstore_storage::VersionCache;
 use tokio::{
     sync::Mutex,
@@ -20,7 +20,7 @@ use crate::{
     error::Failure,
     head::{Head, View},
     kv::{Compare, KeyValue, Op, Range, RangeAnswer, Txn, TxnAnswer},
-    rows::{self, Keys, Puts},
+    rows::{self, Keys, Puts, StoredPet},
 };
 
 /// Operations that one transaction may have: etcd's default (`--max-txn-ops`). Comparisons, what is done if they hold
@@ -108,13 +108,13 @@ impl Core {
         [&[head], ranges].concat().into_iter().map(Op::Range).collect()
     }
 
-    /// Reads up to `limit` entries of a range, at a revision or, with 0, at the newest. Returns which one that was.
+    /// Reads up to `limit` entries of a range, at a revision or, with 0, at the newest.
     pub(crate) async fn scan(
         &self,
         mut range: Range,
         mut limit: usize,
         mut revision: i64,
-    ) -> Result<(Vec<KeyValue>, i64), Failure> {
+    ) -> Result<Vec<KeyValue>, Failure> {
         let mut all = Vec::new();
         loop {
             let page = Range { limit: limit.min(PAGE), revision, ..range.clone() };
@@ -126,10 +126,35 @@ impl Core {
             limit -= kvs.len().min(limit);
             all.extend(kvs);
             let Some(last) = all.last().filter(|_| more && limit > 0) else {
-                return Ok((all, revision));
+                return Ok(all);
             };
             range.key = last.key.clone();
             range.key.0.push(0);
+        }
+    }
+
+    /// Reads up to `limit` animals behind `after`, as they were when `view` was read.
+    pub(crate) async fn scan_pets(
+        &self,
+        view: &View,
+        mut after: Option<PetId>,
+        limit: usize,
+    ) -> Result<Vec<StoredPet>, Failure> {
+        let mut pets = Vec::new();
+        loop {
+            let (wanted, mut page) = (PAGE.min(limit - pets.len()), Vec::new());
+            for (range, last) in self.keys.pet_ranges(None, after, wanted) {
+                page = self.scan(range, wanted, view.revision).await?;
+                if page.len() == wanted || last >= view.head.last_pet {
+                    break;
+                }
+            }
+            let some = page.iter().map(StoredPet::from_entry).collect::<Result<Vec<_>, _>>()?;
+            pets.extend(some);
+            if page.len() < wanted || pets.len() == limit {
+                return Ok(pets);
+            }
+            after = pets.last().map(|stored| stored.pet.id);
         }
     }
 

@@ -8,8 +8,7 @@ use petstore_domain::{Changes, Corruption, Handover, PetId, StoreError, StoreSta
 use crate::{
     core::Plan,
     error::Failure,
-    kv::Range,
-    rows::{self, Puts, StoredPet},
+    rows::{self, Puts},
     store::EtcdStore,
 };
 
@@ -36,14 +35,11 @@ impl Handover for EtcdStore {
     /// Identifiers are assigned in the transaction that adds the animals, so they become visible in their order.
     async fn changes(&self, after: Option<PetId>, limit: u32) -> Result<Changes, StoreError> {
         let core = &self.core;
-        let after = after.map(|id| core.keys.pet(None, id));
-        let range = Range::after(after, &core.keys.pets(None));
-        let (entries, revision) = core.scan(range, limit as usize, 0).await?;
-        let stored = entries.iter().map(StoredPet::from_entry);
-        let stored = stored.collect::<Result<Vec<_>, Corruption>>()?;
+        let view = core.read(&[], core.client.deadline()).await?;
+        let stored = core.scan_pets(&view, after, limit as usize).await?;
         let ids = stored.iter().flat_map(|stored| &stored.records);
         let keys: Vec<_> = ids.map(|id| core.keys.record(id)).collect();
-        let found = core.read_each(&keys, revision).await?;
+        let found = core.read_each(&keys, view.revision).await?;
         let records = found.iter().flatten().map(rows::record);
         let mut records = records.collect::<Result<Vec<_>, Corruption>>()?;
         let pets: Vec<_> = stored.into_iter().map(|stored| stored.pet).collect();

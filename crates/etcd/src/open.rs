@@ -86,7 +86,7 @@ async fn open(config: &EtcdConfig, settings: EtcdSettings) -> Result<EtcdStore, 
 async fn find(core: &Core) -> Result<Option<View>, Reason> {
     let any = Range::after(None, &core.keys.prefix);
     let Some(view) = core.try_read(&[], core.client.deadline()).await? else {
-        let (found, _) = core.scan(any, 1, 0).await?;
+        let found = core.scan(any, 1, 0).await?;
         let foreign = found.first().filter(|entry| entry.key() != core.keys.head());
         return foreign.map_or(Ok(None), |entry| Err(Reason::Foreign(entry.key())));
     };
@@ -111,7 +111,7 @@ async fn create(core: &Core) -> Result<bool, Failure> {
 
 async fn remove_if_empty(core: &Core) -> Result<bool, Reason> {
     let Some(view) = find(core).await? else { return Ok(true) };
-    let (mut found, _) = core.scan(Range::after(None, &core.keys.prefix), 3, 0).await?;
+    let mut found = core.scan(Range::after(None, &core.keys.prefix), 3, 0).await?;
     found.retain(|entry| entry.key() != core.keys.waiting());
     let is_open = view.head.state().map_err(Failure::from)?.phase == Phase::Open { from: None };
     if found.len() > 1 || !is_open {

@@ -4,33 +4,27 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKey, Corruption, IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts,
-    StoreError,
+    ApiKey, IdempotencyId, IdempotencyRecord, Pet, PetId, Snapshot, StoreCounts, StoreError,
 };
 
 use crate::{
     core::Core,
     error::Failure,
+    head::View,
     kv::{Range, RangeAnswer},
-    rows::{self, StoredPet},
+    rows,
 };
 
-/// All that was there at one revision. It can be read until etcd compacts that revision away.
-pub(super) struct View {
-    core: Arc<Core>,
-    revision: i64,
-    /// No animal has a higher identifier.
-    highest: i64,
+/// All that was there at the revision of the view. It can be read until etcd compacts that revision away.
+pub(super) struct Frozen {
+    pub(super) core: Arc<Core>,
+    pub(super) view: View,
 }
 
-impl View {
-    pub(super) fn new(core: Arc<Core>, revision: i64, highest: i64) -> Self {
-        Self { core, revision, highest }
-    }
-
+impl Frozen {
     async fn count(&self, folder: &str) -> Result<u64, Failure> {
         let range =
-            Range { revision: self.revision, count_only: true, ..Range::after(None, folder) };
+            Range { revision: self.view.revision, count_only: true, ..Range::after(None, folder) };
         let deadline = self.core.client.deadline();
         let reply = self.core.client.call::<RangeAnswer>("/v3/kv/range", &range, deadline).await?;
         Ok(reply.answer.count.unsigned_abs())
@@ -38,7 +32,7 @@ impl View {
 }
 
 #[async_trait]
-impl Snapshot for View {
+impl Snapshot for Frozen {
     async fn counts(&mut self) -> Result<StoreCounts, StoreError> {
         let keys = &self.core.keys;
         Ok(StoreCounts {
@@ -49,19 +43,12 @@ impl Snapshot for View {
     }
 
     async fn pets(&mut self, after: Option<PetId>, limit: u32) -> Result<Vec<Pet>, StoreError> {
-        let (limit, mut entries) = (limit as usize, Vec::new());
-        for (range, last) in self.core.keys.pet_ranges(None, after, limit) {
-            (entries, _) = self.core.scan(range, limit, self.revision).await?;
-            if entries.len() == limit || last >= self.highest {
-                break;
-            }
-        }
-        let pets = entries.iter().map(|entry| Ok(StoredPet::from_entry(entry)?.pet));
-        Ok(pets.collect::<Result<_, Corruption>>()?)
+        let pets = self.core.scan_pets(&self.view, after, limit as usize).await?;
+        Ok(pets.into_iter().map(|stored| stored.pet).collect())
     }
 
     async fn keys(&mut self) -> Result<Vec<ApiKey>, StoreError> {
-        let keys = self.core.api_keys(self.revision).await?;
+        let keys = self.core.api_keys(self.view.revision).await?;
         let keys = keys.into_iter().map(|key| key.map_err(|corrupt| corrupt.corruption));
         Ok(keys.collect::<Result<_, _>>()?)
     }
@@ -73,7 +60,7 @@ impl Snapshot for View {
     ) -> Result<Vec<IdempotencyRecord>, StoreError> {
         let keys = &self.core.keys;
         let range = Range::after(after.map(|id| keys.record(&id)), &keys.folder("records"));
-        let (entries, _) = self.core.scan(range, limit as usize, self.revision).await?;
+        let entries = self.core.scan(range, limit as usize, self.view.revision).await?;
         Ok(entries.iter().map(rows::record).collect::<Result<_, _>>()?)
     }
 }
