@@ -23,8 +23,9 @@ use crate::support::{
 
 const GOOD: &str = "{\"name\":\"Rex\",\"categoryId\":1}\n";
 
-fn a_bad_line_keeps_the_whole_file_out(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn a_bad_line_keeps_the_whole_file_out() {
+    let store = made(Kind::Sqlite);
     import(&store.url, "ndjson", GOOD).succeeds();
     let before = exported(&store.url, "ndjson");
     let text = format!("{}{{\"name\":\"\"}}\n{GOOD}nonsense\n", many(12_000));
@@ -59,8 +60,9 @@ fn the_good_lines_are_kept_if_that_was_asked_for(kind: Kind) {
     assert_eq!(exported(&store.url, "csv"), kept);
 }
 
-fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn a_hundred_bad_lines_are_shown_and_the_rest_is_counted() {
+    let store = made(Kind::Sqlite);
     let refused = import(&store.url, "ndjson", &"x\n".repeat(20_250));
     let said: Vec<_> = refused.stderr.lines().collect();
     assert_eq!(said.len(), 102);
@@ -140,8 +142,9 @@ fn an_import_that_fails_leaves_no_new_store_and_removes_no_old_one(kind: Kind) {
     assert!(!store.is_made());
 }
 
-fn only_blank_lines_at_the_end_are_no_fault(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn only_blank_lines_at_the_end_are_no_fault() {
+    let store = made(Kind::Sqlite);
     for (format, text) in
         [("ndjson", GOOD.to_owned()), ("csv", "name,categoryId\nRex,1\n".to_owned())]
     {
@@ -154,8 +157,9 @@ fn only_blank_lines_at_the_end_are_no_fault(kind: Kind) {
     assert_eq!((refused.code, store.pets()), (Some(1), 2));
 }
 
-fn an_import_that_waits_for_its_first_line_holds_nobody_up(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn an_import_that_waits_for_its_first_line_holds_nobody_up() {
+    let store = made(Kind::Sqlite);
     let server = Launch::on(&store).start();
     let mut running = fed(&["import", "--store", &store.url]);
     // It has the store open: nothing else tells when.
@@ -282,8 +286,9 @@ fn the_progress_fits_the_terminal() {
     assert!(!plain.contains('\u{1b}') && plain.ends_with("skipped 0 bad lines\r\n"), "{plain:?}");
 }
 
-fn either_every_record_has_an_identifier_or_none_has(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn either_every_record_has_an_identifier_or_none_has() {
+    let store = made(Kind::Sqlite);
     let with_id = "{\"id\":5,\"name\":\"Tom\",\"categoryId\":1}\n";
     for (text, fault) in [
         (format!("{GOOD}{with_id}"), "line 2: `id`: is there, but records before this one"),
@@ -296,15 +301,17 @@ fn either_every_record_has_an_identifier_or_none_has(kind: Kind) {
     assert_eq!(exported(&store.url, "ndjson"), "");
 }
 
-fn line_ends_and_a_byte_order_mark_of_other_systems_are_taken(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn line_ends_and_a_byte_order_mark_of_other_systems_are_taken() {
+    let store = made(Kind::Sqlite);
     let text = "\u{feff}name,categoryId\r\n\"Rex\",1\r\nTom,2";
     import(&store.url, "csv", text).succeeds();
     assert_eq!(exported(&store.url, "csv"), "id,name,categoryId,status\n1,Rex,1,\n2,Tom,2,\n");
 }
 
-fn a_quote_that_is_left_open_is_a_fault_of_its_line_alone(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn a_quote_that_is_left_open_is_a_fault_of_its_line_alone() {
+    let store = made(Kind::Sqlite);
     let text = "name,categoryId\n\"Rex,1\nTom,2\n\"Kim\",3\n";
     let words = ["import", "--store", &store.url, "--format", "csv", "--skip-bad"];
     let done = feed(&words, text);
@@ -313,15 +320,17 @@ fn a_quote_that_is_left_open_is_a_fault_of_its_line_alone(kind: Kind) {
     assert_eq!(exported(&store.url, "csv"), "id,name,categoryId,status\n1,Tom,2,\n2,Kim,3,\n");
 }
 
-fn a_header_that_names_other_columns_is_refused(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn a_header_that_names_other_columns_is_refused() {
+    let store = made(Kind::Sqlite);
     for text in ["", "name\nRex\n", "id,name,categoryId,tag\n", "1,Rex,2,\n"] {
         import(&store.url, "csv", text).fails(1, "nothing was kept: line 1: ");
     }
 }
 
-fn a_file_says_by_its_name_what_it_holds(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn a_file_says_by_its_name_what_it_holds() {
+    let store = made(Kind::Sqlite);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("pets.csv");
     fs::write(&path, "categoryId,name\n1,Rex\n").unwrap();
@@ -335,8 +344,9 @@ fn a_file_says_by_its_name_what_it_holds(kind: Kind) {
     run(&["import", "--store", &store.url, folder]).fails(1, "is a directory");
 }
 
-fn a_line_without_end_takes_no_memory(kind: Kind) {
-    let store = made(kind);
+#[test]
+fn a_line_without_end_takes_no_memory() {
+    let store = made(Kind::Sqlite);
     let text = format!("{{\"name\":\"{}\n{GOOD}", "x".repeat(3_000_000));
     let refused = import(&store.url, "ndjson", &text);
     assert!(refused.stderr.starts_with("line 1: the line is longer than 65536 bytes\n"));
@@ -344,24 +354,14 @@ fn a_line_without_end_takes_no_memory(kind: Kind) {
 }
 
 on_lasting_stores!(
-    a_bad_line_keeps_the_whole_file_out,
     the_good_lines_are_kept_if_that_was_asked_for,
-    a_hundred_bad_lines_are_shown_and_the_rest_is_counted,
     records_with_identifiers_keep_them_and_another_animal_is_a_conflict,
     a_conflict_names_the_lines_of_the_animal,
     a_store_is_made_only_when_asked_and_the_command_says_where,
     an_import_that_fails_leaves_no_new_store_and_removes_no_old_one,
-    only_blank_lines_at_the_end_are_no_fault,
-    an_import_that_waits_for_its_first_line_holds_nobody_up,
     #[petstore_testing::needs(time)]
     a_service_goes_on_adding_beside_a_large_import,
     a_file_is_imported_once_unless_it_is_asked_for_again,
     #[petstore_testing::needs(time)]
     a_service_assigns_identifiers_above_those_of_a_file_while_it_is_imported,
-    either_every_record_has_an_identifier_or_none_has,
-    line_ends_and_a_byte_order_mark_of_other_systems_are_taken,
-    a_quote_that_is_left_open_is_a_fault_of_its_line_alone,
-    a_header_that_names_other_columns_is_refused,
-    a_file_says_by_its_name_what_it_holds,
-    a_line_without_end_takes_no_memory,
 );

@@ -6,12 +6,7 @@ use crate::support::{
     raw,
     server::Server,
     shared,
-    store::{Kind, on_every_store},
 };
-
-on_every_store! {
-    what_is_not_the_plain_form_of_an_identifier_names_no_animal,
-}
 
 #[track_caller]
 pub(crate) fn says_that_it_will_end(answer: &Answer) {
@@ -27,7 +22,8 @@ pub(crate) fn says_that_it_is_deprecated(answer: &Answer, sunset: Option<&str>) 
     assert_eq!(answer.all("link"), [link]);
 }
 
-fn what_is_not_the_plain_form_of_an_identifier_names_no_animal(kind: Kind) {
+#[test]
+fn what_is_not_the_plain_form_of_an_identifier_names_no_animal() {
     let no_animal = [
         "0",
         "-1",
@@ -53,7 +49,7 @@ fn what_is_not_the_plain_form_of_an_identifier_names_no_animal(kind: Kind) {
         "-",
         "1;v=2",
     ];
-    let server = shared::server_on(kind);
+    let server = shared::server();
     // There is one, so that `01` could be taken for it.
     add(&server.client(), &pet_with_status("first", "sold"));
     for id in no_animal {

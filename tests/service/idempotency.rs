@@ -18,14 +18,10 @@ use crate::support::{
 
 on_every_store! {
     a_repeat_gets_the_first_answer_and_adds_nothing,
-    the_same_animal_written_otherwise_is_the_same,
-    a_key_is_case_sensitive_and_any_visible_ascii,
     many_at_once_are_one_animal_for_all,
-    a_race_of_two_bodies_has_one_winner,
 }
 
 on_lasting_stores! {
-    the_key_of_another_caller_is_another_key,
     a_record_outlives_a_restart,
     lost_answers_that_are_asked_for_again_are_one_animal_each,
 }
@@ -71,8 +67,9 @@ fn quotes_around_a_key_do_not_count() {
     is_replay(&add(&client, "quoted", "k-2").send(), &first);
 }
 
-fn the_same_animal_written_otherwise_is_the_same(kind: Kind) {
-    let (_store, server) = Server::start(kind);
+#[test]
+fn the_same_animal_written_otherwise_is_the_same() {
+    let (_store, server) = Server::start(Kind::Sqlite);
     let client = server.client();
     let post = |body: &str| client.post("/v1/pets", body).header("idempotency-key", "k").send();
     let first = post(r#"{"name":"Rex","categoryId":1,"status":"sold"}"#).is(201);
@@ -89,8 +86,9 @@ fn the_same_animal_written_otherwise_is_the_same(kind: Kind) {
     is_replay(&post(r#"{"name":"Rex","categoryId":1,"status":"sold"}"#), &first);
 }
 
-fn the_key_of_another_caller_is_another_key(kind: Kind) {
-    let (store, server) = Server::start(kind);
+#[test]
+fn the_key_of_another_caller_is_another_key() {
+    let (store, server) = Server::start(Kind::Sqlite);
     let other = store.new_key("other");
     let client = server.client();
     let first = add(&client, "Rex", "k").send().is(201);
@@ -102,8 +100,9 @@ fn the_key_of_another_caller_is_another_key(kind: Kind) {
     is_replay(&add(&client, "Rex", "k").key(&other).send(), &second);
 }
 
-fn a_key_is_case_sensitive_and_any_visible_ascii(kind: Kind) {
-    let client = shared::server_on(kind).client();
+#[test]
+fn a_key_is_case_sensitive_and_any_visible_ascii() {
+    let client = shared::server().client();
     let longest = "k".repeat(255);
     let keys =
         ["a", "A", "!~", "a\"b", "{}<>@,;:\\/[]?=", &longest, &format!("\"{}\"", "q".repeat(255))];
@@ -206,8 +205,9 @@ fn many_at_once_are_one_animal_for_all(kind: Kind) {
     assert_eq!(everything(&client).len(), 1);
 }
 
-fn a_race_of_two_bodies_has_one_winner(kind: Kind) {
-    let (_store, server) = Server::start(kind);
+#[test]
+fn a_race_of_two_bodies_has_one_winner() {
+    let (_store, server) = Server::start(Kind::Sqlite);
     let client = server.client();
     let statuses: Vec<u16> = thread::scope(|scope| {
         let client = &client;

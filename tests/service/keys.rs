@@ -21,8 +21,6 @@ on_lasting_stores! {
     a_revoked_key_is_refused_by_name_or_identifier,
     a_key_expires_by_itself,
     a_rolled_key_overlaps_with_the_new_one,
-    a_list_tells_keys_apart_without_giving_them_away,
-    what_cannot_be_done_is_said_in_one_line,
     a_store_that_a_key_makes_is_named_in_full,
     a_key_that_expires_soon_is_marked_and_logged,
     a_key_that_may_only_read_adds_nothing,
@@ -125,8 +123,9 @@ fn unknown_malformed_revoked_and_expired_keys_look_the_same() {
     }
 }
 
-fn a_list_tells_keys_apart_without_giving_them_away(kind: Kind) {
-    let store = Store::new(kind);
+#[test]
+fn a_list_tells_keys_apart_without_giving_them_away() {
+    let store = Store::sqlite();
     let keys = ["web", "batch"].map(|name| (name, store.new_key(name)));
     store.keys(&["revoke", "batch"]).succeeds();
     let list = store.keys(&["list"]).succeeds();
@@ -138,8 +137,9 @@ fn a_list_tells_keys_apart_without_giving_them_away(kind: Kind) {
     }
 }
 
-fn what_cannot_be_done_is_said_in_one_line(kind: Kind) {
-    let store = Store::new(kind);
+#[test]
+fn what_cannot_be_done_is_said_in_one_line() {
+    let store = Store::sqlite();
     store.new_key("web");
     store.keys(&["create", "web"]).fails(1, "web");
     store.keys(&["revoke", "nobody"]).fails(1, "nobody");
