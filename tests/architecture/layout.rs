@@ -5,7 +5,8 @@ use std::fs;
 use crate::{WORKSPACE, path, text};
 
 /// The store that the README's first command makes here, which git ignores.
-const FIRST_STORE: [&str; 3] = ["petstore.db", "petstore.db-wal", "petstore.db-shm"];
+const FIRST_STORE: [&str; 4] =
+    ["petstore.db", "petstore.db-wal", "petstore.db-shm", "petstore.db.key"];
 
 /// What lies at the top beside the few things that may. Names that begin with a dot may.
 fn strangers(names: &[&str]) -> Vec<String> {
