@@ -28,7 +28,8 @@ const BATCH: u32 = 10_000;
 /// The last animals that were copied, which are compared again with the next batch: a store that was restored from a
 /// backup meanwhile holds others.
 const OVERLAP: usize = 100;
-/// The old store is sealed once a batch had no more animals than that, and was copied as quickly as that.
+/// The old store is sealed once a batch had no more animals than that, and was copied as quickly as that or cannot be
+/// copied more quickly: the stores may be far away.
 const SMALL: usize = 1_000;
 const QUICK: Duration = Duration::from_millis(200);
 /// So many batches that are not small, of what is added meanwhile, and the mover gives up.
@@ -228,7 +229,7 @@ impl Mover {
         backlog: u64,
         on_progress: OnProgress<'_>,
     ) -> Result<bool, MoveError> {
-        let (mut done, mut passes, mut last) = (0, 0, usize::MAX);
+        let (mut done, mut passes, mut last, mut yields) = (0, 0, usize::MAX, true);
         loop {
             let began = Instant::now();
             let Some(count) = self.pass(tail, claim).await? else { return Ok(false) };
@@ -237,15 +238,17 @@ impl Mover {
             // How many there are, only the end shows.
             report(on_progress, TransferStep::CopyPets, done, 0)
                 .map_err(|_| MoveError::Canceled)?;
-            if count <= SMALL && took <= QUICK {
+            let gains = count < last;
+            if count <= SMALL && (took <= QUICK || !gains) {
                 return Ok(true);
             }
             passes += u32::from(done > backlog);
             if passes > MAX_PASSES {
                 return Err(MoveError::TooFast);
             }
-            // Services have half of the machine, unless they add faster than that lets them be followed.
-            if passes == 0 || count < last {
+            // Services have half of the machine, until they are seen to add faster than that lets them be followed.
+            yields &= passes == 0 || gains;
+            if yields {
                 sleep(took).await;
             }
             last = count;

@@ -43,6 +43,10 @@ enum Fault {
     FailsToFill,
     /// As much is added while a batch is copied as was copied.
     Grows,
+    /// An animal takes a millisecond to be copied.
+    IsSlow,
+    /// The store is far away.
+    IsFar,
 }
 
 /// So many animals are too many to be copied while the old store is sealed.
@@ -107,6 +111,12 @@ impl Archive for Faulty {
     }
 
     async fn write(&self, batch: Batch) -> Result<Written, RestoreError> {
+        if self.fault == Fault::IsSlow {
+            sleep(Duration::from_millis(batch.pets.len() as u64)).await;
+        }
+        if self.fault == Fault::IsFar {
+            sleep(Duration::from_millis(300)).await;
+        }
         if self.fault == Fault::Grows {
             for _ in 0..batch.pets.len() {
                 add(&*self.old).await;
@@ -177,6 +187,31 @@ async fn additions_that_come_as_fast_as_they_are_copied_end_the_mover_and_not_th
     let ended = hand_over(&from, &to).await;
     assert!(matches!(ended, Err(MoveError::TooFast)), "{ended:?}");
     add(&*old).await;
+}
+
+/// With every other batch at half of its pace, the mover would fall behind for good.
+#[tokio::test(start_paused = true)]
+async fn additions_that_come_nearly_as_fast_as_they_are_copied_are_followed_also_to_a_store_far_away()
+ {
+    for (fault, every) in [(Fault::IsSlow, 12), (Fault::IsFar, 100)] {
+        let (old, new) = stores();
+        for _ in 0..5 * MANY {
+            add(&*old).await;
+        }
+        let (from, to) = (side(&old, None, "old"), side(&new, None, "new"));
+        let adding = tokio::spawn(async move {
+            while phase(&old).await == (Phase::Open { from: None }) {
+                for _ in 0..10 {
+                    let _ = old.add(new_pet("Rex"), None).await;
+                }
+                sleep(Duration::from_millis(every)).await;
+            }
+        });
+        let to = Side { archive: Faulty::new(&new, &new, fault), ..to };
+        let paused = hand_over(&from, &to).await.unwrap();
+        assert!(paused.is_some_and(|paused| paused < Duration::from_secs(1)), "{paused:?}");
+        adding.await.unwrap();
+    }
 }
 
 #[tokio::test(start_paused = true)]
