@@ -1,4 +1,4 @@
-//! PostgreSQL fails under load, or many instances start at once: the real binary, real servers.
+//! PostgreSQL fails under load, is not there at the start, or many instances start at once: the real binary, real servers.
 //!
 //! Nothing here depends on how fast the machine is, but for the bounds in `times.rs`; the figures
 //! themselves are printed.
@@ -15,6 +15,7 @@ mod restart;
 mod starting;
 mod stray;
 pub(crate) mod times;
+mod waiting;
 mod worker;
 
 use petstore_testing::{Cluster, Durability, cluster_or_skip};

@@ -119,7 +119,7 @@ fn a_damaged_or_foreign_file_is_refused_at_the_start_and_left_as_it_is() {
         (&b"name,categoryId\nRex,1\n".repeat(1000), "it is not a petstore store"),
     ] {
         fs::write(store.file(), bytes).unwrap();
-        Launch::on(&store).finish().fails(1, reason);
+        Launch::on(&store).finish().fails(78, reason);
         assert!(fs::read(store.file()).unwrap() == bytes, "it was changed");
     }
 }

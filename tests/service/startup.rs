@@ -27,7 +27,7 @@ fn a_missing_folder_is_named() {
     let folder = parent.folder().join("missing");
     let file = folder.join("petstore.db");
     let store = Store::at(&format!("sqlite:{}", file.display()));
-    Launch::on(&store).finish().fails(1, file.to_str().unwrap());
+    Launch::on(&store).finish().fails(78, file.to_str().unwrap());
     assert!(!folder.exists());
     store.keys(&["list"]).fails(1, file.to_str().unwrap());
 }
@@ -37,7 +37,7 @@ fn a_file_that_is_no_store_is_refused_and_left_alone() {
     let store = Store::sqlite();
     for content in ["just some text\n".repeat(1000), "x".to_owned()] {
         fs::write(store.file(), &content).unwrap();
-        Launch::on(&store).finish().fails(1, store.file().to_str().unwrap());
+        Launch::on(&store).finish().fails(78, store.file().to_str().unwrap());
         store.keys(&["create", "web"]).fails(1, store.file().to_str().unwrap());
         assert_eq!(fs::read_to_string(store.file()).unwrap(), content);
     }
@@ -50,7 +50,7 @@ fn a_foreign_database_is_refused_and_left_alone() {
     foreign.execute_batch("CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT)").unwrap();
     drop(foreign);
     let before = store.bytes();
-    Launch::on(&store).finish().fails(1, store.file().to_str().unwrap());
+    Launch::on(&store).finish().fails(78, store.file().to_str().unwrap());
     store.keys(&["create", "web"]).fails(1, store.file().to_str().unwrap());
     assert_eq!(store.bytes(), before);
 }
@@ -64,7 +64,7 @@ fn a_newer_store_is_refused_and_left_alone() {
     newer.pragma_update(None, "user_version", 9999).unwrap();
     drop(newer);
     let before = store.bytes();
-    Launch::on(&store).finish().fails(1, "9999");
+    Launch::on(&store).finish().fails(78, "9999");
     assert_eq!(store.bytes(), before);
 }
 
@@ -72,7 +72,7 @@ fn a_newer_store_is_refused_and_left_alone() {
 fn a_folder_is_no_store() {
     let store = Store::sqlite();
     let folder = store.folder().display().to_string();
-    Launch::on(&Store::at(&format!("sqlite:{folder}"))).finish().fails(1, &folder);
+    Launch::on(&Store::at(&format!("sqlite:{folder}"))).finish().fails(78, &folder);
 }
 
 #[test]

@@ -7,6 +7,8 @@ use std::{
     process::{Command, Stdio},
 };
 
+use petstore_testing::free_port;
+
 use crate::support::{
     KEY,
     command::{self, petstore},
@@ -36,7 +38,7 @@ impl Manager {
     }
 
     fn hears(&self) -> String {
-        let mut message = [0; 256];
+        let mut message = [0; 1024];
         let length = self.socket.recv(&mut message).unwrap();
         String::from_utf8(message[..length].to_vec()).unwrap().trim().to_owned()
     }
@@ -51,6 +53,21 @@ fn the_service_manager_hears_of_the_start_and_of_the_stop() {
     open.send("GET /livez HTTP/1.1\r\n"); // The drain waits for the rest of it.
     server.signal("TERM");
     assert_eq!(manager.hears(), "STOPPING=1");
+}
+
+#[test]
+fn the_service_manager_hears_that_the_service_waits_for_its_store() {
+    let nobody = format!("postgres://me:hush@127.0.0.1:{}/zoo", free_port().unwrap());
+    let (manager, store) = (Manager::new(), Store::at(&nobody));
+    let server = manager.launch(&store).start();
+    let status = manager.hears();
+    assert!(status.starts_with("STATUS=Waiting for the store: cannot open the store"), "{status}");
+    assert!(status.contains("Connection refused") && !status.contains("hush"), "{status}");
+    assert_eq!(manager.hears(), "READY=1");
+    assert_eq!(server.client().get("/livez").anonymous().send().status, 200);
+    server.client().get("/readyz").anonymous().send().is(503);
+    let log = server.stop();
+    assert_eq!(log.matches("the store cannot be reached").count(), 1, "{log}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {
     let location = &*store.store.location;
     let findings = with_store(location, OpenMode::ReadOnly, async |store| {
         store.require_open(location).await?;
-        let mut findings = location.inspect().await.map_err(Failure::runtime)?;
+        let mut findings = location.inspect().await.map_err(Failure::of_store)?;
         findings.extend(read_rows(store, &signals).await?);
         Ok(findings)
     });

@@ -6,7 +6,7 @@ use std::{
     ops::ControlFlow,
     path::{Path, PathBuf},
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -54,7 +54,8 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// Opens the store.
     ///
     /// # Errors
-    /// One line that says what is wrong and how to correct it, without a password.
+    /// One line that says what is wrong and how to correct it, without a password. One that is a
+    /// [`StoreError::Unavailable`](petstore_domain::StoreError::Unavailable) may pass: `serve` waits for it, and answers 503 meanwhile.
     async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem>;
 
     /// Brings the schema of the store to that of this release, or says what that would do. `None` if there
@@ -140,7 +141,8 @@ pub struct OpenStore {
     pub(crate) figures: Figures,
     /// Canceled when one of its tasks or threads has panicked.
     pub(crate) panicked: CancellationToken,
-    close: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Nobody waits for the lock: it makes the store one that tasks can share.
+    close: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
 }
 
 impl OpenStore {
@@ -148,7 +150,7 @@ impl OpenStore {
     /// managed, but it cannot be copied, verified, exported or imported into.
     pub fn new<S: PetRepository + KeyStore + 'static>(store: Arc<S>) -> Self {
         let pets = store.clone();
-        let (archive, handover, made_at, close) = (None, None, None, None);
+        let (archive, handover, made_at, close) = (None, None, None, Mutex::default());
         let (figures, panicked) = (Arc::new(Vec::new), CancellationToken::new());
         Self { pets, keys: store, archive, handover, made_at, figures, panicked, close }
     }
@@ -184,7 +186,7 @@ impl OpenStore {
     /// One line that says where it was handed over to.
     pub(crate) async fn require_open(&self, location: &dyn StoreLocation) -> Result<(), Failure> {
         let Some(handover) = &self.handover else { return Ok(()) };
-        let phase = handover.state().await.map_err(Failure::runtime)?.phase;
+        let phase = handover.state().await.map_err(Failure::of_store)?.phase;
         phase.refusal().map_or(Ok(()), |why| Err(Failure::runtime(format!("{location} {why}"))))
     }
 
@@ -214,14 +216,14 @@ impl OpenStore {
     /// for. All commands do this work, also those that fail; it may take 5 seconds.
     #[must_use]
     pub fn with_close(self, close: impl Future<Output = ()> + Send + 'static) -> Self {
-        Self { close: Some(Box::pin(close)), ..self }
+        Self { close: Mutex::new(Some(Box::pin(close))), ..self }
     }
 
     /// Closes the store, and waits until nobody uses it any more. `false` if that took too long; it then closes with the
     /// process.
     pub(crate) async fn close(mut self) -> bool {
         let close = async {
-            if let Some(close) = self.close.take() {
+            if let Ok(Some(close)) = self.close.get_mut().map(Option::take) {
                 close.await;
             }
             let used = Arc::downgrade(&self.pets);

@@ -2,6 +2,13 @@
 
 use std::{fmt, path::Path, process::ExitCode};
 
+use petstore_domain::StoreError;
+
+use crate::driver::Problem;
+
+/// `EX_CONFIG` of sysexits.h: a service manager that starts the service again would see the same.
+const UNUSABLE: u8 = 78;
+
 /// One line for the user of the program, and the exit code that goes with it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
@@ -9,9 +16,23 @@ pub(crate) enum Failure {
     Usage(String),
     /// The world is not as the command needs it: exit code 1.
     Runtime(String),
+    /// The store does not answer, and may do so later: exit code 1.
+    Unreachable(String),
+    /// The store cannot be served until somebody changes something: exit code 78.
+    Unusable(String),
 }
 
 impl Failure {
+    /// Returns why a store cannot be opened or read.
+    pub(crate) fn of_store(problem: impl Into<Problem>) -> Self {
+        let problem = problem.into();
+        match problem.downcast_ref() {
+            Some(StoreError::Unavailable(cause)) => Self::Unreachable(cause.to_string()),
+            Some(StoreError::Refused(reason)) => Self::runtime(reason),
+            _ => Self::runtime(problem),
+        }
+    }
+
     pub(crate) fn usage(line: impl fmt::Display) -> Self {
         Self::Usage(line.to_string())
     }
@@ -20,10 +41,23 @@ impl Failure {
         Self::Runtime(line.to_string())
     }
 
+    /// Returns the same as why the store cannot be served, unless the command line is at fault.
+    pub(crate) fn of_unusable_store(self) -> Self {
+        if let Self::Runtime(line) = self { Self::Unusable(line) } else { self }
+    }
+
+    /// Returns why the service ends by a bug.
+    pub(crate) fn of_bug() -> Self {
+        Self::runtime(
+            "a task of the service has ended by a bug, so the service has stopped; the log says where",
+        )
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Usage(_) => ExitCode::from(2),
-            Self::Runtime(_) => ExitCode::FAILURE,
+            Self::Runtime(_) | Self::Unreachable(_) => ExitCode::FAILURE,
+            Self::Unusable(_) => ExitCode::from(UNUSABLE),
         }
     }
 }
@@ -31,7 +65,10 @@ impl Failure {
 impl fmt::Display for Failure {
     /// Always one line: what it quotes may hold anything, a line break too.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Usage(line) | Self::Runtime(line)) = self;
+        let (Self::Usage(line)
+        | Self::Runtime(line)
+        | Self::Unreachable(line)
+        | Self::Unusable(line)) = self;
         f.write_str(&one_line_of(line))
     }
 }

@@ -26,15 +26,18 @@ use tokio::{
 };
 
 pub(crate) use self::config::{Config, DeploymentArgs, ServeArgs};
-use self::{listener::BoundAddress, served_store::ServedStore, tls::Tls};
+use self::{
+    listener::BoundAddress,
+    served_store::{Opening, ServedStore},
+    tls::Tls,
+};
 use crate::{
     clock::{SystemClock, days_until, rfc3339},
     console::{Console, Output as _},
-    driver::{OpenMode, StoreLocation},
+    driver::StoreLocation,
     failure::Failure,
     process::{self, Signals},
     stores::StoreArg,
-    upgrade,
 };
 
 /// Serves until a signal asks for a stop.
@@ -50,39 +53,28 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let (listeners, addresses): (Vec<_>, Vec<_>) = sockets.into_iter().unzip();
     let metrics = listener::listen_for_metrics(config.args.metrics_listen.as_deref()).await?;
     let location = Arc::clone(&config.args.store.store.location);
-    if !config.args.no_upgrade {
-        upgrade::before_serving(&*location).await?;
-    }
-    let opened = tokio::select! {
-        opened = location.open(OpenMode::Create) => opened.map_err(Failure::runtime)?,
+    let opening = Opening {
+        location: Arc::clone(&location),
+        next: config.args.next_store.take().map(|next| next.location),
+        upgrade: !config.args.no_upgrade,
+        first_key: first_key(&config, &addresses),
+    };
+    let mut store = tokio::select! {
+        store = ServedStore::open(opening) => store?,
         () = signals.clone().stop() => return Ok(()),
     };
-    let served = async {
-        let mut tasks = JoinSet::new();
-        let next = config.args.next_store.take().map(|next| next.location);
-        let store = ServedStore::new(&opened, &*location, next, &mut tasks).await?;
-        let served = async {
-            prepare_keys(&store, &config, &addresses).await?;
-            listening(&addresses, &*location, &config.settings);
-            if let Some(store) = &opened.made_at {
-                tracing::info!(store, "made a new store");
-            }
-            notify(NotifyState::Ready);
-            tasks.spawn(reload::follow(followed, hangups));
-            serve(&store, listeners, metrics, tls, config, signals, tasks).await
-        };
-        let served = served.await;
-        store.close().await;
-        served
-    };
-    let served = served.await;
-    opened.close().await;
+    listening(&addresses, &*location, &config.settings);
+    notify(&[NotifyState::Ready]);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(reload::follow(followed, hangups));
+    let served = serve(&mut store, listeners, metrics, tls, config, signals, tasks).await;
+    store.close().await;
     served
 }
 
 /// Answers requests, and does what the service does besides, until the first signal.
 async fn serve(
-    store: &ServedStore,
+    store: &mut ServedStore,
     listeners: Vec<Listener>,
     metrics: Option<TcpListener>,
     tls: Option<Arc<Tls>>,
@@ -114,41 +106,35 @@ async fn serve(
     tasks.spawn(ping_watchdog());
     let count = server.revoked_key_counter();
     tasks.spawn(housekeeping::run(Arc::clone(&key_ring), store.keys.clone(), catalogue, count));
-    let mut is_broken = false;
+    let mut failure = None;
     let stop = async {
         tokio::select! {
             () = signals.stop() => {}
-            Some(_) = tasks.join_next() => is_broken = true,
-            () = store.panicked.cancelled() => is_broken = true,
+            Some(_) = tasks.join_next() => failure = Some(Failure::of_bug()),
+            Some(why) = store.watching.join_next() => {
+                failure = Some(why.unwrap_or_else(|_| Failure::of_bug()));
+            }
         }
-        notify(NotifyState::Stopping);
+        notify(&[NotifyState::Stopping]);
     };
     let drained = server.run(listeners, stop).await;
 
     tasks.shutdown().await;
     housekeeping::finish(&key_ring).await;
     report(drained);
-    if is_broken {
-        let why = "a task of the service has ended by a bug, so the service has stopped; the log says where";
-        return Err(Failure::runtime(why));
-    }
-    Ok(())
+    failure.map_or(Ok(()), Err)
 }
 
-/// Makes the first key if there is none, or warns that no key is live.
-async fn prepare_keys(
-    store: &ServedStore,
-    config: &Config,
-    addresses: &[BoundAddress],
-) -> Result<(), Failure> {
-    let (None, Some(address)) = (&config.service_key, addresses.first()) else { return Ok(()) };
+/// Returns how to make an API key and where to use it, unless the service has one of its own.
+fn first_key(config: &Config, addresses: &[BoundAddress]) -> Option<(String, BoundAddress)> {
+    let address = addresses.first().filter(|_| config.service_key.is_none())?;
     let StoreArg { location, is_lasting } = &config.args.store.store;
     let how = if *is_lasting {
         format!("make one with 'petstore keys create NAME --store {location}'")
     } else {
         "give one by PETSTORE_API_KEY or --api-key-file".to_owned()
     };
-    first_key::ensure(&*store.keys, location.key_file(), &how, address, &mut Console).await
+    Some((how, address.clone()))
 }
 
 fn report(drained: Drained) {
@@ -196,7 +182,7 @@ fn sunset_ahead(sunset: GetPetSunset) {
 /// does not ping.
 async fn ping_watchdog() {
     match sd_notify::watchdog_enabled() {
-        Some(limit) => ping_every(limit, || notify(NotifyState::Watchdog)).await,
+        Some(limit) => ping_every(limit, || notify(&[NotifyState::Watchdog])).await,
         None => future::pending().await,
     }
 }
@@ -213,8 +199,8 @@ async fn ping_every(limit: Duration, mut ping: impl FnMut()) {
 
 /// Tells the service manager about the service. What it cannot be told is logged and not tried again: a service works
 /// without its manager.
-fn notify(state: NotifyState<'_>) {
-    if let Err(error) = sd_notify::notify(&[state]) {
+fn notify(states: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(states) {
         tracing::warn!(%error, "the service manager cannot be notified");
     }
 }

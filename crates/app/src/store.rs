@@ -15,7 +15,7 @@ pub(crate) async fn with_store<T>(
     mode: OpenMode,
     work: impl AsyncFnOnce(&OpenStore) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let store = location.open(mode).await.map_err(Failure::runtime)?;
+    let store = location.open(mode).await.map_err(Failure::of_store)?;
     if let Some(place) = &store.made_at {
         Console.note(&format!("made a new store: {place}"));
     }

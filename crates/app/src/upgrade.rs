@@ -31,7 +31,7 @@ pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> R
         (false, false) => UpgradeMode::Run,
     };
     let location = &*store.store.location;
-    let upgrade = location.upgrade(mode).await.map_err(Failure::runtime)?;
+    let upgrade = location.upgrade(mode).await.map_err(Failure::of_store)?;
     let upgrade = upgrade.ok_or_else(|| {
         Failure::runtime(format!("there is no store at {location}; 'petstore serve' makes one"))
     })?;
@@ -41,7 +41,7 @@ pub(crate) async fn run(UpgradeArgs { dry_run, force, store }: UpgradeArgs) -> R
 
 /// Upgrades a store that is about to be served, and says so in the log.
 pub(crate) async fn before_serving(location: &dyn StoreLocation) -> Result<(), Failure> {
-    let upgrade = location.upgrade(UpgradeMode::Run).await.map_err(Failure::runtime)?;
+    let upgrade = location.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
     if let Some(Upgrade { from, steps, saved_to }) = upgrade
         && let Some(last) = steps.last()
     {

@@ -95,6 +95,19 @@ impl OpenError {
     pub(crate) fn new(config: &EtcdConfig, reason: Reason) -> Self {
         Self { config: config.clone(), reason }
     }
+
+    /// Returns whether opening may succeed later though nobody changes the URL or the store: too few nodes answer.
+    fn is_transient(&self) -> bool {
+        let Reason::Store(failure) = &self.reason else { return false };
+        matches!(StoreError::from(failure.clone()), StoreError::Unavailable(_))
+    }
+}
+
+/// Unavailable if opening may succeed later, else refused.
+impl From<OpenError> for StoreError {
+    fn from(error: OpenError) -> Self {
+        if error.is_transient() { Self::unavailable(error) } else { Self::refused(error) }
+    }
 }
 
 /// What is wrong with the nodes or with what is there.

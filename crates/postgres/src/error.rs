@@ -79,11 +79,18 @@ impl StoreFailure {
     /// Returns whether the server refuses the statement itself, and would again: neither has a concurrent
     /// transaction, a shortage or an operator ended it, nor is the connection of no more use.
     pub(crate) fn is_refusal(&self) -> bool {
-        const PASSING: [&str; 6] = ["25", "53", "55", "57", "58", "XX"];
-        self.postgres().and_then(tokio_postgres::Error::code).is_some_and(|state| {
-            let passes = PASSING.iter().any(|class| state.code().starts_with(class));
-            !passes && !self.is_conflict() && !self.breaks_connection()
-        })
+        self.postgres()
+            .and_then(tokio_postgres::Error::code)
+            .is_some_and(|state| !passes(state) && !self.is_conflict() && !self.breaks_connection())
+    }
+
+    /// Returns whether the same may succeed later: no server answers, or what one says passes. Of several hosts, one
+    /// that may is enough.
+    pub(crate) fn is_transient(&self) -> bool {
+        match self {
+            Self::Connect(error) => error.0.iter().any(|(_, failure)| failure.is_transient()),
+            _ => self.sql_state().is_none_or(|state| passes(state) || is_broken(state)),
+        }
     }
 
     /// Returns whether the connection is of no more use: it is broken, its server is about to stop or takes no
@@ -118,6 +125,12 @@ impl StoreFailure {
     fn postgres(&self) -> Option<&tokio_postgres::Error> {
         if let Self::Postgres(error) = self { Some(error) } else { None }
     }
+}
+
+/// Returns whether the class of the state says that it passes: the state of a transaction or of an object, a shortage,
+/// an operator, the system, a fault of the server.
+fn passes(state: &SqlState) -> bool {
+    ["25", "53", "55", "57", "58", "XX"].iter().any(|class| state.code().starts_with(class))
 }
 
 fn is_broken(state: &SqlState) -> bool {

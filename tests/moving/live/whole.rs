@@ -49,7 +49,7 @@ fn refuses(from: &Store, to: &Store) {
     if from.url.contains("sqlite:") {
         petstore(&["backup", "--to", file, "--store", &from.url]).finish().fails(1, &expected);
     }
-    Launch::on(from).finish().fails(1, &expected);
+    Launch::on(from).finish().fails(78, &expected);
 }
 
 /// Hands over there and back, while `services` of them take requests.

@@ -1,104 +1,250 @@
-//! The store of the service: one, or one and the next one that it is handed over to.
+//! The store of the service: one, or one and the next one that it is handed over to. It is open from the start, or as
+//! soon as it can be reached; until then, its ports say that it is not.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use petstore_domain::{KeyStore, PetRepository, StoreError};
-use petstore_http::{Figure, Figures, Monitored};
+use petstore_domain::{
+    AddError, Added, ApiKey, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision, KeyStore,
+    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, Saved, StoreError, StoredKeys,
+    Timestamp, Versioned,
+};
+use petstore_http::{Figure, Monitored};
 use petstore_transfer::{NextStore, OpenNext, Side};
-use tokio::task::JoinSet;
+use sd_notify::NotifyState;
+use tokio::{task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
+use super::{first_key, listener::BoundAddress, notify};
 use crate::{
+    console::Console,
     driver::{OpenMode, OpenStore, StoreLocation, gauge},
     failure::Failure,
+    upgrade,
 };
+
+/// How often a store that cannot be reached is tried.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What opening the store of the service takes.
+pub(super) struct Opening {
+    pub(super) location: Arc<dyn StoreLocation>,
+    /// Where the next store is, if there is to be one.
+    pub(super) next: Option<Arc<dyn StoreLocation>>,
+    /// Whether an older schema is upgraded.
+    pub(super) upgrade: bool,
+    /// How to make an API key, and where it is used, if the store is to have one.
+    pub(super) first_key: Option<(String, BoundAddress)>,
+}
 
 /// The ports of the service.
 pub(super) struct ServedStore {
     pub(super) pets: Arc<dyn PetRepository>,
     pub(super) keys: Arc<dyn KeyStore>,
     pub(super) monitored: Monitored,
-    /// Canceled when a task or thread of one of the stores has panicked.
-    pub(super) panicked: CancellationToken,
-    next: Next,
+    /// One task, which ends with why the service cannot go on: the store cannot be used, or one of its own tasks has
+    /// panicked.
+    pub(super) watching: JoinSet<Failure>,
+    opened: Slot,
 }
 
-/// The next store while it is open.
-type Next = Arc<Mutex<Option<OpenStore>>>;
+/// What is open, for as long as it is.
+type Slot = Arc<Mutex<Option<Opened>>>;
+
+struct Opened {
+    store: OpenStore,
+    pets: Arc<dyn PetRepository>,
+    keys: Arc<dyn KeyStore>,
+    both: Option<Both>,
+}
+
+/// A store that may be handed over, and the next one while that is open.
+struct Both {
+    ports: Arc<NextStore>,
+    next: Arc<Mutex<Option<OpenStore>>>,
+}
 
 impl ServedStore {
-    /// Returns the ports over `store`, which must be open unless a next store is named: then a task looks at both.
-    pub(super) async fn new(
-        store: &OpenStore,
-        location: &dyn StoreLocation,
-        next: Option<Arc<dyn StoreLocation>>,
-        tasks: &mut JoinSet<()>,
-    ) -> Result<Self, Failure> {
-        let (figures, panicked) = (Arc::clone(&store.figures), store.panicked.clone());
-        let open = Arc::default();
-        let Some(next) = next else {
-            store.require_open(location).await?;
-            let (pets, keys) = (store.pets.clone(), store.keys.clone());
-            let monitored = Monitored { figures, next_store: None };
-            return Ok(Self { pets, keys, monitored, panicked, next: open });
+    /// Opens the store. One that cannot be reached is opened later, and its ports are unavailable until then.
+    ///
+    /// # Errors
+    /// [`Failure::Unusable`] says why the store cannot be used whether it is reached or not.
+    pub(super) async fn open(opening: Opening) -> Result<Self, Failure> {
+        let has_next = opening.next.is_some();
+        let (late, slot) = (Arc::new(LateStore::default()), Slot::default());
+        let mut ports: (Arc<dyn PetRepository>, Arc<dyn KeyStore>) = (late.clone(), late.clone());
+        let mut watching = JoinSet::new();
+        match opening.open().await {
+            Ok(opened) => {
+                // Nothing stands in their place.
+                ports = (opened.pets.clone(), opened.keys.clone());
+                watching.spawn(opened.watch());
+                *locked(&slot) = Some(opened);
+            }
+            Err(Failure::Unreachable(cause)) => {
+                let store = opening.location.to_string();
+                tracing::error!(
+                    store,
+                    cause,
+                    "the store cannot be reached: requests are answered 503 until it can"
+                );
+                notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
+                let slot = Arc::clone(&slot);
+                watching.spawn(async move { opening.open_late(&late, &slot).await });
+            }
+            Err(failure) => return Err(failure.of_unusable_store()),
+        }
+        let (figures, next) = (Arc::clone(&slot), Arc::clone(&slot));
+        let next_is_reachable = move || {
+            let opened = locked(&next);
+            let both = opened.as_ref().and_then(|opened| opened.both.as_ref());
+            both.is_some_and(|both| both.ports.next_is_reachable())
         };
-        let side = store.side(location).map_err(Failure::runtime)?;
-        let opener = Opener { location: next, open: Arc::clone(&open), panicked: panicked.clone() };
-        let both = NextStore::start(side, Box::new(opener)).await.map_err(Failure::runtime)?;
-        tasks.spawn(NextStore::watch(Arc::downgrade(&both)));
-        let (seen, next_seen) = (Arc::downgrade(&both), Arc::downgrade(&both));
-        let next = Arc::clone(&open);
         let monitored = Monitored {
-            figures: Arc::new(move || both_figures(&seen, &figures, &next)),
-            next_store: Some(Arc::new(move || {
-                next_seen.upgrade().is_some_and(|both| both.next_is_reachable())
-            })),
+            figures: Arc::new(move || {
+                locked(&figures).as_ref().map_or_else(Vec::new, Opened::figures)
+            }),
+            next_store: has_next.then(|| Arc::new(next_is_reachable) as _),
         };
-        Ok(Self { pets: both.clone(), keys: both, monitored, panicked, next: open })
+        Ok(Self { pets: ports.0, keys: ports.1, monitored, watching, opened: slot })
     }
 
-    /// Closes the next store, if it was opened. The service's own is closed by whoever opened it.
+    /// Closes what is open.
     pub(super) async fn close(self) {
-        let Self { pets, keys, monitored, panicked: _, next } = self;
+        let Self { pets, keys, monitored, mut watching, opened } = self;
+        // A store that is just being opened is closed by being dropped.
+        watching.shutdown().await;
         drop((pets, keys, monitored));
-        let next = locked(&next).take();
-        if let Some(store) = next {
-            store.close().await;
+        let Some(Opened { store, pets, keys, both }) = locked(&opened).take() else { return };
+        drop((pets, keys));
+        if let Some(Both { ports, next }) = both {
+            drop(ports);
+            let next = locked(&next).take();
+            if let Some(next) = next {
+                next.close().await;
+            }
+        }
+        store.close().await;
+    }
+}
+
+impl Opening {
+    /// Tries until the store is open, hands it to `late`, and then watches it. Returns why the service cannot go on.
+    async fn open_late(&self, late: &LateStore, slot: &Slot) -> Failure {
+        let opened = loop {
+            sleep(RETRY_INTERVAL).await;
+            match self.open().await {
+                Ok(opened) => break opened,
+                Err(Failure::Unreachable(cause)) => {
+                    notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
+                }
+                Err(failure) => return failure.of_unusable_store(),
+            }
+        };
+        let watching = opened.watch();
+        // Nobody else sets it.
+        let _ = late.0.set((opened.pets.clone(), opened.keys.clone()));
+        *locked(slot) = Some(opened);
+        tracing::info!("the store can be reached: requests are answered");
+        notify(&[NotifyState::Status("Serving")]);
+        watching.await
+    }
+
+    async fn open(&self) -> Result<Opened, Failure> {
+        if self.upgrade {
+            upgrade::before_serving(&*self.location).await?;
+        }
+        let store = self.location.open(OpenMode::Create).await.map_err(Failure::of_store)?;
+        match self.complete(&store).await {
+            Ok((pets, keys, both)) => Ok(Opened { store, pets, keys, both }),
+            Err(failure) => {
+                store.close().await;
+                Err(failure)
+            }
         }
     }
+
+    /// Returns the ports over `store`, which must be open unless a next store is named. If it has no API key, it gets one.
+    async fn complete(
+        &self,
+        store: &OpenStore,
+    ) -> Result<(Arc<dyn PetRepository>, Arc<dyn KeyStore>, Option<Both>), Failure> {
+        let location = &*self.location;
+        let (mut pets, mut keys, mut both) = (store.pets.clone(), store.keys.clone(), None);
+        if let Some(next) = &self.next {
+            let side = store.side(location).map_err(Failure::runtime)?;
+            let (location, panicked) = (Arc::clone(next), store.panicked.clone());
+            let next = Arc::<Mutex<Option<OpenStore>>>::default();
+            let opener = Opener { location, open: Arc::clone(&next), panicked };
+            let ports =
+                NextStore::start(side, Box::new(opener)).await.map_err(Failure::of_store)?;
+            (pets, keys) = (ports.clone(), ports.clone());
+            both = Some(Both { ports, next });
+        } else {
+            store.require_open(location).await?;
+        }
+        if let Some((how, address)) = &self.first_key {
+            first_key::ensure(&*keys, location.key_file(), how, address, &mut Console).await?;
+        }
+        if let Some(store) = &store.made_at {
+            tracing::info!(store, "made a new store");
+        }
+        Ok((pets, keys, both))
+    }
 }
 
-fn locked(next: &Next) -> MutexGuard<'_, Option<OpenStore>> {
-    next.lock().unwrap_or_else(PoisonError::into_inner)
+impl Opened {
+    /// Looks at both stores, if there are two, until one of their tasks has panicked.
+    fn watch(&self) -> impl Future<Output = Failure> + Send + 'static {
+        let panicked = self.store.panicked.clone();
+        let both = self.both.as_ref().map(|both| Arc::downgrade(&both.ports));
+        async move {
+            if let Some(both) = both {
+                tokio::select! {
+                    () = NextStore::watch(both) => {}
+                    () = panicked.cancelled() => {}
+                }
+            } else {
+                panicked.cancelled().await;
+            }
+            Failure::of_bug()
+        }
+    }
+
+    /// Returns what the store that answers requests says of itself and, if there are two, which of them it is.
+    fn figures(&self) -> Vec<Figure> {
+        let Some(Both { ports, next }) = &self.both else { return (self.store.figures)() };
+        let (is_reachable, is_at_next) = (ports.next_is_reachable(), ports.is_at_next());
+        let of_next = locked(next).as_ref().map(|store| Arc::clone(&store.figures));
+        let mut figures = match of_next.filter(|_| is_at_next) {
+            Some(of_next) => of_next(),
+            None => (self.store.figures)(),
+        };
+        figures.push(gauge(
+            "petstore_next_store_reachable",
+            "Whether the store of --next-store could be read when it was last looked at.",
+            is_reachable.into(),
+        ));
+        figures.push(gauge(
+            "petstore_next_store_used",
+            "Whether requests are answered from the store of --next-store.",
+            is_at_next.into(),
+        ));
+        figures
+    }
 }
 
-/// Returns what the store that answers requests says of itself, `first` or `next`, and which of them it is.
-fn both_figures(both: &Weak<NextStore>, first: &Figures, next: &Next) -> Vec<Figure> {
-    let Some(both) = both.upgrade() else { return Vec::new() };
-    let (is_reachable, is_at_next) = (both.next_is_reachable(), both.is_at_next());
-    let of_next = locked(next).as_ref().map(|store| Arc::clone(&store.figures));
-    let mut figures = match of_next.filter(|_| is_at_next) {
-        Some(of_next) => of_next(),
-        None => first(),
-    };
-    figures.push(gauge(
-        "petstore_next_store_reachable",
-        "Whether the store of --next-store could be read when it was last looked at.",
-        is_reachable.into(),
-    ));
-    figures.push(gauge(
-        "petstore_next_store_used",
-        "Whether requests are answered from the store of --next-store.",
-        is_at_next.into(),
-    ));
-    figures
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Opens the next store when it is there.
 struct Opener {
     location: Arc<dyn StoreLocation>,
-    open: Next,
+    open: Arc<Mutex<Option<OpenStore>>>,
     panicked: CancellationToken,
 }
 
@@ -115,5 +261,66 @@ impl OpenNext for Opener {
         });
         *locked(&self.open) = Some(opened);
         Ok(side)
+    }
+}
+
+/// The ports of a store that could not be reached at the start.
+#[derive(Default)]
+struct LateStore(OnceLock<(Arc<dyn PetRepository>, Arc<dyn KeyStore>)>);
+
+impl LateStore {
+    fn pets(&self) -> Result<&dyn PetRepository, StoreError> {
+        self.0.get().map(|(pets, _)| &**pets).ok_or_else(not_reached)
+    }
+
+    fn keys(&self) -> Result<&dyn KeyStore, StoreError> {
+        self.0.get().map(|(_, keys)| &**keys).ok_or_else(not_reached)
+    }
+}
+
+fn not_reached() -> StoreError {
+    StoreError::unavailable("it was not reached since the start of the service")
+}
+
+#[async_trait]
+impl PetRepository for LateStore {
+    async fn add(
+        &self,
+        pet: NewPet,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<Added, AddError> {
+        self.pets()?.add(pet, request).await
+    }
+
+    async fn find(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+        self.pets()?.find(id).await
+    }
+
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+        self.pets()?.list(query).await
+    }
+
+    fn version(&self) -> Option<CatalogueVersion> {
+        self.pets().ok()?.version()
+    }
+
+    async fn purge_expired(&self, cutoff: Timestamp, limit: u32) -> Result<Purged, StoreError> {
+        self.pets()?.purge_expired(cutoff, limit).await
+    }
+}
+
+#[async_trait]
+impl KeyStore for LateStore {
+    async fn load(&self, unless: Option<KeyRevision>) -> Result<Option<StoredKeys>, StoreError> {
+        self.keys()?.load(unless).await
+    }
+
+    async fn save(
+        &self,
+        expected: KeyRevision,
+        changed: Vec<ApiKey>,
+        removed: Vec<KeyId>,
+    ) -> Result<Saved, StoreError> {
+        self.keys()?.save(expected, changed, removed).await
     }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_domain::{Finding, Upgrade, UpgradeMode};
+use petstore_domain::{Finding, StoreError, Upgrade, UpgradeMode};
 use petstore_http::Figure;
 use petstore_postgres::{Activity, PostgresConfig, PostgresSettings, PostgresStore};
 use tokio_util::sync::CancellationToken;
@@ -37,7 +37,8 @@ impl StoreLocation for Database {
         let panicked = CancellationToken::new();
         let settings =
             PostgresSettings { create: mode == OpenMode::Create, on_task_panic: panicked.clone() };
-        let store = Arc::new(PostgresStore::open(&self.0, settings).await?);
+        let store = PostgresStore::open(&self.0, settings).await;
+        let store = Arc::new(store.map_err(StoreError::from)?);
         let open = Arc::downgrade(&store);
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
@@ -66,7 +67,7 @@ impl StoreLocation for Database {
     }
 
     async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
-        Ok(PostgresStore::upgrade(&self.0, mode).await?)
+        Ok(PostgresStore::upgrade(&self.0, mode).await.map_err(StoreError::from)?)
     }
 
     async fn inspect(&self) -> Result<Vec<Finding>, Problem> {

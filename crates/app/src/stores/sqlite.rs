@@ -8,7 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_domain::{Finding, Upgrade, UpgradeMode};
+use petstore_domain::{Finding, StoreError, Upgrade, UpgradeMode};
 use petstore_http::{Figure, FigureKind};
 use petstore_sqlite::{
     Activity, BackupProgress, SqliteConfig, SqliteSettings, SqliteStore, Synchronous,
@@ -52,7 +52,8 @@ impl StoreLocation for DatabaseFile {
             read_only: mode == OpenMode::ReadOnly,
             on_task_panic: panicked.clone(),
         };
-        let store = Arc::new(SqliteStore::open_with(&self.0, &settings)?);
+        let store = SqliteStore::open_with(&self.0, &settings);
+        let store = Arc::new(store.map_err(StoreError::from)?);
         let open = Arc::downgrade(&store);
         let opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
@@ -90,7 +91,8 @@ impl StoreLocation for DatabaseFile {
 
     async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
         let config = self.0.clone();
-        task::spawn_blocking(move || Ok(SqliteStore::upgrade(&config, mode)?)).await?
+        let upgrade = task::spawn_blocking(move || SqliteStore::upgrade(&config, mode)).await?;
+        Ok(upgrade.map_err(StoreError::from)?)
     }
 
     async fn inspect(&self) -> Result<Vec<Finding>, Problem> {

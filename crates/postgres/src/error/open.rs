@@ -1,5 +1,6 @@
 //! Why a store is not opened or upgraded.
 
+use petstore_domain::StoreError;
 use petstore_storage::{SchemaError, tls::TlsFailure};
 use tokio_postgres::error::SqlState;
 
@@ -51,6 +52,29 @@ pub(crate) enum Reason {
 impl OpenError {
     pub(crate) fn new(config: &PostgresConfig, reason: Reason) -> Self {
         Self { config: config.clone(), reason }
+    }
+
+    /// Returns whether opening may succeed later though nobody changes the URL or the database: no server can be
+    /// reached that takes writes, it starts or stops, or others keep its tables locked.
+    fn is_transient(&self) -> bool {
+        match &self.reason {
+            Reason::Store(failure) => failure.is_transient(),
+            Reason::Locked(_) => true,
+            Reason::Tls(_)
+            | Reason::Encoding(_)
+            | Reason::NoSchema
+            | Reason::Missing
+            | Reason::Foreign(_)
+            | Reason::Schema(_)
+            | Reason::NotOwner(_) => false,
+        }
+    }
+}
+
+/// Unavailable if opening may succeed later, else refused.
+impl From<OpenError> for StoreError {
+    fn from(error: OpenError) -> Self {
+        if error.is_transient() { Self::unavailable(error) } else { Self::refused(error) }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use petstore_domain::StoreError;
 use petstore_storage::SchemaError;
 use rusqlite::ErrorCode;
 
@@ -11,6 +12,37 @@ use rusqlite::ErrorCode;
 pub struct OpenError {
     pub(crate) path: PathBuf,
     pub(crate) reason: Reason,
+}
+
+impl OpenError {
+    /// Returns whether opening may succeed later though nobody changes the path or what is in the file: another process
+    /// locks it, or its disk is full or fails.
+    fn is_transient(&self) -> bool {
+        match self.reason {
+            Reason::Locked
+            | Reason::Full
+            | Reason::NoRoom { .. }
+            | Reason::Sqlite(_)
+            | Reason::Io(_) => true,
+            Reason::NoDirectory(_)
+            | Reason::Directory(_)
+            | Reason::Denied
+            | Reason::CannotOpen
+            | Reason::NoWriteAheadLog
+            | Reason::Damaged(_)
+            | Reason::Foreign(_)
+            | Reason::Schema(_)
+            | Reason::Occupied(_)
+            | Reason::Copy(_) => false,
+        }
+    }
+}
+
+/// Unavailable if opening may succeed later, else refused.
+impl From<OpenError> for StoreError {
+    fn from(error: OpenError) -> Self {
+        if error.is_transient() { Self::unavailable(error) } else { Self::refused(error) }
+    }
 }
 
 /// What is wrong with the file or with what is in it. It stays as it is.

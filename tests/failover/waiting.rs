@@ -1,0 +1,98 @@
+//! The store cannot be reached when the service starts.
+
+use petstore_testing::{Cluster, Durability, Etcd, cluster_or_skip, needs, or_skip_without};
+
+use crate::support::{
+    catalogue::{add, everything, pet},
+    server::{Launch, Server},
+    store::Store,
+    wait,
+};
+
+/// Starts a service that waits for its store.
+#[track_caller]
+fn start(launch: Launch) -> Server {
+    let server = launch.start();
+    let client = server.client();
+    client.get("/livez").anonymous().send().is(200);
+    for _ in 0..3 {
+        client.get("/readyz").anonymous().send().is(503).must("retry-after");
+        client.get("/v1/pets").send().refuses(503, "unavailable");
+        client.add(&pet("early")).send().refuses(503, "unavailable");
+        let unknown = "pst_0000000000000000000000000000000000000K";
+        client.get("/v1/pets").key(unknown).send();
+    }
+    server
+}
+
+/// Holds that the service serves, now that the store can be reached, and has said each of it once.
+#[track_caller]
+fn serves(server: Server) {
+    let client = server.client();
+    wait::until("the service is ready", || client.get("/readyz").anonymous().send().status == 200);
+    let added = add(&client, &pet("late"));
+    assert_eq!(everything(&client), [added]);
+    let log = server.stop();
+    for line in ["the store cannot be reached", "the store can be reached", "made a new store"] {
+        assert_eq!(log.matches(line).count(), 1, "{line}: {log}");
+    }
+}
+
+fn stopped_cluster(test: &str) -> Option<Cluster> {
+    let cluster = cluster_or_skip(test, Durability::Fast)?;
+    cluster.sql("CREATE DATABASE zoo").unwrap();
+    cluster.stop().unwrap();
+    Some(cluster)
+}
+
+#[needs(postgres)]
+#[test]
+fn a_database_server_that_starts_later_is_waited_for() {
+    let Some(cluster) = stopped_cluster("a server that starts later") else { return };
+    let server = start(Launch::on(&Store::at(&cluster.url("zoo"))));
+    cluster.resume().unwrap();
+    serves(server);
+}
+
+#[needs(postgres)]
+#[test]
+fn a_service_that_has_waited_can_be_handed_over() {
+    let Some(cluster) = stopped_cluster("a store that is handed over") else { return };
+    let (first, next) = (Store::at(&cluster.url("zoo")), Store::sqlite());
+    let server = start(Launch::on(&first).flag("--next-store", &next.url));
+    let client = server.client();
+    cluster.resume().unwrap();
+    wait::until("the service is ready", || client.get("/readyz").anonymous().send().status == 200);
+    let added = add(&client, &pet("late"));
+    let words = ["store", "move", "--from", &first.url, "--to", &next.url];
+    crate::support::command::petstore(&words).finish().succeeds();
+    assert_eq!(everything(&client), [added.clone()]);
+    let other = add(&client, &pet("later"));
+    server.stop();
+    assert_eq!(everything(&Launch::on(&next).start().client()), [added, other]);
+}
+
+#[needs(postgres)]
+#[test]
+fn what_cannot_heal_ends_the_service_with_a_code_of_its_own() {
+    let Some(cluster) = stopped_cluster("a database that is not there") else { return };
+    let store = Store::at(&cluster.url("nowhere"));
+    let mut waiting = start(Launch::on(&store));
+    cluster.resume().unwrap();
+    assert_eq!(waiting.exit(), Some(78));
+    wait::until("it says why", || waiting.log().contains("create it with CREATE DATABASE"));
+    Launch::on(&store).finish().fails(78, "create it with CREATE DATABASE");
+}
+
+#[needs(etcd)]
+#[test]
+fn nodes_that_start_later_are_waited_for() {
+    let etcd = Etcd::prepare(1, None);
+    let etcd =
+        or_skip_without("etcd", "nodes that start later", etcd.map_err(|why| why.to_string()));
+    let Some(etcd) = etcd else { return };
+    let url = format!("etcd://{}/zoo?call_timeout=1s", etcd.endpoints());
+    let server = start(Launch::on(&Store::at(&url)));
+    etcd.resume(0).unwrap();
+    serves(server);
+}
