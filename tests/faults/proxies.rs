@@ -11,9 +11,11 @@ use crate::support::{
     wait,
 };
 
-/// How many requests the service has answered.
+/// How many requests the service has answered, but for those by which HAProxy looks whether it is ready.
 fn seen(server: &Server) -> usize {
-    server.log().lines().filter(|line| line.contains("\"request_id\"")).count()
+    let log = server.log();
+    let requests = log.lines().filter(|line| line.contains("\"request_id\""));
+    requests.filter(|line| !line.contains("\"/readyz\"")).count()
 }
 
 fn no_request_is_seen_that_the_proxy_did_not_send(kind: Kind) {

@@ -2,13 +2,15 @@
 
 use std::{
     io::{self, Read},
+    process::Command,
     sync::Arc,
     thread,
     time::Duration,
 };
 
+use serde_json::Value;
+
 use crate::support::{
-    answer::Answer,
     catalogue::{everything, pet},
     raw::{Raw, head, post},
     server::{Launch, Server},
@@ -122,36 +124,60 @@ fn an_idle_server_stops_at_once(kind: Kind) {
     }
 }
 
-/// The answer of a server that drains. An idle connection is kept for half a second, so that who
-/// looks can see; on a busy machine that may pass unused, and a new attempt is made.
-fn answer_in_drain(target: &str) -> Answer {
-    for _ in 0..10 {
-        let (_store, mut server) = Server::in_memory();
-        let (_half, _rest) = half_way(&server);
-        let mut raw = idle(&server);
-        server.signal("TERM");
-        wait::until("new connections are refused", || !server.takes_connections());
-        if raw.is_heard(&head("GET", target, "")) {
-            let answer = raw.answer("GET", target);
-            raw.is_closed();
-            server.kill();
-            return answer;
-        }
-    }
-    panic!("an idle connection is closed at once");
-}
-
 #[test]
-fn a_draining_server_is_not_ready_but_answers() {
-    for target in ["/readyz", "/livez", "/v1/pets"] {
-        let answer = answer_in_drain(target);
+fn during_the_shutdown_delay_the_service_is_not_ready_and_serves() {
+    let (store, flag) = (Store::sqlite(), "--shutdown-delay");
+    let mut server = Launch::on(&store).flag(flag, "10m").start();
+    let (client, mut kept) =
+        (server.client(), ["/readyz", "/livez", "/v1/pets"].map(|target| (target, idle(&server))));
+    server.signal("TERM");
+    wait::until("it is not ready", || client.get("/readyz").anonymous().send().status == 503);
+    thread::sleep(IDLE_IN_DRAIN);
+    client.add(&pet("late")).send().is(201);
+    for (target, kept) in &mut kept {
+        kept.send(head("GET", target, ""));
+        let answer = kept.answer("GET", target);
         assert_eq!(answer.header("connection"), Some("close"), "{answer:?}");
-        if target == "/readyz" {
+        kept.is_closed();
+        if *target == "/readyz" {
             answer.refuses(503, "unavailable");
         } else {
             answer.is(200);
         }
     }
+    server.kill();
+
+    let mut server = Launch::on(&store).flag(flag, "0s").flag("--body-timeout", "10m").start();
+    let (_half, _rest) = half_way(&server);
+    let mut kept = idle(&server);
+    server.signal("TERM");
+    kept.is_closed();
+    wait::until("new connections are refused", || !server.takes_connections());
+    server.kill();
+}
+
+#[test]
+fn two_equal_signals_at_once_are_one() {
+    let store = Store::sqlite();
+    let server = Launch::on(&store).flag("--body-timeout", "2m").flag("--shutdown-grace", "2m");
+    let mut server = server.start();
+    let (mut raw, rest) = half_way(&server);
+    // As timeout(1) sends them.
+    let both = format!("kill -TERM {pid}; kill -TERM {pid}", pid = server.pid());
+    assert!(Command::new("/bin/sh").args(["-c", &both]).status().unwrap().success());
+    wait::until("new connections are refused", || !server.takes_connections());
+    raw.send(rest);
+    raw.answer("POST", "/v1/pets").is(201);
+    assert_eq!(server.exit(), Some(0), "{}", server.log());
+    assert_eq!(endings(server), ["stopped: every request was answered"]);
+}
+
+/// What the log of a server that has stopped says of its end.
+fn endings(server: Server) -> Vec<String> {
+    let log = server.whole_log();
+    let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let messages = lines.map(|line| line["fields"]["message"].as_str().unwrap().to_owned());
+    messages.filter(|message| message.starts_with("stopped")).collect()
 }
 
 #[test]
@@ -166,8 +192,9 @@ fn a_second_signal_stops_at_once() {
     server.signal("TERM");
     wait::until("new connections are refused", || !server.takes_connections());
     server.signal("TERM");
-    assert_ne!(server.exit(), Some(0), "{}", server.log());
+    assert_eq!(server.exit(), Some(1), "{}", server.log());
     raw.rest();
+    assert_eq!(endings(server), ["stopped at once: connections may have been cut off"]);
 }
 
 #[test]

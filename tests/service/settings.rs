@@ -48,7 +48,7 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
 }
 
 /// A value of each setting that is not its default.
-const VALUES: [(&str, &str); 29] = [
+const VALUES: [(&str, &str); 31] = [
     ("listen", "localhost:1"),
     ("listen-backlog", "7"),
     ("metrics-listen", "localhost:2"),
@@ -68,12 +68,14 @@ const VALUES: [(&str, &str); 29] = [
     ("max-buffered-bodies", "10"),
     ("rate-limit", "11"),
     ("page-cache", "13"),
+    ("shutdown-delay", "7s"),
     ("shutdown-grace", "5s"),
     ("get-pet-sunset", "off"),
     ("environment", "staging"),
     ("public-url", "https://a.example/v1"),
     ("staging-url", "https://b.example/v1"),
     ("cors-origin", "https://c.example"),
+    ("trusted-proxy", "10.0.0.0/8"),
     ("no-docs", "true"),
     ("log", "debug"),
     ("log-format", "text"),

@@ -1,4 +1,4 @@
-//! A reverse proxy in front of a server, as operators run them.
+//! A reverse proxy in front of a server, with the configuration that operators find in `docs/deploy/proxy`.
 
 use std::{
     fs::{self, File},
@@ -12,10 +12,11 @@ use tempfile::TempDir;
 use super::{raw::Raw, server::Server, wait};
 
 /// The kinds of proxy.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Nginx,
     Haproxy,
+    Caddy,
 }
 
 /// A proxy that runs until it is dropped.
@@ -28,27 +29,56 @@ pub(crate) struct Proxy {
 impl Proxy {
     /// In front of `server`; `None` if it is not installed.
     pub(crate) fn start_or_skip(kind: Kind, server: &Server, test: &str) -> Option<Self> {
-        let (name, configuration) = match kind {
-            Kind::Nginx => ("nginx", include_str!("nginx.conf")),
-            Kind::Haproxy => ("haproxy", include_str!("haproxy.cfg")),
+        let (name, around, configuration, listens, server_name) = match kind {
+            Kind::Nginx => (
+                "nginx",
+                include_str!("nginx.conf"),
+                include_str!("../../docs/deploy/proxy/nginx.conf"),
+                ["listen 80;", "listen ADDRESS;"],
+                ["", ""],
+            ),
+            Kind::Haproxy => (
+                "haproxy",
+                include_str!("haproxy.cfg"),
+                include_str!("../../docs/deploy/proxy/haproxy.cfg"),
+                ["bind :80\n", "bind ADDRESS\n"],
+                ["server petstore ", "server sent "],
+            ),
+            Kind::Caddy => (
+                "caddy",
+                "{\n\tadmin off\n}\nimport PROXY\n",
+                include_str!("../../docs/deploy/proxy/Caddyfile"),
+                ["api.example {", "http://:PORT {"],
+                ["", ""],
+            ),
         };
         let program = find_program(name).ok_or("it is not installed");
         let program = or_skip_without(name, test, program)?;
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, mut configuration) = (tempfile::tempdir().unwrap(), configuration.to_owned());
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, free_port().unwrap()));
-        let file = folder.path().join("configuration");
-        let configuration = configuration
-            .replace("ADDRESS", &address.to_string())
-            .replace("SERVER", &server.address.to_string());
-        fs::write(&file, configuration).unwrap();
+        for [old, new] in [listens, server_name, ["127.0.0.1:8080", &server.address.to_string()]] {
+            assert!(configuration.contains(old), "{name}: {old}");
+            let new = new.replace("ADDRESS", &address.to_string());
+            configuration =
+                configuration.replace(old, &new.replace("PORT", &address.port().to_string()));
+        }
+        let [main, included] = ["main", "included"].map(|name| folder.path().join(name));
+        fs::write(&main, around.replace("PROXY", included.to_str().unwrap())).unwrap();
+        fs::write(&included, configuration).unwrap();
         let mut command = Command::new(program);
         match kind {
-            Kind::Nginx => command.arg("-p").arg(folder.path()).args(["-e", "stderr", "-c"]),
-            Kind::Haproxy => command.args(["-db", "-f"]),
+            Kind::Nginx => {
+                command.arg("-p").arg(folder.path()).args(["-e", "stderr", "-c"]).arg(main)
+            }
+            Kind::Haproxy => command.args(["-db", "-f"]).arg(main).arg("-f").arg(included),
+            Kind::Caddy => {
+                command.args(["run", "--adapter", "caddyfile", "--config"]).arg(main);
+                command.env("HOME", folder.path()).env_remove("XDG_DATA_HOME")
+            }
         };
         let log = File::create(folder.path().join("log")).unwrap();
         let errors = File::create(folder.path().join("errors")).unwrap();
-        command.arg(file).stdin(Stdio::null()).stdout(log).stderr(errors);
+        command.stdin(Stdio::null()).stdout(log).stderr(errors);
         let mut proxy = Self { child: command.spawn().unwrap(), folder, address };
         wait::until("the proxy listens", || {
             let errors = fs::read_to_string(proxy.folder.path().join("errors"));
@@ -58,7 +88,7 @@ impl Proxy {
         Some(proxy)
     }
 
-    /// How many requests it has sent to the server. Both write a line for each request that ends, which
+    /// How many requests nginx or HAProxy has sent to the server. Both write a line for each request that ends, which
     /// begins with `sent` if the server has got it.
     pub(crate) fn sent(&self) -> usize {
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap();

@@ -146,11 +146,6 @@ impl Raw {
         rest
     }
 
-    /// Sends a request and waits: whether anything comes back before the connection is closed.
-    pub(crate) fn is_heard(&mut self, request: &str) -> bool {
-        self.try_send(request, wait::LIMIT) && matches!(self.stream.peek(&mut [0]), Ok(1))
-    }
-
     /// Whether anything arrives, the end included, within `limit`.
     pub(crate) fn hears_within(&mut self, limit: Duration) -> bool {
         self.stream.set_read_timeout(Some(limit)).unwrap();

@@ -225,6 +225,11 @@ impl Server {
     pub(crate) fn stop(mut self) -> String {
         self.signal("TERM");
         assert_eq!(self.exit(), Some(0), "{}", self.log());
+        self.whole_log()
+    }
+
+    /// Everything that it has logged, now that it has ended.
+    pub(crate) fn whole_log(mut self) -> String {
         if let Some(reader) = self.log.reader.take() {
             reader.join().unwrap();
         }

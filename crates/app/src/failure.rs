@@ -1,10 +1,8 @@
 //! Why the program ends without having done what it was asked.
 
-use std::{fmt, path::Path, process::ExitCode};
+use std::{error::Error, fmt, path::Path, process::ExitCode};
 
 use petstore_domain::StoreError;
-
-use crate::driver::Problem;
 
 /// `EX_CONFIG` of sysexits.h: a service manager that starts the service again would see the same.
 const UNUSABLE: u8 = 78;
@@ -24,7 +22,7 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// Returns why a store cannot be opened or read.
-    pub(crate) fn of_store(problem: impl Into<Problem>) -> Self {
+    pub(crate) fn of_store(problem: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let problem = problem.into();
         match problem.downcast_ref() {
             Some(StoreError::Unavailable(cause)) => Self::Unreachable(cause.to_string()),

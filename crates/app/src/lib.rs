@@ -52,8 +52,8 @@
 //! `docs/ADAPTERS.md` leads from an empty folder to such a program. Its worked example,
 //! `docs/examples/adapter`, is compiled and tested with every change.
 //!
-//! Exit codes: 0 done (a drained stop too), 1 failed, 2 wrong usage. Whatever fails says so in one
-//! line on stderr.
+//! Exit codes: 0 done (a drained stop too), 1 failed, 2 wrong usage, 78 a store that `serve` cannot use until somebody
+//! changes something. Whatever fails says so in one line on stderr.
 //!
 //! # Where things are
 //! Each command has a file of its name: what it does, and its flags (`moving` has `store …`, and `serve/config` the

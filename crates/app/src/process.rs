@@ -2,16 +2,29 @@
 //!
 //! A handler that was once made stays for the life of the process.
 
-use std::{future, io, num::NonZeroUsize, ops::ControlFlow, process, time::Duration};
+use std::{
+    future, io,
+    num::NonZeroUsize,
+    ops::ControlFlow,
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
     sync::watch,
+    time::{Instant, sleep},
 };
 
 use crate::failure::Failure;
 
+/// Two equal signals within this are one: timeout(1) sends each to the process and to its group.
+const ONE_SIGNAL: Duration = Duration::from_millis(200);
 /// Gives the log's own thread the time to write the last line.
 const LAST_LINE: Duration = Duration::from_millis(50);
 /// Open files that the service would like to have besides connections: for the store, the log, the listeners.
@@ -24,6 +37,8 @@ const RESERVED_FILES: u64 = 48;
 #[derive(Clone, Debug)]
 pub(crate) struct Signals {
     stop: watch::Receiver<bool>,
+    /// Whether the log has been told how the process ends.
+    ending_is_told: Arc<AtomicBool>,
 }
 
 impl Signals {
@@ -37,16 +52,33 @@ impl Signals {
         let mut terminate = listen(SignalKind::terminate())?;
         let mut interrupt = listen(SignalKind::interrupt())?;
         let (asked, stop) = watch::channel(false);
+        let signals = Self { stop, ending_is_told: Arc::default() };
+        let ending = signals.clone();
         tokio::spawn(async move {
-            let name = next(&mut terminate, &mut interrupt).await;
-            tracing::info!(signal = name, "stopping; a second signal would stop at once");
+            let (first, began) = (next(&mut terminate, &mut interrupt).await, Instant::now());
+            tracing::info!(signal = first, "stopping; a second signal would stop at once");
             asked.send_replace(true);
-            let name = next(&mut terminate, &mut interrupt).await;
-            tracing::warn!(signal = name, "stopped at once: connections may have been cut off");
-            tokio::time::sleep(LAST_LINE).await;
+            let second = loop {
+                let name = next(&mut terminate, &mut interrupt).await;
+                if name != first || began.elapsed() >= ONE_SIGNAL {
+                    break name;
+                }
+            };
+            if ending.tell_ending() {
+                tracing::warn!(
+                    signal = second,
+                    "stopped at once: connections may have been cut off"
+                );
+            }
+            sleep(LAST_LINE).await;
             process::exit(1);
         });
-        Ok(Self { stop })
+        Ok(signals)
+    }
+
+    /// Returns whether nobody else has told how the process ends: there is one line for that.
+    pub(crate) fn tell_ending(&self) -> bool {
+        !self.ending_is_told.swap(true, Ordering::Relaxed)
     }
 
     /// Returns whether the first signal has come.

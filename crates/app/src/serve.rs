@@ -1,5 +1,4 @@
-//! The command `serve`: from the configuration to the last answer, and what the service says to people and to the
-//! service manager, by the protocol `sd_notify`.
+//! The command `serve`: from the configuration to the last answer, and what the service says to people.
 
 mod config;
 mod first_key;
@@ -7,28 +6,26 @@ mod housekeeping;
 mod listener;
 mod reload;
 mod served_store;
+mod service_manager;
 mod tls;
 
 #[cfg(test)]
 mod tests;
 
-use std::{future, sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use petstore_domain::{Catalogue, Clock, KeyRing};
 use petstore_http::{
     Authentication, Drained, GetPetSunset, Listener, Ports, Server, Settings, get_pet_end,
 };
 use sd_notify::NotifyState;
-use tokio::{
-    net::TcpListener,
-    task::JoinSet,
-    time::{MissedTickBehavior, interval},
-};
+use tokio::{net::TcpListener, task::JoinSet};
 
 pub(crate) use self::config::{Config, DeploymentArgs, ServeArgs};
 use self::{
     listener::BoundAddress,
     served_store::{Opening, ServedStore},
+    service_manager::{notify, ping_watchdog},
     tls::Tls,
 };
 use crate::{
@@ -109,7 +106,7 @@ async fn serve(
     let mut failure = None;
     let stop = async {
         tokio::select! {
-            () = signals.stop() => {}
+            () = signals.clone().stop() => {}
             Some(_) = tasks.join_next() => failure = Some(Failure::of_bug()),
             Some(why) = store.watching.join_next() => {
                 failure = Some(why.unwrap_or_else(|_| Failure::of_bug()));
@@ -121,7 +118,9 @@ async fn serve(
 
     tasks.shutdown().await;
     housekeeping::finish(&key_ring).await;
-    report(drained);
+    if signals.tell_ending() {
+        report(drained);
+    }
     failure.map_or(Ok(()), Err)
 }
 
@@ -175,32 +174,5 @@ fn sunset_ahead(sunset: GetPetSunset) {
                 tracing::info!(days_left, ends_at, "getPet is deprecated, and ends");
             }
         },
-    }
-}
-
-/// Pings the watchdog, if there is one, twice in each of its intervals. Never ends. A runtime whose threads all hang
-/// does not ping.
-async fn ping_watchdog() {
-    match sd_notify::watchdog_enabled() {
-        Some(limit) => ping_every(limit, || notify(&[NotifyState::Watchdog])).await,
-        None => future::pending().await,
-    }
-}
-
-/// Pings twice in each `limit`.
-async fn ping_every(limit: Duration, mut ping: impl FnMut()) {
-    let mut tick = interval(limit / 2);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tick.tick().await;
-        ping();
-    }
-}
-
-/// Tells the service manager about the service. What it cannot be told is logged and not tried again: a service works
-/// without its manager.
-fn notify(states: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!(%error, "the service manager cannot be notified");
     }
 }

@@ -92,6 +92,7 @@ where
     state.observer.finished(&Finished {
         request_id: &request_id,
         peer,
+        headers: Some(&head.headers),
         method: Some(&head.method),
         route: target.map(|(route, _)| route.template),
         presented: &presented,
@@ -173,6 +174,7 @@ pub(crate) fn note_unread(
     state.observer.finished(&Finished {
         request_id: &request_id,
         peer,
+        headers: None,
         method: None,
         route: None,
         presented: &Presented::default(),

@@ -44,6 +44,7 @@ mod state;
 pub use authentication::Authentication;
 pub use hyper::{Request, Response};
 pub use observe::metrics::{Figure, FigureKind, Figures};
+pub use request::forwarded::TrustedProxy;
 pub use response::{deprecation::get_pet_end, openapi::openapi_document};
 pub use server::{
     Drained, RevokedKeyCounter, Server, listener::Listener, metrics_listener::Monitored,

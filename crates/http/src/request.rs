@@ -5,6 +5,7 @@ pub(crate) mod address;
 pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod cursor;
+pub(crate) mod forwarded;
 pub(crate) mod framing;
 pub(crate) mod headers;
 pub(crate) mod query;

@@ -24,7 +24,7 @@ use crate::{
     answer, connection,
     observe::metrics::Metrics,
     request::Peer,
-    settings::Settings,
+    settings::{Limits, Settings},
     state::{Ports, State},
 };
 
@@ -105,8 +105,9 @@ impl Server {
         answer::ask(&self.state, request).await
     }
 
-    /// Serves `listeners` until `shutdown` resolves, then drains: readiness turns 503, no connection is
-    /// taken but those that wait to be accepted, every request already received gets its answer within
+    /// Serves `listeners` until `shutdown` resolves, then drains: readiness turns 503, and after
+    /// [`Limits::shutdown_delay`](crate::Limits::shutdown_delay) no connection is taken but those that wait to be accepted,
+    /// and every request already received gets its answer within
     /// [`Limits::shutdown_grace`](crate::Limits::shutdown_grace).
     pub async fn run(
         self,
@@ -128,9 +129,10 @@ impl Server {
                 () = shutdown => (),
             }
             self.state.drain.begin();
+            let Limits { shutdown_delay, shutdown_grace, .. } = self.state.settings.limits;
+            let _ = timeout(shutdown_delay, self.serve(accept_all(&listeners))).await;
             let waiting = stream::iter(close(listeners).await);
-            if timeout(self.state.settings.limits.shutdown_grace, self.serve(waiting)).await.is_ok()
-            {
+            if timeout(shutdown_grace, self.serve(waiting)).await.is_ok() {
                 return Drained::Whole;
             }
             let connections = self.connections.len();

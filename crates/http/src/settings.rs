@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use crate::request::forwarded::TrustedProxy;
+
 /// How the service presents itself and what it allows.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -19,6 +21,8 @@ pub struct Settings {
     pub get_pet_sunset: GetPetSunset,
     /// Which requests are logged.
     pub access_log: AccessLog,
+    /// Proxies whose `Forwarded` or `X-Forwarded-For` says who their client is, for the log.
+    pub trusted_proxies: Vec<TrustedProxy>,
     /// Limits and times.
     pub limits: Limits,
     /// Files for browsers. `/` leads to the first; without any there is no `/`.
@@ -100,7 +104,10 @@ pub struct Limits {
     pub refusal_delay: Duration,
     /// Memory for encoded pages and animals, in bytes; with 0 each is read from the store.
     pub page_cache: usize,
-    /// How long the drain may take until the connections that are left are cut off.
+    /// How long connections are still accepted, and idle ones kept, after the service has turned not ready: as long as its
+    /// load balancers take to notice that.
+    pub shutdown_delay: Duration,
+    /// How long the drain may then take until the connections that are left are cut off.
     pub shutdown_grace: Duration,
 }
 
@@ -119,6 +126,7 @@ impl Default for Limits {
             rate_limit: None,
             refusal_delay: Duration::from_millis(100),
             page_cache: 16 * 1024 * 1024,
+            shutdown_delay: Duration::from_millis(500),
             shutdown_grace: Duration::from_secs(10),
         }
     }

@@ -91,7 +91,7 @@ impl State {
             cors: Cors::new(&settings.cors_origins),
             openapi,
             readiness: Readiness::default(),
-            drain: Drain::new(),
+            drain: Drain::new(settings.limits.shutdown_delay),
             settings,
         }
     }

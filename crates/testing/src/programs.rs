@@ -12,7 +12,7 @@ use std::{
 pub(crate) type Need = (&'static str, &'static [&'static str], &'static str);
 
 /// All that a test may need. What has no programs is the time that `CI=true` has.
-pub(crate) const NEEDS: [Need; 10] = [
+pub(crate) const NEEDS: [Need; 11] = [
     ("time", &[], ""),
     ("postgres", &["initdb"], "postgresql"),
     ("pgbouncer", &["pgbouncer"], "pgbouncer"),
@@ -24,6 +24,7 @@ pub(crate) const NEEDS: [Need; 10] = [
     ("etcd", &["etcd"], "etcd-server"),
     ("nginx", &["nginx"], "nginx-light"),
     ("haproxy", &["haproxy"], "haproxy"),
+    ("caddy", &["caddy"], "caddy"),
     ("chromium", &["chromium", "chromedriver"], "chromium chromium-driver"),
     ("ip", &["ip"], "iproute2"),
     ("ext4", &["mkfs.ext4"], "e2fsprogs"),

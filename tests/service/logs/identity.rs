@@ -5,11 +5,14 @@ use std::{
     os::unix::net::UnixStream,
 };
 
+use petstore_testing::needs;
 use serde_json::Value;
 
 use super::field;
 use crate::support::{
-    KEY, raw,
+    KEY,
+    proxy::{Kind, Proxy},
+    raw::{self, Raw},
     server::{Launch, Server},
     store::Store,
     tls::{Pair, Tls},
@@ -165,4 +168,49 @@ fn the_peer_of_a_unix_socket_is_called_unix() {
         (field(&line, "peer"), field(&line, "key_name")),
         ("unix".into(), "service key".into())
     );
+}
+
+/// What the log names as the client of a request that comes through the proxy with a field of its own.
+fn client_behind(kind: Kind, more: &[(&str, &str)]) -> Option<String> {
+    let store = Store::memory();
+    let launch = Launch::on(&store).flag("--access-log", "all").flag("--log-format", "json");
+    let launch = more.iter().fold(launch, |launch, (flag, value)| launch.flag(flag, value));
+    let server = launch.start();
+    let proxy = Proxy::start_or_skip(kind, &server, "the client behind a proxy")?;
+    let mut raw = Raw::to(proxy.address);
+    let fields = "x-forwarded-for: 203.0.113.7\r\nx-request-id: through-the-proxy\r\n";
+    raw.send(raw::head("GET", "/v1/pets", fields));
+    raw.any_answer(false).is(200);
+    let line = server.log_line("through-the-proxy");
+    assert!(field(&line, "peer").starts_with("127.0.0.1:"), "{line}");
+    Some(field(&line, "client"))
+}
+
+fn the_client_behind_a_trusted_proxy_is_named(kind: Kind) {
+    let trusted = [("--trusted-proxy", "192.0.2.0/24,127.0.0.1")];
+    let Some(named) = client_behind(kind, &trusted) else { return };
+    // The client is on this machine too. The others pass on what it says of itself, which counts as it is trusted.
+    let expected = if kind == Kind::Caddy { "127.0.0.1" } else { "203.0.113.7" };
+    assert_eq!(named, expected);
+    for untrusted in [&[][..], &[("--trusted-proxy", "unix,127.0.0.2")]] {
+        assert_eq!(client_behind(kind, untrusted).unwrap(), "");
+    }
+}
+
+#[needs(nginx)]
+#[test]
+fn the_client_behind_nginx_is_named() {
+    the_client_behind_a_trusted_proxy_is_named(Kind::Nginx);
+}
+
+#[needs(haproxy)]
+#[test]
+fn the_client_behind_haproxy_is_named() {
+    the_client_behind_a_trusted_proxy_is_named(Kind::Haproxy);
+}
+
+#[needs(caddy)]
+#[test]
+fn the_client_behind_caddy_is_named() {
+    the_client_behind_a_trusted_proxy_is_named(Kind::Caddy);
 }

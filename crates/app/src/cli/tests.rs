@@ -128,8 +128,8 @@ fn every_limit_reaches_its_own_setting() {
     let args = serve(
         "petstore serve --max-connections 7 --header-timeout 1s --idle-timeout 5s --body-timeout 2s \
          --write-timeout 3s --request-timeout 4s --max-body 5KiB \
-         --max-buffered-bodies 8KiB --page-cache 6KiB --shutdown-grace 0s \
-         --rate-limit 9",
+         --max-buffered-bodies 8KiB --page-cache 6KiB --shutdown-delay 6s \
+         --shutdown-grace 0s --rate-limit 9",
     );
     let Limits {
         header_timeout,
@@ -143,11 +143,13 @@ fn every_limit_reaches_its_own_setting() {
         rate_limit,
         refusal_delay,
         page_cache,
+        shutdown_delay,
         shutdown_grace,
     } = args.settings().limits;
     let of_requests = [header_timeout, body_timeout, write_timeout, request_timeout];
     assert_eq!(of_requests.map(|time| time.as_secs()), [1, 2, 3, 4]);
-    assert_eq!([idle_timeout, shutdown_grace].map(|time| time.as_secs()), [5, 0]);
+    let of_connections = [idle_timeout, shutdown_delay, shutdown_grace];
+    assert_eq!(of_connections.map(|time| time.as_secs()), [5, 6, 0]);
     assert_eq!((max_connections.get(), max_body, page_cache), (7, 5 * 1024, 6 * 1024));
     assert_eq!(max_buffered_bodies, 8 * 1024);
     assert_eq!((rate_limit, refusal_delay.as_millis()), (NonZeroU32::new(9), 100));

@@ -11,7 +11,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser as _},
 };
 use petstore_domain::ServiceKey;
-use petstore_http::{AccessLog, GetPetSunset, Limits, Settings, StaticFile};
+use petstore_http::{AccessLog, GetPetSunset, Limits, Settings, StaticFile, TrustedProxy};
 use petstore_pages::{FILES, File};
 use tracing_subscriber::filter::Targets;
 
@@ -119,7 +119,12 @@ pub(crate) struct ServeArgs {
     )]
     page_cache: usize,
 
-    /// Maximum time from the signal to stop until open connections are cut off.
+    /// Time from the signal to stop until no connection is accepted any more: /readyz answers 503 and requests are
+    /// served, as long as load balancers take to notice.
+    #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = values::grace)]
+    shutdown_delay: Duration,
+
+    /// Maximum time from then on until open connections are cut off.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = values::grace)]
     shutdown_grace: Duration,
 
@@ -143,6 +148,11 @@ pub(crate) struct ServeArgs {
     /// Given again, or with commas, for several [default: none].
     #[arg(long, value_name = "ORIGIN", value_delimiter = ',', value_parser = values::origin)]
     cors_origin: Vec<String>,
+
+    /// Take a proxy's word about its client, for the log: a network like 10.0.0.0/8, an address, or 'unix' for those
+    /// that connect over a Unix socket. Given again, or with commas, for several [default: none].
+    #[arg(long, value_name = "NETWORK", value_delimiter = ',')]
+    trusted_proxy: Vec<TrustedProxy>,
 
     /// Do not serve the browser pages /docs and /catalogue, nor / which leads there.
     #[arg(long)]
@@ -193,8 +203,10 @@ impl ServeArgs {
                 rate_limit: self.rate_limit,
                 refusal_delay: Limits::default().refusal_delay,
                 page_cache: self.page_cache,
+                shutdown_delay: self.shutdown_delay,
                 shutdown_grace: self.shutdown_grace,
             },
+            trusted_proxies: self.trusted_proxy.clone(),
             cors_origins: self.cors_origin.clone(),
             static_files: if self.no_docs { Vec::new() } else { static_files() },
         }

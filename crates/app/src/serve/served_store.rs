@@ -18,11 +18,11 @@ use sd_notify::NotifyState;
 use tokio::{task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::{first_key, listener::BoundAddress, notify};
 use crate::{
     console::Console,
     driver::{OpenMode, OpenStore, StoreLocation, gauge},
     failure::Failure,
+    serve::{first_key, listener::BoundAddress, service_manager::notify},
     upgrade,
 };
 

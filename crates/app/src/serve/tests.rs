@@ -6,7 +6,7 @@ use petstore_memory::MemoryStore;
 use tokio::time::{self, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::{Config, ping_every, run};
+use super::{Config, run, service_manager::ping_every};
 use crate::{
     cli::{self, Command},
     driver::{OpenMode, OpenStore, Problem, StoreLocation},
@@ -108,12 +108,14 @@ fn each_flag_of_serve_configures_something() {
         "--max-buffered-bodies 65536",
         "--rate-limit 11",
         "--page-cache 13",
+        "--shutdown-delay 7s",
         "--shutdown-grace 5s",
         "--get-pet-sunset off",
         "--environment staging",
         "--public-url https://a.example/v1",
         "--staging-url https://b.example/v1",
         "--cors-origin https://c.example",
+        "--trusted-proxy 10.0.0.0/8",
         "--no-docs",
         "--log debug",
         "--log-format text",

@@ -18,10 +18,6 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-/// After the drain begins, an idle connection is kept this long: a request that is already on its
-/// way is answered, and a load balancer that asks on it sees that the service is not ready.
-const LAST_CALL: Duration = Duration::from_millis(500);
-
 /// The most bytes that are read and dropped, of a connection or of a body.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The longest time for that.
@@ -29,37 +25,37 @@ const MAX_TIME: Duration = Duration::from_secs(5);
 /// The longest time in which nothing arrives.
 const MAX_SILENCE: Duration = Duration::from_secs(1);
 
-/// Whether the drain of the server has begun. It is a semaphore without permits, which is closed then: each request asks,
-/// and that is one atomic load.
+/// Whether the drain of the server has begun.
 #[derive(Debug)]
-pub(crate) struct Drain(Semaphore);
+pub(crate) struct Drain {
+    /// A semaphore without permits, which is closed then: each request asks, and that is one atomic load.
+    begun: Semaphore,
+    /// [`Limits::shutdown_delay`](crate::Limits::shutdown_delay).
+    delay: Duration,
+}
 
 impl Drain {
     /// Creates a drain that has not begun.
-    pub(crate) fn new() -> Self {
-        Self(Semaphore::new(0))
+    pub(crate) fn new(delay: Duration) -> Self {
+        Self { begun: Semaphore::new(0), delay }
     }
 
     /// Begins the drain: from now on the service is not ready, and connections are asked to close.
     pub(crate) fn begin(&self) {
-        self.0.close();
+        self.begun.close();
     }
 
     /// Returns whether the drain has begun.
     pub(crate) fn has_begun(&self) -> bool {
-        self.0.is_closed()
+        self.begun.is_closed()
     }
 
-    /// Resolves when the drain begins.
-    pub(crate) async fn begun(&self) {
+    /// Resolves when idle connections close: the delay after the drain began. Until then, a request that is already on
+    /// its way is answered, and a load balancer that asks sees that the service is not ready.
+    pub(crate) async fn last_call(&self) {
         // There are no permits, so it ends when the semaphore is closed.
-        let _ = self.0.acquire().await;
-    }
-
-    /// Resolves when idle connections close: [`LAST_CALL`] after the drain began.
-    pub(super) async fn last_call(&self) {
-        self.begun().await;
-        sleep(LAST_CALL).await;
+        let _ = self.begun.acquire().await;
+        sleep(self.delay).await;
     }
 }
 
@@ -102,12 +98,14 @@ mod tests {
 
     use tokio::time::{Instant, pause, sleep};
 
-    use super::{Drain, LAST_CALL};
+    use super::Drain;
+
+    const DELAY: Duration = Duration::from_millis(700);
 
     #[tokio::test]
     async fn the_last_call_comes_a_while_after_the_signal_however_often_it_was_asked_for() {
         pause();
-        let signal = Arc::new(Drain::new());
+        let signal = Arc::new(Drain::new(DELAY));
         let busy = Arc::clone(&signal);
         let waiting = tokio::spawn(async move {
             let mut last_call = pin!(busy.last_call());
@@ -124,7 +122,7 @@ mod tests {
         let called = Instant::now();
         signal.begin();
         // Timers count whole milliseconds.
-        let in_time = LAST_CALL..LAST_CALL + Duration::from_millis(2);
+        let in_time = DELAY..DELAY + Duration::from_millis(2);
         assert!(in_time.contains(&(waiting.await.unwrap() - called)));
         let asked = Instant::now();
         signal.last_call().await;

@@ -7,18 +7,24 @@
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
     mem,
+    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use hyper::{Method, StatusCode, header::HeaderValue};
+use hyper::{HeaderMap, Method, StatusCode, header::HeaderValue};
 use petstore_domain::Authenticator;
 use tokio::time::Instant;
+use tracing::field::{DisplayValue, display};
 
 use crate::{
     observe::{ids::TraceContext, metrics::Metrics},
     rate_limit::RateLimit,
-    request::{Peer, auth::Presented},
+    request::{
+        Peer,
+        auth::Presented,
+        forwarded::{self, TrustedProxy},
+    },
     response::error::ApiError,
     settings::{AccessLog, Settings},
 };
@@ -42,6 +48,8 @@ pub(crate) struct Finished<'r> {
     /// The other end of its connection.
     pub(crate) peer: Peer,
     /// `None` if its head did not arrive.
+    pub(crate) headers: Option<&'r HeaderMap>,
+    /// `None` if its head did not arrive.
     pub(crate) method: Option<&'r Method>,
     /// The template of its route; `None` if it has none, or the target did not arrive.
     pub(crate) route: Option<&'static str>,
@@ -59,6 +67,7 @@ macro_rules! line {
             environment = $observer.environment,
             request_id = $request.request_id(),
             peer = %$request.peer,
+            client = $observer.client($request),
             key_name = $observer.key_name($request),
             trace_id = $request.trace.map(TraceContext::id),
             method = $request.method(),
@@ -76,6 +85,7 @@ pub(crate) struct Observer {
     /// The name of the deployment.
     environment: Option<String>,
     access_log: AccessLog,
+    trusted_proxies: Vec<TrustedProxy>,
     /// Knows the names of API keys. It is asked only when a line is written.
     authenticator: Arc<dyn Authenticator>,
     metrics: Option<Arc<Metrics>>,
@@ -94,6 +104,7 @@ impl Observer {
         Self {
             environment: settings.environment.clone(),
             access_log: settings.access_log,
+            trusted_proxies: settings.trusted_proxies.clone(),
             authenticator,
             metrics,
             refusals: LineBudget::new(),
@@ -127,6 +138,12 @@ impl Observer {
             }
             line!(info, self, request, status, code, "request");
         }
+    }
+
+    /// Returns the client behind trusted proxies.
+    fn client(&self, request: &Finished<'_>) -> Option<DisplayValue<IpAddr>> {
+        let client = forwarded::client(&self.trusted_proxies, request.peer, request.headers?);
+        client.map(display)
     }
 
     fn key_name(&self, request: &Finished<'_>) -> Option<String> {

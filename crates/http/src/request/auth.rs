@@ -85,7 +85,7 @@ impl LateRefusals {
         Self { permits: Semaphore::new(permits), limits }
     }
 
-    /// Returns the output of `again`, but not before the delay; `refusal` when `drain` begins, or the time for the
+    /// Returns the output of `again`, but not before the delay; `refusal` when `drain` closes idle connections, or the time for the
     /// request runs out.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl LateRefusals {
         let time = self.limits.request_timeout * 9 / 10;
         tokio::select! {
             outcome = timeout(time, late) => outcome.unwrap_or_else(|_| Err(refusal.clone())),
-            () = drain.begun() => Err(refusal.clone()),
+            () = drain.last_call() => Err(refusal.clone()),
         }
     }
 }

@@ -86,6 +86,7 @@ fn finish_of(
     observer.finished(&Finished {
         request_id,
         peer: Peer::Unix,
+        headers: None,
         method,
         route: None,
         presented: &Presented { caller: caller.cloned(), refused: None },

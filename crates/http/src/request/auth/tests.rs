@@ -23,7 +23,7 @@ fn refusals(max_connections: usize) -> Arc<(LateRefusals, Drain)> {
     let max_connections = NonZeroUsize::new(max_connections).unwrap();
     let request_timeout = Duration::from_secs(2);
     let limits = Limits { request_timeout, max_connections, ..Limits::default() };
-    Arc::new((LateRefusals::new(limits), Drain::new()))
+    Arc::new((LateRefusals::new(limits), Drain::new(Duration::ZERO)))
 }
 
 /// How the wait of a key ends that is judged again after `later`, and how long it took.
