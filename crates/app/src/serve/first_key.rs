@@ -38,7 +38,7 @@ pub(super) async fn ensure(
     address: &BoundAddress,
     out: &mut impl Output,
 ) -> Result<(), Failure> {
-    let stored = load_keys(keys).await.map_err(Failure::runtime)?;
+    let stored = load_keys(keys).await.map_err(Failure::of_store)?;
     if stored.live(SystemClock.now()).next().is_some() {
         return Ok(());
     }
@@ -117,7 +117,7 @@ fn write(file: &Path, secret: &ApiKeySecret) -> Result<(), Failure> {
 async fn create(keys: &dyn KeyStore, secret: &ApiKeySecret) -> Result<Option<ApiKey>, Failure> {
     let name = KeyName::parse(NAME).map_err(Failure::runtime)?;
     let key = NewApiKey::new(name, secret, SystemClock.now(), None);
-    add_first_key(keys, key).await.map_err(Failure::runtime)
+    add_first_key(keys, key).await.map_err(Failure::of_store)
 }
 
 #[cfg(test)]

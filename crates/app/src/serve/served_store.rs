@@ -95,7 +95,7 @@ impl ServedStore {
                 let slot = Arc::clone(&slot);
                 watching.spawn(async move { opening.open_late(&late, &slot).await });
             }
-            Err(failure) => return Err(failure.of_unusable_store()),
+            Err(failure) => return Err(failure),
         }
         let (figures, next) = (Arc::clone(&slot), Arc::clone(&slot));
         let next_is_reachable = move || {
@@ -141,7 +141,7 @@ impl Opening {
                 Err(Failure::Unreachable(cause)) => {
                     notify(&[NotifyState::Status(&format!("Waiting for the store: {cause}"))]);
                 }
-                Err(failure) => return failure.of_unusable_store(),
+                Err(failure) => return failure,
             }
         };
         let watching = opened.watch();
@@ -154,10 +154,13 @@ impl Opening {
     }
 
     async fn open(&self) -> Result<Opened, Failure> {
-        if self.upgrade {
-            upgrade::before_serving(&*self.location).await?;
-        }
-        let store = self.location.open(OpenMode::Create).await.map_err(Failure::of_store)?;
+        let opening = async {
+            if self.upgrade {
+                upgrade::before_serving(&*self.location).await?;
+            }
+            self.location.open(OpenMode::Create).await.map_err(Failure::of_store)
+        };
+        let store = opening.await.map_err(Failure::of_unusable_store)?;
         match self.complete(&store).await {
             Ok((pets, keys, both)) => Ok(Opened { store, pets, keys, both }),
             Err(failure) => {
@@ -167,34 +170,37 @@ impl Opening {
         }
     }
 
-    /// Returns the ports over `store`, which must be open unless a next store is named. If it has no API key, it gets one.
-    async fn complete(
-        &self,
-        store: &OpenStore,
-    ) -> Result<(Arc<dyn PetRepository>, Arc<dyn KeyStore>, Option<Both>), Failure> {
-        let location = &*self.location;
-        let (mut pets, mut keys, mut both) = (store.pets.clone(), store.keys.clone(), None);
-        if let Some(next) = &self.next {
-            let side = store.side(location).map_err(Failure::runtime)?;
-            let (location, panicked) = (Arc::clone(next), store.panicked.clone());
-            let next = Arc::<Mutex<Option<OpenStore>>>::default();
-            let opener = Opener { location, open: Arc::clone(&next), panicked };
-            let ports =
-                NextStore::start(side, Box::new(opener)).await.map_err(Failure::of_store)?;
-            (pets, keys) = (ports.clone(), ports.clone());
-            both = Some(Both { ports, next });
-        } else {
-            store.require_open(location).await?;
-        }
+    /// Returns the ports over `store`. If it has no API key, it gets one.
+    async fn complete(&self, store: &OpenStore) -> Result<Ports, Failure> {
+        let ports = self.ports(store).await.map_err(Failure::of_unusable_store)?;
         if let Some((how, address)) = &self.first_key {
-            first_key::ensure(&*keys, location.key_file(), how, address, &mut Console).await?;
+            let file = self.location.key_file();
+            first_key::ensure(&*ports.1, file, how, address, &mut Console).await?;
         }
         if let Some(store) = &store.made_at {
             tracing::info!(store, "made a new store");
         }
-        Ok((pets, keys, both))
+        Ok(ports)
+    }
+
+    /// Returns the ports over `store`, which must be open unless a next store is named.
+    async fn ports(&self, store: &OpenStore) -> Result<Ports, Failure> {
+        let location = &*self.location;
+        let Some(next) = &self.next else {
+            store.require_open(location).await?;
+            return Ok((store.pets.clone(), store.keys.clone(), None));
+        };
+        let side = store.side(location).map_err(Failure::runtime)?;
+        let (location, panicked) = (Arc::clone(next), store.panicked.clone());
+        let next = Arc::<Mutex<Option<OpenStore>>>::default();
+        let opener = Opener { location, open: Arc::clone(&next), panicked };
+        let ports = NextStore::start(side, Box::new(opener)).await.map_err(Failure::of_store)?;
+        Ok((ports.clone(), ports.clone(), Some(Both { ports, next })))
     }
 }
+
+/// The ports over a store, and both of them if there are two.
+type Ports = (Arc<dyn PetRepository>, Arc<dyn KeyStore>, Option<Both>);
 
 impl Opened {
     /// Looks at both stores, if there are two, until one of their tasks has panicked.
