@@ -66,7 +66,7 @@ fn a_service_that_has_waited_can_be_handed_over() {
     let added = add(&client, &pet("late"));
     let words = ["store", "move", "--from", &first.url, "--to", &next.url];
     crate::support::command::petstore(&words).finish().succeeds();
-    assert_eq!(everything(&client), [added.clone()]);
+    assert_eq!(everything(&client), std::slice::from_ref(&added));
     let other = add(&client, &pet("later"));
     server.stop();
     assert_eq!(everything(&Launch::on(&next).start().client()), [added, other]);
@@ -88,9 +88,7 @@ fn what_cannot_heal_ends_the_service_with_a_code_of_its_own() {
 #[test]
 fn nodes_that_start_later_are_waited_for() {
     let etcd = Etcd::prepare(1, None);
-    let etcd =
-        or_skip_without("etcd", "nodes that start later", etcd.map_err(|why| why.to_string()));
-    let Some(etcd) = etcd else { return };
+    let Some(etcd) = or_skip_without("etcd", "nodes that start later", etcd) else { return };
     let url = format!("etcd://{}/zoo?call_timeout=1s", etcd.endpoints());
     let server = start(Launch::on(&Store::at(&url)));
     etcd.resume(0).unwrap();

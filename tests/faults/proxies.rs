@@ -11,7 +11,7 @@ use crate::support::{
     wait,
 };
 
-/// How many requests the service has answered, but for those by which HAProxy looks whether it is ready.
+/// How many requests the service has answered, but for those by which a proxy looks whether it is ready.
 fn seen(server: &Server) -> usize {
     let log = server.log();
     let requests = log.lines().filter(|line| line.contains("\"request_id\""));

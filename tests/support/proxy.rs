@@ -88,7 +88,7 @@ impl Proxy {
         Some(proxy)
     }
 
-    /// How many requests nginx or HAProxy has sent to the server. Both write a line for each request that ends, which
+    /// How many requests a proxy that logs them has sent to the server. Both write a line for each request that ends, which
     /// begins with `sent` if the server has got it.
     pub(crate) fn sent(&self) -> usize {
         let log = fs::read_to_string(self.folder.path().join("log")).unwrap();

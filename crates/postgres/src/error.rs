@@ -87,10 +87,10 @@ impl StoreFailure {
     /// Returns whether the same may succeed later: no server answers, or what one says passes. Of several hosts, one
     /// that may is enough.
     pub(crate) fn is_transient(&self) -> bool {
-        match self {
-            Self::Connect(error) => error.0.iter().any(|(_, failure)| failure.is_transient()),
-            _ => self.sql_state().is_none_or(|state| passes(state) || is_broken(state)),
+        if let Self::Connect(error) = self {
+            return error.0.iter().any(|(_, failure)| failure.is_transient());
         }
+        self.sql_state().is_none_or(|state| passes(state) || is_broken(state))
     }
 
     /// Returns whether the connection is of no more use: it is broken, its server is about to stop or takes no
