@@ -5,6 +5,7 @@ use std::{io, path::PathBuf};
 use petstore_domain::StoreError;
 use petstore_storage::SchemaError;
 use rusqlite::ErrorCode;
+use rustix::io::Errno;
 
 /// A store could not be opened or upgraded. One line says why, and how to fix it.
 #[derive(Debug, thiserror::Error)]
@@ -18,12 +19,10 @@ impl OpenError {
     /// Returns whether opening may succeed later though nobody changes the path or what is in the file: another process
     /// locks it, or its disk is full or fails.
     fn is_transient(&self) -> bool {
-        match self.reason {
-            Reason::Locked
-            | Reason::Full
-            | Reason::NoRoom { .. }
-            | Reason::Sqlite(_)
-            | Reason::Io(_) => true,
+        match &self.reason {
+            Reason::Locked | Reason::Full | Reason::NoRoom { .. } => true,
+            Reason::Sqlite(error) => error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure),
+            Reason::Io(error) => error.raw_os_error() == Some(Errno::IO.raw_os_error()),
             Reason::NoDirectory(_)
             | Reason::Directory(_)
             | Reason::Denied
@@ -114,35 +113,43 @@ pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use petstore_domain::StoreError;
     use rusqlite::ffi;
 
-    use super::Reason;
+    use super::{OpenError, Reason};
 
     #[test]
-    fn what_sqlite_refuses_is_said_with_what_to_do() {
+    fn what_sqlite_refuses_is_said_with_what_to_do_and_whether_it_passes() {
         let table = [
             (
                 ffi::SQLITE_READONLY_DIRECTORY,
                 "permission denied; give this user read and write access to the file and its directory",
+                false,
             ),
             (
                 ffi::SQLITE_CANTOPEN,
                 "SQLite cannot open it; give this user access to the file and its directory, or allow \
                  more open files ('ulimit -n')",
+                false,
             ),
-            (ffi::SQLITE_FULL, "there is no space left on its disk; free some"),
+            (ffi::SQLITE_FULL, "there is no space left on its disk; free some", true),
             (
                 ffi::SQLITE_BUSY,
                 "it is locked by another process; stop that process, or try again when it has \
                  finished",
+                true,
             ),
-            (ffi::SQLITE_CORRUPT, "it is damaged (the cause); restore it from a backup"),
-            (ffi::SQLITE_IOERR, "the cause; mend that, or name another path"),
+            (ffi::SQLITE_CORRUPT, "it is damaged (the cause); restore it from a backup", false),
+            (ffi::SQLITE_IOERR, "the cause; mend that, or name another path", true),
+            (ffi::SQLITE_MISUSE, "the cause; mend that, or name another path", false),
         ];
-        for (code, message) in table {
+        for (code, message, passes) in table {
             let cause = Some("the cause".to_owned());
             let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), cause);
-            assert_eq!(Reason::from(error).to_string(), message);
+            let reason = Reason::from(error);
+            assert_eq!(reason.to_string(), message);
+            let error = StoreError::from(OpenError { path: "x".into(), reason });
+            assert_eq!(matches!(error, StoreError::Unavailable(_)), passes, "{error}");
         }
     }
 }
