@@ -1,5 +1,8 @@
 //! One connection, over any stream: TLS, if it is inside, then which version of HTTP it speaks, and who serves
 //! that until the client, a limit or the drain ends it.
+//!
+//! hyper-util's `auto` has no deadline for finding out the version, and does not give the stream back, so that the last
+//! answer could be lost.
 
 mod activity;
 pub(crate) mod ending;

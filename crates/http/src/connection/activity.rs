@@ -1,5 +1,5 @@
 //! What a connection waits for: a head, the next request, or the client, which takes its answers; and until
-//! when, so that one which waits for too long is closed.
+//! when, so that one which waits for too long is closed. hyper's own timer counts idling and the head as one.
 
 use std::{
     pin::Pin,
