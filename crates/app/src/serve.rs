@@ -2,6 +2,7 @@
 //! service manager, by the protocol `sd_notify`.
 
 mod config;
+mod figures;
 mod first_key;
 mod housekeeping;
 mod listener;
@@ -44,6 +45,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     *max_connections = process::raise_open_files(*max_connections)?;
     let (tls, certificate) = config.tls.take().map(Tls::new).transpose()?.unzip();
     let followed: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
+    let reloads: Vec<_> = followed.iter().map(|files| Arc::clone(&files.reloads)).collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let sockets =
         listener::listen(&config.args.listen.listen, config.args.listen_backlog, scheme).await?;
@@ -60,7 +62,9 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     let served = async {
         let mut tasks = JoinSet::new();
         let next = config.args.next_store.take().map(|next| next.location);
-        let store = ServedStore::new(&opened, &*location, next, &mut tasks).await?;
+        let mut store = ServedStore::new(&opened, &*location, next, &mut tasks).await?;
+        let monitored = &mut store.monitored;
+        monitored.figures = figures::with_own(monitored.figures.clone(), tls.clone(), reloads);
         let served = async {
             prepare_keys(&store, &config, &addresses).await?;
             listening(&addresses, &*location, &config.settings);

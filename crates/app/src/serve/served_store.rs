@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    driver::{OpenMode, OpenStore, StoreLocation, gauge},
+    driver::{OpenMode, OpenStore, StoreLocation},
     failure::Failure,
 };
 
@@ -82,12 +82,12 @@ fn both_figures(both: &Weak<NextStore>, first: &Figures, next: &Next) -> Vec<Fig
         Some(of_next) => of_next(),
         None => first(),
     };
-    figures.push(gauge(
+    figures.push(Figure::gauge(
         "petstore_next_store_reachable",
         "Whether the store of --next-store could be read when it was last looked at.",
         is_reachable.into(),
     ));
-    figures.push(gauge(
+    figures.push(Figure::gauge(
         "petstore_next_store_used",
         "Whether requests are answered from the store of --next-store.",
         is_at_next.into(),

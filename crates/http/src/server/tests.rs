@@ -158,6 +158,7 @@ async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2]
         authenticator: Arc::new({
             let mut authenticator = MockAuthenticator::new();
             authenticator.expect_live_keys().returning(|| Ok(0));
+            authenticator.expect_named_keys().returning(Vec::new);
             authenticator
         }),
         clock: Arc::new(ManualClock::new(Timestamp(0))),

@@ -232,7 +232,7 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
         });
         // However slow this test is, it is not off by a factor of 1,000.
         let about = TOOK.as_secs_f64()..100.0 * TOOK.as_secs_f64();
-        let text = metrics.to_text(&[]).unwrap();
+        let text = metrics.to_text(Vec::new()).unwrap();
         let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} ";
         let sum = text.lines().find_map(|line| line.strip_prefix(sum)).unwrap();
         assert!(about.contains(&sum.parse().unwrap()), "{sum}");
