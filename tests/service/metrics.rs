@@ -1,13 +1,14 @@
 //! The listener of the metrics, and how each metric moves.
 
+mod alerts;
 mod exposition;
+mod states;
+mod tls;
 
 use std::{
     fs,
-    io::Write as _,
     net::{SocketAddr, TcpListener},
     ops::RangeInclusive,
-    process::{Command, Stdio},
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
@@ -295,8 +296,8 @@ fn the_postgres_store_says_how_busy_its_pool_is() {
         scope.spawn(|| store.vandalise(LOCK));
         // Also if this thread panics, or the test would hang.
         let stop = Stop(&reading);
-        // Reads hang once the table is locked: two have a connection, one waits, and perhaps a read of the keys and
-        // the look for those that expire soon.
+        // Reads hang once the table is locked: two have a connection, one waits, and perhaps a read of the keys,
+        // the look for those that expire soon, and the question how large the database is.
         let reads: Vec<_> = (0..3)
             .map(|_| {
                 scope.spawn(|| {
@@ -306,7 +307,7 @@ fn the_postgres_store_says_how_busy_its_pool_is() {
                 })
             })
             .collect();
-        pool_has(&watched, [2.0, 0.0], 1.0..=3.0);
+        pool_has(&watched, [2.0, 0.0], 1.0..=4.0);
         drop(stop);
         store.vandalise("CREATE TABLE let_go ()");
         for read in reads {
@@ -344,33 +345,8 @@ fn a_store_that_fails_is_counted_and_its_keys_are_left_out() {
     let after = watched.scrape();
     assert!(after.value("petstore_store_errors_total") >= 1.0);
     assert!(after.value("petstore_rejected_requests_total{code=\"unavailable\"}") >= 1.0);
-    assert_eq!(watched.ask("GET", "/readyz").0, 503);
+    wait::until("it is not ready", || watched.ask("GET", "/readyz").0 == 503);
     wait::until("the keys are left out", || !watched.scrape().has("petstore_live_keys"));
-}
-
-#[test]
-fn every_metric_is_documented_and_promtool_has_nothing_to_say() {
-    let watched = Watched::start(Kind::Sqlite);
-    let client = watched.server.client();
-    let id = id_of(&add(&client, &pet("checked")));
-    client.get(&format!("/v1/pets/{id}")).send();
-    client.get("/v1/pets").anonymous().send();
-    let (_, _, text) = watched.ask("GET", "/metrics");
-    let documented = include_str!("../../docs/OPERATING.md");
-    for family in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
-        let name = family.split(' ').next().unwrap();
-        assert!(documented.contains(&format!("`{name}`")), "{name} is not in docs/OPERATING.md");
-    }
-    let promtool =
-        Command::new("promtool").args(["check", "metrics"]).stdin(Stdio::piped()).spawn();
-    let Ok(mut promtool) = promtool else {
-        eprintln!(
-            "NOT CHECKED: promtool is not installed (Debian: prometheus); the format was read by this suite alone"
-        );
-        return;
-    };
-    promtool.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    assert!(promtool.wait().unwrap().success(), "{text}");
 }
 
 #[test]
@@ -393,9 +369,7 @@ fn a_revoked_key_that_is_still_presented_is_counted_and_logged() {
         assert_eq!(status(key), 401);
     }
     watched.until("petstore_revoked_key_requests_total{key=\"web\"}", 3.0);
-    let scraped = watched.scrape();
-    let named = scraped.series_of("petstore_revoked_key_requests_total");
-    assert_eq!(named, 1, "only the revoked one");
+    assert!(watched.scrape().is_at_zero("petstore_revoked_key_requests_total{key=\"brief\"}"));
     let says = "a revoked API key is still presented";
     let log = watched.server.log();
     let lines: Vec<_> = log.lines().filter(|line| line.contains(says)).collect();

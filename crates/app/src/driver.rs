@@ -12,7 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{Archive, Finding, Handover, KeyStore, PetRepository, Upgrade, UpgradeMode};
-use petstore_http::{Figure, FigureKind, Figures};
+use petstore_http::{Figure, Figures};
 use petstore_transfer::Side;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
@@ -240,11 +240,6 @@ impl OpenStore {
         }
         closed
     }
-}
-
-/// Returns a value among the metrics that rises and falls.
-pub(crate) fn gauge(name: &'static str, help: &'static str, value: usize) -> Figure {
-    Figure { name, help, kind: FigureKind::Gauge, value: value as u64 }
 }
 
 impl fmt::Debug for OpenStore {

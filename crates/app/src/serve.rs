@@ -1,6 +1,7 @@
 //! The command `serve`: from the configuration to the last answer, and what the service says to people.
 
 mod config;
+mod figures;
 mod first_key;
 mod housekeeping;
 mod listener;
@@ -44,6 +45,7 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     *max_connections = process::raise_open_files(*max_connections)?;
     let (tls, certificate) = config.tls.take().map(Tls::new).transpose()?.unzip();
     let followed: Vec<_> = [certificate, config.key_file.take()].into_iter().flatten().collect();
+    let reloads: Vec<_> = followed.iter().map(|files| Arc::clone(&files.reloads)).collect();
     let scheme = if tls.is_some() { "https" } else { "http" };
     let sockets =
         listener::listen(&config.args.listen.listen, config.args.listen_backlog, scheme).await?;
@@ -60,6 +62,8 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         store = ServedStore::open(opening) => store?,
         () = signals.clone().stop() => return Ok(()),
     };
+    let monitored = &mut store.monitored;
+    monitored.figures = figures::with_own(monitored.figures.clone(), tls.clone(), reloads);
     listening(&addresses, &*location, &config.settings);
     notify(&[NotifyState::Ready]);
     let mut tasks = JoinSet::new();

@@ -2,6 +2,7 @@
 //! read; and the stores that petstore comes with, each an entry like a team's own. That of `memory:`, a store that ends
 //! with the process, is here.
 
+mod background;
 mod etcd;
 mod postgres;
 mod sqlite;

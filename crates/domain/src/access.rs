@@ -12,7 +12,7 @@ pub(crate) mod secret;
 pub(crate) mod service_key;
 
 pub use self::{
-    authenticator::{AuthenticationError, Authenticator, Caller, KeyLabel},
+    authenticator::{AuthenticationError, Authenticator, Caller, KeyLabel, NamedKey},
     key::{ApiKey, KeyId, KeyState, NewApiKey},
     key_admin::{add_first_key, add_key, revoke_keys, roll_key},
     key_ring::{Judgement, KeyRing, RevokedUse},

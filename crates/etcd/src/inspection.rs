@@ -19,6 +19,19 @@ struct Status {
 }
 
 impl EtcdStore {
+    /// Returns the size of the data of the node that answers, of all prefixes together, in bytes.
+    ///
+    /// # Errors
+    /// [`StoreError`] if no node answers.
+    pub async fn database_bytes(&self) -> Result<u64, StoreError> {
+        Ok(self.status().await?.size.parse().unwrap_or_default())
+    }
+
+    async fn status(&self) -> Result<Status, StoreError> {
+        let (client, path) = (&self.core.client, "/v3/maintenance/status");
+        Ok(client.call(path, &json!({}), client.deadline()).await?.answer)
+    }
+
     /// Examines what the node that answers says of itself: its release, how large its data are, and its alarms. Nothing
     /// is written.
     ///
@@ -31,9 +44,7 @@ impl EtcdStore {
             SCHEMA => Finding::good("schema", format!("version {SCHEMA}")),
             newer => Finding::warning("schema", format!("version {newer}, of a newer release")),
         };
-        let (path, nothing) = ("/v3/maintenance/status", json!({}));
-        let status = client.call(path, &nothing, client.deadline()).await?;
-        let Status { version, size, size_in_use, errors } = status.answer;
+        let Status { version, size, size_in_use, errors } = self.status().await?;
         let mib = |bytes: &str| bytes.parse::<u64>().unwrap_or_default().div_ceil(1 << 20);
         let (size, used) = (mib(&size), mib(&size_in_use));
         let space = format!("{used} MiB in use of {size}");

@@ -15,7 +15,7 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKeySecret, AuthenticationError, Authenticator, Caller, Judgement, KeyLabel, KeyRing,
-    StoreError,
+    NamedKey, StoreError,
 };
 use tokio::{
     sync::{Notify, watch},
@@ -159,6 +159,10 @@ impl Authenticator for Authentication {
     async fn live_keys(&self) -> Result<usize, StoreError> {
         self.wait_until_fresh().await?;
         Ok(self.ring.live_keys())
+    }
+
+    fn named_keys(&self) -> Vec<NamedKey> {
+        self.ring.named_keys()
     }
 }
 

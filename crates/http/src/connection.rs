@@ -10,7 +10,7 @@ mod http1;
 mod http2;
 pub(crate) mod stream;
 
-use std::sync::Arc;
+use std::{fmt::Display, sync::Arc};
 
 use bytes::Bytes;
 use tokio::{
@@ -23,7 +23,7 @@ use self::{
     activity::Activity,
     stream::{Io, Stream},
 };
-use crate::{request::Peer, state::State};
+use crate::{observe::handshakes::HandshakeFailure, request::Peer, state::State};
 
 /// What a client with prior knowledge of HTTP/2 sends first (RFC 9113, section 3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -41,7 +41,7 @@ pub(crate) async fn serve(
     // Each in a box of its own size: most connections are idle, and there may be many.
     let opening = Box::pin(async {
         let mut io = match tls {
-            Some(acceptor) => handshake(io, &acceptor, deadline).await?,
+            Some(acceptor) => handshake(io, &acceptor, deadline, peer, &state).await?,
             None => io,
         };
         let first_bytes = read_first_bytes(&mut io, deadline).await;
@@ -62,16 +62,24 @@ pub(crate) async fn serve(
     }
 }
 
-/// Returns the stream inside TLS; `None` if there is none at `deadline`, or the client speaks something else.
+/// Returns the stream inside TLS; `None`, which the observer is shown, if there is none at `deadline`, or the client
+/// speaks something else.
 async fn handshake(
     io: Box<dyn Io>,
     acceptor: &TlsAcceptor,
     deadline: Instant,
+    peer: Peer,
+    state: &State,
 ) -> Option<Box<dyn Io>> {
-    let stream = timeout_at(deadline, acceptor.accept(io)).await.ok()?;
-    // Anybody can cause it, as often as they like.
-    let stream = stream.inspect_err(|error| tracing::debug!(%error, "a TLS handshake failed"));
-    Some(Box::new(stream.ok()?))
+    let failed = |failure, error: &dyn Display| {
+        state.observer.handshake_failed(peer, failure, error);
+        None
+    };
+    match timeout_at(deadline, acceptor.accept(io)).await {
+        Ok(Ok(stream)) => Some(Box::new(stream)),
+        Ok(Err(error)) => failed(HandshakeFailure::from(&error), &error),
+        Err(late) => failed(HandshakeFailure::Timeout, &late),
+    }
 }
 
 /// Reads until it is known whether a connection begins with the preface of HTTP/2. Part of a preface that stays

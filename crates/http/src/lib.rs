@@ -17,7 +17,8 @@
 //! Around them: `settings` is what an operator chooses, `state` what every request can see. The files of `request`
 //! and of `response` read or write one part of a message each. `authentication` keeps the API keys in memory young,
 //! `request/auth` refuses late what has no live key, and `rate_limit` bounds the requests of each key. `observe/log`
-//! sees each finished request, `observe/metrics` counts what happens, and `server/metrics_listener` serves that.
+//! sees each finished request, `observe/metrics` counts what happens, and `server/metrics_listener` serves that and the
+//! `observe/figures` of a store.
 //! `handlers/readiness` asks the store at most once a second whether it answers.
 //!
 //! A new operation is a row in `route`, a function in `handlers`, and its codes in `response/error`.
@@ -43,7 +44,7 @@ mod state;
 
 pub use authentication::Authentication;
 pub use hyper::{Request, Response};
-pub use observe::metrics::{Figure, FigureKind, Figures};
+pub use observe::figures::{Figure, FigureKind, Figures};
 pub use request::forwarded::TrustedProxy;
 pub use response::{deprecation::get_pet_end, openapi::openapi_document};
 pub use server::{

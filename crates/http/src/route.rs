@@ -2,7 +2,7 @@
 
 use std::future::ready;
 
-use hyper::Method;
+use hyper::{Method, StatusCode};
 
 use crate::{
     handlers::{self, Handler, pets, public},
@@ -122,6 +122,14 @@ impl Route {
     pub(crate) fn operation(&self, method: &Method) -> Option<&'static Operation> {
         let wanted = if method == Method::HEAD { &Method::GET } else { method };
         self.operations.iter().find(|operation| operation.method == wanted)
+    }
+
+    /// Returns its template, and the method and the status of success of each operation.
+    pub(crate) fn operations(&self) -> impl Iterator<Item = (&'static str, &Method, StatusCode)> {
+        self.operations.iter().map(|Operation { method, takes_json, .. }| {
+            let success = if *takes_json { StatusCode::CREATED } else { StatusCode::OK };
+            (self.template, method, success)
+        })
     }
 
     /// Returns whether one of its operations takes a body.

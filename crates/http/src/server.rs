@@ -24,6 +24,7 @@ use crate::{
     answer, connection,
     observe::metrics::Metrics,
     request::Peer,
+    route::{ROUTES, Route},
     settings::{Limits, Settings},
     state::{Ports, State},
 };
@@ -70,6 +71,9 @@ impl Server {
         monitored: Monitored,
     ) -> Result<(Self, BoxFuture<'static, Infallible>), impl fmt::Display + use<>> {
         let metrics = Arc::new(Metrics::new()?);
+        for (template, method, success) in ROUTES.iter().flat_map(Route::operations) {
+            metrics.expect(template, method, success);
+        }
         let server = Self::with_state(State::new(ports, settings, Some(metrics.clone())));
         let monitor = Monitor { state: Arc::clone(&server.state), metrics, monitored };
         Ok::<_, prometheus::Error>((server, Box::pin(monitor.serve(listener))))

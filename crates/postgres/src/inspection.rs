@@ -3,8 +3,13 @@
 use petstore_domain::{Finding, StoreError};
 
 use crate::{
-    connection::SNAPSHOT, connector::Purpose, error::StoreFailure, schema::VERSION, sequences,
-    store::PostgresStore, values::column,
+    connection::SNAPSHOT,
+    connector::Purpose,
+    error::StoreFailure,
+    schema::VERSION,
+    sequences,
+    store::PostgresStore,
+    values::{column, scalar},
 };
 
 const SETTINGS: &str = "SELECT current_setting(name) FROM unnest(ARRAY['server_version', 'fsync', \
@@ -33,7 +38,20 @@ const INDEXES: [&str; 10] = [
     "api_key_by_name",
 ];
 
+const SIZE: &str = "SELECT pg_catalog.pg_database_size(pg_catalog.current_database())";
+
 impl PostgresStore {
+    /// Returns the size of the whole database, in bytes. The server looks at all of its files, so this is for no more
+    /// than once in a while.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the database does not answer.
+    pub async fn database_bytes(&self) -> Result<u64, StoreError> {
+        // Without the deadline of a call, which would take the other connections with it: the server has one of its own.
+        let bytes: i64 = scalar(&self.pool.query(SIZE, &[]).await?)?;
+        Ok(bytes.unsigned_abs())
+    }
+
     /// Examines what the database says of itself: its schema, what a commit waits for, and whether the
     /// indexes can be used. Nothing is written.
     ///

@@ -12,7 +12,7 @@ use std::{
 pub(crate) type Need = (&'static str, &'static [&'static str], &'static str);
 
 /// All that a test may need. What has no programs is the time that `CI=true` has.
-pub(crate) const NEEDS: [Need; 11] = [
+pub(crate) const NEEDS: [Need; 12] = [
     ("time", &[], ""),
     ("postgres", &["initdb"], "postgresql"),
     ("pgbouncer", &["pgbouncer"], "pgbouncer"),
@@ -26,6 +26,7 @@ pub(crate) const NEEDS: [Need; 11] = [
     ("haproxy", &["haproxy"], "haproxy"),
     ("caddy", &["caddy"], "caddy"),
     ("chromium", &["chromium", "chromedriver"], "chromium chromium-driver"),
+    ("promtool", &["promtool"], "prometheus"),
     ("ip", &["ip"], "iproute2"),
     ("ext4", &["mkfs.ext4"], "e2fsprogs"),
 ];

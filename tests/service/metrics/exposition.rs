@@ -44,6 +44,11 @@ impl Exposition {
         self.0.get(series).copied().unwrap_or_default()
     }
 
+    /// Whether a series is there, and is 0.
+    pub(super) fn is_at_zero(&self, series: &str) -> bool {
+        self.0.get(series) == Some(&0.0)
+    }
+
     /// How many series a family has.
     pub(super) fn series_of(&self, family: &str) -> usize {
         self.0.keys().filter(|series| series.split('{').next() == Some(family)).count()

@@ -6,7 +6,10 @@ use std::{
     fs,
     os::unix::fs::MetadataExt as _,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -30,11 +33,35 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// everybody to read.
 pub(super) const KEY_VARIABLE: &str = "PETSTORE_API_KEY";
 
-/// What the log calls the key of a file.
-const KEY_NAME: &str = "the API key of --api-key-file";
+/// What the log and the metrics call the key of a file.
+const KEY_NAMES: [&str; 2] = ["the API key of --api-key-file", "api_key"];
 
 /// What changes when a file is written or replaced; `None` where there is no file.
 pub(super) type Stamp = Vec<Option<(u64, u64, i64, i64)>>;
+
+/// How often files were read again.
+#[derive(Debug)]
+pub(super) struct Reloads {
+    /// What the metrics call them.
+    pub(super) file: &'static str,
+    succeeded: AtomicU64,
+    failed: AtomicU64,
+    last_failed: AtomicBool,
+}
+
+impl Reloads {
+    fn count(&self, succeeded: bool) {
+        if succeeded { &self.succeeded } else { &self.failed }.fetch_add(1, Ordering::Relaxed);
+        self.last_failed.store(!succeeded, Ordering::Relaxed);
+    }
+
+    /// Returns how many have succeeded and failed, and whether the last one has failed.
+    pub(super) fn counts(&self) -> (u64, u64, bool) {
+        let [succeeded, failed] =
+            [&self.succeeded, &self.failed].map(|count| count.load(Ordering::Relaxed));
+        (succeeded, failed, self.last_failed.load(Ordering::Relaxed))
+    }
+}
 
 /// Files whose content is in force.
 pub(super) struct Followed {
@@ -46,20 +73,25 @@ pub(super) struct Followed {
     /// What they were at the look before, if that was something else.
     changing: Option<Stamp>,
     reload: Arc<Reload>,
+    pub(super) reloads: Arc<Reloads>,
 }
 
 /// Reads the files and puts their content in force, or leaves that as it was and says why.
 type Reload = dyn Fn() -> Result<(), String> + Send + Sync;
 
 impl Followed {
-    /// Follows files. `stamp` is that of the files before they were read for the first time.
+    /// Follows files, which the log calls `name` and the metrics `file`. `stamp` is that of the files before they were
+    /// read for the first time.
     pub(super) fn new(
-        name: &'static str,
+        [name, file]: [&'static str; 2],
         paths: Vec<PathBuf>,
         stamp: Stamp,
         reload: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) -> Self {
-        Self { name, paths, stamp, changing: None, reload: Arc::new(reload) }
+        let (succeeded, failed) = (AtomicU64::new(0), AtomicU64::new(0));
+        let reloads = Reloads { file, succeeded, failed, last_failed: AtomicBool::new(false) };
+        let (reload, reloads) = (Arc::new(reload), Arc::new(reloads));
+        Self { name, paths, stamp, changing: None, reload, reloads }
     }
 
     /// Reads the files if that is asked for, or if they have changed and are at rest.
@@ -70,7 +102,9 @@ impl Followed {
         if asked || self.changing.as_ref() == Some(&stamp) {
             self.stamp.clone_from(&stamp);
             let reload = Arc::clone(&self.reload);
-            match spawn_blocking(move || reload()).await {
+            let outcome = spawn_blocking(move || reload()).await;
+            self.reloads.count(matches!(outcome, Ok(Ok(()))));
+            match outcome {
                 Ok(Ok(())) => tracing::info!("{} was read again", self.name),
                 Ok(Err(error)) => tracing::error!(error, "{} in force is kept", self.name),
                 Err(error) => tracing::error!(%error, "{} in force is kept", self.name),
@@ -129,7 +163,7 @@ pub(super) fn service_key(
                 current.replace(&from_file(&path).map_err(|failure| failure.to_string())?);
                 Ok(())
             };
-            Ok((Some(key), Some(Followed::new(KEY_NAME, paths, before, reload))))
+            Ok((Some(key), Some(Followed::new(KEY_NAMES, paths, before, reload))))
         }
     }
 }

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     console::Console,
-    driver::{OpenMode, OpenStore, StoreLocation, gauge},
+    driver::{OpenMode, OpenStore, StoreLocation},
     failure::Failure,
     serve::{first_key, listener::BoundAddress, service_manager::notify},
     upgrade,
@@ -229,12 +229,12 @@ impl Opened {
             Some(of_next) => of_next(),
             None => (self.store.figures)(),
         };
-        figures.push(gauge(
+        figures.push(Figure::gauge(
             "petstore_next_store_reachable",
             "Whether the store of --next-store could be read when it was last looked at.",
             is_reachable.into(),
         ));
-        figures.push(gauge(
+        figures.push(Figure::gauge(
             "petstore_next_store_used",
             "Whether requests are answered from the store of --next-store.",
             is_at_next.into(),

@@ -31,8 +31,8 @@ use crate::{
     serve::reload::{self, Followed},
 };
 
-/// What the log calls the pair.
-const NAME: &str = "the TLS certificate";
+/// What the log and the metrics call the pair.
+const NAMES: [&str; 2] = ["the TLS certificate", "tls_certificate"];
 /// How long after one reminder of the certificate's end the next comes.
 const REMINDER_INTERVAL: Duration = Duration::from_hours(24);
 /// How long before the end of the certificate the log begins to warn.
@@ -77,7 +77,7 @@ impl Tls {
         let tls = Arc::new(Self { files, provider, current: watch::Sender::new(pair) });
         tls.log_validity();
         let reloading = Arc::clone(&tls);
-        Ok((tls, Followed::new(NAME, paths, before, move || reloading.reload())))
+        Ok((tls, Followed::new(NAMES, paths, before, move || reloading.reload())))
     }
 
     /// Returns the configuration of the server: TLS 1.2 and 1.3, with the server's order of cipher suites.
@@ -101,6 +101,11 @@ impl Tls {
         self.current.send_replace(self.files.read(&self.provider)?);
         self.log_validity();
         Ok(())
+    }
+
+    /// Returns when the certificate expires, in seconds since 1970.
+    pub(super) fn expiry(&self) -> u64 {
+        u64::try_from(self.current.borrow().not_after.0 / 1000).unwrap_or(0)
     }
 
     /// Logs once a day how long the certificate is valid. Never ends.

@@ -12,7 +12,10 @@ use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore};
 use petstore_http::Figure;
 use tokio_util::sync::CancellationToken;
 
-use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation, gauge};
+use crate::{
+    driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
+    stores::background::in_background,
+};
 
 /// The entry of `etcd://…`.
 pub(super) const DRIVER: StoreDriver = StoreDriver {
@@ -39,11 +42,15 @@ impl StoreLocation for Prefix {
             EtcdSettings { create: mode == OpenMode::Create, on_task_panic: panicked.clone() };
         let store = EtcdStore::open(&self.0, settings).await;
         let store = Arc::new(store.map_err(StoreError::from)?);
-        let open = Arc::downgrade(&store);
+        let (open, measured) = (Arc::downgrade(&store), Arc::downgrade(&store));
+        let bytes = in_background(move || {
+            let store = measured.upgrade();
+            async move { store?.database_bytes().await.ok() }
+        });
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_handover(store.clone())
-            .with_figures(move || figures(&open))
+            .with_figures(move || figures(&open, bytes()))
             .with_panicked(panicked);
         if store.was_created() {
             opened = opened.made_at(&self.0);
@@ -83,13 +90,14 @@ impl StoreLocation for Prefix {
 }
 
 /// Returns what the store says of itself among the metrics: nothing once it is closed.
-fn figures(store: &Weak<EtcdStore>) -> Vec<Figure> {
+fn figures(store: &Weak<EtcdStore>, bytes: Option<u64>) -> Vec<Figure> {
     let Some(store) = store.upgrade() else { return Vec::new() };
-    vec![gauge(
-        "petstore_etcd_waiting_additions",
-        "Additions that wait for a transaction.",
-        store.waiting_additions(),
-    )]
+    let waiting = store.waiting_additions() as u64;
+    let help = "Additions that wait for a transaction.";
+    let mut figures = vec![Figure::gauge("petstore_etcd_waiting_additions", help, waiting)];
+    let help = "Size of the data of the node that answered, all prefixes together.";
+    figures.extend(bytes.map(|bytes| Figure::gauge("petstore_etcd_database_bytes", help, bytes)));
+    figures
 }
 
 #[cfg(test)]

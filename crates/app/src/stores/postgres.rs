@@ -12,7 +12,10 @@ use petstore_http::Figure;
 use petstore_postgres::{Activity, PostgresConfig, PostgresSettings, PostgresStore};
 use tokio_util::sync::CancellationToken;
 
-use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation, gauge};
+use crate::{
+    driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
+    stores::background::in_background,
+};
 
 /// The entry of `postgres://…`.
 pub(super) const DRIVER: StoreDriver = StoreDriver {
@@ -39,11 +42,15 @@ impl StoreLocation for Database {
             PostgresSettings { create: mode == OpenMode::Create, on_task_panic: panicked.clone() };
         let store = PostgresStore::open(&self.0, settings).await;
         let store = Arc::new(store.map_err(StoreError::from)?);
-        let open = Arc::downgrade(&store);
+        let (open, measured) = (Arc::downgrade(&store), Arc::downgrade(&store));
+        let bytes = in_background(move || {
+            let store = measured.upgrade();
+            async move { store?.database_bytes().await.ok() }
+        });
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_handover(store.clone())
-            .with_figures(move || figures(&open))
+            .with_figures(move || figures(&open, bytes()))
             .with_panicked(panicked);
         if store.was_created() {
             opened = opened.made_at(&self.0);
@@ -83,10 +90,11 @@ impl StoreLocation for Database {
 }
 
 /// Returns what the store says of itself among the metrics: nothing once it is closed.
-fn figures(store: &Weak<PostgresStore>) -> Vec<Figure> {
+fn figures(store: &Weak<PostgresStore>, bytes: Option<u64>) -> Vec<Figure> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { connections, idle, waiting } = store.activity();
-    vec![
+    let gauge = |name, help, value: usize| Figure::gauge(name, help, value as u64);
+    let mut figures = vec![
         gauge(
             "petstore_postgres_pool_connections",
             "Connections of the pool that are open or being made.",
@@ -94,7 +102,12 @@ fn figures(store: &Weak<PostgresStore>) -> Vec<Figure> {
         ),
         gauge("petstore_postgres_pool_idle_connections", "Of them, those that no call uses.", idle),
         gauge("petstore_postgres_pool_waiting_calls", "Calls that wait for a connection.", waiting),
-    ]
+    ];
+    let size = |bytes| {
+        Figure::gauge("petstore_postgres_database_bytes", "Size of the whole database.", bytes)
+    };
+    figures.extend(bytes.map(size));
+    figures
 }
 
 #[cfg(test)]

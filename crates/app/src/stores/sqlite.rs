@@ -9,14 +9,17 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{Finding, StoreError, Upgrade, UpgradeMode};
-use petstore_http::{Figure, FigureKind};
+use petstore_http::Figure;
 use petstore_sqlite::{
     Activity, BackupProgress, SqliteConfig, SqliteSettings, SqliteStore, Synchronous,
 };
 use tokio::task;
 use tokio_util::sync::CancellationToken;
 
-use crate::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation, gauge};
+use crate::{
+    driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
+    stores::background::in_background,
+};
 
 /// The entry of `sqlite:PATH`.
 pub(super) const DRIVER: StoreDriver = StoreDriver {
@@ -55,10 +58,11 @@ impl StoreLocation for DatabaseFile {
         let store = SqliteStore::open_with(&self.0, &settings);
         let store = Arc::new(store.map_err(StoreError::from)?);
         let open = Arc::downgrade(&store);
+        let [file, log] = [self.0.path.clone(), log_of(&self.0.path)].map(bytes_of);
         let opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_handover(store.clone())
-            .with_figures(move || figures(&open))
+            .with_figures(move || figures(&open, file(), log()))
             .with_panicked(panicked);
         if !store.was_created() {
             return Ok(opened);
@@ -75,9 +79,7 @@ impl StoreLocation for DatabaseFile {
 
     /// Removes the file, unless others have it open: the last connection that closes removes the log beside it.
     async fn remove(&self) -> Result<(), Problem> {
-        let mut log = self.0.path.clone().into_os_string();
-        log.push("-wal");
-        if Path::new(&log).try_exists()? {
+        if log_of(&self.0.path).try_exists()? {
             return Err("another process has opened it".into());
         }
         Ok(fs::remove_file(&self.0.path)?)
@@ -163,21 +165,46 @@ fn require_store(path: &Path) -> Result<(), String> {
     }
 }
 
+/// Returns the file beside `database` that commits are written to first.
+fn log_of(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
+}
+
+/// Returns what gives the size of a file, 0 where there is none.
+fn bytes_of(path: PathBuf) -> impl Fn() -> Option<u64> + Send + Sync {
+    in_background(move || {
+        let path = path.clone();
+        // A file system may hang.
+        let length = task::spawn_blocking(move || match fs::metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(0),
+            found => found.ok().map(|file| file.len()),
+        });
+        async { length.await.ok().flatten() }
+    })
+}
+
 /// Returns what the store says of itself among the metrics: nothing once it is closed.
-fn figures(store: &Weak<SqliteStore>) -> Vec<Figure> {
+fn figures(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Vec<Figure> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { commits, writes, write_queue, read_queue } = store.activity();
-    let counter = |name, help, value| Figure { name, help, kind: FigureKind::Counter, value };
-    vec![
-        counter("petstore_sqlite_commits_total", "Transactions that were committed.", commits),
-        counter("petstore_sqlite_writes_total", "Writes that were committed.", writes),
-        gauge("petstore_sqlite_write_queue_length", "Writes that wait.", write_queue),
-        gauge(
-            "petstore_sqlite_read_queue_length",
-            "Reads that found no worker: they wait for a thread or run on one.",
-            read_queue,
+    let help = "Reads that found no worker: they wait for a thread or run on one.";
+    let mut figures = vec![
+        Figure::counter("petstore_sqlite_commits_total", "Transactions committed.", commits),
+        Figure::counter("petstore_sqlite_writes_total", "Writes committed.", writes),
+        Figure::gauge(
+            "petstore_sqlite_write_queue_length",
+            "Writes that wait.",
+            write_queue as u64,
         ),
-    ]
+        Figure::gauge("petstore_sqlite_read_queue_length", help, read_queue as u64),
+    ];
+    let size = |name, help| move |bytes| Figure::gauge(name, help, bytes);
+    figures.extend(file.map(size("petstore_sqlite_database_bytes", "Size of the database file.")));
+    let help = "Size of the write-ahead log beside the database file.";
+    figures.extend(log.map(size("petstore_sqlite_wal_bytes", help)));
+    figures
 }
 
 #[cfg(test)]

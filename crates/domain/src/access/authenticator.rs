@@ -8,6 +8,7 @@ use crate::{
         secret::{ApiKeySecret, KeyDigest, KeyRights},
     },
     error::StoreError,
+    timestamp::Timestamp,
 };
 
 /// Finds the caller by the API key that a client presents. Over a [`KeyRing`](crate::KeyRing).
@@ -43,6 +44,21 @@ pub trait Authenticator: Send + Sync {
     /// # Errors
     /// The keys could not be read.
     async fn live_keys(&self) -> Result<usize, StoreError>;
+
+    /// Returns the live keys, that of the configuration too, by what is known of them now: it does not wait.
+    /// Metrics name them. By default, none is named.
+    fn named_keys(&self) -> Vec<NamedKey> {
+        Vec::new()
+    }
+}
+
+/// A live API key, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedKey {
+    /// What it is called. The two keys of a roll have one label.
+    pub label: KeyLabel,
+    /// From this moment on it is refused; never when `None`.
+    pub expires_at: Option<Timestamp>,
 }
 
 /// A client with a live API key.

@@ -18,7 +18,7 @@ use std::{
 
 use crate::{
     access::{
-        authenticator::{Caller, KeyLabel},
+        authenticator::{Caller, KeyLabel, NamedKey},
         key::{ApiKey, KeyId, KeyState},
         key_store::{KeyRevision, KeyStore, MAX_KEYS_PER_SAVE, Saved, StoredKeys, load_keys},
         name::KeyName,
@@ -175,6 +175,18 @@ impl KeyRing {
     pub fn live_keys(&self) -> usize {
         let (snapshot, now) = (self.snapshot(), self.clock.now());
         snapshot.keys.values().filter(|held| held.key.state(now) == KeyState::Live).count()
+    }
+
+    /// Returns the keys that are live as of the last refresh, and the service's own.
+    pub fn named_keys(&self) -> Vec<NamedKey> {
+        let (snapshot, now) = (self.snapshot(), self.clock.now());
+        let live = snapshot.keys.values().filter(|held| held.key.state(now) == KeyState::Live);
+        let stored = live.map(|HeldKey { key, .. }| NamedKey {
+            label: KeyLabel::Stored(key.name.clone()),
+            expires_at: key.expires_at,
+        });
+        let own = NamedKey { label: KeyLabel::Service, expires_at: None };
+        stored.chain(self.service_key.as_ref().map(|_| own)).collect()
     }
 
     /// Writes back when keys were last used, each at most once a minute while it is live: what is written is at most a

@@ -5,6 +5,7 @@
 //! key only its name: the key itself cannot get into it.
 
 use std::{
+    fmt,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     mem,
     net::IpAddr,
@@ -18,7 +19,7 @@ use tokio::time::Instant;
 use tracing::field::{DisplayValue, display};
 
 use crate::{
-    observe::{ids::TraceContext, metrics::Metrics},
+    observe::{handshakes::HandshakeFailure, ids::TraceContext, metrics::Metrics},
     rate_limit::RateLimit,
     request::{
         Peer,
@@ -91,6 +92,7 @@ pub(crate) struct Observer {
     metrics: Option<Arc<Metrics>>,
     refusals: LineBudget,
     failures: LineBudget,
+    handshakes: LineBudget,
 }
 
 impl Observer {
@@ -109,6 +111,7 @@ impl Observer {
             metrics,
             refusals: LineBudget::new(),
             failures: LineBudget::new(),
+            handshakes: LineBudget::new(),
         }
     }
 
@@ -144,6 +147,33 @@ impl Observer {
     fn client(&self, request: &Finished<'_>) -> Option<DisplayValue<IpAddr>> {
         let client = forwarded::client(&self.trusted_proxies, request.peer, request.headers?);
         client.map(display)
+    }
+
+    /// Counts a TLS handshake that has failed, and writes its line if it has one. Those for one reason share the lines
+    /// of one cause. Probes of balancers, which only connect, have none.
+    pub(crate) fn handshake_failed(
+        &self,
+        peer: Peer,
+        failure: HandshakeFailure,
+        error: &dyn fmt::Display,
+    ) {
+        if let Some(metrics) = &self.metrics {
+            metrics.handshake_failed(failure);
+        }
+        let reason = failure.as_str();
+        let unwritten = match (self.access_log, failure) {
+            (AccessLog::All, _) => Some(0),
+            (AccessLog::Off, _) | (AccessLog::Errors, HandshakeFailure::Disconnected) => None,
+            (AccessLog::Errors, _) => self.handshakes.take(Some(reason)),
+        };
+        let Some(unwritten) = unwritten else { return };
+        let unwritten = (unwritten > 0).then_some(unwritten);
+        let message = if failure == HandshakeFailure::NotTls {
+            "a client speaks no TLS: plain HTTP, or another protocol"
+        } else {
+            "a TLS handshake failed"
+        };
+        tracing::info!(environment = self.environment, %peer, reason, %error, unwritten, "{message}");
     }
 
     fn key_name(&self, request: &Finished<'_>) -> Option<String> {

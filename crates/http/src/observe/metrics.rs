@@ -7,15 +7,22 @@
 
 use std::{
     collections::BTreeSet,
-    fmt::Write as _,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use hyper::StatusCode;
+use hyper::{Method, StatusCode};
 use prometheus::{
     GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, Opts, Registry,
     TextEncoder, core::Collector,
+};
+
+use crate::{
+    observe::{
+        figures::{self, Figure},
+        handshakes::HandshakeFailure,
+    },
+    response::error::ErrorCode,
 };
 
 /// Upper bounds of the histogram of durations, in seconds: from a page in memory to a request that
@@ -23,7 +30,7 @@ use prometheus::{
 const BUCKETS: [f64; 11] = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
 /// The most names of keys that get a series of their own.
-const MAX_NAMES: usize = 1000;
+pub(crate) const MAX_NAMES: usize = 1000;
 /// The series of all other keys. No key is called so, as a name has no space.
 const OTHERS: &str = "other keys";
 
@@ -38,6 +45,7 @@ pub(crate) struct Metrics {
     open_connections: IntGauge,
     rejected: IntCounterVec,
     store_errors: IntCounter,
+    handshake_failures: IntCounterVec,
     page_hits: IntCounter,
     page_misses: IntCounter,
     /// Calls of the deprecated operation.
@@ -95,6 +103,14 @@ impl Metrics {
         let requests = by(&["route", "method", "status"], name, help)?;
         let help = "Requests answered with an error, by its code.";
         let rejected = by(&["code"], "petstore_rejected_requests_total", help)?;
+        for code in ErrorCode::ALL {
+            rejected.with_label_values(&[code.as_str()]);
+        }
+        let help = "TLS handshakes that failed, by the reason.";
+        let handshake_failures = by(&["reason"], "petstore_tls_handshake_failures_total", help)?;
+        for failure in HandshakeFailure::ALL {
+            handshake_failures.with_label_values(&[failure.as_str()]);
+        }
         let help = "Requests for the deprecated operation getPet, by the name of the API key.";
         let deprecated = by(&["key"], "petstore_deprecated_requests_total", help)?;
         let help = "Requests with a revoked API key, by its name.";
@@ -107,12 +123,23 @@ impl Metrics {
             open_connections: open_connections?,
             rejected,
             store_errors: store_errors?,
+            handshake_failures,
             page_hits: page_hits?,
             page_misses: page_misses?,
             deprecated: ByKey::new(deprecated),
             revoked: ByKey::new(revoked),
             registry,
         })
+    }
+
+    /// Creates the series of an operation at 0: of its success, and of what is the service's own fault. A series that
+    /// begins at 1 has not grown for Prometheus.
+    pub(crate) fn expect(&self, route: &str, method: &Method, success: StatusCode) {
+        let statuses = ErrorCode::ALL.iter().map(|code| code.status());
+        for status in statuses.filter(StatusCode::is_server_error).chain([success]) {
+            self.requests.with_label_values(&[route, method.as_str(), status.as_str()]);
+        }
+        self.durations.with_label_values(&[route]);
     }
 
     /// Counts a request whose answer is known.
@@ -127,6 +154,11 @@ impl Metrics {
         if by_store {
             self.store_errors.inc();
         }
+    }
+
+    /// Counts a TLS handshake that has failed.
+    pub(crate) fn handshake_failed(&self, failure: HandshakeFailure) {
+        self.handshake_failures.with_label_values(&[failure.as_str()]).inc();
     }
 
     /// Counts a request as in flight until the returned value is dropped.
@@ -149,16 +181,9 @@ impl Metrics {
     ///
     /// # Errors
     /// A metric cannot be written.
-    pub(crate) fn to_text(&self, figures: &[Figure]) -> prometheus::Result<String> {
+    pub(crate) fn to_text(&self, figures: Vec<Figure>) -> prometheus::Result<String> {
         let mut text = TextEncoder::new().encode_to_string(&self.registry.gather())?;
-        // Writing to a string never fails.
-        for Figure { name, help, kind, value } in figures {
-            let kind = match kind {
-                FigureKind::Counter => "counter",
-                FigureKind::Gauge => "gauge",
-            };
-            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
-        }
+        figures::write(&mut text, figures);
         Ok(text)
     }
 }
@@ -186,6 +211,11 @@ impl ByKey {
         Self { counts, names: Mutex::default() }
     }
 
+    /// Creates the series of the key that is called `name` at 0, unless it is there.
+    pub(crate) fn expect(&self, name: &str) {
+        self.inc_by(name, 0);
+    }
+
     /// Counts `requests` more with the key that is called `name`.
     pub(crate) fn inc_by(&self, name: &str, requests: u64) {
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -193,32 +223,6 @@ impl ByKey {
         self.counts.with_label_values(&[if own { name } else { OTHERS }]).inc_by(requests);
     }
 }
-
-/// One value of a store, or of another part of the service, as it is at this moment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Figure {
-    /// The whole name: `petstore_`, the kind of store, what it is, and its unit. That of a counter ends
-    /// in `_total`.
-    pub name: &'static str,
-    /// One sentence.
-    pub help: &'static str,
-    /// How it changes.
-    pub kind: FigureKind,
-    /// The value.
-    pub value: u64,
-}
-
-/// How a [`Figure`] changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FigureKind {
-    /// It only grows while the process runs.
-    Counter,
-    /// It goes up and down.
-    Gauge,
-}
-
-/// Reads the figures of a store. It must not wait.
-pub type Figures = Arc<dyn Fn() -> Vec<Figure> + Send + Sync>;
 
 #[cfg(test)]
 mod tests {

@@ -21,7 +21,6 @@ macro_rules! error_codes {
         pub(crate) enum ErrorCode { $($variant),+ }
 
         impl ErrorCode {
-            #[cfg(test)]
             pub(crate) const ALL: &[Self] = &[$(Self::$variant),+];
 
             pub(crate) const fn status(self) -> StatusCode {

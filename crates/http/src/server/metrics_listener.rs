@@ -3,7 +3,7 @@
 //! It serves `/metrics`, `/livez` and `/readyz`, which says of a service with a next store whether that can be reached
 //! too, and needs no key: it is for an address that only the monitoring system reaches. It is there until the drain has ended.
 
-use std::{convert::Infallible, fmt, future, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, convert::Infallible, fmt, future, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt as _, stream};
 use hyper::{
@@ -14,6 +14,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
+use petstore_domain::{KeyLabel, NamedKey};
 use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinSet,
@@ -23,7 +24,10 @@ use tokio::{
 use super::listener::{accept_with_retry, serve_all};
 use crate::{
     handlers::public,
-    observe::metrics::{Figure, FigureKind, Figures, Metrics},
+    observe::{
+        figures::{Figure, Figures},
+        metrics::{MAX_NAMES, Metrics},
+    },
     response::{
         self, Response,
         error::{ApiError, ErrorCode},
@@ -113,7 +117,7 @@ impl Monitor {
                 }))
             }
             "/metrics" => {
-                let text = self.metrics.to_text(&self.figures().await);
+                let text = self.metrics.to_text(self.figures().await);
                 let text = text.map_err(ApiError::internal)?;
                 Ok(response::with_body(StatusCode::OK, TEXT, text))
             }
@@ -124,22 +128,55 @@ impl Monitor {
         }
     }
 
-    /// Returns what is not counted as it happens. The number of keys is left out while they cannot be read.
+    /// Returns what is not counted as it happens. What is said of the keys is left out while they cannot be read.
     async fn figures(&self) -> Vec<Figure> {
         let State { ports, page_cache, .. } = &*self.state;
-        let gauge = |name, help, value| Figure { name, help, kind: FigureKind::Gauge, value };
-        let pages = page_cache.len() as u64;
-        let bytes = page_cache.bytes();
-        let live = in_time(async { Ok(ports.authenticator.live_keys().await?) }).await;
+        let (ready, live) = tokio::join!(
+            in_time(public::readyz(&self.state)),
+            in_time(async { Ok(ports.authenticator.live_keys().await?) })
+        );
+        let (pages, bytes) = (page_cache.len() as u64, page_cache.bytes());
         let mut figures = (self.monitored.figures)();
         figures.extend([
-            gauge("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
-            gauge("petstore_page_cache_bytes", "Memory that what is in the cache takes.", bytes),
+            Figure::gauge("petstore_ready", "Whether /readyz is 200.", ready.is_ok().into()),
+            Figure::gauge("petstore_page_cache_pages", "Pages and animals in the cache.", pages),
+            Figure::gauge(
+                "petstore_page_cache_bytes",
+                "Memory that what is in the cache takes.",
+                bytes,
+            ),
         ]);
-        figures.extend(live.map(|count| {
-            gauge("petstore_live_keys", "API keys in the store that are live.", count as u64)
-        }));
+        if let Ok(count) = live {
+            let help = "API keys in the store that are live.";
+            figures.push(Figure::gauge("petstore_live_keys", help, count as u64));
+            figures.extend(self.key_expiries());
+        }
         figures
+    }
+
+    /// Returns when the names of keys end, those that end first. Every name has its counters from now on, so that its
+    /// first request makes them grow.
+    fn key_expiries(&self) -> impl Iterator<Item = Figure> + use<> {
+        let mut ends = BTreeMap::new();
+        for NamedKey { label, expires_at } in self.state.ports.authenticator.named_keys() {
+            self.metrics.deprecated.expect(label.as_str());
+            if let KeyLabel::Stored(name) = label {
+                self.metrics.revoked.expect(name.as_str());
+                // Of the two keys of a roll, the later end counts. One that has none is later.
+                let end = ends.entry(name.as_str().to_owned()).or_insert(expires_at);
+                *end = end.zip(expires_at).map(|(one, other)| one.max(other));
+            }
+        }
+        let ending = ends.into_iter().filter_map(|(name, end)| Some((end?.0 / 1000, name)));
+        let mut ending: Vec<_> = ending.collect();
+        ending.sort_unstable();
+        ending.into_iter().take(MAX_NAMES).map(|(seconds, name)| {
+            let (metric, help) = (
+                "petstore_key_expiry_timestamp_seconds",
+                "When the live API keys of a name expire, in seconds since 1970.",
+            );
+            Figure::gauge(metric, help, u64::try_from(seconds).unwrap_or(0)).with_label("key", name)
+        })
     }
 }
 

@@ -13,8 +13,9 @@ use async_trait::async_trait;
 use http_body_util::BodyExt as _;
 use hyper::Method;
 use petstore_domain::{
-    ApiKeySecret, AuthenticationError, Authenticator, Caller, Clock, KeyLabel, ManualClock,
-    MockAuthenticator, MockPetService, StoreError, Timestamp,
+    ApiKeySecret, AuthenticationError, Authenticator, Caller, Clock, KeyLabel, KeyName,
+    ManualClock, MockAuthenticator, MockPetService, NamedKey, PetPage, StoreError, Timestamp,
+    Versioned,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -29,7 +30,7 @@ use super::{
     metrics_listener::{MAX_CONNECTIONS, Monitor, Monitored},
 };
 use crate::{
-    observe::metrics::Metrics,
+    observe::metrics::{MAX_NAMES, Metrics},
     settings::{Limits, Settings},
     state::{Ports, State},
 };
@@ -154,10 +155,11 @@ async fn until(metrics: &Place, series: &str, expected: &str) {
 async fn beside_server(max_connections: usize, test: impl AsyncFnOnce([Place; 2], Place)) {
     let folder = tempfile::tempdir().unwrap();
     let ports = Ports {
-        pets: Arc::new(MockPetService::new()),
+        pets: pets(false),
         authenticator: Arc::new({
             let mut authenticator = MockAuthenticator::new();
             authenticator.expect_live_keys().returning(|| Ok(0));
+            authenticator.expect_named_keys().returning(Vec::new);
             authenticator
         }),
         clock: Arc::new(ManualClock::new(Timestamp(0))),
@@ -225,12 +227,16 @@ async fn the_listener_of_the_metrics_serves_so_many_connections_and_no_more() {
     .await;
 }
 
-/// Keys that are never read to their end.
+/// Authenticates nobody.
 #[derive(Debug)]
-struct Hanging;
+struct Keys {
+    /// Whether they are never read to their end.
+    hang: bool,
+    named: Vec<NamedKey>,
+}
 
 #[async_trait]
-impl Authenticator for Hanging {
+impl Authenticator for Keys {
     async fn authenticate(&self, _: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
         unreachable!("nobody calls")
     }
@@ -244,15 +250,34 @@ impl Authenticator for Hanging {
     }
 
     async fn live_keys(&self) -> Result<usize, StoreError> {
-        std::future::pending().await
+        if self.hang { std::future::pending().await } else { Ok(self.named.len()) }
+    }
+
+    fn named_keys(&self) -> Vec<NamedKey> {
+        self.named.clone()
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn keys_that_cannot_be_read_in_time_are_left_out_of_the_metrics() {
+/// A store that answers, or is gone.
+fn pets(is_gone: bool) -> Arc<MockPetService> {
+    let mut pets = MockPetService::new();
+    let page = PetPage { pets: Vec::new(), more: false };
+    let answer = move |_| {
+        if is_gone {
+            Err(StoreError::unavailable("gone"))
+        } else {
+            Ok(Versioned { value: page.clone(), version: None })
+        }
+    };
+    pets.expect_list().returning(answer);
+    Arc::new(pets)
+}
+
+/// What a service over these keys serves as its metrics, while its store is there or not.
+async fn scrape(keys: Keys, is_gone: bool) -> String {
     let ports = Ports {
-        pets: Arc::new(MockPetService::new()),
-        authenticator: Arc::new(Hanging),
+        pets: pets(is_gone),
+        authenticator: Arc::new(keys),
         clock: Arc::new(ManualClock::new(Timestamp(0))),
     };
     let monitor = Monitor {
@@ -263,7 +288,54 @@ async fn keys_that_cannot_be_read_in_time_are_left_out_of_the_metrics() {
     let answer = monitor.answer(&Method::GET, "/metrics").await;
     assert_eq!(answer.status(), 200);
     let text = answer.into_body().collect().await.unwrap().to_bytes();
-    let text = String::from_utf8_lossy(&text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_that_cannot_be_read_in_time_are_left_out_of_the_metrics() {
+    let named = vec![named("web", Some(1000))];
+    let text = scrape(Keys { hang: true, named }, false).await;
     assert!(text.contains("\npetstore_page_cache_pages 0\n"), "{text}");
-    assert!(!text.contains("petstore_live_keys"), "{text}");
+    assert!(!text.contains("petstore_live_keys") && !text.contains("web"), "{text}");
+}
+
+#[tokio::test]
+async fn the_readiness_is_that_of_readyz() {
+    for (is_gone, ready) in [(false, "1"), (true, "0")] {
+        let text = scrape(Keys { hang: false, named: Vec::new() }, is_gone).await;
+        assert!(text.contains(&format!("\npetstore_ready {ready}\n")), "{text}");
+    }
+}
+
+/// A key of this name, which expires so many milliseconds after 1970.
+fn named(name: &str, end: Option<i64>) -> NamedKey {
+    let label = KeyLabel::Stored(KeyName::parse(name).unwrap());
+    NamedKey { label, expires_at: end.map(Timestamp) }
+}
+
+#[tokio::test]
+async fn of_the_keys_of_a_name_the_one_that_lasts_longest_says_when_it_expires() {
+    let both = [("web", Some(5999)), ("web", Some(7000)), ("shop", None), ("shop", Some(9000))];
+    for turn in [0, 1] {
+        let mut keys: Vec<_> = both.map(|(name, end)| named(name, end)).into();
+        keys.rotate_left(turn);
+        let text = scrape(Keys { hang: false, named: keys }, false).await;
+        let lines = text.lines().filter(|line| line.starts_with("petstore_key_expiry"));
+        let expected = ["petstore_key_expiry_timestamp_seconds{key=\"web\"} 7"];
+        assert_eq!(lines.collect::<Vec<_>>(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_thousand_names_have_an_end_those_that_expire_first() {
+    let max = i64::try_from(MAX_NAMES).unwrap();
+    let keys =
+        (0..max + 200).map(|age| named(&format!("key-{age}"), Some((max + 200 - age) * 1000)));
+    let text = scrape(Keys { hang: false, named: keys.collect() }, false).await;
+    let of = |family: &str| text.lines().filter(|line| line.starts_with(family)).count();
+    assert_eq!(of("petstore_key_expiry_timestamp_seconds{"), MAX_NAMES);
+    assert!(text.contains("_seconds{key=\"key-1199\"} 1\n"), "{text}");
+    assert!(!text.contains("_seconds{key=\"key-199\"}"), "{text}");
+    // One more for all other names.
+    assert_eq!(of("petstore_deprecated_requests_total{"), MAX_NAMES + 1);
 }

@@ -12,8 +12,8 @@ use mockall::predicate::eq;
 use super::{Judgement, KeyRing};
 use crate::{
     ApiKey, ApiKeySecret, Caller, Clock, CorruptKey, Corruption, KeyId, KeyLabel, KeyName,
-    KeyRevision, KeyRights, MAX_KEYS_PER_SAVE, ManualClock, MockKeyStore, NewApiKey, Saved,
-    ServiceKey, StoreError, StoredKeys, Timestamp,
+    KeyRevision, KeyRights, MAX_KEYS_PER_SAVE, ManualClock, MockKeyStore, NamedKey, NewApiKey,
+    Saved, ServiceKey, StoreError, StoredKeys, Timestamp,
 };
 
 const START: Timestamp = Timestamp(1_800_000_000_000);
@@ -92,6 +92,8 @@ async fn the_service_key_needs_no_store() {
         panic!("it is not granted")
     };
     assert_eq!(ring.key_label(&caller), Some(KeyLabel::Service));
+    let own = NamedKey { label: KeyLabel::Service, expires_at: None };
+    assert_eq!(ring.named_keys(), [own]);
     let other = ApiKeySecret::new("another-key-of-any-form");
     assert_eq!(ring.judge(&other, None), Judgement::Malformed);
 }
@@ -130,8 +132,12 @@ async fn a_key_that_is_not_live_any_more_is_named() {
     assert_eq!(ring.judge(&secret(2), FRESH), named);
     clock.advance(Duration::from_millis(49));
     assert_eq!((ring.judge(&secret(3), FRESH), ring.live_keys()), (granted(3), 2));
+    let ends = NamedKey { label: web().unwrap(), expires_at: Some(expiry) };
+    assert!(ring.named_keys().contains(&ends));
     clock.advance(Duration::from_millis(1));
     assert_eq!((ring.judge(&secret(3), FRESH), ring.live_keys()), (named, 1));
+    let still = NamedKey { label: web().unwrap(), expires_at: None };
+    assert_eq!(ring.named_keys(), [still]);
     let caller = |seed| Caller { digest: secret(seed).digest(), rights: KeyRights::Full };
     assert_eq!((ring.key_label(&caller(1)), ring.key_label(&caller(9))), (web(), None));
 }

@@ -81,7 +81,7 @@ async fn a_failure_is_answered_counted_and_logged_once_wherever_it_happens() {
             assert_eq!(answer.header("x-request-id"), Some("this-one"), "{case}");
             assert!(!String::from_utf8_lossy(&answer.body).contains("secret"), "{case}");
 
-            let text = metrics.to_text(&[]).unwrap();
+            let text = metrics.to_text(Vec::new()).unwrap();
             let count = |series: &str| text.lines().any(|line| line == series);
             assert!(
                 count(&format!("petstore_store_errors_total {}", u8::from(by_store))),

@@ -16,7 +16,7 @@ use tracing::{
 
 use super::{Finished, LineBudget, MAX_LINES_PER_SECOND, Observer};
 use crate::{
-    observe::metrics::Metrics,
+    observe::{handshakes::HandshakeFailure, metrics::Metrics},
     request::{Peer, auth::Presented},
     response::error::{ApiError, ErrorCode},
     settings::{AccessLog, Settings},
@@ -109,6 +109,40 @@ async fn refusals_have_a_hundred_lines_a_second_and_then_their_number() {
     advance(Duration::from_secs(1)).await;
     finish(&observer, Instant::now(), Err(&refusal));
     assert_eq!(lines.levels(), [Level::WARN, Level::INFO]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn handshakes_that_fail_for_one_reason_have_ten_lines_at_once_and_probes_none() {
+    for (choice, lines_of) in [
+        (AccessLog::All, [50, 50, 50]),
+        (AccessLog::Errors, [10, 10, 0]),
+        (AccessLog::Off, [0, 0, 0]),
+    ] {
+        let lines = Lines::default();
+        let _guard = set_default(lines.clone());
+        let observer = observer(choice);
+        let failures = [
+            HandshakeFailure::NotTls,
+            HandshakeFailure::RefusedByClient,
+            HandshakeFailure::Disconnected,
+        ];
+        let fail = |failure| observer.handshake_failed(Peer::Unix, failure, &"an error");
+        for (failure, expected) in failures.into_iter().zip(lines_of) {
+            (0..50).for_each(|_| fail(failure));
+            let lines = lines.take();
+            assert_eq!(lines.len(), expected, "{choice:?} {failure:?}");
+            let says = format!("reason=\"{}\" error=an error", failure.as_str());
+            assert!(lines.iter().all(|(_, line)| line.contains(&says)), "{lines:?}");
+        }
+        advance(Duration::from_secs(1)).await;
+        fail(HandshakeFailure::NotTls);
+        let lines = lines.take();
+        assert_eq!(
+            lines.iter().any(|(_, line)| line.contains("unwritten=40")),
+            choice == AccessLog::Errors,
+            "{lines:?}"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -233,7 +267,7 @@ fn a_duration_is_seconds_in_the_histogram_and_microseconds_in_the_line() {
         });
         // However slow this test is, it is not off by a factor of 1,000.
         let about = TOOK.as_secs_f64()..100.0 * TOOK.as_secs_f64();
-        let text = metrics.to_text(&[]).unwrap();
+        let text = metrics.to_text(Vec::new()).unwrap();
         let sum = "petstore_http_request_duration_seconds_sum{route=\"none\"} ";
         let sum = text.lines().find_map(|line| line.strip_prefix(sum)).unwrap();
         assert!(about.contains(&sum.parse().unwrap()), "{sum}");

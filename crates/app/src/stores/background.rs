@@ -1,0 +1,92 @@
+//! A figure that takes a question to the store or its file system: what is served was read in the background, at most
+//! once a minute and only while somebody scrapes, so no scrape waits for it.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{task::JoinSet, time::Instant};
+
+/// How long after one read began the next may.
+const INTERVAL: Duration = Duration::from_mins(1);
+
+/// Returns what gives the value that was read last; `None` until the first read has ended, and after one that failed.
+/// A read that is under way when what was returned is dropped is given up.
+pub(super) fn in_background<R>(
+    read: impl Fn() -> R + Send + Sync + 'static,
+) -> impl Fn() -> Option<u64> + Send + Sync
+where
+    R: Future<Output = Option<u64>> + Send + 'static,
+{
+    let latest = Arc::new(Mutex::new(None));
+    // A set, as its tasks end when it is dropped.
+    let reading = Mutex::new((None::<Instant>, JoinSet::new()));
+    move || {
+        let mut reading = reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let (began, tasks) = &mut *reading;
+        while tasks.try_join_next().is_some() {}
+        if tasks.is_empty() && began.is_none_or(|began| began.elapsed() >= INTERVAL) {
+            *began = Some(Instant::now());
+            let (value, latest) = (read(), Arc::clone(&latest));
+            tasks.spawn(async move {
+                let value = value.await;
+                *latest.lock().unwrap_or_else(PoisonError::into_inner) = value;
+            });
+        }
+        *latest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    };
+
+    use tokio::time::{advance, sleep};
+
+    use super::{INTERVAL, in_background};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_value_is_read_once_a_minute_and_only_when_it_is_asked_for() {
+        let reads = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&reads);
+        let value = in_background(move || {
+            let read = counted.fetch_add(1, Ordering::Relaxed);
+            async move { (read < 2).then_some(read) }
+        });
+        for expected in [Some(0), Some(1), None] {
+            let before = value();
+            for _ in 0..10 {
+                sleep(INTERVAL / 20).await;
+                assert_eq!(value(), expected, "after {before:?}");
+            }
+            advance(10 * INTERVAL).await;
+        }
+        assert_eq!(reads.load(Ordering::Relaxed), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_read_that_hangs_is_the_only_one_and_ends_with_its_owner() {
+        let under_way = Arc::new(());
+        let held = Arc::clone(&under_way);
+        let value = in_background(move || {
+            let held = Arc::clone(&held);
+            async move {
+                std::future::pending::<()>().await;
+                drop(held);
+                None
+            }
+        });
+        for _ in 0..5 {
+            assert_eq!(value(), None);
+            sleep(2 * INTERVAL).await;
+        }
+        assert_eq!(Arc::strong_count(&under_way), 3, "it, the closure's and that of one read");
+        drop(value);
+        sleep(INTERVAL).await;
+        assert_eq!(Arc::strong_count(&under_way), 1);
+    }
+}
