@@ -14,7 +14,7 @@ use crate::{
     driver::StoreDriver,
     export,
     failure::Failure,
-    healthcheck, import, keys, logging, manual, moving, process, serve, stores,
+    healthcheck, import, keys, logging, manual, moving, process, restore, serve, stores,
     stores::Registry,
     upgrade,
 };
@@ -90,6 +90,7 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
         Command::Export(args) => run_to_end(Box::pin(export::run(args))),
         Command::Import(args) => run_to_end(Box::pin(import::run(args))),
         Command::Backup(args) => run_to_end(Box::pin(backup::run(args))),
+        Command::Restore(args) => run_to_end(Box::pin(restore::run(args))),
         Command::Check(args) => run_to_end(Box::pin(check::run(args))),
         Command::Upgrade(args) => run_to_end(Box::pin(upgrade::run(args))),
         Command::Config(ConfigCommand::Show(flags)) => {

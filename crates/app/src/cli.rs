@@ -24,6 +24,7 @@ use crate::{
     keys::KeysCommand,
     manual::{CompletionsArgs, ManArgs},
     moving::StoreCommand,
+    restore::RestoreArgs,
     serve::{DeploymentArgs, ServeArgs},
     stores::{self, Registry},
     upgrade::UpgradeArgs,
@@ -60,6 +61,11 @@ pub(crate) enum Command {
     /// The copy is the store at one moment. It is read again before it gets its name. No writer of the
     /// store waits for it.
     Backup(BackupArgs),
+    /// Make a store of a backup, where there is none yet.
+    ///
+    /// The backup is examined first, as by 'petstore check'. A SQLite store appears whole or not at all. Into
+    /// another kind of store the rows are copied, as by 'petstore store copy'.
+    Restore(RestoreArgs),
     /// Examine a store: its rows, its settings, its indexes.
     ///
     /// Nothing is written. The store may be in use. What is broken is named, and the exit code is 1.

@@ -310,6 +310,7 @@ fn every_command_with_a_store_lists_those_that_it_takes() {
         ("petstore import --help", false),
         ("petstore export --help", false),
         ("petstore backup --help", false),
+        ("petstore restore --help", false),
         ("petstore check --help", false),
     ] {
         let help = parse(&words(line)).unwrap_err().to_string();
