@@ -12,7 +12,7 @@ use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
-pub(crate) use self::settings::{ConfigCommand, Sources, shown};
+pub(crate) use self::settings::{ConfigCommand, Sources, shown, unknown_variables};
 use crate::{
     backup::BackupArgs,
     check::CheckArgs,
@@ -76,7 +76,7 @@ pub(crate) enum Command {
     /// running: each step says which releases can go on using the store. A SQLite file is first copied to
     /// its name with .before-upgrade. docs/OPERATING.md explains it.
     Upgrade(UpgradeArgs),
-    /// Show the settings of the service.
+    /// Show or check the settings of the service.
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Print the OpenAPI document of a deployment.

@@ -20,8 +20,9 @@ use crate::{
     failure::Failure,
     logging::{self, LogFormat},
     serve::{
+        listener::MAX_SOCKETS,
         reload::{self, Followed, KEY_VARIABLE},
-        tls::PairFiles,
+        tls::{PairFiles, Tls},
     },
     stores::{StoreArg, StoreArgs},
 };
@@ -244,6 +245,11 @@ impl Config {
             let message = "--max-buffered-bodies must be at least --max-body";
             return Err(Failure::usage(message.to_owned()));
         }
+        if args.listen.listen.len() > MAX_SOCKETS {
+            return Err(Failure::usage(format!(
+                "--listen may be given {MAX_SOCKETS} times at most"
+            )));
+        }
         let (service_key, key_file) =
             reload::service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
         Ok(Self {
@@ -253,6 +259,11 @@ impl Config {
             settings,
             args,
         })
+    }
+
+    /// Reads the files of TLS, as the service does when it starts.
+    pub(crate) fn check(self) -> Result<(), Failure> {
+        self.tls.map(Tls::new).transpose().map(drop)
     }
 }
 
