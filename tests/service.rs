@@ -45,6 +45,7 @@ mod rates;
 mod refusals;
 mod reload;
 mod request_id;
+mod rights;
 mod routes;
 mod secrets;
 mod settings;
