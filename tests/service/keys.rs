@@ -224,6 +224,23 @@ fn a_limit_on_the_size_of_files_is_said_and_kills_nothing() {
     assert!(!store.keys(&["list"]).succeeds().contains("more"));
 }
 
+#[test]
+fn a_key_that_cannot_be_made_leaves_no_new_store() {
+    let create = |store: &Store| petstore(&["keys", "create", "web", "--store", &store.url]);
+    // Some of these limits are in the way of the file, some of its companions.
+    for blocks in [0, 1, 40, 70, 100] {
+        let store = Store::sqlite();
+        let failed = create(&store).with_no_larger_files_than(blocks).finish();
+        failed.fails(1, "cannot open the store");
+        assert!(!store.is_made(), "{blocks}");
+        store.new_key("web");
+    }
+    let store = Store::sqlite();
+    let lost = create(&store).with_full_stdout().finish();
+    assert!(lost.code == Some(1) && lost.stderr.contains("was revoked"), "{lost:?}");
+    assert!(store.is_made(), "its key was seen by nobody, but it had one");
+}
+
 fn a_key_that_may_only_read_adds_nothing(kind: Kind) {
     let (store, server) = Server::start(kind);
     let made = store.keys(&["create", "report", "--read-only"]);
