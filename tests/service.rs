@@ -49,6 +49,7 @@ mod rights;
 mod routes;
 mod secrets;
 mod settings;
+mod simulated;
 mod size;
 mod startup;
 mod sunset;

@@ -49,15 +49,17 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
 }
 
 /// A value of each setting that is not its default.
-const VALUES: [(&str, &str); 29] = [
+const VALUES: [(&str, &str); 31] = [
     ("listen", "localhost:1"),
     ("listen-backlog", "7"),
     ("metrics-listen", "localhost:2"),
     ("tls-cert", "/cert"),
     ("tls-key", "/key"),
-    ("store", "sqlite:other"),
+    ("store", "memory:"),
     ("next-store", "sqlite:next"),
     ("api-key-file", "KEY"),
+    ("seed", "/pets.ndjson"),
+    ("simulate", "errors=5%"),
     ("max-connections", "8"),
     ("no-upgrade", "true"),
     ("header-timeout", "1s"),

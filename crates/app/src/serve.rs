@@ -7,6 +7,7 @@ mod housekeeping;
 mod listener;
 mod reload;
 mod served_store;
+mod simulate;
 mod tls;
 
 #[cfg(test)]
@@ -14,7 +15,7 @@ mod tests;
 
 use std::{future, sync::Arc, time::Duration};
 
-use petstore_domain::{Catalogue, Clock, KeyRing};
+use petstore_domain::{Catalogue, Clock, KeyRing, PetService};
 use petstore_http::{
     Authentication, Drained, GetPetSunset, Listener, Ports, Server, Settings, get_pet_end,
 };
@@ -26,12 +27,13 @@ use tokio::{
 };
 
 pub(crate) use self::config::{Config, DeploymentArgs, ServeArgs};
-use self::{listener::BoundAddress, served_store::ServedStore, tls::Tls};
+use self::{listener::BoundAddress, served_store::ServedStore, simulate::Simulated, tls::Tls};
 use crate::{
     clock::{SystemClock, days_until, rfc3339},
     console::{Console, Output as _},
     driver::{OpenMode, StoreLocation},
     failure::Failure,
+    import,
     process::{self, Signals},
     stores::StoreArg,
     upgrade,
@@ -62,6 +64,11 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
         let next = config.args.next_store.take().map(|next| next.location);
         let store = ServedStore::new(&opened, &*location, next, &mut tasks).await?;
         let served = async {
+            if let Some(file) = &config.args.seed {
+                let no_archive = || Failure::usage("--seed: this kind of store takes no animals");
+                let archive = opened.archive.as_deref().ok_or_else(no_archive)?;
+                tracing::info!("--seed: {}", import::all_of(file, archive, &signals).await?);
+            }
             prepare_keys(&store, &config, &addresses).await?;
             listening(&addresses, &*location, &config.settings);
             if let Some(store) = &opened.made_at {
@@ -94,7 +101,11 @@ async fn serve(
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
     let authentication = Arc::new(Authentication::new(key_ring.clone()));
-    let ports = Ports { pets: catalogue.clone(), authenticator: authentication.clone(), clock };
+    let pets: Arc<dyn PetService> = match config.args.simulate {
+        None => catalogue.clone(),
+        Some(simulation) => Arc::new(Simulated::new(catalogue.clone(), simulation)),
+    };
+    let ports = Ports { pets, authenticator: authentication.clone(), clock };
     tasks.spawn(async move { match authentication.refresh().await {} });
     let mut server = match metrics {
         None => Server::new(ports, config.settings),

@@ -22,6 +22,7 @@ use crate::{
     serve::{
         listener::MAX_SOCKETS,
         reload::{self, Followed, KEY_VARIABLE},
+        simulate::{self, Simulation},
         tls::{PairFiles, Tls},
     },
     stores::{StoreArg, StoreArgs},
@@ -58,6 +59,16 @@ pub(crate) struct ServeArgs {
     /// yet [default: none]
     #[arg(id = "next-store", long)]
     pub(crate) next_store: Option<StoreArg>,
+
+    /// A file of animals that the store begins with, as 'petstore import' reads it; only with '--store memory:'
+    /// [default: none].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) seed: Option<PathBuf>,
+
+    /// How slow the store is for requests, and how many of them fail, to test clients, like
+    /// latency=200ms,errors=5%; only with '--store memory:' [default: as it is].
+    #[arg(long, value_name = "HOW", value_parser = simulate::parse)]
+    pub(crate) simulate: Option<Simulation>,
 
     /// Refuse a store of an older schema, instead of upgrading it.
     #[arg(long)]
@@ -244,6 +255,16 @@ impl Config {
         if settings.limits.max_buffered_bodies < settings.limits.max_body {
             let message = "--max-buffered-bodies must be at least --max-body";
             return Err(Failure::usage(message.to_owned()));
+        }
+        if args.store.store.is_lasting {
+            if args.seed.is_some() {
+                let why = "--seed is for --store memory: only; use 'petstore import --create' for this store";
+                return Err(Failure::usage(why));
+            }
+            if args.simulate.is_some() {
+                let why = "--simulate is for --store memory: only, so that no data of value depends on it";
+                return Err(Failure::usage(why));
+            }
         }
         if args.listen.listen.len() > MAX_SOCKETS {
             return Err(Failure::usage(format!(
