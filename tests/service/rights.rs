@@ -78,9 +78,13 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less_which_is_named
     petstore(&["check", "--store", &granted.clerk.url]).finish().succeeds();
 
     let mut taken = 0;
-    for line in grants.lines().filter(|line| !line.contains("SCHEMA")) {
-        let (rights, objects) = line.strip_prefix("GRANT ").unwrap().split_once(" ON ").unwrap();
-        let objects = objects.strip_suffix(" TO clerk;").unwrap();
+    for grant in grants.trim_end().split(';').filter(|grant| grant.contains(" ON ")) {
+        let (rights, objects) =
+            grant.trim().strip_prefix("GRANT ").unwrap().split_once(" ON ").unwrap();
+        if objects.contains("SCHEMA") {
+            continue;
+        }
+        let objects = objects.strip_suffix(" TO clerk").unwrap();
         for object in objects.split(", ") {
             for right in rights.split(", ") {
                 granted.sql(&format!("REVOKE {right} ON {object} FROM clerk"));
