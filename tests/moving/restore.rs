@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use petstore_testing::needs;
 use rusqlite::Connection;
 
 use super::{
@@ -91,6 +92,12 @@ fn a_backup_becomes_a_store_of_any_kind(kind: Kind) {
     restore(&backup, &restored.url).succeeds();
     verify(&store.url, &restored.url);
     run(&["check", "--store", &restored.url]).succeeds();
+    if kind == Kind::Postgres {
+        // It names no other store.
+        let own =
+            "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM catalogue); END $$";
+        restored.try_sql(own).unwrap();
+    }
 }
 
 fn a_store_that_holds_anything_is_not_replaced(kind: Kind) {
@@ -99,7 +106,11 @@ fn a_store_that_holds_anything_is_not_replaced(kind: Kind) {
     import(&store.url, "ndjson", &many(10)).succeeds();
     let (backup, there) = (backup(&store), made(kind));
     import(&there.url, "ndjson", "{\"name\":\"Mine\",\"categoryId\":1}").succeeds();
-    let says = if kind == Kind::Sqlite { "a restore replaces no store" } else { "animal 1" };
+    let says = if kind == Kind::Sqlite {
+        "a restore replaces no store"
+    } else {
+        "is not empty; name an empty store"
+    };
     restore(&backup, &there.url).fails(1, says);
     assert_eq!(there.pets(), 1);
     assert!(!there.keys(&["list"]).succeeds().contains("web"));
@@ -164,11 +175,54 @@ fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
         assert!(!target.file().exists(), "{signal}");
         if signal == "TERM" {
             let said = String::from_utf8(output.stderr).unwrap();
-            assert!(said.ends_with("petstore: stopped; nothing was restored\n"), "{said}");
+            assert!(
+                said.ends_with("petstore: stopped before the store was restored; run it again\n"),
+                "{said}"
+            );
         }
     }
     restore(&backup, &target.url).succeeds();
     verify(&store.url, &target.url);
+}
+
+/// Holds that a restore that is killed half way leaves a store that nobody can use, and that another one completes it.
+fn a_store_that_is_half_restored_is_used_by_nobody(kind: Kind) {
+    let store = Store::sqlite();
+    import_into_new(&store, 20_000);
+    store.new_key("web");
+    let backup = backup(&store);
+    let file = backup.file();
+    for _ in 0..10 {
+        let target = Store::new(kind);
+        let mut running =
+            petstore(&["restore", file.to_str().unwrap(), "--store", &target.url]).spawn();
+        wait::until("it is filled", || target.is_made() && target.pets() > 0);
+        running.kill().unwrap();
+        running.wait().unwrap();
+        // It may have been faster than its kill.
+        if target.pets() == 20_000 {
+            continue;
+        }
+        Launch::on(&target).finish().fails(1, "is being filled from another one");
+        restore(&backup, &target.url).succeeds();
+        verify(&store.url, &target.url);
+        Launch::on(&target).start().stop();
+        restore(&backup, &target.url).fails(1, "is not empty; name an empty store");
+        return;
+    }
+    panic!("ten restores were faster than their kills");
+}
+
+#[needs(postgres)]
+#[test]
+fn a_database_that_is_half_restored_is_used_by_nobody() {
+    a_store_that_is_half_restored_is_used_by_nobody(Kind::Postgres);
+}
+
+#[needs(etcd)]
+#[test]
+fn a_prefix_that_is_half_restored_is_used_by_nobody() {
+    a_store_that_is_half_restored_is_used_by_nobody(Kind::Etcd);
 }
 
 fn import_into_new(store: &Store, count: usize) {

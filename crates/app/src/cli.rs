@@ -63,8 +63,8 @@ pub(crate) enum Command {
     Backup(BackupArgs),
     /// Make a store of a backup, where there is none yet.
     ///
-    /// The backup is examined first, as by 'petstore check'. A SQLite store appears whole or not at all. Into
-    /// another kind of store the rows are copied, as by 'petstore store copy'.
+    /// The backup is examined first, as by 'petstore check'. A SQLite store appears whole or not at all, and any
+    /// other is not open before it holds everything: a command that was killed is run again.
     Restore(RestoreArgs),
     /// Examine a store: its rows, its settings, its indexes.
     ///

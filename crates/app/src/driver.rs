@@ -89,8 +89,8 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     }
 
     /// Returns the file that the store is, where it is one of the form in which [`back_up`](Self::back_up) of a SQLite
-    /// store writes it: the command `restore` puts the copy of a backup there. By default, there is none, and the
-    /// rows of the backup are copied into the store.
+    /// store writes it: the command `restore` puts the copy of a backup there. By default, there is none, and a
+    /// backup is handed over to the store.
     fn file(&self) -> Option<PathBuf> {
         None
     }

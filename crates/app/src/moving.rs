@@ -89,7 +89,11 @@ impl BothStores {
 pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let answer = match command {
-        StoreCommand::Copy(BothStores { from, to }) => copy_all(from, to, &signals).await,
+        StoreCommand::Copy(stores) => {
+            let canceled =
+                "stopped; what was copied stays, and the same command goes on from there";
+            transfer(stores, OpenMode::Create, copy, canceled, &signals).await
+        }
         StoreCommand::Verify(stores) => {
             let canceled = "stopped before everything was compared";
             transfer(stores, OpenMode::ReadOnly, verify, canceled, &signals).await
@@ -98,16 +102,6 @@ pub(crate) async fn run(command: StoreCommand) -> Result<(), Failure> {
         StoreCommand::Release(args) => make_independent(args).await,
     };
     Console.print(&answer?)
-}
-
-/// Copies a store into an empty one, or into one that holds part of it. Returns what to say of it.
-pub(crate) async fn copy_all(
-    from: StoreArg,
-    to: StoreArg,
-    signals: &Signals,
-) -> Result<String, Failure> {
-    let canceled = "stopped; what was copied stays, and the same command goes on from there";
-    transfer(BothStores { from, to }, OpenMode::Create, copy, canceled, signals).await
 }
 
 /// Does `work` with two stores as a whole, of which the target is opened in a mode of its own. `canceled` is what a stop
@@ -161,7 +155,7 @@ async fn verify(
 }
 
 /// Shows how far the work is, and cancels it when a signal has asked for a stop.
-fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> ControlFlow<()> + Send {
+pub(crate) fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> ControlFlow<()> + Send {
     let mut progress = Progress::of("animals");
     move |TransferProgress { step, done, total }| {
         match step {

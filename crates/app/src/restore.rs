@@ -1,17 +1,22 @@
 //! The command `restore`.
+//!
+//! The backup is copied, and the copy becomes the store where that is a file. Another kind of store is filled from the
+//! copy, as if that were handed over to it: nobody can use the store before it holds everything.
 
 use std::{
-    fs,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
-use bytesize::ByteSize;
 use clap::Args;
-use petstore_domain::{Severity, StoreId, UpgradeMode};
-use petstore_transfer::release;
+use petstore_domain::{Handover, Severity, StoreId, UpgradeMode};
+use petstore_transfer::{Mover, release};
 
 use crate::{
     check,
+    clock::SystemClock,
     console::{Console, Output as _},
     driver::{OpenMode, StoreLocation},
     failure::{Failure, quotable_path},
@@ -21,14 +26,13 @@ use crate::{
     process::Signals,
     progress::Progress,
     store::with_store,
-    stores::{self, StoreArg, StoreArgs},
+    stores::{self, StoreArgs},
 };
 
 /// What SQLite has beside a file while that is open. Of another store, it would damage the restored one.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 const IN_THE_WAY: &str =
     "a restore replaces no store: stop what uses it, and move it away with -wal and -shm";
-
 const LOST: &str =
     "What was added since the backup is lost; revoke again the keys that were revoked since.";
 
@@ -45,42 +49,118 @@ pub(crate) struct RestoreArgs {
 /// Makes a store of the backup where there is none yet.
 pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
+    let shown = quotable_path(&file);
+    let missing = || Failure::runtime(format!("there is no backup at {shown}"));
     if !file.is_file() {
-        let shown = quotable_path(&file);
-        return Err(Failure::runtime(format!("there is no backup at {shown}")));
+        return Err(missing());
     }
-    let backup = stores::in_file(file.clone());
-    let answer = if let Some(path) = store.store.location.file() {
-        let partial = begin(&path)?;
-        let about_schema = restore(&*backup.location, &partial, &signals).await;
-        let about_schema = about_schema.map_err(|failure| {
-            let stopped = || Failure::runtime("stopped; nothing was restored");
-            if signals.stop_asked() { stopped() } else { failure }
-        })?;
-        let size = fs::metadata(partial.temporary()).map_or(0, |metadata| metadata.len());
-        let place = partial.finish()?;
-        let (size, file) = (ByteSize(size).display().iec(), quotable_path(&file));
-        format!("restored {file} to {place}: {size}, found sound{about_schema}\n")
-    } else {
-        examine(&*backup.location, &signals).await?;
-        moving::copy_all(backup, store.store, &signals).await?
+    let backup = &*stores::in_file(file);
+    let upgrade = backup.upgrade(UpgradeMode::DryRun).await.map_err(Failure::runtime)?;
+    let is_current = upgrade.ok_or_else(missing)?.steps.is_empty();
+    let location = &*store.store.location;
+    let restored = match location.file() {
+        Some(path) => into_file(backup, is_current, &path, &signals).await,
+        None => into_store(backup, is_current, location, &signals).await,
     };
-    Console.print(&answer)?;
+    let place = restored.map_err(|failure| {
+        let stopped = || Failure::runtime("stopped before the store was restored; run it again");
+        if signals.stop_asked() { stopped() } else { failure }
+    })?;
+    let is_older = !is_current && location.file().is_some();
+    let later = if is_older { "; 'petstore serve' upgrades its older schema" } else { "" };
+    Console.print(&format!("restored {shown} to {place}, found sound{later}\n"))?;
     Console.note(LOST);
     Ok(())
 }
 
-/// Begins the file of the store, unless there is something.
-fn begin(path: &Path) -> Result<PartialFile, Failure> {
+/// Lets a copy of the backup be the store at `path`. That of an older schema, which has no identity, stays as it is for
+/// the release that made it. Returns where the store is.
+async fn into_file(
+    backup: &dyn StoreLocation,
+    is_current: bool,
+    path: &Path,
+    signals: &Signals,
+) -> Result<String, Failure> {
     let partial = PartialFile::begin(path, IfExists::Refuse(IN_THE_WAY), Access::OwnerOnly)?;
-    companions(path).map_or(Ok(partial), |found| {
+    if let Some(found) = companion(path) {
         let found = quotable_path(&found);
-        Err(Failure::runtime(format!("{found} is there, of a store that was; {IN_THE_WAY}")))
+        let why = format!("{found} is there, of a store that was; {IN_THE_WAY}");
+        return Err(Failure::runtime(why));
+    }
+    if is_current {
+        examine(backup, signals).await?;
+    }
+    copy(backup, partial.temporary(), signals).await?;
+    if is_current {
+        let copy = &*stores::in_file(partial.temporary().to_owned());
+        with_store(copy, OpenMode::ReadWrite, async |store| {
+            give_identity(&*store.side(copy).map_err(Failure::runtime)?.handover).await
+        })
+        .await?;
+    }
+    match companion(partial.temporary()) {
+        None => partial.finish(),
+        Some(_) => Err(Failure::runtime("the copy could not be closed; try again")),
+    }
+}
+
+/// Fills `target`, which must be empty or part of an earlier run's, from a copy of the backup.
+async fn into_store(
+    backup: &dyn StoreLocation,
+    is_current: bool,
+    target: &dyn StoreLocation,
+    signals: &Signals,
+) -> Result<String, Failure> {
+    if is_current {
+        examine(backup, signals).await?;
+    }
+    let temporary = || {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("backup.db");
+        File::create(&file).map(|_| (folder, file))
+    };
+    let failed = |error: io::Error| Failure::runtime(format!("cannot copy the backup: {error}"));
+    let (_folder, file) = temporary().map_err(failed)?;
+    copy(backup, &file, signals).await?;
+    let copy = &*stores::in_file(file);
+    if !is_current {
+        copy.upgrade(UpgradeMode::Run).await.map_err(Failure::runtime)?;
+        examine(copy, signals).await?;
+    }
+    with_store(copy, OpenMode::ReadWrite, async |source| {
+        with_store(target, OpenMode::Create, async |store| {
+            let from = source.side(copy).map_err(Failure::runtime)?;
+            let to = store.side(target).map_err(Failure::runtime)?;
+            let handover = Arc::clone(&to.handover);
+            let mover = Mover::new(from, to, Arc::new(SystemClock));
+            mover.run(&mut moving::watch(signals)).await.map_err(Failure::runtime)?;
+            give_identity(&*handover).await
+        })
+        .await
     })
+    .await?;
+    Ok(target.to_string())
+}
+
+/// Copies the backup to the file, which is empty, and reads it again.
+async fn copy(backup: &dyn StoreLocation, to: &Path, signals: &Signals) -> Result<(), Failure> {
+    let (mut progress, stop) = (Progress::of("pages"), signals.clone());
+    let watch = move |done, total| {
+        progress.at("restoring", done, total);
+        stop.go_on()
+    };
+    backup.back_up(to, Box::new(watch)).await.map_err(Failure::runtime)
+}
+
+/// Makes a store of its own of one that is a copy.
+async fn give_identity(handover: &dyn Handover) -> Result<(), Failure> {
+    let released = release(handover, StoreId(random()?)).await.map_err(Failure::runtime)?;
+    let why = "something else has changed the state of the store meanwhile; run it again";
+    if released { Ok(()) } else { Err(Failure::runtime(why)) }
 }
 
 /// Returns what is beside the file.
-fn companions(path: &Path) -> Option<PathBuf> {
+fn companion(path: &Path) -> Option<PathBuf> {
     let beside = |suffix| {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
@@ -89,46 +169,12 @@ fn companions(path: &Path) -> Option<PathBuf> {
     COMPANIONS.into_iter().map(beside).find(|path| fs::symlink_metadata(path).is_ok())
 }
 
-/// Copies the backup, which must be sound, and makes a store of its own of the copy. Returns what is to be said of its
-/// schema. A backup of an older schema has no identity yet: it stays as it is, for the release that made it.
-async fn restore(
-    backup: &dyn StoreLocation,
-    partial: &PartialFile,
-    signals: &Signals,
-) -> Result<&'static str, Failure> {
-    let upgrade = backup.upgrade(UpgradeMode::DryRun).await.map_err(Failure::runtime)?;
-    let upgrade =
-        upgrade.ok_or_else(|| Failure::runtime(format!("there is no backup at {backup}")))?;
-    let is_current = upgrade.steps.is_empty();
-    if is_current {
-        examine(backup, signals).await?;
-    }
-    let (mut progress, stop) = (Progress::of("pages"), signals.clone());
-    let watch = move |done, total| {
-        progress.at("restoring", done, total);
-        stop.go_on()
-    };
-    backup.back_up(partial.temporary(), Box::new(watch)).await.map_err(Failure::runtime)?;
-    if !is_current {
-        return Ok("; its schema is that of an older release, and 'petstore serve' upgrades it");
-    }
-    let StoreArg { location: copy, .. } = stores::in_file(partial.temporary().to_owned());
-    let released = with_store(&*copy, OpenMode::ReadWrite, async |store| {
-        let side = store.side(&*copy).map_err(Failure::runtime)?;
-        release(&*side.handover, StoreId(random()?)).await.map_err(Failure::runtime)
-    });
-    if !released.await? || companions(partial.temporary()).is_some() {
-        return Err(Failure::runtime("the copy could not be given an identity of its own"));
-    }
-    Ok("")
-}
-
 /// Refuses a backup that is not sound, as `check` finds it.
 async fn examine(backup: &dyn StoreLocation, signals: &Signals) -> Result<(), Failure> {
     let findings = check::examine(backup, signals).await?;
     let fault = findings.iter().find(|finding| finding.severity == Severity::Fault);
     fault.map_or(Ok(()), |fault| {
         let (subject, detail) = (&fault.subject, &fault.detail);
-        Err(Failure::runtime(format!("{backup} is not sound: {subject}: {detail}")))
+        Err(Failure::runtime(format!("the backup is not sound: {subject}: {detail}")))
     })
 }

@@ -9,7 +9,7 @@ mod sqlite;
 #[cfg(test)]
 mod tests;
 
-use std::{any::TypeId, collections::BTreeSet, fmt, path::PathBuf, str::FromStr, sync::Arc};
+use std::{any::TypeId, collections::BTreeSet, fmt, str::FromStr, sync::Arc};
 
 use async_trait::async_trait;
 use clap::{Arg, Args, Command};
@@ -19,6 +19,8 @@ use crate::{
     driver::{OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
     failure::Failure,
 };
+
+pub(crate) use self::sqlite::in_file;
 
 /// The stores that petstore comes with.
 pub(crate) const BUILT_IN: [StoreDriver; 4] =
@@ -93,11 +95,6 @@ impl fmt::Debug for StoreArg {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "StoreArg({})", self.location)
     }
-}
-
-/// Returns the SQLite store that is this file, as a backup is.
-pub(crate) fn in_file(path: PathBuf) -> StoreArg {
-    StoreArg { location: sqlite::in_file(path), is_lasting: true }
 }
 
 /// The parser of an argument until [`with_stores`] replaces it: what a store may be is known only when the program runs.

@@ -30,7 +30,7 @@ pub(super) const DRIVER: StoreDriver = StoreDriver {
 struct DatabaseFile(SqliteConfig);
 
 /// Returns the store in a file, such as a backup.
-pub(super) fn in_file(path: PathBuf) -> Arc<dyn StoreLocation> {
+pub(crate) fn in_file(path: PathBuf) -> Arc<dyn StoreLocation> {
     Arc::new(DatabaseFile(SqliteConfig { path, synchronous: Synchronous::Full }))
 }
 
