@@ -15,4 +15,5 @@ mod live;
 mod looking;
 mod missing;
 mod paused;
+mod restore;
 mod round_trips;

@@ -162,3 +162,35 @@ fn sqlite_is_compiled_in_a_copy_of_the_skeleton_as_it_is_here() {
     let flags = ours.lines().find(|line| line.starts_with("LIBSQLITE3_FLAGS")).unwrap();
     assert!(text("docs/examples/skeleton/.cargo/config.toml").contains(flags));
 }
+
+/// The commands of a text of blocks of code, without their comments.
+fn commands(text: &str) -> Vec<&str> {
+    let blocks = text.split("```").skip(1).step_by(2);
+    let blocks = blocks.filter(|block| block.starts_with("sh\n") || block.starts_with("console\n"));
+    blocks.flat_map(str::lines).map(|line| line.split('#').next().unwrap()).collect()
+}
+
+/// Whether a URL on the command line has a password, which everybody on the machine could read.
+fn shows_password(line: &str) -> bool {
+    line.split("://").skip(1).any(|rest| {
+        let authority = rest.split(['/', ' ', '\'', '"']).next().unwrap();
+        authority.split_once('@').is_some_and(|(user, _)| user.contains(':'))
+    }) || line.contains("$PETSTORE_STORE")
+}
+
+#[test]
+fn no_example_puts_a_password_on_a_command_line() {
+    for line in ["serve --store 'etcd://a:b@c,d/x'", "psql \"$PETSTORE_STORE\" -c"] {
+        assert!(shows_password(line), "{line}");
+    }
+    assert_eq!(commands("x\n```sh\na # b\n```\ny ```rust\nc\n```"), ["sh", "a "]);
+    for document in documents() {
+        let text = text(&document);
+        let shown: Vec<_> =
+            commands(&text).into_iter().filter(|line| shows_password(line)).collect();
+        assert_eq!(shown, [""; 0], "{document}");
+    }
+    let examples = text("crates/app/src/cli/examples.txt");
+    let shown: Vec<_> = examples.lines().filter(|line| shows_password(line)).collect();
+    assert_eq!(shown, [""; 0]);
+}

@@ -143,6 +143,20 @@ fn an_import_that_fails_leaves_no_new_store_and_removes_no_old_one(kind: Kind) {
 }
 
 #[test]
+fn an_import_on_a_full_disk_leaves_no_new_store() {
+    for blocks in [1, 70, 200] {
+        let store = Store::sqlite();
+        let folder = Store::memory();
+        let file = folder.folder().join("pets.ndjson");
+        fs::write(&file, many(9_000)).unwrap();
+        let words = ["import", "--create", "--store", &store.url, file.to_str().unwrap()];
+        let done = petstore(&words).with_no_larger_files_than(blocks).finish();
+        assert_eq!(done.code, Some(1), "{done:?}");
+        assert!(!store.is_made(), "{blocks}: {done:?}");
+    }
+}
+
+#[test]
 fn only_blank_lines_at_the_end_are_no_fault() {
     let store = made(Kind::Sqlite);
     for (format, text) in

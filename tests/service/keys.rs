@@ -78,7 +78,11 @@ fn a_revoked_key_is_refused_by_name_or_identifier(kind: Kind) {
 fn a_key_expires_by_itself(kind: Kind) {
     let (store, server) = Server::start(kind);
     let client = server.client();
-    let brief = store.keys(&["create", "brief", "--expires", "3s"]).succeeds();
+    store.keys(&["create", "brief", "--expires", "3s"]).succeeds();
+    // A new one lives as long.
+    let brief = store.keys(&["roll", "brief"]);
+    assert!(brief.stderr.contains("knows it within a second. It is good until 2"), "{brief:?}");
+    let brief = brief.succeeds();
     let long = store.keys(&["create", "long", "--expires", "90d"]).succeeds();
     let (brief, long) = (brief.trim_end(), long.trim_end());
     assert_eq!(status(&client, brief), 200);
@@ -167,7 +171,7 @@ fn a_key_that_expires_soon_is_marked_and_logged(kind: Kind) {
     for (name, lifetime) in [("soon", "3d"), ("later", "90d"), ("rolled", "3d")] {
         store.keys(&["create", name, "--expires", lifetime]).succeeds();
     }
-    store.keys(&["roll", "rolled"]).succeeds();
+    store.keys(&["roll", "rolled", "--expires", "90d"]).succeeds();
     let list = store.keys(&["list"]).succeeds();
     let marked: Vec<_> = list.lines().filter(|line| line.contains("(in 2 days)")).collect();
     assert!(marked.len() == 1 && marked[0].contains("soon"), "{list}");
@@ -218,6 +222,23 @@ fn a_limit_on_the_size_of_files_is_said_and_kills_nothing() {
     let create = petstore(&["keys", "create", "more", "--store", &store.url]);
     create.with_no_larger_files_than(1).finish().fails(1, "disk I/O error");
     assert!(!store.keys(&["list"]).succeeds().contains("more"));
+}
+
+#[test]
+fn a_key_that_cannot_be_made_leaves_no_new_store() {
+    let create = |store: &Store| petstore(&["keys", "create", "web", "--store", &store.url]);
+    // Some of these limits are in the way of the file, some of its companions.
+    for blocks in [0, 1, 40, 70, 100] {
+        let store = Store::sqlite();
+        let failed = create(&store).with_no_larger_files_than(blocks).finish();
+        failed.fails(1, "cannot open the store");
+        assert!(!store.is_made(), "{blocks}");
+        store.new_key("web");
+    }
+    let store = Store::sqlite();
+    let lost = create(&store).with_full_stdout().finish();
+    assert!(lost.code == Some(1) && lost.stderr.contains("was revoked"), "{lost:?}");
+    assert!(store.is_made(), "its key was seen by nobody, but it had one");
 }
 
 fn a_key_that_may_only_read_adds_nothing(kind: Kind) {

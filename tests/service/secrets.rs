@@ -52,7 +52,7 @@ fn no_message_repeats_the_password_of_a_store() {
         fs::write(&file, form).unwrap();
         fs::write(&config, format!("store = \"{form}\"")).unwrap();
         let assigned = format!("--store={form}");
-        let ways: [(Run, Option<&str>); 17] = [
+        let ways: [(Run, Option<&str>); 18] = [
             (run(&["config", "show", "--store", form]), Some("--store")),
             (run(&["config", "show", &assigned]), Some("--store")),
             (run(&["config", "show"]).env("PETSTORE_STORE", form), Some("PETSTORE_STORE")),
@@ -70,6 +70,7 @@ fn no_message_repeats_the_password_of_a_store() {
             (run(&["config", "show", "--config", &file]), None),
             (run(&["import", form, "--create", "--store", &folder_store]), None),
             (run(&["backup", "--to", form, "--store", &folder_store]), None),
+            (run(&["restore", form, "--store", &folder_store]), None),
             (run(&["serve", "--api-key-file", form, "--listen", "127.0.0.1:0"]), None),
         ];
         for (run, source) in ways {

@@ -8,6 +8,7 @@ use crate::support::{
     command::{self, Finished, Run, petstore},
     server::Launch,
     store::Store,
+    tls::{Files, Pair},
     wait,
 };
 
@@ -48,15 +49,17 @@ fn a_flag_outweighs_its_variable_which_outweighs_the_file() {
 }
 
 /// A value of each setting that is not its default.
-const VALUES: [(&str, &str); 31] = [
+const VALUES: [(&str, &str); 33] = [
     ("listen", "localhost:1"),
     ("listen-backlog", "7"),
     ("metrics-listen", "localhost:2"),
     ("tls-cert", "/cert"),
     ("tls-key", "/key"),
-    ("store", "sqlite:other"),
+    ("store", "memory:"),
     ("next-store", "sqlite:next"),
     ("api-key-file", "KEY"),
+    ("seed", "/pets.ndjson"),
+    ("simulate", "errors=5%"),
     ("max-connections", "8"),
     ("no-upgrade", "true"),
     ("header-timeout", "1s"),
@@ -142,10 +145,66 @@ fn a_variable_changes_no_command_but_serve_and_what_shares_its_flags() {
     assert!(run(&["keys", "create", "web"]).succeeds().starts_with("pst_"));
     assert!(run(&["keys", "list"]).succeeds().starts_with("ID"));
     let file = write(&folder, "pets.ndjson", "");
-    run(&["export", &file]).fails(1, "is there already");
-    run(&["import", &file, "--store", "sqlite:no"]).fails(1, "there is no store at");
+    for (words, says) in [
+        (&["export", &file][..], "is there already"),
+        (&["import", &file, "--store", "sqlite:no"], "there is no store at"),
+    ] {
+        let Finished { code, stderr, .. } = run(words);
+        // Beside the warnings that they are no settings.
+        let last = stderr.lines().last().unwrap();
+        assert!(code == Some(1) && last.contains(says), "{stderr}");
+        assert_eq!(stderr.matches("_READ_ONLY is not a setting").count(), 1, "{stderr}");
+        assert!(!stderr.contains("PETSTORE_STORE"), "{stderr}");
+    }
     run(&["backup"]).fails(2, "--to <FILE>");
     run(&["store", "verify", "--from", &store.url]).fails(2, "--to <URL>");
+}
+
+#[test]
+fn a_variable_that_is_no_setting_is_warned_of_without_its_value() {
+    let mistyped = |run: Run| run.env("PETSTORE_LISTN", "hush").env("PETSTORE_COLOUR", "hush");
+    let store = Store::sqlite();
+    let list = mistyped(petstore(&["keys", "create", "web", "--store", &store.url])).finish();
+    for line in [
+        "petstore: PETSTORE_LISTN is not a setting; did you mean PETSTORE_LISTEN?",
+        "petstore: PETSTORE_COLOUR is not a setting",
+    ] {
+        assert_eq!(list.stderr.lines().filter(|said| *said == line).count(), 1, "{list:?}");
+    }
+    assert!(!list.stderr.contains("hush"), "{list:?}");
+    let server = Launch::on(&store).env("PETSTORE_LISTN", "hush").start();
+    let log = server.stop();
+    let warned = "\"message\":\"PETSTORE_LISTN is not a setting; did you mean PETSTORE_LISTEN?\"";
+    assert!(log.matches(warned).count() == 1 && !log.contains("hush"), "{log}");
+}
+
+#[test]
+fn settings_are_checked_as_serve_reads_them_but_for_the_store() {
+    let store = Store::memory();
+    let check = |words: &[&str]| petstore(&[&["config", "check"], words].concat()).finish();
+    let config = write(&store, "petstore.toml", "store = \"sqlite:/nowhere/at/all.db\"\n");
+    let said = check(&["--config", &config]).succeeds();
+    assert_eq!(said, "the settings are sound: 'petstore serve' accepts them\n");
+    let Files { certificate, key } = Pair::new().write(&store.folder());
+    let [certificate, key] = [certificate, key].map(|path| path.to_str().unwrap().to_owned());
+    check(&["--tls-cert", &certificate, "--tls-key", &key]).succeeds();
+    let files = [write(&store, "cert", "none"), write(&store, "key", "short")];
+    let config = write(&store, "petstore.toml", "max-body = 0\n");
+    let listens = ["--listen=127.0.0.1:0"; 17];
+    for (words, says) in [
+        (&["--tls-cert", &files[0], "--tls-key", &files[1]][..], "TLS: the certificate in /"),
+        (&["--tls-cert", &files[0]], "--tls-key is missing"),
+        (&["--api-key-file", &files[1]], "must have 16 to 1024 characters"),
+        (&["--api-key-file", "/nowhere/key"], "cannot read the API key file /nowhere/key"),
+        (&["--config", &config], "for 'max-body' in /"),
+        (&["--config", "/nowhere/petstore.toml"], "cannot read the settings /nowhere"),
+        (&["--header-timeout", "5"], "a duration is written like"),
+        (&listens, "--listen may be given 16 times at most"),
+    ] {
+        check(words).fails(2, says);
+        let served = petstore(&[&["serve", "--store", "memory:"], words].concat()).finish();
+        assert!(matches!(served.code, Some(1 | 2)) && served.stderr.contains(says), "{served:?}");
+    }
 }
 
 #[test]

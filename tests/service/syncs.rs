@@ -1,6 +1,6 @@
 //! What is acknowledged is on the disk: the waits for it are counted.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::support::{
     catalogue::{add, pet},
@@ -71,7 +71,7 @@ fn an_import_and_a_copy_end_when_the_disk_has_them() {
 }
 
 #[test]
-fn an_export_and_a_backup_end_when_the_disk_has_the_file_and_its_name() {
+fn an_export_a_backup_and_a_restore_end_when_the_disk_has_the_file_and_its_name() {
     let Some(disk) = disk_or_skip("counting syncs") else { return };
     let store = Store::sqlite();
     store.new_key("web");
@@ -86,4 +86,15 @@ fn an_export_and_a_backup_end_when_the_disk_has_the_file_and_its_name() {
         assert!(synced.iter().any(|path| path.parent() == Some(folder.path())), "{synced:?}");
         assert!(synced.iter().any(|path| path == folder.path()), "{synced:?}");
     }
+    let folder = tempfile::tempdir().unwrap();
+    let restored = format!("sqlite:{}", folder.path().join("restored.db").display());
+    let restore = petstore(&["restore", store.file().to_str().unwrap(), "--store", &restored]);
+    assert_eq!(restore.disk(&disk).finish().code, Some(0));
+    let synced = disk.syncs();
+    assert!(synced.iter().any(|path| path == folder.path()), "{synced:?}");
+    let is_copy = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with(".restored.db.") && name.ends_with(".partial")
+    };
+    assert!(synced.iter().any(is_copy), "{synced:?}");
 }

@@ -1,10 +1,12 @@
 //! What a service manager sees: `sd_notify`, a socket that it has opened, `healthcheck`.
 
 use std::{
+    fs,
     io::{BufRead as _, BufReader},
     net::TcpListener,
     os::{fd::OwnedFd, unix::net::UnixDatagram},
     process::{Command, Stdio},
+    time::Duration,
 };
 
 use petstore_testing::free_port;
@@ -171,4 +173,43 @@ fn a_service_that_answers_otherwise_is_not_ready() {
     });
     petstore(&["healthcheck", "--listen", &address]).finish().fails(1, "503 Service Unavailable");
     answering.join().unwrap();
+}
+
+#[test]
+fn the_nightly_backup_is_named_by_its_time_and_those_that_are_too_old_go() {
+    let unit =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/deploy/systemd/petstore-backup.service");
+    let unit = fs::read_to_string(unit).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let line = |setting: &str| {
+        let line = unit.lines().find_map(|line| line.strip_prefix(setting)).unwrap();
+        let line = line.replace("/var/lib/petstore-backups", folder.path().to_str().unwrap());
+        let line = line.replace("/usr/bin/petstore", env!("CARGO_BIN_EXE_petstore"));
+        line.replace("%%", "%")
+    };
+    let store = Store::sqlite();
+    store.new_key("web");
+    for (name, age) in [("petstore-old.db", 15), ("petstore-young.db", 13), ("mine.db", 15)] {
+        let file = fs::File::create(folder.path().join(name)).unwrap();
+        let age = Duration::from_hours(24 * age + 1);
+        let modified = file.metadata().unwrap().modified().unwrap().checked_sub(age).unwrap();
+        file.set_modified(modified).unwrap();
+    }
+    let backup = line("ExecStart=/bin/sh -c ");
+    let script = backup.trim_matches('\'');
+    let status =
+        Command::new("/bin/sh").args(["-c", script]).env("PETSTORE_STORE", &store.url).status();
+    assert!(status.unwrap().success());
+    let days = line("Environment=KEEP_DAYS=");
+    let find = line("ExecStartPost=").replace("${KEEP_DAYS}", &days);
+    let words: Vec<_> = find.split(' ').collect();
+    assert!(Command::new(words[0]).args(&words[1..]).status().unwrap().success());
+    let mut names: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!((names[0].as_str(), names[2].as_str()), ("mine.db", "petstore-young.db"));
+    assert!(names[1].starts_with("petstore-20") && names[1].ends_with("Z.db"), "{names:?}");
 }

@@ -1,7 +1,7 @@
 /* Preloaded into a server, this lets a test make the disk hang or fail, and notes what is opened and
  * synchronised.
  *
- * PETSTORE_TEST_DISK names a folder.
+ * TEST_DISK names a folder.
  * - While it has a file `hang`, each read of a file called `petstore.db` writes a line to `reads` there,
  *   and waits until `hang` is gone.
  * - Each fsync and fdatasync writes its name and the path to `syncs`, and is then done as usual.
@@ -36,7 +36,7 @@ typedef int (*sync_type)(int);
 typedef int (*open_type)(const char *, int, ...);
 
 static void within(char *path, const char *name) {
-    const char *folder = getenv("PETSTORE_TEST_DISK");
+    const char *folder = getenv("TEST_DISK");
     snprintf(path, PATH_MAX, "%s/%s", folder ? folder : "/nowhere", name);
 }
 

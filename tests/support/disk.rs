@@ -60,7 +60,7 @@ impl Disk {
     /// What a process must have in its environment.
     pub(crate) fn environment(&self) -> [(&'static str, PathBuf); 2] {
         let library = self.library.clone();
-        [("LD_PRELOAD", library), ("PETSTORE_TEST_DISK", self.folder.path().to_owned())]
+        [("LD_PRELOAD", library), ("TEST_DISK", self.folder.path().to_owned())]
     }
 
     /// From now on each read of a file called `petstore.db` hangs.

@@ -1,5 +1,6 @@
 //! An upgrade keeps everything.
 
+use rusqlite::Connection;
 use serde_json::Value;
 
 use super::old::{self, Old};
@@ -162,4 +163,31 @@ fn the_copy_that_an_upgrade_leaves_is_the_way_back() {
     assert!(refusal.stderr.contains("its schema is version 7"), "{refusal:?}");
     petstore(&["upgrade", "--store", &copy]).finish().succeeds();
     assert_eq!(exported(&Store::at(&copy)), old.animals);
+}
+
+#[test]
+fn a_backup_of_an_older_release_is_restored_as_it_is() {
+    for release in old::releases() {
+        let old = Old::sqlite(&release);
+        let (backup, restored) = (Store::sqlite(), Store::sqlite());
+        let file = backup.file();
+        let file = file.to_str().unwrap();
+        petstore(&["backup", "--store", &old.store.url, "--to", file]).finish().succeeds();
+        let said = petstore(&["restore", file, "--store", &restored.url]).finish().succeeds();
+        let is_older = said.contains("upgrades its older schema");
+        let is_refused = petstore(&["check", "--store", &backup.url]).finish().code == Some(1);
+        assert_eq!(is_older, is_refused, "{release}: {said}");
+        // It is still a store of that release.
+        let version = |store: &Store| {
+            let file = Connection::open(store.file()).unwrap();
+            file.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0)).unwrap()
+        };
+        assert_eq!(version(&restored), version(&old.store), "{release}");
+        serves_everything(&old, &Launch::on(&restored).start());
+        let filled = Store::postgres();
+        if let Some(filled) = &filled {
+            petstore(&["restore", file, "--store", &filled.url]).finish().succeeds();
+            serves_everything(&old, &Launch::on(filled).start());
+        }
+    }
 }

@@ -14,7 +14,7 @@ use crate::{
     driver::StoreDriver,
     export,
     failure::Failure,
-    healthcheck, import, keys, logging, manual, moving, process, serve, stores,
+    healthcheck, import, keys, logging, manual, moving, process, restore, serve, stores,
     stores::Registry,
     upgrade,
 };
@@ -60,9 +60,11 @@ impl App {
     pub fn run(self, args: impl IntoIterator<Item = OsString>) -> ExitCode {
         process::disable_core_dumps();
         let args: Vec<OsString> = args.into_iter().collect();
+        // Whatever is wrong, it is the settings.
+        let checks = args.get(1..3).is_some_and(|words| words == ["config", "check"]);
         self.try_run(&args).unwrap_or_else(|failure| {
             Console.note(&format!("petstore: {failure}"));
-            failure.exit_code()
+            if checks { Failure::usage(failure).exit_code() } else { failure.exit_code() }
         })
     }
 
@@ -78,11 +80,20 @@ impl App {
 }
 
 fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(), Failure> {
+    let unknown = cli::unknown_variables(&sources.definition, env::vars_os().map(|(name, _)| name));
+    if !matches!(command, Command::Serve(_)) {
+        for line in &unknown {
+            Console.note(&format!("petstore: {line}"));
+        }
+    }
     match command {
         Command::Serve(args) => {
             let config = serve::Config::read(*args)?;
             // Dropped last, so that the log of everything before is written.
             let _log = logging::start(config.args.log_format, config.args.log.clone())?;
+            for line in &unknown {
+                tracing::warn!("{line}");
+            }
             run_to_end(Box::pin(serve::run(config)))
         }
         Command::Keys(command) => run_to_end(Box::pin(keys::run(command))),
@@ -90,12 +101,17 @@ fn execute(command: Command, sources: &Sources, args: &[OsString]) -> Result<(),
         Command::Export(args) => run_to_end(Box::pin(export::run(args))),
         Command::Import(args) => run_to_end(Box::pin(import::run(args))),
         Command::Backup(args) => run_to_end(Box::pin(backup::run(args))),
+        Command::Restore(args) => run_to_end(Box::pin(restore::run(args))),
         Command::Check(args) => run_to_end(Box::pin(check::run(args))),
         Command::Upgrade(args) => run_to_end(Box::pin(upgrade::run(args))),
         Command::Config(ConfigCommand::Show(flags)) => {
             // What `serve` would refuse is refused here too.
             serve::Config::read(*flags)?;
             Console.print(&cli::shown(sources, args).unwrap_or_default())
+        }
+        Command::Config(ConfigCommand::Check(flags)) => {
+            serve::Config::read(*flags)?.check()?;
+            Console.print("the settings are sound: 'petstore serve' accepts them\n")
         }
         Command::Openapi(args) => Console.print(&petstore_http::openapi_document(&args.settings())),
         Command::Healthcheck(args) => run_to_end(Box::pin(healthcheck::run(args))),

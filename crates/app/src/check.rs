@@ -8,7 +8,7 @@ use petstore_domain::{
 
 use crate::{
     console::{Console, Output},
-    driver::{OpenMode, OpenStore},
+    driver::{OpenMode, OpenStore, StoreLocation},
     failure::{Failure, one_line_of},
     keys::names,
     process::Signals,
@@ -31,13 +31,22 @@ pub(crate) struct CheckArgs {
 pub(crate) async fn run(CheckArgs { store }: CheckArgs) -> Result<(), Failure> {
     let signals = Signals::take_over()?;
     let location = &*store.store.location;
-    let findings = with_store(location, OpenMode::ReadOnly, async |store| {
+    let findings = examine(location, &signals).await?;
+    report(&findings, &location.to_string(), &mut Console)
+}
+
+/// Returns what there is to say of the store, which must be open.
+pub(crate) async fn examine(
+    location: &dyn StoreLocation,
+    signals: &Signals,
+) -> Result<Vec<Finding>, Failure> {
+    with_store(location, OpenMode::ReadOnly, async |store| {
         store.require_open(location).await?;
         let mut findings = location.inspect().await.map_err(Failure::of_store)?;
-        findings.extend(read_rows(store, &signals).await?);
+        findings.extend(read_rows(store, signals).await?);
         Ok(findings)
-    });
-    report(&findings.await?, &location.to_string(), &mut Console)
+    })
+    .await
 }
 
 async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>, Failure> {

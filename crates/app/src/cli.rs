@@ -12,7 +12,7 @@ use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::ErrorKind};
 
-pub(crate) use self::settings::{ConfigCommand, Sources, shown};
+pub(crate) use self::settings::{ConfigCommand, Sources, shown, unknown_variables};
 use crate::{
     backup::BackupArgs,
     check::CheckArgs,
@@ -24,6 +24,7 @@ use crate::{
     keys::KeysCommand,
     manual::{CompletionsArgs, ManArgs},
     moving::StoreCommand,
+    restore::RestoreArgs,
     serve::{DeploymentArgs, ServeArgs},
     stores::{self, Registry},
     upgrade::UpgradeArgs,
@@ -60,6 +61,11 @@ pub(crate) enum Command {
     /// The copy is the store at one moment. It is read again before it gets its name. No writer of the
     /// store waits for it.
     Backup(BackupArgs),
+    /// Make a store of a backup, where there is none yet.
+    ///
+    /// The backup is examined first, as by 'petstore check'. A SQLite store appears whole or not at all, and any
+    /// other is not open before it holds everything: a command that was killed is run again.
+    Restore(RestoreArgs),
     /// Examine a store: its rows, its settings, its indexes.
     ///
     /// Nothing is written. The store may be in use. What is broken is named, and the exit code is 1.
@@ -70,7 +76,7 @@ pub(crate) enum Command {
     /// running: each step says which releases can go on using the store. A SQLite file is first copied to
     /// its name with .before-upgrade. docs/OPERATING.md explains it.
     Upgrade(UpgradeArgs),
-    /// Show the settings of the service.
+    /// Show or check the settings of the service.
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Print the OpenAPI document of a deployment.

@@ -89,6 +89,13 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
         None
     }
 
+    /// Returns the file that the store is, where it is one of the form in which [`back_up`](Self::back_up) of a SQLite
+    /// store writes it: the command `restore` puts the copy of a backup there. By default, there is none, and a
+    /// backup is handed over to the store.
+    fn file(&self) -> Option<PathBuf> {
+        None
+    }
+
     /// Examines what only this kind of store knows of itself, for the command `check`: its settings, its
     /// schema, its indexes. The command itself reads every animal and every API key through the ports. By
     /// default, nothing else is known.

@@ -70,6 +70,18 @@ pub(crate) async fn run(args: ImportArgs) -> Result<(), Failure> {
     Console.print(&done.await?)
 }
 
+/// Adds the animals of a file, whose name says its format, by the same rules. Returns what was done, for people.
+pub(crate) async fn all_of(
+    file: &Path,
+    archive: &dyn Archive,
+    signals: &Signals,
+) -> Result<String, Failure> {
+    let input = Input::open(Some(file))?;
+    let format = Format::of(file).unwrap_or(Format::Ndjson);
+    let done = Import::new(archive, false, false).run(input, format, signals).await?;
+    Ok(done.trim_end().to_owned())
+}
+
 /// Says that the command waits for lines from a terminal: it would look as if it hung.
 fn note_if_typed(file: Option<&Path>) {
     if file.is_none() && io::stdin().is_terminal() {

@@ -70,6 +70,9 @@ pub(crate) enum KeysCommand {
         /// Time for which the old key stays valid.
         #[arg(long, value_name = "DURATION", default_value = "24h", value_parser = values::overlap)]
         overlap: Duration,
+        /// Lifetime of the new key, for example 90d [default: that which the old one was made with].
+        #[arg(long, value_name = "DURATION", value_parser = values::lifetime)]
+        expires: Option<Duration>,
         #[command(flatten)]
         store: StoreArgs,
     },
@@ -107,7 +110,9 @@ pub(crate) async fn run(command: KeysCommand) -> Result<(), Failure> {
             }
             KeysCommand::List { output, .. } => keys.list(output).await,
             KeysCommand::Revoke { target, .. } => keys.revoke(target).await,
-            KeysCommand::Roll { name, overlap, .. } => keys.roll(name, overlap).await,
+            KeysCommand::Roll { name, overlap, expires, .. } => {
+                keys.roll(name, overlap, expires).await
+            }
         }
     })
     .await
@@ -133,9 +138,8 @@ impl<O: Output> Keys<'_, O> {
         let key = NewApiKey::new(name.clone(), &secret, now, expires_at);
         let key = add_key(store, key).await.map_err(refused(&name))?;
         show(store, &key, &format!("{}\n", secret.expose()), out).await?;
-        let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
         let reads = if rights == KeyRights::ReadOnly { " It may only read." } else { "" };
-        out.note(&format!("The key '{name}' is shown this once. It is good until {until}.{reads}"));
+        out.note(&format!("The key '{name}' is shown this once. {}{reads}", validity(&key)));
         Ok(())
     }
 
@@ -174,11 +178,18 @@ impl<O: Output> Keys<'_, O> {
         self.out.print(&lines.collect::<String>())
     }
 
-    async fn roll(self, name: KeyName, overlap: Duration) -> Result<(), Failure> {
+    async fn roll(
+        self,
+        name: KeyName,
+        overlap: Duration,
+        lifetime: Option<Duration>,
+    ) -> Result<(), Failure> {
         let Self { store, now, out } = self;
-        let rights = load_keys(store).await.map_err(Failure::runtime)?.rights_of(&name, now);
-        let secret = showable_secret(rights, out)?;
-        let key = NewApiKey::new(name.clone(), &secret, now, None);
+        let stored = load_keys(store).await.map_err(Failure::runtime)?;
+        let secret = showable_secret(stored.rights_of(&name, now), out)?;
+        let lifetime = lifetime.or_else(|| stored.lifetime_of(&name, now));
+        let expires_at = lifetime.map(|lifetime| now.plus(lifetime));
+        let key = NewApiKey::new(name.clone(), &secret, now, expires_at);
         let key = roll_key(store, key, now.plus(overlap)).await.map_err(refused(&name))?;
         let retired = if overlap.is_zero() {
             "is refused from now on".to_owned()
@@ -187,12 +198,18 @@ impl<O: Output> Keys<'_, O> {
         };
         let shown = show(store, &key, &format!("{}\n", secret.expose()), out).await;
         shown.map_err(|failure| Failure::runtime(format!("{failure}; the old one {retired}")))?;
-        let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
         out.note(&format!(
-            "The new key '{name}' is shown this once. It is good until {until}. The old one {retired}."
+            "The new key '{name}' is shown this once. {} The old one {retired}.",
+            validity(&key)
         ));
         Ok(())
     }
+}
+
+/// Returns from when until when a new key is good, in a sentence.
+fn validity(key: &ApiKey) -> String {
+    let until = key.expires_at.map_or("it is revoked".to_owned(), rfc3339);
+    format!("A running service knows it within a second. It is good until {until}.")
 }
 
 /// Returns what people read of rows that are no keys: `API key 1 (a rule), API key 2 (a rule), and 3 more`.

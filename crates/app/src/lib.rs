@@ -83,6 +83,7 @@ mod moving;
 mod process;
 mod progress;
 mod records;
+mod restore;
 mod serve;
 mod store;
 mod stores;

@@ -155,7 +155,7 @@ async fn verify(
 }
 
 /// Shows how far the work is, and cancels it when a signal has asked for a stop.
-fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> ControlFlow<()> + Send {
+pub(crate) fn watch(signals: &Signals) -> impl FnMut(TransferProgress) -> ControlFlow<()> + Send {
     let mut progress = Progress::of("animals");
     move |TransferProgress { step, done, total }| {
         match step {

@@ -41,15 +41,21 @@ impl RecordsArgs {
         Some(&*self.file).filter(|file| *file != Path::new("-"))
     }
 
-    /// Returns the format that was asked for, or that the end of the file's name stands for: [`Format::Ndjson`] for
-    /// a stream, and for a name without an end.
+    /// Returns the format that was asked for, or [that of the file](Format::of): [`Format::Ndjson`] for a stream.
     pub(crate) fn format(&self) -> Option<Format> {
-        let end = self.path().and_then(Path::extension).map(OsStr::to_ascii_lowercase);
-        self.format.or_else(|| match end.as_deref().map(OsStr::as_encoded_bytes) {
-            Some(b"csv") => Some(Format::Csv),
-            Some(b"ndjson" | b"jsonl") | None => Some(Format::Ndjson),
+        self.format.or_else(|| self.path().map_or(Some(Format::Ndjson), Format::of))
+    }
+}
+
+impl Format {
+    /// Returns the format that the end of a file's name stands for: [`Format::Ndjson`] for a name without an end.
+    pub(crate) fn of(file: &Path) -> Option<Self> {
+        let end = file.extension().map(OsStr::to_ascii_lowercase);
+        match end.as_deref().map(OsStr::as_encoded_bytes) {
+            Some(b"csv") => Some(Self::Csv),
+            Some(b"ndjson" | b"jsonl") | None => Some(Self::Ndjson),
             Some(_) => None,
-        })
+        }
     }
 }
 

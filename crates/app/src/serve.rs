@@ -8,6 +8,7 @@ mod listener;
 mod reload;
 mod served_store;
 mod service_manager;
+mod simulate;
 mod tls;
 
 #[cfg(test)]
@@ -15,7 +16,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use petstore_domain::{Catalogue, Clock, KeyRing};
+use petstore_domain::{Catalogue, Clock, KeyRing, PetService};
 use petstore_http::{
     Authentication, Drained, GetPetSunset, Listener, Ports, Server, Settings, get_pet_end,
 };
@@ -27,6 +28,7 @@ use self::{
     listener::BoundAddress,
     served_store::{Opening, ServedStore},
     service_manager::{notify, ping_watchdog},
+    simulate::Simulated,
     tls::Tls,
 };
 use crate::{
@@ -34,6 +36,7 @@ use crate::{
     console::{Console, Output as _},
     driver::StoreLocation,
     failure::Failure,
+    import,
     process::{self, Signals},
     stores::StoreArg,
 };
@@ -64,11 +67,17 @@ pub(crate) async fn run(mut config: Config) -> Result<(), Failure> {
     };
     let monitored = &mut store.monitored;
     monitored.figures = figures::with_own(monitored.figures.clone(), tls.clone(), reloads);
-    listening(&addresses, &*location, &config.settings);
-    notify(&[NotifyState::Ready]);
-    let mut tasks = JoinSet::new();
-    tasks.spawn(reload::follow(followed, hangups));
-    let served = serve(&mut store, listeners, metrics, tls, config, signals, tasks).await;
+    let served = async {
+        if let (Some(file), Some(archive)) = (&config.args.seed, store.archive()) {
+            tracing::info!("--seed: {}", import::all_of(file, &*archive, &signals).await?);
+        }
+        listening(&addresses, &*location, &config.settings);
+        notify(&[NotifyState::Ready]);
+        let mut tasks = JoinSet::new();
+        tasks.spawn(reload::follow(followed, hangups));
+        serve(&mut store, listeners, metrics, tls, config, signals, tasks).await
+    };
+    let served = served.await;
     store.close().await;
     served
 }
@@ -87,7 +96,11 @@ async fn serve(
     let catalogue = Arc::new(Catalogue::new(store.pets.clone(), clock.clone()));
     let key_ring = Arc::new(KeyRing::new(store.keys.clone(), clock.clone(), config.service_key));
     let authentication = Arc::new(Authentication::new(key_ring.clone()));
-    let ports = Ports { pets: catalogue.clone(), authenticator: authentication.clone(), clock };
+    let pets: Arc<dyn PetService> = match config.args.simulate {
+        None => catalogue.clone(),
+        Some(simulation) => Arc::new(Simulated::new(catalogue.clone(), simulation)),
+    };
+    let ports = Ports { pets, authenticator: authentication.clone(), clock };
     tasks.spawn(async move { match authentication.refresh().await {} });
     let mut server = match metrics {
         None => Server::new(ports, config.settings),

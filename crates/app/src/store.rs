@@ -9,7 +9,8 @@ use crate::{
 };
 
 /// Opens a store, lets `work` use it, and closes it, also when the work fails. If opening has made the store, the command
-/// says so: the URL may be mistyped.
+/// says so: the URL may be mistyped. A store that was made for work that has failed is removed again, if nothing is in
+/// it.
 pub(crate) async fn with_store<T>(
     location: &dyn StoreLocation,
     mode: OpenMode,
@@ -20,37 +21,34 @@ pub(crate) async fn with_store<T>(
         Console.note(&format!("made a new store: {place}"));
     }
     let done = work(&store).await;
+    let is_of_no_use = done.is_err() && store.made_at.is_some() && is_empty(&store).await;
     store.close().await;
-    done
-}
-
-/// Does the same for work on the whole of a store, which needs an archive. A store that was made for work that has
-/// failed is removed again, if nothing is in it.
-pub(crate) async fn with_archive<T>(
-    location: &dyn StoreLocation,
-    mode: OpenMode,
-    work: impl AsyncFnOnce(&OpenStore, &dyn Archive) -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let mut is_of_no_use = false;
-    let done = with_store(location, mode, async |store| {
-        let archive = store.archive.as_deref().ok_or_else(|| {
-            Failure::runtime(format!(
-                "{location} has no archive, so it cannot be copied, verified, exported or imported \
-                 into"
-            ))
-        })?;
-        let done = work(store, archive).await;
-        is_of_no_use = done.is_err() && store.made_at.is_some() && is_empty(archive).await;
-        done
-    });
-    let done = done.await;
     if is_of_no_use && let Err(problem) = location.remove().await {
         tracing::warn!(%location, %problem, "a new store without any data stays");
     }
     done
 }
 
-async fn is_empty(archive: &dyn Archive) -> bool {
+/// Does the same for work on the whole of a store, which needs an archive.
+pub(crate) async fn with_archive<T>(
+    location: &dyn StoreLocation,
+    mode: OpenMode,
+    work: impl AsyncFnOnce(&OpenStore, &dyn Archive) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    with_store(location, mode, async |store| {
+        let archive = store.archive.as_deref().ok_or_else(|| {
+            Failure::runtime(format!(
+                "{location} has no archive, so it cannot be copied, verified, exported or imported \
+                 into"
+            ))
+        })?;
+        work(store, archive).await
+    })
+    .await
+}
+
+async fn is_empty(store: &OpenStore) -> bool {
+    let Some(archive) = &store.archive else { return false };
     let counts = async { archive.snapshot().await?.counts().await };
     counts.await.is_ok_and(|counts| counts == StoreCounts::default())
 }

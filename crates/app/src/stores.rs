@@ -21,6 +21,8 @@ use crate::{
     failure::Failure,
 };
 
+pub(crate) use self::sqlite::in_file;
+
 /// The stores that petstore comes with.
 pub(crate) const BUILT_IN: [StoreDriver; 4] =
     [sqlite::DRIVER, postgres::DRIVER, etcd::DRIVER, MEMORY];

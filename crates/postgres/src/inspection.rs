@@ -70,6 +70,7 @@ impl PostgresStore {
             durability([fsync, pages, commit, standbys]),
             indexes(&unusable),
             identifiers(sequences::are_behind(&self.pool).await),
+            rights(self.missing_rights().await?),
         ])
     }
 }
@@ -109,6 +110,13 @@ fn identifiers(are_behind: Result<bool, StoreFailure>) -> Finding {
         }
     };
     Finding::warning("identifiers", problem)
+}
+
+fn rights(missing: Option<String>) -> Finding {
+    match missing {
+        None => Finding::good("rights", "the role has all that serving needs"),
+        Some(grants) => Finding::warning("rights", format!("serving needs more: {grants}")),
+    }
 }
 
 #[cfg(test)]

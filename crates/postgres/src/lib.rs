@@ -47,6 +47,7 @@ mod inspection;
 mod open;
 mod pets;
 mod pool;
+mod rights;
 mod schema;
 mod sequences;
 mod store;

@@ -10,7 +10,7 @@ use crate::{
     connector::{Connector, Purpose},
     error::open::{OpenError, Reason},
     pool::Pool,
-    schema,
+    rights, schema,
     store::{PostgresSettings, PostgresStore},
     values::scalar,
     version,
@@ -71,9 +71,15 @@ async fn open(
     let connector = Connector::new(config)?;
     let connection = connector.connect(Purpose::Archive).await?;
     let schema = config.schema.as_deref();
-    let was_created = schema::prepare(&connection, schema, settings.create).await?;
     let (version, began) = (VersionCache::default(), Instant::now());
-    let rows = connection.query_alone(version::SELECT, &[]).await?;
+    let read = async {
+        let was_created = schema::prepare(&connection, schema, settings.create).await?;
+        Ok((was_created, connection.query_alone(version::SELECT, &[]).await?))
+    };
+    let (was_created, rows) = match read.await {
+        Ok(read) => read,
+        Err(reason) => return Err(rights::explain(reason, &connection).await),
+    };
     // One that is missing or corrupt is what every read will report.
     if let Ok(stored) = version::from_row(rows.first()) {
         version.observe(stored, began);

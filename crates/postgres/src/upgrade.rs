@@ -20,6 +20,7 @@ use crate::{
         StoreFailure,
         open::{OpenError, Reason},
     },
+    rights,
     schema::{self, STEPS},
     store::PostgresStore,
     values::{column, scalar},
@@ -55,7 +56,11 @@ async fn upgrade(
     steps: &[Step],
 ) -> Result<Option<Upgrade>, Reason> {
     let connection = Connector::new(config)?.connect(Purpose::Upgrade).await?;
-    let Some(from) = version(&connection).await? else { return Ok(None) };
+    let from = match version(&connection).await {
+        Ok(Some(from)) => from,
+        Ok(None) => return Ok(None),
+        Err(reason) => return Err(rights::explain(reason, &connection).await),
+    };
     let pending: Vec<_> = steps.iter().filter(|step| step.version > from).collect();
     // Nothing is begun that cannot be ended.
     for step in &pending {

@@ -159,7 +159,11 @@ fn verify(to: &Path, expected: StoreCounts) -> Result<(), BackupError> {
     if found == expected {
         Ok(())
     } else {
-        Err(BackupError::Unsound(format!("it has {found:?} rows and not {expected:?}")))
+        let [found, expected] = [found, expected].map(|counts| {
+            let StoreCounts { pets, keys, idempotency_records } = counts;
+            format!("{pets} animals, {keys} API keys and {idempotency_records} idempotency records")
+        });
+        Err(BackupError::Unsound(format!("it has {found}, and not {expected}")))
     }
 }
 

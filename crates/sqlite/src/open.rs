@@ -4,14 +4,14 @@ use std::{
     fs::{self, OpenOptions},
     io,
     os::unix::fs::OpenOptionsExt as _,
-    path::{self, Path},
+    path::{self, Path, PathBuf},
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
     thread,
     time::{Duration, Instant},
 };
 
 use petstore_domain::StoreError;
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 use rustix::fs::Access;
 use tokio::runtime::Handle;
 
@@ -63,14 +63,22 @@ pub(crate) fn open(
     settings: &SqliteSettings,
     busy_timeout: BusyTimeout,
 ) -> Result<SqliteStore, OpenError> {
-    let opened = try_to_open(config, settings, busy_timeout);
-    opened.map_err(|reason| OpenError { path: config.path.clone(), reason })
+    let mut made_file = None;
+    let opened = try_to_open(config, settings, busy_timeout, &mut made_file);
+    opened.map_err(|reason| {
+        if let Some(file) = made_file {
+            // What is left may be of use to nobody else, and is no reason of its own.
+            drop(remove_unused(&file));
+        }
+        OpenError { path: config.path.clone(), reason }
+    })
 }
 
 fn try_to_open(
     config: &SqliteConfig,
     settings: &SqliteSettings,
     busy_timeout: BusyTimeout,
+    made_file: &mut Option<PathBuf>,
 ) -> Result<SqliteStore, Reason> {
     // An absolute path is never one of SQLite's special names (`:memory:`, `file:…`), and it stays
     // right when the process changes its directory.
@@ -85,7 +93,7 @@ fn try_to_open(
         schema::require_current(&connection)?;
         connection
     } else {
-        create(&path)?;
+        *made_file = create(&path)?.then(|| path.clone());
         require_store(&path, access)?;
         let mut connection = open_writer()?;
         was_created = schema::create_or_check(&mut connection)?;
@@ -120,18 +128,31 @@ pub(crate) fn known_version(path: &Path, access: ReadAccess) -> Result<Option<i6
     schema::version(&connection::open_reader(path, access, BusyTimeout::default().reader)?)
 }
 
-/// Creates the file only for its owner, unless it is there.
+/// Creates the file only for its owner, unless it is there. Returns whether it was not.
 ///
 /// Closing a descriptor drops all POSIX locks of the process on the file, SQLite's too. So nobody else of
 /// this process comes past here, to write to the new file, before this descriptor is closed. A file that is
 /// there gets none but SQLite's own (`schema::check_file`).
-fn create(path: &Path) -> Result<(), Reason> {
+fn create(path: &Path) -> Result<bool, Reason> {
     static CREATING: Mutex<()> = Mutex::new(());
     let _creating = CREATING.lock().unwrap_or_else(PoisonError::into_inner);
     match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        created => created.map(drop).map_err(|error| explain(error, path)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        created => created.map(|_| true).map_err(|error| explain(error, path)),
     }
+}
+
+/// Removes the file if no store could be made of it, for example on a full disk. Another process that is making one
+/// holds a lock, and one that has yet to begin finds the file gone.
+fn remove_unused(path: &Path) -> Result<(), Reason> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    // A journal in a file would need the space that is missing.
+    connection.execute_batch("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE")?;
+    if fs::metadata(path)?.len() == 0 {
+        fs::remove_file(path)?;
+    }
+    Ok(())
 }
 
 /// Refuses what is neither a store nor an empty file, and what may not be opened so. It stays as it is.

@@ -53,11 +53,16 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-fn unknown(key: &str, known: &BTreeMap<String, bool>) -> String {
-    let shown = quotable(key);
+/// Returns the setting whose name is most like `key`, if it is like it at all.
+pub(super) fn nearest<'k>(key: &str, known: &'k BTreeMap<String, bool>) -> Option<&'k str> {
     let similar = |name: &&String| strsim::jaro_winkler(key, name);
     let nearest = known.keys().max_by(|one, other| similar(one).total_cmp(&similar(other)));
-    match nearest.filter(|name| similar(name) >= SIMILAR) {
+    nearest.filter(|name| similar(name) >= SIMILAR).map(String::as_str)
+}
+
+fn unknown(key: &str, known: &BTreeMap<String, bool>) -> String {
+    let shown = quotable(key);
+    match nearest(key, known) {
         Some(nearest) => format!("there is no setting '{shown}'; did you mean '{nearest}'?"),
         None => {
             format!(

@@ -1,4 +1,4 @@
-//! The command `config show`, and where settings come from: flags, variables, the file of settings, and files that hold a secret.
+//! The command `config`, and where settings come from: flags, variables, the file of settings, and files that hold a secret.
 //!
 //! clap's definition is the one declaration of each setting. The flags of `serve` have variables, with the
 //! same meaning wherever a command shares the flag; what only another command has is given only by a flag.
@@ -9,7 +9,7 @@
 //! which names a file that holds the value.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     env,
     ffi::{OsStr, OsString},
     path::{Path, PathBuf},
@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     console::columns,
-    failure::{Failure, quotable_path},
+    failure::{Failure, quotable, quotable_path},
     files::read_secret,
     serve::ServeArgs,
     stores::StoreArg,
@@ -39,6 +39,9 @@ const CONFIG: &str = "config";
 /// The variable of the one setting that has no flag.
 const API_KEY: &str = "PETSTORE_API_KEY";
 
+/// Unknown variables that are warned of.
+const MAX_UNKNOWN: usize = 10;
+
 /// What to do with the settings of `serve`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
@@ -47,6 +50,11 @@ pub(crate) enum ConfigCommand {
     /// It takes the flags of serve. A flag outweighs its variable, which outweighs the file that --config
     /// names. Secrets are hidden.
     Show(Box<ServeArgs>),
+    /// Check the settings of serve, and the files of keys and certificates that they name.
+    ///
+    /// It takes the flags of serve. The exit code is 0 if serve would accept them, and 2 otherwise. The store is
+    /// not opened.
+    Check(Box<ServeArgs>),
 }
 
 /// Adds the variable of each of `settings`, `--config` to each command that has a setting, and `--NAME-file` beside
@@ -104,6 +112,33 @@ pub(super) fn settings(root: &Command) -> BTreeMap<String, bool> {
         Some((name.to_owned(), matches!(arg.get_action(), ArgAction::Append)))
     });
     flags.collect()
+}
+
+/// Returns a line for each variable that is named like one of petstore's and is none, `MAX_UNKNOWN` at most. What it
+/// is set to may be a secret.
+pub(crate) fn unknown_variables(
+    root: &Command,
+    variables: impl IntoIterator<Item = OsString>,
+) -> Vec<String> {
+    let mut known = settings(root);
+    known.extend([CONFIG, "api-key"].map(|name| (name.to_owned(), false)));
+    let names: BTreeSet<_> =
+        variables.into_iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    // Kubernetes sets these where a Service is called petstore.
+    let has_service = names.contains("PETSTORE_SERVICE_HOST");
+    let is_of_service = |name: &str| name.starts_with("SERVICE_") || name.starts_with("PORT");
+    let unknown = names.iter().filter_map(|name| {
+        let rest = name.strip_prefix("PETSTORE_")?;
+        let flag = rest.to_lowercase().replace('_', "-");
+        let is_known = known.keys().any(|known| variable_of(known) == *name);
+        if is_known || has_service && is_of_service(rest) {
+            return None;
+        }
+        let nearest = config_file::nearest(&flag, &known).map(variable_of);
+        let hint = nearest.map_or(String::new(), |nearest| format!("; did you mean {nearest}?"));
+        Some(format!("{} is not a setting{hint}", quotable(name)))
+    });
+    unknown.take(MAX_UNKNOWN).collect()
 }
 
 /// The definition with what files give as defaults.

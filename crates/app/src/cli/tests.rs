@@ -312,6 +312,7 @@ fn every_command_with_a_store_lists_those_that_it_takes() {
         ("petstore import --help", false),
         ("petstore export --help", false),
         ("petstore backup --help", false),
+        ("petstore restore --help", false),
         ("petstore check --help", false),
     ] {
         let help = parse(&words(line)).unwrap_err().to_string();
@@ -320,6 +321,30 @@ fn every_command_with_a_store_lists_those_that_it_takes() {
         }
         assert_eq!(help.contains("- memory: ("), memory, "{help}");
     }
+}
+
+#[test]
+fn a_variable_that_is_no_setting_is_told_with_the_nearest_one() {
+    let told = |names: &[&str]| {
+        super::unknown_variables(&definition(), names.iter().map(OsString::from)).join("\n")
+    };
+    let known = ["API_KEY", "API_KEY_FILE", "CONFIG", "STORE", "STORE_FILE", "NEXT_STORE_FILE"];
+    let known = known.map(|name| format!("PETSTORE_{name}"));
+    let mut known: Vec<_> = known.iter().map(String::as_str).collect();
+    known.extend(["HOME", "petstore_listn", "PETSTOREX", "XPETSTORE_LISTN"]);
+    assert_eq!(told(&known), "");
+    let hint = |name, near| format!("{name} is not a setting; did you mean {near}?");
+    assert_eq!(told(&["PETSTORE_LISTN"]), hint("PETSTORE_LISTN", "PETSTORE_LISTEN"));
+    assert_eq!(told(&["PETSTORE_APIKEY"]), hint("PETSTORE_APIKEY", "PETSTORE_API_KEY"));
+    assert_eq!(told(&["PETSTORE_"]), "PETSTORE_ is not a setting");
+    assert_eq!(told(&["PETSTORE_\nX"]), "PETSTORE_\\nX is not a setting");
+    let of_kubernetes = ["SERVICE_HOST", "SERVICE_PORT_HTTP", "PORT", "PORT_80_TCP_ADDR"];
+    let of_kubernetes = of_kubernetes.map(|name| format!("PETSTORE_{name}"));
+    let of_kubernetes: Vec<_> = of_kubernetes.iter().map(String::as_str).collect();
+    assert_eq!(told(&of_kubernetes), "");
+    assert!(told(&["PETSTORE_PORT"]).starts_with("PETSTORE_PORT is not a setting"));
+    let many: Vec<_> = (0..30).map(|number| format!("PETSTORE_{number}")).collect();
+    assert_eq!(told(&many.iter().map(String::as_str).collect::<Vec<_>>()).lines().count(), 10);
 }
 
 #[test]

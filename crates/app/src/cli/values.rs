@@ -29,6 +29,11 @@ pub(crate) fn grace(text: &str) -> Result<Duration, String> {
     duration(text, Duration::ZERO..=DAY, "0s to 24h")
 }
 
+/// Reads how long a simulated store takes: 0 s to 60 s.
+pub(crate) fn latency(text: &str) -> Result<Duration, String> {
+    duration(text, Duration::ZERO..=Duration::from_mins(1), "0s to 60s")
+}
+
 /// Reads the lifetime of a key: 1 s to 100 years.
 pub(crate) fn lifetime(text: &str) -> Result<Duration, String> {
     // A bare number most likely means days.

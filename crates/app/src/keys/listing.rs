@@ -6,10 +6,7 @@ use clap::ValueEnum;
 use petstore_domain::{ApiKey, KeyId, KeyState, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{
-    clock::{days_until, rfc3339},
-    console::columns,
-};
+use crate::{clock::rfc3339, console::columns};
 
 /// How a list is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -60,7 +57,7 @@ fn object(key: &ApiKey, expires_soon: bool, now: Timestamp) -> Value {
 }
 
 /// Returns one line for each key under one of headings, in columns.
-/// Those of `soon` are marked with the days that are left.
+/// Those of `soon` are marked with the time that is left.
 pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
     let head = COLUMNS.map(|(heading, _)| heading.to_owned());
     let rows = keys.iter().map(|key| {
@@ -69,7 +66,7 @@ pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
             (_, Value::Null) => "-".to_owned(),
             ("prefix", Value::String(prefix)) => format!("{prefix}…"),
             ("expiresAt", Value::String(at)) if soon.contains(&key.id) => {
-                format!("{at} (in {})", days_left(key, now))
+                format!("{at} (in {})", time_left(key, now))
             }
             (_, Value::String(text)) => text.clone(),
             (_, value) => value.to_string(),
@@ -78,11 +75,16 @@ pub(super) fn table(keys: &[ApiKey], soon: &[KeyId], now: Timestamp) -> String {
     columns(&iter::once(head).chain(rows).collect::<Vec<_>>())
 }
 
-fn days_left(key: &ApiKey, now: Timestamp) -> String {
-    match key.expires_at.map_or(0, |end| days_until(end, now)) {
-        0 => "less than a day".to_owned(),
-        1 => "1 day".to_owned(),
-        days => format!("{days} days"),
+/// Returns the days until the key expires, or the hours of the last day.
+fn time_left(key: &ApiKey, now: Timestamp) -> String {
+    let hours =
+        key.expires_at.and_then(|end| end.since(now)).map_or(0, |left| left.as_secs() / 3600);
+    match (hours / 24, hours) {
+        (0, 0) => "less than an hour".to_owned(),
+        (0, 1) => "1 hour".to_owned(),
+        (0, hours) => format!("{hours} hours"),
+        (1, _) => "1 day".to_owned(),
+        (days, _) => format!("{days} days"),
     }
 }
 
@@ -91,7 +93,7 @@ mod tests {
     use petstore_domain::{ApiKeySecret, KeyId, KeyName, KeyRights, NewApiKey, Timestamp};
     use serde_json::Value;
 
-    use super::{json, table};
+    use super::{json, table, time_left};
 
     #[test]
     fn a_key_is_an_object_without_its_digest() {
@@ -145,6 +147,24 @@ ID  NAME       PREFIX     STATE    CREATED               EXPIRES                
 12  soon       pst_0000…  live     1970-01-01T00:00:00Z  1970-01-04T00:00:05Z (in 2 days)  -                     full
 "
         );
+    }
+
+    #[test]
+    fn the_last_day_of_a_key_is_told_in_hours() {
+        let secret = ApiKeySecret::from_entropy(&[0; 32]);
+        let end = Timestamp(10 * 86_400_000);
+        let key = NewApiKey::new(KeyName::parse("web").unwrap(), &secret, Timestamp(0), Some(end))
+            .with_id(KeyId(1));
+        let hour = 3_600_000;
+        for (left, told) in [
+            (hour - 1, "less than an hour"),
+            (2 * hour - 1, "1 hour"),
+            (24 * hour - 1, "23 hours"),
+            (48 * hour - 1, "1 day"),
+            (72 * hour - 1, "2 days"),
+        ] {
+            assert_eq!(time_left(&key, Timestamp(end.0 - left)), told);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use petstore_domain::{
 use petstore_memory::MemoryStore;
 
 use super::{Keys, listing::ListForm, new_secret};
-use crate::{console::tests::Recorded, failure::Failure};
+use crate::{clock::rfc3339, console::tests::Recorded, failure::Failure};
 
 /// 20 November 2026, 00:00 UTC.
 const NOW: Timestamp = Timestamp(1_795_132_800_000);
@@ -40,7 +40,7 @@ async fn a_new_key_is_alone_on_stdout() {
     on(&keys, &mut out).create(web(), KeyRights::Full, Some(A_DAY)).await.unwrap();
     assert_eq!(
         out.notes,
-        "The key 'web' is shown this once. It is good until 2026-11-21T00:00:00Z.\n"
+        "The key 'web' is shown this once. A running service knows it within a second. It is good until 2026-11-21T00:00:00Z.\n"
     );
     let secret = out.answers.strip_suffix('\n').unwrap();
     assert!(ApiKeySecret::new(secret).is_well_formed());
@@ -80,10 +80,10 @@ async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
     let keys = MemoryStore::new();
     on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
-    on(&keys, &mut out).roll(web(), A_DAY).await.unwrap();
+    on(&keys, &mut out).roll(web(), A_DAY, None).await.unwrap();
     assert_eq!(
         out.notes,
-        "The new key 'web' is shown this once. It is good until it is revoked. \
+        "The new key 'web' is shown this once. A running service knows it within a second. It is good until it is revoked. \
          The old one is good until 2026-11-21T00:00:00Z at the latest.\n"
     );
     assert!(ApiKeySecret::new(out.answers.trim_end()).is_well_formed());
@@ -92,11 +92,27 @@ async fn a_roll_gives_a_new_key_and_lets_the_old_one_expire() {
 }
 
 #[tokio::test]
+async fn a_new_key_lives_as_long_as_the_old_one_was_to_live_or_as_is_asked_for() {
+    let keys = MemoryStore::new();
+    let lifetime = Some(10 * A_DAY);
+    on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, lifetime).await.unwrap();
+    let ends = |days| Some(NOW.plus(days * A_DAY));
+    for (day, asked, end) in [(4, None, 14), (5, Some(30 * A_DAY), 35), (6, None, 36)] {
+        let mut out = Recorded::default();
+        let keys_then = Keys { store: &keys, now: NOW.plus(day * A_DAY), out: &mut out };
+        keys_then.roll(web(), A_DAY, asked).await.unwrap();
+        let last = load_keys(&keys).await.unwrap().keys.pop().unwrap();
+        assert_eq!(last.expires_at, ends(end));
+        assert!(out.notes.contains(&format!("good until {}.", rfc3339(last.expires_at.unwrap()))));
+    }
+}
+
+#[tokio::test]
 async fn without_an_overlap_the_old_key_is_refused_at_once() {
     let keys = MemoryStore::new();
     on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
-    on(&keys, &mut out).roll(web(), Duration::ZERO).await.unwrap();
+    on(&keys, &mut out).roll(web(), Duration::ZERO, None).await.unwrap();
     assert!(out.notes.ends_with("The old one is refused from now on.\n"), "{}", out.notes);
     assert_eq!(states(&keys, NOW).await, [KeyState::Expired, KeyState::Live]);
 }
@@ -109,21 +125,21 @@ async fn a_key_that_may_only_read_is_replaced_by_one_that_may_only_read() {
     assert!(out.notes.ends_with("until it is revoked. It may only read.\n"), "{}", out.notes);
     for _ in 0..2 {
         let mut out = Recorded::default();
-        on(&keys, &mut out).roll(web(), A_DAY).await.unwrap();
+        on(&keys, &mut out).roll(web(), A_DAY, None).await.unwrap();
         assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::ReadOnly);
     }
     // The name is free for a key of another kind once the others have ended.
     on(&keys, &mut Recorded::default()).revoke(KeySelector::Name(web())).await.unwrap();
     on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
     let mut out = Recorded::default();
-    on(&keys, &mut out).roll(web(), A_DAY).await.unwrap();
+    on(&keys, &mut out).roll(web(), A_DAY, None).await.unwrap();
     assert_eq!(ApiKeySecret::new(out.answers.trim_end()).rights(), KeyRights::Full);
 }
 
 #[tokio::test]
 async fn only_a_live_key_can_be_rolled() {
     let keys = MemoryStore::new();
-    let line = runtime(on(&keys, &mut Recorded::default()).roll(web(), A_DAY).await);
+    let line = runtime(on(&keys, &mut Recorded::default()).roll(web(), A_DAY, None).await);
     assert!(line.starts_with("no live key has the name 'web'"), "{line}");
 }
 
@@ -131,7 +147,7 @@ async fn only_a_live_key_can_be_rolled() {
 async fn a_revocation_says_what_it_revoked_and_fails_if_that_is_nothing() {
     let keys = MemoryStore::new();
     on(&keys, &mut Recorded::default()).create(web(), KeyRights::Full, None).await.unwrap();
-    on(&keys, &mut Recorded::default()).roll(web(), A_DAY).await.unwrap();
+    on(&keys, &mut Recorded::default()).roll(web(), A_DAY, None).await.unwrap();
 
     let mut out = Recorded::default();
     on(&keys, &mut out).revoke(KeySelector::Id(KeyId(1))).await.unwrap();

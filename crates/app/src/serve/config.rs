@@ -20,8 +20,10 @@ use crate::{
     failure::Failure,
     logging::{self, LogFormat},
     serve::{
+        listener::MAX_SOCKETS,
         reload::{self, Followed, KEY_VARIABLE},
-        tls::PairFiles,
+        simulate::{self, Simulation},
+        tls::{PairFiles, Tls},
     },
     stores::{StoreArg, StoreArgs},
 };
@@ -57,6 +59,16 @@ pub(crate) struct ServeArgs {
     /// yet [default: none]
     #[arg(id = "next-store", long)]
     pub(crate) next_store: Option<StoreArg>,
+
+    /// A file of animals that the store begins with, as 'petstore import' reads it; only with '--store memory:'
+    /// [default: none].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) seed: Option<PathBuf>,
+
+    /// How slow the store is for requests, and how many of them fail, to test clients, like
+    /// latency=200ms,errors=5%; only with '--store memory:' [default: as it is].
+    #[arg(long, value_name = "HOW", value_parser = simulate::parse)]
+    pub(crate) simulate: Option<Simulation>,
 
     /// Refuse a store of an older schema, instead of upgrading it.
     #[arg(long)]
@@ -256,6 +268,21 @@ impl Config {
             let message = "--max-buffered-bodies must be at least --max-body";
             return Err(Failure::usage(message.to_owned()));
         }
+        if args.store.store.is_lasting {
+            if args.seed.is_some() {
+                let why = "--seed is for --store memory: only; use 'petstore import --create' for this store";
+                return Err(Failure::usage(why));
+            }
+            if args.simulate.is_some() {
+                let why = "--simulate is for --store memory: only, so that no data of value depends on it";
+                return Err(Failure::usage(why));
+            }
+        }
+        if args.listen.listen.len() > MAX_SOCKETS {
+            return Err(Failure::usage(format!(
+                "--listen may be given {MAX_SOCKETS} times at most"
+            )));
+        }
         let (service_key, key_file) =
             reload::service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
         Ok(Self {
@@ -265,6 +292,11 @@ impl Config {
             settings,
             args,
         })
+    }
+
+    /// Reads the files of TLS, as the service does when it starts.
+    pub(crate) fn check(self) -> Result<(), Failure> {
+        self.tls.map(Tls::new).transpose().map(drop)
     }
 }
 

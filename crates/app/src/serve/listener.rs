@@ -25,7 +25,7 @@ const SYSTEM_LIMIT: u32 = i32::MAX.unsigned_abs();
 /// Who may connect: the owner and the group.
 const MODE: u32 = 0o660;
 /// Sockets of a service.
-const MAX_SOCKETS: usize = 16;
+pub(super) const MAX_SOCKETS: usize = 16;
 
 /// Where one socket of the service is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,9 +84,6 @@ pub(super) async fn listen(
         .map_err(|error| Failure::runtime(format!("cannot use a socket of LISTEN_FDS: {error}")))?;
     if !inherited.is_empty() {
         return Ok(inherited);
-    }
-    if addresses.len() > MAX_SOCKETS {
-        return Err(Failure::usage(format!("--listen may be given {MAX_SOCKETS} times at most")));
     }
     let backlog = backlog.map_or(SYSTEM_LIMIT, NonZeroU32::get);
     let mut sockets = Vec::new();

@@ -8,9 +8,9 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, ApiKey, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision, KeyStore,
-    NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, Saved, StoreError, StoredKeys,
-    Timestamp, Versioned,
+    AddError, Added, ApiKey, Archive, CatalogueVersion, IdempotencyRequest, KeyId, KeyRevision,
+    KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, Saved, StoreError,
+    StoredKeys, Timestamp, Versioned,
 };
 use petstore_http::{Figure, Monitored};
 use petstore_transfer::{NextStore, OpenNext, Side};
@@ -110,6 +110,11 @@ impl ServedStore {
             next_store: has_next.then(|| Arc::new(next_is_reachable) as _),
         };
         Ok(Self { pets: ports.0, keys: ports.1, monitored, watching, opened: slot })
+    }
+
+    /// Returns the archive of the store, if it is open and has one.
+    pub(super) fn archive(&self) -> Option<Arc<dyn Archive>> {
+        locked(&self.opened).as_ref()?.store.archive.clone()
     }
 
     /// Closes what is open.

@@ -54,6 +54,10 @@ impl StoreLocation for Database {
             .with_panicked(panicked);
         if store.was_created() {
             opened = opened.made_at(&self.0);
+        } else if mode == OpenMode::Create
+            && let Some(grants) = store.missing_rights().await?
+        {
+            tracing::warn!(grants, "the role lacks rights that serving needs");
         }
         // Additions whose callers have gone away are still written.
         Ok(opened.with_close(async move {

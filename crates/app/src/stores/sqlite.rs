@@ -32,6 +32,11 @@ pub(super) const DRIVER: StoreDriver = StoreDriver {
 
 struct DatabaseFile(SqliteConfig);
 
+/// Returns the store in a file, such as a backup.
+pub(crate) fn in_file(path: PathBuf) -> Arc<dyn StoreLocation> {
+    Arc::new(DatabaseFile(SqliteConfig { path, synchronous: Synchronous::Full }))
+}
+
 impl fmt::Display for DatabaseFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SqliteConfig { path, synchronous } = &self.0;
@@ -89,6 +94,10 @@ impl StoreLocation for DatabaseFile {
         let mut name = path::absolute(&self.0.path).ok()?.into_os_string();
         name.push(".key");
         Some(name.into())
+    }
+
+    fn file(&self) -> Option<PathBuf> {
+        path::absolute(&self.0.path).ok()
     }
 
     async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {

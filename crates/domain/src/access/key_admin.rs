@@ -43,7 +43,8 @@ pub async fn add_first_key(
 }
 
 /// Stores a key under the next identifier, and [retires](ApiKey::retired) every live key of the same
-/// name at `retire_at`. The new key should have the [rights](StoredKeys::rights_of) of those.
+/// name at `retire_at`. The new key should have the [rights](StoredKeys::rights_of) and the
+/// [length of life](StoredKeys::lifetime_of) of those.
 ///
 /// # Errors
 /// [`KeyChangeError`].

@@ -133,6 +133,14 @@ impl StoredKeys {
         self.live_of(name, now).last().map_or(KeyRights::ReadOnly, |key| key.rights)
     }
 
+    /// Returns how long the live key that is called `name` was to live when it was made, for the key that takes its
+    /// place; `None` for one without an end.
+    #[must_use]
+    pub fn lifetime_of(&self, name: &KeyName, now: Timestamp) -> Option<Duration> {
+        let key = self.live_of(name, now).last()?;
+        key.expires_at.map(|end| end.since(key.created_at).unwrap_or_default())
+    }
+
     /// Returns the live keys that expire within two weeks of `now` and have no successor: no live key of the same
     /// name that lasts longer, as a rolled key has.
     pub fn expiring_soon(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {

@@ -20,6 +20,8 @@ pub struct OpenError {
 pub(crate) enum Reason {
     #[error("{failure}{remedy}", failure = .0, remedy = remedy(.0))]
     Store(#[from] StoreFailure),
+    #[error("{0}; this role lacks rights that serving needs: {1}")]
+    Rights(StoreFailure, String),
     #[error(transparent)]
     Tls(#[from] TlsFailure),
     #[error(
@@ -27,7 +29,10 @@ pub(crate) enum Reason {
          use a database made with ENCODING 'UTF8'"
     )]
     Encoding(String),
-    #[error("no schema is there to hold the tables; name one with ?schema=NAME")]
+    #[error(
+        "no schema is there to hold the tables that this role may use: GRANT USAGE ON SCHEMA, or name another with \
+         ?schema=NAME"
+    )]
     NoSchema,
     #[error(
         "no petstore store is in it; 'petstore serve', 'petstore keys create' and 'petstore import --create' make one"
@@ -60,7 +65,8 @@ impl OpenError {
         match &self.reason {
             Reason::Store(failure) => failure.is_transient(),
             Reason::Locked(_) => true,
-            Reason::Tls(_)
+            Reason::Rights(..)
+            | Reason::Tls(_)
             | Reason::Encoding(_)
             | Reason::NoSchema
             | Reason::Missing

@@ -89,6 +89,21 @@ fn a_roll_ends_every_live_key_of_its_name_and_no_other() {
 }
 
 #[test]
+fn a_successor_lives_as_long_as_the_newest_live_key_was_to_live() {
+    let ending = |id, end| ApiKey { expires_at: Some(Timestamp(end)), ..key(id, "web") };
+    let stored: StoredKeys = vec![ending(1, 5000), ending(2, 4000), revoked(3, "web")].into();
+    let lifetime = |called| stored.lifetime_of(&name(called), LATER).map(|life| life.as_millis());
+    assert_eq!(lifetime("web"), Some(3000));
+    assert_eq!(lifetime("app"), None);
+    let endless: StoredKeys = vec![ending(1, 5000), key(2, "web")].into();
+    assert_eq!(endless.lifetime_of(&name("web"), LATER), None);
+    // The clock was set back since: better too short than for ever.
+    let odd = ApiKey { created_at: Timestamp(9000), ..ending(1, 5000) };
+    let odd: StoredKeys = vec![odd].into();
+    assert_eq!(odd.lifetime_of(&name("web"), LATER).map(|life| life.as_millis()), Some(0));
+}
+
+#[test]
 fn a_name_is_rolled_only_so_often_while_its_keys_live() {
     let count = i64::try_from(MAX_OF_ONE_NAME).unwrap();
     let mut stored: StoredKeys = (1..=count).map(|id| key(id, "web")).collect::<Vec<_>>().into();

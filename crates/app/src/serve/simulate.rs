@@ -1,0 +1,177 @@
+//! A store that is slow, or that fails, for those who test a client against the service (`--simulate`).
+//!
+//! Only what requests read and write is delayed or fails, `/readyz` too; API keys and housekeeping are as ever. The
+//! version is not told, so that no request is answered from the page cache.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use petstore_domain::{
+    AddError, Added, CatalogueVersion, Idempotency, NewPet, Pet, PetId, PetPage, PetQuery,
+    PetService, StoreError, Versioned,
+};
+use tokio::time;
+
+use crate::cli::values;
+
+/// How the store behaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Simulation {
+    /// Passes before each call.
+    pub(super) latency: Duration,
+    /// Of a hundred calls, so many fail: 0 to 100.
+    pub(super) errors: u64,
+}
+
+/// Reads a simulation such as `latency=200ms,errors=5%`.
+pub(super) fn parse(text: &str) -> Result<Simulation, String> {
+    const FORM: &str =
+        "it is latency=DURATION, errors=PERCENT% or both, like latency=200ms,errors=5%";
+    let (mut latency, mut errors) = (None, None);
+    for part in text.split(',') {
+        match part.split_once('=') {
+            Some(("latency", value)) if latency.is_none() => {
+                latency = Some(values::latency(value)?);
+            }
+            Some(("errors", value)) if errors.is_none() => {
+                errors = Some(percent(value)?);
+            }
+            _ => return Err(FORM.to_owned()),
+        }
+    }
+    Ok(Simulation { latency: latency.unwrap_or_default(), errors: errors.unwrap_or_default() })
+}
+
+fn percent(text: &str) -> Result<u64, String> {
+    let digits =
+        text.strip_suffix('%').filter(|digits| digits.bytes().all(|it| it.is_ascii_digit()));
+    let percent = digits.and_then(|digits| digits.parse().ok()).filter(|percent| *percent <= 100);
+    percent.ok_or_else(|| "the errors must be 0% to 100%, in whole per cent".to_owned())
+}
+
+/// The animals of another service, slower and with failures.
+pub(super) struct Simulated {
+    pets: Arc<dyn PetService>,
+    simulation: Simulation,
+    calls: AtomicU64,
+}
+
+impl Simulated {
+    pub(super) fn new(pets: Arc<dyn PetService>, simulation: Simulation) -> Self {
+        let Simulation { latency, errors } = simulation;
+        tracing::warn!(
+            ?latency,
+            errors_percent = errors,
+            "--simulate: the store is slow, and fails"
+        );
+        Self { pets, simulation, calls: AtomicU64::new(0) }
+    }
+
+    /// Waits, and fails if it is the turn of this call. The failures are spread evenly: of 5 %, each 20th call.
+    async fn pass(&self) -> Result<(), StoreError> {
+        let Simulation { latency, errors } = self.simulation;
+        time::sleep(latency).await;
+        let call = self.calls.fetch_add(1, Ordering::Relaxed) % 100;
+        let failures = |calls| calls * errors / 100;
+        if failures(call) < failures(call + 1) {
+            return Err(StoreError::unavailable("a failure that --simulate asks for"));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl PetService for Simulated {
+    async fn list(&self, query: PetQuery) -> Result<Versioned<PetPage>, StoreError> {
+        self.pass().await?;
+        self.pets.list(query).await
+    }
+
+    async fn add(&self, pet: NewPet, idempotency: Option<Idempotency>) -> Result<Added, AddError> {
+        self.pass().await?;
+        self.pets.add(pet, idempotency).await
+    }
+
+    async fn get(&self, id: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+        self.pass().await?;
+        self.pets.get(id).await
+    }
+
+    fn version(&self) -> Option<CatalogueVersion> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::Arc, time::Duration};
+
+    use petstore_domain::{MockPetService, PetId, PetService as _};
+    use tokio::time::Instant;
+
+    use super::{Simulated, Simulation, parse};
+
+    fn pets() -> Arc<MockPetService> {
+        let mut pets = MockPetService::new();
+        pets.expect_get().returning(|_| Ok(None));
+        Arc::new(pets)
+    }
+
+    #[test]
+    fn a_simulation_is_a_latency_a_rate_of_errors_or_both() {
+        let simulation =
+            |millis, errors| Ok(Simulation { latency: Duration::from_millis(millis), errors });
+        assert_eq!(parse("latency=200ms,errors=5%"), simulation(200, 5));
+        assert_eq!(parse("errors=100%"), simulation(0, 100));
+        assert_eq!(parse("errors=0%,latency=60s"), simulation(60_000, 0));
+        for text in [
+            "",
+            "latency",
+            "latency=61s",
+            "latency=1",
+            "errors=5",
+            "errors=101%",
+            "errors=+5%",
+            "errors=%",
+            "errors=5%,errors=5%",
+            "latency=1s,",
+            "jitter=1s",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn of_a_hundred_calls_as_many_fail_as_is_asked_for_evenly() {
+        for errors in [0, 1, 5, 33, 50, 99, 100] {
+            let simulation = Simulation { errors, ..Simulation::default() };
+            let store = Simulated::new(pets(), simulation);
+            let mut failed = Vec::new();
+            for call in 0..200_u64 {
+                if store.get(PetId(1)).await.is_err() {
+                    failed.push(call);
+                }
+            }
+            assert_eq!(failed.len() as u64, 2 * errors);
+            let gaps = failed.windows(2).map(|pair| pair[1] - pair[0]);
+            assert!(gaps.into_iter().all(|gap| gap <= 100 / errors.max(1) + 1), "{failed:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_call_waits_and_the_version_is_not_told() {
+        let latency = Duration::from_secs(7);
+        let store = Simulated::new(pets(), Simulation { latency, errors: 100 });
+        let began = Instant::now();
+        assert_eq!(store.version(), None);
+        assert_eq!(began.elapsed(), Duration::ZERO);
+        store.get(PetId(1)).await.unwrap_err();
+        assert_eq!(began.elapsed(), latency);
+    }
+}

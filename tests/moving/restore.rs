@@ -1,0 +1,236 @@
+//! A store that is made of a backup.
+
+use std::{fs, path::Path};
+
+use petstore_testing::needs;
+use rusqlite::Connection;
+
+use super::{
+    animals::many,
+    check::damage_index,
+    commands::{import, made, make, run, verify},
+    paused::end,
+};
+use crate::support::{
+    catalogue::{self, id_of, pet},
+    client::Client,
+    command::{self, Finished, petstore},
+    disk::disk_or_skip,
+    server::Launch,
+    store::{Kind, Store, on_lasting_stores},
+    wait,
+};
+
+/// A backup of the store.
+#[track_caller]
+fn backup(store: &Store) -> Store {
+    let backup = Store::sqlite();
+    let file = backup.file();
+    run(&["backup", "--store", &store.url, "--to", file.to_str().unwrap()]).succeeds();
+    backup
+}
+
+fn restore(backup: &Store, to: &str) -> Finished {
+    run(&["restore", backup.file().to_str().unwrap(), "--store", to])
+}
+
+fn files(folder: &Path) -> usize {
+    fs::read_dir(folder).unwrap().count()
+}
+
+fn identity(store: &Store) -> Vec<u8> {
+    let file = Connection::open(store.file()).unwrap();
+    file.query_row("SELECT identity FROM catalogue", [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_restored_store_goes_on_from_the_backup_and_is_another_store() {
+    let store = Store::sqlite();
+    let (key, revoked) = (store.new_key("web"), store.new_key("gone"));
+    store.keys(&["revoke", "gone"]).succeeds();
+    let server = Launch::on(&store).start();
+    let client = server.client();
+    let once = |client: &Client| {
+        let once = client.add(&pet("Once")).key(&key).header("idempotency-key", "once");
+        once.send().is(201).json()
+    };
+    let first = once(&client);
+    let backup = backup(&store);
+    let later = catalogue::add(&client, &pet("Later"));
+    let seen = client.get("/v1/pets").send().is(200).must("etag").to_owned();
+    server.stop();
+
+    let restored = Store::sqlite();
+    let said = restore(&backup, &restored.url);
+    assert!(
+        said.stdout.starts_with("restored /") && said.stdout.contains("found sound"),
+        "{said:?}"
+    );
+    assert!(said.stderr.contains("revoke again the keys"), "{said:?}");
+    said.succeeds();
+    assert_eq!(files(&restored.folder()), 1);
+    let of_restored = identity(&restored);
+    assert!(of_restored != identity(&store) && of_restored != identity(&backup));
+    verify(&backup.url, &restored.url);
+
+    let server = Launch::on(&restored).start();
+    let client = server.client();
+    assert_eq!(once(&client), first, "it is a repeat");
+    client.get("/v1/pets").key(&revoked).send().refuses(401, "unauthorized");
+    // The same identifier for another animal, and never the entity tag of what is lost.
+    let other = catalogue::add(&client, &pet("Other"));
+    assert_eq!(id_of(&other), id_of(&later));
+    let now = client.get("/v1/pets").header("if-none-match", &seen).send().is(200);
+    assert_ne!(now.must("etag"), seen);
+}
+
+fn a_backup_becomes_a_store_of_any_kind(kind: Kind) {
+    let store = Store::sqlite();
+    store.new_key("web");
+    import(&store.url, "ndjson", &many(3_000)).succeeds();
+    let (backup, restored) = (backup(&store), Store::new(kind));
+    restore(&backup, &restored.url).succeeds();
+    verify(&store.url, &restored.url);
+    run(&["check", "--store", &restored.url]).succeeds();
+    if kind == Kind::Postgres {
+        // It names no other store.
+        let own =
+            "DO $$ BEGIN ASSERT (SELECT state = 'open' AND other IS NULL FROM catalogue); END $$";
+        restored.try_sql(own).unwrap();
+    }
+}
+
+fn a_store_that_holds_anything_is_not_replaced(kind: Kind) {
+    let store = Store::sqlite();
+    store.new_key("web");
+    import(&store.url, "ndjson", &many(10)).succeeds();
+    let (backup, there) = (backup(&store), made(kind));
+    import(&there.url, "ndjson", "{\"name\":\"Mine\",\"categoryId\":1}").succeeds();
+    let says = if kind == Kind::Sqlite {
+        "a restore replaces no store"
+    } else {
+        "is not empty; name an empty store"
+    };
+    restore(&backup, &there.url).fails(1, says);
+    assert_eq!(there.pets(), 1);
+    assert!(!there.keys(&["list"]).succeeds().contains("web"));
+}
+
+#[test]
+fn what_is_no_sound_backup_leaves_nothing_behind() {
+    let target = Store::sqlite();
+    let refused = |file: &Store, says: &str| {
+        restore(file, &target.url).fails(1, says);
+        assert_eq!(files(&target.folder()), 0);
+    };
+    let missing = Store::sqlite();
+    refused(&missing, "there is no backup at ");
+    assert_eq!(files(&missing.folder()), 0);
+    let text = Store::sqlite();
+    fs::write(text.file(), "{\"name\":\"Rex\"}\n").unwrap();
+    refused(&text, "not a");
+    fs::write(text.file(), "").unwrap();
+    refused(&text, "there is no backup at ");
+    let damaged = Store::sqlite();
+    make(&damaged);
+    damage_index(&damaged);
+    refused(&damaged, "is not sound: integrity: ");
+    let sealed = Store::sqlite();
+    make(&sealed);
+    sealed.vandalise(
+        "UPDATE catalogue SET state = 'sealed', other = randomblob(16), label = 'elsewhere', \
+         version = zeroblob(0)",
+    );
+    refused(&sealed, "was handed over to elsewhere");
+
+    let sound = Store::sqlite();
+    make(&sound);
+    fs::write(target.folder().join("petstore.db-wal"), "").unwrap();
+    restore(&sound, &target.url).fails(1, "petstore.db-wal is there, of a store that was");
+    assert_eq!(files(&target.folder()), 1);
+    fs::remove_file(target.folder().join("petstore.db-wal")).unwrap();
+    let small = petstore(&["restore", sound.file().to_str().unwrap(), "--store", &target.url]);
+    small.with_no_larger_files_than(100).finish().fails(1, "cannot copy the store");
+    assert_eq!(files(&target.folder()), 0);
+    restore(&sound, "memory:").fails(2, "a store in memory ends with this command");
+}
+
+#[test]
+fn a_restore_that_is_killed_or_stopped_leaves_no_store() {
+    let Some(disk) = disk_or_skip("a restore that is killed") else { return };
+    let store = Store::sqlite();
+    import_into_new(&store, 50_000);
+    let (backup, target) = (backup(&store), Store::sqlite());
+    for signal in ["KILL", "TERM"] {
+        let file = backup.file();
+        let words = ["restore", file.to_str().unwrap(), "--store", &target.url];
+        let hung = disk.hung_reads();
+        disk.hang();
+        let running = petstore(&words).disk(&disk).spawn();
+        wait::until("it reads the backup", || disk.hung_reads() > hung);
+        command::signal(&running, "STOP");
+        disk.resume();
+        let output = end(running, signal);
+        assert_ne!(output.status.code(), Some(0));
+        assert!(!target.file().exists(), "{signal}");
+        if signal == "TERM" {
+            let said = String::from_utf8(output.stderr).unwrap();
+            assert!(
+                said.ends_with("petstore: stopped before the store was restored; run it again\n"),
+                "{said}"
+            );
+        }
+    }
+    restore(&backup, &target.url).succeeds();
+    verify(&store.url, &target.url);
+}
+
+/// Holds that a restore that is killed half way leaves a store that nobody can use, and that another one completes it.
+fn a_store_that_is_half_restored_is_used_by_nobody(kind: Kind) {
+    let store = Store::sqlite();
+    import_into_new(&store, 20_000);
+    store.new_key("web");
+    let backup = backup(&store);
+    let file = backup.file();
+    for _ in 0..10 {
+        let target = Store::new(kind);
+        let mut running =
+            petstore(&["restore", file.to_str().unwrap(), "--store", &target.url]).spawn();
+        wait::until("it is filled", || target.is_made() && target.pets() > 0);
+        running.kill().unwrap();
+        running.wait().unwrap();
+        // It may have been faster than its kill.
+        if target.pets() == 20_000 {
+            continue;
+        }
+        Launch::on(&target).finish().fails(1, "is being filled from another one");
+        restore(&backup, &target.url).succeeds();
+        verify(&store.url, &target.url);
+        Launch::on(&target).start().stop();
+        restore(&backup, &target.url).fails(1, "is not empty; name an empty store");
+        return;
+    }
+    panic!("ten restores were faster than their kills");
+}
+
+#[needs(postgres)]
+#[test]
+fn a_database_that_is_half_restored_is_used_by_nobody() {
+    a_store_that_is_half_restored_is_used_by_nobody(Kind::Postgres);
+}
+
+#[needs(etcd)]
+#[test]
+fn a_prefix_that_is_half_restored_is_used_by_nobody() {
+    a_store_that_is_half_restored_is_used_by_nobody(Kind::Etcd);
+}
+
+fn import_into_new(store: &Store, count: usize) {
+    make(store);
+    import(&store.url, "ndjson", &many(count)).succeeds();
+}
+
+on_lasting_stores! {
+    a_backup_becomes_a_store_of_any_kind,
+    a_store_that_holds_anything_is_not_replaced,
+}

@@ -1,0 +1,107 @@
+//! A service to test clients against: with animals of a file, and with a store that is slow or fails.
+
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+
+use crate::support::{
+    catalogue::{self, pet, pets},
+    client::Client,
+    command::petstore,
+    server::Launch,
+    store::Store,
+};
+
+const ANIMALS: &str = "{\"id\":3,\"name\":\"Rex\",\"categoryId\":1,\"status\":\"sold\"}\n\
+     {\"id\":9,\"name\":\"Tom\",\"categoryId\":2}\n";
+
+fn file(store: &Store, name: &str, text: &str) -> String {
+    let path = store.folder().join(name);
+    fs::write(&path, text).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn simulated(how: &str) -> Launch {
+    Launch::on(&Store::memory()).flag("--simulate", how)
+}
+
+#[test]
+fn a_store_in_memory_begins_with_the_animals_of_a_file() {
+    let store = Store::memory();
+    let ndjson = file(&store, "pets.ndjson", ANIMALS);
+    let csv = file(&store, "pets.csv", "name,categoryId\nRex,1\n");
+    let server = Launch::on(&store).flag("--seed", &ndjson).start();
+    let client = server.client();
+    let expected: Vec<serde_json::Value> =
+        ANIMALS.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(pets(&client.get("/v1/pets").send().is(200)), expected);
+    assert_eq!(catalogue::add(&client, &pet("Next"))["id"], 10);
+    assert!(server.stop().contains("--seed: added 2 animals"));
+    let server = Launch::on(&store).env("PETSTORE_SEED", &csv).start();
+    let all = server.client().get("/v1/pets").send().is(200).json();
+    assert_eq!(all, json!([{"id": 1, "name": "Rex", "categoryId": 1}]));
+}
+
+#[test]
+fn what_cannot_be_a_seed_or_a_simulation_is_refused() {
+    let store = Store::memory();
+    let bad = file(&store, "bad.ndjson", &format!("{ANIMALS}{{\"name\":\"\"}}\n"));
+    let refused = Launch::on(&store).flag("--seed", &bad).finish();
+    assert!(refused.code == Some(1) && refused.stderr.contains("line 3: "), "{refused:?}");
+    assert!(!refused.stdout.contains("listens"), "{refused:?}");
+    let missing = Launch::on(&store).flag("--seed", "/nowhere").finish();
+    assert!(missing.code == Some(1) && missing.stderr.contains("cannot read /nowhere"));
+    let lasting = Store::sqlite();
+    for (flag, value, says) in [
+        ("--seed", bad.as_str(), "use 'petstore import --create' for this store"),
+        ("--simulate", "errors=5%", "--simulate is for --store memory: only"),
+    ] {
+        Launch::on(&lasting).flag(flag, value).finish().fails(2, says);
+        assert!(!lasting.is_made());
+        let check = ["config", "check", "--store", &lasting.url, flag, value];
+        petstore(&check).finish().fails(2, says);
+    }
+    simulated("errors=5").finish().fails(2, "the errors must be 0% to 100%");
+    simulated("latency=2m").finish().fails(2, "the duration must be 0s to 60s");
+    simulated("slow").finish().fails(2, "like latency=200ms,errors=5%");
+}
+
+#[test]
+fn of_a_store_that_fails_as_many_requests_get_503_as_was_asked_for() {
+    let uses = |client: &Client| {
+        let add = client.add(&pet("Rex")).send().status;
+        let gets = ["/v1/pets/1", "/v1/pets", "/v1/pets"];
+        let [get, list, again] = gets.map(|path| client.get(path).send().status);
+        [add, get, list, again]
+    };
+    let server = simulated("errors=100%").start();
+    let client = server.client();
+    assert_eq!(uses(&client), [503; 4]);
+    client.get("/v1/pets").send().refuses(503, "unavailable").must("retry-after");
+    client.get("/v1/pets").key("unknown-0123456789").send().refuses(401, "unauthorized");
+    client.get("/readyz").anonymous().send().is(503);
+    client.get("/livez").anonymous().send().is(200);
+    assert!(server.stop().contains("--simulate: the store is slow, and fails"));
+    let server = simulated("errors=50%").start();
+    assert_eq!(uses(&server.client()), [201, 503, 200, 503]);
+    let server = simulated("errors=0%").start();
+    assert_eq!(uses(&server.client()), [201, 200, 200, 200]);
+}
+
+#[test]
+fn a_store_that_is_slow_holds_up_every_request_also_one_that_is_repeated() {
+    let latency = Duration::from_millis(300);
+    let server = simulated("latency=300ms").start();
+    let client = server.client();
+    let began = Instant::now();
+    client.add(&pet("Rex")).send().is(201);
+    let tag = client.get("/v1/pets").send().is(200).must("etag").to_owned();
+    client.get("/v1/pets").header("if-none-match", &tag).send().is(304);
+    assert!(began.elapsed() >= 3 * latency, "{:?}", began.elapsed());
+    let began = Instant::now();
+    client.get("/livez").anonymous().send().is(200);
+    assert!(began.elapsed() < latency, "{:?}", began.elapsed());
+}
