@@ -93,7 +93,7 @@ fn a_role_serves_with_the_documented_rights_and_not_with_one_less_which_is_named
                     && ["petstore_schema", "catalogue", "api_key"].contains(&object);
                 if is_read_at_the_start {
                     let refused = launch().finish();
-                    assert_eq!(refused.code, Some(1), "{refused:?}");
+                    assert_eq!(refused.code, Some(78), "{refused:?}");
                     assert!(refused.stderr.contains(&named), "{named}: {refused:?}");
                 } else {
                     let server = launch().start();

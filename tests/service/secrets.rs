@@ -58,7 +58,12 @@ fn no_message_repeats_the_password_of_a_store() {
             (run(&["config", "show"]).env("PETSTORE_STORE", form), Some("PETSTORE_STORE")),
             (run(&["config", "show", "--store-file", &file]), Some(&file)),
             (run(&["config", "show", "--config", &config]), Some(&config)),
-            (run(&["serve", "--store", form, "--listen", "127.0.0.1:0"]), Some("--store")),
+            (
+                // It would wait for a store that cannot be reached.
+                run(&["serve", "--store", form, "--listen", "127.0.0.1:0"])
+                    .behind(["timeout", "-s", "TERM", "1"]),
+                Some("--store"),
+            ),
             (run(&["keys", "list", "--store", form]), Some("--store")),
             (run(&["store", "verify", "--from", form, "--to", "sqlite:b"]), Some("--from")),
             (run(&["store", "verify", "--from", "sqlite:b", "--to", form]), Some("--to")),
@@ -77,7 +82,7 @@ fn no_message_repeats_the_password_of_a_store() {
             let finished = run.finish();
             let printed = format!("{}{}", finished.stdout, finished.stderr);
             assert!(!printed.contains("hunter2"), "{form}: {printed}");
-            assert!(matches!(finished.code, Some(0..=2)), "{finished:?}");
+            assert!(matches!(finished.code, Some(0..=2 | 78 | 124)), "{finished:?}");
             // What is refused as it is read is refused with where it was given.
             if finished.code == Some(2)
                 && let Some(source) = source

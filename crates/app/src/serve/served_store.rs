@@ -163,21 +163,21 @@ impl Opening {
             if self.upgrade {
                 upgrade::before_serving(&*self.location).await?;
             }
-            self.location.open(OpenMode::Create).await.map_err(Failure::of_store)
-        };
-        let store = opening.await.map_err(Failure::of_unusable_store)?;
-        match self.complete(&store).await {
-            Ok((pets, keys, both)) => Ok(Opened { store, pets, keys, both }),
-            Err(failure) => {
-                store.close().await;
-                Err(failure)
+            let store = self.location.open(OpenMode::Create).await.map_err(Failure::of_store)?;
+            match self.complete(&store).await {
+                Ok((pets, keys, both)) => Ok(Opened { store, pets, keys, both }),
+                Err(failure) => {
+                    store.close().await;
+                    Err(failure)
+                }
             }
-        }
+        };
+        opening.await.map_err(Failure::of_unusable_store)
     }
 
     /// Returns the ports over `store`. If it has no API key, it gets one.
     async fn complete(&self, store: &OpenStore) -> Result<Ports, Failure> {
-        let ports = self.ports(store).await.map_err(Failure::of_unusable_store)?;
+        let ports = self.ports(store).await?;
         if let Some((how, address)) = &self.first_key {
             let file = self.location.key_file();
             first_key::ensure(&*ports.1, file, how, address, &mut Console).await?;
