@@ -185,7 +185,8 @@ fn a_key_that_expires_soon_is_marked_and_logged(kind: Kind) {
     wait::until("the key is logged", || server.log().contains("an API key expires soon"));
     let log = server.stop();
     let lines = log.lines().filter(|line| line.contains("an API key expires soon"));
-    assert_eq!(lines.map(|line| line.contains("\"soon\"")).collect::<Vec<_>>(), [true], "{log}");
+    let marked = |line: &str| line.contains("\"soon\"") && line.contains("\"hours_left\":71}");
+    assert_eq!(lines.map(marked).collect::<Vec<_>>(), [true], "{log}");
 }
 
 #[test]

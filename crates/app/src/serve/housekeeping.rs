@@ -104,12 +104,15 @@ async fn warn_of_expiring(keys: &dyn KeyStore) {
                 for key in stored.expiring_soon(now) {
                     let expires_at = key.expires_at.map(rfc3339);
                     let days_left = key.expires_at.map(|end| days_until(end, now));
+                    let left = key.expires_at.and_then(|end| end.since(now));
+                    let hours_left = left.map(|left| left.as_secs() / 3600);
                     let (id, name) = (key.id.0, key.name.as_str());
                     tracing::warn!(
                         id,
                         name,
                         expires_at,
                         days_left,
+                        hours_left,
                         "an API key expires soon: replace it with 'petstore keys roll'"
                     );
                 }
