@@ -181,15 +181,12 @@ fn log_of(database: &Path) -> PathBuf {
     name.into()
 }
 
-/// Returns what gives the size of a file, 0 where there is none.
+/// Returns what gives the size of a file; `None` where there is none.
 fn bytes_of(path: PathBuf) -> impl Fn() -> Option<u64> + Send + Sync {
     in_background(move || {
         let path = path.clone();
         // A file system may hang.
-        let length = task::spawn_blocking(move || match fs::metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(0),
-            found => found.ok().map(|file| file.len()),
-        });
+        let length = task::spawn_blocking(move || fs::metadata(path).ok().map(|file| file.len()));
         async { length.await.ok().flatten() }
     })
 }

@@ -149,35 +149,42 @@ impl Monitor {
         if let Ok(count) = live {
             let help = "API keys in the store that are live.";
             figures.push(Figure::gauge("petstore_live_keys", help, count as u64));
-            figures.extend(self.key_expiries());
+            let keys = ports.authenticator.named_keys();
+            self.expect(&keys);
+            figures.extend(expiries(&keys));
         }
         figures
     }
 
-    /// Returns when the names of keys end, those that end first. Every name has its counters from now on, so that its
-    /// first request makes them grow.
-    fn key_expiries(&self) -> impl Iterator<Item = Figure> + use<> {
-        let mut ends = BTreeMap::new();
-        for NamedKey { label, expires_at } in self.state.ports.authenticator.named_keys() {
+    /// Creates the counters of these keys, so that the first request with one makes them grow.
+    fn expect(&self, keys: &[NamedKey]) {
+        for NamedKey { label, .. } in keys {
             self.metrics.deprecated.expect(label.as_str());
             if let KeyLabel::Stored(name) = label {
                 self.metrics.revoked.expect(name.as_str());
-                // Of the two keys of a roll, the later end counts. One that has none is later.
-                let end = ends.entry(name.as_str().to_owned()).or_insert(expires_at);
-                *end = end.zip(expires_at).map(|(one, other)| one.max(other));
             }
         }
-        let ending = ends.into_iter().filter_map(|(name, end)| Some((end?.0 / 1000, name)));
-        let mut ending: Vec<_> = ending.collect();
-        ending.sort_unstable();
-        ending.into_iter().take(MAX_NAMES).map(|(seconds, name)| {
-            let (metric, help) = (
-                "petstore_key_expiry_timestamp_seconds",
-                "When the live API keys of a name expire, in seconds since 1970.",
-            );
-            Figure::gauge(metric, help, u64::try_from(seconds).unwrap_or(0)).with_label("key", name)
-        })
     }
+}
+
+/// Returns when the keys of each name expire, [`MAX_NAMES`] at most, those that expire first.
+fn expiries(keys: &[NamedKey]) -> impl Iterator<Item = Figure> {
+    let mut ends = BTreeMap::new();
+    for NamedKey { label, expires_at } in keys {
+        // Of the two keys of a roll, the later end counts. One that has none is later.
+        let end = ends.entry(label.as_str()).or_insert(*expires_at);
+        *end = end.zip(*expires_at).map(|(one, other)| one.max(other));
+    }
+    let ending = ends.into_iter().filter_map(|(name, end)| Some((end?.0 / 1000, name)));
+    let mut ending: Vec<_> = ending.collect();
+    ending.sort_unstable();
+    let (name, help) = (
+        "petstore_key_expiry_timestamp_seconds",
+        "When the last live API key of a name expires, in seconds since 1970.",
+    );
+    ending.into_iter().take(MAX_NAMES).map(move |(seconds, key)| {
+        Figure::gauge(name, help, u64::try_from(seconds).unwrap_or(0)).with_label("key", key)
+    })
 }
 
 async fn in_time<T>(read: impl Future<Output = Result<T, ApiError>>) -> Result<T, ApiError> {
