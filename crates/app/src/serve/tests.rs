@@ -80,8 +80,9 @@ fn configured(words: &str) -> String {
     let sockets = (args.listen.listen, args.listen_backlog, args.metrics_listen);
     let stores = (args.store.store.location.to_string(), next_store, args.no_upgrade);
     let key = (service_key, key_file.map(|file| file.paths));
+    let for_tests = (args.seed, args.simulate);
     let log = (args.log_format, args.log);
-    format!("{sockets:?} {tls:?} {stores:?} {key:?} {settings:?} {log:?}")
+    format!("{sockets:?} {tls:?} {stores:?} {for_tests:?} {key:?} {settings:?} {log:?}")
 }
 
 #[test]
@@ -96,6 +97,8 @@ fn each_flag_of_serve_configures_something() {
         "--tls-cert /cert --tls-key /key",
         "--store sqlite:other",
         "--next-store sqlite:next",
+        "--store memory: --seed pets.ndjson",
+        "--store memory: --simulate errors=5%",
         "--no-upgrade",
         &key_file,
         "--max-connections 8",
@@ -121,9 +124,11 @@ fn each_flag_of_serve_configures_something() {
         "--log-format text",
         "--access-log all",
     ];
-    let default = configured("petstore serve");
     for flag in flags {
-        assert_ne!(configured(&format!("petstore serve {flag}")), default, "{flag}");
+        let memory = "--store memory:";
+        let others = if flag.starts_with(memory) { memory } else { "" };
+        let without = configured(&format!("petstore serve {others}"));
+        assert_ne!(configured(&format!("petstore serve {flag}")), without, "{flag}");
     }
     let definition = cli::definition(&Arc::new(Registry(stores::BUILT_IN.into())));
     let serve = definition.find_subcommand("serve").unwrap().get_arguments();
