@@ -17,7 +17,7 @@ use crate::support::{
 /// What is shown and reaches over an edge of its card.
 const OVER_THE_EDGE: &str = "
     return [...document.querySelectorAll('.card *')].filter(element => {
-        if (!element.checkVisibility({ opacityProperty: true }) || element.closest('caption, thead, svg')) return false;
+        if (!element.checkVisibility({ opacityProperty: true }) || element.closest('.unseen, .segments input, thead, svg')) return false;
         const box = element.getBoundingClientRect(), card = element.closest('.card').getBoundingClientRect();
         return box.right > card.right + 0.5 || box.left < card.left - 0.5 || element.scrollWidth > element.clientWidth + 1
             && getComputedStyle(element).display !== 'inline' && !element.matches('input, textarea, select');
@@ -49,10 +49,13 @@ fn nothing_leaves_its_card_on_a_narrow_screen() {
     browser.click("#count");
     browser.reads("#count-status", "1 animal in all");
     stays_in_its_card(browser, "the list");
+    browser.click("#more");
+    stays_in_its_card(browser, "what is folded");
     browser.fill("#find-id", "1");
     browser.press(Key::Enter);
     browser.see("#found");
     stays_in_its_card(browser, "an animal that was found");
+    browser.click("#found-close");
     fill_in(browser, &"W".repeat(255), "-9223372036854775808");
     browser.click("#add-send");
     browser.see("#added-show");
@@ -83,7 +86,8 @@ fn paper_has_the_animals_and_the_counts_and_no_controls() {
     browser.click("#count");
     browser.reads("#count-status", "5 animals in all");
     browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }));
-    let shown = "[...document.querySelectorAll('button, input, select, nav, form, .adder')]
+    let shown =
+        "[...document.querySelectorAll('button:not(.open), input, select, nav, form, .adder')]
         .filter(e => e.checkVisibility()).map(e => e.id)";
     assert_eq!(browser.value(shown), json!([]));
     browser.reads("#rows", "pet 5");
