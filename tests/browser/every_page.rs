@@ -1,6 +1,7 @@
 //! What holds on every page for people, in every state that is worth a look.
 
 mod contrast;
+mod frame;
 mod keyboard;
 
 use petstore_testing::needs;

@@ -30,7 +30,7 @@ pub(crate) const CATALOGUE: [State; 16] = [
     ("catalogue-added", added),
 ];
 
-pub(crate) const DOCS: [State; 6] = [
+pub(crate) const DOCS: [State; 9] = [
     ("docs", reference),
     ("docs-wrong-key", |zoo| {
         reference(zoo);
@@ -40,7 +40,10 @@ pub(crate) const DOCS: [State; 6] = [
         reference(zoo);
         docs::authorize(&zoo.browser, KEY);
     }),
-    ("docs-operation", operation),
+    ("docs-operation", |zoo| at(zoo, "listPets")),
+    ("docs-adding", |zoo| at(zoo, "createPet")),
+    ("docs-orders", |zoo| at(zoo, "listOrders")),
+    ("docs-errors", |zoo| at(zoo, "errors")),
     ("docs-answer", answer),
     ("docs-open", opened),
 ];
@@ -134,9 +137,15 @@ fn filtered(zoo: &Zoo, status: &str) {
     zoo.browser.until("animals.ariaBusy === 'false'");
 }
 
+/// Turns to the next page, where nothing is over the button.
+fn turn(browser: &Browser) {
+    browser.js("next.scrollIntoView({ block: 'center' })");
+    browser.click("#next");
+}
+
 fn second_page(zoo: &Zoo) {
     catalogue(zoo);
-    zoo.browser.click("#next");
+    turn(&zoo.browser);
     zoo.browser.reads("#page", "Page 2");
     zoo.browser.until("animals.ariaBusy === 'false'");
 }
@@ -144,7 +153,7 @@ fn second_page(zoo: &Zoo) {
 fn loading(zoo: &Zoo) {
     catalogue(zoo);
     hold_answers(&zoo.browser, "true");
-    zoo.browser.click("#next");
+    turn(&zoo.browser);
     zoo.browser.reads("#list-status", "Loading");
 }
 
@@ -200,10 +209,10 @@ pub(crate) fn reference(zoo: &Zoo) {
     zoo.browser.see(docs::LIST);
 }
 
-/// The first operation, at the top of the window.
-fn operation(zoo: &Zoo) {
+/// A section at the top of the window.
+fn at(zoo: &Zoo, section: &str) {
     reference(zoo);
-    zoo.browser.js(&format!("location.hash = '{}'", docs::LIST));
+    zoo.browser.js(&format!("location.hash = '{section}'"));
 }
 
 fn answer(zoo: &Zoo) {

@@ -129,7 +129,8 @@ fn a_page_needs_nothing_but_itself_and_the_interface() {
     let client = shared::server().client();
     for path in PAGES {
         let page = client.get(path).anonymous().send().is(200);
-        for loads in ["<script src", "<script type=\"module\" src", "rel=\"stylesheet\"", " from '"] {
+        for loads in ["<script src", "<script type=\"module\" src", "rel=\"stylesheet\"", " from '"]
+        {
             assert!(!page.text().contains(loads), "{path}: {loads}");
         }
     }

@@ -93,6 +93,8 @@ fn an_id_that_does_not_exist_or_is_none_is_said_at_the_field() {
         assert_eq!(browser.value("document.activeElement.id"), "find-id");
         assert_eq!(browser.value("document.getElementById('find-id').ariaInvalid"), "true");
     }
+    browser.click("#refresh");
+    assert_eq!(browser.value("document.getElementById('find-fault').hidden"), true);
 }
 
 #[needs(chromium)]

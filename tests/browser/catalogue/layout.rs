@@ -6,7 +6,7 @@ use thirtyfour::Key;
 
 use super::{
     adding::fill_in,
-    conditions::{hold_answers, set_offline},
+    conditions::{hold_answers, let_through, set_offline},
 };
 use crate::support::{
     browser::{Browser, Look, PHONE},
@@ -131,4 +131,61 @@ fn the_focus_is_not_lost_while_a_button_is_busy() {
     browser.until("window.held === 1");
     assert_eq!(browser.value("document.activeElement.id"), "add-send");
     assert_eq!(browser.text("#add-send"), "Adding…");
+}
+
+#[needs(chromium)]
+#[test]
+fn what_is_pressed_answers_where_it_was_pressed() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.stock(45);
+    let browser = zoo.enter("/catalogue");
+    for (button, held) in [("next", "cursor"), ("refresh", "limit")] {
+        hold_answers(browser, &format!("url.includes('{held}')"));
+        browser.click(&format!("#{button}"));
+        browser.until("window.held === 1");
+        let spins = format!("document.getElementById('{button}').classList.contains('busy')");
+        assert_eq!(browser.value(&spins), true, "{button}");
+        browser.until("getComputedStyle(animals).opacity < 1");
+        // The page has not been moved away from the button.
+        let seen = format!("document.getElementById('{button}').getBoundingClientRect()");
+        assert_eq!(
+            browser.value(&format!("(box => box.top >= 0 && box.bottom <= innerHeight)({seen})")),
+            true
+        );
+        let_through(browser);
+        browser.until(&format!("!{spins} && getComputedStyle(animals).opacity === '1'"));
+    }
+    // A failure is on the screen wherever the reader is in the list.
+    set_offline(browser, true);
+    browser.js("scrollTo(0, 0); refresh.click()");
+    browser.see("#list-failure");
+    let seen = "list_failure => list_failure.bottom <= innerHeight";
+    browser.until(&format!(
+        "({seen})(document.getElementById('list-failure').getBoundingClientRect())"
+    ));
+    set_offline(browser, false);
+}
+
+#[needs(chromium)]
+#[test]
+fn a_row_opens_its_animal_and_closing_leads_back_to_it() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.stock(3);
+    let browser = zoo.enter("/catalogue");
+    // Wherever it is pressed.
+    browser.click_again("#rows tr:nth-child(2) td:last-child", 1);
+    browser.reads("#found-title", "pet 2");
+    browser.reads("#found .code", "\"categoryId\": 1");
+    assert_eq!(browser.value("document.activeElement.id"), "found-title");
+    assert_eq!(browser.value("document.getElementById('found-show').hidden"), true);
+    browser.press(Key::Escape);
+    browser.until("document.getElementById('found').hidden");
+    browser.js("rows.querySelectorAll('button')[2].focus()");
+    browser.press(Key::Enter);
+    browser.reads("#found-title", "pet 3");
+    browser.click("#found-close");
+    assert_eq!(
+        browser.value("document.activeElement === rows.querySelectorAll('button')[2]"),
+        true
+    );
 }

@@ -190,9 +190,5 @@ export function connectAdd() {
     showFaultOf(target.id, '');
   });
   onPress('added-show', () => showInList(added));
-  // The link to the form is in nobody's way once the end of the list is on the screen, or above it.
-  const watcher = new IntersectionObserver(([{ isIntersecting, boundingClientRect }]) =>
-    show($('jump'), !isIntersecting && boundingClientRect.top > 0));
-  watcher.observe(document.querySelector('.pager'));
   onKeyGone(clear);
 }

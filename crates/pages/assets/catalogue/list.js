@@ -126,6 +126,7 @@ function showPage() {
   const { pets, next, far } = shown;
   drawRows();
   show($('animals'), pets.length > 0);
+  show($('pager'), true);
   show($('empty'), pets.length === 0);
   show($('show-all'), shown.place.status !== '');
   $('empty-text').textContent = emptyText();
@@ -150,7 +151,7 @@ function showFailure(failure) {
   $('list-failure-text').textContent = explain(failure) + before;
   $('list-retry').textContent = isStale ? 'Start from the first page' : 'Try again';
   $('list-retry').onclick = () => fromList(isStale ? goFirst : load);
-  show($('list-failure'), true);
+  for (const part of ['list-failure', 'pager']) show($(part), true);
   $('list-status').textContent = '';
 }
 
@@ -197,7 +198,7 @@ function clear() {
   shown = null;
   marked = null;
   $('rows').replaceChildren();
-  for (const part of ['animals', 'empty', 'list-failure']) show($(part), false);
+  for (const part of ['animals', 'empty', 'list-failure', 'pager']) show($(part), false);
 }
 
 /** Turns to another page; once it is there, the list is shown from its top. */

@@ -90,7 +90,7 @@ async function checkKey() {
 
 function showAccepted() {
   const rights = isReadOnly() ? ' It may only read: adding an animal is answered 403.' : '';
-  if (storedKey()) $('key-state').textContent = `The service accepted your key. “Execute” below sends it.${rights}`;
+  if (storedKey()) $('key-state').textContent = `Your key is accepted.${rights}`;
 }
 
 $('first').replaceChildren(codePanel('The first request', 'The first request', FIRST).element);
