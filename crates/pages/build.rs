@@ -1,23 +1,25 @@
-//! Compresses the files under `assets/` once, and writes the table of them that `src/lib.rs`
-//! includes. A file's address follows from where it lies: `assets/docs/index.html` is `/docs`, and
-//! whatever lies beside it is below that.
+//! Makes of the files under `assets/` one self-contained document for each page, and the policy that lets a
+//! browser run exactly its script and its style, by their hashes.
+//!
+//! A page is `frame.html` around the `page.html` of its folder. The style is `shared/base.css` and the folder's
+//! `page.css`. The script is what `main.js` of the folder imports, in the order in which it is needed: each module
+//! becomes a function that returns its exports. So a module may be written only with `import { a, b } from './c.js';`
+//! on one line, and `export` before a declaration.
 
 use std::{
     env,
     error::Error,
     fmt::Write as _,
     fs,
-    io::Write as _,
     path::{Path, PathBuf},
 };
 
-use flate2::{Compression, write::GzEncoder};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use sha2::{Digest, Sha256};
 
-/// The folders under `assets/`, and where each is served. The page of the first is the first of the
-/// table.
-const FOLDERS: [(&str, &str); 3] =
-    [("docs", "/docs"), ("shared", "/docs/shared"), ("catalogue", "/catalogue")];
+/// The folders under `assets/` with their titles. Each is served at the address of its name; the first is the
+/// front page.
+const PAGES: [(&str, &str); 2] = [("docs", "API reference"), ("catalogue", "Catalogue")];
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -25,71 +27,84 @@ fn main() -> Outcome<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=assets");
     let assets = PathBuf::from(env::var("CARGO_MANIFEST_DIR")?).join("assets");
-    let out = PathBuf::from(env::var("OUT_DIR")?);
-    let mut table = String::from("[\n");
-    for (folder, address) in FOLDERS {
-        let compressed = out.join(folder);
-        fs::create_dir_all(&compressed)?;
-        for file in files(&assets.join(folder))? {
-            table += &entry(address, &file, &compressed)?;
-        }
-    }
-    table.push(']');
-    fs::write(out.join("files.rs"), table)?;
+    let table = PAGES.iter().map(|(name, title)| page(&assets, name, title));
+    let table = table.collect::<Outcome<String>>()?;
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("pages.rs"), format!("[{table}]"))?;
     Ok(())
 }
 
-/// The files of a folder, its page first.
-fn files(folder: &Path) -> Outcome<Vec<PathBuf>> {
-    let listed = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut files = listed.map(|file| Ok(file?.path())).collect::<Outcome<Vec<_>>>()?;
-    files.sort_by_key(|file| (!file.ends_with("index.html"), file.clone()));
-    Ok(files)
+/// Returns the entry of a page in the table that `src/lib.rs` includes.
+fn page(assets: &Path, name: &str, title: &str) -> Outcome<String> {
+    let folder = assets.join(name);
+    let style = text(&assets.join("shared/base.css"))? + &text(&folder.join("page.css"))?;
+    let mut script = String::new();
+    append_module(&folder.join("main.js"), &mut Vec::new(), &mut script)?;
+    let icon = text(&assets.join("shared/icon.svg"))?;
+    let link = format!("href=\"{name}\"");
+    let html = text(&assets.join("shared/frame.html"))?
+        .replacen(&link, &format!("{link} aria-current=\"page\""), 1)
+        .replace("{{page}}", &text(&folder.join("page.html"))?)
+        .replace("{{key}}", &text(&assets.join("shared/key.html"))?)
+        .replace("{{title}}", title)
+        .replace("{{version}}", &env::var("CARGO_PKG_VERSION")?)
+        .replace("{{icon}}", &STANDARD.encode(&icon))
+        .replace("{{paw}}", icon.trim())
+        .replace("{{style}}", &style)
+        .replace("{{script}}", &script);
+    let policy = format!(
+        "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; connect-src 'self'; \
+         base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+        hash(&script),
+        hash(&style)
+    );
+    let parts = html.split("{{environment}}").collect::<Vec<_>>();
+    Ok(format!("Source {{ path: \"/{name}\", policy: {policy:?}, parts: {parts:?} }},"))
 }
 
-/// The line of the table for `file`, whose compressed form is written to `folder`.
-fn entry(address: &str, file: &Path, folder: &Path) -> Outcome<String> {
-    let name = text(file.file_name().unwrap_or_default().as_ref())?;
-    let media_type = media_type(name)?;
-    let compressed = folder.join(format!("{name}.gz"));
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(&fs::read(file)?)?;
-    let gzip = encoder.finish()?;
-    fs::write(&compressed, &gzip)?;
-
-    let path = match name {
-        "index.html" => address.to_owned(),
-        _ => format!("{address}/{name}"),
-    };
-    let (tag, content, gzip) = (tag(&gzip)?, text(file)?, text(&compressed)?);
-    Ok(format!(
-        "File {{ path: {path:?}, media_type: {media_type:?}, content_security_policy: POLICY, \
-         tag: {tag:?}, content: include_bytes!({content:?}), gzip: include_bytes!({gzip:?}) }},\n"
-    ))
-}
-
-fn text(path: &Path) -> Outcome<&str> {
-    path.to_str().ok_or_else(|| format!("{}: not a name in UTF-8", path.display()).into())
-}
-
-fn media_type(name: &str) -> Outcome<&'static str> {
-    let (_, extension) = name.rsplit_once('.').unwrap_or_default();
-    Ok(match extension {
-        "html" => "text/html; charset=utf-8",
-        "css" => "text/css; charset=utf-8",
-        "js" => "text/javascript; charset=utf-8",
-        "txt" => "text/plain; charset=utf-8",
-        "svg" => "image/svg+xml",
-        "png" => "image/png",
-        _ => return Err(format!("assets: build.rs has no media type for '{name}'").into()),
-    })
-}
-
-/// Half a SHA-256 in hexadecimal. Of the compressed form, as that decides the other one too.
-fn tag(gzip: &[u8]) -> Outcome<String> {
-    let mut text = String::new();
-    for byte in Sha256::digest(gzip).iter().take(16) {
-        write!(text, "{byte:02x}")?;
+/// Appends the module at `path` to `script`, behind those that it imports; `done` has the ones that are there.
+fn append_module(path: &Path, done: &mut Vec<PathBuf>, script: &mut String) -> Outcome<()> {
+    let path = fs::canonicalize(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    if done.contains(&path) {
+        return Ok(());
     }
-    Ok(text)
+    done.push(path.clone());
+    let (mut body, mut exports) = (String::new(), Vec::new());
+    for line in text(&path)?.lines() {
+        let import = line.strip_prefix("import ").and_then(|rest| rest.split_once(" from '"));
+        if let Some((names, from)) = import {
+            let from = path.with_file_name("").join(from.trim_end_matches("';"));
+            append_module(&from, done, script)?;
+            writeln!(body, "const {names} = {};", variable(&from)?)?;
+        } else if let Some(declaration) = line.strip_prefix("export ") {
+            let mut words = declaration.split([' ', '(', ';']);
+            let is_name = |word: &&str| !["async", "function", "const", "class"].contains(word);
+            exports.push(words.find(is_name).unwrap_or_default().to_owned());
+            writeln!(body, "{declaration}")?;
+        } else {
+            writeln!(body, "{line}")?;
+        }
+    }
+    let exports = exports.join(", ");
+    if exports.is_empty() {
+        *script += &body;
+    } else {
+        let name = variable(&path)?;
+        write!(script, "const {name} = (() => {{\n{body}return {{ {exports} }};\n}})();\n")?;
+    }
+    Ok(())
+}
+
+/// Returns the variable that has the exports of the module at `path`.
+fn variable(path: &Path) -> Outcome<String> {
+    let name = path.file_stem().and_then(|stem| stem.to_str());
+    Ok(format!("{}_module", name.ok_or("a module has a name")?))
+}
+
+fn text(path: &Path) -> Outcome<String> {
+    fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()).into())
+}
+
+/// Returns what a policy calls an element with this content (CSP 3, section 2.3.1).
+fn hash(content: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(content)))
 }

@@ -1,7 +1,7 @@
 //! The page `/catalogue`.
 
 mod adding;
-mod conditions;
+pub(crate) mod conditions;
 mod copying;
 mod counts;
 mod finding;

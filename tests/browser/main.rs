@@ -51,3 +51,4 @@ mod cross_origin;
 mod docs;
 mod every_page;
 mod screenshots;
+mod states;

@@ -1,4 +1,4 @@
-//! The files of the browser pages: `/docs`, `/catalogue`, and all that these two load.
+//! The browser pages, `/docs` and `/catalogue`: each is one document that loads nothing but data.
 
 use std::io::Read as _;
 
@@ -9,7 +9,6 @@ use serde_json::json;
 use crate::support::{
     answer::Answer,
     catalogue::pet,
-    client::Client,
     proxy::{Kind, Proxy},
     raw::{Raw, head},
     server::Launch,
@@ -19,39 +18,11 @@ use crate::support::{
 
 const PAGES: [&str; 2] = ["/docs", "/catalogue"];
 
-/// What the pages consist of, as far as their markup and style sheets say.
-fn files(client: &Client) -> Vec<String> {
-    let mut found: Vec<String> = PAGES.map(str::to_owned).into();
-    let mut next = 0;
-    while let Some(path) = found.get(next) {
-        let answer = client.get(path).anonymous().send().is(200);
-        for address in addresses(&answer) {
-            if address.starts_with('/') && is_of_a_page(&address) && !found.contains(&address) {
-                found.push(address);
-            }
-        }
-        next += 1;
-    }
-    assert!(found.len() >= 15, "{found:?}");
-    found
-}
-
-fn is_of_a_page(address: &str) -> bool {
-    PAGES.iter().any(|page| address.strip_prefix(page).is_some_and(|rest| rest.starts_with('/')))
-}
-
-/// What a page or a style sheet loads or leads to. Those of a page are relative to the root, where it is.
-fn addresses(answer: &Answer) -> Vec<String> {
-    let kind = answer.must("content-type");
-    let starts: &[&str] = if kind.starts_with("text/html") {
-        &["src=\"", "href=\"", "srcset=\"", "action=\"", "url("]
-    } else if kind.starts_with("text/css") {
-        &["url(", "@import "]
-    } else {
-        &[]
-    };
-    let text = answer.text();
-    let begun = starts.iter().flat_map(|start| text.split(start).skip(1));
+/// What a page loads or leads to, relative to the root, where it is.
+fn addresses(page: &Answer) -> Vec<String> {
+    let (markup, _script) = page.text().split_once("<script").unwrap();
+    let starts = ["src=\"", "href=\"", "srcset=\"", "action=\"", "url(", "@import "];
+    let begun = starts.iter().flat_map(|start| markup.split(start).skip(1));
     let written =
         begun.map(|rest| rest.trim_start_matches('"').split(['"', ')', ';']).next().unwrap());
     let is_relative = |address: &str| !address.starts_with(['/', '#']) && !address.contains(':');
@@ -66,31 +37,22 @@ fn decompressed(answer: &Answer) -> Vec<u8> {
 }
 
 #[test]
-fn every_file_has_the_media_type_of_its_name() {
+fn a_page_is_asked_for_anew_each_time() {
     let client = shared::server().client();
-    for path in files(&client) {
-        let expected = match path.rsplit_once('.') {
-            None => "text/html; charset=utf-8",
-            Some((_, "css")) => "text/css; charset=utf-8",
-            Some((_, "js")) => "text/javascript; charset=utf-8",
-            Some((_, "txt")) => "text/plain; charset=utf-8",
-            Some((_, "svg")) => "image/svg+xml",
-            Some(other) => panic!("{other:?}"),
-        };
-        let answer = client.get(&path).anonymous().send().is(200);
-        assert_eq!(answer.must("content-type"), expected, "{path}");
+    for path in PAGES {
+        let answer = client.get(path).anonymous().send().is(200);
+        assert_eq!(answer.must("content-type"), "text/html; charset=utf-8", "{path}");
         assert_eq!(answer.must("cache-control"), "no-cache", "{path}");
-        assert!(!answer.body.is_empty(), "{path}");
     }
 }
 
 #[test]
-fn both_forms_of_a_file_have_the_same_content_and_tag() {
+fn both_forms_of_a_page_have_the_same_content_and_tag() {
     let client = shared::server().client();
-    for path in files(&client) {
-        let plain = client.get(&path).anonymous().send().is(200);
+    for path in PAGES {
+        let plain = client.get(path).anonymous().send().is(200);
         assert_eq!(plain.header("content-encoding"), None, "{path}");
-        let gzip = client.get(&path).anonymous().header("accept-encoding", "gzip, br").send();
+        let gzip = client.get(path).anonymous().header("accept-encoding", "gzip, br").send();
         let gzip = gzip.is(200);
         assert_eq!(gzip.must("content-encoding"), "gzip", "{path}");
         assert!(decompressed(&gzip) == plain.body, "{path}");
@@ -102,11 +64,11 @@ fn both_forms_of_a_file_have_the_same_content_and_tag() {
 }
 
 #[test]
-fn a_file_that_the_browser_has_is_not_sent_again() {
+fn a_page_that_the_browser_has_is_not_sent_again() {
     let client = shared::server().client();
-    for path in files(&client) {
+    for path in PAGES {
         for coding in ["gzip", "identity"] {
-            let call = client.get(&path).anonymous().header("accept-encoding", coding);
+            let call = client.get(path).anonymous().header("accept-encoding", coding);
             let tag = call.clone().send().is(200).must("etag").to_owned();
             let again = call.clone().header("if-none-match", &tag).send().is(304);
             assert_eq!(again.must("etag"), tag, "{path}");
@@ -116,29 +78,28 @@ fn a_file_that_the_browser_has_is_not_sent_again() {
 }
 
 #[test]
-fn every_file_can_only_be_read() {
+fn every_page_can_only_be_read() {
     let client = shared::server().client();
-    for path in files(&client) {
-        let get = client.get(&path).anonymous().send();
-        let head = client.head(&path).anonymous().send().is(200);
+    for path in PAGES {
+        let get = client.get(path).anonymous().send();
+        let head = client.head(path).anonymous().send().is(200);
         assert_eq!(head.lasting_headers(), get.lasting_headers(), "{path}");
         for method in ["POST", "PUT", "DELETE", "OPTIONS"] {
-            let refusal = client.call(method, &path).anonymous().send();
+            let refusal = client.call(method, path).anonymous().send();
             assert_eq!(refusal.refuses(405, "method_not_allowed").allow(), ["GET", "HEAD"]);
         }
     }
 }
 
 #[test]
-fn a_page_runs_only_what_this_server_serves() {
+fn a_page_runs_only_its_own_script_and_style_and_loads_only_from_this_server() {
     let client = shared::server().client();
-    for path in files(&client) {
-        let answer = client.get(&path).anonymous().send().is(200);
+    for path in PAGES {
+        let answer = client.get(path).anonymous().send().is(200);
         let policy = answer.must("content-security-policy");
         let directives: Vec<_> = policy.split("; ").collect();
         for directive in [
             "default-src 'none'",
-            "script-src 'self'",
             "connect-src 'self'",
             "base-uri 'none'",
             "form-action 'self'",
@@ -146,41 +107,53 @@ fn a_page_runs_only_what_this_server_serves() {
         ] {
             assert!(directives.contains(&directive), "{path}: {policy}");
         }
+        for start in ["script-src 'sha256-", "style-src 'sha256-"] {
+            let named = directives.iter().filter(|directive| directive.starts_with(start));
+            assert_eq!(named.count(), 1, "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{path}: {policy}");
         assert_eq!(answer.must("referrer-policy"), "no-referrer");
-        if answer.must("content-type").starts_with("text/html") {
-            let markup = answer.text().to_lowercase();
-            for script in markup.split("<script").skip(1) {
-                let (tag, inside) = script.split_once('>').unwrap();
-                assert!(!tag.contains("//") && inside.starts_with("</script>"), "{path}: {tag}");
-            }
-            assert!(!markup.contains(" style=") && !markup.contains("<style"), "{path}");
+        let addresses = addresses(&answer);
+        assert!(addresses.len() >= 6, "{path}: {addresses:?}");
+        for address in addresses {
+            let own = address.starts_with('/') && !address.starts_with("//");
+            let inside = address.starts_with('#') || address.starts_with("data:");
+            assert!(own || inside, "{path} leads to {address}");
+        }
+    }
+}
+
+/// While two releases run behind a balancer, nothing of a page could come from the other one.
+#[test]
+fn a_page_needs_nothing_but_itself_and_the_interface() {
+    let client = shared::server().client();
+    for path in PAGES {
+        let page = client.get(path).anonymous().send().is(200);
+        for loads in ["<script src", "<script type=\"module\" src", "rel=\"stylesheet\"", " from '"]
+        {
+            assert!(!page.text().contains(loads), "{path}: {loads}");
         }
     }
 }
 
 #[test]
-fn nothing_is_loaded_from_another_host() {
-    let client = shared::server().client();
-    let mut seen = 0;
-    for path in files(&client) {
-        for address in addresses(&client.get(&path).anonymous().send()) {
-            let own = address.starts_with('/') && !address.starts_with("//");
-            let inside = address.starts_with('#') || address.starts_with("data:");
-            assert!(own || inside, "{path} leads to {address}");
-            seen += 1;
-        }
+fn the_pages_name_the_deployment() {
+    let store = Store::memory();
+    let server = Launch::on(&store).flag("--environment", "blue & green").start();
+    for path in PAGES {
+        let named = server.client().get(path).anonymous().send().is(200);
+        assert!(named.text().contains("<span class=\"chip\">blue &amp; green</span>"), "{path}");
+        let other = shared::server().client().get(path).anonymous().send().is(200);
+        assert_ne!(named.must("etag"), other.must("etag"), "{path}");
     }
-    assert!(seen >= 40, "{seen}");
 }
 
 #[test]
 fn the_pages_can_be_switched_off() {
-    let client = shared::server().client();
-    let files = files(&client);
     let store = Store::memory();
     let server = Launch::on(&store).env("PETSTORE_NO_DOCS", "true").start();
     let without = server.client();
-    for path in files.iter().map(String::as_str).chain(["/", "/docs/", "/catalogue/"]) {
+    for path in PAGES.into_iter().chain(["/", "/docs/", "/catalogue/"]) {
         without.get(path).anonymous().send().refuses(404, "route_not_found");
         without.call("POST", path).anonymous().send().refuses(404, "route_not_found");
     }
@@ -223,5 +196,5 @@ fn a_proxy_may_strip_a_path_of_its_own() {
             }
         }
     }
-    assert!(seen >= 25, "{seen}");
+    assert!(seen >= 8, "{seen}");
 }

@@ -6,6 +6,8 @@ use std::{
     time::Duration,
 };
 
+use bytes::Bytes;
+
 use crate::request::forwarded::TrustedProxy;
 
 /// How the service presents itself and what it allows.
@@ -32,7 +34,7 @@ pub struct Settings {
 }
 
 /// A file for browsers. It is served as it is to everyone who asks, without a credential.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Default)]
 pub struct StaticFile {
     /// Its address, outside `/v1`.
     pub path: &'static str,
@@ -40,12 +42,8 @@ pub struct StaticFile {
     pub media_type: &'static str,
     /// Its `Content-Security-Policy`.
     pub content_security_policy: &'static str,
-    /// The opaque part of its entity tag, without quotes. It changes with `content` and with `gzip`.
-    pub tag: &'static str,
     /// The content, not compressed.
-    pub content: &'static [u8],
-    /// The content, compressed by gzip.
-    pub gzip: &'static [u8],
+    pub content: Bytes,
 }
 
 impl fmt::Debug for StaticFile {

@@ -61,6 +61,8 @@ pub(crate) struct State {
     pub(crate) cors: Option<Cors>,
     /// The OpenAPI document of this deployment.
     pub(crate) openapi: Representation,
+    /// The static files, in the order of the settings.
+    pub(crate) static_files: Vec<Representation>,
     /// The latest read that showed whether the store answers.
     pub(crate) readiness: Readiness,
     /// Whether the service is ending.
@@ -71,6 +73,7 @@ impl State {
     /// Creates the state at the start. What happens is counted in `metrics`.
     pub(crate) fn new(ports: Ports, settings: Settings, metrics: Option<Arc<Metrics>>) -> Self {
         let openapi = openapi::representation(&settings);
+        let static_files = settings.static_files.iter().map(Representation::of_file).collect();
         let public_base = public_base(settings.public_url.as_deref()).to_owned();
         let page_cache = PageCache::new(settings.limits.page_cache);
         let max_bytes = settings.limits.max_buffered_bodies.min(Semaphore::MAX_PERMITS);
@@ -90,6 +93,7 @@ impl State {
             metrics,
             cors: Cors::new(&settings.cors_origins),
             openapi,
+            static_files,
             readiness: Readiness::default(),
             drain: Drain::new(settings.limits.shutdown_delay),
             settings,

@@ -1,50 +1,56 @@
 //! The browser pages of petstore, as data: `/docs`, the interactive reference, and `/catalogue`.
 //!
-//! They lie as ordinary files in `assets/`; the build script compresses and tags each once. This
-//! crate knows nothing of HTTP: whoever serves the files sends what each says about itself.
+//! A page is one document with its style and its script in it. So a browser that has it asks once, whether it is still
+//! as it was, and while two releases run behind a balancer no page ever loads a part of the other one. It runs under a
+//! policy without `'unsafe-inline'` that names its own script and style by their hashes. This crate knows nothing of
+//! HTTP: whoever serves the pages sends what each says about itself.
 //!
-//! `/docs` is a page of our own rather than Swagger UI or Scalar: those are 485 and 989 kB compressed,
-//! and show nothing until all of that has arrived and run. This one is under 40 kB, and its markup and
-//! style sheets, which fit into the first round trip, are readable by themselves. It keeps an int64
-//! exact, and runs under a policy without `'unsafe-inline'`. It is plain markup and ES modules without
-//! a build step. `assets/docs/reference.js` fetches `/openapi.json` and shows it: nothing about an
-//! operation stands in the page itself.
+//! `/docs` is a page of our own rather than Swagger UI or Scalar: those are 485 and 989 kB compressed, and show nothing
+//! until all of that has arrived and run. It keeps an int64 exact. It fetches `/openapi.json` and shows it: nothing
+//! about an operation stands in the page itself.
 //!
-//! `assets/shared/` is what both pages load: colours and type, the API key, and building elements.
+//! In `assets/`, each page has a folder, and `shared/` is what both have: the frame, colours and type, the API key,
+//! requests, code. They are plain markup, style sheets and ES modules; the build script puts them together.
 
-use std::fmt;
-
-/// A file of a page.
-#[derive(Clone, Copy)]
-pub struct File {
-    /// Where it is served, such as `/docs` or `/docs/reference.css`.
+/// A page.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// Where it is served, such as `/docs`.
     pub path: &'static str,
-    /// Its `Content-Type`.
-    pub media_type: &'static str,
-    /// Its `Content-Security-Policy`: what the page may load and where it may send.
+    /// Its `Content-Security-Policy`: what it may run and load, and where it may send.
     pub content_security_policy: &'static str,
-    /// Changes with the bytes of either form; hexadecimal, 32 characters.
-    pub tag: &'static str,
-    /// As it is.
-    pub content: &'static [u8],
-    /// The same, compressed by gzip.
-    pub gzip: &'static [u8],
+    /// The whole document, as `text/html; charset=utf-8`.
+    pub html: String,
 }
 
-impl fmt::Debug for File {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("File").field("path", &self.path).finish_non_exhaustive()
-    }
+/// A page without the name of the deployment, which stands between its parts.
+struct Source {
+    path: &'static str,
+    policy: &'static str,
+    parts: [&'static str; 3],
 }
 
-/// Nothing but what this server serves, nothing inline, no frame around the page. `data:` images
-/// are the icons in style sheets.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-     img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; \
-     frame-ancestors 'none'";
+static SOURCES: &[Source] = &include!(concat!(env!("OUT_DIR"), "/pages.rs"));
 
-/// Every file; the page of the reference is the first.
-pub static FILES: &[File] = &include!(concat!(env!("OUT_DIR"), "/files.rs"));
+/// Returns every page, the reference first. Title and header name the `environment`, such as `staging`.
+#[must_use]
+pub fn pages(environment: Option<&str>) -> Vec<Page> {
+    let name = environment.map(escaped);
+    let in_title = name.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
+    let chip = name.as_ref().map(|name| format!("<span class=\"chip\">{name}</span>"));
+    let chip = chip.unwrap_or_default();
+    let page = |&Source { path, policy, parts: [start, middle, end] }: &_| Page {
+        path,
+        content_security_policy: policy,
+        html: [start, &in_title, middle, &chip, end].concat(),
+    };
+    SOURCES.iter().map(page).collect()
+}
+
+/// Returns `text` as it stands in markup.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
 
 #[cfg(test)]
 mod tests;

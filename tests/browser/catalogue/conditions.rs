@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::browser::Browser;
 
 /// Cuts the page off from the network, or lets it back.
-pub(super) fn set_offline(browser: &Browser, offline: bool) {
+pub(crate) fn set_offline(browser: &Browser, offline: bool) {
     let network = json!({ "offline": offline, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1 });
     browser.devtools("Network.emulateNetworkConditions", network);
 }
@@ -13,7 +13,7 @@ pub(super) fn set_offline(browser: &Browser, offline: bool) {
 /// From now on the service gets the requests for which `which` holds, an expression of JavaScript on
 /// `url` and `method`, but the page gets no answer to them before `let_through`.
 /// Takes the place of what was held before.
-pub(super) fn hold_answers(browser: &Browser, which: &str) {
+pub(crate) fn hold_answers(browser: &Browser, which: &str) {
     browser.js(&format!(
         "const real = (window.real_fetch ??= window.fetch);
          const gate = new Promise(open => window.let_through = open);
@@ -31,17 +31,17 @@ pub(super) fn hold_answers(browser: &Browser, which: &str) {
 }
 
 /// Lets the answers through that are held back, and all that follow.
-pub(super) fn let_through(browser: &Browser) {
+pub(crate) fn let_through(browser: &Browser) {
     browser.js("window.let_through()");
 }
 
 /// Lets the page finish what it does about what has happened.
-pub(super) fn settle(browser: &Browser) {
+pub(crate) fn settle(browser: &Browser) {
     browser.js("return new Promise(done => setTimeout(done, 0))");
 }
 
 /// The answer to the next request that adds an animal does not arrive at the page.
-pub(super) fn lose_one_answer(browser: &Browser) {
+pub(crate) fn lose_one_answer(browser: &Browser) {
     browser.js("const real = window.fetch; let is_lost = false;
          window.fetch = async (url, options = {}) => {
              const answer = await real(url, options);
@@ -52,7 +52,7 @@ pub(super) fn lose_one_answer(browser: &Browser) {
 }
 
 /// The next request that adds an animal is carried out, and the page is told that it failed with `status`.
-pub(super) fn spoil_one_answer(browser: &Browser, status: u16) {
+pub(crate) fn spoil_one_answer(browser: &Browser, status: u16) {
     browser.js(&format!(
         "const real = window.fetch; let is_spoilt = false;
          window.fetch = async (url, options = {{}}) => {{
@@ -66,7 +66,7 @@ pub(super) fn spoil_one_answer(browser: &Browser, status: u16) {
 }
 
 /// From now on another party answers the requests with this method, with an error of the interface.
-pub(super) fn answer_instead(browser: &Browser, method: &str, status: u16, code: &str) {
+pub(crate) fn answer_instead(browser: &Browser, method: &str, status: u16, code: &str) {
     browser.js(&format!(
         "const real = window.fetch; window.fetch = async (url, options = {{}}) =>
              (options.method ?? 'GET') !== '{method}' ? real(url, options) : new Response(

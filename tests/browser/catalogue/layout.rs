@@ -6,7 +6,7 @@ use thirtyfour::Key;
 
 use super::{
     adding::fill_in,
-    conditions::{hold_answers, set_offline},
+    conditions::{hold_answers, let_through, set_offline},
 };
 use crate::support::{
     browser::{Browser, Look, PHONE},
@@ -17,7 +17,7 @@ use crate::support::{
 /// What is shown and reaches over an edge of its card.
 const OVER_THE_EDGE: &str = "
     return [...document.querySelectorAll('.card *')].filter(element => {
-        if (!element.checkVisibility({ opacityProperty: true }) || element.closest('caption, thead, svg')) return false;
+        if (!element.checkVisibility({ opacityProperty: true }) || element.closest('.unseen, .segments input, thead, svg')) return false;
         const box = element.getBoundingClientRect(), card = element.closest('.card').getBoundingClientRect();
         return box.right > card.right + 0.5 || box.left < card.left - 0.5 || element.scrollWidth > element.clientWidth + 1
             && getComputedStyle(element).display !== 'inline' && !element.matches('input, textarea, select');
@@ -49,10 +49,13 @@ fn nothing_leaves_its_card_on_a_narrow_screen() {
     browser.click("#count");
     browser.reads("#count-status", "1 animal in all");
     stays_in_its_card(browser, "the list");
+    browser.click("#more");
+    stays_in_its_card(browser, "what is folded");
     browser.fill("#find-id", "1");
     browser.press(Key::Enter);
     browser.see("#found");
     stays_in_its_card(browser, "an animal that was found");
+    browser.click("#found-close");
     fill_in(browser, &"W".repeat(255), "-9223372036854775808");
     browser.click("#add-send");
     browser.see("#added-show");
@@ -83,7 +86,8 @@ fn paper_has_the_animals_and_the_counts_and_no_controls() {
     browser.click("#count");
     browser.reads("#count-status", "5 animals in all");
     browser.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" }));
-    let shown = "[...document.querySelectorAll('button, input, select, nav, form, .adder')]
+    let shown =
+        "[...document.querySelectorAll('button:not(.open), input, select, nav, form, .adder')]
         .filter(e => e.checkVisibility()).map(e => e.id)";
     assert_eq!(browser.value(shown), json!([]));
     browser.reads("#rows", "pet 5");
@@ -127,4 +131,61 @@ fn the_focus_is_not_lost_while_a_button_is_busy() {
     browser.until("window.held === 1");
     assert_eq!(browser.value("document.activeElement.id"), "add-send");
     assert_eq!(browser.text("#add-send"), "Adding…");
+}
+
+#[needs(chromium)]
+#[test]
+fn what_is_pressed_answers_where_it_was_pressed() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.stock(45);
+    let browser = zoo.enter("/catalogue");
+    for (button, held) in [("next", "cursor"), ("refresh", "limit")] {
+        hold_answers(browser, &format!("url.includes('{held}')"));
+        browser.click(&format!("#{button}"));
+        browser.until("window.held === 1");
+        let spins = format!("document.getElementById('{button}').classList.contains('busy')");
+        assert_eq!(browser.value(&spins), true, "{button}");
+        browser.until("getComputedStyle(animals).opacity < 1");
+        // The page has not been moved away from the button.
+        let seen = format!("document.getElementById('{button}').getBoundingClientRect()");
+        assert_eq!(
+            browser.value(&format!("(box => box.top >= 0 && box.bottom <= innerHeight)({seen})")),
+            true
+        );
+        let_through(browser);
+        browser.until(&format!("!{spins} && getComputedStyle(animals).opacity === '1'"));
+    }
+    // A failure is on the screen wherever the reader is in the list.
+    set_offline(browser, true);
+    browser.js("scrollTo(0, 0); refresh.click()");
+    browser.see("#list-failure");
+    let seen = "list_failure => list_failure.bottom <= innerHeight";
+    browser.until(&format!(
+        "({seen})(document.getElementById('list-failure').getBoundingClientRect())"
+    ));
+    set_offline(browser, false);
+}
+
+#[needs(chromium)]
+#[test]
+fn a_row_opens_its_animal_and_closing_leads_back_to_it() {
+    let Some(zoo) = Zoo::open_or_skip() else { return };
+    zoo.stock(3);
+    let browser = zoo.enter("/catalogue");
+    // Wherever it is pressed.
+    browser.click_again("#rows tr:nth-child(2) td:last-child", 1);
+    browser.reads("#found-title", "pet 2");
+    browser.reads("#found .code", "\"categoryId\": 1");
+    assert_eq!(browser.value("document.activeElement.id"), "found-title");
+    assert_eq!(browser.value("document.getElementById('found-show').hidden"), true);
+    browser.press(Key::Escape);
+    browser.until("document.getElementById('found').hidden");
+    browser.js("rows.querySelectorAll('button')[2].focus()");
+    browser.press(Key::Enter);
+    browser.reads("#found-title", "pet 3");
+    browser.click("#found-close");
+    assert_eq!(
+        browser.value("document.activeElement === rows.querySelectorAll('button')[2]"),
+        true
+    );
 }

@@ -1,10 +1,12 @@
 //! The list: pages, filter, and what its cells show.
 
+use std::fmt::Write as _;
+
 use petstore_testing::needs;
 use serde_json::{Value, json};
 
 use super::conditions::settle;
-use crate::support::{browser::Browser, catalogue, zoo::Zoo};
+use crate::support::{browser::Browser, catalogue, command::petstore, store::Store, zoo::Zoo};
 
 pub(super) const IDS: &str = "[...rows.rows].map(row => row.cells[0].textContent)";
 
@@ -154,26 +156,65 @@ fn a_cursor_that_the_service_refuses_is_explained() {
 
 #[needs(chromium)]
 #[test]
-fn animals_without_a_status_are_a_filter_of_the_page_shown() {
+fn animals_without_a_status_are_looked_for_until_a_page_is_full() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
-    zoo.stock(25);
-    let browser = zoo.enter("/catalogue");
+    zoo.stock(250);
+    let bare = |numbers: std::ops::Range<usize>| numbers.map(|number| 4 * number + 3);
+    let browser = zoo.enter("/catalogue?limit=50");
     browser.requests();
-    browser.click("#bare");
-    shows(browser, (1..=20).filter(|number| number % 4 == 3));
-    browser.reads("#list-status", "5 of 20 animals shown, page 1");
-    assert!(browser.requests().iter().all(|request| !request.url.contains("/v1/")));
+    browser.click("#filter label:has([value=none])");
+    shows(browser, bare(0..50));
+    // The 51st was met, or there would be no next page.
+    browser.reads(
+        "#list-status",
+        "50 animals shown, page 1. Looked through 202 animals, up to id 202.",
+    );
+    assert!(browser.url().ends_with("?limit=50&status=none"), "{}", browser.url());
+    let requests = browser.requests();
+    let asked = requests.iter().filter(|request| request.url.contains("/v1/"));
+    assert!(asked.clone().all(|request| !request.url.contains("none")), "{requests:?}");
+    assert_eq!(asked.count(), 3);
+
     browser.click("#next");
-    shows(browser, [23].into_iter());
-    browser.reads("#list-status", "1 of 5 animals shown, page 2");
-    // The service has filters for the others.
+    shows(browser, bare(50..62));
+    browser.reads(
+        "#list-status",
+        "12 animals shown, page 2. Looked through 50 animals, up to id 250.",
+    );
+    assert!(!is_on(browser, "next"));
+    browser.reload();
+    shows(browser, bare(50..62));
+    browser.click("#previous");
+    shows(browser, bare(0..50));
     browser.click("#filter label:has([value=sold])");
-    shows(browser, (1..=25).filter(|number| number % 4 == 2));
-    assert_eq!(browser.value("document.getElementById('bare-field').hidden"), true);
-    browser.click("#filter label:has([value=''])");
-    shows(browser, (1..=20).filter(|number| number % 4 == 3));
-    browser.click("#bare");
-    shows(browser, 1..=20);
+    shows(browser, (1..=199).filter(|number| number % 4 == 2));
+}
+
+#[needs(chromium)]
+#[test]
+fn the_search_for_animals_without_a_status_has_a_bound_says_so_and_goes_on() {
+    let store = Store::sqlite();
+    let mut animals = String::new();
+    for number in 1..=5101 {
+        let status = if number == 5101 { "" } else { r#","status":"sold""# };
+        writeln!(animals, r#"{{"id":{number},"name":"pet","categoryId":1{status}}}"#).unwrap();
+    }
+    let file = store.folder().join("animals.ndjson");
+    std::fs::write(&file, animals).unwrap();
+    petstore(&["import", "--create", file.to_str().unwrap(), "--store", &store.url])
+        .finish()
+        .succeeds();
+    let Some(zoo) = Zoo::on_or_skip(store) else { return };
+    let browser = zoo.enter("/catalogue");
+    browser.click("#filter label:has([value=none])");
+    browser.reads("#empty", "No animal without a status so far. “Next” looks further.");
+    browser.reads("#list-status", "Looked through 5,000 animals, up to id 5000.");
+    browser.click("#next");
+    shows(browser, 5101..=5101);
+    browser.reads(
+        "#list-status",
+        "1 animal shown, page 2. Looked through 101 animals, up to id 5101.",
+    );
 }
 
 #[needs(chromium)]

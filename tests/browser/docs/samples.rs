@@ -89,8 +89,8 @@ fn a_sample_is_copied_by_a_button() {
     let browser = visit(&zoo);
     browser.js("Object.defineProperty(navigator, 'clipboard', { value: {
          writeText: async text => { window.copied = text; } } });");
-    browser.click(&format!("{LIST} .copy"));
-    browser.reads(&format!("{LIST} .copy"), "Copied");
+    browser.click(&format!("{LIST} .aside .copy"));
+    browser.reads(&format!("{LIST} .aside .copy"), "Copied");
     let copied = browser.value("window.copied");
     assert_eq!(copied.as_str().unwrap(), browser.text(&format!("{LIST} .sample")));
 }

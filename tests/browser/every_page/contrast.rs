@@ -4,10 +4,13 @@ use std::time::Instant;
 
 use petstore_testing::needs;
 
-use crate::support::{
-    browser::{Browser, DESK, Look},
-    wait,
-    zoo::Zoo,
+use crate::{
+    states,
+    support::{
+        browser::{Browser, DESK, Look},
+        wait,
+        zoo::Zoo,
+    },
 };
 
 /// The texts on the page whose contrast is too low, as "ratio: text".
@@ -63,7 +66,7 @@ pub(super) fn is_legible(name: &str, browser: &Browser) {
 #[test]
 fn a_busy_button_of_the_reference_is_legible_under_the_pointer() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
-    super::reference(&zoo);
+    states::reference(&zoo);
     let browser = &zoo.browser;
     for button in ["#key-send", "#listPets .execute"] {
         let busy = format!("document.querySelector('{button}').ariaDisabled = 'true'");
@@ -78,7 +81,7 @@ fn a_busy_button_of_the_reference_is_legible_under_the_pointer() {
 #[test]
 fn a_faint_text_would_be_seen() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
-    super::catalogue(&zoo);
+    states::catalogue(&zoo);
     zoo.browser.js("document.querySelector('main').style.color = '#888'");
     assert!(!too_faint(&zoo.browser).is_empty());
 }
@@ -87,7 +90,7 @@ fn a_faint_text_would_be_seen() {
 #[test]
 fn a_busy_button_is_legible_also_under_the_pointer() {
     let Some(zoo) = Zoo::open_or_skip() else { return };
-    super::catalogue(&zoo);
+    states::catalogue(&zoo);
     let browser = &zoo.browser;
     // No animal is added before the page goes.
     browser.js("const real = window.fetch; window.fetch = (url, options = {}) =>

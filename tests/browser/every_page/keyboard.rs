@@ -4,7 +4,7 @@ use petstore_testing::needs;
 use serde_json::Value;
 use thirtyfour::Key;
 
-use crate::support::browser::Browser;
+use crate::{states, support::browser::Browser};
 
 /// Where the focus is: what it is called, and whether it can be seen. A control that draws nothing
 /// itself has its ring around what stands beside it.
@@ -51,23 +51,23 @@ fn holds_in_order(names: &[String], expected: &[&str]) {
 #[test]
 fn tab_reaches_every_control_of_the_catalogue_in_order() {
     let Some(zoo) = super::stocked() else { return };
-    super::key_form(&zoo);
-    let entrance =
-        ["Skip to the content", "Catalogue", "API reference", "key", "key-show", "key-send"];
+    states::catalogue_key(&zoo);
+    let entrance = ["Skip to the content", "Catalogue", "Reference", "key", "key-show", "key-send"];
     holds_in_order(&walk(&zoo.browser), &entrance);
-    super::catalogue(&zoo);
+    states::catalogue(&zoo);
     let names = walk(&zoo.browser);
     let expected = [
         "Skip to the content",
         "Catalogue",
-        "API reference",
+        "Reference",
         "forget",
         "find-id",
         "find-send",
-        "refresh",
         "limit",
-        "bare",
         "copy",
+        "refresh",
+        "pet 1",
+        "pet 20",
         "first",
         "previous",
         "next",
@@ -84,7 +84,7 @@ fn tab_reaches_every_control_of_the_catalogue_in_order() {
 #[test]
 fn tab_reaches_the_operations_of_the_reference() {
     let Some(zoo) = super::stocked() else { return };
-    super::reference(&zoo);
+    states::reference(&zoo);
     let names = walk(&zoo.browser);
     assert!(names.len() > 8, "{names:?}");
     assert!(names[0].starts_with("Skip to the"), "{names:?}");
@@ -104,7 +104,7 @@ pub(super) fn can_be_skipped_to(name: &str, browser: &Browser) {
 #[test]
 fn the_catalogue_can_be_used_with_the_keyboard_alone() {
     let Some(zoo) = super::stocked() else { return };
-    super::catalogue(&zoo);
+    states::catalogue(&zoo);
     let browser = &zoo.browser;
     browser.js("filter.querySelector('input').focus()");
     browser.press(Key::Right);

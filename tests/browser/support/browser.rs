@@ -45,14 +45,15 @@ const FLAGS: [&str; 9] = [
 pub(crate) struct Look {
     /// CSS pixels.
     pub(crate) width: u32,
+    pub(crate) height: u32,
     pub(crate) dark: bool,
 }
 
 /// A wide window in daylight.
-pub(crate) const DESK: Look = Look { width: 1280, dark: false };
+pub(crate) const DESK: Look = Look { width: 1280, height: 800, dark: false };
 
 /// A phone at daylight.
-pub(crate) const PHONE: Look = Look { width: 390, dark: false };
+pub(crate) const PHONE: Look = Look { width: 390, height: 844, dark: false };
 
 /// A tab of a headless Chromium.
 pub(crate) struct Browser {
@@ -124,7 +125,7 @@ impl Browser {
     }
 
     pub(crate) fn look(&self, look: Look) {
-        let size = json!({ "width": look.width, "height": 900, "deviceScaleFactor": 1,
+        let size = json!({ "width": look.width, "height": look.height, "deviceScaleFactor": 1,
             "mobile": look.width < 500 });
         self.devtools("Emulation.setDeviceMetricsOverride", size);
         let scheme = if look.dark { "dark" } else { "light" };
@@ -168,10 +169,9 @@ impl Browser {
         wait::until(expression, || self.value(&format!("!!({expression})")) == true);
     }
 
-    /// Saves a picture of the whole page: its path.
+    /// Saves a picture of what the window shows: its path.
     pub(crate) fn screenshot(&self, name: &str) -> PathBuf {
-        let shot =
-            self.devtools("Page.captureScreenshot", json!({ "captureBeyondViewport": true }));
+        let shot = self.devtools("Page.captureScreenshot", json!({}));
         let png = STANDARD.decode(shot["data"].as_str().unwrap()).unwrap();
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("screenshots");
         fs::create_dir_all(&folder).unwrap();

@@ -12,7 +12,7 @@ use clap::{
 };
 use petstore_domain::ServiceKey;
 use petstore_http::{AccessLog, GetPetSunset, Limits, Settings, StaticFile, TrustedProxy};
-use petstore_pages::{FILES, File};
+use petstore_pages::pages;
 use tracing_subscriber::filter::Targets;
 
 use crate::{
@@ -197,7 +197,9 @@ impl ServeArgs {
     /// Returns the settings of the HTTP adapter. A new one does not compile until it is here.
     pub(crate) fn settings(&self) -> Settings {
         let DeploymentArgs { environment, public_url, staging_url } = self.deployment.clone();
+        let files = (!self.no_docs).then(|| static_files(environment.as_deref()));
         Settings {
+            static_files: files.unwrap_or_default(),
             environment,
             public_url,
             staging_url,
@@ -220,7 +222,6 @@ impl ServeArgs {
             },
             trusted_proxies: self.trusted_proxy.clone(),
             cors_origins: self.cors_origin.clone(),
-            static_files: if self.no_docs { Vec::new() } else { static_files() },
         }
     }
 }
@@ -300,11 +301,13 @@ impl Config {
     }
 }
 
-/// Returns every file of the browser pages, the reference first.
-fn static_files() -> Vec<StaticFile> {
-    let files = FILES.iter().map(|file| {
-        let File { path, media_type, content_security_policy, tag, content, gzip } = *file;
-        StaticFile { path, media_type, content_security_policy, tag, content, gzip }
+/// Returns the browser pages, the reference first, with the name of this deployment.
+fn static_files(environment: Option<&str>) -> Vec<StaticFile> {
+    let files = pages(environment).into_iter().map(|page| StaticFile {
+        path: page.path,
+        media_type: "text/html; charset=utf-8",
+        content_security_policy: page.content_security_policy,
+        content: page.html.into(),
     });
     files.collect()
 }

@@ -21,15 +21,17 @@ use crate::{
 };
 
 const KEY: &str = "the-only-key-there-is";
-const PAGE: StaticFile = StaticFile {
-    path: "/docs",
-    media_type: "text/html; charset=utf-8",
-    content_security_policy: "default-src 'none'",
-    tag: "tag",
-    content: b"as it is",
-    gzip: b"compressed",
-};
+const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 const VERSION: CatalogueVersion = CatalogueVersion(7);
+
+fn page() -> StaticFile {
+    StaticFile {
+        path: "/docs",
+        media_type: MEDIA_TYPE,
+        content_security_policy: "default-src 'none'",
+        content: "as it is ".repeat(1000).into(),
+    }
+}
 
 struct Answer {
     status: StatusCode,
@@ -57,7 +59,7 @@ fn state(pets: MockPetService, sunset: GetPetSunset) -> State {
         authenticator: Arc::new(MockAuthenticator::accepting(KEY)),
         clock: Arc::new(ManualClock::new(Timestamp(0))),
     };
-    let static_files = vec![PAGE];
+    let static_files = vec![page()];
     let limits = Limits { refusal_delay: Duration::ZERO, ..Limits::default() };
     let settings = Settings { get_pet_sunset: sunset, static_files, limits, ..Settings::default() };
     State::new(ports, settings, None)
@@ -203,7 +205,7 @@ async fn every_link_begins_with_the_path_of_the_public_url() {
         pets.expect_add().returning(|_, _| Ok(Added::Created(rex())));
         let ports = state(pets, GetPetSunset::Date).ports;
         let public_url = url.map(str::to_owned);
-        let settings = Settings { public_url, static_files: vec![PAGE], ..Settings::default() };
+        let settings = Settings { public_url, static_files: vec![page()], ..Settings::default() };
         let state = State::new(ports, settings, None);
         for (method, path, header, start) in [
             (Method::GET, "/v1/pets", "link", "</v1/pets?limit=20&cursor="),

@@ -60,8 +60,11 @@ fn connect_to(
 
 /// The same within these limits.
 fn connect_within(buffer: usize, limits: Limits, ports: Ports) -> (DuplexStream, JoinHandle<()>) {
-    let static_files =
-        vec![StaticFile { path: "/large", content: &[b' '; LARGE], ..StaticFile::default() }];
+    let static_files = vec![StaticFile {
+        path: "/large",
+        content: vec![b' '; LARGE].into(),
+        ..StaticFile::default()
+    }];
     let state =
         Arc::new(State::new(ports, Settings { limits, static_files, ..Settings::default() }, None));
     let (client, server) = duplex(buffer);

@@ -1,6 +1,5 @@
 //! The handlers outside the base path, which need no credential.
 
-use bytes::Bytes;
 use hyper::{
     StatusCode,
     header::{CONTENT_SECURITY_POLICY, HeaderValue, LOCATION, REFERRER_POLICY},
@@ -9,8 +8,7 @@ use hyper::{
 use super::Call;
 use crate::{
     request::address::BASE_PATH,
-    response::{self, Response, error::ApiError, representation::Representation},
-    settings::StaticFile,
+    response::{self, Response, error::ApiError},
     state::State,
 };
 
@@ -55,16 +53,13 @@ fn redirect(call: &Call<'_>, status: StatusCode, path: &str) -> Result<Response,
 
 /// Answers with a static file.
 pub(crate) fn static_file(call: &Call<'_>) -> Result<Response, ApiError> {
-    let mut files = call.state.settings.static_files.iter();
-    let file = files.find(|file| file.path == call.parameter);
-    let StaticFile { media_type, content_security_policy, tag, content, gzip, .. } =
-        *file.ok_or_else(ApiError::route_not_found)?;
-    let [content, gzip] = [content, gzip].map(Bytes::from_static);
-    let tag = value(&format!("W/\"{tag}\""))?;
-    let file = Representation::with_gzip(value(media_type)?, content, tag, gzip);
-    let mut response = file.answer(&call.head.headers);
+    let State { settings, static_files, .. } = call.state;
+    let mut files = settings.static_files.iter().zip(static_files);
+    let found = files.find(|(file, _)| file.path == call.parameter);
+    let (file, representation) = found.ok_or_else(ApiError::route_not_found)?;
+    let mut response = representation.answer(&call.head.headers);
     let headers = response.headers_mut();
-    headers.insert(CONTENT_SECURITY_POLICY, value(content_security_policy)?);
+    headers.insert(CONTENT_SECURITY_POLICY, value(file.content_security_policy)?);
     headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     Ok(response)
 }

@@ -22,8 +22,12 @@ use hyper::{
     header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderValue, LINK, VARY},
 };
 
-use super::{APPLICATION_JSON, Response, conditional::matches, empty, with_body};
-use crate::observe::ids::X_REQUEST_ID;
+use super::{
+    APPLICATION_JSON, Response,
+    conditional::{matches, tag_of_content},
+    empty, with_body,
+};
+use crate::{observe::ids::X_REQUEST_ID, settings::StaticFile};
 
 /// The largest body that is never compressed, in bytes.
 const MIN: usize = 1024;
@@ -61,14 +65,12 @@ impl Representation {
         Self { media_type: APPLICATION_JSON, content, tag, next, gzip: OnceLock::new() }
     }
 
-    /// Creates a representation whose content is already compressed as `gzip`.
-    pub(crate) fn with_gzip(
-        media_type: HeaderValue,
-        content: Bytes,
-        tag: HeaderValue,
-        gzip: Bytes,
-    ) -> Self {
-        Self { media_type, content, tag, next: None, gzip: OnceLock::from(Some(gzip)) }
+    /// Creates the representation of a file.
+    pub(crate) fn of_file(file: &StaticFile) -> Self {
+        let media_type = HeaderValue::from_static(file.media_type);
+        let content = file.content.clone();
+        let tag = tag_of_content(&content);
+        Self { media_type, content, tag, next: None, gzip: OnceLock::new() }
     }
 
     /// Returns 200 with the content, in the content coding that `request` asks for, or 304 if the client has it.

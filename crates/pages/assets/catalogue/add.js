@@ -2,16 +2,15 @@
 // stays the same until it is known what became of it. So whatever is pressed twice, and whichever
 // answer is lost, nothing is added twice, and what the page says is true.
 
-import { $, enable, make } from '../docs/shared/dom.js';
-
-import { call, explain, isKeyRefused, PETS, Refusal } from './api.js';
+import { $, announce, enable, make, onPress, onSubmit, show, showFault, showText, spin } from '../shared/dom.js';
+import { isKeyRefused, leaveIfRefused, onKeyGone } from '../shared/key.js';
+import { explain, Refusal } from '../shared/service.js';
 import { countAdded } from './counts.js';
-import { announce, onPress, show, showText } from './dom.js';
 import { showInList } from './find.js';
-import { clearFaults, connectFields, faultsOf, hasFocus, obviousFaults, readForm, showFaults } from './form.js';
 import { load, mark } from './list.js';
-import { bodyOf, detailsOf } from './pet.js';
-import { leaveIfRefused, onKeyGone } from './session.js';
+import { askForPet, bodyOf, detailsOf, isWhole, PETS } from './pets.js';
+
+const FIELDS = ['name', 'categoryId', 'status'];
 
 /** Animals of unknown outcome that are remembered at most. */
 const MAX_OPEN = 20;
@@ -54,9 +53,9 @@ async function send(body, name, signal) {
   if (open.size > MAX_OPEN) open.delete(open.keys().next().value);
   const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': submission.key };
   try {
-    const answer = await call(PETS, { method: 'POST', headers, body, signal });
+    const { pet, headers: answered } = await askForPet(PETS, { method: 'POST', headers, body, signal });
     open.delete(body);
-    showAdded({ ...answer.body, json: answer.text }, answer.headers.has('Idempotency-Replayed'), body);
+    showAdded(pet, answered.has('Idempotency-Replayed'), body);
   } catch (failure) {
     if (signal.aborted) return;
     settle(submission, body, failure);
@@ -74,6 +73,52 @@ function settle(submission, body, failure) {
 /** `crypto.randomUUID` is missing where the page does not come over TLS. */
 const randomKey = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** The animal as it is typed. */
+const readForm = () => ({
+  name: $('name').value, categoryId: $('categoryId').value.trim(), status: $('status').value,
+});
+
+/** Whether the focus is in the form, or nowhere. */
+const hasFocus = () => document.activeElement === document.body || $('add').contains(document.activeElement);
+
+/** The faults that are plain without the service; the rules themselves are the service's. */
+function obviousFaults({ name, categoryId }) {
+  const faults = {};
+  if (name === '') faults.name = 'Enter a name.';
+  if (categoryId === '') faults.categoryId = 'Enter the id of a category.';
+  else if (!isWhole(categoryId)) faults.categoryId = 'Enter a whole number in plain digits, such as 7.';
+  return faults;
+}
+
+/** Sorts a message of the service, "`name`: is required; `status`: …", by the fields it names. */
+function faultsOf(message) {
+  const faults = {};
+  const rest = [];
+  for (const part of message.split(/; (?=`[^`]*`: )/)) {
+    const [, field, text] = /^`([^`]*)`: (.*)$/s.exec(part) ?? [];
+    if (!FIELDS.includes(field)) rest.push(part);
+    else faults[field] = faults[field] ? `${faults[field]}; ${text}` : text[0].toUpperCase() + text.slice(1);
+  }
+  return { faults, rest: rest.join('; ') };
+}
+
+/** Shows each fault at its field, and `rest` or a summary above them. */
+function showFaults(faults, rest = '') {
+  for (const field of FIELDS) showFaultOf(field, faults[field] ?? '');
+  const bad = FIELDS.filter((field) => faults[field]);
+  const count = bad.length === 1 ? 'one field needs' : `${bad.length} fields need`;
+  showText($('add-failure'), rest || `Not added: ${count} a change.`);
+  if (bad.length > 0 && hasFocus()) $(bad[0]).focus();
+}
+
+/** Takes all faults away. */
+function clearFaults() {
+  for (const field of FIELDS) showFaultOf(field, '');
+  show($('add-failure'), false);
+}
+
+const showFaultOf = (field, text) => showFault($(field), $(`${field}-error`), text);
 
 /** Whether the form still holds the animal that was sent. */
 const isUnchanged = (body) => bodyOf(readForm()) === body;
@@ -114,6 +159,7 @@ function showRefusal(failure, name, body) {
 
 function showBusy(busy) {
   enable($('add-send'), !busy);
+  spin($('add-send'), busy);
   $('add-send').textContent = busy ? 'Adding…' : 'Add';
 }
 
@@ -138,12 +184,11 @@ function clear(reason) {
 
 /** Connects the form. */
 export function connectAdd() {
-  $('add').addEventListener('submit', (event) => {
-    event.preventDefault();
-    submit();
+  onSubmit('add', submit);
+  $('add').addEventListener('input', ({ target }) => {
+    isEmptied = false;
+    showFaultOf(target.id, '');
   });
-  $('add').addEventListener('input', () => (isEmptied = false));
   onPress('added-show', () => showInList(added));
-  connectFields();
   onKeyGone(clear);
 }

@@ -1,15 +1,9 @@
 // The counts by status. The interface has no totals, so counting reads the list, and only on demand.
 
-import { $ } from '../docs/shared/dom.js';
-
-import { explain, MAX_LIMIT, PETS, walk } from './api.js';
-import { drawBars } from './bars.js';
-import { animals, announce, onPress, show, showText, timeOfDay } from './dom.js';
-import { isAtMost, statusOf } from './pet.js';
-import { leaveIfRefused, onKeyGone } from './session.js';
-
-/** Pages of 100 animals that one press reads at most. */
-const MAX_PAGES = 50;
+import { $, announce, make, onPress, show, showText } from '../shared/dom.js';
+import { leaveIfRefused, onKeyGone } from '../shared/key.js';
+import { explain } from '../shared/service.js';
+import { animals, format, isAtMost, labelOf, MAX_LIMIT, MAX_PAGES, PETS, statusOf, timeOfDay, walk } from './pets.js';
 
 /** What is said before the first count. */
 const IDLE = 'Not counted yet. A count reads the list from its start.';
@@ -37,7 +31,7 @@ function include(counts, pet) {
 export function countAdded(pet) {
   if (running) addedMeanwhile.push(pet);
   if (tally === null || !includeAdded(tally, pet)) return;
-  drawBars(tally.totals, tally.seen);
+  drawBars(tally);
   if (!running) showText($('count-status'), describe());
 }
 
@@ -63,7 +57,7 @@ async function count(isGoingOn) {
     await walk(counts.next, MAX_PAGES, { signal: mine.signal, priority: 'low' }, (page) => {
       for (const pet of page.pets) include(counts, pet);
       counts.next = page.next;
-      if (counts === tally) drawBars(counts.totals, counts.seen);
+      if (counts === tally) drawBars(counts);
       showText($('count-status'), progress(counts));
     });
     tally = counts;
@@ -80,8 +74,8 @@ async function count(isGoingOn) {
 
 /** Shows what the counts are now: the new ones, or still those of before. */
 function finish(stopped, failure) {
-  if (tally) drawBars(tally.totals, tally.seen);
-  showState(stopped + (tally ? describe() : IDLE), failure);
+  if (tally) drawBars(tally);
+  showState(stopped + (tally ? describe() : failure ? '' : IDLE), failure);
   announce(failure || $('count-status').textContent);
 }
 
@@ -107,6 +101,24 @@ function clear() {
   tally = null;
   $('bars').replaceChildren();
   showState(IDLE);
+}
+
+/** Shows a bar for each status. */
+function drawBars({ totals, seen }) {
+  $('bars').replaceChildren(...Object.entries(totals).map(([status, total]) => barOf(status, total, seen)));
+}
+
+function barOf(status, total, seen) {
+  const share = seen === 0 ? 0 : (100 * total) / seen;
+  // A few among thousands are not none.
+  const percent = share > 0 && share < 1 ? '< 1' : Math.round(share);
+  const bar = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+  bar.append(document.createElementNS('http://www.w3.org/2000/svg', 'rect'));
+  bar.ariaHidden = 'true';
+  bar.firstChild.classList.add(status);
+  bar.firstChild.setAttribute('width', `${share}%`);
+  return make('li', {}, make('span', {}, labelOf(status)),
+    make('span', { class: 'value' }, format(total), make('span', { class: 'share' }, `${percent} %`)), bar);
 }
 
 /** Connects the buttons of the counts. */

@@ -1,17 +1,17 @@
-// One animal by its id: what it is, its JSON, and its place in the list.
+// One animal: what it is, its JSON, and its place in the list.
 //
-// The service answers for one animal until that operation is removed. From then on the page looks
-// through the list instead.
+// The service answers for one animal by its id until that operation is removed. From then on the page looks through
+// the list instead. A cursor is the service's secret, so the only way to a place is along the links: in pages of 100,
+// and then in pages as the reader wants them.
 
-import { $, enable, make } from '../docs/shared/dom.js';
-
-import { explain, get, Refusal } from './api.js';
-import { copy } from './copy.js';
-import { animals, announce, onPress, show, showFault, showText } from './dom.js';
-import { go, goToRow, petShown, shownPage, wantedPlace } from './list.js';
-import { detailsOf } from './pet.js';
-import { newSearch, searchOn } from './search.js';
-import { leaveIfRefused, onKeyGone } from './session.js';
+import { codePanel } from '../shared/code.js';
+import { $, announce, enable, make, onPress, onSubmit, show, showFault, showText, spin } from '../shared/dom.js';
+import { indented } from '../shared/json.js';
+import { leaveIfRefused, onKeyGone } from '../shared/key.js';
+import { explain, Refusal } from '../shared/service.js';
+import { go, goToRow, mark, petShown, shownPage, wantedPlace } from './list.js';
+import { animals, askForPet, detailsOf, isAtMost, isWhole, MAX_LIMIT, MAX_PAGES, PETS, walk } from './pets.js';
+import { referenceOf, withQuery } from './place.js';
 
 /** The animal that is shown. */
 let found = null;
@@ -19,6 +19,10 @@ let found = null;
 let search = null;
 /** The requests on their way. */
 let running = null;
+/** What had the focus before. */
+let opener = null;
+
+const json = codePanel('JSON', 'The animal as JSON');
 
 /** Shows an animal, and looks for its place in the list. */
 export function showInList(pet) {
@@ -29,9 +33,11 @@ export function showInList(pet) {
 function openFound(pet) {
   stop();
   search = null;
+  if ($('found').hidden) opener = document.activeElement;
   fill(pet);
   showText($('found-status'), '');
   $('found-show').textContent = 'Show in the list';
+  show($('found-show'), mark(pet.id) === undefined);
   show($('found'), true);
   $('found-title').focus();
 }
@@ -41,7 +47,8 @@ function fill(pet) {
   found = pet;
   $('found-title').replaceChildren(make('bdi', {}, pet.name ?? `Animal ${pet.id}`));
   showText($('found-text'), pet.name === undefined ? '' : detailsOf(pet));
-  show($('found-copy'), pet.json !== undefined);
+  show($('found-json'), pet.json !== undefined);
+  if (pet.json) json.show(indented(pet.json), pet.json);
 }
 
 function close() {
@@ -58,13 +65,12 @@ function stop() {
 /** Finds the animal whose id was entered. */
 async function find() {
   const id = $('find-id').value.trim();
-  showFindFault(/^-?(0|[1-9]\d*)$/.test(id) ? '' : 'Enter a whole number in plain digits, such as 7.');
-  if ($('find-id').getAttribute('aria-invalid') === 'true') return;
+  if (!isWhole(id)) return showFindFault('Enter a whole number in plain digits, such as 7.');
   stop();
   const mine = (running = new AbortController());
   enable($('find-send'), false);
   try {
-    openFound(await get(id, { signal: mine.signal }));
+    openFound((await askForPet(`${PETS}/${id}`, { signal: mine.signal })).pet);
   } catch (failure) {
     if (mine.signal.aborted || leaveIfRefused(failure)) return;
     if (failure instanceof Refusal && failure.status === 410) return showInList({ id });
@@ -81,15 +87,63 @@ function showFindFault(text) {
   if (text) $('find-id').focus();
 }
 
+/** A search from the page that is shown if the animal comes later, else from the first. */
+function newSearch({ id }, status, limit) {
+  const page = shownPage();
+  const last = page?.pets.at(-1);
+  const isLater = last !== undefined && page.next !== null && page.place.status === status
+    && page.place.limit === limit && !isAtMost(id, last.id);
+  const start = isLater
+    ? { next: page.next, trail: [...page.place.trail, page.place.reference], page: page.place.page && page.place.page + 1 }
+    : { next: referenceOf(status, limit), trail: [], page: 1 };
+  return { ...start, id, limit, seen: 0, reached: null };
+}
+
+/**
+ * Goes on with a search: the place of the animal, or `null`. Then `search.next` is where to go on, or
+ * `null` if the list does not have the animal. `progress` runs after each page.
+ */
+async function searchOn(search, signal, progress) {
+  let block = null;
+  const take = ({ pets, next }, reference) => {
+    if (pets.some((pet) => pet.id === search.id)) {
+      block = reference;
+      return true;
+    }
+    search.trail.push(reference);
+    search.seen += pets.length;
+    search.reached = pets.at(-1)?.id ?? search.reached;
+    search.next = search.reached !== null && isAtMost(search.id, search.reached) ? null : next;
+    progress();
+    return search.next === null;
+  };
+  await walk(search.next && withQuery(search.next, { limit: MAX_LIMIT }), MAX_PAGES, { signal }, take);
+  return block && placeIn(block, search, signal);
+}
+
+/** The place of the animal in a page of 100 that has it. */
+async function placeIn(block, { id, limit, page, seen, trail: before }, signal) {
+  const trail = [];
+  let reference = null;
+  const take = ({ pets }, here) => {
+    if (pets.some((pet) => pet.id === id)) reference = here;
+    else trail.push(here);
+    return reference !== null;
+  };
+  await walk(withQuery(block, { limit }), MAX_LIMIT / limit, { signal }, take);
+  return reference && { reference, trail: [...before, ...trail], page: page && page + seen / limit + trail.length };
+}
+
 /** Shows the row of the animal: at once if it is on the page, else after a search along the list. */
 async function locate() {
   if (arrive()) return;
   const place = wantedPlace();
-  // A filter that lets the animal through stays.
+  // A filter of the service that lets the animal through stays.
   const filter = found.status === place.status ? place.status : '';
-  search ??= newSearch(found.id, filter, place.limit, shownPage());
+  search ??= newSearch(found, filter, place.limit);
   const mine = (running = new AbortController());
   $('found-show').textContent = 'Stop';
+  spin($('found-show'), true);
   showText($('found-status'), 'Looking through the list…');
   let outcome;
   try {
@@ -127,24 +181,27 @@ function arrive() {
 function end(outcome) {
   running = null;
   if (!search?.next) search = null;
+  spin($('found-show'), false);
   $('found-show').textContent = search ? 'Search on' : 'Show in the list';
   showText($('found-status'), outcome);
   announce(outcome);
 }
 
-/** Connects the form and what it finds. */
+/** Connects the form, the rows, and what they open. */
 export function connectFind() {
-  $('find').addEventListener('submit', (event) => {
-    event.preventDefault();
-    find();
-  });
+  $('found-json').append(json.element);
+  onSubmit('find', find);
   $('find-id').addEventListener('input', () => showFindFault(''));
+  onPress('refresh', () => showFindFault(''));
+  $('rows').addEventListener('click', ({ target }) => openFound(petShown(target.closest('tr').dataset.id)));
   onPress('found-show', () => ($('found-show').textContent === 'Stop' ? running?.abort() : locate()));
-  onPress('found-copy', () => copy(found.json, 'The animal'));
-  onPress('found-close', () => {
+  const leave = () => {
+    const row = mark(found.id);
     close();
-    $('find-id').focus();
-  });
+    (opener?.checkVisibility() && opener !== document.body ? opener : row?.querySelector('button') ?? $('list-title')).focus();
+  };
+  onPress('found-close', leave);
+  $('found').addEventListener('keydown', ({ key }) => key === 'Escape' && leave());
   onKeyGone(() => {
     close();
     $('find').reset();

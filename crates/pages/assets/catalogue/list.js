@@ -1,14 +1,11 @@
 // The list of animals: one page of it at a time.
 
-import { $, enable } from '../docs/shared/dom.js';
-
-import { explain, list, Refusal } from './api.js';
-import { clearCopied, copy } from './copy.js';
-import { animals, format, onPress, show, timeOfDay } from './dom.js';
-import { labelOf, statusOf } from './pet.js';
-import { placeOfAddress, pushPlace, referenceOf } from './place.js';
-import { drawRows, focusRow } from './rows.js';
-import { leaveIfRefused, onKeyGone } from './session.js';
+import { $, enable, make, onPress, show, spin } from '../shared/dom.js';
+import { copies } from '../shared/code.js';
+import { leaveIfRefused, onKeyGone } from '../shared/key.js';
+import { explain, Refusal } from '../shared/service.js';
+import { animals, format, isAtMost, labelOf, list, MAX_LIMIT, MAX_PAGES, pill, statusOf, timeOfDay, walk } from './pets.js';
+import { parameterOf, placeOfAddress, pushPlace, referenceOf, withQuery } from './place.js';
 
 /** Milliseconds after which a page that has not come is announced. */
 const SLOW = 250;
@@ -28,54 +25,54 @@ export const shownPage = () => shown;
 /** Where the reader wants to be. */
 export const wantedPlace = () => place;
 
-/** Shows the place that the address names. */
-export function openPlace() {
-  place = placeOfAddress();
-  return load();
-}
-
-/** Goes to another place, as a step that the browser's back undoes. */
-export function go(reference, trail, page) {
-  pushPlace(reference, trail, page);
-  return openPlace();
-}
-
-/** Lets the animal with this id stand out from now on. */
-export function mark(id) {
-  marked = id;
-}
-
 /** The animal with this id, if the page that is shown has it. */
 export const petShown = (id) => shown?.pets.find((pet) => pet.id === id);
 
-/** Moves the focus to an animal of the page that is shown: where it is, in words. */
-export function goToRow(id) {
-  mark(id);
-  if (!visiblePets().some((pet) => pet.id === id)) {
-    $('bare').checked = false;
-    showPage();
-  }
-  return `row ${focusRow(id)} of ${pageName(shown.place)}`;
+/** Shows the place that the address names. `button` is the one that was pressed for it. */
+export function openPlace(button) {
+  place = placeOfAddress();
+  return load(button);
 }
 
-const goFirst = (status = place.status, limit = place.limit) => go(referenceOf(status, limit), [], 1);
-const goNext = () => go(shown.next, [...place.trail, place.reference], place.page && place.page + 1);
-const goPrevious = () => go(place.trail.at(-1), place.trail.slice(0, -1), place.page && place.page - 1);
+/** Goes to another place, as a step that the browser's back undoes. */
+export function go(reference, trail, page, button) {
+  pushPlace(reference, trail, page);
+  return openPlace(button);
+}
+
+const goFirst = (button, status = place.status, limit = place.limit) => go(referenceOf(status, limit), [], 1, button);
+const goNext = (button) => go(shown.next, [...place.trail, place.reference], place.page && place.page + 1, button);
+
+async function goPrevious(button) {
+  const [from, trail] = [place, place.trail.slice(0, -1)];
+  let reference = from.trail.at(-1);
+  // A search has noted where each 100 animals begin: the page before is the last one of those.
+  if (parameterOf(reference, 'limit') !== String(from.limit)) {
+    const pages = [];
+    const start = withQuery(reference, { limit: from.limit });
+    await walk(start, MAX_LIMIT / from.limit, {}, (_, page) => void pages.push(page));
+    if (place !== from) return;
+    reference = pages.pop();
+    trail.push(...pages);
+  }
+  await go(reference, trail, from.page && from.page - 1, button);
+}
 
 /**
  * Reads and shows the page at `place`. A newer call overtakes this one. If it fails, the rows stay
  * that were shown before.
  */
-export async function load() {
+export async function load(button) {
   loading?.abort();
   const mine = (loading = new AbortController());
   const slow = setTimeout(() => ($('list-status').textContent = 'Loading…'), SLOW);
-  $('animals').setAttribute('aria-busy', 'true');
+  $('animals').ariaBusy = 'true';
+  spin(button, true);
   show($('list-failure'), false);
-  clearCopied();
   showControls();
   try {
-    const page = await list(place.reference, { signal: mine.signal });
+    const read = place.status === 'none' ? listWithoutStatus : list;
+    const page = await read(place.reference, { signal: mine.signal });
     mine.signal.throwIfAborted();
     shown = { ...page, place, time: timeOfDay() };
     showPage();
@@ -83,11 +80,33 @@ export async function load() {
     if (!mine.signal.aborted && !leaveIfRefused(failure)) showFailure(failure);
   } finally {
     clearTimeout(slow);
+    spin(button, false);
     if (loading === mine) {
-      $('animals').setAttribute('aria-busy', 'false');
+      $('animals').ariaBusy = 'false';
       showControls();
     }
   }
+}
+
+/** A page of the animals without a status: reads on until it is full, and one more to know whether there is another. */
+async function listWithoutStatus(reference, options) {
+  const [limit, after] = ['limit', 'after'].map((name) => parameterOf(reference, name));
+  const pets = [];
+  let [seen, reached, full] = [0, null, null];
+  const start = withQuery(reference, { status: '', after: '', limit: MAX_LIMIT });
+  const end = await walk(start, MAX_PAGES, options, (page, block) => {
+    for (const pet of page.pets.filter(({ id }) => !after || !isAtMost(id, after))) {
+      if (statusOf(pet) === 'none' && pets.length === Number(limit)) full = block;
+      if (full) return true;
+      if (statusOf(pet) === 'none') pets.push(pet);
+      [seen, reached] = [seen + 1, pet.id];
+    }
+    if (seen > 0 && page.next) $('list-status').textContent = `Looked through ${animals(seen)}…`;
+    return false;
+  });
+  const next = (full ?? end) && withQuery(full ?? end, { status: 'none', limit, after: full ? pets.at(-1).id : '' });
+  const far = `Looked through ${animals(seen)}${reached === null ? '' : `, up to id ${reached}`}`;
+  return { pets, next, far, isCut: !full && end !== null, text: `[${pets.map(({ json }) => json).join(',')}]` };
 }
 
 const pageName = ({ page }) => (page ? `page ${format(page)}` : 'a later page');
@@ -95,73 +114,102 @@ const pageName = ({ page }) => (page ? `page ${format(page)}` : 'a later page');
 function showControls() {
   for (const radio of $('filter').elements.status) radio.checked = radio.value === place.status;
   $('limit').value = String(place.limit);
-  show($('bare-field'), place.status === '');
-  const busy = $('animals').getAttribute('aria-busy') === 'true';
+  const isCurrent = shown !== null && shown.place.reference === place.reference;
   enable($('first'), place.page !== 1);
   enable($('previous'), place.trail.length > 0);
-  enable($('next'), !busy && isCurrent() && shown.next !== null);
+  enable($('next'), $('animals').ariaBusy === 'false' && isCurrent && shown.next !== null);
   enable($('copy'), shown !== null);
   $('page').textContent = place.page ? `Page ${format(place.page)}` : 'A later page';
 }
 
-/** Whether the rows are of the place where the reader wants to be. */
-const isCurrent = () => shown !== null && shown.place.reference === place.reference;
-
-/** Whether the animals with a status are left out. The service has no such filter: so of this page. */
-const isBare = () => $('bare').checked && shown.place.status === '';
-
-const visiblePets = () => (isBare() ? shown.pets.filter((pet) => statusOf(pet) === 'none') : shown.pets);
-
 function showPage() {
-  const pets = visiblePets();
-  drawRows(pets, marked);
+  const { pets, next, far } = shown;
+  drawRows();
   show($('animals'), pets.length > 0);
+  show($('pager'), true);
   show($('empty'), pets.length === 0);
   show($('show-all'), shown.place.status !== '');
   $('empty-text').textContent = emptyText();
-  $('list-status').textContent = statusText(pets.length);
-}
-
-function statusText(count) {
-  const where = shown.next !== null || shown.place.page !== 1 ? `, ${pageName(shown.place)}` : '';
-  return `${isBare() ? `${format(count)} of ` : ''}${animals(shown.pets.length)} shown${where}`;
+  const where = next !== null || shown.place.page !== 1 ? `, ${pageName(shown.place)}` : '';
+  $('list-status').textContent = `${animals(pets.length)} shown${where}${far ? `. ${far}.` : ''}`;
 }
 
 function emptyText() {
-  if (shown.pets.length > 0) return 'Every animal of this page has a status.';
-  const { status } = shown.place;
+  const { place: { status, page }, isCut } = shown;
+  if (isCut) return 'No animal without a status so far. “Next” looks further.';
+  if (status === 'none') return page === 1 ? 'Every animal has a status.' : 'Every further animal has a status.';
   if (status) return `There is no animal with the status ${labelOf(status).toLowerCase()}.`;
-  return shown.place.page === 1 ? 'There is no animal yet. Add the first one.' : 'There is no animal on this page.';
+  return page === 1 ? 'There is no animal yet. Add the first one.' : 'There is no animal on this page.';
 }
 
 function showFailure(failure) {
   const isStale = failure instanceof Refusal && failure.code === 'invalid_query';
-  const kind = shown?.place.status ? `the animals with the status ${labelOf(shown.place.status).toLowerCase()}` : 'all animals';
-  const before = shown ? ` Below is ${pageName(shown.place)} of ${kind}, as it was at ${shown.time}.` : '';
+  const status = shown?.place.status;
+  const kind = status === 'none' ? 'the animals without a status'
+    : status ? `the animals with the status ${labelOf(status).toLowerCase()}` : 'all animals';
+  const before = shown ? ` Shown is ${pageName(shown.place)} of ${kind}, as it was at ${shown.time}.` : '';
   $('list-failure-text').textContent = explain(failure) + before;
   $('list-retry').textContent = isStale ? 'Start from the first page' : 'Try again';
   $('list-retry').onclick = () => fromList(isStale ? goFirst : load);
-  show($('list-failure'), true);
-  show($('animals'), shown !== null && visiblePets().length > 0);
+  for (const part of ['list-failure', 'pager']) show($(part), true);
   $('list-status').textContent = '';
 }
 
-/** The JSON of what is shown: as the service sent it, or those of its animals that are shown. */
-const shownJson = () => (isBare() ? `[${visiblePets().map((pet) => pet.json).join(',')}]` : shown.text);
+function rowOf(pet) {
+  const name = make('button', { type: 'button', class: 'open' }, make('bdi', {}, pet.name));
+  return make(
+    'tr', { role: 'row', tabindex: '-1', 'data-id': pet.id, class: pet.id === marked && 'new' },
+    make('td', { role: 'cell', class: 'id', 'data-label': '#' }, pet.id),
+    make('th', { role: 'rowheader', scope: 'row' }, name),
+    make('td', { role: 'cell', class: 'category', 'data-label': 'category ' }, pet.categoryId),
+    make('td', { role: 'cell' }, pill(pet)),
+  );
+}
+
+const rowWith = (id) => [...$('rows').rows].find((row) => row.dataset.id === id);
+
+/** Draws the rows of the page that is shown. A focused row keeps the focus. */
+function drawRows() {
+  const { activeElement } = document;
+  const focused = activeElement.closest('#rows tr')?.dataset.id;
+  $('rows').replaceChildren(...shown.pets.map(rowOf));
+  if (focused === undefined) return;
+  const row = rowWith(focused);
+  (activeElement.matches('tr') ? row : row?.querySelector('button') ?? $('list-title')).focus();
+}
+
+/** Lets the animal with this id stand out from now on: its row, if there is one. */
+export function mark(id) {
+  marked = id;
+  for (const row of $('rows').rows) row.classList.toggle('new', row.dataset.id === id);
+  return rowWith(id);
+}
+
+/** Moves the focus to an animal of the page that is shown: where it is, in words. */
+export function goToRow(id) {
+  const row = mark(id);
+  row.focus({ preventScroll: true });
+  row.scrollIntoView({ block: 'center' });
+  return `row ${row.sectionRowIndex + 1} of ${pageName(shown.place)}`;
+}
 
 function clear() {
   loading?.abort();
   shown = null;
   marked = null;
   $('rows').replaceChildren();
-  show($('list-failure'), false);
-  clearCopied();
+  for (const part of ['animals', 'empty', 'list-failure', 'pager']) show($(part), false);
 }
 
-/** Shows another page of the list from its top. */
-function turn(step) {
-  step();
-  $('list-title').scrollIntoView({ block: 'nearest' });
+/** Turns to another page; once it is there, the list is shown from its top. */
+async function turn(step, button) {
+  const before = shown;
+  try {
+    await step(button);
+    if (shown !== before) $('list-title').scrollIntoView({ block: 'nearest' });
+  } catch (failure) {
+    if (!leaveIfRefused(failure)) showFailure(failure);
+  }
 }
 
 /** Runs `action`, which may take the button away that was pressed, and the focus with it. */
@@ -173,15 +221,13 @@ function fromList(action) {
 /** Connects the controls of the list. */
 export function connectList() {
   onPress('refresh', load);
-  onPress('first', () => turn(goFirst));
-  onPress('previous', () => turn(goPrevious));
-  onPress('next', () => turn(goNext));
-  onPress('show-all', () => fromList(() => goFirst('')));
-  onPress('copy', () => copy(shownJson(), 'The page'));
+  for (const [id, step] of Object.entries({ first: goFirst, previous: goPrevious, next: goNext })) {
+    onPress(id, (button) => turn(step, button));
+  }
+  onPress('show-all', () => fromList(() => goFirst(undefined, '')));
+  copies($('copy'), () => shown?.text ?? '');
   $('filter').addEventListener('submit', (event) => event.preventDefault());
-  $('filter').addEventListener('change', ({ target }) => {
-    if (target !== $('bare')) goFirst($('filter').elements.status.value, Number($('limit').value));
-    else if (shown !== null) showPage();
-  });
+  $('filter').addEventListener('change', () =>
+    goFirst(undefined, $('filter').elements.status.value, Number($('limit').value)));
   onKeyGone(clear);
 }

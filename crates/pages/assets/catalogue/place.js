@@ -1,7 +1,9 @@
 // Which page of the list is shown: kept in the address, so that reload and the browser's back work.
+//
+// The service has no filter for animals without a status. So `status=none` is a filter of this page, which follows
+// the pages of the service; with it, `after` is the last animal that the page before has shown.
 
-import { PETS } from './api.js';
-import { STATUSES } from './pet.js';
+import { PETS, STATUSES } from './pets.js';
 
 const LIMITS = [10, 20, 50, 100];
 const DEFAULT_LIMIT = 20;
@@ -14,27 +16,36 @@ const MAX_TRAIL = 200;
  */
 export function placeOfAddress() {
   const query = new URLSearchParams(location.search);
-  const status = STATUSES.includes(query.get('status')) ? query.get('status') : '';
+  const status = [...STATUSES, 'none'].includes(query.get('status')) ? query.get('status') : '';
   const limit = LIMITS.includes(Number(query.get('limit'))) ? Number(query.get('limit')) : DEFAULT_LIMIT;
   const cursor = query.get('cursor');
-  const { reference = referenceOf(status, limit, cursor), trail = [], page = cursor ? null : 1 } = history.state ?? {};
+  const after = status === 'none' && /^-?\d{1,19}$/.test(query.get('after')) ? query.get('after') : '';
+  const begins = !cursor && !after;
+  const { reference = referenceOf(status, limit, cursor, after), trail = [], page = begins ? 1 : null } = history.state ?? {};
   return { status, limit, reference, trail, page };
 }
 
 /** The reference of a page: the first one without a cursor. */
-export function referenceOf(status, limit, cursor) {
+export function referenceOf(status, limit, cursor, after) {
   const query = new URLSearchParams({ limit });
-  if (status) query.set('status', status);
-  if (cursor) query.set('cursor', cursor);
+  for (const [name, value] of Object.entries({ status, cursor, after })) {
+    if (value) query.set(name, value);
+  }
   return `${PETS}?${query}`;
 }
 
-/** The same reference with another limit, which may change between pages. */
-export function withLimit(reference, limit) {
+/** The same reference with other parameters; one that is empty is left out. */
+export function withQuery(reference, parameters) {
   const url = new URL(reference, location.origin);
-  url.searchParams.set('limit', limit);
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value === '') url.searchParams.delete(name);
+    else url.searchParams.set(name, value);
+  }
   return url.pathname + url.search;
 }
+
+/** The parameter of a reference with this name, or `null`. */
+export const parameterOf = (reference, name) => new URL(reference, location.origin).searchParams.get(name);
 
 /** Puts another place into the address, as a step that the browser's back undoes. */
 export function pushPlace(reference, trail, page) {

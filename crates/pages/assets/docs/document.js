@@ -1,15 +1,15 @@
 // The OpenAPI document, in the form in which the page shows it.
 
-import { parse } from './exact.js';
+import { parse } from '../shared/json.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** Fetches the document: all of it, with every reference inside it replaced by what it refers to. */
-export async function fetchDocument(address) {
-  const answer = await fetch(address);
-  if (!answer.ok) throw new Error(`${address} was answered ${answer.status}`);
-  const source = parse(await answer.text());
-  return resolve(source, source, []);
+/** Reads the document: all of it, with every reference inside it replaced by what it refers to. */
+export function parseDocument(text) {
+  const source = parse(text);
+  const whole = resolve(source, source, []);
+  const other = whole['x-other-responses'];
+  return { ...whole, other: other && { ...other, answers: answersOf(other.responses) } };
 }
 
 /** `value` without references. `trail` has those it is inside of: a schema may contain itself. */
@@ -47,21 +47,23 @@ function operation(path, method, item) {
     id: described.operationId,
     parameters: [...(item.parameters ?? []), ...(described.parameters ?? [])],
     body: json && { ...body, ...json },
-    answers: answers(described.responses),
-    canBeTried: described['x-hideTryItPanel'] !== true,
+    answers: answersOf(described.responses),
+    isOffered: described['x-hideTryItPanel'] !== true,
   };
 }
 
 /** The responses in the order of their status, each with its schema and its examples as lists. */
-export function answers(responses = {}) {
+function answersOf(responses = {}) {
   return Object.entries(responses).map(([status, response]) => {
     const json = response.content?.['application/json'];
+    const examples = Object.values(json?.examples ?? {});
     return {
       ...response,
       status,
       isError: status >= '400',
       schema: json?.schema,
-      examples: Object.values(json?.examples ?? {}),
+      examples,
+      codes: [...new Set(examples.map(({ value }) => value.code).filter(Boolean))],
     };
   });
 }

@@ -1,7 +1,6 @@
 // The form of an operation, built from the document.
 
-import { make } from './shared/dom.js';
-import { typeOf } from './fields.js';
+import { make, showFault } from '../shared/dom.js';
 
 /**
  * The fields of an operation's form: their element, and the values in them.
@@ -36,17 +35,13 @@ function labelled(id, name, note, control, faultOf) {
   control.setAttribute('aria-describedby', `${id}-fault`);
   const fault = make('p', { id: `${id}-fault`, class: 'fault', hidden: true });
   const label = make('label', { for: id }, make('span', { class: 'name' }, name), ' ',
-    make('span', { class: 'type' }, note));
+    note && make('span', { class: 'type' }, note));
   return {
     name,
     control,
     faultOf,
     elements: [make('div', { class: 'row' }, label, control, fault)],
-    showFault(text) {
-      fault.textContent = text;
-      fault.hidden = text === '';
-      control.ariaInvalid = String(text !== '');
-    },
+    showFault: (text) => showFault(control, fault, text),
   };
 }
 
@@ -57,8 +52,7 @@ function parameterField(operation, parameter) {
     const isHeader = place === 'header';
     return isHeader && !/^[\x20-\x7e]*$/.test(value) ? 'A header takes ASCII characters alone.' : '';
   };
-  const note = required ? 'required' : typeOf(schema);
-  const field = labelled(`${operation.id}-${name}`, name, note, controlOf(schema), faultOf);
+  const field = labelled(`${operation.id}-${name}`, name, required && 'required', controlOf(schema), faultOf);
   return { ...field, place };
 }
 

@@ -1,44 +1,102 @@
 // An operation: on the left what it does, on the right how it is called and what it answers.
 
-import { make } from './shared/dom.js';
-import { statusPill } from './answer.js';
-import { fieldList, properties, typeOf } from './fields.js';
-import { marks } from './marks.js';
+import { codePanel } from '../shared/code.js';
+import { make } from '../shared/dom.js';
 import { BASE } from './request.js';
-import { blocks, inline } from './text.js';
+import { blocks, day, inline } from './text.js';
 import { tryout } from './tryout.js';
 
-/** The section of an operation. `onAnswer` is called with each answer that its form gets. */
-export function operationSection(operation, onAnswer) {
-  const { id, method, path, summary, description, parameters, body, answers } = operation;
-  const good = answers.filter(({ isError }) => !isError);
-  const errors = answers.filter(({ isError }) => isError);
-  const text = make('div', { class: 'text' },
-    make('p', { class: 'endpoint' }, methodPill(method), ' ', make('code', {}, `${BASE}${path}`)),
-    blocks(description),
-    parameters.length > 0 && [make('h4', {}, 'Parameters'), parameterLists(parameters)],
-    body && [make('h4', {}, 'Body'), blocks(body.description), fieldList(properties(body.schema))],
-    good.length > 0 && [make('h4', {}, 'Answers'), good.map(answerText)],
-    make('h4', {}, 'Errors'),
-    errors.map(errorText));
+/** The section of an operation, without the errors that are common to all. */
+export function operationSection(operation, common) {
+  const { id, method, path, summary, description, parameters, body, answers, isOffered } = operation;
   const title = make('h3', { id: `${id}-title` }, make('a', { href: `#${id}` }, summary), ' ', marks(operation));
-  const aside = make('div', { class: 'aside' }, tryout(operation, onAnswer), exampleAnswers(good));
-  return make('section', { id, class: 'operation', 'aria-labelledby': `${id}-title` },
-    title, make('div', { class: 'columns' }, text, aside));
+  const endpoint = make('p', { class: 'endpoint' }, methodPill(method), ' ', make('code', {}, `${BASE}${path}`));
+  const attributes = { id, class: 'operation', 'aria-labelledby': `${id}-title` };
+  if (!isOffered) return make('section', attributes, title, make('p', {}, ...endpoint.childNodes, ' ', inline(description)));
+  const good = answers.filter(({ isError }) => !isError);
+  const own = answers.filter((answer) => answer.isError && !common.some((other) => isSame(answer, other)));
+  const statuses = common.map(({ status }) => status).join(', ');
+  const text = make('div', { class: 'description' },
+    endpoint, blocks(description),
+    parameters.length > 0 && [make('h4', {}, 'Parameters'), fieldList(parameters.map((described) => ({
+      ...described, described, place: described.in })))],
+    body && [make('h4', {}, 'Body'), blocks(body.description), fieldList(properties(body.schema))],
+    make('h4', {}, 'Answers'), good.map(answerText), own.map(errorText),
+    statuses && make('p', { class: 'hint' }, 'As every operation: ', make('a', { href: '#errors' }, statuses), '.'));
+  const aside = make('div', { class: 'aside' }, tryout(operation), exampleAnswers(good));
+  return make('section', attributes, title, make('div', { class: 'columns' }, text, aside));
+}
+
+const isSame = (answer, other) => answer.status === other.status && String(answer.codes) === String(other.codes);
+
+/** The errors that every operation answers alike. */
+export function commonErrors(operations) {
+  const [first, ...others] = operations.map(({ answers }) => answers.filter(({ isError }) => isError));
+  return (first ?? []).filter((error) => others.every((answers) => answers.some((answer) => isSame(answer, error))));
 }
 
 /** The badge of a method. */
-export const methodPill = (method) =>
-  make('span', { class: `method ${method.toLowerCase()}` }, method);
+export const methodPill = (method) => make('span', { class: `method ${method.toLowerCase()}` }, method);
 
-const PLACES = { path: 'In the path', query: 'In the query', header: 'In headers' };
+const statusPill = (status) => make('span', { class: `status ${status >= 400 ? 'red' : 'green'}` }, String(status));
 
-function parameterLists(parameters) {
-  return Object.entries(PLACES).flatMap(([place, title]) => {
-    const here = parameters.filter((parameter) => parameter.in === place);
-    const fields = here.map((described) => ({ ...described, described }));
-    return here.length > 0 ? [make('h5', {}, title), fieldList(fields)] : [];
-  });
+const COLOURS = { beta: 'blue', experimental: 'amber', deprecated: 'amber' };
+
+const mark = (kind, text = kind) => make('span', { class: `mark ${COLOURS[kind] ?? ''}` }, text);
+
+/** The badges of an operation, a parameter or an answer: how stable it is, and when it ends. */
+function marks(described) {
+  const { deprecated, 'x-stability': stability, 'x-deprecated-sunset': sunset } = described;
+  return [
+    stability && mark(stability),
+    deprecated && mark('deprecated', sunset ? `deprecated, removed on ${day(sunset)}` : 'deprecated'),
+  ];
+}
+
+/** A list of fields. Each has a name, and is described by a parameter, a header or a property. */
+export function fieldList(fields) {
+  return make('dl', { class: 'fields' }, fields.map(({ name, required, described, place }) => {
+    const schema = described.schema ?? described;
+    const description = described.description ?? schema.description;
+    const bounds = facts(schema, described.example, description);
+    return make('div', { class: 'field' },
+      make('dt', {},
+        make('code', {}, name), ' ', make('span', { class: 'type' }, typeOf(schema)), ' ',
+        required && make('span', { class: 'required' }, 'required'), ' ', marks(described),
+        place && make('span', { class: 'place' }, place)),
+      make('dd', {}, blocks(description), bounds && make('p', { class: 'hint' }, inline(bounds))));
+  }));
+}
+
+/** The properties of an object, or of what an array contains, for `fieldList`. */
+export function properties(schema) {
+  const object = schema.items ?? schema;
+  return Object.entries(object.properties ?? {}).map(([name, described]) => ({
+    name, described, required: object.required?.includes(name) ?? false,
+  }));
+}
+
+/** What a schema is, in a word or two. */
+export function typeOf(schema) {
+  if (schema.type === 'array') return `array of ${schema.items?.title ?? typeOf(schema.items ?? {})}`;
+  if (schema.type === 'object') return schema.title ?? 'object';
+  return schema.format ?? schema.type ?? 'any';
+}
+
+/** The bounds, the default, the values and the example of a schema, as far as neither description nor type says them. */
+function facts(schema, example, description = '') {
+  const { minimum, maximum, minLength = 0, maxLength, maxItems, format } = schema;
+  const isTold = /\d to \d+ /.test(description);
+  const values = (schema.enum ?? []).map((value) => `\`${value}\``);
+  const sentences = [
+    maximum !== undefined && format !== 'int64' && `${minimum} to ${maximum}.`,
+    maxLength !== undefined && !isTold && `${minLength} to ${maxLength} characters.`,
+    maxItems !== undefined && `Up to ${maxItems}.`,
+    schema.default !== undefined && `Default: \`${schema.default}\`.`,
+    values.some((value) => !description.includes(value)) && `${values.length > 1 ? 'One of' : 'Always'} ${values.join(', ')}.`,
+    example !== undefined && `Example: \`${example}\`.`,
+  ];
+  return sentences.filter(Boolean).join(' ');
 }
 
 /** An answer that is no error: its meaning, its fields and its headers. */
@@ -46,8 +104,7 @@ function answerText(answer) {
   const { status, description, schema } = answer;
   return make('div', { class: 'documented' },
     make('p', {}, statusPill(status), ' ', inline(description), ' ', marks(answer)),
-    schema && make('details', {},
-      make('summary', {}, `Fields: ${typeOf(schema)}`), fieldList(properties(schema))),
+    schema && make('details', {}, make('summary', {}, `Fields: ${typeOf(schema)}`), fieldList(properties(schema))),
     headersText(answer));
 }
 
@@ -58,25 +115,20 @@ function headersText({ headers = {} }) {
 
 /** An error, folded: its codes, when each comes, and the bodies. */
 export function errorText(answer) {
-  const { status, description, examples } = answer;
-  const codes = [...new Set(examples.map(({ value }) => value.code))];
+  const { status, description, examples, codes } = answer;
   return make('details', { class: 'error' },
-    make('summary', {},
-      statusPill(status), ' ', codes.map((code) => [make('code', {}, code), ' ']), marks(answer)),
+    make('summary', {}, statusPill(status), ' ', codes.map((code) => [make('code', {}, code), ' ']), marks(answer)),
     make('p', {}, inline(description)),
-    examples.map(({ summary, value }) => exampleBox(inline(`${summary}:`), value)),
+    examples.map((example) => examplePanel(inline(example.summary), example)),
     headersText(answer));
 }
 
 function exampleAnswers(good) {
-  const boxes = good.flatMap(({ status, examples }) =>
-    examples.map(({ summary, value }) => exampleBox([statusPill(status), inline(` ${summary}`)], value)));
-  return boxes.length > 0 && make('section', { class: 'examples', 'aria-label': 'Example answers' },
-    make('h4', {}, 'Example answers'), boxes);
+  const panels = good.flatMap(({ status, examples }) =>
+    examples.map((example) => examplePanel([statusPill(status), ' ', inline(example.summary)], example)));
+  return panels.length > 0 && make('section', { class: 'examples', 'aria-label': 'Example answers' },
+    make('h4', {}, 'Example answers'), panels);
 }
 
-function exampleBox(caption, value) {
-  return make('figure', { class: 'panel' },
-    make('figcaption', { class: 'panel-head' }, make('span', {}, caption)),
-    make('pre', { class: 'code' }, make('code', {}, JSON.stringify(value, null, 2))));
-}
+const examplePanel = (caption, { summary, value }) =>
+  codePanel(caption, `Example: ${summary}`, JSON.stringify(value, null, 2)).element;

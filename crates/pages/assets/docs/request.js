@@ -1,14 +1,12 @@
-// A request: made from the fields of a form, and sent.
+// A request, made from the fields of a form, and what it is as a program in three languages. The key is not in
+// it: it comes from the environment.
 
-import { ROOT } from './shared/dom.js';
+import { codePanel } from '../shared/code.js';
+import { make, ROOT } from '../shared/dom.js';
+import { compact } from '../shared/json.js';
 
 /** What every path of the document is relative to. */
 export const BASE = `${ROOT}v1`;
-/** Milliseconds until a request is given up: longer than the service lets one take. */
-const TIMEOUT = 40_000;
-
-/** No answer came. Its message is for the reader. */
-export class Unreachable extends Error {}
 
 /**
  * The request that an operation makes of `values`, a map from the name of a parameter to its text.
@@ -16,37 +14,101 @@ export class Unreachable extends Error {}
  */
 export function requestOf(operation, values, body) {
   const query = new URLSearchParams();
-  const headers = [];
+  const headers = {};
   let path = operation.path;
   for (const { name, in: place } of operation.parameters) {
     const value = values.get(name) ?? '';
     if (value === '') continue;
     if (place === 'path') path = path.replace(`{${name}}`, encodeURIComponent(value));
     if (place === 'query') query.append(name, value);
-    if (place === 'header') headers.push([name, value]);
+    if (place === 'header') headers[name] = value;
   }
-  if (body !== undefined) headers.push(['Content-Type', 'application/json']);
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
   const target = query.size > 0 ? `${BASE}${path}?${query}` : `${BASE}${path}`;
   return { method: operation.method, target, headers, body };
 }
 
-/** Sends a request, with `key` unless it is empty: the answer. Throws `Unreachable`. */
-export async function send({ method, target, headers, body }, key) {
-  const all = new Headers(headers);
-  if (key) all.set('Authorization', `Bearer ${key}`);
-  const begun = performance.now();
-  try {
-    // The reader wants the service's own answer, not one of the browser's cache.
-    const options = { method, headers: all, body, cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT) };
-    const response = await fetch(target, options);
-    const text = await response.text();
-    const { status, statusText } = response;
-    const time = Math.round(performance.now() - begun);
-    return { status, statusText, time, text, headers: response.headers };
-  } catch (error) {
-    const late = error.name === 'TimeoutError';
-    throw new Unreachable(late
-      ? `The server did not answer within ${TIMEOUT / 1000} seconds.`
-      : 'The server could not be reached. Is it running, and is the network up?');
-  }
+/** The languages of the samples, each with a function from a request to its program. */
+const LANGUAGES = { curl, Python: python, TypeScript: typeScript };
+
+const shell = (text) => `'${text.replaceAll("'", String.raw`'\''`)}'`;
+const quoted = JSON.stringify;
+const address = ({ target }) => location.origin + target;
+
+function curl(request) {
+  const { method, headers, body } = request;
+  const parts = [
+    `curl ${method === 'GET' ? '' : `-X ${method} `}${shell(address(request))}`,
+    '-H "Authorization: Bearer $PETSTORE_API_KEY"',
+    ...Object.entries(headers).map(([name, value]) => `-H ${shell(`${name}: ${value}`)}`),
+  ];
+  if (body !== undefined) parts.push(`-d ${shell(compact(body))}`);
+  return parts.join(' \\\n  ');
+}
+
+function python(request) {
+  const { method, headers, body } = request;
+  const lines = Object.entries(headers).map(([name, value]) => `        ${quoted(name)}: ${quoted(value)},`);
+  return [
+    'import os, urllib.request',
+    '',
+    'request = urllib.request.Request(',
+    `    ${quoted(address(request))},`,
+    `    method=${quoted(method)},`,
+    '    headers={',
+    '        "Authorization": "Bearer " + os.environ["PETSTORE_API_KEY"],',
+    ...lines,
+    '    },',
+    ...(body === undefined ? [] : [`    data=${quoted(compact(body))}.encode(),`]),
+    ')',
+    'with urllib.request.urlopen(request) as answer:',
+    '    print(answer.status, answer.read().decode())',
+  ].join('\n');
+}
+
+function typeScript(request) {
+  const { method, headers, body } = request;
+  const lines = Object.entries(headers).map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},`);
+  return [
+    `const answer = await fetch(${quoted(address(request))}, {`,
+    `  method: ${quoted(method)},`,
+    '  headers: {',
+    '    Authorization: `Bearer ${process.env.PETSTORE_API_KEY}`,',
+    ...lines,
+    '  },',
+    ...(body === undefined ? [] : [`  body: ${quoted(compact(body))},`]),
+    '});',
+    'console.log(answer.status, await answer.text());',
+  ].join('\n');
+}
+
+/** One choice of a language is for every sample on the page. */
+const samples = new Set();
+let language = Object.keys(LANGUAGES)[0];
+
+/** A panel with the program of a request; `show` gives it another request. */
+export function sample(label) {
+  const buttons = Object.keys(LANGUAGES).map((name) => {
+    const button = make('button', { type: 'button', class: 'quiet', 'data-language': name }, name);
+    button.addEventListener('click', () => {
+      language = name;
+      for (const draw of samples) draw();
+    });
+    return button;
+  });
+  const panel = codePanel(make('span', { class: 'languages', role: 'group', 'aria-label': 'Language of the samples' }, buttons), label);
+  panel.element.querySelector('.code').classList.add('sample');
+  let request;
+  const draw = () => {
+    panel.show(LANGUAGES[language](request));
+    for (const button of buttons) button.ariaPressed = String(button.textContent === language);
+  };
+  samples.add(draw);
+  return {
+    element: panel.element,
+    show(next) {
+      request = next;
+      draw();
+    },
+  };
 }

@@ -1,6 +1,6 @@
 // The texts of the document, which are Markdown: as much of it as they use.
 
-import { make } from './shared/dom.js';
+import { make } from '../shared/dom.js';
 
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*/g;
 

@@ -1,11 +1,13 @@
 // The form that sends an operation's request, with its sample above and its answer below.
 
-import { enable, isEnabled, make } from './shared/dom.js';
-import { storedKey } from './shared/key.js';
-import { answerElements, nextQuery } from './answer.js';
-import { sample } from './code.js';
+import { codePanel } from '../shared/code.js';
+import { enable, isEnabled, make, spin } from '../shared/dom.js';
+import { indented } from '../shared/json.js';
+import { leaveIfRefused } from '../shared/key.js';
+import { nextPage, Refusal, send } from '../shared/service.js';
+import { storedKey } from '../shared/stored.js';
 import { formFields } from './form.js';
-import { requestOf, send } from './request.js';
+import { requestOf, sample } from './request.js';
 
 /** Every place of an answer: who forgets the key wants none of them to remain. */
 const answers = new Set();
@@ -15,14 +17,9 @@ export function clearAnswers() {
   for (const clear of answers) clear();
 }
 
-/** The sample and the form of an operation; without a form if it cannot be tried. */
-export function tryout(operation, onAnswer) {
+/** The sample and the form of an operation. */
+export function tryout(operation) {
   const shown = sample(`Sample of ${operation.id}`);
-  const title = make('h4', {}, 'Sample request');
-  if (!operation.canBeTried) {
-    shown.show(requestOf(operation, new Map()));
-    return [title, shown.element, make('p', { class: 'hint closed' }, 'This operation cannot be tried here: its try-out is switched off.')];
-  }
   const fields = formFields(operation);
   const request = () => requestOf(operation, fields.values(), fields.body());
   const draw = () => shown.show(request());
@@ -32,8 +29,9 @@ export function tryout(operation, onAnswer) {
   const form = make('form', { class: 'try', novalidate: true, autocomplete: 'off', 'aria-label': `Try ${operation.id}` },
     make('h4', {}, 'Try it'), fields.elements,
     make('p', { class: 'hint keyless' }, 'Without a key the answer is 401. ', make('a', { href: '#api-key' }, 'Enter your API key'), '.'),
+    operation.method !== 'GET' && make('p', { class: 'hint reading' }, 'Your key may only read: the answer is 403.'),
     make('div', { class: 'actions' }, execute, next, place.status));
-  let nextPage = null;
+  let following = null;
 
   async function run() {
     if (!isEnabled(execute)) return;
@@ -42,20 +40,25 @@ export function tryout(operation, onAnswer) {
     next.hidden = true;
     if (!fields.check()) return;
     enable(execute, false);
+    spin(execute, true);
     place.status.textContent = 'Sending…';
     const key = storedKey();
+    const begun = performance.now();
     try {
-      const answer = await send(request(), key);
+      const { target, ...options } = request();
+      // The reader wants the service's own answer, not one of the browser's cache.
+      const { response, text } = await send(target, { ...options, cache: 'no-store' });
       // What a key was answered goes with the key.
       if (key && !storedKey()) return place.clear();
-      nextPage = nextQuery(answer.headers);
-      next.hidden = nextPage === null;
-      place.show(answer);
-      onAnswer(answer);
+      following = nextPage(response.headers);
+      next.hidden = following === null;
+      place.show(response, text, Math.round(performance.now() - begun));
+      if (key) leaveIfRefused(new Refusal(response, text));
     } catch (failure) {
       place.fail(failure.message);
     } finally {
       enable(execute, true);
+      spin(execute, false);
     }
     // The button that was pressed may be gone, and the focus must not go with it.
     if (hadFocus === next && next.hidden) place.focus();
@@ -68,7 +71,7 @@ export function tryout(operation, onAnswer) {
     run();
   });
   next.addEventListener('click', () => {
-    fields.fill(nextPage);
+    fields.fill(following.searchParams);
     draw();
     run();
   });
@@ -77,7 +80,7 @@ export function tryout(operation, onAnswer) {
     next.hidden = true;
   });
   draw();
-  return [title, shown.element, form, place.element];
+  return [shown.element, form, place.element];
 }
 
 /** Where the answer of an operation is shown, and the line that says how the request went. */
@@ -96,10 +99,19 @@ function answerPlace(operation) {
       status.textContent = '';
       status.classList.remove('fault');
     },
-    show(answer) {
-      content.replaceChildren(...answerElements(answer));
+    show(response, text, time) {
+      const { status: code, statusText, headers } = response;
+      const outcome = `${code} ${statusText}`.trim();
+      const isJson = /json/i.test(headers.get('Content-Type') ?? '');
+      content.replaceChildren(
+        make('p', {}, make('span', { class: `status ${code >= 400 ? 'red' : 'green'}` }, outcome), ` in ${time} ms`),
+        text === ''
+          ? make('p', { class: 'hint' }, 'No body.')
+          : codePanel('Body', 'Body of the answer', isJson ? indented(text) : text).element,
+        make('details', { class: 'received' }, make('summary', {}, 'Headers'), make('dl', {},
+          [...headers].map(([name, value]) => make('div', {}, make('dt', {}, name), make('dd', {}, value))))));
       element.hidden = false;
-      status.textContent = `Answered ${answer.status} ${answer.statusText}`.trim();
+      status.textContent = `Answered ${outcome}`;
     },
     fail(message) {
       status.textContent = message;

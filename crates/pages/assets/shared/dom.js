@@ -1,15 +1,14 @@
-// Building elements, and where the service is.
+// Building elements, and what is done with them on both pages.
 
 /** Where the pages and the interface are, such as `/`: a proxy may put a path before it. */
-export const ROOT = new URL('../../', import.meta.url).pathname;
+export const ROOT = new URL('.', location.href).pathname;
 
 /** The element with this id. */
 export const $ = (id) => document.getElementById(id);
 
 /**
  * An element with attributes and children. An attribute of `false` or `undefined` is left out, one of
- * `true` is empty; children may be lists, and one of `null`, `undefined` or `false`
- * is left out.
+ * `true` is empty; children may be lists, and one of `null`, `undefined` or `false` is left out.
  */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -21,8 +20,61 @@ export function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+/** Shows or hides an element. */
+export function show(element, shown) {
+  element.hidden = !shown;
+}
+
+/** Puts `text` into an element, which is shown exactly if there is a text. */
+export function showText(element, text) {
+  element.textContent = text;
+  show(element, text !== '');
+}
+
+/** Marks a field as faulty, with the reason below it; an empty text clears both. */
+export function showFault(field, error, text) {
+  showText(error, text);
+  field.ariaInvalid = String(text !== '');
+}
+
 /** A button that cannot be used keeps its focus; who listens to its clicks looks at this. */
-export const isEnabled = (button) => button.getAttribute('aria-disabled') !== 'true';
+export const isEnabled = (button) => button.ariaDisabled !== 'true';
 
 /** Lets a button be used, or not. */
-export const enable = (button, enabled) => button.setAttribute('aria-disabled', String(!enabled));
+export function enable(button, enabled) {
+  button.ariaDisabled = String(!enabled);
+}
+
+/** Lets a button turn its wheel, or not. */
+export const spin = (button, spins) => button?.classList.toggle('busy', spins);
+
+/** Runs `action` with the button of this id when it is pressed, unless it cannot be used. */
+export function onPress(id, action) {
+  $(id).addEventListener('click', () => isEnabled($(id)) && action($(id)));
+}
+
+/** Runs `action` instead of sending the form with this id. */
+export function onSubmit(id, action) {
+  $(id).addEventListener('submit', (event) => {
+    event.preventDefault();
+    action();
+  });
+}
+
+/** Says `text` to a reader of the screen, also if it is the same as before. */
+export function announce(text) {
+  $('announcement').replaceChildren(make('span', {}, text));
+}
+
+// A link that moves the focus leaves the address alone, which holds the place in the list.
+for (const link of document.querySelectorAll('[data-jump]')) {
+  link.addEventListener('click', (event) => {
+    event.preventDefault();
+    $(link.dataset.jump).focus();
+    $(link.dataset.jump).scrollIntoView({ block: 'nearest' });
+  });
+}
+// What a small screen folds.
+for (const fold of document.querySelectorAll('.fold')) {
+  fold.addEventListener('click', () => (fold.ariaExpanded = String(fold.ariaExpanded !== 'true')));
+}

@@ -1,69 +1,89 @@
-// The API key of both pages: where it is kept, and whether the service takes it.
+// The API key of this tab coming and going: the form in which it is entered, and the button that forgets it.
 
-import { ROOT } from './dom.js';
+import { $, enable, isEnabled, onPress, onSubmit, ROOT, showFault, spin } from './dom.js';
+import { call, explain, Refusal } from './service.js';
+import { faultOfKey, isReadOnly, storedKey, storeKey } from './stored.js';
 
-const ITEM = 'petstore.key';
-/** Milliseconds until a check is given up: longer than the service lets a request take. */
-const TIMEOUT = 40_000;
+const listeners = [];
 
-/** The storage of this tab; where the browser forbids it, the key lasts as long as the page. */
-const storage = (() => {
-  try {
-    sessionStorage.getItem(ITEM);
-    return sessionStorage;
-  } catch {
-    const items = new Map();
-    return {
-      getItem: (name) => items.get(name) ?? null,
-      setItem: (name, value) => items.set(name, value),
-      removeItem: (name) => items.delete(name),
-    };
-  }
-})();
+/**
+ * Runs `listener` when the key goes, so that nothing of what it gave access to stays. It is handed why: an
+ * empty text if the reader forgot the key on purpose.
+ */
+export function onKeyGone(listener) {
+  listeners.push(listener);
+}
 
-/** The key that was entered in this tab, or an empty text. */
-export const storedKey = () => storage.getItem(ITEM) ?? '';
+/** Whether the service refused the API key itself. */
+export const isKeyRefused = (failure) => failure instanceof Refusal && failure.status === 401;
 
-/** Keeps `key` until the tab is closed or the key is forgotten. */
-export const storeKey = (key) => storage.setItem(ITEM, key);
+/** Whether `failure` was the key's fault: then the key is forgotten. */
+export function leaveIfRefused(failure) {
+  const refused = isKeyRefused(failure);
+  if (refused) leave('This key is no longer accepted: it was revoked, or has expired.');
+  return refused;
+}
 
-/** Removes the key from this tab. */
-export const forgetKey = () => storage.removeItem(ITEM);
-
-/** Why `key` cannot be one, or an empty text. Asks nobody. */
-export function faultOfKey(key) {
-  if (key === '') return 'Enter an API key.';
-  if (!/^[\x21-\x7e]+$/.test(key)) return 'An API key has no spaces and no characters beyond ASCII.';
-  return '';
+/** Forgets the key and all that it gave access to. */
+export function leave(reason = '') {
+  storeKey('');
+  showState();
+  showKeyFault(reason);
+  for (const listener of listeners) listener(reason);
 }
 
 /** Asks the service for one animal with `key`: why the key cannot be used, or an empty text. */
-export async function verifyKey(key) {
+async function verify(key) {
   const fault = faultOfKey(key);
   if (fault) return fault;
-  let response;
   try {
-    response = await fetch(`${ROOT}v1/pets?limit=1`, {
-      headers: { Authorization: `Bearer ${key}` },
-      signal: AbortSignal.timeout(TIMEOUT),
-    });
-  } catch {
-    return 'The server could not be reached, so the key was not checked.';
+    await call(`${ROOT}v1/pets?limit=1`, { key });
+    return '';
+  } catch (failure) {
+    if (isKeyRefused(failure)) return 'This key is not accepted: revoked, expired or mistyped.';
+    return `The key was not checked. ${explain(failure)}`;
   }
-  if (response.ok) return '';
-  const message = await messageOf(response);
-  return response.status === 401
-    ? `The service refused this key: ${message}.`
-    : `The key could not be checked: ${message}.`;
 }
 
-/** What an error of the service says, or else its status. */
-async function messageOf(response) {
-  try {
-    const { message } = await response.json();
-    if (typeof message === 'string') return message;
-  } catch {
-    // Not an answer of the service: the status has to do.
-  }
-  return `the answer is ${response.status} ${response.statusText}`.trim();
+const showKeyFault = (text) => showFault($('key'), $('key-error'), text);
+
+/** The style sheet shows by this what each kind of key allows. */
+function showState() {
+  document.documentElement.dataset.key = !storedKey() ? 'none' : isReadOnly() ? 'read' : 'full';
+}
+
+function reveal(revealed) {
+  $('key').type = revealed ? 'text' : 'password';
+  $('key-show').ariaPressed = String(revealed);
+  $('key-show').textContent = revealed ? 'Hide' : 'Show';
+}
+
+/** Makes the form and the button work. `accepted` runs once the service has taken a key. */
+export function connectKey(accepted) {
+  const label = $('key-send').textContent;
+  const busy = (isBusy) => {
+    enable($('key-send'), !isBusy);
+    spin($('key-send'), isBusy);
+    $('key-send').textContent = isBusy ? 'Checking…' : label;
+  };
+  onSubmit('key-form', async () => {
+    if (!isEnabled($('key-send'))) return;
+    const key = $('key').value.trim();
+    busy(true);
+    const fault = await verify(key);
+    busy(false);
+    showKeyFault(fault);
+    if (fault) return $('key').focus();
+    storeKey(key);
+    $('key').value = '';
+    reveal(false);
+    showState();
+    accepted();
+  });
+  $('key').addEventListener('input', () => showKeyFault(''));
+  onPress('key-show', () => reveal($('key').type === 'password'));
+  onPress('forget', () => leave());
+  // The browser may show the page as it was, after the key was forgotten on the other one.
+  addEventListener('pageshow', (event) => event.persisted && !storedKey() && leave());
+  showState();
 }

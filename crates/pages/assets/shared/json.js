@@ -5,11 +5,12 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^\s"[\]{}:,]+/g;
 const NUMBER_OR_STRING = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const STEP = '  ';
 
-/** Reads JSON. An integer that JavaScript would round becomes a text with its digits. */
-export function parse(json) {
-  const isRounded = (token) => /^-?\d+$/.test(token) && !Number.isSafeInteger(Number(token));
-  return JSON.parse(json.replace(NUMBER_OR_STRING, (token) => (isRounded(token) ? `"${token}"` : token)));
-}
+/** Whether JavaScript would round an integer. */
+const isRounded = (number) => /^-?\d+$/.test(number) && !Number.isSafeInteger(Number(number));
+
+/** Reads JSON. A number for which `isText` holds becomes a text with its digits. */
+export const parse = (json, isText = isRounded) => JSON.parse(json.replace(NUMBER_OR_STRING,
+  (token) => (token[0] !== '"' && isText(token) ? `"${token}"` : token)));
 
 /** `json` on one line, with every token as it is. */
 export function compact(json) {

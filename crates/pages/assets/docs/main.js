@@ -1,0 +1,113 @@
+// The page: fetches the OpenAPI document and shows it.
+
+import { codePanel } from '../shared/code.js';
+import { $, make, ROOT, showText } from '../shared/dom.js';
+import { connectKey, leaveIfRefused, onKeyGone } from '../shared/key.js';
+import { call, explain } from '../shared/service.js';
+import { isReadOnly, storedKey } from '../shared/stored.js';
+import { groups, parseDocument } from './document.js';
+import { commonErrors, errorText, fieldList, methodPill, operationSection, properties } from './operation.js';
+import { blocks, inline } from './text.js';
+import { clearAnswers } from './tryout.js';
+
+const FIRST = `curl '${location.origin}${ROOT}v1/pets' \\\n  -H "Authorization: Bearer $PETSTORE_API_KEY"`;
+
+/** Where else the service is, for who wants to call it from elsewhere than this page. */
+function showServers(servers = []) {
+  const others = servers.filter(({ url }) => /^https?:/.test(url));
+  if (others.length === 0) return;
+  const named = others.map(({ url, description }) => `\`${url}\` (${description ?? 'the service'})`);
+  $('elsewhere').replaceChildren(...inline(
+    `This page calls the server that it came from. The service is reached at ${named.join(' and ')}.`));
+  $('elsewhere').hidden = false;
+}
+
+const title = ({ name }) => name[0].toUpperCase() + name.slice(1);
+
+const contentsOf = (tag) => make('li', {},
+  make('span', { class: 'group' }, title(tag)),
+  make('ul', {}, tag.operations.map(({ id, method, summary, deprecated }) => make('li', {},
+    make('a', { href: `#${id}`, class: deprecated && 'old' }, make('span', {}, summary), ' ', methodPill(method))))));
+
+function groupSection(tag, common) {
+  const id = `group-${tag.name}`;
+  return make('section', { class: 'group', 'aria-labelledby': id },
+    make('h2', { id }, title(tag)), make('p', { class: 'lead' }, inline(tag.description)),
+    tag.operations.map((operation) => operationSection(operation, common)));
+}
+
+/** The body of every error, the errors of every operation, and the answers to what is no operation. */
+function errorsSection({ components, other }, common) {
+  return make('section', { id: 'errors', class: 'prose', 'aria-labelledby': 'errors-title' },
+    make('h2', { id: 'errors-title' }, 'Errors'),
+    make('p', {}, 'Every error has a body with these fields.'),
+    fieldList(properties(components.schemas.Error)),
+    make('h3', {}, 'Of every operation'), common.map(errorText),
+    other && [make('h3', {}, 'Elsewhere'), blocks(other.description), other.answers.map(errorText)]);
+}
+
+function aboutSection({ version, description }) {
+  return make('section', { id: 'about', class: 'prose', 'aria-labelledby': 'about-title' },
+    make('h2', { id: 'about-title' }, `About this interface, version ${version}`), blocks(description, 'h3'));
+}
+
+function show(source) {
+  const tags = groups(source);
+  const common = commonErrors(tags.flatMap(({ operations }) => operations));
+  showServers(source.servers);
+  $('contents').append(...tags.map(contentsOf),
+    make('li', {}, make('a', { href: '#errors' }, 'Errors')),
+    make('li', {}, make('a', { href: '#about' }, 'About this interface')));
+  $('reference').replaceChildren(
+    ...tags.map((tag) => groupSection(tag, common)), errorsSection(source, common), aboutSection(source.info));
+  followReader($('contents'));
+}
+
+/** Marks in the contents what is at the top of the window. */
+function followReader(contents) {
+  const links = new Map([...contents.querySelectorAll('a')].map((link) => [link.hash.slice(1), link]));
+  const watcher = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      links.get(target.id).ariaCurrent = isIntersecting ? 'true' : null;
+    }
+  }, { rootMargin: '-15% 0px -80% 0px' });
+  for (const id of links.keys()) watcher.observe($(id));
+  contents.addEventListener('click', ({ target }) => target.closest('a') && ($('fold').ariaExpanded = 'false'));
+  // The browser looked for the section of the address before it was there.
+  $(location.hash.slice(1))?.scrollIntoView();
+}
+
+/** Checks the key of this tab again. */
+async function checkKey() {
+  $('key-state').textContent = 'Checking the key of this tab…';
+  try {
+    await call(`${ROOT}v1/pets?limit=1`);
+    showAccepted();
+  } catch (failure) {
+    if (!leaveIfRefused(failure)) $('key-state').textContent = `The key was not checked. ${explain(failure)}`;
+  }
+}
+
+function showAccepted() {
+  const rights = isReadOnly() ? ' It may only read: adding an animal is answered 403.' : '';
+  if (storedKey()) $('key-state').textContent = `Your key is accepted.${rights}`;
+}
+
+$('first').replaceChildren(codePanel('The first request', 'The first request', FIRST).element);
+onKeyGone((reason) => {
+  showText($('key-state'), reason ? '' : 'The key is forgotten.');
+  if (reason) return;
+  clearAnswers();
+  $('key').focus();
+});
+connectKey(() => {
+  showAccepted();
+  $('forget').focus();
+});
+if (storedKey()) checkKey();
+try {
+  show(parseDocument((await call(`${ROOT}openapi.json`, { key: '' })).text));
+} catch (error) {
+  showText($('failure'), `The operations cannot be shown. ${explain(error)} Reload the page to try again.`);
+  $('reference').replaceChildren();
+}
