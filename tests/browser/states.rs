@@ -219,7 +219,8 @@ fn answer(zoo: &Zoo) {
     reference(zoo);
     docs::authorize(&zoo.browser, KEY);
     docs::execute(&zoo.browser, docs::LIST, 200);
-    zoo.browser.js(&format!("document.querySelector('{} .try').scrollIntoView()", docs::LIST));
+    let section = format!("innerWidth > 600 ? '{0}' : '{0} .try'", docs::LIST);
+    zoo.browser.js(&format!("document.querySelector({section}).scrollIntoView()"));
 }
 
 /// All that is folded open, with a key, and with an answer.

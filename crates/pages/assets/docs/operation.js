@@ -77,7 +77,7 @@ export function properties(schema) {
 }
 
 /** What a schema is, in a word or two. */
-export function typeOf(schema) {
+function typeOf(schema) {
   if (schema.type === 'array') return `array of ${schema.items?.title ?? typeOf(schema.items ?? {})}`;
   if (schema.type === 'object') return schema.title ?? 'object';
   return schema.format ?? schema.type ?? 'any';

@@ -25,7 +25,7 @@ export function leaveIfRefused(failure) {
 }
 
 /** Forgets the key and all that it gave access to. */
-export function leave(reason = '') {
+function leave(reason = '') {
   storeKey('');
   showState();
   showKeyFault(reason);

@@ -27,8 +27,8 @@ export const storedKey = () => storage.getItem(ITEM) ?? '';
 /** Keeps `key` until the tab is closed or the key is forgotten, which an empty text does. */
 export const storeKey = (key) => (key ? storage.setItem(ITEM, key) : storage.removeItem(ITEM));
 
-/** Whether the key of this tab may only read. */
-export const isReadOnly = () => storedKey().startsWith('psr_');
+/** Whether the key of this tab may only read, as its beginning says. */
+export const isReadOnly = () => /^psr_[0-9A-Za-z]{38}$/.test(storedKey());
 
 /** Why `key` cannot be one, or an empty text. The service's own key may have any other form. */
 export function faultOfKey(key) {
