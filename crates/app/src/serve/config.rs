@@ -229,7 +229,7 @@ impl ServeArgs {
 /// What a deployment is called, and where it is reached.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DeploymentArgs {
-    /// Name of this deployment, for logs and the OpenAPI document.
+    /// Name of this deployment, for logs, the OpenAPI document and the browser pages.
     #[arg(long, value_name = "NAME", value_parser = values::environment)]
     environment: Option<String>,
 

@@ -204,11 +204,14 @@ function clear() {
 /** Turns to another page; once it is there, the list is shown from its top. */
 async function turn(step, button) {
   const before = shown;
+  spin(button, true);
   try {
     await step(button);
     if (shown !== before) $('list-title').scrollIntoView({ block: 'nearest' });
   } catch (failure) {
     if (!leaveIfRefused(failure)) showFailure(failure);
+  } finally {
+    spin(button, false);
   }
 }
 
