@@ -98,7 +98,7 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     let store = Store::sqlite();
     super::commands::make(&store);
     let said = run(&["check", "--store", &format!("{}?synchronous=normal", store.url)]).succeeds();
-    assert!(said.contains("warning  durability  ") && said.contains("with 1 warnings"), "{said}");
+    assert!(said.contains("warning  durability  ") && said.contains("with 1 warning:"), "{said}");
     store.vandalise("CREATE TABLE mine (a)");
     let said = check(&store).succeeds();
     assert!(said.contains("warning  schema      version 9, and not petstore's: mine"), "{said}");

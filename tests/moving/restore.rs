@@ -130,7 +130,10 @@ fn what_is_no_sound_backup_leaves_nothing_behind() {
     fs::write(text.file(), "{\"name\":\"Rex\"}\n").unwrap();
     refused(&text, "not a");
     fs::write(text.file(), "").unwrap();
-    refused(&text, "there is no backup at ");
+    refused(&text, "petstore.db is empty; name a backup");
+    fs::remove_file(text.file()).unwrap();
+    fs::create_dir(text.file()).unwrap();
+    refused(&text, "petstore.db is no file; name that of a backup");
     let damaged = Store::sqlite();
     make(&damaged);
     damage_index(&damaged);

@@ -87,15 +87,28 @@ const VALUES: [(&str, &str); 33] = [
 
 #[test]
 fn each_setting_is_read_from_its_flag_its_variable_and_the_file() {
+    // Some are for a store in memory, and one is not.
+    are_read_from_everywhere("memory:", &["next-store"]);
+    are_read_from_everywhere("sqlite:other", &["seed", "simulate"]);
+}
+
+/// The same of all settings but `others`, which cannot be given with this store.
+#[track_caller]
+fn are_read_from_everywhere(url: &str, others: &[&str]) {
     let store = Store::memory();
     let key = write(&store, "key", KEY);
-    let values = VALUES.map(|(name, value)| (name, if value == "KEY" { &key } else { value }));
+    let values = VALUES.map(|(name, value)| match (name, value) {
+        ("store", _) => (name, url),
+        (_, "KEY") => (name, &*key),
+        _ => (name, value),
+    });
+    let values: Vec<_> = values.into_iter().filter(|(name, _)| !others.contains(name)).collect();
     let variable = |name: &str| format!("PETSTORE_{}", name.replace('-', "_").to_uppercase());
-    let lines = values.map(|(name, value)| match name {
+    let lines = values.iter().map(|(name, value)| match *name {
         "no-docs" | "no-upgrade" => format!("{name} = {value}\n"),
         _ => format!("{name} = \"{value}\"\n"),
     });
-    let config = write(&store, "petstore.toml", &lines.concat());
+    let config = write(&store, "petstore.toml", &lines.collect::<String>());
 
     let run = petstore(&["config", "show"]);
     let by_flags = values.iter().fold(run, |run, (name, value)| match *name {
@@ -108,9 +121,9 @@ fn each_setting_is_read_from_its_flag_its_variable_and_the_file() {
     let by_file = petstore(&["config", "show", "--config", &config]);
     let holds = |run: Run, source: &dyn Fn(&str) -> String| {
         let table = run.finish().succeeds();
-        assert_eq!(table.lines().count(), 1 + values.len(), "a setting is new: {table}");
-        for (name, value) in values {
-            assert_eq!(shown(&table, name), [value, &source(name)], "{table}");
+        assert_eq!(table.lines().count(), 1 + VALUES.len(), "a setting is new: {table}");
+        for (name, value) in &values {
+            assert_eq!(shown(&table, name), [value, &*source(name)], "{table}");
         }
         let names = table.lines().filter_map(|line| line.split_whitespace().next());
         names.map(str::to_owned).collect::<Vec<_>>()
@@ -200,11 +213,21 @@ fn settings_are_checked_as_serve_reads_them_but_for_the_store() {
         (&["--config", "/nowhere/petstore.toml"], "cannot read the settings /nowhere"),
         (&["--header-timeout", "5"], "a duration is written like"),
         (&listens, "--listen may be given 16 times at most"),
+        (&["--listen=127.0.0.1:1,127.0.0.1:1"], "127.0.0.1:1 is given for two listeners"),
+        (&["--listen=[::1]:1", "--metrics-listen=[::1]:1"], "[::1]:1 is given for two listeners"),
+        (
+            &["--store=memory:", "--next-store=sqlite:next.db"],
+            "--next-store: a store that ends with the process cannot be handed over",
+        ),
+        (&["--store=memory:", "--seed=/nowhere/pets"], "/nowhere/pets"),
     ] {
         check(words).fails(2, says);
-        let served = petstore(&[&["serve", "--store", "memory:"], words].concat()).finish();
+        let memory: &[&str] =
+            if words[0] == "--store=memory:" { &[] } else { &["--store=memory:"] };
+        let served = petstore(&[&["serve"], memory, words].concat()).finish();
         assert!(matches!(served.code, Some(1 | 2)) && served.stderr.contains(says), "{served:?}");
     }
+    check(&["--store=sqlite:a.db", "--next-store=sqlite:a.db"]).fails(2, "is --store; name two");
 }
 
 #[test]

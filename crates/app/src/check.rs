@@ -158,6 +158,7 @@ fn report(findings: &[Finding], location: &str, out: &mut impl Output) -> Result
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
     let verdict = match (count(Severity::Fault), count(Severity::Warning)) {
         (0, 0) => format!("the store is sound: {location}\n"),
+        (0, 1) => format!("the store is sound, with 1 warning: {location}\n"),
         (0, warnings) => format!("the store is sound, with {warnings} warnings: {location}\n"),
         (faults, _) => {
             return Err(Failure::runtime(format!("{faults} faults were found in {location}")));
@@ -268,7 +269,7 @@ mod tests {
             out.answers,
             "ok       schema      version 5\n\
              warning  durability  synchronous is 1\n\
-             the store is sound, with 1 warnings: sqlite:a\n"
+             the store is sound, with 1 warning: sqlite:a\n"
         );
         let mut out = Recorded::default();
         let failure = report(&[good, warning, fault], "sqlite:a", &mut out).unwrap_err();

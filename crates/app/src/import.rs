@@ -174,7 +174,9 @@ impl<'a> Import<'a> {
         if bad == 0 || self.skip_bad {
             return Ok(());
         }
-        let reason = format!("{bad} lines are bad; mend them, or leave them out with --skip-bad");
+        let reason = format!(
+            "{bad} lines are bad; mend them, or let 'petstore import --skip-bad' leave them out"
+        );
         Err(self.failed(&reason))
     }
 

@@ -197,7 +197,7 @@ async fn make_independent(ReleaseArgs { url, force }: ReleaseArgs) -> Result<Str
     let location = &*url.location;
     if !force {
         return Err(Failure::usage(format!(
-            "{location} may hold less than the store that it belongs to; --force opens it all the same"
+            "if {location} was handed over or is a backup, it may hold less than the other store; --force makes a store of its own of it"
         )));
     }
     with_store(location, OpenMode::ReadWrite, async |store| {

@@ -51,11 +51,18 @@ pub(crate) async fn run(RestoreArgs { file, store }: RestoreArgs) -> Result<(), 
     let signals = Signals::take_over()?;
     let shown = quotable_path(&file);
     let missing = || Failure::runtime(format!("there is no backup at {shown}"));
-    if !file.is_file() {
-        return Err(missing());
+    match fs::metadata(&file) {
+        Err(_) => return Err(missing()),
+        Ok(found) if !found.is_file() => {
+            return Err(Failure::runtime(format!("{shown} is no file; name that of a backup")));
+        }
+        Ok(found) if found.len() == 0 => {
+            return Err(Failure::runtime(format!("{shown} is empty; name a backup")));
+        }
+        Ok(_) => {}
     }
     let backup = &*stores::in_file(file);
-    let upgrade = backup.upgrade(UpgradeMode::DryRun).await.map_err(Failure::runtime)?;
+    let upgrade = backup.upgrade(UpgradeMode::DryRun).await.map_err(Failure::of_store)?;
     let is_current = upgrade.ok_or_else(missing)?.steps.is_empty();
     let location = &*store.store.location;
     let restored = match location.file() {

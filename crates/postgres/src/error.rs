@@ -90,7 +90,13 @@ impl StoreFailure {
         if let Self::Connect(error) = self {
             return error.0.iter().any(|(_, failure)| failure.is_transient());
         }
-        self.sql_state().is_none_or(|state| passes(state) || is_broken(state))
+        !self.lacks_tls() && self.sql_state().is_none_or(|state| passes(state) || is_broken(state))
+    }
+
+    /// Returns whether the server does not speak TLS, which was demanded.
+    pub(crate) fn lacks_tls(&self) -> bool {
+        // The driver has no other sign of it.
+        self.to_string().contains("server does not support TLS")
     }
 
     /// Returns whether the connection is of no more use: it is broken, its server is about to stop or takes no

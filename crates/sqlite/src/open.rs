@@ -200,8 +200,10 @@ fn explain(error: io::Error, path: &Path) -> Reason {
         Reason::NoDirectory(directory.to_owned())
     } else if kind == IsADirectory {
         Reason::Directory(path.to_owned())
-    } else if [PermissionDenied, ReadOnlyFilesystem].contains(&kind) {
+    } else if kind == PermissionDenied {
         Reason::Denied
+    } else if kind == ReadOnlyFilesystem {
+        Reason::ReadOnlyDisk
     } else {
         Reason::Io(error)
     }
@@ -215,9 +217,12 @@ mod tests {
 
     #[test]
     fn what_the_file_system_refuses_is_said_with_what_to_do() {
-        for kind in [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem] {
+        for (kind, expected) in [
+            (io::ErrorKind::PermissionDenied, "permission denied; give this user"),
+            (io::ErrorKind::ReadOnlyFilesystem, "its disk is mounted read-only; mount it"),
+        ] {
             let reason = explain(kind.into(), Path::new("/x.db")).to_string();
-            assert!(reason.starts_with("permission denied; give this user"), "{reason}");
+            assert!(reason.starts_with(expected), "{reason}");
         }
     }
 }

@@ -64,6 +64,8 @@ struct Next {
     opener: Box<dyn OpenNext>,
     side: Option<Side>,
     tried: Option<Instant>,
+    /// Why it was not opened when it was last tried. It is logged when it changes.
+    reason: String,
 }
 
 #[derive(Clone)]
@@ -86,7 +88,7 @@ impl NextStore {
         let current = Current { side: first.clone(), state, is_next: false };
         let store = Arc::new(Self {
             first,
-            next: AsyncMutex::new(Next { opener, side: None, tried: None }),
+            next: AsyncMutex::new(Next { opener, side: None, tried: None, reason: String::new() }),
             current: Mutex::new(current),
             next_is_reachable: AtomicBool::new(false),
         });
@@ -130,13 +132,21 @@ impl NextStore {
         let mut next = self.next.lock().await;
         if next.side.is_none() && next.tried.is_none_or(|tried| tried.elapsed() > OPEN_INTERVAL) {
             next.tried = Some(Instant::now());
-            match timeout(LOOK_TIMEOUT, next.opener.open()).await {
+            let reason = match timeout(LOOK_TIMEOUT, next.opener.open()).await {
                 Ok(Ok(side)) => {
                     side.handover.read_while_sealed();
                     next.side = Some(side);
+                    String::new()
                 }
-                Ok(Err(error)) => tracing::debug!(%error, "the next store cannot be opened"),
-                Err(_) => tracing::debug!("the next store cannot be opened in time"),
+                Ok(Err(StoreError::Unavailable(cause))) => cause.to_string(),
+                Ok(Err(error)) => error.to_string(),
+                Err(_) => format!("it takes longer than {LOOK_TIMEOUT:?}"),
+            };
+            if reason != next.reason {
+                if next.side.is_none() {
+                    tracing::warn!(reason, "the next store cannot be opened yet");
+                }
+                next.reason = reason;
             }
         }
         next.side.clone()

@@ -171,16 +171,17 @@ fn the_peer_of_a_unix_socket_is_called_unix() {
 }
 
 /// What the log names as the client of a request that comes through the proxy with a field of its own.
-fn client_behind(kind: Kind, more: &[(&str, &str)]) -> Option<String> {
+fn client_behind(kind: Kind, path: &str, more: &[(&str, &str)]) -> Option<String> {
     let store = Store::memory();
     let launch = Launch::on(&store).flag("--access-log", "all").flag("--log-format", "json");
     let launch = more.iter().fold(launch, |launch, (flag, value)| launch.flag(flag, value));
     let server = launch.start();
     let proxy = Proxy::start_or_skip(kind, &server, "the client behind a proxy")?;
     let mut raw = Raw::to(proxy.address);
-    let fields = "x-forwarded-for: 203.0.113.7\r\nx-request-id: through-the-proxy\r\n";
-    raw.send(raw::head("GET", "/v1/pets", fields));
-    raw.any_answer(false).is(200);
+    let forged = "forwarded: for=198.51.100.1\r\nx-forwarded-for: 203.0.113.7\r\n";
+    let fields = format!("{forged}x-request-id: through-the-proxy\r\n");
+    raw.send(raw::head("GET", path, &fields));
+    raw.any_answer(false);
     let line = server.log_line("through-the-proxy");
     assert!(field(&line, "peer").starts_with("127.0.0.1:"), "{line}");
     Some(field(&line, "client"))
@@ -188,12 +189,15 @@ fn client_behind(kind: Kind, more: &[(&str, &str)]) -> Option<String> {
 
 fn the_client_behind_a_trusted_proxy_is_named(kind: Kind) {
     let trusted = [("--trusted-proxy", "192.0.2.0/24,127.0.0.1")];
-    let Some(named) = client_behind(kind, &trusted) else { return };
-    // The client is on this machine too. The others pass on what it says of itself, which counts as it is trusted.
+    // The client is on this machine too. nginx and HAProxy pass on what it says of itself, which counts as it is
+    // trusted; but none passes on what the others do not write.
     let expected = if kind == Kind::Caddy { "127.0.0.1" } else { "203.0.113.7" };
-    assert_eq!(named, expected);
+    for path in ["/v1/pets", "/animals/v1/pets"] {
+        let Some(named) = client_behind(kind, path, &trusted) else { return };
+        assert_eq!(named, expected, "{path}");
+    }
     for untrusted in [&[][..], &[("--trusted-proxy", "unix,127.0.0.2")]] {
-        assert_eq!(client_behind(kind, untrusted).unwrap(), "");
+        assert_eq!(client_behind(kind, "/v1/pets", untrusted).unwrap(), "");
     }
 }
 

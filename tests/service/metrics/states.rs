@@ -93,6 +93,11 @@ fn a_service_that_is_not_ready_says_so_although_nobody_calls() {
     assert!(watched.scrape().is_at_zero("petstore_store_errors_total"));
     fs::rename(&aside, &file).unwrap();
     watched.until("petstore_ready", 1.0);
+    let log = watched.server.log();
+    for line in ["the store does not answer: the service is not ready", "the store answers again"] {
+        assert_eq!(log.matches(line).count(), 1, "{log}");
+    }
+    assert!(log.contains("was removed"), "{log}");
 }
 
 #[test]

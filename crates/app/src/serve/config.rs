@@ -1,6 +1,8 @@
 //! The flags of `serve`, some of which `openapi` shares, and what they configure.
 
 use std::{
+    collections::BTreeSet,
+    fs::File,
     num::{NonZeroU32, NonZeroUsize},
     path::PathBuf,
     time::Duration,
@@ -17,7 +19,7 @@ use tracing_subscriber::filter::Targets;
 
 use crate::{
     cli::values::{self, ListenArg, variable},
-    failure::Failure,
+    failure::{Failure, quotable_path},
     logging::{self, LogFormat},
     serve::{
         listener::MAX_SOCKETS,
@@ -226,6 +228,33 @@ impl ServeArgs {
     }
 }
 
+impl ServeArgs {
+    /// Returns which flags contradict each other, if any do.
+    fn contradiction(&self) -> Option<String> {
+        let (store, next) = (&self.store.store, self.next_store.as_ref());
+        let why = if store.is_lasting && self.seed.is_some() {
+            "--seed is for --store memory: only; use 'petstore import --create' for this store"
+        } else if store.is_lasting && self.simulate.is_some() {
+            "--simulate is for --store memory: only, so that no data of value depends on it"
+        } else if !store.is_lasting && next.is_some() {
+            "--next-store: a store that ends with the process cannot be handed over"
+        } else if next.is_some_and(|next| next.location.to_string() == store.location.to_string()) {
+            "--next-store is --store; name two"
+        } else if self.listen.listen.len() > MAX_SOCKETS {
+            return Some(format!("--listen may be given {MAX_SOCKETS} times at most"));
+        } else {
+            let addresses = self.listen.listen.iter().map(ToString::to_string);
+            let mut seen = BTreeSet::new();
+            // At port 0, each listener has a port of its own.
+            let twice = addresses
+                .chain(self.metrics_listen.clone())
+                .find(|address| !address.ends_with(":0") && !seen.insert(address.clone()));
+            return twice.map(|address| format!("{address} is given for two listeners"));
+        };
+        Some(why.to_owned())
+    }
+}
+
 /// What a deployment is called, and where it is reached.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DeploymentArgs {
@@ -266,23 +295,10 @@ impl Config {
     pub(crate) fn read(args: ServeArgs) -> Result<Self, Failure> {
         let settings = args.settings();
         if settings.limits.max_buffered_bodies < settings.limits.max_body {
-            let message = "--max-buffered-bodies must be at least --max-body";
-            return Err(Failure::usage(message.to_owned()));
+            return Err(Failure::usage("--max-buffered-bodies must be at least --max-body"));
         }
-        if args.store.store.is_lasting {
-            if args.seed.is_some() {
-                let why = "--seed is for --store memory: only; use 'petstore import --create' for this store";
-                return Err(Failure::usage(why));
-            }
-            if args.simulate.is_some() {
-                let why = "--simulate is for --store memory: only, so that no data of value depends on it";
-                return Err(Failure::usage(why));
-            }
-        }
-        if args.listen.listen.len() > MAX_SOCKETS {
-            return Err(Failure::usage(format!(
-                "--listen may be given {MAX_SOCKETS} times at most"
-            )));
+        if let Some(why) = args.contradiction() {
+            return Err(Failure::usage(why));
         }
         let (service_key, key_file) =
             reload::service_key(variable(KEY_VARIABLE).as_deref(), args.api_key_file.as_deref())?;
@@ -295,8 +311,12 @@ impl Config {
         })
     }
 
-    /// Reads the files of TLS, as the service does when it starts.
+    /// Reads the files of TLS, as the service does when it starts, and looks for that of the seed.
     pub(crate) fn check(self) -> Result<(), Failure> {
+        if let Some(file) = &self.args.seed {
+            let cannot = |error| format!("--seed: cannot read {}: {error}", quotable_path(file));
+            File::open(file).map_err(|error| Failure::usage(cannot(error)))?;
+        }
         self.tls.map(Tls::new).transpose().map(drop)
     }
 }

@@ -26,8 +26,8 @@ use crate::{
 };
 
 /// How often the files are looked at. They are read when they have not changed for as long: first one is
-/// written, then the other.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// written, then the other. So a change is in force within a second.
+const POLL_INTERVAL: Duration = Duration::from_millis(400);
 
 /// The variable that may hold the API key of the service itself. It has no flag: a command line is there for
 /// everybody to read.

@@ -141,13 +141,12 @@ impl StoredKeys {
         key.expires_at.map(|end| end.since(key.created_at).unwrap_or_default())
     }
 
-    /// Returns the live keys that expire within two weeks of `now` and have no successor: no live key of the same
-    /// name that lasts longer, as a rolled key has.
+    /// Returns the live keys that expire within two weeks of `now` and have no successor: no newer live key of the same
+    /// name, as a rolled key has.
     pub fn expiring_soon(&self, now: Timestamp) -> impl Iterator<Item = &ApiKey> {
         self.live(now).filter(move |key| {
-            let end = key.expires_at.filter(|end| *end <= now.plus(EXPIRY_NOTICE));
-            let outlasts = |other: &ApiKey| other.expires_at.is_none() || other.expires_at > end;
-            end.is_some() && !self.live_of(&key.name, now).any(outlasts)
+            let is_soon = key.expires_at.is_some_and(|end| end <= now.plus(EXPIRY_NOTICE));
+            is_soon && !self.live_of(&key.name, now).any(|other| other.id > key.id)
         })
     }
 

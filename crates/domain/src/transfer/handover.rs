@@ -73,7 +73,7 @@ impl Phase {
         match self {
             Self::Open { .. } => None,
             Self::Filling { .. } => Some(
-                "is being filled from another one, and 'petstore store move' opens it when it holds everything"
+                "is being filled from another one: 'petstore store move', or 'restore', opens it when it holds everything; run it again if it was stopped"
                     .to_owned(),
             ),
             Self::Sealed { label, .. } => Some(format!("was handed over to {label}; use that one")),

@@ -27,6 +27,8 @@ struct Read {
     began: Instant,
     ended: Instant,
     outcome: Outcome,
+    /// Whether the log has been told that the store does not answer.
+    is_told: bool,
 }
 
 impl Readiness {
@@ -38,7 +40,7 @@ impl Readiness {
         let asked = Instant::now();
         let mut latest = Arc::clone(&self.0).lock_owned().await;
         // One that was under way is waited for, however long it takes.
-        if let Some(Read { began, ended, outcome }) = &*latest
+        if let Some(Read { began, ended, outcome, .. }) = &*latest
             && (began.elapsed() < MAX_AGE || *ended > asked)
         {
             return outcome.clone();
@@ -48,10 +50,32 @@ impl Readiness {
         let read = tokio::spawn(async move {
             let began = Instant::now();
             let outcome = read(&*pets, limit).await;
-            *latest = Some(Read { began, ended: Instant::now(), outcome: outcome.clone() });
+            let is_told = tell(latest.as_ref(), &outcome);
+            *latest =
+                Some(Read { began, ended: Instant::now(), outcome: outcome.clone(), is_told });
             outcome
         });
         read.await.unwrap_or_else(|error| Err(ApiError::internal(error)))
+    }
+}
+
+/// Logs when a store that has answered does not any more, which no request may notice, and when it answers again.
+fn tell(last: Option<&Read>, outcome: &Outcome) -> bool {
+    match (outcome, last) {
+        (Err(error), Some(last)) if last.outcome.is_ok() => {
+            tracing::error!(
+                cause = error.cause,
+                "the store does not answer: the service is not ready"
+            );
+            true
+        }
+        (Err(_), last) => last.is_some_and(|last| last.is_told),
+        (Ok(()), last) => {
+            if last.is_some_and(|last| last.is_told) {
+                tracing::info!("the store answers again: the service is ready");
+            }
+            false
+        }
     }
 }
 

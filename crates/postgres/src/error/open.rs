@@ -102,8 +102,14 @@ fn remedy(failure: &StoreFailure) -> &'static str {
         Some(&SqlState::TOO_MANY_CONNECTIONS) => {
             "; wait, or raise max_connections of the server, or lower pool_size"
         }
+        _ if failure.lacks_tls() => {
+            "; enable TLS on the server, or say ?sslmode=disable where the network may be trusted"
+        }
         _ if is_connecting => {
             "; see that a server that takes writes runs there, and that the address is right"
+        }
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) if failure.to_string().contains("for database") => {
+            "; make the schema for this role, or grant it CREATE on the database"
         }
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
             "; grant this role CREATE on the schema, or name another with ?schema=NAME"

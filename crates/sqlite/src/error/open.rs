@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use petstore_domain::StoreError;
 use petstore_storage::SchemaError;
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use rustix::io::Errno;
 
 /// A store could not be opened or upgraded. One line says why, and how to fix it.
@@ -17,10 +17,10 @@ pub struct OpenError {
 
 impl OpenError {
     /// Returns whether opening may succeed later though nobody changes the path or what is in the file: another process
-    /// locks it, or its disk is full or fails.
+    /// locks it, or its disk is full, read-only or fails.
     fn is_transient(&self) -> bool {
         match &self.reason {
-            Reason::Locked | Reason::Full | Reason::NoRoom { .. } => true,
+            Reason::Locked | Reason::Full | Reason::NoRoom { .. } | Reason::ReadOnlyDisk => true,
             Reason::Sqlite(error) => error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure),
             Reason::Io(error) => error.raw_os_error() == Some(Errno::IO.raw_os_error()),
             Reason::NoDirectory(_)
@@ -55,6 +55,8 @@ pub(crate) enum Reason {
         "permission denied; give this user read and write access to the file and its directory"
     )]
     Denied,
+    #[error("its disk is mounted read-only; mount it for writing, or name another path")]
+    ReadOnlyDisk,
     #[error(
         "SQLite cannot open it; give this user access to the file and its directory, or allow more open \
          files ('ulimit -n')"
@@ -97,6 +99,13 @@ impl From<rusqlite::Error> for Reason {
         if is_busy(&error) {
             return Self::Locked;
         }
+        // What is beside the file could not be made larger.
+        if error
+            .sqlite_error()
+            .is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE)
+        {
+            return Self::Full;
+        }
         match error.sqlite_error_code() {
             Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => Self::Denied,
             Some(ErrorCode::CannotOpen) => Self::CannotOpen,
@@ -133,6 +142,7 @@ mod tests {
                 false,
             ),
             (ffi::SQLITE_FULL, "there is no space left on its disk; free some", true),
+            (ffi::SQLITE_IOERR_SHMSIZE, "there is no space left on its disk; free some", true),
             (
                 ffi::SQLITE_BUSY,
                 "it is locked by another process; stop that process, or try again when it has \

@@ -214,8 +214,10 @@ fn a_key_is_warned_of_for_two_weeks_unless_it_has_a_successor() {
         revoked(ending(12, "successor-revoked", Some(200 * DAY))),
         ending(13, "ends-together", Some(101 * DAY)),
         ending(14, "ends-together", Some(101 * DAY)),
+        ending(15, "successor-ends-first", Some(102 * DAY)),
+        ending(16, "successor-ends-first", Some(101 * DAY)),
     ];
     let stored = StoredKeys::from(Vec::from(keys));
     let soon: Vec<_> = stored.expiring_soon(Timestamp(100 * DAY)).map(|key| key.id.0).collect();
-    assert_eq!(soon, [1, 9, 10, 13, 14]);
+    assert_eq!(soon, [1, 9, 10, 14, 16]);
 }
