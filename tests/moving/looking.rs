@@ -1,6 +1,11 @@
 //! Commands that only look change nothing.
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::{BufRead as _, BufReader},
+    path::PathBuf,
+};
 
 use petstore_testing::or_skip_without;
 use rusqlite::Connection;
@@ -129,14 +134,18 @@ fn they_work_on_a_read_only_disk() {
     for words in commands(&store.url, &equal.url, new.to_str().unwrap()) {
         petstore(&words).on_read_only(&store.folder()).finish().succeeds();
     }
-    for words in [
-        &["keys", "create", "web2", "--store", &store.url][..],
-        &["import", "--store", &store.url],
-        &["serve", "--store", &store.url],
-    ] {
-        let refusal = petstore(words).on_read_only(&store.folder()).finish();
-        let code = if words[0] == "serve" { 78 } else { 1 };
-        assert_eq!(refusal.code, Some(code), "{words:?}");
-        assert!(refusal.stderr.contains("give this user read and write access"), "{refusal:?}");
+    let says = "its disk is mounted read-only";
+    for words in
+        [&["keys", "create", "web2", "--store", &store.url][..], &["import", "--store", &store.url]]
+    {
+        petstore(words).on_read_only(&store.folder()).finish().fails(1, says);
     }
+    // It waits for the disk.
+    let words = ["serve", "--store", &store.url, "--listen", "127.0.0.1:0"];
+    let mut waiting = petstore(&words).on_read_only(&store.folder()).spawn();
+    let mut log = BufReader::new(waiting.stderr.take().unwrap()).lines();
+    let said = log.find(|line| line.as_ref().unwrap().contains("the store cannot be reached"));
+    assert!(said.unwrap().unwrap().contains(says));
+    waiting.kill().unwrap();
+    waiting.wait().unwrap();
 }
