@@ -41,8 +41,8 @@ fn a_bad_line_keeps_the_whole_file_out() {
     assert_eq!(said[1], format!("line 12003: {fault}"));
     assert_eq!(
         said[2],
-        "petstore: nothing was kept: 2 lines are bad; mend them, or leave them \
-             out with --skip-bad"
+        "petstore: nothing was kept: 2 lines are bad; mend them, or let 'petstore import --skip-bad' \
+             leave them out"
     );
     assert_eq!(said.len(), 3);
     assert_eq!(exported(&store.url, "ndjson"), before);

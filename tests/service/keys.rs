@@ -221,7 +221,7 @@ fn a_limit_on_the_size_of_files_is_said_and_kills_nothing() {
     let store = Store::sqlite();
     store.new_key("web");
     let create = petstore(&["keys", "create", "more", "--store", &store.url]);
-    create.with_no_larger_files_than(1).finish().fails(1, "disk I/O error");
+    create.with_no_larger_files_than(1).finish().fails(1, "raise the limit on the size of files");
     assert!(!store.keys(&["list"]).succeeds().contains("more"));
 }
 

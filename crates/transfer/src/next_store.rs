@@ -39,6 +39,8 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// How long a look at the next store may take.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(1);
+/// How often the log is told why a next store cannot be opened, at most.
+const TELL_INTERVAL: Duration = Duration::from_secs(10);
 /// How often a next store that cannot be opened is tried.
 const OPEN_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -64,8 +66,22 @@ struct Next {
     opener: Box<dyn OpenNext>,
     side: Option<Side>,
     tried: Option<Instant>,
-    /// Why it was not opened when it was last tried. It is logged when it changes.
-    reason: String,
+    /// Why it was not opened, as the log was told, and when.
+    told: Option<(String, Instant)>,
+}
+
+impl Next {
+    /// Logs why the store is not open, unless the log was told the same, or anything a moment ago.
+    fn tell(&mut self, reason: String) {
+        let is_new = self
+            .told
+            .as_ref()
+            .is_none_or(|(told, at)| *told != reason && at.elapsed() >= TELL_INTERVAL);
+        if is_new {
+            tracing::warn!(reason, "the next store cannot be opened yet");
+            self.told = Some((reason, Instant::now()));
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -88,7 +104,7 @@ impl NextStore {
         let current = Current { side: first.clone(), state, is_next: false };
         let store = Arc::new(Self {
             first,
-            next: AsyncMutex::new(Next { opener, side: None, tried: None, reason: String::new() }),
+            next: AsyncMutex::new(Next { opener, side: None, tried: None, told: None }),
             current: Mutex::new(current),
             next_is_reachable: AtomicBool::new(false),
         });
@@ -132,21 +148,14 @@ impl NextStore {
         let mut next = self.next.lock().await;
         if next.side.is_none() && next.tried.is_none_or(|tried| tried.elapsed() > OPEN_INTERVAL) {
             next.tried = Some(Instant::now());
-            let reason = match timeout(LOOK_TIMEOUT, next.opener.open()).await {
+            match timeout(LOOK_TIMEOUT, next.opener.open()).await {
                 Ok(Ok(side)) => {
                     side.handover.read_while_sealed();
                     next.side = Some(side);
-                    String::new()
                 }
-                Ok(Err(StoreError::Unavailable(cause))) => cause.to_string(),
-                Ok(Err(error)) => error.to_string(),
-                Err(_) => format!("it takes longer than {LOOK_TIMEOUT:?}"),
-            };
-            if reason != next.reason {
-                if next.side.is_none() {
-                    tracing::warn!(reason, "the next store cannot be opened yet");
-                }
-                next.reason = reason;
+                Ok(Err(StoreError::Unavailable(cause))) => next.tell(cause.to_string()),
+                Ok(Err(error)) => next.tell(error.to_string()),
+                Err(_) => next.tell(format!("it takes longer than {LOOK_TIMEOUT:?}")),
             }
         }
         next.side.clone()

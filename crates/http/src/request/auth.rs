@@ -85,8 +85,8 @@ impl LateRefusals {
         Self { permits: Semaphore::new(permits), limits }
     }
 
-    /// Returns the output of `again`, but not before the delay; `refusal` when `drain` closes idle connections, or the time for the
-    /// request runs out.
+    /// Returns the output of `again`, but not before the delay; `refusal` when `drain` closes idle connections, or the
+    /// time for the request runs out.
     ///
     /// # Errors
     /// The error of `again`, or `refusal`; 429 if too many wait.

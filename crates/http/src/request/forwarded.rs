@@ -61,7 +61,7 @@ pub(crate) fn client(trusted: &[TrustedProxy], peer: Peer, headers: &HeaderMap) 
     let mut nodes = Vec::new();
     if headers.contains_key(FORWARDED) {
         for field in fields(FORWARDED) {
-            nodes.extend(split(field.ok()?, ',').map(forwarded_for));
+            nodes.extend(split(field.ok()?, ',')?.into_iter().map(forwarded_for));
         }
     } else {
         for field in fields(X_FORWARDED_FOR) {
@@ -80,20 +80,24 @@ pub(crate) fn client(trusted: &[TrustedProxy], peer: Peer, headers: &HeaderMap) 
 
 /// Returns the address of the parameter `for` of one element of `Forwarded`.
 fn forwarded_for(element: &str) -> Option<IpAddr> {
-    let mut pairs = split(element, ';').filter_map(|pair| pair.trim().split_once('='));
+    let pairs = split(element, ';')?.into_iter();
+    let mut pairs = pairs.filter_map(|pair| pair.trim().split_once('='));
     let (_, node) = pairs.find(|(name, _)| name.eq_ignore_ascii_case("for"))?;
     let quoted = node.strip_prefix('"').and_then(|node| node.strip_suffix('"'));
     address(quoted.unwrap_or(node))
 }
 
-/// Splits at each `separator` that is not in quotes. A quoted pair, which no address has, ends no quotes.
-fn split(text: &str, separator: char) -> impl Iterator<Item = &str> {
+/// Splits at each `separator` that is not in quotes. A quoted pair, which no address has, ends no quotes. `None` if quotes
+/// are left open: what a proxy has appended to them would be taken for a part of them.
+fn split(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut is_quoted, mut is_escaped) = (false, false);
-    text.split(move |character| {
+    let parts = text.split(|character| {
         is_quoted ^= character == '"' && !is_escaped;
         is_escaped = is_quoted && character == '\\' && !is_escaped;
         character == separator && !is_quoted
-    })
+    });
+    let parts = parts.collect();
+    (!is_quoted).then_some(parts)
 }
 
 /// Reads an address, in brackets or not, with a port or without. An IPv4 address is never returned as an IPv6 one.
@@ -167,6 +171,7 @@ mod tests {
             ("for=203.0.113.7, for=unknown", None),
             ("for=203.0.113.7, proto=http", None),
             ("for=\"203.0.113.7", None),
+            ("for=198.51.100.1;x=\", for=203.0.113.7", None),
             ("nonsense", None),
         ] {
             let fields = [("x-forwarded-for", "192.0.2.99"), ("forwarded", text)];

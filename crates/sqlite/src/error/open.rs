@@ -20,7 +20,11 @@ impl OpenError {
     /// locks it, or its disk is full, read-only or fails.
     fn is_transient(&self) -> bool {
         match &self.reason {
-            Reason::Locked | Reason::Full | Reason::NoRoom { .. } | Reason::ReadOnlyDisk => true,
+            Reason::Locked
+            | Reason::Full
+            | Reason::CannotGrow
+            | Reason::NoRoom { .. }
+            | Reason::ReadOnlyDisk => true,
             Reason::Sqlite(error) => error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure),
             Reason::Io(error) => error.raw_os_error() == Some(Errno::IO.raw_os_error()),
             Reason::NoDirectory(_)
@@ -73,6 +77,11 @@ pub(crate) enum Reason {
     NoWriteAheadLog,
     #[error("there is no space left on its disk; free some")]
     Full,
+    #[error(
+        "what SQLite has beside it cannot grow; free space on its disk, or raise the limit on the size of \
+         files ('ulimit -f')"
+    )]
+    CannotGrow,
     #[error("it is damaged ({0}); restore it from a backup")]
     Damaged(#[source] rusqlite::Error),
     #[error("it is not a petstore store but {0}; it was left untouched: name another path")]
@@ -99,12 +108,11 @@ impl From<rusqlite::Error> for Reason {
         if is_busy(&error) {
             return Self::Locked;
         }
-        // What is beside the file could not be made larger.
         if error
             .sqlite_error()
             .is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHMSIZE)
         {
-            return Self::Full;
+            return Self::CannotGrow;
         }
         match error.sqlite_error_code() {
             Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => Self::Denied,
@@ -142,7 +150,12 @@ mod tests {
                 false,
             ),
             (ffi::SQLITE_FULL, "there is no space left on its disk; free some", true),
-            (ffi::SQLITE_IOERR_SHMSIZE, "there is no space left on its disk; free some", true),
+            (
+                ffi::SQLITE_IOERR_SHMSIZE,
+                "what SQLite has beside it cannot grow; free space on its disk, or raise the limit on \
+                 the size of files ('ulimit -f')",
+                true,
+            ),
             (
                 ffi::SQLITE_BUSY,
                 "it is locked by another process; stop that process, or try again when it has \
