@@ -161,7 +161,7 @@ async fn a_role_that_may_only_use_the_tables_can() {
     let unread = refusal(&format!("postgres://{role}:secret@{address}")).await;
     drop(store);
     database.sql(&format!("DROP OWNED BY {role}; DROP ROLE {role}")).unwrap();
-    assert!(made.contains("grant this role CREATE"), "{made}");
+    assert!(made.contains("grant it CREATE on the database"), "{made}");
     assert!(purged.contains("permission denied for table idempotency"), "{purged}");
     assert_eq!(missing, Some(format!("GRANT DELETE ON idempotency TO {role}")));
     let named = format!("GRANT SELECT ON petstore_schema TO {role}");
