@@ -45,8 +45,8 @@ pub trait Authenticator: Send + Sync {
     /// The keys could not be read.
     async fn live_keys(&self) -> Result<usize, StoreError>;
 
-    /// Returns the live keys, that of the configuration too, by what is known of them now: it does not wait.
-    /// Metrics name them. By default, none is named.
+    /// Returns the live keys, the newest last, and that of the configuration, by what is known of them now: it does not
+    /// wait. Metrics name them. By default, none is named.
     fn named_keys(&self) -> Vec<NamedKey> {
         Vec::new()
     }

@@ -177,11 +177,13 @@ impl KeyRing {
         snapshot.keys.values().filter(|held| held.key.state(now) == KeyState::Live).count()
     }
 
-    /// Returns the keys that are live as of the last refresh, and the service's own.
+    /// Returns the keys that are live as of the last refresh, the newest last, and the service's own.
     pub fn named_keys(&self) -> Vec<NamedKey> {
         let (snapshot, now) = (self.snapshot(), self.clock.now());
         let live = snapshot.keys.values().filter(|held| held.key.state(now) == KeyState::Live);
-        let stored = live.map(|HeldKey { key, .. }| NamedKey {
+        let mut live: Vec<_> = live.collect();
+        live.sort_unstable_by_key(|held| held.key.id);
+        let stored = live.into_iter().map(|HeldKey { key, .. }| NamedKey {
             label: KeyLabel::Stored(key.name.clone()),
             expires_at: key.expires_at,
         });

@@ -169,18 +169,15 @@ impl Monitor {
 
 /// Returns when the keys of each name expire, [`MAX_NAMES`] at most, those that expire first.
 fn expiries(keys: &[NamedKey]) -> impl Iterator<Item = Figure> {
-    let mut ends = BTreeMap::new();
-    for NamedKey { label, expires_at } in keys {
-        // Of the two keys of a roll, the later end counts. One that has none is later.
-        let end = ends.entry(label.as_str()).or_insert(*expires_at);
-        *end = end.zip(*expires_at).map(|(one, other)| one.max(other));
-    }
+    // Of the two keys of a roll, the newer one counts.
+    let ends: BTreeMap<_, _> =
+        keys.iter().map(|NamedKey { label, expires_at }| (label.as_str(), *expires_at)).collect();
     let ending = ends.into_iter().filter_map(|(name, end)| Some((end?.0 / 1000, name)));
     let mut ending: Vec<_> = ending.collect();
     ending.sort_unstable();
     let (name, help) = (
         "petstore_key_expiry_timestamp_seconds",
-        "When the last live API key of a name expires, in seconds since 1970.",
+        "When the newest live API key of a name expires, in seconds since 1970.",
     );
     ending.into_iter().take(MAX_NAMES).map(move |(seconds, key)| {
         Figure::gauge(name, help, u64::try_from(seconds).unwrap_or(0)).with_label("key", key)
