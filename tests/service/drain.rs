@@ -5,7 +5,7 @@ use std::{
     process::Command,
     sync::Arc,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
@@ -158,18 +158,39 @@ fn during_the_shutdown_delay_the_service_is_not_ready_and_serves() {
 
 #[test]
 fn two_equal_signals_at_once_are_one() {
+    loop {
+        let store = Store::sqlite();
+        let launch = Launch::on(&store).flag("--body-timeout", "2m").flag("--shutdown-grace", "2m");
+        let mut server = launch.start();
+        let (mut raw, rest) = half_way(&server);
+        // As timeout(1) sends them; late enough not to be merged by the system.
+        let both = format!("kill -TERM {pid}; sleep 0.03; kill -TERM {pid}", pid = server.pid());
+        let began = Instant::now();
+        assert!(Command::new("/bin/sh").args(["-c", &both]).status().unwrap().success());
+        if began.elapsed() > Duration::from_millis(180) {
+            continue; // On a busy machine, they were two.
+        }
+        wait::until("new connections are refused", || !server.takes_connections());
+        raw.send(rest);
+        raw.answer("POST", "/v1/pets").is(201);
+        assert_eq!(server.exit(), Some(0), "{}", server.log());
+        assert_eq!(endings(server), ["stopped: every request was answered"]);
+        return;
+    }
+}
+
+#[test]
+fn the_log_has_one_line_for_the_end_however_it_comes() {
     let store = Store::sqlite();
-    let server = Launch::on(&store).flag("--body-timeout", "2m").flag("--shutdown-grace", "2m");
-    let mut server = server.start();
+    let mut server = Launch::on(&store).flag("--body-timeout", "2m").start();
     let (mut raw, rest) = half_way(&server);
-    // As timeout(1) sends them.
-    let both = format!("kill -TERM {pid}; kill -TERM {pid}", pid = server.pid());
-    assert!(Command::new("/bin/sh").args(["-c", &both]).status().unwrap().success());
+    server.signal("TERM");
     wait::until("new connections are refused", || !server.takes_connections());
+    // The drain ends while the second signal is being obeyed.
+    server.signal("INT");
     raw.send(rest);
-    raw.answer("POST", "/v1/pets").is(201);
-    assert_eq!(server.exit(), Some(0), "{}", server.log());
-    assert_eq!(endings(server), ["stopped: every request was answered"]);
+    server.exit();
+    assert_eq!(endings(server).len(), 1);
 }
 
 /// What the log of a server that has stopped says of its end.

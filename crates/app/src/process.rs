@@ -60,7 +60,7 @@ impl Signals {
             asked.send_replace(true);
             let second = loop {
                 let name = next(&mut terminate, &mut interrupt).await;
-                if name != first || began.elapsed() >= ONE_SIGNAL {
+                if is_another(first, name, began.elapsed()) {
                     break name;
                 }
             };
@@ -122,6 +122,11 @@ fn listen(kind: SignalKind) -> Result<Signal, Failure> {
     signal(kind).map_err(failed)
 }
 
+/// Returns whether a signal that comes so long after the first one is another one.
+fn is_another(first: &str, name: &str, after: Duration) -> bool {
+    name != first || after >= ONE_SIGNAL
+}
+
 async fn next(terminate: &mut Signal, interrupt: &mut Signal) -> &'static str {
     tokio::select! {
         _ = terminate.recv() => "SIGTERM",
@@ -171,4 +176,23 @@ pub(crate) fn raise_open_files(max_connections: NonZeroUsize) -> Result<NonZeroU
         "fewer files may be open than --max-connections needs; fewer connections are served at once"
     );
     Ok(connections)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::is_another;
+
+    #[test]
+    fn an_equal_signal_at_once_is_the_same() {
+        for (name, millis, expected) in [
+            ("SIGTERM", 0, false),
+            ("SIGTERM", 199, false),
+            ("SIGTERM", 200, true),
+            ("SIGINT", 0, true),
+        ] {
+            assert_eq!(is_another("SIGTERM", name, Duration::from_millis(millis)), expected);
+        }
+    }
 }
