@@ -55,7 +55,8 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     ///
     /// # Errors
     /// One line that says what is wrong and how to correct it, without a password. One that is a
-    /// [`StoreError::Unavailable`](petstore_domain::StoreError::Unavailable) may pass: `serve` waits for it, and answers 503 meanwhile.
+    /// [`StoreError::Unavailable`](petstore_domain::StoreError::Unavailable) may pass: `serve` waits for it, and
+    /// answers 503 meanwhile.
     async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem>;
 
     /// Brings the schema of the store to that of this release, or says what that would do. `None` if there

@@ -131,7 +131,7 @@ async fn into_store(
     copy(backup, &file, signals).await?;
     let copy = &*stores::in_file(file);
     if !is_current {
-        copy.upgrade(UpgradeMode::Run).await.map_err(Failure::runtime)?;
+        copy.upgrade(UpgradeMode::Run).await.map_err(Failure::of_store)?;
         examine(copy, signals).await?;
     }
     with_store(copy, OpenMode::ReadWrite, async |source| {

@@ -226,9 +226,7 @@ impl ServeArgs {
             cors_origins: self.cors_origin.clone(),
         }
     }
-}
 
-impl ServeArgs {
     /// Returns which flags contradict each other, if any do.
     fn contradiction(&self) -> Option<String> {
         let (store, next) = (&self.store.store, self.next_store.as_ref());

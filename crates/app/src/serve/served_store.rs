@@ -263,7 +263,8 @@ struct Opener {
 impl OpenNext for Opener {
     async fn open(&self) -> Result<Side, StoreError> {
         let opened = self.location.open(OpenMode::ReadWrite).await;
-        let opened = opened.map_err(StoreError::Unavailable)?;
+        let failed = |problem| StoreError::unavailable(Failure::of_store(problem).to_string());
+        let opened = opened.map_err(failed)?;
         let side = opened.side(&*self.location).map_err(StoreError::unavailable)?;
         let (next, all) = (opened.panicked.clone(), self.panicked.clone());
         tokio::spawn(async move {
