@@ -14,6 +14,7 @@
 pub mod tls;
 pub mod url;
 mod version_cache;
+pub mod writer;
 
 use std::thread;
 
