@@ -15,6 +15,7 @@ pub mod tls;
 mod upkeep;
 pub mod url;
 mod version_cache;
+pub mod writer;
 
 use std::thread;
 
