@@ -53,7 +53,8 @@ pub(crate) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
     if let Some(cached) = cached(&call, resource) {
         return Ok(cached);
     }
-    let Versioned { value: pet, version } = pets.get(id).await?.ok_or_else(not_found)?;
+    let Versioned { value: pet, version } = pets.get(id).await?;
+    let pet = pet.ok_or_else(not_found)?;
     let content = Representation::json(pet_to_json(&pet), None);
     Ok(cache_and_answer(&call, resource, version, content))
 }

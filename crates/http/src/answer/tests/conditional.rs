@@ -65,7 +65,7 @@ async fn an_animal_is_read_once_in_each_version_and_keeps_its_tag() {
     pets.expect_version().returning(now.clone());
     pets.expect_get()
         .times(2)
-        .returning(move |_| Ok(Some(Versioned { value: rex(), version: now() })));
+        .returning(move |_| Ok(Versioned { value: Some(rex()), version: now() }));
     let state = state(pets, GetPetSunset::Off);
     let mut tags = Vec::new();
     for change in 1..=2 {
@@ -96,7 +96,7 @@ async fn no_tag_matches_an_animal_that_does_not_exist() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| Some(VERSION));
     pets.expect_get().returning(|id| {
-        Ok((id == PetId(7)).then(|| Versioned { value: rex(), version: Some(VERSION) }))
+        Ok(Versioned { value: (id == PetId(7)).then(rex), version: Some(VERSION) })
     });
     let state = state(pets, GetPetSunset::Off);
     let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
@@ -114,7 +114,7 @@ async fn no_tag_matches_an_animal_that_does_not_exist() {
 async fn a_store_without_a_version_has_tags_too() {
     let mut pets = MockPetService::new();
     pets.expect_version().returning(|| None);
-    pets.expect_get().returning(|_| Ok(Some(Versioned { value: rex(), version: None })));
+    pets.expect_get().returning(|_| Ok(Versioned { value: Some(rex()), version: None }));
     let state = state(pets, GetPetSunset::Off);
     let first = ask(&state, request(&Method::GET, "/v1/pets/7", &[], "")).await;
     for condition in [first.header("etag").unwrap(), "*"] {
