@@ -74,5 +74,5 @@ mod system;
 pub use app::App;
 
 pub use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
-pub use petstore_http::{Figure, FigureKind};
+pub use petstore_http::{Sample, SampleKind};
 pub use stores::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};

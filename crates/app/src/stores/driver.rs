@@ -12,7 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{Archive, Finding, Handover, KeyStore, PetRepository, Upgrade, UpgradeMode};
-use petstore_http::{Figure, Figures};
+use petstore_http::{Sample, SampleSource};
 use petstore_transfer::Side;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
@@ -146,7 +146,7 @@ pub struct OpenStore {
     /// Where the store is, if opening it has made it.
     pub(crate) made_at: Option<String>,
     /// What it says of itself among the metrics.
-    pub(crate) figures: Figures,
+    pub(crate) figures: SampleSource,
     /// Canceled when one of its tasks or threads has panicked.
     pub(crate) panicked: CancellationToken,
     /// Nobody waits for the lock: it makes the store one that tasks can share.
@@ -209,7 +209,7 @@ impl OpenStore {
     /// each time that the metrics are, so that must not wait. What is passed must not keep the store
     /// open: it holds a [`Weak`](std::sync::Weak).
     #[must_use]
-    pub fn with_figures(self, figures: impl Fn() -> Vec<Figure> + Send + Sync + 'static) -> Self {
+    pub fn with_figures(self, figures: impl Fn() -> Vec<Sample> + Send + Sync + 'static) -> Self {
         Self { figures: Arc::new(figures), ..self }
     }
 
