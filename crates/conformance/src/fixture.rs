@@ -22,7 +22,10 @@ pub(crate) type Scratches = Arc<Mutex<Vec<Arc<dyn ScratchStore>>>>;
 
 impl Fixture {
     /// Makes a store, notes it in `scratches`, and opens it.
-    pub(crate) async fn new(harness: Arc<dyn Harness>, scratches: Scratches) -> PromiseResult<Self> {
+    pub(crate) async fn new(
+        harness: Arc<dyn Harness>,
+        scratches: Scratches,
+    ) -> PromiseResult<Self> {
         Self::unopened(harness, scratches).await?.opened(false).await
     }
 

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use petstore_domain::{Archive, Handover, KeyStore, PetId, PetRepository};
 
 /// Why a harness could not do its part. It counts as a broken promise.
-pub type Problem = Box<dyn Error + Send + Sync>;
+pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Makes throw-away stores of one adapter.
 #[async_trait]
@@ -16,7 +16,7 @@ pub trait Harness: Send + Sync + 'static {
     ///
     /// # Errors
     /// No place could be made.
-    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, Problem>;
+    async fn fresh(&self) -> Result<Box<dyn ScratchStore>, BoxError>;
 
     /// Returns why the adapter, or this harness, does not support `capability`; `None` if it does.
     /// Promises that need an unsupported capability are printed as not checked.
@@ -52,14 +52,14 @@ pub trait ScratchStore: Send + Sync {
     ///
     /// # Errors
     /// The store could not be opened.
-    async fn open(&self, reads_while_sealed: bool) -> Result<Store, Problem>;
+    async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError>;
 
     /// Closes an open store. The kit keeps no other clone of it. Dropping it is enough unless the
     /// technology has to wait for something.
     ///
     /// # Errors
     /// The store could not be closed.
-    async fn close(&self, store: Store) -> Result<(), Problem> {
+    async fn close(&self, store: Store) -> Result<(), BoxError> {
         drop(store);
         Ok(())
     }
@@ -68,7 +68,7 @@ pub trait ScratchStore: Send + Sync {
     ///
     /// # Errors
     /// The data could not be removed.
-    async fn remove(&self) -> Result<(), Problem> {
+    async fn remove(&self) -> Result<(), BoxError> {
         Ok(())
     }
 
@@ -77,7 +77,7 @@ pub trait ScratchStore: Send + Sync {
     ///
     /// # Errors
     /// The store is still reachable.
-    async fn cut_off(&self) -> Result<(), Problem> {
+    async fn cut_off(&self) -> Result<(), BoxError> {
         Err("this harness cannot cut off a store".into())
     }
 
@@ -85,7 +85,7 @@ pub trait ScratchStore: Send + Sync {
     ///
     /// # Errors
     /// The store is still unreachable.
-    async fn reconnect(&self) -> Result<(), Problem> {
+    async fn reconnect(&self) -> Result<(), BoxError> {
         Err("this harness cannot reconnect a store".into())
     }
 
@@ -95,7 +95,7 @@ pub trait ScratchStore: Send + Sync {
     ///
     /// # Errors
     /// The other process failed.
-    async fn act_elsewhere(&self, action: &str) -> Result<(), Problem> {
+    async fn act_elsewhere(&self, action: &str) -> Result<(), BoxError> {
         Err(format!("this harness has no other process to {action}").into())
     }
 
@@ -104,7 +104,7 @@ pub trait ScratchStore: Send + Sync {
     ///
     /// # Errors
     /// The store has no such rule now.
-    async fn forbid_equal_names(&self) -> Result<(), Problem> {
+    async fn forbid_equal_names(&self) -> Result<(), BoxError> {
         Err("this harness cannot give the store a rule".into())
     }
 
@@ -113,7 +113,7 @@ pub trait ScratchStore: Send + Sync {
     ///
     /// # Errors
     /// The row is still there.
-    async fn delete_pet(&self, id: PetId) -> Result<(), Problem> {
+    async fn delete_pet(&self, id: PetId) -> Result<(), BoxError> {
         Err(format!("this harness cannot delete animal {id}").into())
     }
 }

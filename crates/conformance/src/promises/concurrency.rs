@@ -1,70 +1,54 @@
-//! What goes on beside a batch, and at the limits: another animal in its place, readers, writers, the
-//! highest identifier, and a version that is slow.
+//! Calls that run beside others.
 
 use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
     time::{Duration, Instant},
 };
 
-use petstore_domain::{AddError, Batch, CategoryId, Pet, PetId, RestoreError};
+use petstore_domain::{Rows, WriterRole};
 use tokio::{
+    runtime,
+    sync::oneshot,
     task::{JoinSet, yield_now},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 use super::{
-    batches::content,
-    snapshots::{Content, populate},
-    writes::{Handles, nine},
+    rows::content,
+    snapshots::Content,
+    writes::{nine, require_held},
 };
 use crate::{
-    broken::{Broken, Checked, ensure},
-    fresh::{Fresh, add, add_many, all, archive, join, write_batch},
-    harness::Store,
-    samples::{MANY, at, pet, request, rex},
+    calls::{add, add_many, all, archive, join, rows_of, write_rows},
+    failure::{Failure, PromiseResult, ensure},
+    fixture::Fixture,
+    harness::{Capability, Store},
+    samples::{NO_LIMIT, at, request, rex},
 };
 
-/// Contract: `OtherPet` if another animal has the identifier, and nothing of the batch is written.
-pub(super) async fn another_animal_is_never_overwritten(fresh: Fresh) -> Checked {
-    let handles = Handles::new(&fresh).await?;
-    let held = populate(&handles.stores[0]).await?;
-    let new = nine(2_000_000);
-    for taken in [&held.pets[5], &new[7]] {
-        let renamed = pet("Another", taken.category_id.0, taken.status).with_id(taken.id);
-        let other_category = Pet { category_id: CategoryId(-1), ..taken.clone() };
-        let other_status = Pet { status: None, ..taken.clone() };
-        for other in [renamed, other_category, other_status] {
-            let pets = [&nine(3_000_000)[..], &new, &[other]].concat();
-            let batch = Batch { pets, new_pets: vec![rex()], ..Batch::default() };
-            let end = archive(&handles.stores[0])?.write(batch).await;
-            let named = matches!(end, Err(RestoreError::OtherPet(id)) if id == taken.id);
-            ensure!(named, "another animal {}: {end:?} instead of OtherPet", taken.id);
-        }
-    }
-    handles.require(&held).await
-}
-
-/// Reads until a batch shows, of which nothing may show without the rest.
-async fn watch(store: Store, before: Content, after: Content) -> Checked {
+/// Reads until rows show, of which nothing may show without the rest.
+async fn watch(store: Store, before: Content, after: Content) -> PromiseResult {
+    let begun = Instant::now();
     loop {
         let seen = Content::read(&store).await?;
         if seen == after {
             return Ok(());
         }
-        ensure!(seen == before, "a part of a batch shows: {} animals", seen.pets.len());
+        ensure!(seen == before, "a part of the rows shows: {} animals", seen.pets.len());
+        ensure!(begun.elapsed() < Duration::from_mins(1), "the rows do not show");
         yield_now().await;
     }
 }
 
-/// Contract: a batch is one transaction: nothing of it shows without all the rest.
-pub(super) async fn a_batch_shows_as_a_whole_on_every_handle(fresh: Fresh) -> Checked {
-    let handles = Handles::new(&fresh).await?;
-    let store = &handles.stores[0];
+/// Contract: all of the rows or none, on every handle.
+pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> PromiseResult {
+    let store = fixture.store();
     let held = Content { pets: add_many(store, 5).await?, ..Content::default() };
-    let mut after = content(&fresh).await?;
+    let mut after = content(&fixture).await?;
     // As much as every store can write at once.
     after.pets.drain(..after.pets.len() - 8);
     after.keys.truncate(3);
@@ -72,12 +56,12 @@ pub(super) async fn a_batch_shows_as_a_whole_on_every_handle(fresh: Fresh) -> Ch
     let Content { pets, keys, records } = after.clone();
     after.pets.splice(0..0, held.pets.clone());
     let mut watchers = JoinSet::new();
-    for store in &handles.stores {
+    for store in &fixture.handles {
         watchers.spawn(watch(store.clone(), held.clone(), after.clone()));
     }
     yield_now().await;
-    write_batch(store, Batch { pets, keys, records, ..Batch::default() }).await?;
-    handles.require(&after).await?;
+    write_rows(store, Rows { pets, keys, records, ..Rows::default() }).await?;
+    require_held(&fixture, &after).await?;
     join(watchers).await.map(drop)
 }
 
@@ -86,100 +70,123 @@ async fn done<T, E: std::fmt::Debug>(
     what: &str,
     limit: Duration,
     call: impl Future<Output = Result<T, E>>,
-) -> Checked {
+) -> PromiseResult {
     let end = timeout(limit, call).await;
-    let end = end.map_err(|_| Broken::new(format!("{what} has no end within {limit:?}")))?;
-    ensure!(end.is_ok(), "{what} beside batches: {:?}", end.err());
+    let end = end.map_err(|_| Failure::new(format!("{what} has no end within {limit:?}")))?;
+    ensure!(end.is_ok(), "{what} beside rows: {:?}", end.err());
     Ok(())
 }
 
-/// Writes until `batches` are written.
-async fn write_beside(
-    store: Store,
-    number: usize,
-    batches: Arc<AtomicBool>,
-    limit: Duration,
-) -> Checked {
-    for round in 0.. {
-        let key = format!("beside-{number}-{round}");
-        done("adding", limit, store.pets.add(rex(), None)).await?;
-        done("adding once", limit, store.pets.add(rex(), Some(request(&key, &rex(), 0)))).await?;
-        done("purging", limit, store.pets.purge_expired(at(-1), MANY)).await?;
-        if batches.load(Ordering::SeqCst) {
-            break;
-        }
-        yield_now().await;
-    }
-    Ok(())
-}
-
-/// Contract: writers beside a batch wait for no more than that batch.
-pub(super) async fn writers_go_on_beside_batches(fresh: Fresh) -> Checked {
+/// Contract: writers beside rows wait for no more than those rows.
+pub(super) async fn writers_go_on_beside_rows(fixture: Fixture) -> PromiseResult {
     const BATCHES: i64 = 30;
-    let limit = fresh.harness.time_limit() / 4;
-    let handles = Handles::new(&fresh).await?;
+    let limit = fixture.harness.time_limit() / 4;
     let written = Arc::new(AtomicBool::new(false));
-    let mut writers = JoinSet::new();
-    for (number, store) in handles.stores.iter().enumerate() {
-        writers.spawn(write_beside(store.clone(), number, written.clone(), limit));
-    }
-    let mut batches = JoinSet::new();
-    let (store, is_written) = (handles.stores[0].clone(), written);
-    batches.spawn(async move {
-        let all = async {
-            for number in 1..=BATCHES {
-                let (pets, new_pets) = (nine(number * 1_000_000), vec![rex()]);
-                let batch = Batch { pets, new_pets, ..Batch::default() };
-                done("a batch", limit, archive(&store)?.write(batch)).await?;
+    let mut tasks = JoinSet::new();
+    for (number, store) in fixture.handles.iter().cloned().enumerate() {
+        let written = Arc::clone(&written);
+        tasks.spawn(async move {
+            for round in 0.. {
+                let request = request(&format!("beside-{number}-{round}"), &rex(), 0);
+                done("adding", limit, store.pets.add(rex(), None)).await?;
+                done("adding once", limit, store.pets.add(rex(), Some(request))).await?;
+                done("purging", limit, store.pets.purge_expired(at(-1), NO_LIMIT)).await?;
+                if written.load(Ordering::SeqCst) {
+                    break;
+                }
+                yield_now().await;
             }
             Ok(())
-        };
-        let end = all.await;
-        is_written.store(true, Ordering::SeqCst);
-        end
-    });
-    join(batches).await?;
-    join(writers).await?;
-    let listed = all(&handles.stores[0]).await?;
+        });
+    }
+    let store = fixture.store();
+    let write = async {
+        for number in 1..=BATCHES {
+            let rows = rows_of(nine(number * 1_000_000));
+            let writing = archive(store)?.write_rows(WriterRole::Service, rows);
+            done("writing rows", limit, writing).await?;
+            done("adding many", limit, archive(store)?.add_new(vec![rex()], None)).await?;
+        }
+        Ok(())
+    };
+    let end: PromiseResult = write.await;
+    written.store(true, Ordering::SeqCst);
+    end?;
+    join(tasks).await?;
+    let listed = all(store).await?;
     let mut expected = (1..=BATCHES).flat_map(|number| nine(number * 1_000_000));
     ensure!(expected.all(|pet| listed.contains(&pet)), "not all that was written is listed");
     Ok(())
 }
 
-/// Contract: behind the highest identifier possible nothing is added, and reads go on.
-pub(super) async fn no_identifier_follows_the_highest(fresh: Fresh) -> Checked {
-    let handles = Handles::new(&fresh).await?;
-    let first = add(&handles.stores[0], rex()).await?;
-    let highest = rex().with_id(PetId(i64::MAX));
-    let pets = vec![highest.clone()];
-    write_batch(&handles.stores[0], Batch { pets, ..Batch::default() }).await?;
-    let held = Content { pets: vec![first, highest], ..Content::default() };
-    for store in &handles.stores {
-        for request in [None, Some(request("none-left", &rex(), 0)), None] {
-            let end = store.pets.add(rex(), request).await;
-            let refused = matches!(end, Err(AddError::Store(_)));
-            ensure!(refused, "an addition behind the highest identifier: {end:?}");
-        }
-        let end = archive(store)?.write(Batch { new_pets: vec![rex()], ..Batch::default() }).await;
-        ensure!(end.is_err(), "a batch assigns an identifier behind the highest");
-        handles.require(&held).await?;
-    }
-    Ok(())
+/// Contract: a method is asynchronous: a write that waits for the store holds up no other task of its
+/// thread.
+pub(super) async fn a_write_that_waits_holds_up_no_other_task(fixture: Fixture) -> PromiseResult {
+    let (send, result) = oneshot::channel();
+    thread::spawn(move || {
+        let result = runtime::Builder::new_current_thread().enable_all().build();
+        let result = result.map_err(Failure::from).and_then(|runtime| {
+            let result = runtime.block_on(on_one_thread(&fixture));
+            runtime.shutdown_background();
+            result
+        });
+        let _ = send.send(result);
+    });
+    result.await?
 }
 
-/// Contract: without a call to the store that takes long.
-///
-/// Times many calls: a single one may be slow on a busy machine, so most of them have to be.
-pub(super) async fn the_version_is_answered_at_once(store: Store) -> Checked {
-    const CALLS: usize = 21;
-    const SLOW: Duration = Duration::from_millis(50);
-    let mut slow = 0;
-    for _ in 0..CALLS {
-        add(&store, rex()).await?;
-        let begun = Instant::now();
-        store.pets.version();
-        slow += usize::from(begun.elapsed() >= SLOW);
+async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
+    let fixture = fixture.another().await?;
+    let store = fixture.store();
+    let adding = async {
+        for _ in 0..20 {
+            add(store, rex()).await?;
+        }
+        PromiseResult::Ok(())
+    };
+    // A busy machine may hold up a thread by itself, so all of three tries have to be bad.
+    let mut gap = require_turns(adding).await?;
+    for _ in 0..2 {
+        if gap.is_some() {
+            gap = require_turns(async { add(store, rex()).await.map(drop) }).await?;
+        }
     }
-    ensure!(slow <= CALLS / 2, "{slow} of {CALLS} calls took {SLOW:?} and more");
-    Ok(())
+    if gap.is_none() && fixture.supports(Capability::Outage) {
+        let failed = |problem| Failure::new(format!("the harness cannot cut it off: {problem}"));
+        fixture.scratch.cut_off().await.map_err(failed)?;
+        let refused = async {
+            let _ = timeout(Duration::from_secs(2), store.pets.add(rex(), None)).await;
+            Ok(())
+        };
+        gap = require_turns(refused).await?;
+        let failed = |problem| Failure::new(format!("the harness cannot reconnect: {problem}"));
+        fixture.scratch.reconnect().await.map_err(failed)?;
+    }
+    let held_up = |gap| Failure::new(format!("a write has held up its thread for {gap:?}"));
+    gap.map_or(Ok(()), |gap| Err(held_up(gap)))
+}
+
+/// Runs `call` beside a timer. Returns the longest gap between two turns of the timer if that is most of a call that
+/// took its time.
+async fn require_turns(
+    call: impl Future<Output = PromiseResult>,
+) -> PromiseResult<Option<Duration>> {
+    const LONG: Duration = Duration::from_millis(100);
+    let (begun, done) = (Instant::now(), Arc::new(AtomicBool::new(false)));
+    let is_done = Arc::clone(&done);
+    let timer = tokio::spawn(async move {
+        let (mut longest, mut last) = (Duration::ZERO, Instant::now());
+        while !is_done.load(Ordering::SeqCst) {
+            sleep(Duration::from_millis(2)).await;
+            longest = longest.max(last.elapsed());
+            last = Instant::now();
+        }
+        longest
+    });
+    yield_now().await;
+    call.await?;
+    let took = begun.elapsed();
+    done.store(true, Ordering::SeqCst);
+    let longest = timer.await?;
+    Ok((took > LONG && longest > took / 2).then_some(longest))
 }

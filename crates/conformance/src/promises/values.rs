@@ -1,20 +1,28 @@
-//! What goes in comes out.
+//! Values come back as they were given.
 
-use petstore_domain::{NewPet, Pet, PetStatus};
+use petstore_domain::{HighestIds, NewPet, PetPage, PetStatus, StoreCounts};
 
 use super::keys;
 use crate::{
-    broken::{Broken, Checked, same},
-    fresh::{add, all, page},
+    calls::{add, all, archive, find, page},
+    failure::{PromiseResult, ensure_eq, ensure_eq_lists},
+    fixture::Fixture,
     harness::Store,
     samples::{self, STATUSES},
 };
 
-/// Contract: a new store holds no animal and no key.
-pub(super) async fn a_fresh_store_is_empty(store: Store) -> Checked {
+/// Contract: a new store holds no animal and no key, and never did.
+pub(super) async fn a_fresh_store_is_empty(store: Store) -> PromiseResult {
     let first = page(&store, samples::query(1, None, None)).await?;
-    same("the first page", &first, &petstore_domain::PetPage::default())?;
-    same("the API keys", &keys::listed(&store).await?, &Vec::new())
+    ensure_eq("the first page", &first, &PetPage::default())?;
+    ensure_eq_lists("the API keys", &keys::listed(&store).await?, &[])?;
+    if store.archive.is_some() {
+        let mut snapshot = archive(&store)?.snapshot().await?;
+        ensure_eq("the counts", &snapshot.counts().await?, &StoreCounts::default())?;
+        let highest = snapshot.highest_ids().await?;
+        ensure_eq("the highest identifiers", &highest, &HighestIds::default())?;
+    }
+    Ok(())
 }
 
 /// Names at the limits of the rule, and names that a store may be tempted to tidy up.
@@ -51,41 +59,35 @@ fn names() -> Vec<String> {
 }
 
 /// Contract: values come back exactly as they were given: names, to 255 characters of four bytes.
-pub(super) async fn a_name_comes_back_as_it_was_given(store: Store) -> Checked {
+pub(super) async fn a_name_comes_back_as_it_was_given(fixture: Fixture) -> PromiseResult {
     let pets = names().into_iter().map(|name| samples::pet(&name, 1, Some(PetStatus::Available)));
-    come_back(store, pets.collect()).await
+    come_back(fixture, pets.collect()).await
 }
 
-/// Contract: values come back exactly as they were given: any int64 as category.
-pub(super) async fn a_category_comes_back_as_it_was_given(store: Store) -> Checked {
+/// Contract: values come back exactly as they were given: any int64 as category, each status, and
+/// no status.
+pub(super) async fn categories_and_statuses_come_back_as_given(fixture: Fixture) -> PromiseResult {
     let around = |edge: i64| [edge.saturating_sub(1), edge, edge.saturating_add(1)];
     let edges =
         [i64::MIN, i32::MIN.into(), -1, i32::MAX.into(), u32::MAX.into(), 1 << 53, i64::MAX];
-    let pets = edges.into_iter().flat_map(around);
-    let pets = pets.map(|category| samples::pet("Rex", category, Some(PetStatus::Available)));
-    come_back(store, pets.collect()).await
+    let pets = edges.into_iter().flat_map(around).zip(STATUSES.into_iter().cycle());
+    let pets = pets.map(|(category, status)| samples::pet("Rex", category, status));
+    come_back(fixture, pets.collect()).await
 }
 
-/// Contract: values come back exactly as they were given: each status, and none at all.
-pub(super) async fn a_status_comes_back_and_none_is_made_up(store: Store) -> Checked {
-    come_back(store, STATUSES.map(|status| samples::pet("Rex", 1, status)).into()).await
-}
-
-/// Adds the animals, and compares them with what each way of reading gives.
-async fn come_back(store: Store, pets: Vec<NewPet>) -> Checked {
-    let mut expected: Vec<Pet> = Vec::new();
-    for pet in pets {
-        let added = add(&store, pet.clone()).await?;
-        same("what adding returns", &added, &pet.with_id(added.id))?;
+/// Adds the animals, and compares them with each way of reading, on each handle.
+async fn come_back(fixture: Fixture, pets: Vec<NewPet>) -> PromiseResult {
+    let mut expected = Vec::new();
+    for (number, pet) in pets.into_iter().enumerate() {
+        let added = add(fixture.handle(number), pet.clone()).await?;
+        ensure_eq("the result of adding", &added, &pet.with_id(added.id))?;
         expected.push(added);
     }
-    for pet in &expected {
-        let found = store.pets.find(pet.id).await?;
-        let found = found.ok_or_else(|| Broken::new(format!("{pet:?} is not found")))?.value;
-        same("what finding returns", &found, pet)?;
+    for store in &fixture.handles {
+        for pet in &expected {
+            ensure_eq("the result of finding", &find(store, pet.id).await?.as_ref(), &Some(pet))?;
+        }
+        ensure_eq_lists("the list", &all(store).await?, &expected)?;
     }
-    for (actual, expected) in all(&store).await?.iter().zip(&expected) {
-        same("what listing returns", actual, expected)?;
-    }
-    same("the number listed", &all(&store).await?.len(), &expected.len())
+    Ok(())
 }
