@@ -53,7 +53,10 @@ impl Bound {
     #[track_caller]
     pub fn hold(&self, what: &str, took: Duration, limit: Duration) {
         let slack = self.slack();
-        assert!(took <= limit.saturating_add(slack), "{what}: {took:.2?}, although {limit:?} is promised");
+        assert!(
+            took <= limit.saturating_add(slack),
+            "{what}: {took:.2?}, although {limit:?} is promised"
+        );
     }
 }
 
