@@ -6,12 +6,9 @@ mod attacks;
 mod commands;
 mod etcd;
 mod kills;
-mod load;
 mod pooled;
-mod populated;
 mod refusals;
 mod whole;
-mod worker;
 
 use std::env;
 
