@@ -14,7 +14,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{
-    ApiKeySecret, AuthenticationError, Authenticator, Caller, Judgement, KeyLabel, KeyRing,
+    ApiKeySecret, AuthenticationError, Authenticator, Caller, KeyCheck, KeyLabel, KeyRing,
     NamedKey, StoreError,
 };
 use tokio::{
@@ -84,8 +84,8 @@ impl Authentication {
         }
     }
 
-    fn judge(&self, secret: &ApiKeySecret) -> Judgement {
-        self.ring.judge(secret, self.refreshes.borrow().age())
+    fn check(&self, secret: &ApiKeySecret) -> KeyCheck {
+        self.ring.check(secret, self.refreshes.borrow().age())
     }
 
     /// Waits until the keys are young enough, [`MAX_WAIT`] at most.
@@ -122,14 +122,14 @@ impl Refreshes {
 #[async_trait]
 impl Authenticator for Authentication {
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
-        let mut judged = self.judge(secret);
-        if judged == Judgement::Stale {
+        let mut check = self.check(secret);
+        if check == KeyCheck::Stale {
             self.wait_until_fresh().await?;
-            judged = self.judge(secret);
-        } else if judged != Judgement::Malformed {
+            check = self.check(secret);
+        } else if check != KeyCheck::Malformed {
             self.ask();
         }
-        decide(judged)
+        decide(check)
     }
 
     async fn authenticate_again(
@@ -145,11 +145,11 @@ impl Authenticator for Authentication {
         self.ask();
         let next = refreshes.wait_for(|now| now.ended > begun).await;
         next.map_err(StoreError::unavailable)?.outcome()?;
-        let judged = decide(self.judge(secret));
-        if let Err(AuthenticationError::Refused(_)) = &judged {
+        let outcome = decide(self.check(secret));
+        if let Err(AuthenticationError::Refused(_)) = &outcome {
             self.ring.note_refusal(secret);
         }
-        judged
+        outcome
     }
 
     fn key_label(&self, caller: &Caller) -> Option<KeyLabel> {
@@ -166,12 +166,12 @@ impl Authenticator for Authentication {
     }
 }
 
-fn decide(judged: Judgement) -> Result<Caller, AuthenticationError> {
-    match judged {
-        Judgement::Granted(caller) => Ok(caller),
-        Judgement::Malformed => Err(AuthenticationError::Refused(None)),
-        Judgement::NotLive(label) => Err(AuthenticationError::Refused(label)),
-        Judgement::Stale => {
+fn decide(check: KeyCheck) -> Result<Caller, AuthenticationError> {
+    match check {
+        KeyCheck::Granted(caller) => Ok(caller),
+        KeyCheck::Malformed => Err(AuthenticationError::Refused(None)),
+        KeyCheck::NotLive(label) => Err(AuthenticationError::Refused(label)),
+        KeyCheck::Stale => {
             Err(StoreError::unavailable("the API keys that were read are too old").into())
         }
     }

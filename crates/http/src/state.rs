@@ -13,8 +13,7 @@ use crate::{
     rate_limit::RateLimit,
     request::{address::public_base, auth::LateRefusals},
     response::{
-        cache::PageCache, conditional::Tags, cors::Cors, deprecation, openapi,
-        representation::Representation,
+        cache::PageCache, cors::Cors, deprecation, openapi, representation::Representation,
     },
     settings::Settings,
 };
@@ -45,7 +44,6 @@ pub(crate) struct State {
     /// What every answer of getPet announces.
     pub(crate) deprecation: HeaderMap,
     pub(crate) request_ids: RequestIds,
-    pub(crate) tags: Tags,
     pub(crate) page_cache: PageCache,
     /// A permit for each byte of a request body that may be held at a time.
     pub(crate) body_memory: Semaphore,
@@ -83,7 +81,6 @@ impl State {
             ports,
             request_ids: RequestIds::new(),
             deprecation: deprecation::announcement(settings.get_pet_sunset, &public_base),
-            tags: Tags::new(&public_base),
             public_base,
             page_cache,
             body_memory: Semaphore::new(max_bytes),

@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, ApiKeySecret, AuthenticationError, Authenticator, KeyId, KeyLabel, KeyName,
-    KeyRevision, KeyRing, KeyStore, ManualClock, NewApiKey, Saved, StoreError, StoredKeys,
+    KeyRevision, KeyRing, KeyStore, ManualClock, NewApiKey, SaveOutcome, StoreError, StoredKeys,
     Timestamp,
 };
 use tokio::{
@@ -55,7 +55,11 @@ impl KeyStore for Slow {
         _: KeyRevision,
         _: Vec<ApiKey>,
         _: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
+    ) -> Result<SaveOutcome, StoreError> {
+        unreachable!()
+    }
+
+    async fn note_uses(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         unreachable!()
     }
 }

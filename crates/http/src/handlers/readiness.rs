@@ -129,7 +129,7 @@ mod tests {
             unreachable!("nobody adds")
         }
 
-        async fn get(&self, _: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+        async fn get(&self, _: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
             unreachable!("nobody gets")
         }
 

@@ -41,7 +41,7 @@ impl PetService for Catalogue {
         pets.push(pet.clone());
         Ok(Added::Created(pet))
     }
-    async fn get(&self, _: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
+    async fn get(&self, _: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
         unreachable!()
     }
     fn version(&self) -> Option<CatalogueVersion> {
