@@ -75,4 +75,7 @@ pub use app::App;
 
 pub use petstore_http::{Figure, FigureKind};
 pub use petstore_storage::{Finding, Severity, Upgrade, UpgradeMode, UpgradeStep};
-pub use stores::driver::{BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation, StoreNotFound};
+pub use stores::driver::{
+    BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+    StoreNotFound,
+};

@@ -172,7 +172,8 @@ fn animals(counts: &StoreCounts, unlisted: &[(PetId, PetStatus)]) -> Finding {
         let detail = format!("{read}; each is valid, and in the list of its status");
         return Finding::ok("animals", detail);
     };
-    let (count, least) = (unlisted.len(), if unlisted.len() < MAX_UNLISTED { "" } else { "at least " });
+    let (count, least) =
+        (unlisted.len(), if unlisted.len() < MAX_UNLISTED { "" } else { "at least " });
     let detail = format!(
         "{read}; {least}{count} are not in the list of their status, first {id} of {status}"
     );

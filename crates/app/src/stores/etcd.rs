@@ -9,14 +9,15 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::StoreError;
 use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore, OpenError};
-use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use petstore_http::Figure;
+use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use tokio_util::sync::CancellationToken;
 
 use crate::stores::{
     background::in_background,
     driver::{
-        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation, StoreNotFound,
+        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+        StoreNotFound,
     },
 };
 

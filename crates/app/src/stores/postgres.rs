@@ -16,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 use crate::stores::{
     background::in_background,
     driver::{
-        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation, StoreNotFound,
+        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+        StoreNotFound,
     },
 };
 
@@ -87,7 +88,8 @@ impl StoreLocation for Database {
     }
 
     async fn inspect(&self) -> Result<Vec<Finding>, BoxError> {
-        let store = PostgresStore::open(&self.0, PostgresSettings::default()).await.map_err(problem)?;
+        let store =
+            PostgresStore::open(&self.0, PostgresSettings::default()).await.map_err(problem)?;
         Ok(store.inspect().await?)
     }
 

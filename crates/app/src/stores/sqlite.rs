@@ -20,7 +20,8 @@ use tokio_util::sync::CancellationToken;
 use crate::stores::{
     background::in_background,
     driver::{
-        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation, StoreNotFound,
+        BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+        StoreNotFound,
     },
 };
 
