@@ -106,7 +106,7 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     assert!(said.contains("warning  durability  ") && said.contains("with 1 warning:"), "{said}");
     store.vandalise("CREATE TABLE mine (a)");
     let said = check(&store).succeeds();
-    assert!(said.contains("warning  schema      version 9, and not petstore's: mine"), "{said}");
+    assert!(said.contains("warning  schema      version 10, and not petstore's: mine"), "{said}");
 }
 
 /// The check reads animals from a snapshot, and the list of each status as it is meanwhile.

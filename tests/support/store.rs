@@ -335,6 +335,13 @@ impl Store {
         file.execute_batch(sql).map_err(|error| error.to_string())
     }
 
+    /// Puts an entry of a store on etcd, by its key without the prefix.
+    pub(crate) fn put(&self, key: &str, value: &str) {
+        let prefix = &self.prefix.as_ref().expect("a store on etcd").0;
+        let [key, value] = [&format!("{prefix}/{key}"), value].map(|text| STANDARD.encode(text));
+        Prefix::ask("put", &json!({"key": key, "value": value}));
+    }
+
     /// Deletes an animal that has no status, as an operator does, with SQL or `etcdctl`.
     pub(crate) fn delete_pet(&self, id: i64) {
         match &self.prefix {
