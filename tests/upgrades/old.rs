@@ -48,7 +48,9 @@ pub(crate) fn each() -> Vec<Old> {
     assert!(!releases.is_empty());
     releases
         .iter()
-        .flat_map(|release| [Some(Old::sqlite(release)), Old::postgres(release), Old::etcd(release)])
+        .flat_map(|release| {
+            [Some(Old::sqlite(release)), Old::postgres(release), Old::etcd(release)]
+        })
         .flatten()
         .collect()
 }

@@ -1,7 +1,7 @@
-//! Who is calling: the API keys in memory, and the task that reads them again.
+//! Finds callers by the API keys in memory, and keeps those keys fresh.
 //!
-//! A read begins half a second after the last one began, one at a time, and none while no request comes. No
-//! request makes the store read keys, whatever it presents.
+//! While requests arrive, the keys are read again every half second, one read at a time. No request makes the store read
+//! keys, whatever key it sends.
 
 use std::{
     convert::Infallible,
@@ -24,12 +24,13 @@ use tokio::{
 
 /// The time from the beginning of one read to that of the next.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// How long a request waits for keys that are young enough.
+/// The longest time for which a request waits for fresh keys.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// An [`Authenticator`] over a [`KeyRing`] that [`refresh`](Self::refresh) keeps young.
+/// An [`Authenticator`] over a [`KeyRing`]. [`keep_fresh`](Self::keep_fresh) must run beside it, or every request with a key
+/// fails.
 #[derive(Debug)]
-pub struct Authentication {
+pub struct KeyRingAuthenticator {
     ring: Arc<KeyRing>,
     refreshes: watch::Sender<Refreshes>,
     /// Whether a request came since the last refresh began.
@@ -49,20 +50,20 @@ struct Refreshes {
     failure: Option<String>,
 }
 
-impl Authentication {
-    /// Creates the authentication by the keys of `ring`, which nobody else refreshes.
+impl KeyRingAuthenticator {
+    /// Creates an authenticator over `ring`, which nothing else may refresh.
     #[must_use]
     pub fn new(ring: Arc<KeyRing>) -> Self {
         let refreshes = watch::Sender::new(Refreshes::default());
         Self { ring, refreshes, is_asked: AtomicBool::new(false), asked: Notify::new() }
     }
 
-    /// Reads the keys again as long as requests come.
-    pub async fn refresh(&self) -> Infallible {
+    /// Reads the keys again every half second while requests arrive. Never returns: it belongs into a task of its own.
+    pub async fn keep_fresh(&self) -> Infallible {
         loop {
             self.asked.notified().await;
             let began = Instant::now();
-            // Whoever asks from here on asks for the next one.
+            // Requests from here on wait for the next refresh.
             self.is_asked.store(false, Ordering::SeqCst);
             self.refreshes.send_modify(|refreshes| refreshes.begun += 1);
             let outcome = self.ring.refresh().await;
@@ -88,7 +89,7 @@ impl Authentication {
         self.ring.check(secret, self.refreshes.borrow().age())
     }
 
-    /// Waits until the keys are young enough, [`MAX_WAIT`] at most.
+    /// Waits until the keys are fresh, [`MAX_WAIT`] at most.
     async fn wait_until_fresh(&self) -> Result<(), StoreError> {
         let mut refreshes = self.refreshes.subscribe();
         let ended = refreshes.borrow().ended;
@@ -108,7 +109,7 @@ impl Refreshes {
         self.read_at.map(|at| at.elapsed())
     }
 
-    /// Returns whether the keys are young enough to judge by.
+    /// Returns whether the keys are fresh enough to check by.
     fn are_fresh(&self) -> bool {
         self.age().is_some_and(|age| age <= KeyRing::MAX_AGE)
     }
@@ -120,7 +121,7 @@ impl Refreshes {
 }
 
 #[async_trait]
-impl Authenticator for Authentication {
+impl Authenticator for KeyRingAuthenticator {
     async fn authenticate(&self, secret: &ApiKeySecret) -> Result<Caller, AuthenticationError> {
         let mut check = self.check(secret);
         if check == KeyCheck::Stale {

@@ -13,7 +13,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
-use petstore_http::{Figure, Figures};
+use petstore_http::{Sample, SampleSource};
 use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use petstore_transfer::Side;
 use tokio::{task, time};
@@ -194,7 +194,7 @@ pub struct OpenStore {
     pub(crate) handover: Option<Arc<dyn Handover>>,
     /// The place of the store, if opening it has created it.
     pub(crate) created_at: Option<String>,
-    pub(crate) samples: Figures,
+    pub(crate) samples: SampleSource,
     /// Canceled when a task or thread of the store has panicked.
     pub(crate) panicked: CancellationToken,
     /// `Mutex` only to be `Sync`; never contended.
@@ -258,7 +258,7 @@ impl OpenStore {
     /// Each scrape calls `samples`, which must not block. The closure must not keep the store open: it holds a
     /// [`Weak`](std::sync::Weak).
     #[must_use]
-    pub fn with_samples(self, samples: impl Fn() -> Vec<Figure> + Send + Sync + 'static) -> Self {
+    pub fn with_samples(self, samples: impl Fn() -> Vec<Sample> + Send + Sync + 'static) -> Self {
         Self { samples: Arc::new(samples), ..self }
     }
 

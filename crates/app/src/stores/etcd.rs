@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::StoreError;
 use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore, OpenError};
-use petstore_http::Figure;
+use petstore_http::Sample;
 use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use tokio_util::sync::CancellationToken;
 
@@ -105,13 +105,13 @@ fn problem(error: OpenError) -> BoxError {
 }
 
 /// Returns the samples of the store; none once it is closed.
-fn figures(store: &Weak<EtcdStore>, bytes: Option<u64>) -> Vec<Figure> {
+fn figures(store: &Weak<EtcdStore>, bytes: Option<u64>) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let waiting = store.waiting_additions() as u64;
     let help = "Additions that wait for a transaction.";
-    let mut figures = vec![Figure::gauge("petstore_etcd_waiting_additions", help, waiting)];
+    let mut figures = vec![Sample::gauge("petstore_etcd_waiting_additions", help, waiting)];
     let help = "Size of the data of the node that answered, all prefixes together.";
-    figures.extend(bytes.map(|bytes| Figure::gauge("petstore_etcd_database_bytes", help, bytes)));
+    figures.extend(bytes.map(|bytes| Sample::gauge("petstore_etcd_database_bytes", help, bytes)));
     figures
 }
 

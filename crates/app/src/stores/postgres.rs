@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::StoreError;
-use petstore_http::Figure;
+use petstore_http::Sample;
 use petstore_postgres::{Activity, OpenError, PostgresConfig, PostgresSettings, PostgresStore};
 use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use tokio_util::sync::CancellationToken;
@@ -110,10 +110,10 @@ fn problem(error: OpenError) -> BoxError {
 }
 
 /// Returns the samples of the store; none once it is closed.
-fn figures(store: &Weak<PostgresStore>, bytes: Option<u64>) -> Vec<Figure> {
+fn figures(store: &Weak<PostgresStore>, bytes: Option<u64>) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { connections, idle, waiting } = store.activity();
-    let gauge = |name, help, value: usize| Figure::gauge(name, help, value as u64);
+    let gauge = |name, help, value: usize| Sample::gauge(name, help, value as u64);
     let mut figures = vec![
         gauge(
             "petstore_postgres_pool_connections",
@@ -124,7 +124,7 @@ fn figures(store: &Weak<PostgresStore>, bytes: Option<u64>) -> Vec<Figure> {
         gauge("petstore_postgres_pool_waiting_calls", "Calls that wait for a connection.", waiting),
     ];
     let size = |bytes| {
-        Figure::gauge("petstore_postgres_database_bytes", "Size of the whole database.", bytes)
+        Sample::gauge("petstore_postgres_database_bytes", "Size of the whole database.", bytes)
     };
     figures.extend(bytes.map(size));
     figures

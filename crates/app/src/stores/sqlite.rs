@@ -9,7 +9,7 @@ use std::{
 
 use async_trait::async_trait;
 use petstore_domain::StoreError;
-use petstore_http::Figure;
+use petstore_http::Sample;
 use petstore_sqlite::{
     Activity, BackupProgress, SqliteConfig, SqliteSettings, SqliteStore, Synchronous,
 };
@@ -193,21 +193,21 @@ fn bytes_of(path: PathBuf) -> impl Fn() -> Option<u64> + Send + Sync {
 }
 
 /// Returns what the store says of itself among the metrics: nothing once it is closed.
-fn figures(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Vec<Figure> {
+fn figures(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { commits, writes, write_queue, read_queue } = store.activity();
     let help = "Reads that found no worker: they wait for a thread or run on one.";
     let mut figures = vec![
-        Figure::counter("petstore_sqlite_commits_total", "Transactions committed.", commits),
-        Figure::counter("petstore_sqlite_writes_total", "Writes committed.", writes),
-        Figure::gauge(
+        Sample::counter("petstore_sqlite_commits_total", "Transactions committed.", commits),
+        Sample::counter("petstore_sqlite_writes_total", "Writes committed.", writes),
+        Sample::gauge(
             "petstore_sqlite_write_queue_length",
             "Writes that wait.",
             write_queue as u64,
         ),
-        Figure::gauge("petstore_sqlite_read_queue_length", help, read_queue as u64),
+        Sample::gauge("petstore_sqlite_read_queue_length", help, read_queue as u64),
     ];
-    let size = |name, help| move |bytes| Figure::gauge(name, help, bytes);
+    let size = |name, help| move |bytes| Sample::gauge(name, help, bytes);
     figures.extend(file.map(size("petstore_sqlite_database_bytes", "Size of the database file.")));
     let help = "Size of the write-ahead log beside the database file.";
     figures.extend(log.map(size("petstore_sqlite_wal_bytes", help)));

@@ -131,7 +131,7 @@ async fn a_wrong_key_outweighs_everything_but_the_address() {
 type Row<'a> = (&'a Method, &'a str, &'a [(&'a str, &'a str)], &'a str, &'a str);
 
 #[tokio::test]
-async fn a_request_with_many_faults_is_refused_for_the_first_in_the_documented_order() {
+async fn a_request_with_many_errors_is_refused_for_the_first_in_the_documented_order() {
     let big = &" ".repeat(65537);
     let text = ("content-type", "text/plain");
     let bad_key = ("idempotency-key", "a b");

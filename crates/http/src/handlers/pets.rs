@@ -1,5 +1,5 @@
-//! The operations on animals (interface, section 4). What a list and a get have encoded in this version of the
-//! catalogue is not read again.
+//! The operations on animals (interface, section 4). Lists and animals are read and encoded once in each version of the
+//! catalogue.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use petstore_domain::{
 };
 use petstore_json::{pet_to_json, pets_to_json, read_new_pet};
 
-use super::Call;
+use super::RequestContext;
 use crate::{
     request::{cursor, headers, query},
     response::{
@@ -28,40 +28,40 @@ use crate::{
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// Answers with a page of animals (section 4.1, listPets).
-pub(crate) async fn list(call: Call<'_>) -> Result<Response, ApiError> {
-    let Call { state, head, .. } = call;
+pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let RequestContext { state, head, .. } = context;
     let query = query::list_pets(head.uri.query())?;
     let resource = Resource::Page(query);
-    if let Some(cached) = cached(&call, resource) {
+    if let Some(cached) = cached(&context, resource) {
         return Ok(cached);
     }
     let Versioned { value: page, version } = state.ports.pets.list(query).await?;
     let next = CursorPosition::following(&page, &query)
         .map(|position| next_link(&state.public_base, query.limit, position))
         .transpose()?;
-    let content = Representation::json(pets_to_json(&page.pets), next);
-    Ok(cache_and_answer(&call, resource, version, content))
+    let read = Representation::json(pets_to_json(&page.pets), next);
+    Ok(cache_and_answer(&context, resource, version, read))
 }
 
 /// Answers with one animal (section 4.3, getPet).
-pub(crate) async fn get(call: Call<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn get(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let not_found =
         || ApiError::new(ErrorCode::PetNotFound, "there is no animal of this identifier");
-    let pets = &call.state.ports.pets;
-    let id = PetId::parse(call.parameter).map_err(|_| not_found())?;
+    let pets = &context.state.ports.pets;
+    let id = PetId::parse(context.parameter).map_err(|_| not_found())?;
     let resource = Resource::Pet(id);
-    if let Some(cached) = cached(&call, resource) {
+    if let Some(cached) = cached(&context, resource) {
         return Ok(cached);
     }
     let Versioned { value: pet, version } = pets.get(id).await?;
     let pet = pet.ok_or_else(not_found)?;
-    let content = Representation::json(pet_to_json(&pet), None);
-    Ok(cache_and_answer(&call, resource, version, content))
+    let read = Representation::json(pet_to_json(&pet), None);
+    Ok(cache_and_answer(&context, resource, version, read))
 }
 
 /// Adds an animal, or answers a repeat as the first time (section 4.2, createPet).
-pub(crate) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
-    let Call { state, head, caller, ref body, .. } = call;
+pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let RequestContext { state, head, caller, ref body, .. } = context;
     let caller = caller.ok_or_else(|| ApiError::unauthorized(false))?.digest;
     let key = headers::idempotency_key(&head.headers)?;
     let pet = read_new_pet(body)?;
@@ -84,28 +84,28 @@ pub(crate) async fn create(call: Call<'_>) -> Result<Response, ApiError> {
 }
 
 /// Returns the answer from the cache, if the cache holds `resource` in the current version.
-fn cached(call: &Call<'_>, resource: Resource) -> Option<Response> {
-    let State { ports, page_cache, metrics, .. } = call.state;
+fn cached(context: &RequestContext<'_>, resource: Resource) -> Option<Response> {
+    let State { ports, page_cache, metrics, .. } = context.state;
     let cached = ports.pets.version().and_then(|version| page_cache.get(resource, version));
     if let Some(metrics) = metrics {
         metrics.page_looked_up(cached.is_some());
     }
-    cached.map(|cached| cached.answer(&call.head.headers))
+    cached.map(|cached| cached.answer(&context.head.headers))
 }
 
-/// Caches the representation of `resource`, which was read in `version`, and answers with it. What has no version is not
-/// cached.
+/// Caches the representation of `resource`, which was read in `version`, and answers with it. A read without a version
+/// is not cached.
 fn cache_and_answer(
-    call: &Call<'_>,
+    context: &RequestContext<'_>,
     resource: Resource,
     version: Option<CatalogueVersion>,
     read: Representation,
 ) -> Response {
     let read = Arc::new(read);
     if let Some(version) = version {
-        call.state.page_cache.insert(resource, version, Arc::clone(&read));
+        context.state.page_cache.insert(resource, version, Arc::clone(&read));
     }
-    read.answer(&call.head.headers)
+    read.answer(&context.head.headers)
 }
 
 /// Returns the link to the next page (RFC 8288), relative, with the limit and the filter of this one.

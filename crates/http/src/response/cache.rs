@@ -17,7 +17,7 @@ const OVERHEAD: usize = 512;
 /// The size of a page that is not small, in bytes: it only tells the cache how large a table to begin with.
 const TYPICAL_PAGE: usize = 2048;
 
-/// What an entry is found by.
+/// The key of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Resource {
     Page(PetQuery),

@@ -26,11 +26,11 @@ const QUEUE_DELAY: Duration = Duration::from_millis(5);
 /// The most connections that are taken from the accept queues at the end: while clients connect, they may never be empty.
 const MAX_QUEUED: usize = 65_536;
 
-/// A socket that clients connect to.
+/// A socket that clients connect to. It is made from a bound [`TcpListener`] or [`UnixListener`].
 pub struct Listener {
     socket: Socket,
     shared: bool,
-    at_drain: Option<Box<dyn FnOnce() + Send>>,
+    on_close: Option<Box<dyn FnOnce() + Send>>,
 }
 
 enum Socket {
@@ -40,21 +40,21 @@ enum Socket {
 
 impl Listener {
     fn new(socket: Socket) -> Self {
-        Self { socket, shared: false, at_drain: None }
+        Self { socket, shared: false, on_close: None }
     }
 
-    /// Returns the listener as one whose socket belongs to another process too, such as the service manager, which
-    /// keeps the connections that wait to be accepted when this one stops.
+    /// Marks the socket as shared with another process, such as the service manager. At the end, connections that wait to
+    /// be accepted are left to that process.
     #[must_use]
     pub fn shared(self) -> Self {
         Self { shared: true, ..self }
     }
 
-    /// Returns the listener with work to be done when the drain begins, before the last connections are accepted:
-    /// for example, to remove the file of a Unix socket, so that nobody connects any more.
+    /// Runs `work` at the end of [`Limits::shutdown_delay`](crate::Limits::shutdown_delay), before the last connections are
+    /// accepted: for example, to remove the file of a Unix socket, so that no client connects any more.
     #[must_use]
-    pub fn at_drain(self, work: impl FnOnce() + Send + 'static) -> Self {
-        Self { at_drain: Some(Box::new(work)), ..self }
+    pub fn on_close(self, work: impl FnOnce() + Send + 'static) -> Self {
+        Self { on_close: Some(Box::new(work)), ..self }
     }
 
     fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
@@ -141,7 +141,7 @@ async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
 /// Closes the listeners, and returns the connections in their accept queues, which the system would reset. Those of
 /// a shared socket wait on, for the other process.
 pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
-    for work in listeners.iter_mut().filter_map(|listener| listener.at_drain.take()) {
+    for work in listeners.iter_mut().filter_map(|listener| listener.on_close.take()) {
         work();
     }
     listeners.retain(|listener| !listener.shared);
