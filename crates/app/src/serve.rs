@@ -32,13 +32,14 @@ use self::{
     tls::Tls,
 };
 use crate::{
-    clock::{SystemClock, days_until, rfc3339},
-    console::{Console, Output as _},
-    driver::StoreLocation,
-    failure::Failure,
-    import,
-    process::{self, Signals},
-    stores::StoreArg,
+    commands::import,
+    stores::{StoreArg, driver::StoreLocation},
+    system::{
+        clock::{SystemClock, days_until, rfc3339},
+        console::{Console, Output as _},
+        failure::Failure,
+        process::{self, Signals},
+    },
 };
 
 /// Serves until a signal asks for a stop.

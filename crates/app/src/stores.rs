@@ -3,7 +3,9 @@
 //! with the process, is here.
 
 mod background;
+pub(crate) mod driver;
 mod etcd;
+pub(crate) mod opening;
 mod postgres;
 mod sqlite;
 
@@ -17,8 +19,8 @@ use clap::{Arg, Args, Command};
 use petstore_memory::MemoryStore;
 
 use crate::{
-    driver::{OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
-    failure::Failure,
+    stores::driver::{OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
+    system::failure::Failure,
 };
 
 pub(crate) use self::sqlite::in_file;

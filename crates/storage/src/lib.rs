@@ -12,14 +12,16 @@
 //! moment.
 
 pub mod tls;
+mod upkeep;
 pub mod url;
 mod version_cache;
+pub mod writer;
 
 use std::thread;
 
-use petstore_domain::UpgradeStep;
 use tokio_util::sync::CancellationToken;
 
+pub use upkeep::{Finding, Severity, Upgrade, UpgradeMode, UpgradeStep};
 pub use version_cache::{StoredVersion, VersionCache, watch};
 
 /// The release that this is.
@@ -62,9 +64,9 @@ impl Step {
         self.oldest < self.version
     }
 
-    /// Returns what an operator is told of it.
+    /// Returns the step for people.
     #[must_use]
-    pub fn told(&self) -> UpgradeStep {
+    pub fn describe(&self) -> UpgradeStep {
         UpgradeStep {
             version: self.version,
             summary: self.summary,

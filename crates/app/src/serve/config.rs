@@ -19,8 +19,6 @@ use tracing_subscriber::filter::Targets;
 
 use crate::{
     cli::values::{self, ListenArg, variable},
-    failure::{Failure, quotable_path},
-    logging::{self, LogFormat},
     serve::{
         listener::MAX_SOCKETS,
         reload::{self, Followed, KEY_VARIABLE},
@@ -28,6 +26,10 @@ use crate::{
         tls::{PairFiles, Tls},
     },
     stores::{StoreArg, StoreArgs},
+    system::{
+        failure::{Failure, quotable_path},
+        log::{self, LogFormat},
+    },
 };
 
 /// The flags of `serve`.
@@ -173,7 +175,7 @@ pub(crate) struct ServeArgs {
     no_docs: bool,
 
     /// Events that are logged, as directives like info or warn,hyper=debug [default: what operators need].
-    #[arg(long, value_name = "DIRECTIVES", value_parser = logging::filter)]
+    #[arg(long, value_name = "DIRECTIVES", value_parser = log::filter)]
     pub(crate) log: Option<Targets>,
 
     /// Form of the log on stderr [default: text on a terminal, else json].

@@ -16,8 +16,7 @@ use tokio::net::{TcpListener, TcpSocket, UnixListener, UnixSocket, UnixStream, l
 
 use crate::{
     cli::values::{ListenAddress, variable},
-    failure::Failure,
-    files::lock_folder_of,
+    system::{failure::Failure, files::lock_folder_of},
 };
 
 /// The system shortens a longer accept queue to its own limit.

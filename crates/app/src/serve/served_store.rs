@@ -19,11 +19,10 @@ use tokio::{task::JoinSet, time::sleep};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    console::Console,
-    driver::{OpenMode, OpenStore, StoreLocation},
-    failure::Failure,
+    commands::upgrade,
     serve::{first_key, listener::BoundAddress, service_manager::notify},
-    upgrade,
+    stores::driver::{OpenMode, OpenStore, StoreLocation},
+    system::{console::Console, failure::Failure},
 };
 
 /// How often a store that cannot be reached is tried.

@@ -9,9 +9,11 @@ use tokio_util::sync::CancellationToken;
 use super::{Config, run, service_manager::ping_every};
 use crate::{
     cli::{self, Command},
-    driver::{OpenMode, OpenStore, Problem, StoreLocation},
-    failure::Failure,
-    stores::{self, Registry, StoreArg},
+    stores::{
+        self, Registry, StoreArg,
+        driver::{OpenMode, OpenStore, Problem, StoreLocation},
+    },
+    system::failure::Failure,
 };
 
 /// A store that is broken.

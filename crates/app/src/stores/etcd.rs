@@ -12,9 +12,9 @@ use petstore_etcd::{EtcdConfig, EtcdSettings, EtcdStore};
 use petstore_http::Figure;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
+use crate::stores::{
+    background::in_background,
     driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
-    stores::background::in_background,
 };
 
 /// The entry of `etcd://…`.

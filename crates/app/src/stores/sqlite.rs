@@ -16,9 +16,9 @@ use petstore_sqlite::{
 use tokio::task;
 use tokio_util::sync::CancellationToken;
 
-use crate::{
+use crate::stores::{
+    background::in_background,
     driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation},
-    stores::background::in_background,
 };
 
 /// The entry of `sqlite:PATH`.
@@ -216,7 +216,7 @@ fn figures(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Ve
 #[cfg(test)]
 mod tests {
     use super::{DRIVER, SqliteConfig, Synchronous, parse};
-    use crate::driver::OpenMode;
+    use crate::stores::driver::OpenMode;
 
     #[test]
     fn a_file_is_shown_in_one_form() {

@@ -1,5 +1,5 @@
 use super::{BUILT_IN, MEMORY, Registry};
-use crate::driver::StoreDriver;
+use crate::stores::driver::StoreDriver;
 
 fn built_in() -> Registry {
     Registry(BUILT_IN.into())

@@ -13,7 +13,8 @@ use tempfile::TempDir;
 
 use super::ensure;
 use crate::{
-    clock::SystemClock, console::tests::Recorded, failure::Failure, serve::listener::BoundAddress,
+    serve::listener::BoundAddress,
+    system::{clock::SystemClock, console::tests::Recorded, failure::Failure},
 };
 
 const ADDRESS: &str = "0.0.0.0:4321";

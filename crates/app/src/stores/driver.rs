@@ -17,7 +17,7 @@ use petstore_transfer::Side;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
-use crate::failure::Failure;
+use crate::system::failure::Failure;
 
 /// Limits the time that closing takes. All that was acknowledged is durable before, so nothing is lost.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);

@@ -4,10 +4,11 @@ use clap::Args;
 use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
 
 use crate::{
-    console::{Console, Output as _},
-    driver::StoreLocation,
-    failure::Failure,
-    stores::StoreArgs,
+    stores::{StoreArgs, driver::StoreLocation},
+    system::{
+        console::{Console, Output as _},
+        failure::Failure,
+    },
 };
 
 /// Upgrades the schema of a store.

@@ -17,13 +17,13 @@ use petstore_domain::{
 use self::listing::ListForm;
 use crate::{
     cli::values,
-    clock::{SystemClock, rfc3339},
-    console::{Console, Output},
-    driver::OpenMode,
-    failure::Failure,
-    process,
-    store::with_store,
-    stores::StoreArgs,
+    stores::{StoreArgs, driver::OpenMode, opening::with_store},
+    system::{
+        clock::{SystemClock, rfc3339},
+        console::{Console, Output},
+        failure::Failure,
+        process,
+    },
 };
 
 /// Corrupt keys that a command names; the rest are counted.

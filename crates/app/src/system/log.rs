@@ -29,7 +29,7 @@ use tracing_subscriber::{
     util::SubscriberInitExt as _,
 };
 
-use crate::failure::Failure;
+use crate::system::failure::Failure;
 
 /// The events that are logged by default. hyper warns of every client that is too slow, which no operator can
 /// change.

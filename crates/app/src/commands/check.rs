@@ -7,14 +7,18 @@ use petstore_domain::{
 };
 
 use crate::{
-    console::{Console, Output},
-    driver::{OpenMode, OpenStore, StoreLocation},
-    failure::{Failure, one_line_of},
-    keys::names,
-    process::Signals,
-    progress::Progress,
-    store::with_store,
-    stores::StoreArgs,
+    commands::keys::names,
+    stores::{
+        StoreArgs,
+        driver::{OpenMode, OpenStore, StoreLocation},
+        opening::with_store,
+    },
+    system::{
+        console::{Console, Output},
+        failure::{Failure, one_line_of},
+        process::Signals,
+        progress::Progress,
+    },
 };
 
 /// Rows that are read at a time.
@@ -188,7 +192,7 @@ mod tests {
     use petstore_memory::MemoryStore;
 
     use super::{Unlisted, animals, keys, read_archive, report};
-    use crate::{console::tests::Recorded, process::Signals};
+    use crate::system::{console::tests::Recorded, process::Signals};
 
     #[tokio::test]
     async fn every_batch_of_records_is_read() {

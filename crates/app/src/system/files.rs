@@ -9,7 +9,7 @@ use std::{
 
 use tempfile::{Builder, NamedTempFile};
 
-use crate::failure::{Failure, quotable_path};
+use crate::system::failure::{Failure, quotable_path};
 
 /// The largest file of settings, of a secret or of certificates that is read, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;

@@ -15,18 +15,20 @@ use petstore_domain::{Handover, Severity, StoreId, UpgradeMode};
 use petstore_transfer::{Mover, release};
 
 use crate::{
-    check,
-    clock::SystemClock,
-    console::{Console, Output as _},
-    driver::{OpenMode, StoreLocation},
-    failure::{Failure, quotable_path},
-    files::{Access, IfExists, PartialFile},
-    keys::random,
-    moving,
-    process::Signals,
-    progress::Progress,
-    store::with_store,
-    stores::{self, StoreArgs},
+    commands::{check, keys::random, store},
+    stores::{
+        self, StoreArgs,
+        driver::{OpenMode, StoreLocation},
+        opening::with_store,
+    },
+    system::{
+        clock::SystemClock,
+        console::{Console, Output as _},
+        failure::{Failure, quotable_path},
+        files::{Access, IfExists, PartialFile},
+        process::Signals,
+        progress::Progress,
+    },
 };
 
 /// What SQLite has beside a file while that is open. Of another store, it would damage the restored one.
@@ -140,7 +142,7 @@ async fn into_store(
             let to = store.side(target).map_err(Failure::runtime)?;
             let handover = Arc::clone(&to.handover);
             let mover = Mover::new(from, to, Arc::new(SystemClock));
-            mover.run(&mut moving::watch(signals)).await.map_err(Failure::runtime)?;
+            mover.run(&mut store::watch(signals)).await.map_err(Failure::runtime)?;
             give_identity(&*handover).await
         })
         .await

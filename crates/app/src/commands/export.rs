@@ -9,15 +9,15 @@ use clap::Args;
 use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
-    console::write_stdout,
-    driver::OpenMode,
-    failure::Failure,
-    files::{Access, IfExists, PartialFile},
-    process::Signals,
-    progress::Progress,
-    records::{self, Format, RecordsArgs},
-    store::with_archive,
-    stores::StoreArgs,
+    commands::records::{self, Format, RecordsArgs},
+    stores::{StoreArgs, driver::OpenMode, opening::with_archive},
+    system::{
+        console::write_stdout,
+        failure::Failure,
+        files::{Access, IfExists, PartialFile},
+        process::Signals,
+        progress::Progress,
+    },
 };
 
 /// Animals that are read and written at a time.

@@ -1,7 +1,7 @@
 use std::io;
 
 use super::Output;
-use crate::failure::Failure;
+use crate::system::failure::Failure;
 
 /// An output that remembers.
 #[derive(Debug, Default)]

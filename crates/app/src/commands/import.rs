@@ -14,15 +14,15 @@ use petstore_json::Record;
 
 use self::source::{Input, Source};
 use crate::{
-    clock::SystemClock,
-    console::{Console, Output as _},
-    driver::OpenMode,
-    failure::{Failure, one_line_of},
-    process::Signals,
-    progress::Progress,
-    records::{Format, RecordsArgs},
-    store::with_archive,
-    stores::StoreArgs,
+    commands::records::{Format, RecordsArgs},
+    stores::{StoreArgs, driver::OpenMode, opening::with_archive},
+    system::{
+        clock::SystemClock,
+        console::{Console, Output as _},
+        failure::{Failure, one_line_of},
+        process::Signals,
+        progress::Progress,
+    },
 };
 
 /// Lines in a batch, which is one transaction. Another number would end batches elsewhere, and what an earlier

@@ -3,9 +3,11 @@
 use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
-    console::{Console, Output as _},
-    driver::{OpenMode, OpenStore, StoreLocation},
-    failure::Failure,
+    stores::driver::{OpenMode, OpenStore, StoreLocation},
+    system::{
+        console::{Console, Output as _},
+        failure::Failure,
+    },
 };
 
 /// Opens a store, lets `work` use it, and closes it, also when the work fails. If opening has made the store, the command
@@ -68,8 +70,8 @@ mod tests {
 
     use super::{with_archive, with_store};
     use crate::{
-        driver::{OpenMode, OpenStore, Problem, StoreLocation},
-        failure::Failure,
+        stores::driver::{OpenMode, OpenStore, Problem, StoreLocation},
+        system::failure::Failure,
     };
 
     /// A store without an archive that notes that it was closed.

@@ -21,7 +21,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use crate::failure::Failure;
+use crate::system::failure::Failure;
 
 /// Two equal signals within this are one: timeout(1) sends each to the process and to its group.
 const ONE_SIGNAL: Duration = Duration::from_millis(200);

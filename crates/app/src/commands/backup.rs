@@ -9,13 +9,14 @@ use bytesize::ByteSize;
 use clap::Args;
 
 use crate::{
-    console::{Console, Output as _},
-    driver::OpenMode,
-    failure::Failure,
-    files::{Access, IfExists, PartialFile},
-    process::Signals,
-    progress::Progress,
-    stores::StoreArgs,
+    stores::{StoreArgs, driver::OpenMode},
+    system::{
+        console::{Console, Output as _},
+        failure::Failure,
+        files::{Access, IfExists, PartialFile},
+        process::Signals,
+        progress::Progress,
+    },
 };
 
 /// Copies a store that may be in use into a file.

@@ -1,44 +1,44 @@
-//! What the upkeep of a store says: the findings of an examination, and the steps of an upgrade of its schema.
+//! The findings of an examination of a store, and the steps of an upgrade of its schema.
 
-/// One thing that was examined, and what is to be said of it.
+/// The result of examining one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was examined, in a word or two: for example `durability`.
+    /// The thing that was examined, in a word or two: for example `durability`.
     pub subject: String,
-    /// Whether anything is to be done.
+    /// Whether an operator must act.
     pub severity: Severity,
-    /// One line: what is so, or what is wrong and how to mend it.
+    /// One line: the state, or the fault and how to repair it.
     pub detail: String,
 }
 
-/// Whether a [`Finding`] needs anybody to do something.
+/// Whether a [`Finding`] needs an operator to act.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
-    /// All is as it should be.
-    Good,
-    /// It works, but an operator should know.
+    /// Nothing is to be done.
+    Ok,
+    /// The store works, but an operator should know.
     Warning,
     /// Something is broken.
-    Fault,
+    Error,
 }
 
 impl Finding {
-    /// Says that all is as it should be.
+    /// Makes a finding that needs nothing to be done.
     #[must_use]
-    pub fn good(subject: &str, detail: impl Into<String>) -> Self {
-        Self::new(subject, Severity::Good, detail)
+    pub fn ok(subject: &str, detail: impl Into<String>) -> Self {
+        Self::new(subject, Severity::Ok, detail)
     }
 
-    /// Says that it works, but an operator should know.
+    /// Makes a finding that an operator should know.
     #[must_use]
     pub fn warning(subject: &str, detail: impl Into<String>) -> Self {
         Self::new(subject, Severity::Warning, detail)
     }
 
-    /// Says that something is broken.
+    /// Makes a finding of something that is broken.
     #[must_use]
-    pub fn fault(subject: &str, detail: impl Into<String>) -> Self {
-        Self::new(subject, Severity::Fault, detail)
+    pub fn error(subject: &str, detail: impl Into<String>) -> Self {
+        Self::new(subject, Severity::Error, detail)
     }
 
     fn new(subject: &str, severity: Severity, detail: impl Into<String>) -> Self {
@@ -49,32 +49,32 @@ impl Finding {
 /// How an upgrade is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UpgradeMode {
-    /// Only says what would be done.
+    /// Reports the steps and changes nothing.
     DryRun,
-    /// Does it, but no step that cannot run beside an older release while others use the store.
+    /// Runs the steps, but none that is incompatible with older releases while others use the store.
     Run,
-    /// Does every step, whoever uses the store.
+    /// Runs every step, also while others use the store.
     Force,
 }
 
-/// What an upgrade of a store's schema did, or would do. There are no steps where the schema is that of
+/// The steps that an upgrade of a store's schema ran, or would run. There is none if the schema is that of
 /// this release, or a newer one that this release can use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
     /// The version of the schema before.
     pub from: i64,
-    /// In their order.
+    /// The steps in their order.
     pub steps: Vec<UpgradeStep>,
     /// Where the store was saved before its first step, if it is a file.
     pub saved_to: Option<String>,
 }
 
-/// One step, which is one transaction.
+/// One step of an upgrade: one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpgradeStep {
     /// The version of the schema after it.
     pub version: i64,
-    /// What it changes, in a few words.
+    /// The change in a few words.
     pub summary: &'static str,
     /// The oldest release that can use the store after it.
     pub oldest_release: &'static str,

@@ -6,7 +6,7 @@ use std::{
     os::{fd::AsFd as _, unix::fs::MetadataExt as _},
 };
 
-use crate::failure::Failure;
+use crate::system::failure::Failure;
 
 #[cfg(test)]
 pub(crate) mod tests;

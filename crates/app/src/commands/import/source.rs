@@ -14,9 +14,11 @@ use petstore_json::Record;
 use tokio::sync::oneshot;
 
 use crate::{
-    failure::{Failure, quotable_path},
-    import::lines::Lines,
-    records::{Format, RecordReader},
+    commands::{
+        import::lines::Lines,
+        records::{Format, RecordReader},
+    },
+    system::failure::{Failure, quotable_path},
 };
 
 /// What is said of a file that holds one JSON array.

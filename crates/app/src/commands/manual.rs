@@ -9,7 +9,7 @@ use clap::Args;
 use clap_complete::Shell;
 use clap_mangen::Man;
 
-use crate::{
+use crate::system::{
     console::{Console, Output as _},
     failure::{Failure, quotable_path},
 };

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use petstore_domain::{ApiKey, KeyId, KeyState, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{clock::rfc3339, console::columns};
+use crate::system::{clock::rfc3339, console::columns};
 
 /// How a list is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

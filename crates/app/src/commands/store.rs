@@ -10,15 +10,19 @@ use petstore_transfer::{
 };
 
 use crate::{
-    clock::SystemClock,
-    console::{Console, Output as _},
-    driver::{OpenMode, StoreLocation},
-    failure::Failure,
-    keys::random,
-    process::Signals,
-    progress::Progress,
-    store::{with_archive, with_store},
-    stores::StoreArg,
+    commands::keys::random,
+    stores::{
+        StoreArg,
+        driver::{OpenMode, StoreLocation},
+        opening::{with_archive, with_store},
+    },
+    system::{
+        clock::SystemClock,
+        console::{Console, Output as _},
+        failure::Failure,
+        process::Signals,
+        progress::Progress,
+    },
 };
 
 /// What to do with a whole store.
