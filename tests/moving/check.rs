@@ -8,7 +8,7 @@ use crate::support::{
     catalogue,
     command::Finished,
     server::Launch,
-    store::{Kind, Store, on_lasting_stores, on_sql_stores},
+    store::{Kind, Store, on_stores},
 };
 
 fn check(store: &Store) -> Finished {
@@ -104,6 +104,6 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     assert!(said.contains("warning  schema      version 9, and not petstore's: mine"), "{said}");
 }
 
-on_lasting_stores!(a_sound_store_is_called_sound);
+on_stores!(lasting: a_sound_store_is_called_sound);
 
-on_sql_stores!(damaged_rows_are_named, an_index_that_is_gone_is_named);
+on_stores!(sql: damaged_rows_are_named, an_index_that_is_gone_is_named);

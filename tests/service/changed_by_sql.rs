@@ -4,11 +4,12 @@ use crate::support::{
     catalogue::{self, add, id_of, pet_with_status},
     client::Client,
     server::Server,
-    store::{Kind, Store, on_sql_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-on_sql_stores!(
+on_stores!(
+    sql:
     a_change_by_sql_shows_in_pages_and_tags,
     what_the_service_refuses_as_a_name_the_schema_refuses,
 );

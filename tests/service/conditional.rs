@@ -4,14 +4,16 @@ use crate::support::{
     catalogue::{add, id_of, pet, pet_with_status},
     client::Client,
     server::{Launch, Server},
-    store::{Kind, Store, on_every_store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
 };
 
-on_every_store! {
+on_stores! {
+    every:
     the_same_state_has_the_same_tag_and_an_addition_changes_it,
 }
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     a_tag_outlives_a_restart_as_nothing_has_changed,
 }
 
