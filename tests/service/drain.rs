@@ -158,7 +158,7 @@ fn during_the_shutdown_delay_the_service_is_not_ready_and_serves() {
 
 #[test]
 fn two_equal_signals_at_once_are_one() {
-    loop {
+    for _ in 0..20 {
         let store = Store::sqlite();
         let launch = Launch::on(&store).flag("--body-timeout", "2m").flag("--shutdown-grace", "2m");
         let mut server = launch.start();
@@ -177,6 +177,7 @@ fn two_equal_signals_at_once_are_one() {
         assert_eq!(endings(server), ["stopped: every request was answered"]);
         return;
     }
+    panic!("the machine was too busy for two signals at once");
 }
 
 #[test]

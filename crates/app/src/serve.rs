@@ -145,8 +145,8 @@ async fn serve(
 /// Returns how to make an API key and where to use it, unless the service has one of its own.
 fn first_key(config: &Config, addresses: &[BoundAddress]) -> Option<(String, BoundAddress)> {
     let address = addresses.first().filter(|_| config.service_key.is_none())?;
-    let StoreArg { location, is_lasting } = &config.args.store.store;
-    let how = if *is_lasting {
+    let StoreArg { location, is_persistent } = &config.args.store.store;
+    let how = if *is_persistent {
         format!("make one with 'petstore keys create NAME --store {location}'")
     } else {
         "give one by PETSTORE_API_KEY or --api-key-file".to_owned()

@@ -1,5 +1,5 @@
 //! `#[needs(postgres)]` above a test: where that is not installed, the test is ignored, and the reason says which
-//! packages to install. `#[needs(time)]` above a test that takes long. With `CI=true` neither is ever ignored.
+//! packages to install. `#[needs(time)]` above a test that takes long. With `PETSTORE_TEST_ALL=1` neither is ever ignored.
 //!
 //! A test cannot say at run time that it is ignored, so a build script looks for the programs.
 
@@ -24,7 +24,7 @@ pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
             return tokens(&format!("compile_error!(\"there is no need '{name}'\");"));
         };
         if MISSING.split(' ').any(|missing| missing == name) {
-            let time = || "takes long: run with CI=true".to_owned();
+            let time = || "takes long: run with PETSTORE_TEST_ALL=1".to_owned();
             missing.push(if package.is_empty() { time() } else { format!("install {package}") });
         }
     }
