@@ -1,13 +1,6 @@
 //! The sockets that clients connect to, TCP and Unix beside each other, and the loop that serves their connections.
 
-use std::{
-    fmt,
-    future::poll_fn,
-    io,
-    pin::pin,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{fmt, io, pin::pin, time::Duration};
 
 use futures_util::{Stream, StreamExt as _, stream};
 use tokio::{
@@ -57,16 +50,17 @@ impl Listener {
         Self { on_close: Some(Box::new(work)), ..self }
     }
 
-    fn poll_accept(&self, cx: &mut Context<'_>) -> Poll<io::Result<Accepted>> {
+    async fn accept(&self) -> Accepted {
         match &self.socket {
-            Socket::Tcp(listener) => listener.poll_accept(cx).map_ok(|(stream, peer)| {
+            Socket::Tcp(listener) => {
+                let (stream, peer) = accept_with_retry(|| listener.accept()).await;
                 // Without this a small answer may wait for the acknowledgement of the one before.
                 let _ = stream.set_nodelay(true);
-                (Box::new(stream) as Box<dyn Io>, peer.into())
-            }),
+                (Box::new(stream), peer.into())
+            }
             Socket::Unix(listener) => {
-                let accepted = listener.poll_accept(cx);
-                accepted.map_ok(|(stream, _)| (Box::new(stream) as Box<dyn Io>, Peer::Unix))
+                let (stream, _) = accept_with_retry(|| listener.accept()).await;
+                (Box::new(stream), Peer::Unix)
             }
         }
     }
@@ -119,23 +113,10 @@ pub(super) async fn serve_all<T, F>(
     }
 }
 
-/// Returns the connections of all listeners, which take turns. It never ends.
+/// Returns the connections of all listeners, which take turns. Never ends.
 pub(super) fn accept_all(listeners: &[Listener]) -> impl Stream<Item = Accepted> {
-    stream::unfold(0_usize, async |turn| {
-        Some((accept(listeners, turn).await, turn.wrapping_add(1)))
-    })
-}
-
-/// Accepts the next connection of any listener. `turn` says which is asked first.
-async fn accept(listeners: &[Listener], turn: usize) -> Accepted {
-    let (later, sooner) = listeners.split_at(turn % listeners.len().max(1));
-    accept_with_retry(|| {
-        poll_fn(|cx| {
-            let mut polled = sooner.iter().chain(later).map(|listener| listener.poll_accept(cx));
-            polled.find(Poll::is_ready).unwrap_or(Poll::Pending)
-        })
-    })
-    .await
+    let each = |listener| stream::repeat(listener).then(Listener::accept).boxed_local();
+    stream::select_all(listeners.iter().map(each)).chain(stream::pending())
 }
 
 /// Closes the listeners, and returns the connections in their accept queues, which the system would reset. Those of
@@ -145,11 +126,9 @@ pub(super) async fn close(mut listeners: Vec<Listener>) -> Vec<Accepted> {
         work();
     }
     listeners.retain(|listener| !listener.shared);
+    let mut accepted = accept_all(&listeners).take(MAX_QUEUED);
     let (mut queued, deadline) = (Vec::new(), Instant::now() + QUEUE_DELAY);
-    while queued.len() < MAX_QUEUED
-        && !listeners.is_empty()
-        && let Ok(connection) = timeout_at(deadline, accept(&listeners, 0)).await
-    {
+    while let Ok(Some(connection)) = timeout_at(deadline, accepted.next()).await {
         queued.push(connection);
         // What is in a queue is accepted after the deadline too, unless the budget of this task is used up.
         yield_now().await;
