@@ -107,7 +107,7 @@ pub enum SchemaError {
     /// An older petstore has made it, and it can be upgraded.
     #[error(
         "its schema is version {actual}, and petstore {RELEASE} needs version {known}: upgrade it with \
-         'petstore upgrade' and the same --store; 'petstore serve' does so by itself"
+         'petstore upgrade' and the same --store"
     )]
     Older {
         /// The version of the store.

@@ -61,6 +61,11 @@ impl VersionCache {
     /// Returns the version. `None` if none was read within the last 100 ms, or the store is not open.
     pub fn get(&self) -> Option<CatalogueVersion> {
         self.requested.notify_one();
+        self.known()
+    }
+
+    /// As [`get`](Self::get), for a store that does not use [`watch`]: it reads the version on a thread of its own.
+    pub fn known(&self) -> Option<CatalogueVersion> {
         let latest = *self.latest.read().unwrap_or_else(PoisonError::into_inner);
         let fresh = latest.filter(|observation| observation.began.elapsed() <= MAX_AGE);
         fresh.and_then(|observation| observation.stored.version)
