@@ -2,12 +2,14 @@
 
 use std::{
     ops::{Deref, DerefMut},
-    process::Child,
+    process::{Child, ExitStatus},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
+
+use crate::{processes::wait_until, trouble::Trouble};
 
 /// Something that runs beside a test and can be told to end.
 pub trait End {
@@ -46,6 +48,21 @@ impl<T: End> EndOnDrop<T> {
     /// Guards `running`.
     pub const fn new(running: T) -> Self {
         Self(running)
+    }
+}
+
+impl EndOnDrop<Child> {
+    /// Waits until the process ends by itself.
+    ///
+    /// # Errors
+    /// It does not within a minute.
+    pub fn exit(&mut self) -> Result<ExitStatus, Trouble> {
+        let mut status = None;
+        wait_until("the process ends", || {
+            status = self.0.try_wait().unwrap_or_default();
+            status.is_some()
+        })?;
+        status.ok_or_else(Trouble::new)
     }
 }
 

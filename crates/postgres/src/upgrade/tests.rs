@@ -212,6 +212,7 @@ async fn a_step_waits_for_its_locks_without_stopping_others() {
                  AND wait_event_type = 'Lock'";
     for _ in 0..2 {
         while old.sql(waits).unwrap().trim() == "0" {
+            assert!(!upgrading.is_finished());
             time::sleep(Duration::from_millis(10)).await;
         }
         old.sql("SELECT count(*) FROM pet").unwrap();
