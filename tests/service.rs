@@ -43,6 +43,7 @@ mod pooler;
 mod query;
 mod rates;
 mod refusals;
+mod refused_rows;
 mod reload;
 mod request_id;
 mod rights;

@@ -3,7 +3,7 @@
 //! This is the short form. `PETSTORE_TEST_MOVES=long` moves a million animals.
 
 mod attacks;
-mod commands;
+pub(super) mod commands;
 mod etcd;
 mod kills;
 mod pooled;

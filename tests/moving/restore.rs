@@ -23,14 +23,14 @@ use crate::support::{
 
 /// A backup of the store.
 #[track_caller]
-fn backup(store: &Store) -> Store {
+pub(super) fn backup(store: &Store) -> Store {
     let backup = Store::sqlite();
     let file = backup.file();
     run(&["backup", "--store", &store.url, "--to", file.to_str().unwrap()]).succeeds();
     backup
 }
 
-fn restore(backup: &Store, to: &str) -> Finished {
+pub(super) fn restore(backup: &Store, to: &str) -> Finished {
     run(&["restore", backup.file().to_str().unwrap(), "--store", to])
 }
 

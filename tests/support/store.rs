@@ -12,7 +12,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use petstore_testing::{Database, Etcd, etcd_or_skip, postgres_or_skip};
 use rusqlite::Connection;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{
@@ -129,10 +129,36 @@ impl Prefix {
     fn count(&self, folder: &str) -> usize {
         let range = [format!("{}/{folder}", self.0), format!("{}/{folder}~", self.0)];
         let [key, end] = range.map(|key| STANDARD.encode(key));
-        let asked = format!(r#"{{"key":"{key}","range_end":"{end}","count_only":true}}"#);
-        let answer = etcd().unwrap().post(0, "/v3/kv/range", &asked).unwrap();
-        let answer: Value = serde_json::from_str(&answer).unwrap();
+        let asked = json!({"key": key, "range_end": end, "count_only": true});
+        let answer = Self::ask("range", &asked);
         answer["count"].as_str().map_or(0, |count| count.parse().unwrap())
+    }
+
+    /// As `etcdctl` does.
+    fn ask(call: &str, question: &Value) -> Value {
+        let answer = etcd().unwrap().post(0, &format!("/v3/kv/{call}"), &question.to_string());
+        serde_json::from_str(&answer.unwrap()).unwrap()
+    }
+
+    /// The key of the row with this identifier, as the gateway takes it.
+    fn row(&self, folder: &str, id: i64) -> String {
+        STANDARD.encode(format!("{}/{folder}/{:016x}", self.0, id.cast_unsigned() ^ (1 << 63)))
+    }
+
+    fn delete(&self, folder: &str, id: i64) {
+        let answer = Self::ask("deleterange", &json!({"key": self.row(folder, id)}));
+        assert_eq!(answer["deleted"], "1", "{folder} {id}: {answer}");
+    }
+
+    /// Replaces a text in the value of an animal.
+    fn rewrite_pet(&self, id: i64, from: &str, to: &str) {
+        let key = self.row("pets", id);
+        let answer = Self::ask("range", &json!({"key": &key}));
+        let value = answer["kvs"][0]["value"].as_str().unwrap();
+        let value = String::from_utf8(STANDARD.decode(value).unwrap()).unwrap();
+        assert!(value.contains(from), "{value}");
+        let value = STANDARD.encode(value.replace(from, to));
+        Self::ask("put", &json!({"key": key, "value": value}));
     }
 }
 
@@ -209,6 +235,39 @@ impl Store {
         let file = Connection::open(self.file()).unwrap();
         file.busy_timeout(wait::LIMIT).unwrap();
         file.execute_batch(sql).map_err(|error| error.to_string())
+    }
+
+    /// Puts an entry of a store on etcd, by its key without the prefix.
+    pub(crate) fn put(&self, key: &str, value: &str) {
+        let prefix = &self.prefix.as_ref().expect("a store on etcd").0;
+        let [key, value] = [&format!("{prefix}/{key}"), value].map(|text| STANDARD.encode(text));
+        Prefix::ask("put", &json!({"key": key, "value": value}));
+    }
+
+    /// Deletes an animal that has no status, as an operator does, with SQL or `etcdctl`.
+    pub(crate) fn delete_pet(&self, id: i64) {
+        match &self.prefix {
+            Some(prefix) => prefix.delete("pets", id),
+            None => self.try_sql(&format!("DELETE FROM pet WHERE id = {id}")).unwrap(),
+        }
+    }
+
+    /// Gives an animal without a status another name, in the same way.
+    pub(crate) fn rename_pet(&self, id: i64, from: &str, to: &str) {
+        match &self.prefix {
+            Some(prefix) => prefix.rewrite_pet(id, from, to),
+            None => {
+                self.try_sql(&format!("UPDATE pet SET name = '{to}' WHERE id = {id}")).unwrap();
+            }
+        }
+    }
+
+    /// Deletes an API key, in the same way.
+    pub(crate) fn delete_key(&self, id: i64) {
+        match &self.prefix {
+            Some(prefix) => prefix.delete("keys", id),
+            None => self.try_sql(&format!("DELETE FROM api_key WHERE id = {id}")).unwrap(),
+        }
     }
 
     /// Takes away what a PostgreSQL store refuses; a SQLite file is vandalised without its rules anyway.

@@ -14,20 +14,24 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand, error::
 
 pub(crate) use self::settings::{ConfigCommand, Sources, shown, unknown_variables};
 use crate::{
-    backup::BackupArgs,
-    check::CheckArgs,
-    console::{Console, Output as _},
-    export::ExportArgs,
-    failure::Failure,
-    healthcheck::HealthcheckArgs,
-    import::ImportArgs,
-    keys::KeysCommand,
-    manual::{CompletionsArgs, ManArgs},
-    moving::StoreCommand,
-    restore::RestoreArgs,
+    commands::{
+        backup::BackupArgs,
+        check::CheckArgs,
+        export::ExportArgs,
+        healthcheck::HealthcheckArgs,
+        import::ImportArgs,
+        keys::KeysCommand,
+        manual::{CompletionsArgs, ManArgs},
+        restore::RestoreArgs,
+        store::StoreCommand,
+        upgrade::UpgradeArgs,
+    },
     serve::{DeploymentArgs, ServeArgs},
     stores::{self, Registry},
-    upgrade::UpgradeArgs,
+    system::{
+        console::{Console, Output as _},
+        failure::Failure,
+    },
 };
 
 /// The examples of `--help`.
