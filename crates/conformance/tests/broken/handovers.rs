@@ -238,7 +238,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
             faults.snapshot(move |store, ()| {
                 let hidden = lists.hidden.lock().unwrap().iter().min().copied();
                 async move {
-                    if let Some(id) = hidden.filter(|id| id.0 % 2 == 0) {
+                    if let Some(id) = hidden {
                         let mut snapshot = store.snapshot().await?;
                         let content = MemoryStore::new();
                         let mut rows = petstore_domain::Rows {

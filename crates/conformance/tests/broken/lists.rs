@@ -27,7 +27,6 @@ pub(crate) const FLAWS: &[Flaw] = &[
         &[
             "a_page_is_the_query_s_and_says_whether_more_follow",
             "a_walk_meets_what_was_there_exactly_once",
-            "every_handle_sees_what_was_acknowledged",
             "reopening_keeps_what_was_acknowledged",
         ],
         |_| Faults::change_page(|_, page| page.pets.reverse()),
