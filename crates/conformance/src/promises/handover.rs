@@ -73,6 +73,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
     let held = populate(fixture.store()).await?;
     for (round, phase) in [FILLING, sealed(), FILLING, sealed()].into_iter().enumerate() {
         require_held(&fixture, &held).await?;
+        fixture.handles.iter().for_each(|store| drop(store.pets.version()));
         change_phase(fixture.handle(round), phase.clone()).await?;
         for store in &fixture.handles {
             refuses_everything(store, &held).await?;
@@ -285,6 +286,7 @@ pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -
         ensure!(handover.change_state(now.revision, now.next(sealed())).await?, "no seal");
         for store in &fixture.handles {
             ensure_sealed("a list after a seal", store.pets.list(query(9, None, None)).await)?;
+            store.pets.version();
         }
         let then = stored_ids(fixture.store()).await?;
         let acknowledged = join(tasks).await?.concat();
