@@ -5,11 +5,12 @@ use crate::{
     load::journal::Journal,
     support::{
         server::Launch,
-        store::{Kind, Store, on_lasting_stores},
+        store::{Kind, Store, on_stores},
     },
 };
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     a_killed_server_has_kept_every_acknowledged_animal_once,
 }
 

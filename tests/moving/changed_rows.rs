@@ -11,7 +11,7 @@ use crate::support::{
     catalogue::{id_of, pet},
     client::Client,
     server::Launch,
-    store::{Kind, Store, on_lasting_stores, on_pairs_of_stores},
+    store::{Kind, Store, on_stores},
 };
 
 /// A store of five animals with idempotency records, of which one was deleted and one was changed since; and the
@@ -79,9 +79,10 @@ fn a_restored_store_has_the_records_of_animals_that_are_gone(kind: Kind) {
     repeats(&to, &firsts);
 }
 
-on_pairs_of_stores!(
+on_stores!(
+    pairs:
     a_copy_has_the_records_of_animals_that_are_gone,
     a_move_takes_the_records_of_animals_that_are_gone,
 );
 
-on_lasting_stores!(a_restored_store_has_the_records_of_animals_that_are_gone);
+on_stores!(lasting: a_restored_store_has_the_records_of_animals_that_are_gone);

@@ -13,7 +13,7 @@ use crate::support::{
     catalogue,
     command::Finished,
     server::Launch,
-    store::{Kind, Store, on_lasting_stores, on_sql_stores},
+    store::{Kind, Store, on_stores},
 };
 
 fn check(store: &Store) -> Finished {
@@ -140,9 +140,10 @@ fn statuses_that_are_changed_meanwhile_are_no_fault(kind: Kind) {
     });
 }
 
-on_lasting_stores!(a_sound_store_is_called_sound);
+on_stores!(lasting: a_sound_store_is_called_sound);
 
-on_sql_stores!(
+on_stores!(
+    sql:
     damaged_rows_are_named,
     an_index_that_is_gone_is_named,
     statuses_that_are_changed_meanwhile_are_no_fault,

@@ -9,7 +9,7 @@ use super::{
 use crate::support::{
     catalogue::{self, pet},
     server::Launch,
-    store::{Kind, on_lasting_stores},
+    store::{Kind, on_stores},
     wait,
 };
 
@@ -35,4 +35,4 @@ fn an_export_from_a_running_service_is_a_prefix_of_what_was_added(kind: Kind) {
     assert!(counts[0] < counts[4], "nobody wrote: {counts:?}");
 }
 
-on_lasting_stores!(an_export_from_a_running_service_is_a_prefix_of_what_was_added,);
+on_stores!(lasting: an_export_from_a_running_service_is_a_prefix_of_what_was_added,);

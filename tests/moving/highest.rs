@@ -8,7 +8,7 @@ use super::{
 use crate::support::{
     catalogue::{self, id_of, pet},
     server::Launch,
-    store::{Kind, Store, on_lasting_stores, on_pairs_of_stores},
+    store::{Kind, Store, on_stores},
 };
 
 /// A store that had five animals and three API keys, and has lost the last of each.
@@ -79,10 +79,11 @@ fn a_restored_store_assigns_no_identifier_again(kind: Kind) {
     continues(&to);
 }
 
-on_pairs_of_stores!(
+on_stores!(
+    pairs:
     a_copy_assigns_no_identifier_again,
     a_copy_that_has_only_the_rows_is_not_equal,
     a_move_assigns_no_identifier_again,
 );
 
-on_lasting_stores!(a_restored_store_assigns_no_identifier_again);
+on_stores!(lasting: a_restored_store_assigns_no_identifier_again);

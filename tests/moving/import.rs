@@ -17,7 +17,7 @@ use crate::support::{
     catalogue,
     command::{exit, petstore, signal, until_ended},
     server::Launch,
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
@@ -364,7 +364,8 @@ fn a_line_without_end_takes_no_memory() {
     assert_eq!(refused.code, Some(1));
 }
 
-on_lasting_stores!(
+on_stores!(
+    lasting:
     the_good_lines_are_kept_if_that_was_asked_for,
     records_with_identifiers_keep_them_and_another_animal_is_a_conflict,
     a_conflict_names_the_lines_of_the_animal,

@@ -13,7 +13,7 @@ use crate::support::{
     catalogue::{self, id_of, pet},
     command::{Running, ended, petstore},
     server::Launch,
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
 };
 
 /// Fifteen batches, or 320 small ones.
@@ -141,7 +141,8 @@ fn an_import_that_is_cut_off_before_it_writes_leaves_nothing(kind: Kind) {
     }
 }
 
-on_lasting_stores!(
+on_stores!(
+    lasting:
     #[petstore_testing::needs(time)]
     a_copy_that_is_killed_twice_goes_on_each_time,
     #[petstore_testing::needs(time)]

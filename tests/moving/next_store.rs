@@ -6,7 +6,7 @@ use super::{
     live::commands::{hand_over, serve},
 };
 use crate::support::{
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
@@ -30,4 +30,4 @@ fn a_next_store_that_is_not_there_is_made_by_a_move(kind: Kind) {
     server.stop();
 }
 
-on_lasting_stores!(a_next_store_that_is_not_there_is_made_by_a_move);
+on_stores!(lasting: a_next_store_that_is_not_there_is_made_by_a_move);

@@ -17,7 +17,7 @@ use crate::support::{
     command::{self, Finished, petstore},
     disk::disk_or_skip,
     server::Launch,
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
@@ -232,7 +232,8 @@ fn import_into_new(store: &Store, count: usize) {
     import(&store.url, "ndjson", &many(count)).succeeds();
 }
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     a_backup_becomes_a_store_of_any_kind,
     a_store_that_holds_anything_is_not_replaced,
 }

@@ -6,14 +6,15 @@ use crate::support::{
     catalogue::{self, add, id_of, pet_with_status},
     client::Client,
     server::Server,
-    store::{Kind, Store, on_sql_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
 /// Within this, a change by SQL shows.
 const SHOWS: Duration = Duration::from_millis(250);
 
-on_sql_stores!(
+on_stores!(
+    sql:
     a_change_by_sql_shows_in_pages_and_tags,
     a_change_by_sql_shows_in_the_tags_of_full_pages_and_of_animals,
     what_the_service_refuses_as_a_name_the_schema_refuses,

@@ -5,17 +5,19 @@ use crate::support::{
     client::Client,
     command::petstore,
     server::{Launch, Server},
-    store::{Kind, Store, on_every_store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-on_every_store! {
+on_stores! {
+    every:
     equal_catalogues_have_equal_tags,
     an_addition_changes_the_tag_of_the_last_page_alone,
     a_full_last_page_changes_its_tag_when_a_further_page_comes,
 }
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     tags_outlive_a_restart_and_a_copy_to_another_store,
     tags_are_those_of_a_public_url_whichever_instance_answers,
 }

@@ -14,18 +14,20 @@ use crate::support::{
     catalogue::{everything, pet},
     raw::{Raw, head, post},
     server::{Launch, Server},
-    store::{Kind, Store, on_every_store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
 /// Longer than an idle connection is kept in the drain.
 const IDLE_IN_DRAIN: Duration = Duration::from_millis(1500);
 
-on_every_store! {
+on_stores! {
+    every:
     an_idle_server_stops_at_once,
 }
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     a_request_that_has_begun_is_answered,
 }
 

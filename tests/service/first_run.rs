@@ -7,11 +7,12 @@ use petstore_testing::needs;
 use crate::support::{
     command::{self, complete, lines, petstore},
     server::{Launch, Server},
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     no_key_is_made_where_there_is_one,
 }
 

@@ -12,16 +12,18 @@ use crate::support::{
     raw,
     server::{Launch, Server},
     shared,
-    store::{Kind, Store, on_every_store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-on_every_store! {
+on_stores! {
+    every:
     a_repeat_gets_the_first_answer_and_adds_nothing,
     many_at_once_are_one_animal_for_all,
 }
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     a_record_outlives_a_restart,
     a_repeat_gets_the_first_answer_after_the_animal_was_deleted_or_changed,
     lost_answers_that_are_asked_for_again_are_one_animal_each,

@@ -11,7 +11,7 @@ use crate::support::{
     catalogue::{add, id_of, pet, pets},
     client::Client,
     server::{Launch, Server},
-    store::{Kind, Store, on_lasting_stores},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
@@ -20,7 +20,8 @@ const SHOWS: Duration = Duration::from_millis(100);
 /// Within this, a revoked key is refused.
 const REFUSED: Duration = Duration::from_secs(1);
 
-on_lasting_stores! {
+on_stores! {
+    lasting:
     a_key_used_for_another_animal_is_refused_on_the_other,
     a_revoked_key_is_refused_on_both,
     a_cursor_of_one_continues_on_the_other,

@@ -9,11 +9,12 @@ use crate::support::{
     catalogue::{add, id_of, pet, pet_with_status, pets},
     client::Client,
     server::{Launch, Server},
-    store::{Kind, Store, on_every_store},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-on_every_store! {
+on_stores! {
+    every:
     no_page_is_older_than_an_addition_acknowledged_before_it_was_asked_for,
 }
 

@@ -11,10 +11,11 @@ use crate::support::{
     catalogue::pet,
     client::Client,
     server::Server,
-    store::{Kind, on_sql_stores},
+    store::{Kind, on_stores},
 };
 
-on_sql_stores!(
+on_stores!(
+    sql:
     a_row_that_a_rule_refuses_fails_its_own_request_and_the_log_names_the_rule,
     others_keep_more_than_half_of_their_throughput,
 );

@@ -5,11 +5,12 @@ use serde_json::Value;
 use crate::support::{
     catalogue::{STATUSES, add, pet, pet_with_status, pets, walk},
     server::{Launch, Server},
-    store::{Kind, Store, on_every_store},
+    store::{Kind, Store, on_stores},
     wait,
 };
 
-on_every_store! {
+on_stores! {
+    every:
     a_walk_yields_what_existed_exactly_once_whatever_is_added_meanwhile,
     a_whole_walk_ends,
 }

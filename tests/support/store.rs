@@ -36,166 +36,68 @@ impl Kind {
     }
 }
 
-/// Makes a test of each function for each kind of store, which the function takes, with the attributes that it has.
-macro_rules! on_every_store {
-    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
+/// Makes a test of each function for each kind of store of a list, or pair of kinds, which the function takes. The
+/// attributes of a function are those of its tests: `on_stores! { lasting: one, #[needs(time)] another }`.
+macro_rules! on_stores {
+    (every: $($tests:tt)+) => {
+        $crate::support::store::on_stores! { @all
+            [(on_sqlite Sqlite) (on_postgres Postgres, postgres) (on_etcd Etcd, etcd) (on_memory Memory)]
+            $($tests)+
+        }
+    };
+    // They outlive a process, and several processes can open them.
+    (lasting: $($tests:tt)+) => {
+        $crate::support::store::on_stores! { @all
+            [(on_sqlite Sqlite) (on_postgres Postgres, postgres) (on_etcd Etcd, etcd)]
+            $($tests)+
+        }
+    };
+    // Their rows can be changed by SQL.
+    (sql: $($tests:tt)+) => {
+        $crate::support::store::on_stores! { @all
+            [(on_sqlite Sqlite) (on_postgres Postgres, postgres)]
+            $($tests)+
+        }
+    };
+    // All pairs of those that last.
+    (pairs: $($tests:tt)+) => {
+        $crate::support::store::on_stores! { @all
+            [
+                (from_sqlite_to_sqlite Sqlite Sqlite)
+                (from_sqlite_to_postgres Sqlite Postgres, postgres)
+                (from_postgres_to_sqlite Postgres Sqlite, postgres)
+                (from_postgres_to_postgres Postgres Postgres, postgres, time)
+                (from_sqlite_to_etcd Sqlite Etcd, etcd)
+                (from_etcd_to_sqlite Etcd Sqlite, etcd)
+                (from_postgres_to_etcd Postgres Etcd, etcd, postgres, time)
+                (from_etcd_to_postgres Etcd Postgres, etcd, postgres, time)
+                (from_etcd_to_etcd Etcd Etcd, etcd, time)
+            ]
+            $($tests)+
+        }
+    };
+    (@all $kinds:tt $($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
         mod $test {
-            use crate::support::store::Kind;
-
-            $(#[$attribute])*
-            #[test]
-            fn on_sqlite() {
-                super::$test(Kind::Sqlite);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres)]
-            #[test]
-            fn on_postgres() {
-                super::$test(Kind::Postgres);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd)]
-            #[test]
-            fn on_etcd() {
-                super::$test(Kind::Etcd);
-            }
-
-            $(#[$attribute])*
-            #[test]
-            fn on_memory() {
-                super::$test(Kind::Memory);
-            }
+            $crate::support::store::on_stores! { @each $kinds [$(#[$attribute])*] $test }
         }
     )+};
-}
-pub(crate) use on_every_store;
-
-/// The same for the kinds of store that outlive a process, and that several processes can open.
-macro_rules! on_lasting_stores {
-    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
-        mod $test {
-            use crate::support::store::Kind;
-
-            $(#[$attribute])*
-            #[test]
-            fn on_sqlite() {
-                super::$test(Kind::Sqlite);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres)]
-            #[test]
-            fn on_postgres() {
-                super::$test(Kind::Postgres);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd)]
-            #[test]
-            fn on_etcd() {
-                super::$test(Kind::Etcd);
-            }
-        }
+    (@each [$($kind:tt)+] $attributes:tt $test:ident) => {$(
+        $crate::support::store::on_stores! { @one $kind $attributes $test }
     )+};
-}
-pub(crate) use on_lasting_stores;
-
-/// The same for those whose rows are changed by SQL.
-macro_rules! on_sql_stores {
-    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
-        mod $test {
-            use crate::support::store::Kind;
-
-            $(#[$attribute])*
-            #[test]
-            fn on_sqlite() {
-                super::$test(Kind::Sqlite);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres)]
-            #[test]
-            fn on_postgres() {
-                super::$test(Kind::Postgres);
-            }
+    (@one ($name:ident $($kind:ident)+ $(, $need:ident)*) [$($attribute:tt)*] $test:ident) => {
+        $($attribute)*
+        #[petstore_testing::needs($($need),*)]
+        #[test]
+        fn $name() {
+            super::$test($crate::support::store::on_stores! { @value $($kind)+ });
         }
-    )+};
+    };
+    (@value $kind:ident) => { $crate::support::store::Kind::$kind };
+    (@value $from:ident $to:ident) => {
+        [$crate::support::store::Kind::$from, $crate::support::store::Kind::$to]
+    };
 }
-pub(crate) use on_sql_stores;
-
-/// The same for each pair of stores that outlive a process.
-macro_rules! on_pairs_of_stores {
-    ($($(#[$attribute:meta])* $test:ident),+ $(,)?) => {$(
-        mod $test {
-            use crate::support::store::Kind::{Etcd, Postgres, Sqlite};
-
-            $(#[$attribute])*
-            #[test]
-            fn from_sqlite_to_sqlite() {
-                super::$test([Sqlite, Sqlite]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres)]
-            #[test]
-            fn from_sqlite_to_postgres() {
-                super::$test([Sqlite, Postgres]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres)]
-            #[test]
-            fn from_postgres_to_sqlite() {
-                super::$test([Postgres, Sqlite]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(postgres, time)]
-            #[test]
-            fn from_postgres_to_postgres() {
-                super::$test([Postgres, Postgres]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd)]
-            #[test]
-            fn from_sqlite_to_etcd() {
-                super::$test([Sqlite, Etcd]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd)]
-            #[test]
-            fn from_etcd_to_sqlite() {
-                super::$test([Etcd, Sqlite]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd, postgres, time)]
-            #[test]
-            fn from_postgres_to_etcd() {
-                super::$test([Postgres, Etcd]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd, postgres, time)]
-            #[test]
-            fn from_etcd_to_postgres() {
-                super::$test([Etcd, Postgres]);
-            }
-
-            $(#[$attribute])*
-            #[petstore_testing::needs(etcd, time)]
-            #[test]
-            fn from_etcd_to_etcd() {
-                super::$test([Etcd, Etcd]);
-            }
-        }
-    )+};
-}
-pub(crate) use on_pairs_of_stores;
+pub(crate) use on_stores;
 
 /// A store, and a folder of its own.
 pub(crate) struct Store {

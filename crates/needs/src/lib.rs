@@ -19,7 +19,7 @@ const MISSING: &str = env!("MISSING");
 pub fn needs(names: TokenStream, test: TokenStream) -> TokenStream {
     let names = names.to_string();
     let mut missing = Vec::new();
-    for name in names.split(',').map(str::trim) {
+    for name in names.split(',').map(str::trim).filter(|name| !name.is_empty()) {
         let Some((_, _, package)) = NEEDS.iter().find(|(known, ..)| *known == name) else {
             return tokens(&format!("compile_error!(\"there is no need '{name}'\");"));
         };

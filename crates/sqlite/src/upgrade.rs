@@ -113,25 +113,27 @@ fn run(path: &Path, step: &Step, copy: Option<&Path>) -> Result<bool, Reason> {
 }
 
 /// A file gives its write-ahead log up only to a process that is alone. It gets a new one when it is
-/// opened the next time. Waits a while for another process that is upgrading, or starting.
+/// opened the next time. Waits a while for another process that is starting, or has just upgraded.
 fn require_no_other(path: &Path, step: &Step) -> Result<(), Reason> {
-    let connection = connection::open_checking_writer(path, Synchronous::Full, LOCK_TIMEOUT)?;
     let began = Instant::now();
-    while let Err(error) = connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())) {
-        if !is_busy(&error) {
-            return Err(error.into());
+    loop {
+        // Each time another one: two processes that wait must not wait for one another.
+        let connection = connection::open_checking_writer(path, Synchronous::Full, LOCK_TIMEOUT)?;
+        match connection.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())) {
+            Err(error) if is_busy(&error) => {}
+            done => return Ok(done?),
         }
         if schema::recorded_version(&connection)? >= step.version {
             return Ok(());
         }
+        drop(connection);
         if began.elapsed() >= ALONE_TIMEOUT {
             let who =
                 "another process has the store open; stop it, or run 'petstore upgrade --force'";
             return Err(SchemaError::InUse { version: step.version, who }.into());
         }
-        thread::sleep(Duration::from_millis(5));
+        thread::sleep(Duration::from_millis(20));
     }
-    Ok(())
 }
 
 fn require_room(path: &Path, copy: &Path) -> Result<(), Reason> {
