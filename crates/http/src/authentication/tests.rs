@@ -19,6 +19,9 @@ use tokio::{
 
 use super::KeyRingAuthenticator;
 
+/// Makes the error of a load.
+type Failure = fn() -> StoreError;
+
 const MILLI: Duration = Duration::from_millis(1);
 
 fn secret(seed: u8) -> ApiKeySecret {
@@ -36,7 +39,7 @@ fn key(seed: u8) -> ApiKey {
 struct Slow {
     keys: Mutex<Vec<ApiKey>>,
     takes: Mutex<Duration>,
-    fails: Mutex<Option<fn() -> StoreError>>,
+    fails: Mutex<Option<Failure>>,
     loads: AtomicUsize,
 }
 
@@ -193,7 +196,7 @@ async fn a_store_that_takes_too_long_is_waited_for_for_a_second() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_fails_with_the_error_of_the_store() {
-    let table: [(fn() -> StoreError, &str); 4] = [
+    let table: [(Failure, &str); 4] = [
         (|| StoreError::unavailable("gone"), "the store cannot answer: gone"),
         (|| StoreError::sealed("was handed over"), "the store was handed over"),
         (|| StoreError::refused("no right"), "the store refuses it, and will again: no right"),
