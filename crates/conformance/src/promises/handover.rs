@@ -76,7 +76,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
     let held = populate(fixture.store()).await?;
     for (round, phase) in [FILLING, sealed(), FILLING, sealed()].into_iter().enumerate() {
         require_held(&fixture, &held).await?;
-        fixture.handles.iter().for_each(|store| drop(store.pets.version()));
+        fixture.handles.iter().for_each(|store| _ = store.pets.version());
         change_phase(fixture.handle(round), phase.clone()).await?;
         for store in &fixture.handles {
             refuses_everything(store, &held).await?;
