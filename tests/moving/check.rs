@@ -111,7 +111,7 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
 
 /// The check reads animals from a snapshot, and the list of each status as it is meanwhile.
 fn statuses_that_are_changed_meanwhile_are_no_fault(kind: Kind) {
-    const ANIMALS: usize = 30_000;
+    const ANIMALS: usize = 12_000;
     let store = made(kind);
     let record = |number| {
         let status = ["sold", "pending"][number % 2];
