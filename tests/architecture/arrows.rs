@@ -48,6 +48,7 @@ const OURS: [(&str, &[&str]); 19] = [
         &[
             "petstore-domain",
             "petstore-memory",
+            "petstore-storage",
             "petstore-sqlite",
             "petstore-postgres",
             "petstore-etcd",

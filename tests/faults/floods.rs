@@ -7,6 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use petstore_testing::EndOnDrop;
+
 use crate::support::{
     catalogue::{add, pet},
     frames::{
@@ -15,7 +17,6 @@ use crate::support::{
     },
     memory::{peak_memory, reset_peak_memory},
     server::{Launch, Server},
-    set_on_drop::SetOnDrop,
     store::Store,
     wait,
 };
@@ -48,7 +49,7 @@ fn is_survived(start: &[u8], next: impl Fn(u32) -> Vec<u8> + Sync) {
         let closed = AtomicBool::new(false);
         thread::scope(|scope| {
             let flood = scope.spawn(|| {
-                let _closed = SetOnDrop(&closed);
+                let _closed = EndOnDrop::new(&closed);
                 flood(&server, start, &next, reads);
             });
             let mut answered = 0;

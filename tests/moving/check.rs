@@ -1,5 +1,10 @@
 //! What `check` finds in a store.
 
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+};
+
 use super::{
     animals::many,
     commands::{import, made, run},
@@ -8,7 +13,7 @@ use crate::support::{
     catalogue,
     command::Finished,
     server::Launch,
-    store::{Kind, Store, on_lasting_stores, on_sql_stores},
+    store::{Kind, Store, on_stores},
 };
 
 fn check(store: &Store) -> Finished {
@@ -101,9 +106,45 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
     assert!(said.contains("warning  durability  ") && said.contains("with 1 warning:"), "{said}");
     store.vandalise("CREATE TABLE mine (a)");
     let said = check(&store).succeeds();
-    assert!(said.contains("warning  schema      version 9, and not petstore's: mine"), "{said}");
+    assert!(said.contains("warning  schema      version 10, and not petstore's: mine"), "{said}");
 }
 
-on_lasting_stores!(a_sound_store_is_called_sound);
+/// The check reads animals from a snapshot, and the list of each status as it is meanwhile.
+fn statuses_that_are_changed_meanwhile_are_no_fault(kind: Kind) {
+    const ANIMALS: usize = 30_000;
+    let store = made(kind);
+    let record = |number| {
+        let status = ["sold", "pending"][number % 2];
+        serde_json::json!({"name": "Rex", "categoryId": 1, "status": status}).to_string() + "\n"
+    };
+    import(&store.url, "ndjson", &(0..ANIMALS).map(record).collect::<String>()).succeeds();
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0_usize.. {
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+                let status = ["available", "pending", "sold"][round % 3];
+                let sql =
+                    format!("UPDATE pet SET status = '{status}' WHERE id % 7 = {}", round % 7);
+                store.try_sql(&sql).unwrap();
+                store.try_sql(&format!("DELETE FROM pet WHERE id = {}", ANIMALS - round)).unwrap();
+            }
+        });
+        let checks: Vec<_> = (0..3).map(|_| check(&store)).collect();
+        over.store(true, Ordering::Relaxed);
+        for said in checks {
+            said.succeeds();
+        }
+    });
+}
 
-on_sql_stores!(damaged_rows_are_named, an_index_that_is_gone_is_named);
+on_stores!(lasting: a_sound_store_is_called_sound);
+
+on_stores!(
+    sql:
+    damaged_rows_are_named,
+    an_index_that_is_gone_is_named,
+    statuses_that_are_changed_meanwhile_are_no_fault,
+);

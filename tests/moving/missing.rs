@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 
 use super::commands::{made, make, run};
-use crate::support::store::{Kind, Store, on_lasting_stores};
+use crate::support::store::{Kind, Store, on_stores};
 
 /// The words of each command that reads one store, or writes to it without being asked to make it.
 const ON_ONE: [&[&str]; 7] = [
@@ -44,7 +44,7 @@ fn a_store_that_is_not_there_is_not_made(kind: Kind) {
     }
 }
 
-on_lasting_stores!(a_store_that_is_not_there_is_not_made);
+on_stores!(lasting: a_store_that_is_not_there_is_not_made);
 
 #[test]
 fn a_server_that_does_not_answer_is_given_up() {

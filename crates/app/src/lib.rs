@@ -7,7 +7,7 @@
 //! ```
 //! use std::{fmt, process::ExitCode, sync::Arc};
 //!
-//! use petstore::{App, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
+//! use petstore::{App, BoxError, OpenOptions, OpenStore, StoreDriver, StoreLocation};
 //! # use petstore_memory::MemoryStore as MyStore;
 //!
 //! /// What a team registers: how its URLs are read.
@@ -15,7 +15,7 @@
 //!     schemes: &["mine"],
 //!     usage: "mine:NAME",
 //!     summary: "our own store",
-//!     is_lasting: true,
+//!     is_persistent: true,
 //!     parse: |url| match url.strip_prefix("mine:") {
 //!         Some(name) if !name.is_empty() => Ok(Arc::new(MyLocation(name.to_owned()))),
 //!         _ => Err("no name is given; use mine:NAME".into()),
@@ -33,7 +33,7 @@
 //!
 //! #[async_trait::async_trait]
 //! impl StoreLocation for MyLocation {
-//!     async fn open(&self, _: OpenMode) -> Result<OpenStore, Problem> {
+//!     async fn open(&self, _: OpenOptions) -> Result<OpenStore, BoxError> {
 //!         let store = Arc::new(MyStore::new());
 //!         Ok(OpenStore::new(store.clone()).with_archive(store))
 //!     }
@@ -73,6 +73,9 @@ mod system;
 
 pub use app::App;
 
-pub use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
-pub use petstore_http::{Figure, FigureKind};
-pub use stores::driver::{BackupWatch, OpenMode, OpenStore, Problem, StoreDriver, StoreLocation};
+pub use petstore_http::{Sample, SampleKind};
+pub use petstore_storage::{Finding, Severity, Upgrade, UpgradeMode, UpgradeStep};
+pub use stores::driver::{
+    BoxError, OnBackupProgress, OpenMode, OpenOptions, OpenStore, StoreDriver, StoreLocation,
+    StoreNotFound,
+};

@@ -28,26 +28,31 @@ struct Record {
 
 /// What an addition should come to.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Outcome {
+pub(crate) enum Addition {
     Created,
     Replayed(Pet),
     Reused,
 }
 
 impl PetModel {
+    /// Returns a catalogue of these animals, which ascend by identifier.
+    pub(crate) fn of(pets: &[Pet]) -> Self {
+        Self { pets: pets.to_vec(), ..Self::default() }
+    }
+
     /// Returns what adding an animal with `request` should come to. Said again here instead of asking the
     /// domain: an adapter that asks it is compared with a second opinion.
-    pub(crate) fn outcome(&self, request: Option<&IdempotencyRequest>) -> Outcome {
+    pub(crate) fn addition(&self, request: Option<&IdempotencyRequest>) -> Addition {
         let live = request.and_then(|request| {
             let record = self.records.get(&request.id)?;
             (record.at > request.cutoff).then_some((record, request.fingerprint))
         });
         match live {
-            None => Outcome::Created,
+            None => Addition::Created,
             Some((record, fingerprint)) if record.fingerprint == fingerprint => {
-                Outcome::Replayed(record.pet.clone())
+                Addition::Replayed(record.pet.clone())
             }
-            Some(_) => Outcome::Reused,
+            Some(_) => Addition::Reused,
         }
     }
 

@@ -96,6 +96,12 @@ impl OpenError {
         Self { config: config.clone(), reason }
     }
 
+    /// Returns whether there is no store yet, so that another way of opening would create one.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        matches!(self.reason, Reason::Missing)
+    }
+
     /// Returns whether opening may succeed later though nobody changes the URL or the store: too few nodes answer.
     fn is_transient(&self) -> bool {
         let Reason::Store(failure) = &self.reason else { return false };
@@ -119,9 +125,7 @@ pub(crate) enum Reason {
     Tls(#[from] TlsFailure),
     #[error("sslkey {0} does not fit sslcert")]
     Key(String),
-    #[error(
-        "no petstore store is in it; 'petstore serve', 'petstore keys create' and 'petstore import --create' make one"
-    )]
+    #[error("no petstore store is in it")]
     Missing,
     #[error("it holds the key {0} of somebody else; it was left untouched: name another prefix")]
     Foreign(String),

@@ -31,7 +31,7 @@
 //! [`Handover`](petstore_domain::Handover) in `handover.rs`. The first two run their SQL through
 //! `readers.rs` and `writer.rs`. `open.rs` is the way from a path to a store; `schema.rs` has the versions of
 //! the schema, and `upgrade.rs` leads from one to the next. `version.rs` reads and renews the catalogue's
-//! version, `version_cache.rs` answers it without a query, and `watch.rs` reads it again beside the requests.
+//! version, and `watch.rs` reads it again beside the requests, for the shared version cache.
 //! `presence.rs` notices files that are gone. `backup.rs` copies a store in use, `inspection.rs` checks one.
 
 mod api_keys;
@@ -53,7 +53,6 @@ mod store;
 mod tests;
 mod upgrade;
 mod version;
-mod version_cache;
 mod watch;
 mod writer;
 

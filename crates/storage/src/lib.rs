@@ -1,7 +1,17 @@
-//! What stores share, and no store needs: the steps from one version of a schema to the next and which stores may be
-//! opened, what tells of a panic, and for stores on a network their URLs ([`url`]), the authorities that they trust
-//! ([`tls`]) and a cache of the catalogue's version.
+//! Parts that adapters of the storage ports share. None of them is obligatory: an adapter takes what saves it work.
 //!
+//! | part | for |
+//! |---|---|
+//! | [`writer`] | every store: the bounded queue in front of one writing task or thread, groups, deadlines, answers |
+//! | [`VersionCache`], [`watch`] | `PetRepository::version` without a call to the store |
+//! | [`StoreTasks`] | stores on a network: the writing task and the watcher of the version, and their end |
+//! | [`PanicGuard`], [`essential`] | telling the program that a thread or a task has panicked |
+//! | [`Step`], [`require_known`] | versions of a schema, upgrades, and which stores may be opened |
+//! | [`Finding`], [`Upgrade`] | what `petstore check` and `petstore upgrade` print |
+//! | [`opening_error`], [`error_chain`] | errors for the log and for `serve`, which waits for some of them |
+//! | [`url`], [`tls`] | the URL of a store on a network, and the authorities that it trusts |
+//!
+//! # Versions of a schema
 //! A new store is made by the same steps that upgrade an old one, so both are alike. What
 //! a released step does never changes; another change of the schema is another step.
 //!
@@ -11,6 +21,8 @@
 //! release's statements use, such as the name of a table: such a process may be opening the store at that very
 //! moment.
 
+mod failure;
+mod tasks;
 pub mod tls;
 mod upkeep;
 pub mod url;
@@ -21,6 +33,8 @@ use std::thread;
 
 use tokio_util::sync::CancellationToken;
 
+pub use failure::{error_chain, opening_error};
+pub use tasks::StoreTasks;
 pub use upkeep::{Finding, Severity, Upgrade, UpgradeMode, UpgradeStep};
 pub use version_cache::{StoredVersion, VersionCache, watch};
 
@@ -93,7 +107,7 @@ pub enum SchemaError {
     /// An older petstore has made it, and it can be upgraded.
     #[error(
         "its schema is version {actual}, and petstore {RELEASE} needs version {known}: upgrade it with \
-         'petstore upgrade' and the same --store; 'petstore serve' does so by itself"
+         'petstore upgrade' and the same --store"
     )]
     Older {
         /// The version of the store.

@@ -4,10 +4,7 @@ use std::{fs, thread, time::Duration};
 
 use rusqlite::Connection;
 
-use super::{
-    commands::{hand_over, serve, spawn},
-    populated::populate,
-};
+use super::commands::{hand_over, populate, serve, spawn};
 use crate::support::{
     catalogue::{everything, pet},
     command::petstore,
@@ -36,7 +33,7 @@ fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
     for _ in 0..10 {
         let (from, to) = (Store::sqlite(), Store::sqlite());
         let prepared = prepare(&from);
-        let mut mover = spawn(&from, &to);
+        let mover = spawn(&from, &to);
         wait::until("the new store is filled", || {
             to.file().exists()
                 && Connection::open(to.file()).is_ok_and(|file| {
@@ -45,8 +42,7 @@ fn killed_in_the_middle<T>(prepare: impl Fn(&Store) -> T) -> (Store, Store, T) {
                     count.is_ok_and(|count| count > 0)
                 })
         });
-        mover.0.kill().unwrap();
-        mover.0.wait().unwrap();
+        drop(mover);
         if (state(&from).as_str(), state(&to).as_str()) == ("open", "filling") {
             return (from, to, prepared);
         }

@@ -38,7 +38,7 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
     let signals = Signals::take_over()?;
     let location = &store.store.location;
     // A store of an older schema is not opened, and is backed up as it is.
-    if let Ok(store) = location.open(OpenMode::ReadOnly).await {
+    if let Ok(store) = location.open(OpenMode::ReadOnly.into()).await {
         store.require_open(&**location).await?;
     }
     let if_exists = IfExists::Refuse("a backup replaces no file: name another");

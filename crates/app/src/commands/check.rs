@@ -2,9 +2,10 @@
 
 use clap::Args;
 use petstore_domain::{
-    Archive, Finding, PageLimit, Pet, PetId, PetQuery, PetRepository, PetStatus, Severity,
-    StoreCounts, StoreError, StoredKeys, load_keys,
+    Archive, PageLimit, Pet, PetId, PetQuery, PetRepository, PetStatus, StoreCounts, StoreError,
+    StoredKeys, load_keys,
 };
+use petstore_storage::{Finding, Severity};
 
 use crate::{
     commands::keys::names,
@@ -21,8 +22,12 @@ use crate::{
     },
 };
 
-/// Rows that are read at a time.
+/// The number of rows read at a time.
 const BATCH: u32 = 5_000;
+/// The number of unlisted animals after which the check looks for no more.
+const MAX_UNLISTED: usize = 100;
+/// How often an animal is looked up in the list of its status before it counts as unlisted.
+const ATTEMPTS: usize = 3;
 
 /// Examines a store.
 #[derive(Debug, Args)]
@@ -56,7 +61,7 @@ pub(crate) async fn examine(
 async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>, Failure> {
     let keys = match load_keys(&*store.keys).await {
         Ok(stored) => keys(&stored),
-        Err(error) => Finding::fault("API keys", error.to_string()),
+        Err(error) => Finding::error("API keys", error.to_string()),
     };
     let Some(archive) = &store.archive else {
         let why = "not read one by one: this kind of store has no archive";
@@ -67,16 +72,16 @@ async fn read_rows(store: &OpenStore, signals: &Signals) -> Result<Vec<Finding>,
         Err(_) if signals.stop_asked() => {
             return Err(Failure::runtime("stopped before everything was examined"));
         }
-        Err(error) => Finding::fault("animals", error.to_string()),
+        Err(error) => Finding::error("animals", error.to_string()),
     };
     Ok(vec![keys, animals])
 }
 
-/// Animals that the list of their status lacks.
+/// Animals that the list of their status lacks, at most `MAX_UNLISTED`.
 type Unlisted = Vec<(PetId, PetStatus)>;
 
 /// Reads every animal and every idempotency record: each passes the domain's rules, or is the error.
-/// Of the animals it also returns those that the list of their status lacks.
+/// Also returns the animals that the list of their status lacks.
 async fn read_archive(
     archive: &dyn Archive,
     pets: &dyn PetRepository,
@@ -103,15 +108,18 @@ async fn read_archive(
     let mut last = None;
     loop {
         stopped()?;
-        let batch = snapshot.idempotency_records(last, BATCH).await?;
+        let batch = snapshot.records(last, BATCH).await?;
         let Some(record) = batch.last() else { break };
-        last = Some(record.id);
+        last = Some(record.position());
     }
     Ok((StoreCounts { pets: done, ..counts }, unlisted))
 }
 
-/// Walks the list of `status` behind `after` as far as `batch` reaches, and notes which animals of the
-/// batch it lacks. It may have more of them: a service adds animals meanwhile.
+/// Walks the list of `status` from `after` to the end of `batch`, and adds the animals of `batch` that the list lacks
+/// to `unlisted`.
+///
+/// `batch` is from a snapshot and the list is live, so a list may have more animals. An animal that the list lacks is
+/// looked up again: it may have been changed or deleted since the snapshot.
 async fn compare_list(
     pets: &dyn PetRepository,
     status: PetStatus,
@@ -120,39 +128,64 @@ async fn compare_list(
     unlisted: &mut Unlisted,
 ) -> Result<(), StoreError> {
     let mut expected = batch.iter().filter(|pet| pet.status == Some(status)).peekable();
-    while expected.peek().is_some() {
+    while expected.peek().is_some() && unlisted.len() < MAX_UNLISTED {
         let query = PetQuery { limit: PageLimit::MAX, status: Some(status), after };
         let page = pets.list(query).await?.value;
         after = page.pets.last().map(|pet| pet.id);
         let reaches = |id: PetId| !page.more || after.is_none() || Some(id) <= after;
         while let Some(pet) = expected.next_if(|pet| reaches(pet.id)) {
-            if page.pets.binary_search_by_key(&pet.id, |listed| listed.id).is_err() {
-                unlisted.push((pet.id, status));
+            if page.pets.binary_search_by_key(&pet.id, |listed| listed.id).is_err()
+                && unlisted.len() < MAX_UNLISTED
+            {
+                unlisted.extend(find_unlisted(pets, pet.id).await?);
             }
         }
     }
     Ok(())
 }
 
+/// Returns the animal if it is there and the list of its status lacks it, each time that it is looked up.
+async fn find_unlisted(
+    pets: &dyn PetRepository,
+    id: PetId,
+) -> Result<Option<(PetId, PetStatus)>, StoreError> {
+    let mut unlisted = None;
+    for _ in 0..ATTEMPTS {
+        let Some(status) = pets.find(id).await?.value.and_then(|pet| pet.status) else {
+            return Ok(None);
+        };
+        let after = (id.0 > 1).then(|| PetId(id.0 - 1));
+        let query = PetQuery { limit: PageLimit::MAX, status: Some(status), after };
+        let page = pets.list(query).await?.value;
+        if page.pets.first().is_some_and(|listed| listed.id == id) {
+            return Ok(None);
+        }
+        unlisted = Some((id, status));
+    }
+    Ok(unlisted)
+}
+
 fn animals(counts: &StoreCounts, unlisted: &[(PetId, PetStatus)]) -> Finding {
-    let StoreCounts { pets, idempotency_records, .. } = counts;
-    let read = format!("{pets} read, and {idempotency_records} idempotency records");
+    let StoreCounts { pets, records, .. } = counts;
+    let read = format!("{pets} read, and {records} idempotency records");
     let Some((id, status)) = unlisted.first() else {
         let detail = format!("{read}; each is valid, and in the list of its status");
-        return Finding::good("animals", detail);
+        return Finding::ok("animals", detail);
     };
-    let count = unlisted.len();
-    let detail =
-        format!("{read}; {count} are not in the list of their status, first {id} of {status}");
-    Finding::fault("animals", detail)
+    let (count, least) =
+        (unlisted.len(), if unlisted.len() < MAX_UNLISTED { "" } else { "at least " });
+    let detail = format!(
+        "{read}; {least}{count} are not in the list of their status, first {id} of {status}"
+    );
+    Finding::error("animals", detail)
 }
 
 fn keys(StoredKeys { keys, corrupt, .. }: &StoredKeys) -> Finding {
     if corrupt.is_empty() {
-        return Finding::good("API keys", format!("{} read; each is valid", keys.len()));
+        return Finding::ok("API keys", format!("{} read; each is valid", keys.len()));
     }
     let remedy = "the service refuses them: repair or delete their rows";
-    Finding::fault("API keys", format!("{}; {remedy}", names(corrupt)))
+    Finding::error("API keys", format!("{}; {remedy}", names(corrupt)))
 }
 
 /// Prints a line for each finding, and a verdict.
@@ -160,7 +193,7 @@ fn report(findings: &[Finding], location: &str, out: &mut impl Output) -> Result
     let lines: String = findings.iter().map(line).collect();
     out.print(&lines)?;
     let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
-    let verdict = match (count(Severity::Fault), count(Severity::Warning)) {
+    let verdict = match (count(Severity::Error), count(Severity::Warning)) {
         (0, 0) => format!("the store is sound: {location}\n"),
         (0, 1) => format!("the store is sound, with 1 warning: {location}\n"),
         (0, warnings) => format!("the store is sound, with {warnings} warnings: {location}\n"),
@@ -173,9 +206,9 @@ fn report(findings: &[Finding], location: &str, out: &mut impl Output) -> Result
 
 fn line(Finding { subject, severity, detail }: &Finding) -> String {
     let word = match severity {
-        Severity::Good => "ok",
+        Severity::Ok => "ok",
         Severity::Warning => "warning",
-        Severity::Fault => "FAULT",
+        Severity::Error => "FAULT",
     };
     format!("{word:<8} {subject:<11} {}\n", one_line_of(detail))
 }
@@ -183,11 +216,11 @@ fn line(Finding { subject, severity, detail }: &Finding) -> String {
 #[cfg(test)]
 mod tests {
     use petstore_domain::{
-        Archive, Batch, CategoryId, CorruptKey, Corruption, Finding, Fingerprint, IdempotencyId,
-        IdempotencyRecord, MockArchive, MockPetRepository, MockSnapshot, NewPet, Pet, PetId,
-        PetName, PetPage, PetStatus, Severity, StoreCounts, StoreError, StoredKeys, Timestamp,
-        Versioned,
+        Archive, CategoryId, CorruptKey, Corruption, Fingerprint, IdempotencyId, IdempotencyRecord,
+        MockArchive, MockPetRepository, MockSnapshot, NewPet, Pet, PetId, PetName, PetPage,
+        PetStatus, Rows, StoreCounts, StoreError, StoredKeys, Timestamp, Versioned, WriterRole,
     };
+    use petstore_storage::{Finding, Severity};
 
     use petstore_memory::MemoryStore;
 
@@ -206,7 +239,7 @@ mod tests {
         let mut snapshot = MockSnapshot::new();
         snapshot.expect_counts().returning(|| Ok(StoreCounts::default()));
         snapshot.expect_pets().returning(|_, _| Ok(Vec::new()));
-        snapshot.expect_idempotency_records().returning(move |after, _| match after {
+        snapshot.expect_records().returning(move |after, _| match after {
             None => Ok(vec![record(1)]),
             Some(_) => Err(corrupt()),
         });
@@ -225,48 +258,83 @@ mod tests {
         NewPet { name, category_id: CategoryId(1), status }.with_id(PetId(id))
     }
 
-    /// Lists of the animals 1 to 999 that lack some of them.
+    fn answer<T>(value: T) -> Result<Versioned<T>, StoreError> {
+        Ok(Versioned { value, version: None })
+    }
+
+    /// Lists of the animals 1 to 999 that lack some of them, which `find` still returns.
     fn lists_without(lost: fn(i64) -> bool) -> MockPetRepository {
         let mut pets = MockPetRepository::new();
+        pets.expect_find().returning(|id| answer(Some(pet(id.0))));
         pets.expect_list().returning(move |query| {
             let mut listed = (1..=999)
                 .filter(|id| !lost(*id))
                 .map(pet)
                 .filter(|pet| pet.status == query.status && Some(pet.id) > query.after);
             let pets = listed.by_ref().take(query.limit.get().into()).collect();
-            let value = PetPage { pets, more: listed.next().is_some() };
-            Ok(Versioned { value, version: None })
+            answer(PetPage { pets, more: listed.next().is_some() })
         });
         pets
     }
 
+    async fn filled() -> MemoryStore {
+        let store = MemoryStore::new();
+        let rows = Rows { pets: (1..=999).map(pet).collect(), ..Rows::default() };
+        store.write_rows(WriterRole::Service, rows).await.unwrap();
+        store
+    }
+
     #[tokio::test]
     async fn an_animal_that_the_list_of_its_status_lacks_is_a_fault() {
-        let store = MemoryStore::new();
-        store
-            .write(Batch { pets: (1..=999).map(pet).collect(), ..Batch::default() })
-            .await
-            .unwrap();
+        let store = filled().await;
         let signals = Signals::take_over().unwrap();
         let sound = read_archive(&store, &lists_without(|_| false), &signals).await.unwrap();
         assert_eq!((sound.0.pets, &sound.1), (999, &Unlisted::new()));
-        assert_eq!(animals(&sound.0, &sound.1).severity, Severity::Good);
+        assert_eq!(animals(&sound.0, &sound.1).severity, Severity::Ok);
 
-        // The index has lost the sold ones from 340 on, and one that is pending.
-        let lists = lists_without(|id| id == 998 || id >= 340 && id % 3 == 1);
+        // The index has lost the sold ones from 940 on, and one that is pending.
+        let lists = lists_without(|id| id == 998 || id >= 940 && id % 3 == 1);
         let (counts, unlisted) = read_archive(&store, &lists, &signals).await.unwrap();
-        let sold = (340..=999).filter(|id| id % 3 == 1).count();
-        assert_eq!(unlisted.len(), sold + 1);
+        assert_eq!(unlisted.len(), 21);
         let finding = animals(&counts, &unlisted);
-        assert_eq!(finding.severity, Severity::Fault);
-        assert!(finding.detail.ends_with("first 998 of pending"), "{}", finding.detail);
+        assert_eq!(finding.severity, Severity::Error);
+        let expected = "; 21 are not in the list of their status, first 998 of pending";
+        assert!(finding.detail.ends_with(expected), "{}", finding.detail);
+
+        let lists = lists_without(|id| id >= 340);
+        let (counts, unlisted) = read_archive(&store, &lists, &signals).await.unwrap();
+        let detail = animals(&counts, &unlisted).detail;
+        assert!(detail.contains("; at least 100 are not in the list"), "{detail}");
+    }
+
+    #[tokio::test]
+    async fn an_animal_that_was_changed_or_deleted_since_the_snapshot_is_no_fault() {
+        let store = filled().await;
+        // Of the sold animals, the even ones are pending by now, and the odd ones are gone.
+        let now = |id| match pet(id) {
+            sold if sold.status == Some(PetStatus::Sold) => {
+                (id % 2 == 0).then_some(Pet { status: Some(PetStatus::Pending), ..sold })
+            }
+            other => Some(other),
+        };
+        let mut pets = MockPetRepository::new();
+        pets.expect_find().returning(move |id| answer(now(id.0)));
+        pets.expect_list().returning(move |query| {
+            let of_status = |pet: &Pet| pet.status == query.status && Some(pet.id) > query.after;
+            let mut listed = (1..=999).filter_map(now).filter(of_status);
+            let pets = listed.by_ref().take(query.limit.get().into()).collect();
+            answer(PetPage { pets, more: listed.next().is_some() })
+        });
+        let signals = Signals::take_over().unwrap();
+        let (_, unlisted) = read_archive(&store, &pets, &signals).await.unwrap();
+        assert_eq!(unlisted, Unlisted::new());
     }
 
     #[test]
     fn a_fault_fails_the_check_and_a_warning_does_not() {
-        let good = Finding::good("schema", "version 5");
+        let good = Finding::ok("schema", "version 5");
         let warning = Finding::warning("durability", "synchronous is 1");
-        let fault = Finding::fault("indexes", "missing\npet_sold");
+        let fault = Finding::error("indexes", "missing\npet_sold");
         let mut out = Recorded::default();
         report(&[good.clone(), warning.clone()], "sqlite:a", &mut out).unwrap();
         assert_eq!(
@@ -287,7 +355,7 @@ mod tests {
         let corrupt =
             corrupt.map(|corruption| CorruptKey { id: None, name: None, corruption }).collect();
         let finding = keys(&StoredKeys { corrupt, ..vec![].into() });
-        assert_eq!(finding.severity, Severity::Fault);
+        assert_eq!(finding.severity, Severity::Error);
         assert!(finding.detail.contains("API key 10") && !finding.detail.contains("API key 11"));
         assert!(finding.detail.contains("and 2 more"), "{}", finding.detail);
     }

@@ -9,7 +9,9 @@ use std::{
 };
 
 use clap::Args;
-use petstore_domain::{Archive, Batch, Clock, IdempotencyRequest, PetId, RestoreError};
+use petstore_domain::{
+    Archive, ArchiveError, Clock, HighestIds, IdempotencyRequest, NewPet, PetId, Rows, WriterRole,
+};
 use petstore_json::Record;
 
 use self::source::{Input, Source};
@@ -186,30 +188,44 @@ impl<'a> Import<'a> {
             return Err(self.failed("the file was changed while it was read"));
         }
         let request = IdempotencyRequest::of_batch(read.digest, SystemClock.now());
-        let mut batch = Batch {
-            request: (!self.again && self.highest.is_none()).then_some(request),
-            assign_above: self.highest,
-            ..Batch::default()
-        };
-        let mut lines: Vec<(PetId, u64)> = Vec::new();
+        let request = (!self.again && self.highest.is_none()).then_some(request);
+        let (mut lines, mut new): (Vec<(PetId, u64)>, Vec<NewPet>) = Default::default();
+        let highest = HighestIds { pet: self.highest, key: None };
+        let mut rows = Rows { highest, ..Rows::default() };
         for (line, Record { id, pet }) in read.records {
             match id {
                 Some(id) => {
                     lines.push((id, line));
-                    batch.pets.push(pet.with_id(id));
+                    rows.pets.push(pet.with_id(id));
                 }
-                None => batch.new_pets.push(pet),
+                None => new.push(pet),
             }
         }
-        let given = (batch.pets.len() + batch.new_pets.len()) as u64;
-        if given > 0 {
-            let written = self.archive.write(batch).await;
-            let added = written.map_err(|error| self.failed(&reason(&error, &lines)))?.added;
-            self.added += added;
-            self.passed += given - added;
-        }
+        let given = (rows.pets.len() + new.len()) as u64;
+        let added = self.store_records(rows, new, request).await;
+        let added = added.map_err(|error| self.failed(&reason(&error, &lines)))?;
+        self.added += added;
+        self.passed += given - added;
         self.kept = read.last_line;
         Ok(())
+    }
+
+    /// Stores the records of a batch. Returns how many were not there before.
+    async fn store_records(
+        &self,
+        rows: Rows,
+        new: Vec<NewPet>,
+        request: Option<IdempotencyRequest>,
+    ) -> Result<u64, ArchiveError> {
+        let mut added = 0;
+        // Also without animals, so that new identifiers are above those that later lines have.
+        if !rows.pets.is_empty() || rows.highest.pet.is_some() {
+            added += self.archive.write_rows(WriterRole::Service, rows).await?;
+        }
+        if !new.is_empty() {
+            added += self.archive.add_new(new, request).await?;
+        }
+        Ok(added)
     }
 
     /// Says why the import has ended, and what is left of it.
@@ -225,13 +241,13 @@ impl<'a> Import<'a> {
 
 /// Returns why a batch was refused, with the lines of an animal that is in the way. Several of its lines may
 /// have the identifier.
-fn reason(error: &RestoreError, lines: &[(PetId, u64)]) -> String {
+fn reason(error: &ArchiveError, lines: &[(PetId, u64)]) -> String {
     let lines: Vec<_> = match error {
-        RestoreError::OtherPet(other) => {
+        ArchiveError::OtherPet(other) => {
             let same = lines.iter().filter(|(id, _)| id == other);
             same.take(MAX_LINES_NAMED).map(|(_, line)| line.to_string()).collect()
         }
-        RestoreError::Conflict { .. } | RestoreError::Store(_) => Vec::new(),
+        ArchiveError::Conflict { .. } | ArchiveError::Store(_) => Vec::new(),
     };
     let place = match lines.as_slice() {
         [] => String::new(),

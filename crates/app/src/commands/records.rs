@@ -146,7 +146,7 @@ impl RecordReader {
         for (field, cell) in columns.iter().zip(cells) {
             let absent = cell.is_empty() && matches!(field, Field::Id | Field::Status);
             if !absent {
-                draft.read(*field, Ok(cell));
+                draft.set(*field, Ok(cell));
             }
         }
         draft.finish().map_err(|faults| faults.to_string())

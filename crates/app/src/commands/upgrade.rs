@@ -1,7 +1,7 @@
 //! The command `upgrade`, and the upgrade with which `serve` begins.
 
 use clap::Args;
-use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
+use petstore_storage::{Upgrade, UpgradeMode, UpgradeStep};
 
 use crate::{
     stores::{StoreArgs, driver::StoreLocation},
@@ -78,7 +78,7 @@ fn line(UpgradeStep { version, summary, oldest_release, is_compatible }: &Upgrad
 
 #[cfg(test)]
 mod tests {
-    use petstore_domain::{Upgrade, UpgradeMode, UpgradeStep};
+    use petstore_storage::{Upgrade, UpgradeMode, UpgradeStep};
 
     use super::account;
 

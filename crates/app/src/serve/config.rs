@@ -232,11 +232,11 @@ impl ServeArgs {
     /// Returns which flags contradict each other, if any do.
     fn contradiction(&self) -> Option<String> {
         let (store, next) = (&self.store.store, self.next_store.as_ref());
-        let why = if store.is_lasting && self.seed.is_some() {
+        let why = if store.is_persistent && self.seed.is_some() {
             "--seed is for --store memory: only; use 'petstore import --create' for this store"
-        } else if store.is_lasting && self.simulate.is_some() {
+        } else if store.is_persistent && self.simulate.is_some() {
             "--simulate is for --store memory: only, so that no data of value depends on it"
-        } else if !store.is_lasting && next.is_some() {
+        } else if !store.is_persistent && next.is_some() {
             "--next-store: a store that ends with the process cannot be handed over"
         } else if next.is_some_and(|next| next.location.to_string() == store.location.to_string()) {
             "--next-store is --store; name two"

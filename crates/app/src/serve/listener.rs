@@ -208,7 +208,7 @@ async fn bind_unix(path: &Path, backlog: u32) -> io::Result<Socket> {
     fs::set_permissions(&file.path, Permissions::from_mode(MODE))?;
     let listener = Listener::from(socket.listen(backlog)?);
     let bound = BoundAddress::Unix(file.path.clone());
-    Ok((listener.at_drain(move || drop(file)), bound))
+    Ok((listener.on_close(move || drop(file)), bound))
 }
 
 /// Removes the file of a socket on which nobody listens.

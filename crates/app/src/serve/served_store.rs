@@ -12,7 +12,7 @@ use petstore_domain::{
     KeyStore, NewPet, Pet, PetId, PetPage, PetQuery, PetRepository, Purged, Saved, StoreError,
     StoredKeys, Timestamp, Versioned,
 };
-use petstore_http::{Figure, Monitored};
+use petstore_http::{MonitoringSources, Sample};
 use petstore_transfer::{NextStore, OpenNext, Side};
 use sd_notify::NotifyState;
 use tokio::{task::JoinSet, time::sleep};
@@ -43,7 +43,7 @@ pub(super) struct Opening {
 pub(super) struct ServedStore {
     pub(super) pets: Arc<dyn PetRepository>,
     pub(super) keys: Arc<dyn KeyStore>,
-    pub(super) monitored: Monitored,
+    pub(super) monitored: MonitoringSources,
     /// One task, which ends with why the service cannot go on: the store cannot be used, or one of its own tasks has
     /// panicked.
     pub(super) watching: JoinSet<Failure>,
@@ -102,11 +102,11 @@ impl ServedStore {
             let both = opened.as_ref().and_then(|opened| opened.both.as_ref());
             both.is_some_and(|both| both.ports.next_is_reachable())
         };
-        let monitored = Monitored {
-            figures: Arc::new(move || {
+        let monitored = MonitoringSources {
+            samples: Arc::new(move || {
                 locked(&figures).as_ref().map_or_else(Vec::new, Opened::figures)
             }),
-            next_store: has_next.then(|| Arc::new(next_is_reachable) as _),
+            next_store_reachable: has_next.then(|| Arc::new(next_is_reachable) as _),
         };
         Ok(Self { pets: ports.0, keys: ports.1, monitored, watching, opened: slot })
     }
@@ -225,7 +225,7 @@ impl Opened {
     }
 
     /// Returns what the store that answers requests says of itself and, if there are two, which of them it is.
-    fn figures(&self) -> Vec<Figure> {
+    fn figures(&self) -> Vec<Sample> {
         let Some(Both { ports, next }) = &self.both else { return (self.store.figures)() };
         let (is_reachable, is_at_next) = (ports.next_is_reachable(), ports.is_at_next());
         let of_next = locked(next).as_ref().map(|store| Arc::clone(&store.figures));
@@ -233,12 +233,12 @@ impl Opened {
             Some(of_next) => of_next(),
             None => (self.store.figures)(),
         };
-        figures.push(Figure::gauge(
+        figures.push(Sample::gauge(
             "petstore_next_store_reachable",
             "Whether the store of --next-store could be read when it was last looked at.",
             is_reachable.into(),
         ));
-        figures.push(Figure::gauge(
+        figures.push(Sample::gauge(
             "petstore_next_store_used",
             "Whether requests are answered from the store of --next-store.",
             is_at_next.into(),

@@ -11,7 +11,7 @@ use crate::{
     cli::{self, Command},
     stores::{
         self, Registry, StoreArg,
-        driver::{OpenMode, OpenStore, Problem, StoreLocation},
+        driver::{BoxError, OpenOptions, OpenStore, StoreLocation},
     },
     system::failure::Failure,
 };
@@ -33,7 +33,7 @@ impl fmt::Display for Broken {
 
 #[async_trait]
 impl StoreLocation for Broken {
-    async fn open(&self, _: OpenMode) -> Result<OpenStore, Problem> {
+    async fn open(&self, _: OpenOptions) -> Result<OpenStore, BoxError> {
         let mut store = OpenStore::new(Arc::new(MemoryStore::new()));
         match self {
             Self::Keys => {
@@ -45,7 +45,7 @@ impl StoreLocation for Broken {
             Self::Task => {
                 let panicked = CancellationToken::new();
                 panicked.cancel();
-                Ok(store.with_panicked(panicked))
+                Ok(store.with_panic_token(panicked))
             }
         }
     }
@@ -60,7 +60,7 @@ async fn a_service_of_which_a_task_has_panicked_stops_with_a_failure() {
 
 async fn stops_with_a_failure(broken: Broken) {
     let mut config = config("petstore serve --listen 127.0.0.1:0");
-    config.args.store.store = StoreArg { location: Arc::new(broken), is_lasting: true };
+    config.args.store.store = StoreArg { location: Arc::new(broken), is_persistent: true };
     config.service_key = ServiceKey::parse("a-key-of-24-characters-x").ok();
     let ended = time::timeout(Duration::from_mins(1), run(config)).await;
     let Ok(Err(Failure::Runtime(why))) = ended else { panic!("it goes on: {ended:?}") };

@@ -1,4 +1,5 @@
-//! What a kind of store says about itself, so that every command works on it, and a store while it is open.
+//! The extension point: what a kind of store tells petstore about itself ([`StoreDriver`]), where one store is
+//! ([`StoreLocation`]), and a store while it is open ([`OpenStore`]).
 
 use std::{
     error::Error,
@@ -11,175 +12,222 @@ use std::{
 };
 
 use async_trait::async_trait;
-use petstore_domain::{Archive, Finding, Handover, KeyStore, PetRepository, Upgrade, UpgradeMode};
-use petstore_http::{Figure, Figures};
+use petstore_domain::{Archive, Handover, KeyStore, PetRepository};
+use petstore_http::{Sample, SampleSource};
+use petstore_storage::{Finding, Upgrade, UpgradeMode};
 use petstore_transfer::Side;
 use tokio::{task, time};
 use tokio_util::sync::CancellationToken;
 
 use crate::system::failure::Failure;
 
-/// Limits the time that closing takes. All that was acknowledged is durable before, so nothing is lost.
+/// Limits how long closing a store takes. Everything acknowledged is durable before, so nothing is lost.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The interval at which closing checks whether the store is still in use.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Why a store could not do what it was asked: one line for the user of the command.
-pub type Problem = Box<dyn Error + Send + Sync>;
+/// The error of a store: one line for the user of the command, without a password.
+pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// A kind of store, registered under its URL schemes by [`App::with_store`](crate::App::with_store).
 #[derive(Clone, Copy, Debug)]
 pub struct StoreDriver {
-    /// The schemes of its URLs without the colon, the usual one first: for example `["sqlite"]`.
+    /// The URL schemes without the colon, the usual one first: for example `["sqlite"]`.
     pub schemes: &'static [&'static str],
-    /// How a URL is written, for example `sqlite:PATH`. Shown by `--help` and where a URL is refused.
+    /// The form of a URL, for example `sqlite:PATH`. `--help` shows it, and so does the refusal of a URL.
     pub usage: &'static str,
-    /// What the store is, in a few words that follow the usage in `--help`.
+    /// A description in a few words, which follows [`usage`](Self::usage) in `--help`.
     pub summary: &'static str,
-    /// Whether the data outlasts the process. The commands that end at once (`keys`, `store`, `import`, `export`)
-    /// refuse a store that does not.
-    pub is_lasting: bool,
-    /// Reads a URL whose scheme is one of [`schemes`](Self::schemes), without opening anything. The error is one
-    /// line that says what would be right. It repeats nothing that may be a password; a command never quotes the
-    /// URL itself.
-    pub parse: fn(&str) -> Result<Arc<dyn StoreLocation>, Problem>,
+    /// Whether the data outlasts the process. All commands but `serve` refuse a store whose data does not.
+    pub is_persistent: bool,
+    /// Parses a URL with one of the [`schemes`](Self::schemes), without opening anything.
+    ///
+    /// The error is one line that says what would be right. It repeats nothing of the URL that may be a password.
+    pub parse: fn(&str) -> Result<Arc<dyn StoreLocation>, BoxError>,
 }
 
-/// Where one store is, as its URL says.
+/// The place of one store, parsed from its URL.
 ///
-/// `Display` shows the URL without its password. Two locations that show alike are the same store, and
-/// so are two of one [`identity`](Self::identity): nothing is copied from a store to itself.
+/// `Display` shows the URL without its password. Two locations are the same store if they show the same URL or have
+/// the same [`identity`](Self::identity). petstore copies no store to itself.
 #[async_trait]
 pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// Opens the store.
     ///
     /// # Errors
-    /// One line that says what is wrong and how to correct it, without a password. One that is a
-    /// [`StoreError::Unavailable`](petstore_domain::StoreError::Unavailable) may pass: `serve` waits for it, and
-    /// answers 503 meanwhile.
-    async fn open(&self, mode: OpenMode) -> Result<OpenStore, Problem>;
+    /// One line that says what is wrong and how to correct it, without a password.
+    /// - [`StoreNotFound`] if there is no store and `options.mode` does not create one.
+    /// - [`StoreError::Unavailable`](petstore_domain::StoreError::Unavailable) if a later attempt may succeed: `serve`
+    ///   retries, and answers 503 meanwhile.
+    async fn open(&self, options: OpenOptions) -> Result<OpenStore, BoxError>;
 
-    /// Brings the schema of the store to that of this release, or says what that would do. `None` if there
-    /// is no store yet. `serve` calls it before it opens the store; no other command upgrades by itself, so
-    /// [`open`](Self::open) refuses an older schema. By default, there is no schema.
+    /// Upgrades the schema of the store to that of this release, or reports what an upgrade would do. Returns `None`
+    /// if there is no store yet.
+    ///
+    /// `serve` calls this method before it opens the store. No other command upgrades by itself, so
+    /// [`open`](Self::open) refuses an older schema. The default has no schema and nothing to upgrade.
     ///
     /// # Errors
-    /// One line that says why the store cannot be upgraded; it is then as before, or after one of the steps.
-    async fn upgrade(&self, _mode: UpgradeMode) -> Result<Option<Upgrade>, Problem> {
+    /// One line that says why the store cannot be upgraded. The store is then as before, or as after one of the steps.
+    async fn upgrade(&self, _mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
         Ok(Some(Upgrade { from: 1, steps: Vec::new(), saved_to: None }))
     }
 
-    /// Returns what identifies this store however its URL is spelled, for example the device and the inode of its
-    /// file. `None` for a store that is not there, or of which this cannot be told, which is the default.
+    /// Returns a text that identifies this store however its URL is spelled, for example the device and the inode of
+    /// its file. Returns `None`, the default, if there is no store or it cannot be identified.
     async fn identity(&self) -> Option<String> {
         None
     }
 
-    /// Removes the store, which the command that has failed had made a moment ago: it is closed, and nothing
-    /// is in it. By default it stays.
+    /// Removes an empty, closed store that a failed command created a moment ago. The default keeps the store.
     ///
     /// # Errors
-    /// One line that says why it stays.
-    async fn remove(&self) -> Result<(), Problem> {
+    /// One line that says why the store stays.
+    async fn remove(&self) -> Result<(), BoxError> {
         Ok(())
     }
 
-    /// Returns the file beside the store for the API key that a service makes at its first start, where it has no
-    /// terminal to show it on. By default there is none, and no key is made there.
-    fn key_file(&self) -> Option<PathBuf> {
+    /// Returns the path of the file for the API key that `serve` creates at its first start without a terminal.
+    /// With `None`, the default, `serve` creates no key then.
+    fn first_key_path(&self) -> Option<PathBuf> {
         None
     }
 
-    /// Returns the file that the store is, where it is one of the form in which [`back_up`](Self::back_up) of a SQLite
-    /// store writes it: the command `restore` puts the copy of a backup there. By default, there is none, and a
-    /// backup is handed over to the store.
-    fn file(&self) -> Option<PathBuf> {
+    /// Returns the path that the command `restore` copies a SQLite backup to. With `None`, the default, `restore`
+    /// opens the store and fills it through its ports.
+    fn restore_path(&self) -> Option<PathBuf> {
         None
     }
 
-    /// Examines what only this kind of store knows of itself, for the command `check`: its settings, its
-    /// schema, its indexes. The command itself reads every animal and every API key through the ports. By
-    /// default, nothing else is known.
+    /// Examines what only this kind of store knows about itself: settings, schema, indexes. The command `check` reads
+    /// every animal and every API key through the ports besides. The default finds nothing.
     ///
     /// # Errors
     /// One line that says why the store cannot be examined.
-    async fn inspect(&self) -> Result<Vec<Finding>, Problem> {
+    async fn inspect(&self) -> Result<Vec<Finding>, BoxError> {
         Ok(Vec::new())
     }
 
-    /// Writes a copy of the store, as it is at one moment, for the command `backup`. `to` is an empty file
-    /// beside the one that is asked for; the command makes it durable and gives it its name. The copy must
-    /// hold up no writer of the store, and must have been read again. A store of an older schema is copied as
-    /// it is. By default, there is no backup.
+    /// Writes a copy of the store at one moment to `to`, for the command `backup`. The default refuses.
+    ///
+    /// `to` is an empty file beside the requested one. The command syncs it and gives it its name. The copy blocks no
+    /// writer of the store and is read back before this method returns. A store with an older schema is copied
+    /// unchanged.
     ///
     /// # Errors
-    /// One line that says what failed, or how a backup of this kind of store is made instead. When `watch`
-    /// asks for a stop, any error.
-    async fn back_up(&self, _to: &Path, _watch: BackupWatch) -> Result<(), Problem> {
+    /// One line that says what failed, or how to back up this kind of store instead. Any error if `on_progress` breaks.
+    async fn back_up(&self, _to: &Path, _on_progress: OnBackupProgress) -> Result<(), BoxError> {
         Err("this kind of store has no backup; 'petstore export' writes its animals down".into())
     }
 }
 
-/// Called by a backup from time to time, with how many parts are done, of how many. It answers whether to
-/// go on.
-pub type BackupWatch = Box<dyn FnMut(u64, u64) -> ControlFlow<()> + Send>;
+/// Receives the progress of a backup: the number of parts done, and of all parts. Returns whether to continue.
+pub type OnBackupProgress = Box<dyn FnMut(u64, u64) -> ControlFlow<()> + Send>;
+
+/// How to open a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OpenOptions {
+    /// The purpose of the handle.
+    pub mode: OpenMode,
+    /// Whether reads of a sealed store succeed, without a version, instead of failing with
+    /// [`StoreError::Sealed`](petstore_domain::StoreError::Sealed). Only `serve --next-store` sets it.
+    pub reads_while_sealed: bool,
+}
+
+impl OpenOptions {
+    /// Creates options with `mode` that refuse reads of a sealed store.
+    #[must_use]
+    pub const fn new(mode: OpenMode) -> Self {
+        Self { mode, reads_while_sealed: false }
+    }
+
+    /// Sets whether reads of a sealed store succeed.
+    #[must_use]
+    pub const fn reads_while_sealed(self, reads_while_sealed: bool) -> Self {
+        Self { reads_while_sealed, ..self }
+    }
+}
 
 /// The purpose for which a store is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenMode {
-    /// To be read and written; an empty store is created where there is none.
+    /// To read and write. Creates an empty store if there is none.
     Create,
-    /// To be read and written. Where there is none, opening fails, and nothing is created.
+    /// To read and write. Fails with [`StoreNotFound`] if there is no store.
     ReadWrite,
-    /// Only to be read, perhaps from a disk that is read-only. Nothing is changed, not even a setting of the
-    /// store. Where there is none, opening fails.
+    /// Only to read, perhaps from a read-only disk. Changes nothing, not even a setting of the store. Fails with
+    /// [`StoreNotFound`] if there is no store.
     ReadOnly,
 }
 
-/// The ports of an open store, and how it is closed.
+impl From<OpenMode> for OpenOptions {
+    fn from(mode: OpenMode) -> Self {
+        Self::new(mode)
+    }
+}
+
+/// The error of opening a store that does not exist yet. The command adds how to create it.
+#[derive(Debug)]
+pub struct StoreNotFound(String);
+
+impl StoreNotFound {
+    /// Creates the error from one line that says where no store was found.
+    pub fn new(line: impl fmt::Display) -> Self {
+        Self(line.to_string())
+    }
+}
+
+impl fmt::Display for StoreNotFound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Error for StoreNotFound {}
+
+/// The ports of an open store, and how to close it.
 pub struct OpenStore {
     pub(crate) pets: Arc<dyn PetRepository>,
     pub(crate) keys: Arc<dyn KeyStore>,
     pub(crate) archive: Option<Arc<dyn Archive>>,
-    /// What handing it over to another store needs.
     pub(crate) handover: Option<Arc<dyn Handover>>,
-    /// Where the store is, if opening it has made it.
-    pub(crate) made_at: Option<String>,
-    /// What it says of itself among the metrics.
-    pub(crate) figures: Figures,
-    /// Canceled when one of its tasks or threads has panicked.
+    /// The place of the store, if opening it has created it.
+    pub(crate) created_at: Option<String>,
+    pub(crate) samples: SampleSource,
+    /// Canceled when a task or thread of the store has panicked.
     pub(crate) panicked: CancellationToken,
-    /// Nobody waits for the lock: it makes the store one that tasks can share.
+    /// `Mutex` only to be `Sync`; never contended.
     close: Mutex<Option<Pin<Box<dyn Future<Output = ()> + Send>>>>,
 }
 
 impl OpenStore {
-    /// Creates a store without an archive, which closes when it is dropped. It can be served and its keys
-    /// managed, but it cannot be copied, verified, exported or imported into.
+    /// Creates a store without an archive, which closes when it is dropped. `serve` and `keys` work on it. It cannot be
+    /// copied, verified, exported or imported into.
     pub fn new<S: PetRepository + KeyStore + 'static>(store: Arc<S>) -> Self {
         let pets = store.clone();
-        let (archive, handover, made_at, close) = (None, None, None, Mutex::default());
-        let (figures, panicked) = (Arc::new(Vec::new), CancellationToken::new());
-        Self { pets, keys: store, archive, handover, made_at, figures, panicked, close }
+        let (archive, handover, created_at, close) = (None, None, None, Mutex::default());
+        let (samples, panicked) = (Arc::new(Vec::new), CancellationToken::new());
+        Self { pets, keys: store, archive, handover, created_at, samples, panicked, close }
     }
 
-    /// Adds an archive of the same store.
+    /// Adds the archive of the same store.
     #[must_use]
     pub fn with_archive(self, archive: Arc<dyn Archive>) -> Self {
         Self { archive: Some(archive), ..self }
     }
 
-    /// Adds what handing the same store over needs. Without it, the store can be copied while nothing writes, but
-    /// not be handed over.
+    /// Adds the handover port of the same store. Without it, `store move` refuses the store, `store copy` works while
+    /// nothing writes, and nothing marks an incomplete copy.
     #[must_use]
     pub fn with_handover(self, handover: Arc<dyn Handover>) -> Self {
         Self { handover: Some(handover), ..self }
     }
 
-    /// Returns the store as one of two, if it can be handed over.
+    /// Returns the store as the source or the target of a handover.
     ///
     /// # Errors
-    /// One line that says so.
+    /// One line, if the store lacks an archive or the handover port.
     pub(crate) fn side(&self, location: &dyn StoreLocation) -> Result<Side, String> {
         let label = location.to_string();
         let (Some(archive), Some(handover)) = (self.archive.clone(), self.handover.clone()) else {
@@ -191,51 +239,52 @@ impl OpenStore {
     /// Refuses a store that was handed over to another one, or that is being filled.
     ///
     /// # Errors
-    /// One line that says where it was handed over to.
+    /// One line that names the other store.
     pub(crate) async fn require_open(&self, location: &dyn StoreLocation) -> Result<(), Failure> {
         let Some(handover) = &self.handover else { return Ok(()) };
         let phase = handover.state().await.map_err(Failure::of_store)?.phase;
         phase.refusal().map_or(Ok(()), |why| Err(Failure::runtime(format!("{location} {why}"))))
     }
 
-    /// Notes that opening has made this store, and where it is in full, for example with its absolute
-    /// path. Commands say so: the URL may be mistyped.
+    /// Records that opening created this store, at `place`: its full URL, for example with an absolute path. Commands
+    /// print `place`, because the URL may be mistyped.
     #[must_use]
-    pub fn made_at(self, place: impl fmt::Display) -> Self {
-        Self { made_at: Some(place.to_string()), ..self }
+    pub fn newly_created(self, place: impl fmt::Display) -> Self {
+        Self { created_at: Some(place.to_string()), ..self }
     }
 
-    /// Adds values that are served among the metrics, for example how many writes wait. They are read
-    /// each time that the metrics are, so that must not wait. What is passed must not keep the store
-    /// open: it holds a [`Weak`](std::sync::Weak).
+    /// Adds samples that are served among the metrics, for example the number of waiting writes.
+    ///
+    /// Each scrape calls `samples`, which must not block. The closure must not keep the store open: it holds a
+    /// [`Weak`](std::sync::Weak).
     #[must_use]
-    pub fn with_figures(self, figures: impl Fn() -> Vec<Figure> + Send + Sync + 'static) -> Self {
-        Self { figures: Arc::new(figures), ..self }
+    pub fn with_samples(self, samples: impl Fn() -> Vec<Sample> + Send + Sync + 'static) -> Self {
+        Self { samples: Arc::new(samples), ..self }
     }
 
-    /// Adds a token that is canceled when a task or thread that the store cannot go on without has panicked.
-    /// `serve` then ends with a failure, and whoever supervises the process starts it again.
+    /// Adds a token that the store cancels when a task or thread that it needs has panicked. `serve` then ends with a
+    /// failure, so that its supervisor restarts it.
     #[must_use]
-    pub fn with_panicked(self, panicked: CancellationToken) -> Self {
+    pub fn with_panic_token(self, panicked: CancellationToken) -> Self {
         Self { panicked, ..self }
     }
 
-    /// Adds work to be waited for before the store is dropped: for what a destructor cannot wait
-    /// for. All commands do this work, also those that fail; it may take 5 seconds.
+    /// Adds a future that runs before the store is dropped, for work that a destructor cannot await. Every command
+    /// awaits it for up to 5 seconds, also a command that fails.
     #[must_use]
     pub fn with_close(self, close: impl Future<Output = ()> + Send + 'static) -> Self {
         Self { close: Mutex::new(Some(Box::pin(close))), ..self }
     }
 
-    /// Closes the store, and waits until nobody uses it any more. `false` if that took too long; it then closes with the
-    /// process.
+    /// Closes the store and waits until nothing uses it. Returns `false` after `CLOSE_TIMEOUT`; the store then closes
+    /// with the process.
     pub(crate) async fn close(mut self) -> bool {
         let close = async {
             if let Ok(Some(close)) = self.close.get_mut().map(Option::take) {
                 close.await;
             }
             let used = Arc::downgrade(&self.pets);
-            // Waits for the disk, so not on a thread that others need.
+            // Waits for the disk, so not on a worker thread.
             let closed = task::spawn_blocking(|| drop(self)).await.is_ok();
             while used.strong_count() > 0 {
                 time::sleep(POLL_INTERVAL).await;

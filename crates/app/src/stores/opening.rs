@@ -3,12 +3,16 @@
 use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
-    stores::driver::{OpenMode, OpenStore, StoreLocation},
+    stores::driver::{BoxError, OpenMode, OpenStore, StoreLocation, StoreNotFound},
     system::{
         console::{Console, Output as _},
         failure::Failure,
     },
 };
+
+/// The commands that make a store.
+const MAKERS: &str =
+    "'petstore serve', 'petstore keys create' and 'petstore import --create' make one";
 
 /// Opens a store, lets `work` use it, and closes it, also when the work fails. If opening has made the store, the command
 /// says so: the URL may be mistyped. A store that was made for work that has failed is removed again, if nothing is in
@@ -18,12 +22,12 @@ pub(crate) async fn with_store<T>(
     mode: OpenMode,
     work: impl AsyncFnOnce(&OpenStore) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let store = location.open(mode).await.map_err(Failure::of_store)?;
-    if let Some(place) = &store.made_at {
+    let store = location.open(mode.into()).await.map_err(not_open)?;
+    if let Some(place) = &store.created_at {
         Console.note(&format!("made a new store: {place}"));
     }
     let done = work(&store).await;
-    let is_of_no_use = done.is_err() && store.made_at.is_some() && is_empty(&store).await;
+    let is_of_no_use = done.is_err() && store.created_at.is_some() && is_empty(&store).await;
     store.close().await;
     if is_of_no_use && let Err(problem) = location.remove().await {
         tracing::warn!(%location, %problem, "a new store without any data stays");
@@ -49,6 +53,23 @@ pub(crate) async fn with_archive<T>(
     .await
 }
 
+/// Returns why a command cannot use a store. A store that is not there yet is made by other commands.
+pub(crate) fn not_open(problem: BoxError) -> Failure {
+    match problem.downcast_ref::<StoreNotFound>() {
+        Some(missing) => Failure::runtime(format!("{missing}; {MAKERS}")),
+        None => Failure::of_store(problem),
+    }
+}
+
+/// Returns why the store of `--next-store` cannot be used yet. Only `store move` may make it: a store made by another
+/// command has an API key or animals, and a handover needs an empty target.
+pub(crate) fn next_not_open(problem: BoxError) -> Failure {
+    match problem.downcast_ref::<StoreNotFound>() {
+        Some(missing) => Failure::runtime(format!("{missing}; 'petstore store move' makes it")),
+        None => Failure::of_store(problem),
+    }
+}
+
 async fn is_empty(store: &OpenStore) -> bool {
     let Some(archive) = &store.archive else { return false };
     let counts = async { archive.snapshot().await?.counts().await };
@@ -70,7 +91,7 @@ mod tests {
 
     use super::{with_archive, with_store};
     use crate::{
-        stores::driver::{OpenMode, OpenStore, Problem, StoreLocation},
+        stores::driver::{BoxError, OpenMode, OpenOptions, OpenStore, StoreLocation},
         system::failure::Failure,
     };
 
@@ -86,7 +107,7 @@ mod tests {
 
     #[async_trait]
     impl StoreLocation for Noting {
-        async fn open(&self, _: OpenMode) -> Result<OpenStore, Problem> {
+        async fn open(&self, _: OpenOptions) -> Result<OpenStore, BoxError> {
             let closed = self.0.clone();
             let store = OpenStore::new(Arc::new(MemoryStore::new()));
             Ok(store.with_close(async move { closed.store(true, Ordering::Relaxed) }))

@@ -1,41 +1,48 @@
-//! Identifiers of animals.
+//! Identifiers: none is assigned twice, whatever happens.
 
 use std::collections::HashSet;
 
-use petstore_domain::PetId;
+use petstore_domain::{
+    AddError, ArchiveError, HighestIds, KeyId, PetId, Rows, StoreError, WriterRole,
+};
 use tokio::task::JoinSet;
 
+use super::{
+    keys,
+    snapshots::Content,
+    writes::{nine, require_held},
+};
 use crate::{
-    broken::{Checked, ensure, same},
-    fresh::{Fresh, add, all, join},
+    calls::{add, add_many, all, archive, find, join, purge, rows_of, write_rows},
+    failure::{PromiseResult, ensure, ensure_eq},
+    fixture::Fixture,
     harness::Store,
-    samples,
+    samples::{NO_LIMIT, at, key, numbers, request, rex},
 };
 
 /// Contract: the animal `id`, or `None` if there is none.
-pub(super) async fn an_identifier_never_assigned_names_no_animal(store: Store) -> Checked {
+pub(super) async fn an_identifier_never_assigned_names_no_animal(store: Store) -> PromiseResult {
     let mut last = 0;
     for _ in 0..3 {
         for id in [i64::MIN, -1, last + 1, last + 1000, i64::MAX].map(PetId) {
-            let found = store.pets.find(id).await?.map(|found| found.value);
-            same(format!("the animal {id}"), &found, &None)?;
+            ensure_eq(format!("the animal {id}"), &find(&store, id).await?, &None)?;
         }
-        last = add(&store, samples::rex()).await?.id.0;
+        last = add(&store, rex()).await?.id.0;
     }
     Ok(())
 }
 
 /// Contract: identifiers grow in the order of acknowledgement, and none is assigned twice.
-pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fresh: Fresh) -> Checked {
+pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fixture: Fixture) -> PromiseResult {
     const TASKS: usize = 8;
     const EACH: usize = 25;
     let mut tasks = JoinSet::new();
-    for _ in 0..TASKS {
-        let store = fresh.store.clone();
+    for task in 0..TASKS {
+        let store = fixture.handle(task).clone();
         tasks.spawn(async move {
             let mut ids = Vec::new();
             for _ in 0..EACH {
-                ids.push(add(&store, samples::rex()).await?.id);
+                ids.push(add(&store, rex()).await?.id);
             }
             Ok(ids)
         });
@@ -45,19 +52,102 @@ pub(super) async fn identifiers_grow_and_none_is_assigned_twice(fresh: Fresh) ->
         ensure!(ids.is_sorted_by(|one, next| one < next), "one caller was given {ids:?}");
         seen.extend(ids);
     }
-    same("different identifiers", &seen.len(), &(TASKS * EACH))
+    ensure_eq("different identifiers", &seen.len(), &(TASKS * EACH))
 }
 
-/// Contract: identifiers grow in the order of acknowledgement, and none is assigned twice.
-pub(super) async fn identifiers_go_on_growing_after_reopening(mut fresh: Fresh) -> Checked {
-    let mut highest = None;
-    for _ in 0..3 {
-        for _ in 0..3 {
-            let id = add(&fresh.store, samples::rex()).await?.id;
-            ensure!(Some(id) > highest, "{id} was assigned after {highest:?}");
-            highest = Some(id);
+/// Contract: the store assigns identifiers above those of every row, and above `Rows::highest`, also
+/// after it was opened again.
+pub(super) async fn no_identifier_of_a_copied_store_comes_back(fixture: Fixture) -> PromiseResult {
+    // Of the source, the last animal and the last key are gone.
+    let source = fixture.another().await?;
+    let pets = add_many(source.store(), 3).await?;
+    for seed in 0..3 {
+        let last = keys::add(source.store(), key(seed, &format!("k{seed}"), 0, None)).await?.id;
+        if seed == 2 {
+            keys::save(source.store(), vec![], vec![last]).await?;
         }
-        fresh = fresh.reopened().await?;
     }
-    same("animals", &all(&fresh.store).await?.len(), &9)
+    let mut snapshot = archive(source.store())?.snapshot().await?;
+    let highest = snapshot.highest_ids().await?;
+    ensure_eq("the highest animal", &highest.pet, &Some(pets[2].id))?;
+    let left = snapshot.keys().await?;
+    ensure!(highest.key > left.last().map(|key| key.id), "{highest:?}, but a key was removed");
+    drop(snapshot);
+    let rows = Rows { pets: pets[..2].to_vec(), keys: left, records: vec![], highest };
+    write_rows(fixture.store(), rows).await?;
+    require_above(&fixture, highest).await?;
+    let mut fixture = fixture.reopened_if_supported().await?;
+    // Rows far above, a highest identifier far above, and then a lower one.
+    let (pet, far) = (numbers(1).map(|pet| pet.with_id(PetId(1_000_000))), 3_000_000);
+    let rows = Rows {
+        pets: pet.collect(),
+        keys: vec![key(8, "far", 0, None).with_id(KeyId(5000))],
+        ..Rows::default()
+    };
+    let of_rows = HighestIds { pet: Some(PetId(1_000_000)), key: Some(KeyId(5000)) };
+    let alone = HighestIds { pet: Some(PetId(far)), key: Some(KeyId(far)) };
+    for (rows, above) in [
+        (rows, of_rows),
+        (Rows { highest: alone, ..Rows::default() }, alone),
+        (Rows { highest, ..Rows::default() }, alone),
+    ] {
+        write_rows(fixture.store(), rows).await?;
+        require_above(&fixture, above).await?;
+        fixture = fixture.reopened_if_supported().await?;
+        let before = all(fixture.store()).await?.len();
+        archive(fixture.store())?.add_new(numbers(2).collect(), None).await?;
+        let new = all(fixture.store()).await?.split_off(before);
+        ensure!(new.iter().all(|pet| Some(pet.id) > above.pet), "{new:?} is not above {above:?}");
+        let next = keys::loaded(fixture.store()).await?.next_id;
+        ensure!(Some(next) > above.key, "{next:?} is the next key, not above {above:?}");
+    }
+    let pet = add(fixture.store(), rex()).await?.id;
+    ensure!(pet.0 > far, "{pet} is assigned, not above {far}");
+    Ok(())
+}
+
+/// Ends the promise unless every handle says that its highest identifiers are these or above.
+async fn require_above(fixture: &Fixture, lowest: HighestIds) -> PromiseResult {
+    for store in &fixture.handles {
+        let highest = archive(store)?.snapshot().await?.highest_ids().await?;
+        let above = highest.pet >= lowest.pet && highest.key >= lowest.key;
+        ensure!(above, "the highest identifiers are {highest:?}, not at least {lowest:?}");
+    }
+    Ok(())
+}
+
+/// Contract: behind the highest identifier possible every animal is refused, and everything else
+/// continues.
+pub(super) async fn where_no_identifier_is_left_all_else_goes_on(
+    fixture: Fixture,
+) -> PromiseResult {
+    let first = add(fixture.store(), rex()).await?;
+    let highest = rex().with_id(PetId(i64::MAX));
+    write_rows(fixture.store(), rows_of(vec![highest.clone()])).await?;
+    let mut held = Content { pets: vec![first, highest], ..Content::default() };
+    for (round, store) in (0..).zip(&fixture.handles) {
+        for request in [None, Some(request("none-left", &rex(), 0)), None] {
+            let end = store.pets.add(rex(), request).await;
+            let refused = matches!(end, Err(AddError::Store(StoreError::Refused(_))));
+            ensure!(
+                refused,
+                "an addition behind the highest identifier: {end:?} instead of Refused"
+            );
+        }
+        let end = archive(store)?.add_new(vec![rex()], None).await;
+        let refused = matches!(end, Err(ArchiveError::Store(StoreError::Refused(_))));
+        ensure!(refused, "new animals behind the highest identifier: {end:?} instead of Refused");
+        require_held(&fixture, &held).await?;
+        // Every other kind of write.
+        let key = keys::add(store, key(round, &format!("k{round}"), 0, None)).await?;
+        store.keys.note_uses(vec![(key.id, at(1))]).await?;
+        purge(store, at(0), NO_LIMIT).await?;
+        let pets = nine(2_000_000 + 1000 * i64::from(round));
+        archive(store)?.write_rows(WriterRole::Service, rows_of(pets.clone())).await?;
+        let before_the_last = held.pets.len() - 1;
+        held.pets.splice(before_the_last..before_the_last, pets);
+        held.keys = keys::listed(store).await?;
+        require_held(&fixture, &held).await?;
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use std::{
 use async_trait::async_trait;
 use petstore_domain::{
     ApiKey, ApiKeySecret, AuthenticationError, Authenticator, KeyId, KeyLabel, KeyName,
-    KeyRevision, KeyRing, KeyStore, ManualClock, NewApiKey, Saved, StoreError, StoredKeys,
+    KeyRevision, KeyRing, KeyStore, ManualClock, NewApiKey, SaveOutcome, StoreError, StoredKeys,
     Timestamp,
 };
 use tokio::{
@@ -17,7 +17,7 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-use super::Authentication;
+use super::KeyRingAuthenticator;
 
 const MILLI: Duration = Duration::from_millis(1);
 
@@ -55,26 +55,30 @@ impl KeyStore for Slow {
         _: KeyRevision,
         _: Vec<ApiKey>,
         _: Vec<KeyId>,
-    ) -> Result<Saved, StoreError> {
+    ) -> Result<SaveOutcome, StoreError> {
+        unreachable!()
+    }
+
+    async fn note_uses(&self, _: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         unreachable!()
     }
 }
 
 /// An authentication that is refreshed, over a store with key 1 whose loads take so long.
-fn service(takes: Duration) -> (Arc<Slow>, Arc<Authentication>) {
+fn service(takes: Duration) -> (Arc<Slow>, Arc<KeyRingAuthenticator>) {
     let store = Arc::new(Slow::default());
     *store.keys.lock().unwrap() = vec![key(1)];
     *store.takes.lock().unwrap() = takes;
     let clock = Arc::new(ManualClock::new(Timestamp(0)));
     let ring = Arc::new(KeyRing::new(store.clone(), clock, None));
-    let service = Arc::new(Authentication::new(ring));
+    let service = Arc::new(KeyRingAuthenticator::new(ring));
     let refreshing = Arc::clone(&service);
-    task::spawn(async move { match refreshing.refresh().await {} });
+    task::spawn(async move { match refreshing.keep_fresh().await {} });
     (store, service)
 }
 
 /// Whether the key is granted by what is known; `None` if the keys could not be read.
-async fn grants(service: &Authentication, seed: u8) -> Option<bool> {
+async fn grants(service: &KeyRingAuthenticator, seed: u8) -> Option<bool> {
     match service.authenticate(&secret(seed)).await {
         Ok(_) => Some(true),
         Err(AuthenticationError::Refused(_)) => Some(false),
@@ -151,7 +155,7 @@ async fn an_unknown_a_revoked_and_an_expired_key_wait_alike_and_the_log_can_name
     assert!(times.iter().all(|time| *time == times[0] && *time > 400 * MILLI), "{times:?}");
     let used = service.ring.take_revoked_uses();
     assert_eq!(used.iter().map(|used| (used.id.0, used.uses)).collect::<Vec<_>>(), [(2, 1)]);
-    // What no store holds is judged at once.
+    // A malformed key is refused at once.
     let malformed = service.authenticate_again(&ApiKeySecret::new("of-another-form")).await;
     assert!(matches!(malformed, Err(AuthenticationError::Refused(None))));
 }

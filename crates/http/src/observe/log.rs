@@ -1,5 +1,5 @@
-//! The observer of finished requests. It counts them for the metrics if there are any, and writes the log:
-//! one line for a request, at most, with its cause if the service itself failed.
+//! The observer of answered requests. It counts them for the metrics if there are any, and writes the log: at most one
+//! line for a request, with its cause if the service itself failed.
 //!
 //! A line names the route's template, never the path, the query or a header but the request id, and of an API
 //! key only its name: the key itself cannot get into it.
@@ -23,7 +23,7 @@ use crate::{
     rate_limit::RateLimit,
     request::{
         Peer,
-        auth::Presented,
+        auth::Credential,
         forwarded::{self, TrustedProxy},
     },
     response::error::ApiError,
@@ -42,9 +42,9 @@ const SECOND: Duration = Duration::from_secs(1);
 /// request ids.
 const CAUSE_BURST: Duration = Duration::from_secs(10);
 
-/// A request whose answer is known.
+/// A request and its outcome, for the log and the metrics.
 #[derive(Debug)]
-pub(crate) struct Finished<'r> {
+pub(crate) struct RequestRecord<'r> {
     pub(crate) request_id: &'r HeaderValue,
     /// The other end of its connection.
     pub(crate) peer: Peer,
@@ -54,7 +54,7 @@ pub(crate) struct Finished<'r> {
     pub(crate) method: Option<&'r Method>,
     /// The template of its route; `None` if it has none, or the target did not arrive.
     pub(crate) route: Option<&'static str>,
-    pub(crate) presented: &'r Presented,
+    pub(crate) credential: &'r Credential,
     /// `None` if it belongs to no trace.
     pub(crate) trace: Option<&'r TraceContext>,
     pub(crate) began: Instant,
@@ -81,7 +81,7 @@ macro_rules! line {
     };
 }
 
-/// Sees each finished request exactly once.
+/// Records each answered request exactly once.
 pub(crate) struct Observer {
     /// The name of the deployment.
     environment: Option<String>,
@@ -115,8 +115,8 @@ impl Observer {
         }
     }
 
-    /// Counts a request, and writes its line if it has one.
-    pub(crate) fn finished(&self, request: &Finished<'_>) {
+    /// Counts a request, and writes its log line if it has one.
+    pub(crate) fn record(&self, request: &RequestRecord<'_>) {
         if let Some(metrics) = &self.metrics {
             request.count(metrics);
         }
@@ -144,7 +144,7 @@ impl Observer {
     }
 
     /// Returns the client behind trusted proxies.
-    fn client(&self, request: &Finished<'_>) -> Option<DisplayValue<IpAddr>> {
+    fn client(&self, request: &RequestRecord<'_>) -> Option<DisplayValue<IpAddr>> {
         let client = forwarded::client(&self.trusted_proxies, request.peer, request.headers?);
         client.map(display)
     }
@@ -176,8 +176,8 @@ impl Observer {
         tracing::info!(environment = self.environment, %peer, reason, %error, unwritten, "{message}");
     }
 
-    fn key_name(&self, request: &Finished<'_>) -> Option<String> {
-        let Presented { caller, refused } = request.presented;
+    fn key_name(&self, request: &RequestRecord<'_>) -> Option<String> {
+        let Credential { caller, refused } = request.credential;
         let of_caller = || self.authenticator.key_label(caller.as_ref()?);
         let label = refused.clone().or_else(of_caller);
         label.map(|label| label.as_str().to_owned())
@@ -210,7 +210,7 @@ impl LineBudget {
     /// Takes one more line, and returns the number of those left out since the last one; `None` if this second has
     /// had its lines, or `cause` has.
     fn take(&self, cause: Option<&str>) -> Option<u64> {
-        let had_its_lines = cause.is_some_and(|cause| {
+        let is_cause_exhausted = cause.is_some_and(|cause| {
             let mut hasher = DefaultHasher::new();
             cause.hash(&mut hasher);
             !self.causes.try_acquire(hasher.finish())
@@ -219,7 +219,7 @@ impl LineBudget {
         if second.began.elapsed() >= SECOND {
             (second.began, second.written) = (Instant::now(), 0);
         }
-        if had_its_lines || second.written == MAX_LINES_PER_SECOND {
+        if is_cause_exhausted || second.written == MAX_LINES_PER_SECOND {
             second.unwritten += 1;
             return None;
         }
@@ -228,9 +228,9 @@ impl LineBudget {
     }
 }
 
-impl Finished<'_> {
+impl RequestRecord<'_> {
     fn count(&self, metrics: &Metrics) {
-        metrics.finished(self.route(), self.method(), self.status(), self.began.elapsed());
+        metrics.count_request(self.route(), self.method(), self.status(), self.began.elapsed());
         if let Err(error) = self.outcome {
             metrics.rejected(error.code.as_str(), error.by_store);
         }

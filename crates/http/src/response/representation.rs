@@ -1,5 +1,4 @@
-//! What has an entity tag (a list, an animal, the document, a file for browsers), as it is sent: whole, compressed
-//! for clients that ask, or not at all to a client that has it.
+//! A cacheable body (a list, an animal, the document, a file for browsers): sent as is, as gzip, or as 304.
 //!
 //! **What.** A body of more than [`MIN`] bytes is compressed by gzip, which every client knows, if the client names
 //! gzip. The tag is weak: it stands for both content codings (RFC 9110, section 8.8.3). Errors and answers to additions are
@@ -24,7 +23,7 @@ use hyper::{
 
 use super::{
     APPLICATION_JSON, Response,
-    conditional::{matches, tag_of_content},
+    conditional::{entity_tag, matches},
     empty, with_body,
 };
 use crate::{observe::ids::X_REQUEST_ID, settings::StaticFile};
@@ -47,7 +46,7 @@ static HEADERS: LazyLock<[HeaderMap; 2]> = LazyLock::new(|| {
     [last, with_next]
 });
 
-/// A body and its tag.
+/// A body and its entity tag.
 #[derive(Debug)]
 pub(crate) struct Representation {
     media_type: HeaderValue,
@@ -60,23 +59,25 @@ pub(crate) struct Representation {
 }
 
 impl Representation {
-    /// Creates a representation in JSON.
-    pub(crate) fn json(content: Bytes, tag: HeaderValue, next: Option<HeaderValue>) -> Self {
-        Self { media_type: APPLICATION_JSON, content, tag, next, gzip: OnceLock::new() }
+    /// Creates a representation in JSON. `next` is the `Link` to the next page.
+    pub(crate) fn json(content: impl Into<Bytes>, next: Option<HeaderValue>) -> Self {
+        Self::new(APPLICATION_JSON, content.into(), next)
     }
 
     /// Creates the representation of a file.
     pub(crate) fn of_file(file: &StaticFile) -> Self {
-        let media_type = HeaderValue::from_static(file.media_type);
-        let content = file.content.clone();
-        let tag = tag_of_content(&content);
-        Self { media_type, content, tag, next: None, gzip: OnceLock::new() }
+        Self::new(HeaderValue::from_static(file.media_type), file.content.clone(), None)
+    }
+
+    fn new(media_type: HeaderValue, content: Bytes, next: Option<HeaderValue>) -> Self {
+        let tag = entity_tag(&content, next.as_ref());
+        Self { media_type, content, tag, next, gzip: OnceLock::new() }
     }
 
     /// Returns 200 with the content, in the content coding that `request` asks for, or 304 if the client has it.
     pub(crate) fn answer(&self, request: &HeaderMap) -> Response {
         if matches(request, &self.tag) {
-            return not_modified(self.tag.clone());
+            return tagged(empty(StatusCode::NOT_MODIFIED), self.tag.clone());
         }
         // Most programs do not ask.
         let asked = request.contains_key(ACCEPT_ENCODING) && takes_gzip(request);
@@ -101,11 +102,6 @@ impl Representation {
         let gzip = if self.content.len() > MIN { self.content.len() } else { 0 };
         self.content.len() + gzip + self.tag.len() + self.next.as_ref().map_or(0, HeaderValue::len)
     }
-}
-
-/// Returns 304 for a client that has what `tag` stands for.
-pub(crate) fn not_modified(tag: HeaderValue) -> Response {
-    tagged(empty(StatusCode::NOT_MODIFIED), tag)
 }
 
 fn tagged(mut response: Response, tag: HeaderValue) -> Response {
@@ -222,7 +218,7 @@ mod tests {
     fn content_is_compressed_once() {
         let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("gzip"))]);
         let content = Bytes::from(vec![b'x'; 4000]);
-        let large = Representation::json(content, HeaderValue::from_static("W/\"a\""), None);
+        let large = Representation::json(content, None);
         large.answer(&headers);
         let compressed = large.gzip.get().cloned().flatten().unwrap();
         large.answer(&headers);

@@ -30,6 +30,8 @@ impl OpenError {
             Reason::NoDirectory(_)
             | Reason::Directory(_)
             | Reason::Denied
+            | Reason::Companion(_)
+            | Reason::ForeignLog(_)
             | Reason::CannotOpen
             | Reason::NoWriteAheadLog
             | Reason::Damaged(_)
@@ -59,6 +61,17 @@ pub(crate) enum Reason {
         "permission denied; give this user read and write access to the file and its directory"
     )]
     Denied,
+    #[error(
+        "permission denied for {} beside it; give this user read and write access to that file, too \
+         ('chmod u+rw'), or stop every process that uses the store and delete that file if it ends in -shm",
+        .0.display()
+    )]
+    Companion(PathBuf),
+    #[error(
+        "{} beside it is the log of another store, with another identity; move that log away, to the file that \
+         it belongs to", .0.display()
+    )]
+    ForeignLog(PathBuf),
     #[error("its disk is mounted read-only; mount it for writing, or name another path")]
     ReadOnlyDisk,
     #[error(

@@ -1,45 +1,45 @@
 //! Writes that share one transaction, on a connection that is opened anew after a failure that leaves it in doubt.
 //!
-//! When a synchronisation has failed, the system may forget what it could not write and report success
+//! **A job that SQLite refuses** (a unique index of the operator, a damaged page) fails alone. A statement that a
+//! constraint refuses undoes itself, so most such jobs have written nothing, and the group continues. If a job fails
+//! behind its first change, the group is rolled back and run again, each job in a savepoint. Savepoints would cost
+//! every group a copy of each page that it changes.
+//!
+//! **In doubt.** When a synchronisation has failed, the system may forget what it could not write and report success
 //! the next time, and the connection's cache still holds it. So nothing more is written through a
 //! connection on which a transaction failed, unless it was for the write lock or for space: then SQLite
 //! has rolled back, and nothing is in doubt.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::sync::Arc;
+
+use petstore_domain::{AddError, Added, PetId, StoreError, WriterRole};
+use petstore_storage::{
+    VersionCache,
+    writer::{Add, Answers, Job},
 };
+use rusqlite::{Connection, ErrorCode, MAIN_DB, ffi};
 
-use petstore_domain::{StoreError, Writer};
-use rusqlite::{Connection, ErrorCode, MAIN_DB, Transaction, TransactionBehavior, ffi};
-use tokio::{runtime::Handle, sync::oneshot};
-
+use super::{MAX_GROUP, Tally, job::Other, transaction::WriteTransaction};
 use crate::{
     error::{self, Failure},
-    handover::rows as handover,
-    pets::idempotency::recent::RecentRecords,
+    pets::{self, rows},
     presence::Presence,
-    version::{self, VersionRenewal},
-    version_cache::VersionCache,
+    version,
 };
 
-/// What a write does in the transaction. It keeps its result. An error rolls the whole group back.
-type Work = Box<dyn FnOnce(&Connection, &mut RecentRecords) -> rusqlite::Result<()> + Send>;
-
-type Caller = oneshot::Sender<Result<(), StoreError>>;
-
-/// A write: first it is run, then, when its transaction has ended, its caller is told how.
-pub(super) struct Job {
-    pub(super) work: Work,
-    pub(super) caller: Caller,
-}
-
-/// What was committed since the store was opened.
-#[derive(Debug, Default)]
-pub(crate) struct Tally {
-    pub(crate) commits: AtomicU64,
-    /// The number of writes in these commits.
-    pub(crate) writes: AtomicU64,
+/// The result of a job in a transaction that is still to be committed.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// The animal of the job has this identifier.
+    Created(PetId),
+    /// It has had this identifier since an earlier request.
+    Replayed(PetId),
+    /// The idempotency key belongs to another animal.
+    Reused,
+    /// A job that is no addition has kept its result.
+    Done,
+    /// This job failed, and has changed nothing.
+    Failed(StoreError),
 }
 
 /// Runs groups. It publishes new versions, and refuses to write when a file is lost.
@@ -47,124 +47,185 @@ pub(crate) struct Committer {
     /// Opens a connection.
     open: Box<dyn Fn() -> rusqlite::Result<Connection> + Send>,
     connection: Connection,
-    renewal: VersionRenewal,
-    recent: RecentRecords,
+    /// Whether the last transaction failed so that the connection must not be used any more.
     in_doubt: bool,
     versions: Arc<VersionCache>,
     presence: Arc<Presence>,
-    pub(super) tally: Arc<Tally>,
 }
 
 impl Committer {
     /// Accepts `connection`, which was opened by `open`.
     pub(crate) fn new(
         open: impl Fn() -> rusqlite::Result<Connection> + Send + 'static,
-        mut connection: Connection,
+        connection: Connection,
         versions: Arc<VersionCache>,
         presence: Arc<Presence>,
-    ) -> rusqlite::Result<Self> {
-        let renewal = VersionRenewal::new(&mut connection)?;
-        let (recent, tally, in_doubt) = (RecentRecords::default(), Arc::default(), false);
-        let open = Box::new(open);
-        Ok(Self { open, connection, renewal, recent, in_doubt, versions, presence, tally })
+    ) -> Self {
+        Self { open: Box::new(open), connection, in_doubt: false, versions, presence }
     }
 
-    /// Runs `jobs`, and takes them out, in one transaction. If anything fails, none of it has
-    /// happened.
-    pub(super) fn commit(&mut self, jobs: &mut Vec<Job>) -> Answers {
-        let jobs = jobs.drain(..).map(|job| (job.work, job.caller));
-        let (work, callers): (Vec<_>, Vec<_>) = jobs.unzip();
-        let outcome = self.run(work);
-        if outcome.is_ok() {
-            self.tally.commits.fetch_add(1, Ordering::Relaxed);
-            self.tally.writes.fetch_add(callers.len() as u64, Ordering::Relaxed);
+    /// Runs the jobs in one transaction, but for those whose callers do not wait any more. If the transaction fails,
+    /// none of them has happened.
+    pub(super) fn commit(&mut self, mut group: Vec<Job<Other>>, tally: &Tally) -> Answers<Other> {
+        let mut answers = Answers::default();
+        match self.run(&mut group) {
+            Ok(outcomes) => {
+                if !outcomes.is_empty() {
+                    tally.note(outcomes.len());
+                }
+                group.into_iter().zip(outcomes).for_each(|(job, outcome)| {
+                    answer(&mut answers, job, outcome);
+                });
+            }
+            Err(error) => group.into_iter().for_each(|job| {
+                answer(&mut answers, job, Outcome::Failed(error::clone_for_caller(&error)));
+            }),
         }
-        Answers { callers, outcome }
+        answers
     }
 
-    fn run(&mut self, group: Vec<Work>) -> Result<(), StoreError> {
+    /// Runs the jobs. Returns the outcomes of those that are left in `group`, which are committed.
+    fn run(&mut self, group: &mut Vec<Job<Other>>) -> Result<Vec<Outcome>, StoreError> {
         self.presence.check()?;
         if self.in_doubt || !self.connection.is_autocommit() {
             self.reopen().map_err(|error| {
                 StoreError::unavailable(format!("the store cannot be opened again: {error}"))
             })?;
         }
-        let done = self.transaction(group);
-        if done.is_err() {
-            self.recent = RecentRecords::default();
-        }
-        self.in_doubt = matches!(&done, Err(Failure::Sqlite(error)) if is_in_doubt(error));
-        done.map_err(|failure| match failure {
+        let done = match self.transaction(group, false) {
+            Ok(None) => self.transaction(group, true),
+            done => done,
+        };
+        self.in_doubt = matches!(&done, Err(Failure::Sqlite(error) | Failure::Commit(error)) if is_in_doubt(error));
+        let outcomes = done.map_err(|failure| match failure {
             Failure::Answer(error) => error,
-            Failure::Sqlite(error) => {
-                let step = error::io_step(&error);
-                StoreError::unavailable(format!("the transaction was rolled back: {error}{step}"))
+            Failure::Sqlite(error) => explain(error, "the transaction was rolled back"),
+            Failure::Commit(error) if !is_in_doubt(&error) => {
+                explain(error, "the transaction was rolled back")
+            }
+            Failure::Commit(error) => {
+                explain(error, "whether the transaction was committed is in doubt")
             }
         })?;
         // A file that was removed meanwhile has taken the transaction with it.
-        self.presence.check()
+        self.presence.check()?;
+        Ok(outcomes.unwrap_or_default())
     }
 
-    fn transaction(&mut self, group: Vec<Work>) -> Result<(), Failure<StoreError>> {
-        let behavior = TransactionBehavior::Immediate;
-        let transaction = Transaction::new_unchecked(&self.connection, behavior)?;
-        handover::permit(&transaction, Writer::Service)?;
-        for work in group {
-            work(&transaction, &mut self.recent)?;
+    /// Runs the jobs in one transaction. Returns `None`, and has changed nothing, if it must be run again with a
+    /// savepoint for each job.
+    fn transaction(
+        &self,
+        group: &mut Vec<Job<Other>>,
+        with_savepoints: bool,
+    ) -> Result<Option<Vec<Outcome>>, Failure<StoreError>> {
+        let transaction = WriteTransaction::begin(&self.connection, WriterRole::Service)?;
+        // Some may have been answered while this process waited for the lock.
+        group.retain(|job| !job.is_abandoned());
+        let mut outcomes = Vec::with_capacity(group.len());
+        for job in group.iter_mut() {
+            match self.run_job(job, with_savepoints)? {
+                Some(outcome) => outcomes.push(outcome),
+                None => return Ok(None),
+            }
         }
-        let last = self.recent.index(&transaction)?;
-        self.renewal.commit(&transaction, &self.versions, 0)?;
-        self.recent.committed(last);
-        Ok(())
+        if !outcomes.is_empty() {
+            let is_new = |outcome: &Outcome| matches!(outcome, Outcome::Created(_));
+            let rewrites = outcomes.iter().any(is_new).then_some(0);
+            transaction.commit(rewrites, &self.versions)?;
+        }
+        Ok(Some(outcomes))
+    }
+
+    /// Runs one job. Returns `None` if the whole group must be run again with savepoints.
+    fn run_job(
+        &self,
+        job: &mut Job<Other>,
+        has_savepoint: bool,
+    ) -> Result<Option<Outcome>, Failure<StoreError>> {
+        let connection = &self.connection;
+        let changes = connection.total_changes();
+        if has_savepoint {
+            connection.execute_batch("SAVEPOINT job")?;
+        }
+        let result = match job {
+            Job::Add(add) => pets::add(connection, add, has_savepoint),
+            Job::Other(other) => other.run(connection).map(|()| Outcome::Done),
+        };
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            // Given before anything was written.
+            Err(Failure::Answer(error)) => Outcome::Failed(error),
+            Err(Failure::Sqlite(error) | Failure::Commit(error)) => {
+                let is_refusal = error::is_refusal(&error);
+                let is_of_the_job = is_refusal
+                    || error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt)
+                    || error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+                        && !has_savepoint
+                        && rows::require_identifiers(connection, MAX_GROUP).is_err();
+                if !is_of_the_job {
+                    return Err(Failure::Sqlite(error));
+                }
+                if has_savepoint {
+                    connection.execute_batch("ROLLBACK TO job")?;
+                } else if !is_refusal || connection.total_changes() != changes {
+                    return Ok(None);
+                }
+                Outcome::Failed(error::of_statement(error))
+            }
+        };
+        if has_savepoint {
+            connection.execute_batch("RELEASE job")?;
+        }
+        Ok(Some(outcome))
     }
 
     /// The old connection is closed when the new one has read: the last connection that is closed
     /// removes the write-ahead log.
     fn reopen(&mut self) -> rusqlite::Result<()> {
-        let mut connection = (self.open)()?;
+        let connection = (self.open)()?;
         if connection.is_readonly(MAIN_DB)? {
             // SQLite opens a file so that cannot be opened for writing.
             let read_only = ffi::Error::new(ffi::SQLITE_READONLY);
             return Err(rusqlite::Error::SqliteFailure(read_only, None));
         }
-        match version::current::<StoreError>(&connection) {
-            Err(Failure::Sqlite(error)) => return Err(error),
+        match version::current(&connection) {
+            Err(Failure::Sqlite(error) | Failure::Commit(error)) => return Err(error),
             Ok(_) | Err(Failure::Answer(_)) => (),
         }
-        self.renewal = VersionRenewal::new(&mut connection)?;
-        (self.connection, self.recent) = (connection, RecentRecords::default());
+        self.connection = connection;
         Ok(())
     }
 }
 
+/// Returns the error of all callers of a transaction, which has ended so.
+fn explain(error: rusqlite::Error, end: &str) -> StoreError {
+    if error::is_refusal(&error) {
+        return StoreError::refused(error);
+    }
+    StoreError::unavailable(format!("{end}: {error}{}", error::io_step(&error)))
+}
+
+fn answer(answers: &mut Answers<Other>, job: Job<Other>, outcome: Outcome) {
+    match job {
+        Job::Add(Add { pet, reply, .. }) => match outcome {
+            Outcome::Created(id) => answers.add(reply, Ok(Added::Created(pet.with_id(id)))),
+            Outcome::Replayed(id) => answers.add(reply, Ok(Added::Replayed(pet.with_id(id)))),
+            Outcome::Reused => answers.add(reply, Err(AddError::IdempotencyKeyReused)),
+            Outcome::Failed(error) => answers.add(reply, Err(error.into())),
+            Outcome::Done => {}
+        },
+        Job::Other(other) => answers
+            .other(other, if let Outcome::Failed(error) = outcome { Err(error) } else { Ok(()) }),
+    }
+}
+
 fn is_in_doubt(error: &rusqlite::Error) -> bool {
-    let harmless = [ErrorCode::DatabaseBusy, ErrorCode::DatabaseLocked, ErrorCode::DiskFull];
+    let harmless = [
+        ErrorCode::ConstraintViolation,
+        ErrorCode::DatabaseBusy,
+        ErrorCode::DatabaseLocked,
+        ErrorCode::DiskFull,
+    ];
     error.sqlite_error_code().is_none_or(|code| !harmless.contains(&code))
-}
-
-/// The callers of a group whose transaction has ended. They are told when this is dropped, so they are told in any
-/// case.
-pub(super) struct Answers {
-    callers: Vec<Caller>,
-    outcome: Result<(), StoreError>,
-}
-
-impl Answers {
-    /// Tells the callers, on a thread of `runtime` if there are several: there it is cheap to wake
-    /// the tasks that wait, and the writer goes on. For one answer, handing it over costs more.
-    pub(super) fn send(self, runtime: &Handle) {
-        if self.callers.len() > 1 {
-            runtime.spawn(async move { drop(self) });
-        }
-    }
-}
-
-impl Drop for Answers {
-    fn drop(&mut self) {
-        for caller in self.callers.drain(..) {
-            let outcome = self.outcome.as_ref().copied().map_err(error::copy);
-            // Nobody may wait any more.
-            let _ = caller.send(outcome);
-        }
-    }
 }

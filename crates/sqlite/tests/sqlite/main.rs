@@ -6,6 +6,7 @@
 mod backup;
 mod corruption;
 mod identifiers;
+mod load;
 mod opening;
 mod refusals;
 mod sharing;

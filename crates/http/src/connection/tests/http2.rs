@@ -50,8 +50,8 @@ impl PetService for Slow {
         Ok(Added::Created(Pet { id: PetId(1), name, category_id, status }))
     }
 
-    async fn get(&self, _: PetId) -> Result<Option<Versioned<Pet>>, StoreError> {
-        Ok(None)
+    async fn get(&self, _: PetId) -> Result<Versioned<Option<Pet>>, StoreError> {
+        Ok(Versioned { value: None, version: None })
     }
 
     fn version(&self) -> Option<CatalogueVersion> {

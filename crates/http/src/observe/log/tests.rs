@@ -14,10 +14,10 @@ use tracing::{
     subscriber::{set_default, with_default},
 };
 
-use super::{Finished, LineBudget, MAX_LINES_PER_SECOND, Observer};
+use super::{LineBudget, MAX_LINES_PER_SECOND, Observer, RequestRecord};
 use crate::{
     observe::{handshakes::HandshakeFailure, metrics::Metrics},
-    request::{Peer, auth::Presented},
+    request::{Peer, auth::Credential},
     response::error::{ApiError, ErrorCode},
     settings::{AccessLog, Settings},
 };
@@ -83,13 +83,13 @@ fn finish_of(
 ) {
     let request_id = &HeaderValue::from_static("id");
     let method = Some(&Method::GET);
-    observer.finished(&Finished {
+    observer.record(&RequestRecord {
         request_id,
         peer: Peer::Unix,
         headers: None,
         method,
         route: None,
-        presented: &Presented { caller: caller.cloned(), refused: None },
+        credential: &Credential { caller: caller.cloned(), refused: None },
         trace: None,
         began,
         outcome,
