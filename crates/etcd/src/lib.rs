@@ -40,6 +40,7 @@ mod kv;
 mod open;
 mod pets;
 mod rows;
+mod schema;
 mod store;
 mod tls;
 mod writer;

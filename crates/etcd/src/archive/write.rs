@@ -1,147 +1,150 @@
-//! One batch, as one transaction.
+//! Writes of many rows, each one a transaction.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use petstore_domain::{
-    Batch, IdempotencyId, IdempotencyRecord, PetId, Resolution, RestoreError, Written,
+    ApiKey, ArchiveError, IdempotencyId, IdempotencyRecord, IdempotencyRequest, NewPet, Pet, PetId,
+    Resolution, Rows, WriterRole,
 };
 
 use crate::{
-    api_keys::Stored,
+    api_keys::{digest_owner, stored_key},
     core::{Core, Plan},
     error::Failure,
-    head::{Head, View},
-    kv::{KeyValue, Range},
-    rows::{self, Expiry, Keys, Puts, StoredPet},
+    head::{Head, HeadRead},
+    rows::{self, Changes, Expiry, Keys},
 };
 
-pub(super) async fn write(core: &Core, batch: &Batch) -> Result<Written, RestoreError> {
+pub(super) async fn write_rows(
+    core: &Core,
+    writer: WriterRole,
+    rows: &Rows,
+) -> Result<u64, ArchiveError> {
     let keys = &core.keys;
-    let pets: BTreeSet<PetId> = batch.pets.iter().map(|pet| pet.id).collect();
-    let others = batch.records.iter().map(|record| record.pet).filter(|id| !pets.contains(id));
-    let others: BTreeSet<PetId> = others.collect();
-    let records = batch.records.iter().map(|record| record.id);
-    let records: BTreeSet<_> = records.chain(batch.request.iter().map(|it| it.id)).collect();
-    // What is mostly new is first written as if nothing of it were there.
-    let is_new = batch.keys.is_empty() && others.is_empty();
-    let pets = pets.into_iter().chain(others).map(|id| keys.pet(None, id));
-    let places: Vec<_> = pets.chain(records.iter().map(|id| keys.record(id))).collect();
-    let mut ranges: Vec<_> = places.iter().map(|key| Range::one(key)).collect();
-    if !batch.keys.is_empty() {
-        ranges.push(Range::after(None, &keys.folder("keys")));
+    let pets = rows.pets.iter().map(|pet| keys.pet(None, pet.id));
+    let records = rows.records.iter().map(|record| keys.record(&record.id));
+    let api_keys = rows.keys.iter().map(|key| keys.api_key(key.id));
+    let places: Vec<_> = pets.chain(records).chain(api_keys).collect();
+    loop {
+        let stored = if rows.keys.is_empty() { None } else { Some(core.readable_keys().await?) };
+        let written = core.commit(&places, stored.is_none(), |read, group| {
+            read.head.permit_write(writer)?;
+            let mut batch = Batch::new(keys, read)?;
+            if let Some((revision, stored)) = &stored {
+                if batch.head.key_revision() != *revision {
+                    return Ok::<_, ArchiveError>(Plan::Done(None));
+                }
+                batch.write_keys(read, &rows.keys, stored.clone())?;
+            }
+            let added = batch.write_pets(&rows.pets)?;
+            batch.write_records(&rows.records)?;
+            let head = &mut batch.head;
+            head.last_pet = head.last_pet.max(rows.highest.pet.map_or(0, |id| id.0));
+            head.last_key = head.last_key.max(rows.highest.key.map_or(0, |id| id.0));
+            if added > 0 {
+                head.rewrites += 1;
+            }
+            batch.finish(group, added, Some)
+        });
+        // Otherwise the keys have changed since their digests were read.
+        if let Some(added) = written.await? {
+            return Ok(added);
+        }
     }
-    core.commit(&ranges, is_new.then_some(&*places), |view, group| {
-        view.head.permit(batch.writer)?;
-        let mut writing = Writing::new(keys, view)?;
-        writing.write_pets(batch)?;
-        writing.add_pets(batch)?;
-        writing.write_keys(batch)?;
-        writing.write_records(batch)?;
-        writing.finish(group)
+}
+
+pub(super) async fn add_new(
+    core: &Core,
+    pets: &[NewPet],
+    request: Option<IdempotencyRequest>,
+) -> Result<u64, ArchiveError> {
+    let place: Vec<_> = request.iter().map(|request| core.keys.record(&request.id)).collect();
+    core.commit(&place, true, |read, group| {
+        read.head.permit_write(WriterRole::Service)?;
+        let mut batch = Batch::new(&core.keys, read)?;
+        if let Some(request) = &request {
+            let stored = batch.records.get(&request.id);
+            if Resolution::of_new_pets(stored, request)? == Resolution::Keep {
+                return Ok(Plan::Done(0));
+            }
+        }
+        for (index, pet) in pets.iter().enumerate() {
+            let id = batch.head.next_pet()?;
+            rows::put_pet(&mut batch.changes, batch.keys, &pet.clone().with_id(id));
+            if let (0, Some(request)) = (index, request) {
+                batch.put_record(request.into_record(id));
+            }
+        }
+        batch.finish(group, pets.len() as u64, |added| added)
     })
     .await
 }
 
-/// A batch on its way into a transaction.
-struct Writing<'a> {
+/// Rows on their way into a transaction.
+struct Batch<'a> {
     keys: &'a Keys,
     head: Head,
-    puts: Puts,
-    /// What is there, and what the batch makes of it.
-    pets: BTreeMap<PetId, StoredPet>,
+    changes: Changes,
+    /// The stored animals and records at the places of the rows, and those that were put.
+    pets: BTreeMap<PetId, Pet>,
     records: BTreeMap<IdempotencyId, IdempotencyRecord>,
-    key_entries: Vec<KeyValue>,
-    /// Animals that are written, and whether for the first time.
-    changed: BTreeMap<PetId, bool>,
     expiry: Expiry,
-    added: u64,
 }
 
-impl<'a> Writing<'a> {
-    fn new(keys: &'a Keys, view: &View) -> Result<Self, Failure> {
+impl<'a> Batch<'a> {
+    fn new(keys: &'a Keys, read: &HeadRead) -> Result<Self, Failure> {
+        let (mut pets, mut records) = (BTreeMap::new(), BTreeMap::new());
         let [animals, of_records] = [keys.pets(None), keys.folder("records")];
-        let (mut pets, mut records, mut key_entries) =
-            (BTreeMap::new(), BTreeMap::new(), Vec::new());
-        for entry in view.found.iter().flatten() {
+        for entry in &read.found {
             let key = entry.key();
             if key.starts_with(&animals) {
-                let stored = StoredPet::from_entry(entry)?;
-                pets.insert(stored.pet.id, stored);
+                let pet = rows::pet(entry)?;
+                pets.insert(pet.id, pet);
             } else if key.starts_with(&of_records) {
                 let record = rows::record(entry)?;
                 records.insert(record.id, record);
-            } else {
-                key_entries.push(entry.clone());
             }
         }
-        Ok(Self {
-            keys,
-            head: view.head.clone(),
-            puts: Puts::new(),
-            pets,
-            records,
-            key_entries,
-            changed: BTreeMap::new(),
-            expiry: Expiry::new(),
-            added: 0,
-        })
+        let (head, changes, expiry) = (read.head.clone(), Changes::new(), Expiry::new());
+        Ok(Self { keys, head, changes, pets, records, expiry })
     }
 
-    /// Writes animals under their own identifiers.
-    fn write_pets(&mut self, batch: &Batch) -> Result<(), RestoreError> {
-        for pet in &batch.pets {
-            let stored = self.pets.get(&pet.id).map(|stored| &stored.pet);
-            if Resolution::of_pet(stored, pet)? == Resolution::Write {
-                let stored = StoredPet { pet: pet.clone(), records: Vec::new() };
-                self.pets.insert(pet.id, stored);
-                self.changed.insert(pet.id, true);
-                self.added += 1;
+    /// Writes animals under their own identifiers. Returns how many of them were not stored.
+    fn write_pets(&mut self, pets: &[Pet]) -> Result<u64, ArchiveError> {
+        let mut added = 0;
+        for pet in pets {
+            if Resolution::of_pet(self.pets.get(&pet.id), pet)? == Resolution::Write {
+                rows::put_pet(&mut self.changes, self.keys, pet);
+                self.pets.insert(pet.id, pet.clone());
+                added += 1;
             }
             self.head.last_pet = self.head.last_pet.max(pet.id.0);
         }
-        if self.added > 0 {
-            self.head.rewrites += 1;
-        }
-        let above = batch.assign_above.map_or(i64::MIN, |id| id.0);
-        self.head.last_pet = self.head.last_pet.max(above);
-        Ok(())
+        Ok(added)
     }
 
-    /// Adds animals under new identifiers, unless the request is a repeat.
-    fn add_pets(&mut self, batch: &Batch) -> Result<(), RestoreError> {
-        let resolution = batch.request.as_ref().map_or(Ok(Resolution::Write), |request| {
-            Resolution::of_new_pets(self.records.get(&request.id), request)
-        })?;
-        if resolution == Resolution::Keep {
-            return Ok(());
-        }
-        for (index, pet) in batch.new_pets.iter().enumerate() {
-            let id = self.head.next_pet()?;
-            let pet = pet.clone().with_id(id);
-            self.pets.insert(id, StoredPet { pet, records: Vec::new() });
-            self.changed.insert(id, true);
-            self.added += 1;
-            if let (0, Some(request)) = (index, batch.request) {
-                self.put_record(request.into_record(id));
-            }
-        }
-        Ok(())
-    }
-
-    fn write_keys(&mut self, batch: &Batch) -> Result<(), RestoreError> {
-        if batch.keys.is_empty() {
-            return Ok(());
-        }
+    /// Writes keys under their own identifiers. `all` are those of the store.
+    fn write_keys(
+        &mut self,
+        read: &HeadRead,
+        api_keys: &[ApiKey],
+        mut all: Vec<ApiKey>,
+    ) -> Result<(), ArchiveError> {
         self.head.renew_keys()?;
-        Stored::new(&self.key_entries).put(&batch.keys, self.keys, &mut self.head, &mut self.puts)
+        for key in api_keys {
+            let owner = digest_owner(&all, key);
+            let resolved = Resolution::of_key(stored_key(read, key.id).as_ref(), owner, key)?;
+            rows::put_api_key(&mut self.changes, self.keys, &resolved);
+            self.head.last_key = self.head.last_key.max(resolved.id.0);
+            all.push(resolved);
+        }
+        Ok(())
     }
 
-    /// Writes records whose animals are there.
-    fn write_records(&mut self, batch: &Batch) -> Result<(), RestoreError> {
-        for record in &batch.records {
-            let exists = self.pets.contains_key(&record.pet);
+    fn write_records(&mut self, records: &[IdempotencyRecord]) -> Result<(), ArchiveError> {
+        for record in records {
             let stored = self.records.get(&record.id);
-            if Resolution::of_record(stored, exists, record)? == Resolution::Write {
+            if Resolution::of_record(stored, record)? == Resolution::Write {
                 self.put_record(*record);
             }
         }
@@ -149,28 +152,21 @@ impl<'a> Writing<'a> {
     }
 
     fn put_record(&mut self, record: IdempotencyRecord) {
-        let id = record.id.to_string();
-        self.records.insert(record.id, record);
-        rows::put_record(&mut self.puts, self.keys, &mut self.expiry, &record);
-        if let Some(stored) = self.pets.get_mut(&record.pet)
-            && !stored.records.contains(&id)
-        {
-            stored.records.push(id);
-            self.changed.entry(record.pet).or_insert(false);
-        }
+        let stored = self.records.insert(record.id, record);
+        let (changes, expiry) = (&mut self.changes, &mut self.expiry);
+        rows::put_record(changes, self.keys, expiry, &record, stored.as_ref());
     }
 
-    fn finish(mut self, group: u64) -> Result<Plan<Written>, RestoreError> {
-        let written = Written { added: self.added };
-        if written.added > 0 {
+    fn finish<T>(
+        mut self,
+        group: u64,
+        added: u64,
+        answer: impl FnOnce(u64) -> T,
+    ) -> Result<Plan<T>, ArchiveError> {
+        if added > 0 {
             self.head.renew()?;
         }
-        for (id, is_new) in &self.changed {
-            if let Some(stored) = self.pets.get(id) {
-                stored.put(&mut self.puts, self.keys, *is_new);
-            }
-        }
-        rows::put_expiry(&mut self.puts, self.keys, group, &self.expiry);
-        Ok(Plan::Write(Box::new(self.head), self.puts, Vec::new(), written))
+        rows::put_expiry(&mut self.changes, self.keys, group, &self.expiry);
+        Ok(Plan::Write(Box::new(self.head), self.changes, answer(added)))
     }
 }
