@@ -8,7 +8,7 @@ use petstore_storage::Severity;
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
-use crate::support::{add, all, new_key, new_pet, open, query, request};
+use crate::support::{add, all, new_key, new_pet, open, query, recovers, request};
 
 async fn warnings(store: &PostgresStore) -> Vec<String> {
     let findings = store.inspect().await.unwrap().into_iter();
@@ -114,7 +114,10 @@ async fn an_addition_that_waits_for_another_one_has_the_higher_identifier() {
         let other = tokio::task::spawn_blocking(move || other.sql(slow).unwrap());
         let locked = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(1)%' \
              AND wait_event = 'PgSleep'";
-        while database.sql(locked).unwrap().trim() == "0" {}
+        recovers(async || {
+            (database.sql(locked)?.trim() != "0").then_some(()).ok_or("no lock".to_owned())
+        })
+        .await;
         let pet = new_pet("Bello");
         let key = with_key.then(|| request("once", &pet));
         PetRepository::add(&store, pet, key).await.unwrap();

@@ -6,7 +6,7 @@ use std::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use petstore_domain::{AddError, Added, PetId, PetRepository, StoreError};
@@ -14,7 +14,9 @@ use petstore_postgres::PostgresStore;
 use petstore_testing::{Durability, cluster_or_skip, needs, postgres_or_skip};
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::support::{SLACK, add, all, grows_by, new_pet, open, query, recovers, request};
+use crate::support::{
+    SLACK, START_TIMEOUT, add, all, grows_by, new_pet, open, query, recovers, request,
+};
 
 /// The longest that a call may take.
 const DEADLINE: Duration = Duration::from_secs(5).saturating_add(SLACK);
@@ -97,6 +99,7 @@ pub(crate) async fn load(
         let name = format!("{worker}-{number}");
         let pet = new_pet(&name);
         let request = (number % 2 == 0).then(|| request(&name, &pet));
+        let began = Instant::now();
         loop {
             match PetRepository::add(&*store, pet.clone(), request).await {
                 Ok(Added::Created(pet) | Added::Replayed(pet)) => {
@@ -104,6 +107,7 @@ pub(crate) async fn load(
                     break;
                 }
                 Err(AddError::Store(StoreError::Unavailable(_))) if request.is_some() => {
+                    assert!(began.elapsed() < START_TIMEOUT, "the store never comes back");
                     tokio::time::sleep(Duration::from_millis(20)).await;
                 }
                 Err(AddError::Store(StoreError::Unavailable(_))) => break,
