@@ -77,7 +77,7 @@ pub(super) async fn write(
         connection.prepare(sql).await?;
     }
     if !are_refused {
-        match transaction(connection, group, false).await {
+        match Box::pin(transaction(connection, group, false)).await {
             Err(Failed { failure, in_doubt: false })
                 if failure.is_refusal() || failure.is_late() => {}
             written => return written,
@@ -92,7 +92,7 @@ pub(super) async fn write(
     begun?;
     locked?;
     group.retain(|attempt| !attempt.add.reply.is_abandoned());
-    transaction(connection, group, true).await
+    Box::pin(transaction(connection, group, true)).await
 }
 
 /// Sends one transaction, or all that follows its lock. Then each addition has a savepoint.
