@@ -61,15 +61,15 @@ fn under(server: &Server, begin: impl FnOnce(&Server), end: impl FnOnce(&Server)
     let mut readers = Load::on(&client, &journal, Outages::Never).readers(READERS);
     writers.works(Instant::now(), &[Asked::Add], ENOUGH);
     begin(server);
-    let begun = Instant::now();
-    writers.until("writes are refused", begun, REFUSALS, |entry: &Entry| entry.status == 503);
-    readers.works(begun, &[Asked::Read], ENOUGH);
+    let faulty = Instant::now();
+    writers.until("writes are refused", faulty, REFUSALS, |entry: &Entry| entry.status == 503);
+    readers.works(faulty, &[Asked::Read], ENOUGH);
     client.get("/livez").send().is(200);
     client.get("/readyz").send().is(200);
     end(server);
-    let ended = Instant::now();
-    writers.works(ended, &[Asked::Add], ENOUGH);
-    readers.works(ended, &[Asked::Read], ENOUGH);
+    let mended = Instant::now();
+    writers.works(mended, &[Asked::Add], ENOUGH);
+    readers.works(mended, &[Asked::Read], ENOUGH);
     writers.stop();
     readers.stop();
     journal

@@ -11,7 +11,7 @@ use std::{
     },
     net::SocketAddr,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    thread,
+    thread::{self, ScopedJoinHandle},
     time::{Duration, Instant},
 };
 
@@ -159,14 +159,18 @@ fn a_stop_under_load_leaves_no_request_unanswered() {
         thread::scope(|scope| {
             // Dropped within the scope if the test fails: the clients go on until nobody listens.
             let mut server = server;
-            for _ in 0..CLIENTS {
-                scope.spawn(|| answers.connect_again(address));
-                scope.spawn(|| answers.stay(address, 1));
-                scope.spawn(|| answers.stay(address, PIPELINED));
-                scope.spawn(|| answers.stay_http2(&http2));
-            }
-            let enough = || answers.whole.load(Ordering::SeqCst) >= LOAD;
-            wait::until("the load is there", enough);
+            let clients = [(); CLIENTS].map(|()| {
+                [
+                    scope.spawn(|| answers.connect_again(address)),
+                    scope.spawn(|| answers.stay(address, 1)),
+                    scope.spawn(|| answers.stay(address, PIPELINED)),
+                    scope.spawn(|| answers.stay_http2(&http2)),
+                ]
+            });
+            wait::until("the load is there", || {
+                assert!(!clients.iter().flatten().any(ScopedJoinHandle::is_finished));
+                answers.whole.load(Ordering::SeqCst) >= LOAD
+            });
             answers.is_stopping.store(true, Ordering::SeqCst);
             server.signal("TERM");
             assert_eq!(server.exit(), Some(0), "{}", server.log());

@@ -143,8 +143,7 @@ mod tests {
                 list.push(pet);
             }
         }
-        let last = history.last_mut().unwrap();
-        (last.status, last.added) = (503, None);
+        (history[4].status, history[4].added) = (503, None);
         (history, list)
     }
 
@@ -213,7 +212,7 @@ mod tests {
     #[test]
     fn a_key_with_two_animals_is_found() {
         is_found("was answered by", |history, _| {
-            history[2].added.as_mut().unwrap()["id"] = 5.into()
+            history[2].added.as_mut().unwrap()["id"] = 5.into();
         });
         is_found("has added", |history, _| history[2].replayed = false);
     }

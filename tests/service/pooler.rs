@@ -45,7 +45,9 @@ fn two_services_behind_a_pooler_of_transactions_answer_all_that_their_clients_as
         load.until("additions are there", start, ENOUGH, |entry| entry.added.is_some());
         load.stop();
     }
-    clients.iter().for_each(|client| journal.is_settled_by("a pooler of transactions", client));
+    for client in &clients {
+        journal.is_settled_by(test, client);
+    }
     for server in &servers {
         let log = server.log();
         assert!(!log.contains("request failed"), "{log}");

@@ -7,8 +7,7 @@
 
 use std::time::Duration;
 
-use petstore_domain::{Upgrade, UpgradeMode};
-use petstore_storage::{SchemaError, Step};
+use petstore_storage::{SchemaError, Step, Upgrade, UpgradeMode};
 use tokio::time;
 use tokio_postgres::error::SqlState;
 
@@ -32,9 +31,12 @@ const LIMIT: &str = "SET LOCAL lock_timeout = '1s'";
 const MAX_TRIES: u32 = 30;
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
+/// Marks a session that upgrades, until it ends: it uses no store of an older release.
+const MARK: &str = "SELECT pg_advisory_lock_shared(8102085943093325873)";
 /// Whether another session of the same role uses the database. Which of its tables, nobody can see.
 const IN_USE: &str = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity \
-     WHERE datname = current_database() AND usename = current_user AND pid <> pg_backend_pid())";
+     WHERE datname = current_database() AND usename = current_user AND pid NOT IN (SELECT pid FROM pg_locks \
+       WHERE locktype = 'advisory' AND (classid::bigint << 32 | objid::bigint) = 8102085943093325873))";
 
 impl PostgresStore {
     /// Brings the schema of the store to this release's. `None` if there is no store.
@@ -56,6 +58,9 @@ async fn upgrade(
     steps: &[Step],
 ) -> Result<Option<Upgrade>, Reason> {
     let connection = Connector::new(config)?.connect(Purpose::Upgrade).await?;
+    if !connection.is_shared() {
+        connection.batch(MARK).await?;
+    }
     let from = match version(&connection).await {
         Ok(Some(from)) => from,
         Ok(None) => return Ok(None),
@@ -69,7 +74,7 @@ async fn upgrade(
     let mut upgrade = Upgrade { from, steps: Vec::new(), saved_to: None };
     for step in pending {
         if mode == UpgradeMode::DryRun || run(&connection, step, mode).await? {
-            upgrade.steps.push(step.told());
+            upgrade.steps.push(step.describe());
         }
     }
     Ok(Some(upgrade))

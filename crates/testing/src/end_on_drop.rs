@@ -2,12 +2,14 @@
 
 use std::{
     ops::{Deref, DerefMut},
-    process::Child,
+    process::{Child, ExitStatus},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
+
+use crate::{processes, trouble::Trouble};
 
 /// Something that runs beside a test and can be told to end.
 pub trait End {
@@ -15,11 +17,23 @@ pub trait End {
     fn end(&mut self);
 }
 
-/// Kills the process and waits for its end.
+/// Kills the process and its descendants, unless it has ended, and waits for its end.
 impl End for Child {
     fn end(&mut self) {
-        // Both fail only if the process has ended.
+        if !matches!(self.try_wait(), Ok(None)) {
+            return;
+        }
+        let mut all = vec![self.id().to_string()];
+        let mut next = 0;
+        while next < all.len() {
+            all.extend(processes::children_of(&all[next]));
+            next += 1;
+        }
+        // What fails has ended meanwhile.
         let _ = self.kill();
+        all.iter().skip(1).for_each(|descendant| {
+            let _ = processes::send("KILL", std::slice::from_ref(descendant));
+        });
         let _ = self.wait();
     }
 }
@@ -46,6 +60,21 @@ impl<T: End> EndOnDrop<T> {
     /// Guards `running`.
     pub const fn new(running: T) -> Self {
         Self(running)
+    }
+}
+
+impl EndOnDrop<Child> {
+    /// Waits until the process ends by itself.
+    ///
+    /// # Errors
+    /// It does not within a minute.
+    pub fn exit(&mut self) -> Result<ExitStatus, Trouble> {
+        let mut status = None;
+        processes::wait_until("the process ends", || {
+            status = self.0.try_wait().unwrap_or_default();
+            status.is_some()
+        })?;
+        status.ok_or_else(Trouble::new)
     }
 }
 
@@ -78,17 +107,21 @@ mod tests {
     };
 
     use super::EndOnDrop;
-    use crate::processes::runs;
+    use crate::processes::{children_of, runs, wait_until};
 
     #[test]
     fn a_panic_ends_what_is_guarded() {
-        let (stop, mut process) = (AtomicBool::new(false), String::new());
+        let (stop, mut all) = (AtomicBool::new(false), [const { String::new() }; 2]);
         let failed = catch_unwind(std::panic::AssertUnwindSafe(|| {
             let _threads = EndOnDrop::new(&stop);
-            let sleep = EndOnDrop::new(Command::new("sleep").arg("60").spawn().unwrap());
-            process = sleep.id().to_string();
-            assert!(!runs(&process), "an assertion that fails");
+            let shell = Command::new("sh").args(["-c", "sleep 60 & wait"]).spawn().unwrap();
+            let shell = EndOnDrop::new(shell);
+            let child = || children_of(&shell.id().to_string()).pop();
+            wait_until("the shell has a child", || child().is_some()).unwrap();
+            all = [shell.id().to_string(), child().unwrap()];
+            assert!(!runs(&all[0]), "an assertion that fails");
         }));
-        assert!(failed.is_err() && stop.load(Ordering::SeqCst) && !runs(&process));
+        assert!(failed.is_err() && stop.load(Ordering::SeqCst));
+        assert!(!all.iter().any(|process| process.is_empty() || runs(process)), "{all:?}");
     }
 }

@@ -250,7 +250,11 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
 async fn a_closed_store_takes_no_more_and_has_written_what_waited() {
     let Some(database) = postgres_or_skip("a_closed_store_takes_no_more") else { return };
     let on_task_panic = CancellationToken::new();
-    let settings = PostgresSettings { create: true, on_task_panic: on_task_panic.clone() };
+    let settings = PostgresSettings {
+        create: true,
+        on_task_panic: on_task_panic.clone(),
+        ..PostgresSettings::default()
+    };
     let config = PostgresConfig::parse(&database.url).unwrap();
     let store = PostgresStore::open(&config, settings).await.unwrap();
     for number in 0..50 {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use petstore_domain::{Added, ApiKey, KeyStore as _, PetRepository, Saved, add_key, load_keys};
+use petstore_domain::{
+    Added, ApiKey, KeyStore as _, PetRepository, SaveOutcome, add_key, load_keys,
+};
 use petstore_testing::{needs, postgres_or_skip};
 use tokio::task::JoinSet;
 
@@ -67,6 +69,6 @@ async fn a_key_that_anybody_changes_gives_the_keys_another_revision() {
     database.sql("UPDATE api_key SET last_used_at = 9").unwrap();
     let used = ApiKey { last_used_at: Some(NOW), ..key };
     let saved = store.save(known.revision, vec![used], vec![]).await.unwrap();
-    assert_eq!(saved, Saved::Yes);
+    assert_eq!(saved, SaveOutcome::Saved);
     assert_eq!(store.load(Some(known.revision)).await.unwrap(), None);
 }

@@ -62,8 +62,7 @@ pub(crate) enum Reason {
     )]
     Denied,
     #[error(
-        "permission denied for {} beside it; give this user read and write access to that file, too \
-         ('chmod u+rw'), or stop every process that uses the store and delete that file if it ends in -shm",
+        "permission denied for {} beside it; give this user read and write access to that file, too ('chmod u+rw')",
         .0.display()
     )]
     Companion(PathBuf),

@@ -5,7 +5,7 @@ use std::{
     ops::ControlFlow,
     os::unix::fs::MetadataExt,
     pin::pin,
-    process::{Command, Stdio},
+    process::Command,
     sync::Arc,
     task::{Context, Waker},
 };
@@ -16,6 +16,7 @@ use petstore_domain::{
 };
 use petstore_sqlite::SqliteStore;
 use petstore_storage::UpgradeMode;
+use petstore_testing::EndOnDrop;
 
 use crate::support::{Place, add, all, new_key, open, page, query, rex, version};
 
@@ -141,16 +142,12 @@ const PER_CHILD: usize = 25;
 async fn processes_that_open_a_fresh_path_at_once_share_it() {
     let place = Place::new();
     let children = [(); 4].map(|()| {
-        Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "sharing::in_a_child_process"])
-            .env(CHILD_PATH, place.path())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap()
+        let mut child = Command::new(std::env::current_exe().unwrap());
+        child.args(["--exact", "sharing::in_a_child_process"]).env(CHILD_PATH, place.path());
+        EndOnDrop::new(child.spawn().unwrap())
     });
-    for child in children {
-        let output = child.wait_with_output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    for mut child in children {
+        assert!(child.exit().unwrap().success());
     }
     let pets = all(&place.open()).await;
     assert_eq!(pets.len(), 4 * PER_CHILD);
