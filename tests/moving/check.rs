@@ -96,6 +96,16 @@ fn a_damaged_index_of_a_file_is_found() {
     super::commands::make(&store);
     damage_index(&store);
     names(&store, &["integrity", "pet_sold"]);
+    let sound = made(Kind::Sqlite);
+    for words in [
+        &["export", "--store", &store.url][..],
+        &["store", "copy", "--from", &store.url, "--to", &sound.url],
+        &["store", "verify", "--from", &store.url, "--to", &sound.url],
+        &["store", "verify", "--from", &sound.url, "--to", &store.url],
+        &["store", "move", "--yes", "--from", &store.url, "--to", &sound.url],
+    ] {
+        run(words).fails(1, " is damaged: ");
+    }
 }
 
 #[test]

@@ -32,6 +32,7 @@ mod archive;
 mod client;
 mod config;
 mod core;
+mod draft;
 mod error;
 mod handover;
 mod head;

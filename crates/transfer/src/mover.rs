@@ -1,7 +1,349 @@
-//! The mover.
+//! The mover: hands one store over to another while services use both.
+//!
+//! 1. *Claim.* The new store is being filled from here on. Each claim raises its revision, which ends whatever an earlier
+//!    mover still has under way there. An old store that a mover has left sealed is opened again.
+//! 2. *Compare and copy.* The rows of the new store are compared with the old one; then pass after pass copies what was
+//!    added meanwhile, each from a snapshot, until a pass is short. Everything is compared, and more passes follow.
+//! 3. *Seal, copy the rest, compare, open.* In less than [`SEAL_LIMIT`], or the old store is opened again.
+//!
+//! [`next_step`] decides what comes next; the mover only reads the states, carries the step out, and notes the result.
 
 mod observed;
 mod step;
+mod work;
 
 #[cfg(test)]
 mod tests;
+
+use std::{fmt, pin::Pin, sync::Arc, time::Duration};
+
+use petstore_domain::{
+    Clock, Handover, HighestIds, Phase, StoreCounts, StoreError, StoreId, StoreState,
+};
+use tokio::time::{Instant, sleep, timeout};
+
+use self::{
+    observed::{Goal, Observed},
+    step::{Change, End, Outcome, Step, Work, next_step},
+};
+use crate::{
+    compare::{Expect, Pair, cutoff},
+    error::{MoveError, TransferError},
+    progress::{OnProgress, TransferStep, report},
+    rows::Position,
+    store_ports::StorePorts,
+};
+
+/// Limits how long writes wait: the work under the seal.
+const SEAL_LIMIT: Duration = Duration::from_millis(700);
+/// How long the old store is sealed at least: a service may serve a cached page for 100 ms.
+const SEAL_TIME: Duration = Duration::from_millis(200);
+/// Limits a call that changes a state, and one while writes wait.
+const CALL_LIMIT: Duration = Duration::from_secs(5);
+const SEALED_CALL_LIMIT: Duration = Duration::from_millis(500);
+/// The pause before a state is read again whose change had no answer.
+const ASK_PAUSE: Duration = Duration::from_millis(100);
+/// How often a mover begins anew, after a pause.
+const TRIES: u32 = 60;
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// How long a mover that is to stop goes on asking for an answer.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
+
+/// Hands one store over to another.
+pub struct Mover {
+    source: StorePorts,
+    target: StorePorts,
+    clock: Arc<dyn Clock>,
+}
+
+impl fmt::Debug for Mover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mover")
+            .field("source", &self.source)
+            .field("target", &self.target)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The result of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MoveOutcome {
+    /// The target has taken the source's place.
+    HandedOver {
+        /// How long writes waited.
+        writes_waited: Duration,
+    },
+    /// The target had taken the source's place before.
+    AlreadyHandedOver,
+    /// The target had taken the source's place before, and the source had forgotten its seal: it was restored from a
+    /// copy of its files, or its server has lost its last changes. The target holds all of its rows, and it is sealed
+    /// again.
+    SealedAgain,
+    /// The handover is canceled, and the source is open.
+    Canceled,
+}
+
+/// The stores before a handover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MovePreview {
+    /// The number of rows in the source.
+    pub source: StoreCounts,
+    /// The number of rows in the target.
+    pub target: StoreCounts,
+    /// Whether the target has taken the source's place already.
+    pub is_handed_over: bool,
+}
+
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, MoveError>> + Send + 'a>>;
+
+impl Mover {
+    /// Makes a mover from one store to the other.
+    #[must_use]
+    pub fn new(source: StorePorts, target: StorePorts, clock: Arc<dyn Clock>) -> Self {
+        Self { source, target, clock }
+    }
+
+    /// Returns what a handover would begin with, without a change. Compares the rows that the target holds.
+    ///
+    /// # Errors
+    /// [`MoveError`] says what is in the way.
+    pub async fn preview(&self, on_progress: OnProgress<'_>) -> Result<MovePreview, MoveError> {
+        let mut run = Run::new(self, Goal::HandOver, on_progress);
+        run.observe().await?;
+        let (Some(_), Some(target)) = (&run.seen.source, &run.seen.target) else {
+            return Err(run.failure());
+        };
+        let is_handed_over = match next_step(&run.seen) {
+            Step::End(End::HandedOver) | Step::Work(Work::CompareBehind) => true,
+            Step::End(end) => return Err(run.ended(end).err().unwrap_or(MoveError::Canceled)),
+            Step::Change(..) | Step::Work(_) | Step::Ask | Step::Retry => false,
+        };
+        let must_be_empty = target.phase.is_open() && !is_handed_over;
+        let mut pair = self.pair().await?;
+        let source = pair.source.counts().await.map_err(MoveError::Source)?;
+        let target = pair.target.counts().await.map_err(MoveError::Target)?;
+        if must_be_empty && target != StoreCounts::default() {
+            return Err(self.not_empty(target));
+        }
+        if !is_handed_over {
+            let compared = pair.compare(Expect::Part, Position::default(), |_| (), run.on_progress);
+            compared.await.map_err(|error| match error {
+                TransferError::Canceled => MoveError::Canceled,
+                TransferError::OtherData(difference) => {
+                    MoveError::OtherRows(difference.to_string())
+                }
+                error => MoveError::Rows(error),
+            })?;
+        }
+        Ok(MovePreview { source, target, is_handed_over })
+    }
+
+    /// Hands the store over; also continues where an earlier run has ended. Boxed so that it is compiled here, not in
+    /// each caller.
+    ///
+    /// # Errors
+    /// [`MoveError`].
+    pub fn run<'a>(&'a self, on_progress: OnProgress<'a>) -> Boxed<'a, MoveOutcome> {
+        Box::pin(Run::new(self, Goal::HandOver, on_progress).to_end())
+    }
+
+    /// Cancels a handover before the target is open: ends the filling of the target, then opens the source. The target
+    /// keeps its rows, for another run.
+    ///
+    /// # Errors
+    /// [`MoveError`].
+    pub fn cancel<'a>(&'a self, on_progress: OnProgress<'a>) -> Boxed<'a, MoveOutcome> {
+        Box::pin(Run::new(self, Goal::Cancel, on_progress).to_end())
+    }
+
+    async fn pair(&self) -> Result<Pair, MoveError> {
+        let pair =
+            Pair::open(&*self.source.archive, &*self.target.archive, cutoff(self.clock.now()));
+        pair.await.map_err(MoveError::Rows)
+    }
+
+    fn not_empty(&self, StoreCounts { pets, keys, records }: StoreCounts) -> MoveError {
+        MoveError::Refused(format!(
+            "{} is not empty: it holds {pets} animals, {keys} API keys and {records} idempotency records; \
+             name an empty store",
+            self.target.label
+        ))
+    }
+}
+
+/// One run of a mover.
+struct Run<'m> {
+    mover: &'m Mover,
+    on_progress: OnProgress<'m>,
+    seen: Observed,
+    /// The last error.
+    error: Option<MoveError>,
+    copied: Position,
+    checked: Position,
+    is_first_pass: bool,
+    /// The highest identifiers and the rewrites of a source whose place the target has taken already, when the target
+    /// held all of its rows.
+    behind: Option<(HighestIds, i64)>,
+    sealed_at: Option<Instant>,
+    stop_at: Option<Instant>,
+}
+
+impl<'m> Run<'m> {
+    fn new(mover: &'m Mover, goal: Goal, on_progress: OnProgress<'m>) -> Self {
+        let labels = [mover.source.label.clone(), mover.target.label.clone()];
+        Self {
+            mover,
+            on_progress,
+            seen: Observed::new(goal, TRIES, labels),
+            error: None,
+            copied: Position::default(),
+            checked: Position::default(),
+            is_first_pass: true,
+            behind: None,
+            sealed_at: None,
+            stop_at: None,
+        }
+    }
+
+    async fn to_end(mut self) -> Result<MoveOutcome, MoveError> {
+        loop {
+            self.observe().await?;
+            let step = next_step(&self.seen);
+            tracing::debug!(?step, "the mover's next step");
+            let outcome = match &step {
+                Step::End(end) => return self.ended(*end),
+                Step::Change(change, state) => self.change(*change, state).await?,
+                Step::Work(work) => self.work(*work).await,
+                Step::Ask => self.pause(ASK_PAUSE).await,
+                Step::Retry => self.pause(RETRY_PAUSE).await,
+            };
+            self.seen.note(&step, outcome);
+        }
+    }
+
+    async fn pause(&mut self, pause: Duration) -> Outcome {
+        sleep(pause).await;
+        Outcome::Done
+    }
+
+    /// Reads both states, that of the source first.
+    async fn observe(&mut self) -> Result<(), MoveError> {
+        if report(self.on_progress, TransferStep::ChangeState, 0, 0).is_err() {
+            self.seen.stop();
+            let stop_at = *self.stop_at.get_or_insert_with(|| Instant::now() + STOP_LIMIT);
+            if stop_at <= Instant::now() {
+                return Err(self.left_sealed());
+            }
+        }
+        let mover = self.mover;
+        self.seen.source = self.read(&*mover.source.handover, MoveError::Source).await;
+        self.seen.target = self.read(&*mover.target.handover, MoveError::Target).await;
+        self.seen.is_late = self.sealed_at.is_some_and(|at| at.elapsed() >= SEAL_LIMIT);
+        if self.seen.is_rewritten() {
+            self.error = Some(MoveError::Rewritten);
+        }
+        Ok(())
+    }
+
+    async fn read(
+        &mut self,
+        handover: &dyn Handover,
+        failed: fn(StoreError) -> MoveError,
+    ) -> Option<StoreState> {
+        let limit = if self.sealed_at.is_some() { SEALED_CALL_LIMIT } else { CALL_LIMIT };
+        let state = timeout(limit, handover.state())
+            .await
+            .unwrap_or_else(|error| Err(StoreError::unavailable(error)));
+        state.map_err(|error| self.error = Some(failed(error))).ok()
+    }
+
+    async fn change(&mut self, change: Change, new: &StoreState) -> Result<Outcome, MoveError> {
+        let (ports, expected, failed): (_, _, fn(StoreError) -> MoveError) =
+            if change.is_of_source() {
+                (&self.mover.source, &self.seen.source, MoveError::Source)
+            } else {
+                (&self.mover.target, &self.seen.target, MoveError::Target)
+            };
+        let expected = expected.as_ref().map_or(0, |state| state.revision);
+        if change == Change::Open {
+            let sealed_for = self.sealed_at.map_or(SEAL_TIME, |at| at.elapsed());
+            sleep(SEAL_TIME.saturating_sub(sealed_for)).await;
+        }
+        if change == Change::Seal {
+            self.sealed_at = Some(Instant::now());
+        }
+        let limit = if change == Change::Open { SEALED_CALL_LIMIT } else { CALL_LIMIT };
+        let changed = timeout(limit, ports.handover.change_state(expected, new.clone())).await;
+        let outcome = match changed.unwrap_or_else(|error| Err(StoreError::unavailable(error))) {
+            Ok(changed) => Outcome::Changed(changed),
+            Err(error @ StoreError::Unavailable(_)) => {
+                self.error = Some(failed(error));
+                sleep(ASK_PAUSE).await;
+                Outcome::Unanswered
+            }
+            Err(error) => {
+                self.error = Some(failed(error));
+                if self.sealed_at.is_some() && matches!(change, Change::Reopen | Change::Claim) {
+                    return Err(self.left_sealed());
+                }
+                Outcome::Failed
+            }
+        };
+        if change == Change::Reopen && outcome == Outcome::Changed(true) {
+            self.sealed_at = None;
+        }
+        Ok(outcome)
+    }
+
+    fn ended(mut self, end: End) -> Result<MoveOutcome, MoveError> {
+        let [source, target] = self.seen.labels.clone();
+        let refusal = |state: &Option<StoreState>| {
+            state.as_ref().and_then(|state| state.phase.refusal()).unwrap_or_default()
+        };
+        Err(match end {
+            End::HandedOver => {
+                return Ok(self.sealed_at.map_or(MoveOutcome::AlreadyHandedOver, |at| {
+                    MoveOutcome::HandedOver { writes_waited: at.elapsed() }
+                }));
+            }
+            End::SealedAgain => return Ok(MoveOutcome::SealedAgain),
+            End::Canceled => return Ok(MoveOutcome::Canceled),
+            End::Stopped => MoveError::Canceled,
+            End::SameStore => MoveError::Refused(format!(
+                "{target} has the identity of the old store, so it is a copy of it; use an empty store, or \
+                 'petstore store release URL --force' makes it a store of its own"
+            )),
+            End::RefusedSource => {
+                MoveError::Refused(format!("{source} {}", refusal(&self.seen.source)))
+            }
+            End::RefusedTarget => {
+                MoveError::Refused(format!("{target} {}", refusal(&self.seen.target)))
+            }
+            End::TooLate => MoveError::Refused(format!(
+                "{source} was handed over, and {target} is open; the way back is the same command with the \
+                 URLs exchanged"
+            )),
+            End::Overtaken => MoveError::Overtaken(target),
+            End::Different | End::Failed => self.failure(),
+        })
+    }
+
+    fn failure(&mut self) -> MoveError {
+        self.error.take().unwrap_or(MoveError::TooSlow)
+    }
+
+    fn left_sealed(&mut self) -> MoveError {
+        MoveError::LeftSealed(self.failure().to_string())
+    }
+}
+
+/// Makes a store of its own of one that is sealed or being filled: it gets the identity `id`, and is opened. Returns
+/// `false` if its state was changed meanwhile.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn release(handover: &dyn Handover, id: StoreId) -> Result<bool, StoreError> {
+    let state = handover.state().await?;
+    let released = StoreState { id, ..state.next(Phase::Open { from: None }) };
+    handover.change_state(state.revision, released).await
+}

@@ -79,8 +79,8 @@ impl StoreLocation for Prefix {
         }
     }
 
-    async fn upgrade(&self, _: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
-        Ok(EtcdStore::upgrade(&self.0).await.map_err(StoreError::from)?)
+    async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
+        Ok(EtcdStore::upgrade(&self.0, mode).await.map_err(StoreError::from)?)
     }
 
     async fn inspect(&self) -> Result<Vec<Finding>, BoxError> {

@@ -97,6 +97,11 @@ impl Observed {
         self.own.ending.get_or_insert(End::Stopped);
     }
 
+    /// Returns whether the source's animals were changed otherwise than by additions since they were compared.
+    pub(crate) fn is_rewritten(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| self.own.is_rewritten(source))
+    }
+
     /// Notes the result of a step that [`next_step`] returned for these observations.
     pub(crate) fn note(&mut self, step: &Step, outcome: Outcome) {
         let source = self.source.as_ref();
@@ -120,6 +125,8 @@ impl Observed {
             }
             (Step::Work(work), Outcome::Done) => match work {
                 Work::Compare { .. } => {
+                    // It begins anew if the source was rewritten.
+                    own.tries_left -= u32::from(own.stage > Stage::Unknown);
                     own.stage = Stage::Compared;
                     own.rewrites = source.map_or(0, |source| source.rewrites);
                     own.found.take_if(|found| found.is_open());
@@ -189,4 +196,3 @@ impl Own {
         }
     }
 }
-

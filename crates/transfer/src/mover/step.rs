@@ -174,7 +174,9 @@ fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
     }
     match (&source.phase, &target.phase) {
         (phase, _) if !is_sealed && !phase.is_open() => Step::End(End::RefusedSource),
-        (_, Phase::Filling { from: other } | Phase::Sealed { to: other, .. }) if *other != source.id => {
+        (_, Phase::Filling { from: other } | Phase::Sealed { to: other, .. })
+            if *other != source.id =>
+        {
             Step::End(End::RefusedTarget)
         }
         _ => claim(source, target),
@@ -184,7 +186,8 @@ fn begin(own: &Own, source: &StoreState, target: &StoreState) -> Step {
 /// The mover holds the claim of the target. `seals`: the source has this mover's seal; otherwise it is open.
 fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) -> Step {
     let own = &seen.own;
-    if let (Some(End::Different), Some(Phase::Open { .. } | Phase::Sealed { .. })) = (own.ending, &own.found)
+    if let (Some(End::Different), Some(Phase::Open { .. } | Phase::Sealed { .. })) =
+        (own.ending, &own.found)
         && let Some(phase) = own.found.clone()
     {
         return Step::Change(Change::GiveBack, target.next(phase));
@@ -202,7 +205,10 @@ fn fill(seen: &Observed, source: &StoreState, target: &StoreState, seals: bool) 
             Step::Change(Change::Open, StoreState { revision, phase, ..target.clone() })
         }
         _ if seals => Step::Work(Work::Finish),
-        Stage::Unknown => Step::Work(Work::Compare { empty: own.found.as_ref().is_some_and(Phase::is_open) }),
+        Stage::Unknown => {
+            Step::Work(Work::Compare { empty: own.found.as_ref().is_some_and(Phase::is_open) })
+        }
+        _ if own.is_rewritten(source) && own.tries_left == 0 => Step::End(End::Failed),
         _ if own.is_rewritten(source) => Step::Work(Work::Compare { empty: false }),
         Stage::Compared | Stage::Checked => Step::Work(Work::Follow),
         Stage::Copied => Step::Work(Work::Check),
@@ -278,5 +284,8 @@ fn reopen(own: &Own, source: &StoreState, target: Option<&StoreState>) -> Step {
         (Phase::Filling { .. }, None) => None,
     };
     let revision = source.revision.max(target.map_or(0, |target| target.revision)) + 1;
-    Step::Change(Change::Reopen, StoreState { revision, phase: Phase::Open { from }, ..source.clone() })
+    Step::Change(
+        Change::Reopen,
+        StoreState { revision, phase: Phase::Open { from }, ..source.clone() },
+    )
 }

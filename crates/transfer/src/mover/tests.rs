@@ -60,7 +60,10 @@ fn fault(world: &World) -> Option<&'static str> {
     if target.state.is_successor_of(&source.state) && !source.state.phase.is_open() {
         let is_held = match &world.raw {
             None => target.rows.starts_with(&source.rows),
-            Some(raw) => raw.iter().all(|row| target.rows.contains(row)) || world.runs.iter().any(Run::is_active),
+            Some(raw) => {
+                raw.iter().all(|row| target.rows.contains(row))
+                    || world.runs.iter().any(Run::is_active)
+            }
         };
         if !is_held {
             return Some("the target is open without animals of the source");
@@ -68,7 +71,8 @@ fn fault(world: &World) -> Option<&'static str> {
     }
     let is_calm = !world.runs.iter().any(Run::is_active) && world.flights.is_empty();
     // The seal of a run that was killed stays until a run can read both stores.
-    let left = |run: &Run| run.at == At::Crashed || world.killed && run.at == At::Ended(End::Failed);
+    let left =
+        |run: &Run| run.at == At::Crashed || world.killed && run.at == At::Ended(End::Failed);
     let is_killed = world.surprised || world.runs.iter().any(left);
     if is_calm && !is_killed && serving.len() != 1 && world.raw.is_none() {
         return Some("no store is open");
@@ -106,7 +110,9 @@ fn explore(begin: World) -> Explored {
             panic!("{fault}, after\n{}", path(&begin, &parents, place));
         }
         for run in &world.runs {
-            if let At::Ended(end) = run.at && !explored.ends.contains(&end) {
+            if let At::Ended(end) = run.at
+                && !explored.ends.contains(&end)
+            {
                 explored.ends.push(end);
             }
         }
@@ -188,6 +194,13 @@ fn two_movers_at_once_do_no_harm() {
 
 #[test]
 fn a_cancel_at_any_moment_leaves_one_store_open() {
-    let budget = Budget { additions: 1, unanswered: 1, crashes: 1, movers: 1, cancels: 1, ..Budget::default() };
+    let budget = Budget {
+        additions: 1,
+        unanswered: 1,
+        crashes: 1,
+        movers: 1,
+        cancels: 1,
+        ..Budget::default()
+    };
     explore(World::new(fresh(), 0, budget));
 }

@@ -79,7 +79,9 @@ pub(super) struct Run {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum At {
     /// It reads the states: that of the source first.
-    Reads { has_source: bool },
+    Reads {
+        has_source: bool,
+    },
     Acts(Step),
     Ended(End),
     Crashed,
@@ -131,7 +133,10 @@ pub(super) struct Budget {
 pub(super) enum Event {
     /// A service goes over to the other store.
     Polls(usize),
-    Adds { service: usize, answered: bool },
+    Adds {
+        service: usize,
+        answered: bool,
+    },
     Arrives(usize),
     IsLost(usize),
     RunBegins,
@@ -181,7 +186,20 @@ impl World {
         let saved = stores[source].clone();
         let services = [source; 2];
         let (runs, flights, requests) = (Vec::new(), Vec::new(), Vec::new());
-        Self { stores, source, services, runs, flights, budget, requests, tries: 1, killed: false, surprised: false, saved, raw: None }
+        Self {
+            stores,
+            source,
+            services,
+            runs,
+            flights,
+            budget,
+            requests,
+            tries: 1,
+            killed: false,
+            surprised: false,
+            saved,
+            raw: None,
+        }
     }
 
     /// Returns whether services may use a store: the target only once it was handed the source's place.
@@ -320,7 +338,8 @@ impl World {
             next.runs.push(Run::new(source, Goal::Cancel, next.tries));
         });
         let rows = &self.stores[source].rows;
-        let changes = budget.sql > 0 && self.stores[source].state.phase.is_open() && !rows.is_empty();
+        let changes =
+            budget.sql > 0 && self.stores[source].state.phase.is_open() && !rows.is_empty();
         event(Event::Sql, changes, &|next| {
             next.budget.sql -= 1;
             next.stores[source].rows[0].1 += 1;
@@ -383,15 +402,24 @@ impl World {
                     event(Event::Fails(index), &|next| {
                         next.budget.failures -= 1;
                         let is_change = matches!(step, Step::Change(..));
-                        next.finish(index, step, if is_change { Outcome::Unanswered } else { Outcome::FailedForNow });
+                        next.finish(
+                            index,
+                            step,
+                            if is_change { Outcome::Unanswered } else { Outcome::FailedForNow },
+                        );
                     });
                 }
-                if let Some(flight) = self.flight(run, step).filter(|_| self.budget.unanswered > 0) {
+                if let Some(flight) = self.flight(run, step).filter(|_| self.budget.unanswered > 0)
+                {
                     event(Event::HasNoAnswer(index), &|next| {
                         next.budget.unanswered -= 1;
                         next.flights.push(flight.clone());
                         let is_change = matches!(step, Step::Change(..));
-                        next.finish(index, step, if is_change { Outcome::Unanswered } else { Outcome::FailedForNow });
+                        next.finish(
+                            index,
+                            step,
+                            if is_change { Outcome::Unanswered } else { Outcome::FailedForNow },
+                        );
                     });
                 }
             }
@@ -401,7 +429,8 @@ impl World {
 
     /// Returns the message of the next part of a step, if it is one.
     fn flight(&self, run: &Run, step: &Step) -> Option<Flight> {
-        let store = |change: Change| if change.is_of_source() { run.source } else { 1 - run.source };
+        let store =
+            |change: Change| if change.is_of_source() { run.source } else { 1 - run.source };
         let state = |of: usize| if of == run.source { &run.seen.source } else { &run.seen.target };
         match step {
             Step::Change(change, new) => {
