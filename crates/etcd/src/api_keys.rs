@@ -6,14 +6,7 @@ use petstore_domain::{
     Timestamp, WriterRole,
 };
 
-use crate::{
-    core::{Core, Plan},
-    error::Failure,
-    head::HeadRead,
-    kv::Range,
-    rows::{self, Changes},
-    store::EtcdStore,
-};
+use crate::{core::Core, error::Failure, kv::Range, rows, store::EtcdStore};
 
 #[async_trait]
 impl KeyStore for EtcdStore {
@@ -48,27 +41,22 @@ impl KeyStore for EtcdStore {
             }
         }
         let places: Vec<_> = changed.iter().map(|key| core.keys.api_key(key.id)).collect();
-        let saved = core.commit(&places, false, |read, _| {
-            let mut head = read.head.clone();
-            head.permit_write(WriterRole::Service)?;
+        let saved = core.commit(&places, false, |draft| {
+            draft.permit(WriterRole::Service)?;
             // A revision never comes back, so the digests are those that were compared.
-            if head.key_revision() != expected || revision != expected {
-                return Ok::<_, Failure>(Plan::Done(SaveOutcome::Conflict));
+            if draft.head.key_revision() != expected || revision != expected {
+                return Ok::<_, Failure>(SaveOutcome::Conflict);
             }
-            head.renew_keys()?;
-            let removed = removed.iter().map(|id| (core.keys.api_key(*id), None));
-            let mut changes: Changes = removed.collect();
+            draft.head.renew_keys()?;
+            for id in &removed {
+                draft.delete(core.keys.api_key(*id));
+            }
             for key in &changed {
-                let stored = stored_key(read, key.id);
+                let stored = draft.api_key(key.id);
                 let last_used_at = stored.map_or(key.last_used_at, |stored| stored.last_used_at);
-                rows::put_api_key(
-                    &mut changes,
-                    &core.keys,
-                    &ApiKey { last_used_at, ..key.clone() },
-                );
-                head.last_key = head.last_key.max(key.id.0);
+                draft.put_api_key(&ApiKey { last_used_at, ..key.clone() });
             }
-            Ok(Plan::Write(Box::new(head), changes, SaveOutcome::Saved))
+            Ok(SaveOutcome::Saved)
         });
         Ok(saved.await?)
     }
@@ -76,20 +64,15 @@ impl KeyStore for EtcdStore {
     async fn note_uses(&self, uses: Vec<(KeyId, Timestamp)>) -> Result<(), StoreError> {
         let core = &self.core;
         let places: Vec<_> = uses.iter().map(|(id, _)| core.keys.api_key(*id)).collect();
-        let noted = core.commit(&places, false, |read, _| {
-            read.head.permit_write(WriterRole::Service)?;
-            let mut changes = Changes::new();
+        let noted = core.commit(&places, false, |draft| {
+            draft.permit(WriterRole::Service)?;
             for (id, at) in &uses {
-                let earlier = |key: &ApiKey| key.last_used_at < Some(*at);
-                if let Some(key) = stored_key(read, *id).filter(earlier) {
-                    let used = ApiKey { last_used_at: Some(*at), ..key };
-                    rows::put_api_key(&mut changes, &core.keys, &used);
+                let is_earlier = |key: &ApiKey| key.last_used_at < Some(*at);
+                if let Some(key) = draft.api_key(*id).filter(is_earlier) {
+                    draft.put_api_key(&ApiKey { last_used_at: Some(*at), ..key });
                 }
             }
-            if changes.is_empty() {
-                return Ok::<_, Failure>(Plan::Done(()));
-            }
-            Ok(Plan::Write(Box::new(read.head.clone()), changes, ()))
+            Ok::<_, Failure>(())
         });
         Ok(noted.await?)
     }
@@ -112,11 +95,6 @@ impl Core {
         let keys = self.api_keys(read.revision).await?;
         Ok((read.head.key_revision(), keys.into_iter().flatten().collect()))
     }
-}
-
-/// Returns the key under `id`, if it was read and is not corrupt.
-pub(crate) fn stored_key(read: &HeadRead, id: KeyId) -> Option<ApiKey> {
-    read.found.iter().filter_map(|entry| rows::api_key(entry).ok()).find(|key| key.id == id)
 }
 
 /// Returns which of `keys` has the digest of `key`.

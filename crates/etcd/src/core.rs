@@ -17,6 +17,7 @@ use tokio::{
 
 use crate::{
     client::{Client, Reply},
+    draft::Draft,
     error::Failure,
     head::{Head, HeadRead},
     kv::{Compare, KeyValue, Op, Range, RangeAnswer, Txn, TxnAnswer},
@@ -64,14 +65,6 @@ struct Last {
     read: Option<HeadRead>,
     /// The next write begins no earlier.
     pause: Option<Instant>,
-}
-
-/// The result of planning a write from the entries of the store.
-pub(crate) enum Plan<T> {
-    /// Nothing is to be written.
-    Done(T),
-    /// The new head, and at most [`ENTRY_OPS`] changes.
-    Write(Box<Head>, Changes, T),
 }
 
 impl Core {
@@ -170,8 +163,8 @@ impl Core {
         }
     }
 
-    /// Writes what `plan` makes of the head and the entries under `keys`, as often as another process has written in
-    /// between.
+    /// Writes what `plan` drafts from the head and the entries under `keys`, and returns what `plan` returns. If another
+    /// process has written in between, `plan` is called again. Nothing is written if it changes nothing or fails.
     ///
     /// A writer that loses the comparison puts its name under [`Keys::contender`], and the next winner pauses so that it
     /// can commit: otherwise small writes of one process would keep out the large ones of another for good.
@@ -182,7 +175,7 @@ impl Core {
         &self,
         keys: &[String],
         assume_absent: bool,
-        mut plan: impl FnMut(&HeadRead, u64) -> Result<Plan<T>, E>,
+        mut plan: impl FnMut(&mut Draft<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
         let deadline = self.client.deadline();
         let late = |_| Failure::Deadline(self.client.call_timeout());
@@ -203,23 +196,23 @@ impl Core {
         };
         loop {
             let group = getrandom::u64().map_err(Failure::from)?;
-            let (mut head, changes, answer) = match plan(&read, group) {
-                Ok(Plan::Write(head, changes, answer)) => (head, changes, answer),
-                // The known head may be out of date.
-                _ if !is_fresh => {
-                    read = self.read(&ranges, deadline).await?;
-                    is_fresh = true;
-                    absent.clear();
-                    continue;
+            let mut draft = Draft::new(&self.keys, &read);
+            let planned = plan(&mut draft);
+            let drafted = if planned.is_ok() { draft.finish(group) } else { None };
+            let Some((head, changes)) = drafted else {
+                if is_fresh {
+                    return planned;
                 }
-                Ok(Plan::Done(answer)) => return Ok(answer),
-                Err(error) => return Err(error),
+                // The known head may be out of date.
+                read = self.read(&ranges, deadline).await?;
+                is_fresh = true;
+                absent.clear();
+                continue;
             };
-            head.note_group(group);
             let mut txn = self.txn(&read, changes, &ranges);
             txn.compare.append(&mut absent);
-            match self.send(&read, *head, group, txn, &mut last, deadline).await? {
-                None => return Ok(answer),
+            match self.send(&read, head, group, txn, &mut last, deadline).await? {
+                None => return planned,
                 Some(now) => (read, is_fresh) = (now, true),
             }
         }

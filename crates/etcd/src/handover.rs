@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use petstore_domain::{Handover, StoreError, StoreState};
 
-use crate::{core::Plan, error::Failure, rows::Changes, store::EtcdStore};
+use crate::{error::Failure, store::EtcdStore};
 
 #[async_trait]
 impl Handover for EtcdStore {
@@ -13,14 +13,13 @@ impl Handover for EtcdStore {
     }
 
     async fn change_state(&self, expected: i64, new: StoreState) -> Result<bool, StoreError> {
-        let changed = self.core.commit(&[], false, |read, _| {
-            let mut head = read.head.clone();
-            if head.state()?.revision != expected {
-                return Ok::<_, Failure>(Plan::Done(false));
+        let changed = self.core.commit(&[], false, |draft| {
+            let is_expected = draft.head.state()?.revision == expected;
+            if is_expected {
+                draft.head.set_state(&new);
+                draft.head.renew()?;
             }
-            head.set_state(&new);
-            head.renew()?;
-            Ok(Plan::Write(Box::new(head), Changes::new(), true))
+            Ok::<_, Failure>(is_expected)
         });
         Ok(changed.await?)
     }

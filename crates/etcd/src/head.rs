@@ -2,7 +2,7 @@
 //! catalogue's version, and the highest identifiers.
 
 use petstore_domain::{
-    CatalogueVersion, Corruption, KeyRevision, PetId, Phase, StoreId, StoreState, WriterRole,
+    CatalogueVersion, Corruption, KeyRevision, PetId, Phase, StoreId, StoreState,
 };
 use petstore_storage::StoredVersion;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use crate::{
 /// others have written at most so many groups since.
 const RECENT: usize = 16;
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Head {
     /// The version of the schema.
     pub(crate) schema: i64,
@@ -80,11 +80,6 @@ impl Head {
         word.clone_into(&mut self.phase);
         self.other = other.map(|id| u128::from_be_bytes(id.0));
         self.label = label.map(str::to_owned);
-    }
-
-    /// Refuses a writer that the state does not permit.
-    pub(crate) fn permit_write(&self, writer: WriterRole) -> Result<(), Failure> {
-        Ok(self.state()?.permit_write(writer)?)
     }
 
     /// Returns the version of a read of animals, or an error if the state does not permit it.

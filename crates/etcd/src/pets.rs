@@ -1,20 +1,17 @@
 //! [`PetRepository`] on etcd.
 
-use std::collections::HashMap;
-
 use async_trait::async_trait;
 use petstore_domain::{
-    AddError, Added, CatalogueVersion, Corruption, IdempotencyRecord, IdempotencyRequest, NewPet,
-    Pet, PetId, PetPage, PetQuery, PetRepository, PetStatus, Purged, StoreError, Timestamp,
-    Versioned, WriterRole,
+    AddError, Added, CatalogueVersion, Corruption, IdempotencyRequest, NewPet, Pet, PetId, PetPage,
+    PetQuery, PetRepository, PetStatus, Purged, StoreError, Timestamp, Versioned, WriterRole,
 };
 
 use crate::{
-    core::{Core, ENTRY_OPS, Plan},
+    core::{Core, ENTRY_OPS},
     error::Failure,
     head::HeadRead,
     kv::{Bytes, KeyValue, Range},
-    rows::{self, Changes, Expiry},
+    rows,
     store::EtcdStore,
 };
 
@@ -98,52 +95,39 @@ impl Core {
         let end = Bytes::from(&*self.keys.expiry(cutoff.0.saturating_add(1)));
         let expired = Range::one(&self.keys.folder("expiry"));
         let expired = Range { end, limit: EXPIRIES, ..expired };
-        let read = self.read(&[expired], self.client.deadline()).await?;
-        read.head.permit_write(WriterRole::Service)?;
+        let found = self.read(&[expired], self.client.deadline()).await?.found;
         // Each entry is deleted with both entries of its records, and the rest of them gets one new entry.
-        let (mut keys, mut entries, mut room) = (Vec::new(), Vec::new(), ENTRY_OPS - 1);
-        for entry in &read.found {
+        let (mut places, mut count, mut room) = (Vec::new(), 0, ENTRY_OPS - 1);
+        for entry in &found {
             let records = rows::expiry(entry)?;
             let Some(left) = room.checked_sub(2 * records.len() + 1) else { break };
-            room = left;
-            keys.extend(records.iter().map(|(id, _)| self.keys.record(id)));
-            entries.push(entry.key());
+            (room, count) = (left, count + 1);
+            places.push(entry.key());
+            places.extend(records.iter().map(|(id, _)| self.keys.record(id)));
         }
-        if limit == 0 || entries.is_empty() {
-            return Ok(Purged { deleted: 0, more: !read.found.is_empty() });
-        }
-        let is_all = entries.len() == read.found.len() && read.found.len() < EXPIRIES;
-        let (folder, count) = (self.keys.folder("expiry"), entries.len());
-        entries.append(&mut keys);
-        self.commit(&entries, false, |read, group| {
-            read.head.permit_write(WriterRole::Service)?;
-            let is_expiry = |entry: &&KeyValue| entry.key().starts_with(&folder);
-            let (expiries, records): (Vec<_>, Vec<_>) = read.found.iter().partition(is_expiry);
-            let records = records.into_iter().map(rows::record);
-            let records =
-                records.map(|record| record.map(|record| (record.id.to_string(), record)));
-            let stored: HashMap<String, IdempotencyRecord> = records.collect::<Result<_, _>>()?;
-            let deletes = entries[..count].iter().map(|key| (key.clone(), None));
-            let (mut changes, mut left, mut deleted) =
-                (deletes.collect::<Changes>(), Expiry::new(), 0);
-            for entry in expiries {
-                for (id, at) in rows::expiry(entry)? {
+        let is_all = count == found.len() && count < EXPIRIES;
+        self.commit(&places, false, |draft| {
+            draft.permit(WriterRole::Service)?;
+            let mut purged = Purged { deleted: 0, more: !is_all };
+            for entry in &found[..count] {
+                // Another process may have deleted it.
+                let Some(entry) = draft.entry(&entry.key()) else { continue };
+                draft.delete(entry.key());
+                for (id, at) in rows::expiry(&entry)? {
+                    let stored = draft.record(&id)?;
                     // A record that was replaced is named by the expiry entry of its new time.
-                    let Some(record) = stored.get(&id).filter(|record| record.at.0 == at) else {
-                        continue;
-                    };
-                    if at <= cutoff.0 && deleted < limit {
-                        deleted += 1;
-                        changes.insert(self.keys.record(&id), None);
-                        changes.insert(self.keys.recorded(record.position()), None);
+                    let Some(record) = stored.filter(|record| record.at.0 == at) else { continue };
+                    if at <= cutoff.0 && purged.deleted < limit {
+                        purged.deleted += 1;
+                        draft.delete(self.keys.record(&id));
+                        draft.delete(self.keys.recorded(record.position()));
                     } else {
-                        left.push((id, at));
+                        purged.more |= at <= cutoff.0;
+                        draft.expires(id, at);
                     }
                 }
             }
-            let more = !is_all || left.iter().any(|(_, at)| *at <= cutoff.0);
-            rows::put_expiry(&mut changes, &self.keys, group, &left);
-            Ok(Plan::Write(Box::new(read.head.clone()), changes, Purged { deleted, more }))
+            Ok(purged)
         })
         .await
     }

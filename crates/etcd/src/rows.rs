@@ -114,7 +114,7 @@ fn unordered(text: &str) -> Option<i64> {
     number.map(|number| (number ^ (1 << 63)).cast_signed())
 }
 
-/// The entries that a transaction puts (`Some`) and deletes (`None`), each one an operation.
+/// The entries that a transaction puts (`Some`) and deletes (`None`). Each is one operation.
 pub(crate) type Changes = BTreeMap<String, Option<Vec<u8>>>;
 
 #[derive(Serialize, Deserialize)]
@@ -180,22 +180,12 @@ pub(crate) fn put_expiry(changes: &mut Changes, keys: &Keys, group: u64, records
     }
 }
 
-/// Puts a record in place of `stored`, and adds it to `expiry`.
-pub(crate) fn put_record(
-    changes: &mut Changes,
-    keys: &Keys,
-    expiry: &mut Expiry,
-    record: &IdempotencyRecord,
-    stored: Option<&IdempotencyRecord>,
-) {
-    if let Some(stored) = stored {
-        changes.insert(keys.recorded(stored.position()), None);
-    }
+/// Puts both entries of a record.
+pub(crate) fn put_record(changes: &mut Changes, keys: &Keys, record: &IdempotencyRecord) {
     let fingerprint = Bytes(record.fingerprint.0.to_vec());
     let row = json(&RecordRow { fingerprint, pet: record.pet.0, at: record.at.0 });
     changes.insert(keys.recorded(record.position()), Some(row.clone()));
     changes.insert(keys.record(&record.id), Some(row));
-    expiry.push((record.id.to_string(), record.at.0));
 }
 
 #[derive(Serialize, Deserialize)]

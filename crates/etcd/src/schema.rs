@@ -62,16 +62,19 @@ pub(crate) async fn find_current(core: &Core) -> Result<Option<HeadRead>, Reason
 
 /// Reads the head of a store that this release can use or upgrade; `None` if there is no store.
 pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
-    // An upgrade replaces the old head in the transaction that puts the new one.
-    let old = old_head(core).await?.filter(|read| read.head.schema < 2);
-    let read = match old {
-        Some(old) => Some(old),
-        None => core.try_read(&[], core.client.deadline()).await?,
-    };
-    let Some(read) = read else {
-        let any = Range::after(None, &core.keys.prefix);
-        let found = core.scan(any, 1, 0).await?;
-        return found.first().map_or(Ok(None), |entry| Err(Reason::Foreign(entry.key())));
+    let any = Range { limit: 1, ..Range::after(None, &core.keys.prefix) };
+    let ranges = [Range::one(&core.keys.old_head()), Range::one(&core.keys.head()), any];
+    let success = ranges.into_iter().map(Op::Range).collect();
+    let txn = Txn { success, ..Txn::default() };
+    let deadline = core.client.deadline();
+    let answer = core.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?.answer;
+    let revision = answer.header.revision;
+    let mut found = answer.found();
+    let mut head = || HeadRead::new(revision, found.next().into_iter()).map_err(Failure::from);
+    let (old, new) = (head()?, head()?);
+    let Some(read) = old.filter(|old| old.head.schema < 2).or(new) else {
+        let foreign = found.flatten().next();
+        return foreign.map_or(Ok(None), |entry| Err(Reason::Foreign(entry.key())));
     };
     require_known(&STEPS, read.head.oldest, || Some(read.head.oldest_release.clone()))?;
     Ok(Some(read))

@@ -3,22 +3,17 @@
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use petstore_domain::{
-    AddError, Added, Corruption, IdempotencyDecision, IdempotencyId, IdempotencyRecord,
-    IdempotencyRequest, NewPet, StoreError, WriterRole,
+    AddError, Added, IdempotencyDecision, IdempotencyRequest, NewPet, StoreError, WriterRole,
 };
 use petstore_storage::writer::{Add, Job, Jobs};
 
 use crate::{
-    core::{Core, ENTRY_OPS, Plan},
+    core::{Core, ENTRY_OPS},
+    draft::Draft,
     error::Failure,
-    head::{Head, HeadRead},
-    rows::{self, Changes, Expiry, Keys},
 };
 
 /// The largest number of additions in one transaction.
@@ -47,11 +42,10 @@ async fn write(core: &Core, held: &mut Vec<Add>) {
     let records = adds.iter().filter_map(|add| add.request);
     let records: Vec<_> = records.map(|request| core.keys.record(&request.id)).collect();
     let mut tried = adds.len();
-    let written = core.commit(&records, true, |read, name| {
-        let planned = plan(&core.keys, adds, read, name)?;
-        let (Plan::Done(outcomes) | Plan::Write(_, _, outcomes)) = &planned;
+    let written = core.commit(&records, true, |draft| {
+        let outcomes = plan(adds, draft)?;
         tried = outcomes.len();
-        Ok::<_, Failure>(planned)
+        Ok::<_, Failure>(outcomes)
     });
     match written.await {
         Ok(outcomes) => {
@@ -84,86 +78,46 @@ fn operations(pet: &NewPet, request: Option<IdempotencyRequest>) -> usize {
 }
 
 /// Decides on additions: one outcome for each that the transaction holds, in their order.
-fn plan(
-    keys: &Keys,
-    adds: &[Add],
-    read: &HeadRead,
-    name: u64,
-) -> Result<Plan<Vec<Outcome>>, Failure> {
-    read.head.permit_write(WriterRole::Service)?;
-    let mut group = Group {
-        keys,
-        head: read.head.clone(),
-        known: read.found.iter().map(|entry| (entry.name(), rows::record(entry))).collect(),
-        written: HashSet::new(),
-        changes: Changes::new(),
-        expiry: Expiry::new(),
+fn plan(adds: &[Add], draft: &mut Draft<'_>) -> Result<Vec<Outcome>, Failure> {
+    draft.permit(WriterRole::Service)?;
+    let outcomes: Vec<_> = adds.iter().map_while(|add| decide(add, draft)).collect();
+    if outcomes.iter().any(|outcome| matches!(outcome, Ok(Added::Created(_)))) {
+        draft.head.renew()?;
+    }
+    Ok(outcomes)
+}
+
+/// Decides on one addition. `None` leaves it for the next transaction.
+fn decide(Add { pet, request, reply }: &Add, draft: &mut Draft<'_>) -> Option<Outcome> {
+    if reply.is_abandoned() {
+        // Nobody receives this.
+        return Some(Err(StoreError::unavailable("its caller does not wait any more").into()));
+    }
+    let stored = match request.map(|request| draft.record(&request.id)).transpose() {
+        Ok(stored) => stored.flatten(),
+        Err(failure) => return Some(Err(failure.into())),
     };
-    let mut outcomes = Vec::new();
-    for add in adds {
-        let Some(outcome) = group.take(add) else { break };
-        outcomes.push(outcome);
+    match request.map_or(IdempotencyDecision::Create, |it| it.decide(stored.as_ref())) {
+        IdempotencyDecision::Reused => return Some(Err(AddError::IdempotencyKeyReused)),
+        IdempotencyDecision::Replay(id) => {
+            return Some(Ok(Added::Replayed(pet.clone().with_id(id))));
+        }
+        IdempotencyDecision::Create => {}
     }
-    if group.changes.is_empty() {
-        return Ok(Plan::Done(outcomes));
+    // An expired record is deleted from the entries by animal.
+    let changes = operations(pet, *request) + usize::from(stored.is_some());
+    let is_second = request.is_some_and(|request| draft.puts(&draft.keys.record(&request.id)));
+    if is_second || !draft.fits(changes, request.is_some()) {
+        return None;
     }
-    group.head.renew()?;
-    rows::put_expiry(&mut group.changes, keys, name, &group.expiry);
-    Ok(Plan::Write(Box::new(group.head), group.changes, outcomes))
-}
-
-struct Group<'a> {
-    keys: &'a Keys,
-    head: Head,
-    /// The records that are stored or that the group adds, by the names of their keys.
-    known: HashMap<String, Result<IdempotencyRecord, Corruption>>,
-    /// The records that the group adds.
-    written: HashSet<IdempotencyId>,
-    changes: Changes,
-    expiry: Expiry,
-}
-
-impl Group<'_> {
-    /// Decides on one addition. `None` leaves it for the next transaction.
-    fn take(&mut self, Add { pet, request, reply }: &Add) -> Option<Outcome> {
-        if reply.is_abandoned() {
-            // Nobody receives this.
-            return Some(Err(StoreError::unavailable("its caller does not wait any more").into()));
-        }
-        let stored = request.and_then(|request| self.known.get(&request.id.to_string()));
-        let stored = match stored.cloned().transpose() {
-            Ok(stored) => stored,
-            Err(corruption) => return Some(Err(StoreError::from(corruption).into())),
-        };
-        let decision = request.map_or(IdempotencyDecision::Create, |it| it.decide(stored.as_ref()));
-        match decision {
-            IdempotencyDecision::Reused => return Some(Err(AddError::IdempotencyKeyReused)),
-            IdempotencyDecision::Replay(id) => {
-                return Some(Ok(Added::Replayed(pet.clone().with_id(id))));
-            }
-            IdempotencyDecision::Create => {}
-        }
-        // An expired record is deleted from the entries by animal, and one entry is for the purge.
-        let ops = operations(pet, *request)
-            + usize::from(stored.is_some())
-            + usize::from(request.is_some() || !self.expiry.is_empty());
-        // A transaction puts a key once.
-        let is_second = request.is_some_and(|request| self.written.contains(&request.id));
-        if self.changes.len() + ops > ENTRY_OPS || is_second {
-            return None;
-        }
-        let id = match self.head.next_pet() {
-            Ok(id) => id,
-            Err(failure) => return Some(Err(failure.into())),
-        };
-        let pet = pet.clone().with_id(id);
-        rows::put_pet(&mut self.changes, self.keys, &pet);
-        if let Some(record) = request.map(|request| request.into_record(id)) {
-            let (changes, expiry) = (&mut self.changes, &mut self.expiry);
-            rows::put_record(changes, self.keys, expiry, &record, stored.as_ref());
-            self.known.insert(record.id.to_string(), Ok(record));
-            self.written.insert(record.id);
-        }
-        Some(Ok(Added::Created(pet)))
+    let id = match draft.head.next_pet() {
+        Ok(id) => id,
+        Err(failure) => return Some(Err(failure.into())),
+    };
+    let pet = pet.clone().with_id(id);
+    draft.put_pet(&pet);
+    if let Some(request) = request {
+        draft.put_record(&request.into_record(id), stored.as_ref());
     }
+    Some(Ok(Added::Created(pet)))
 }

@@ -10,10 +10,11 @@ use petstore_storage::writer::{Add, Job, Jobs, channel};
 
 use super::{MAX_GROUP, Outcome, fitting, plan};
 use crate::{
-    core::{ENTRY_OPS, Plan},
+    core::ENTRY_OPS,
+    draft::Draft,
     head::{Head, HeadRead},
     kv::KeyValue,
-    rows::{self, Changes, Expiry, Keys},
+    rows::{self, Changes, Keys},
 };
 
 const SOLD: Option<PetStatus> = Some(PetStatus::Sold);
@@ -34,7 +35,7 @@ fn request(key: u8, pet: &NewPet, at: i64) -> IdempotencyRequest {
 async fn adds(
     requests: impl IntoIterator<Item = (NewPet, Option<IdempotencyRequest>)>,
 ) -> (Vec<Add>, Vec<tokio::task::JoinHandle<()>>) {
-    let (writer, mut jobs): (_, Jobs) = channel(MAX_GROUP * 2, Some(Duration::from_secs(60)));
+    let (writer, mut jobs): (_, Jobs) = channel(MAX_GROUP * 2, Some(Duration::from_mins(1)));
     let (writer, mut tasks) = (std::sync::Arc::new(writer), Vec::new());
     for (pet, request) in requests {
         let writer = std::sync::Arc::clone(&writer);
@@ -58,10 +59,12 @@ fn read(head: Head, found: Vec<KeyValue>) -> HeadRead {
 
 /// Returns the outcomes, the changes beside the head, and the highest identifier.
 fn planned(adds: &[Add], read: &HeadRead) -> (Vec<Outcome>, Changes, i64) {
-    match plan(&keys(), adds, read, 5).unwrap() {
-        Plan::Write(head, changes, outcomes) => (outcomes, changes, head.last_pet),
-        Plan::Done(outcomes) => (outcomes, Changes::new(), read.head.last_pet),
-    }
+    let keys = keys();
+    let mut draft = Draft::new(&keys, read);
+    let outcomes = plan(adds, &mut draft).unwrap();
+    let drafted = draft.finish(5);
+    let (head, changes) = drafted.unwrap_or_else(|| (read.head.clone(), Changes::new()));
+    (outcomes, changes, head.last_pet)
 }
 
 fn new_head() -> Head {
@@ -72,7 +75,7 @@ fn new_head() -> Head {
 fn stored(key: u8, pet: PetId, at: i64) -> Vec<KeyValue> {
     let record = request(key, &self::pet(None), at).into_record(pet);
     let mut changes = Changes::new();
-    rows::put_record(&mut changes, &keys(), &mut Expiry::new(), &record, None);
+    rows::put_record(&mut changes, &keys(), &record);
     let entry = |(key, value): (String, Option<Vec<u8>>)| KeyValue {
         key: (&*key).into(),
         value: crate::kv::Bytes(value.unwrap()),

@@ -133,8 +133,8 @@ async fn a_digest_is_compared_with_every_key() {
     store.note_uses(uses).await.unwrap();
     store.note_uses(vec![(KeyId(1101), Timestamp(6))]).await.unwrap();
     let after = load_keys(&store).await.unwrap();
-    let used = |id| after.keys.iter().find(|key| key.id == KeyId(id)).unwrap().last_used_at;
-    assert_eq!((used(1101), used(1)), (Some(Timestamp(7)), None));
+    let last_use = |id| after.keys.iter().find(|key| key.id == KeyId(id)).unwrap().last_used_at;
+    assert_eq!((last_use(1101), last_use(1)), (Some(Timestamp(7)), None));
     assert_eq!(after.keys.len(), 1100);
 }
 
