@@ -96,6 +96,16 @@ fn a_damaged_index_of_a_file_is_found() {
     super::commands::make(&store);
     damage_index(&store);
     names(&store, &["integrity", "pet_sold"]);
+    let sound = made(Kind::Sqlite);
+    for words in [
+        &["export", "--store", &store.url][..],
+        &["store", "copy", "--from", &store.url, "--to", &sound.url],
+        &["store", "verify", "--from", &store.url, "--to", &sound.url],
+        &["store", "verify", "--from", &sound.url, "--to", &store.url],
+        &["store", "move", "--yes", "--from", &store.url, "--to", &sound.url],
+    ] {
+        run(words).fails(1, " is damaged: ");
+    }
 }
 
 #[test]
@@ -111,7 +121,7 @@ fn a_store_that_may_lose_the_last_animals_is_warned_of() {
 
 /// The check reads animals from a snapshot, and the list of each status as it is meanwhile.
 fn statuses_that_are_changed_meanwhile_are_no_fault(kind: Kind) {
-    const ANIMALS: usize = 30_000;
+    const ANIMALS: usize = 12_000;
     let store = made(kind);
     let record = |number| {
         let status = ["sold", "pending"][number % 2];

@@ -41,7 +41,7 @@ impl App {
         Self::default()
     }
 
-    /// Registers `sqlite:PATH`, `postgres://…` and `memory:`.
+    /// Registers `sqlite:PATH`, `postgres://…`, `etcd://…` and `memory:`.
     #[must_use]
     pub fn with_built_in_stores(mut self) -> Self {
         self.stores.0.extend(stores::BUILT_IN);
@@ -56,7 +56,7 @@ impl App {
         self
     }
 
-    /// Runs the command that these arguments name; the program's own name comes first.
+    /// Runs the command that `args` name, and returns its exit code. The first of `args` is the name of the program.
     pub fn run(self, args: impl IntoIterator<Item = OsString>) -> ExitCode {
         process::disable_core_dumps();
         let args: Vec<OsString> = args.into_iter().collect();

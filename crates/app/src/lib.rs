@@ -1,8 +1,8 @@
 //! The animal store service as a program: configuration, wiring and commands.
 //!
-//! [`App`] runs every command (`serve`, `keys`, `store`, `import`, `export`, `backup`, `check`,
-//! `upgrade`, `config`, `openapi`) with the stores that are registered in it. The binary `petstore` has SQLite, PostgreSQL
-//! and memory; a team with a store of its own has a `main` like this one, and no fork:
+//! [`App`] runs every command (`petstore --help` lists them) with the stores that are registered in it. The binary
+//! `petstore` has SQLite, PostgreSQL, etcd and memory. A team with a store of its own has a `main` like this one, and no
+//! fork:
 //!
 //! ```
 //! use std::{fmt, process::ExitCode, sync::Arc};
@@ -10,7 +10,7 @@
 //! use petstore::{App, BoxError, OpenOptions, OpenStore, StoreDriver, StoreLocation};
 //! # use petstore_memory::MemoryStore as MyStore;
 //!
-//! /// What a team registers: how its URLs are read.
+//! /// The kind of store that a team registers.
 //! const MY_STORES: StoreDriver = StoreDriver {
 //!     schemes: &["mine"],
 //!     usage: "mine:NAME",
@@ -22,7 +22,7 @@
 //!     },
 //! };
 //!
-//! /// Where one store is: how it is shown and opened.
+//! /// The place of one store.
 //! struct MyLocation(String);
 //!
 //! impl fmt::Display for MyLocation {
@@ -53,7 +53,7 @@
 //! `docs/examples/adapter`, is compiled and tested with every change.
 //!
 //! Exit codes: 0 done (a drained stop too), 1 failed, 2 wrong usage, 78 a store that `serve` cannot use until somebody
-//! changes something. Whatever fails says so in one line on stderr.
+//! changes something. A command that fails prints one line on stderr.
 //!
 //! # Where things are
 //! `commands` has a file for each command: its flags and what it does. `serve` is the service, and `serve/config` its

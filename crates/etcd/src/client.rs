@@ -21,6 +21,7 @@ use hyper_util::{
     client::legacy::{Client as HttpClient, connect::HttpConnector},
     rt::TokioExecutor,
 };
+use petstore_storage::error_chain;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::json;
 use tokio::{
@@ -62,7 +63,7 @@ pub(crate) struct Reply<T> {
 }
 
 /// Why one try has failed.
-enum Trouble {
+enum TryError {
     /// It was not carried out.
     Unsent(String),
     /// It may have been carried out.
@@ -120,10 +121,10 @@ impl Client {
         body: Bytes,
         deadline: Instant,
     ) -> Pin<Box<dyn Future<Output = Result<Reply<Bytes>, Failure>> + Send + 'a>> {
-        Box::pin(self.send_in_turn(path, body, deadline))
+        Box::pin(self.send_with_failover(path, body, deadline))
     }
 
-    async fn send_in_turn(
+    async fn send_with_failover(
         &self,
         path: &'static str,
         body: Bytes,
@@ -131,33 +132,33 @@ impl Client {
     ) -> Result<Reply<Bytes>, Failure> {
         let permit = time::timeout_at(deadline, self.requests.acquire()).await;
         let _permit = permit.map_err(|_| Failure::Busy(self.call_timeout))?;
-        let (mut is_repeated, mut troubles) = (false, BTreeMap::new());
+        let (mut is_repeated, mut errors) = (false, BTreeMap::new());
         loop {
             let current = self.current.load(Ordering::Relaxed);
             let node = &self.nodes[current];
             let until = deadline.min(Instant::now() + self.request_timeout);
-            let late = |_| Err(Trouble::InDoubt("no answer".to_owned()));
+            let late = |_| Err(TryError::InDoubt("no answer".to_owned()));
             let tried = time::timeout_at(until, self.try_once(node, path, body.clone())).await;
             match tried.unwrap_or_else(late) {
                 Ok(answer) => return Ok(Reply { answer, is_repeated }),
-                Err(Trouble::Final(failure)) => return Err(failure),
-                Err(Trouble::Unauthenticated(why)) if !troubles.contains_key(&current) => {
-                    troubles.insert(current, why);
+                Err(TryError::Final(failure)) => return Err(failure),
+                Err(TryError::Unauthenticated(why)) if !errors.contains_key(&current) => {
+                    errors.insert(current, why);
                     continue;
                 }
-                Err(Trouble::Unsent(why) | Trouble::Unauthenticated(why)) => {
-                    troubles.insert(current, why);
+                Err(TryError::Unsent(why) | TryError::Unauthenticated(why)) => {
+                    errors.insert(current, why);
                 }
-                Err(Trouble::InDoubt(why)) => {
+                Err(TryError::InDoubt(why)) => {
                     is_repeated = true;
-                    troubles.insert(current, why);
+                    errors.insert(current, why);
                 }
             }
             // Others may have gone on to the next node meanwhile.
             let next = (current + 1) % self.nodes.len();
             let _ =
                 self.current.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
-            if troubles.len() == self.nodes.len() {
+            if errors.len() == self.nodes.len() {
                 // A node does not answer to a token out of the future, as one has that was restored.
                 if let Ok(mut token) = self.token.try_lock() {
                     *token = None;
@@ -165,21 +166,20 @@ impl Client {
                 time::sleep_until(deadline.min(Instant::now() + RETRY_PAUSE)).await;
             }
             if Instant::now() >= deadline {
-                let each =
-                    troubles.iter().map(|(node, why)| format!("{}: {why}", self.nodes[*node]));
+                let each = errors.iter().map(|(node, why)| format!("{}: {why}", self.nodes[*node]));
                 let all = each.collect::<Vec<_>>().join("; ");
                 return Err(Failure::Unreachable(self.call_timeout, all));
             }
         }
     }
 
-    async fn try_once(&self, node: &str, path: &str, body: Bytes) -> Result<Bytes, Trouble> {
+    async fn try_once(&self, node: &str, path: &str, body: Bytes) -> Result<Bytes, TryError> {
         if self.credential.is_none() {
             return self.post(node, path, body, None).await;
         }
         let token = self.authenticate(node).await?;
         let answer = self.post(node, path, body, Some(token.clone())).await;
-        if matches!(answer, Err(Trouble::Unauthenticated(_))) {
+        if matches!(answer, Err(TryError::Unauthenticated(_))) {
             let mut known = self.token.lock().await;
             if *known == Some(token) {
                 *known = None;
@@ -189,7 +189,7 @@ impl Client {
     }
 
     /// Returns the token of the user, and asks for one if there is none.
-    async fn authenticate(&self, node: &str) -> Result<HeaderValue, Trouble> {
+    async fn authenticate(&self, node: &str) -> Result<HeaderValue, TryError> {
         let mut known = self.token.lock().await;
         if let Some(token) = &*known {
             return Ok(token.clone());
@@ -198,13 +198,13 @@ impl Client {
         let body = json!({ "name": name, "password": password }).to_string();
         let answer = self.post(node, "/v3/auth/authenticate", body.into(), None).await;
         // Nothing else was sent yet.
-        let answer = answer.map_err(|trouble| match trouble {
-            Trouble::InDoubt(why) | Trouble::Unauthenticated(why) => Trouble::Unsent(why),
-            other @ (Trouble::Unsent(_) | Trouble::Final(_)) => other,
+        let answer = answer.map_err(|try_error| match try_error {
+            TryError::InDoubt(why) | TryError::Unauthenticated(why) => TryError::Unsent(why),
+            other @ (TryError::Unsent(_) | TryError::Final(_)) => other,
         })?;
         let token = serde_json::from_slice::<Token>(&answer).ok();
         let token = token.and_then(|Token { token }| HeaderValue::try_from(token).ok());
-        let mut token = token.ok_or_else(|| Trouble::Unsent("no token was given".to_owned()))?;
+        let mut token = token.ok_or_else(|| TryError::Unsent("no token was given".to_owned()))?;
         token.set_sensitive(true);
         Ok(known.insert(token).clone())
     }
@@ -215,23 +215,23 @@ impl Client {
         path: &str,
         body: Bytes,
         token: Option<HeaderValue>,
-    ) -> Result<Bytes, Trouble> {
+    ) -> Result<Bytes, TryError> {
         let request = Request::post(format!("{node}{path}"))
             .header(CONTENT_TYPE, "application/json")
             .body(Full::new(body));
-        let mut request = request.map_err(|error| Trouble::Unsent(error.to_string()))?;
+        let mut request = request.map_err(|error| TryError::Unsent(error.to_string()))?;
         if let Some(token) = token {
             request.headers_mut().insert(AUTHORIZATION, token);
         }
         let answer = self.http.request(request).await.map_err(|error| {
             let why = error_chain(&error);
-            if error.is_connect() { Trouble::Unsent(why) } else { Trouble::InDoubt(why) }
+            if error.is_connect() { TryError::Unsent(why) } else { TryError::InDoubt(why) }
         })?;
         let is_success = answer.status().is_success();
         let status = answer.status();
         let body = answer.into_body().collect().await;
-        let body = body.map_err(|error| Trouble::InDoubt(error_chain(&error)))?.to_bytes();
-        if is_success { Ok(body) } else { Err(trouble(status.as_u16(), &body)) }
+        let body = body.map_err(|error| TryError::InDoubt(error_chain(&error)))?.to_bytes();
+        if is_success { Ok(body) } else { Err(try_error(status.as_u16(), &body)) }
     }
 }
 
@@ -250,32 +250,21 @@ struct Refusal {
 }
 
 /// Returns what an answer means that is no success.
-fn trouble(status: u16, body: &[u8]) -> Trouble {
+fn try_error(status: u16, body: &[u8]) -> TryError {
     let refusal: Refusal = serde_json::from_slice(body).unwrap_or_default();
     let Refusal { message, code } = refusal;
     let says = |words: &str| message.contains(words);
     match code {
-        16 => Trouble::Unauthenticated(message),
-        3 if says("auth store is old") => Trouble::Unauthenticated(message),
-        8 if says("space exceeded") => Trouble::Final(Failure::NoSpace),
-        11 => Trouble::Final(Failure::Compacted),
-        3 | 5 | 7 | 9 | 12 => Trouble::Final(Failure::Refused(message)),
-        0 => Trouble::InDoubt(format!("HTTP status {status}")),
-        _ => Trouble::InDoubt(message),
+        16 => TryError::Unauthenticated(message),
+        3 if says("auth store is old") => TryError::Unauthenticated(message),
+        8 if says("space exceeded") => TryError::Final(Failure::NoSpace),
+        11 => TryError::Final(Failure::Compacted),
+        3 | 5 | 7 | 9 | 12 => TryError::Final(Failure::Refused(message)),
+        0 => TryError::InDoubt(format!("HTTP status {status}")),
+        _ => TryError::InDoubt(message),
     }
 }
 
 fn unreadable(error: &serde_json::Error) -> Failure {
     Failure::Unreadable(error.to_string())
-}
-
-/// Returns the error with all of its causes, in one line.
-fn error_chain(error: &dyn std::error::Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        line = format!("{line}: {error}");
-        cause = error.source();
-    }
-    line.replace('\n', " ")
 }

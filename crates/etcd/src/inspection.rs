@@ -1,10 +1,11 @@
 //! What can be said of a store besides its rows.
 
-use petstore_domain::{Finding, StoreError};
+use petstore_domain::StoreError;
+use petstore_storage::Finding;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{head::SCHEMA, store::EtcdStore};
+use crate::{schema::VERSION, store::EtcdStore};
 
 #[derive(Deserialize)]
 struct Status {
@@ -39,9 +40,9 @@ impl EtcdStore {
     /// [`StoreError`] if no node answers.
     pub async fn inspect(&self) -> Result<Vec<Finding>, StoreError> {
         let client = &self.core.client;
-        let view = self.core.read(&[], client.deadline()).await?;
-        let schema = match view.head.schema {
-            SCHEMA => Finding::good("schema", format!("version {SCHEMA}")),
+        let read = self.core.read(&[], client.deadline()).await?;
+        let schema = match read.head.schema {
+            VERSION => Finding::ok("schema", format!("version {VERSION}")),
             newer => Finding::warning("schema", format!("version {newer}, of a newer release")),
         };
         let Status { version, size, size_in_use, errors } = self.status().await?;
@@ -50,17 +51,17 @@ impl EtcdStore {
         let space = format!("{used} MiB in use of {size}");
         Ok(vec![
             schema,
-            Finding::good("server", format!("etcd {version}")),
+            Finding::ok("server", format!("etcd {version}")),
             if size > 2 * used + 100 {
                 let remedy = "run 'etcdctl defrag' on one node after the other";
                 Finding::warning("space", format!("{space}: {remedy}"))
             } else {
-                Finding::good("space", space)
+                Finding::ok("space", space)
             },
             if errors.is_empty() {
-                Finding::good("alarms", "none")
+                Finding::ok("alarms", "none")
             } else {
-                Finding::fault("alarms", errors.join(", "))
+                Finding::error("alarms", errors.join(", "))
             },
         ])
     }

@@ -46,8 +46,8 @@ struct Refreshes {
     ended: u64,
     /// When the last refresh began that did not fail.
     read_at: Option<Instant>,
-    /// Why the last refresh failed; `None` if it did not.
-    failure: Option<String>,
+    /// The error of the last refresh, if it failed.
+    failure: Option<StoreError>,
 }
 
 impl KeyRingAuthenticator {
@@ -69,7 +69,7 @@ impl KeyRingAuthenticator {
             let outcome = self.ring.refresh().await;
             self.refreshes.send_modify(|refreshes| {
                 refreshes.ended = refreshes.begun;
-                refreshes.failure = outcome.err().map(|error| error.to_string());
+                refreshes.failure = outcome.err();
                 if refreshes.failure.is_none() {
                     refreshes.read_at = Some(began);
                 }
@@ -114,9 +114,15 @@ impl Refreshes {
         self.age().is_some_and(|age| age <= KeyRing::MAX_AGE)
     }
 
-    /// Returns whether the last refresh failed, and why.
+    /// Returns the outcome of the last refresh, for one of the requests that waited.
     fn outcome(&self) -> Result<(), StoreError> {
-        self.failure.clone().map_or(Ok(()), |failure| Err(StoreError::unavailable(failure)))
+        match &self.failure {
+            None => Ok(()),
+            Some(StoreError::Unavailable(cause)) => Err(StoreError::unavailable(cause.to_string())),
+            Some(StoreError::Sealed(reason)) => Err(StoreError::sealed(reason)),
+            Some(StoreError::Refused(reason)) => Err(StoreError::refused(reason)),
+            Some(StoreError::Corrupt(corruption)) => Err(corruption.clone().into()),
+        }
     }
 }
 

@@ -63,6 +63,7 @@ fn write(state: &mut State, rows: Rows) -> Result<u64, ArchiveError> {
     }
     let added = state.pets.len() - before;
     state.handover.rewrites += i64::from(added > 0);
+    state.pet_changes += u64::from(added > 0);
     for key in &keys {
         api_keys::write(state, key)?;
     }

@@ -13,6 +13,8 @@ use petstore_domain::{
 #[derive(Clone)]
 pub(crate) struct State {
     pub(crate) pets: BTreeMap<PetId, Pet>,
+    /// The number of changes of animals.
+    pub(crate) pet_changes: u64,
     /// The highest identifier of an animal that was ever assigned or stored; 0 if there is none.
     pub(crate) highest_pet: i64,
     pub(crate) records: BTreeMap<IdempotencyId, IdempotencyRecord>,
@@ -30,6 +32,7 @@ impl Default for State {
     fn default() -> Self {
         Self {
             pets: BTreeMap::new(),
+            pet_changes: 0,
             highest_pet: 0,
             records: BTreeMap::new(),
             keys: BTreeMap::new(),
@@ -52,10 +55,9 @@ fn random() -> u64 {
 }
 
 impl State {
-    /// Returns the version, or `None` if the store is not open. Animals are only added, so their number
-    /// identifies a state.
+    /// Returns the version, which the number of changes identifies; `None` if the store is not open.
     pub(crate) fn version(&self) -> Option<CatalogueVersion> {
-        let version = CatalogueVersion(u128::from(self.epoch) << 64 | self.pets.len() as u128);
+        let version = CatalogueVersion(u128::from(self.epoch) << 64 | u128::from(self.pet_changes));
         self.handover.phase.is_open().then_some(version)
     }
 
@@ -70,6 +72,7 @@ impl State {
         self.highest_pet = next.ok_or_else(|| StoreError::refused("no identifier is left"))?;
         let pet = pet.with_id(PetId(self.highest_pet));
         self.pets.insert(pet.id, pet.clone());
+        self.pet_changes += 1;
         Ok(pet)
     }
 }

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use petstore_domain::{CatalogueVersion, StoreError, WriterRole};
+use petstore_domain::{CatalogueVersion, PetId, StoreError, WriterRole};
 
 use crate::state::State;
 
@@ -28,6 +28,17 @@ impl MemoryStore {
     #[must_use]
     pub fn handle(&self, reads_while_sealed: bool) -> Self {
         Self { state: Arc::clone(&self.state), reads_while_sealed }
+    }
+
+    /// Deletes an animal, as an operator does with SQL on another store: no port does this. Returns whether there was
+    /// one.
+    #[must_use]
+    pub fn delete_pet(&self, id: PetId) -> bool {
+        let mut state = self.state();
+        let deleted = state.pets.remove(&id).is_some();
+        state.pet_changes += u64::from(deleted);
+        state.handover.rewrites += i64::from(deleted);
+        deleted
     }
 
     /// Locks the state for a write of a service.

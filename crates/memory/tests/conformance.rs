@@ -1,9 +1,11 @@
 //! The contract of the storage ports, kept in memory.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use petstore_conformance::{BoxError, Capability, Harness, ScratchStore, Store};
+use petstore_domain::PetId;
 use petstore_memory::MemoryStore;
-use std::sync::Arc;
 
 struct Memory;
 
@@ -17,10 +19,9 @@ impl Harness for Memory {
         match capability {
             Capability::Reopen | Capability::OtherProcess => Some("the data ends with the process"),
             Capability::Outage => Some("a store in memory cannot be out of reach"),
-            Capability::RefusedRow | Capability::DeletedRow => {
-                Some("nothing but the adapter reaches the rows")
-            }
+            Capability::RefusedRow => Some("a store in memory has no rules of its own"),
             Capability::SecondHandle
+            | Capability::DeletedRow
             | Capability::Version
             | Capability::Archive
             | Capability::Handover => None,
@@ -36,6 +37,10 @@ impl ScratchStore for InMemory {
     async fn open(&self, reads_while_sealed: bool) -> Result<Store, BoxError> {
         let store = Arc::new(self.0.handle(reads_while_sealed));
         Ok(Store::with_archive(store.clone()).with_handover(store))
+    }
+
+    async fn delete_pet(&self, id: PetId) -> Result<(), BoxError> {
+        if self.0.delete_pet(id) { Ok(()) } else { Err(format!("there is no animal {id}").into()) }
     }
 }
 

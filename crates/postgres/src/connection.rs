@@ -39,7 +39,7 @@ use crate::{
 /// Each statement sees what was committed before it.
 pub(crate) const READ_COMMITTED: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /// The same, where animals are written: triggers know by it who writes, and a statement that is sent together with
-/// the beginning knows that it has a transaction ([`in_writing!`]).
+/// the beginning knows that it has a transaction (`petstore_may_add`).
 pub(crate) const WRITING: &str =
     "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL petstore.writer = 'on'";
 /// The same, where animals are added under the next identifiers and nothing else is changed.
@@ -47,15 +47,6 @@ pub(crate) const APPENDING: &str = "BEGIN ISOLATION LEVEL READ COMMITTED; \
      SET LOCAL petstore.writer = 'on'; SET LOCAL petstore.append = 'on'";
 /// All statements see what was committed before the first.
 pub(crate) const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-
-/// A condition that is an error outside of a transaction that has begun by [`WRITING`]. Where the beginning is
-/// refused, as when an operator cancels it, what is sent behind it must not be a transaction by itself.
-macro_rules! in_writing {
-    () => {
-        "1 / (coalesce(current_setting('petstore.writer', true), '') = 'on')::integer = 1"
-    };
-}
-pub(crate) use in_writing;
 
 /// The routine of the server that warns when a commit has stopped waiting for its standby. All else that it
 /// says of a message depends on its language, and triggers may warn of anything.

@@ -9,7 +9,7 @@ use bytesize::ByteSize;
 use clap::Args;
 
 use crate::{
-    stores::{StoreArgs, driver::OpenMode},
+    stores::{StoreArgs, driver::OpenMode, opening::not_open},
     system::{
         console::{Console, Output as _},
         failure::Failure,
@@ -51,8 +51,8 @@ pub(crate) async fn run(BackupArgs { to, store }: BackupArgs) -> Result<(), Fail
     };
     let done = location.back_up(file.temporary(), Box::new(watch)).await;
     done.map_err(|problem| {
-        let stopped = signals.stop_asked().then(|| "stopped; no backup was made".into());
-        Failure::runtime(stopped.unwrap_or(problem))
+        let stopped = || Failure::runtime("stopped; no backup was made");
+        if signals.stop_asked() { stopped() } else { not_open(problem) }
     })?;
     let size = fs::metadata(file.temporary()).map_or(0, |metadata| metadata.len());
     let place = file.finish()?;

@@ -10,7 +10,11 @@ use petstore_domain::{Archive, StoreCounts};
 
 use crate::{
     commands::records::{self, Format, RecordsArgs},
-    stores::{StoreArgs, driver::OpenMode, opening::with_archive},
+    stores::{
+        StoreArgs,
+        driver::OpenMode,
+        opening::{require_undamaged, with_archive},
+    },
     system::{
         console::write_stdout,
         failure::Failure,
@@ -54,6 +58,7 @@ pub(crate) async fn run(args: ExportArgs) -> Result<(), Failure> {
     let location = &*args.store.store.location;
     with_archive(location, OpenMode::ReadOnly, async |store, archive| {
         store.require_open(location).await?;
+        require_undamaged(location).await?;
         let file = args.records.path().map(|path| begin(path, args.force)).transpose()?;
         export(archive, file, format, &signals).await
     })

@@ -102,6 +102,9 @@ pub trait StoreLocation: fmt::Display + Send + Sync + 'static {
     /// Examines what only this kind of store knows about itself: settings, schema, indexes. The command `check` reads
     /// every animal and every API key through the ports besides. The default finds nothing.
     ///
+    /// An error whose subject is `integrity` means that rows may be missing or wrong: `export`, `store copy`,
+    /// `store move` and `store verify` then refuse the store.
+    ///
     /// # Errors
     /// One line that says why the store cannot be examined.
     async fn inspect(&self) -> Result<Vec<Finding>, BoxError> {

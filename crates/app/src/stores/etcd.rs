@@ -56,7 +56,7 @@ impl StoreLocation for Prefix {
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_handover(store.clone())
-            .with_samples(move || figures(&open, bytes()))
+            .with_samples(move || samples(&open, bytes()))
             .with_panic_token(panicked);
         if store.was_created() {
             opened = opened.newly_created(&self.0);
@@ -79,8 +79,8 @@ impl StoreLocation for Prefix {
         }
     }
 
-    async fn upgrade(&self, _: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
-        Ok(EtcdStore::upgrade(&self.0).await.map_err(StoreError::from)?)
+    async fn upgrade(&self, mode: UpgradeMode) -> Result<Option<Upgrade>, BoxError> {
+        Ok(EtcdStore::upgrade(&self.0, mode).await.map_err(StoreError::from)?)
     }
 
     async fn inspect(&self) -> Result<Vec<Finding>, BoxError> {
@@ -105,14 +105,14 @@ fn problem(error: OpenError) -> BoxError {
 }
 
 /// Returns the samples of the store; none once it is closed.
-fn figures(store: &Weak<EtcdStore>, bytes: Option<u64>) -> Vec<Sample> {
+fn samples(store: &Weak<EtcdStore>, bytes: Option<u64>) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let waiting = store.waiting_additions() as u64;
     let help = "Additions that wait for a transaction.";
-    let mut figures = vec![Sample::gauge("petstore_etcd_waiting_additions", help, waiting)];
+    let mut samples = vec![Sample::gauge("petstore_etcd_waiting_additions", help, waiting)];
     let help = "Size of the data of the node that answered, all prefixes together.";
-    figures.extend(bytes.map(|bytes| Sample::gauge("petstore_etcd_database_bytes", help, bytes)));
-    figures
+    samples.extend(bytes.map(|bytes| Sample::gauge("petstore_etcd_database_bytes", help, bytes)));
+    samples
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Opens the store that a command works on, and closes it however the work ends.
 
 use petstore_domain::{Archive, StoreCounts};
+use petstore_storage::Severity;
 
 use crate::{
     stores::driver::{BoxError, OpenMode, OpenStore, StoreLocation, StoreNotFound},
@@ -13,6 +14,9 @@ use crate::{
 /// The commands that make a store.
 const MAKERS: &str =
     "'petstore serve', 'petstore keys create' and 'petstore import --create' make one";
+
+/// The subject of the finding that rows or indexes are damaged.
+const INTEGRITY: &str = "integrity";
 
 /// Opens a store, lets `work` use it, and closes it, also when the work fails. If opening has made the store, the command
 /// says so: the URL may be mistyped. A store that was made for work that has failed is removed again, if nothing is in
@@ -51,6 +55,16 @@ pub(crate) async fn with_archive<T>(
         work(store, archive).await
     })
     .await
+}
+
+/// Refuses a store in which its own examination finds damage: a copy or an export of it might lack animals.
+pub(crate) async fn require_undamaged(location: &dyn StoreLocation) -> Result<(), Failure> {
+    let findings = location.inspect().await.map_err(Failure::of_store)?;
+    let is_damage = |severity, subject: &str| severity == Severity::Error && subject == INTEGRITY;
+    let damage = findings.iter().find(|finding| is_damage(finding.severity, &finding.subject));
+    damage.map_or(Ok(()), |damage| {
+        Err(Failure::runtime(format!("{location} is damaged: {}", damage.detail)))
+    })
 }
 
 /// Returns why a command cannot use a store. A store that is not there yet is made by other commands.

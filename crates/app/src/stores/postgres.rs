@@ -56,7 +56,7 @@ impl StoreLocation for Database {
         let mut opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_handover(store.clone())
-            .with_samples(move || figures(&open, bytes()))
+            .with_samples(move || samples(&open, bytes()))
             .with_panic_token(panicked);
         if store.was_created() {
             opened = opened.newly_created(&self.0);
@@ -110,11 +110,11 @@ fn problem(error: OpenError) -> BoxError {
 }
 
 /// Returns the samples of the store; none once it is closed.
-fn figures(store: &Weak<PostgresStore>, bytes: Option<u64>) -> Vec<Sample> {
+fn samples(store: &Weak<PostgresStore>, bytes: Option<u64>) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { connections, idle, waiting } = store.activity();
     let gauge = |name, help, value: usize| Sample::gauge(name, help, value as u64);
-    let mut figures = vec![
+    let mut samples = vec![
         gauge(
             "petstore_postgres_pool_connections",
             "Connections of the pool that are open or being made.",
@@ -126,8 +126,8 @@ fn figures(store: &Weak<PostgresStore>, bytes: Option<u64>) -> Vec<Sample> {
     let size = |bytes| {
         Sample::gauge("petstore_postgres_database_bytes", "Size of the whole database.", bytes)
     };
-    figures.extend(bytes.map(size));
-    figures
+    samples.extend(bytes.map(size));
+    samples
 }
 
 #[cfg(test)]

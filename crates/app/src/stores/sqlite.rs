@@ -72,7 +72,7 @@ impl StoreLocation for DatabaseFile {
         let opened = OpenStore::new(store.clone())
             .with_archive(store.clone())
             .with_handover(store.clone())
-            .with_samples(move || figures(&open, file(), log()))
+            .with_samples(move || samples(&open, file(), log()))
             .with_panic_token(panicked);
         if !store.was_created() {
             return Ok(opened);
@@ -193,11 +193,11 @@ fn bytes_of(path: PathBuf) -> impl Fn() -> Option<u64> + Send + Sync {
 }
 
 /// Returns what the store says of itself among the metrics: nothing once it is closed.
-fn figures(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Vec<Sample> {
+fn samples(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Vec<Sample> {
     let Some(store) = store.upgrade() else { return Vec::new() };
     let Activity { commits, writes, write_queue, read_queue } = store.activity();
     let help = "Reads that found no worker: they wait for a thread or run on one.";
-    let mut figures = vec![
+    let mut samples = vec![
         Sample::counter("petstore_sqlite_commits_total", "Transactions committed.", commits),
         Sample::counter("petstore_sqlite_writes_total", "Writes committed.", writes),
         Sample::gauge(
@@ -208,10 +208,10 @@ fn figures(store: &Weak<SqliteStore>, file: Option<u64>, log: Option<u64>) -> Ve
         Sample::gauge("petstore_sqlite_read_queue_length", help, read_queue as u64),
     ];
     let size = |name, help| move |bytes| Sample::gauge(name, help, bytes);
-    figures.extend(file.map(size("petstore_sqlite_database_bytes", "Size of the database file.")));
+    samples.extend(file.map(size("petstore_sqlite_database_bytes", "Size of the database file.")));
     let help = "Size of the write-ahead log beside the database file.";
-    figures.extend(log.map(size("petstore_sqlite_wal_bytes", help)));
-    figures
+    samples.extend(log.map(size("petstore_sqlite_wal_bytes", help)));
+    samples
 }
 
 #[cfg(test)]

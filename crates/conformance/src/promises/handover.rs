@@ -6,8 +6,8 @@ use std::{
 };
 
 use petstore_domain::{
-    AddError, ApiKey, ArchiveError, KeyChangeError, Pet, PetId, Phase, Rows, StoreError, StoreId,
-    StoreState, WriterRole, add_key, roll_key,
+    AddError, Added, ApiKey, ArchiveError, KeyChangeError, Pet, PetId, Phase, Rows, StoreError,
+    StoreId, StoreState, WriterRole, add_key, roll_key,
 };
 use tokio::{task::JoinSet, time::sleep};
 
@@ -39,31 +39,34 @@ fn sealed() -> Phase {
     Phase::Sealed { to: OTHER, label: "elsewhere".to_owned() }
 }
 
-fn ensure_sealed<T, E: Into<IsSealed>>(what: &str, done: Result<T, E>) -> PromiseResult {
-    let refused = done.is_err_and(|error| error.into().0);
+fn ensure_sealed<T, E: Into<Cause>>(what: &str, done: Result<T, E>) -> PromiseResult {
+    let refused = done.is_err_and(|error| matches!(error.into(), Cause(StoreError::Sealed(_))));
     ensure!(refused, "{what} is not refused as by a store that is not open");
     Ok(())
 }
 
-/// Whether an error says that the store is not open.
-struct IsSealed(bool);
+/// The error of a store, out of the error of any call.
+struct Cause(StoreError);
 
-impl From<StoreError> for IsSealed {
+impl From<StoreError> for Cause {
     fn from(error: StoreError) -> Self {
-        Self(matches!(error, StoreError::Sealed(_)))
+        Self(error)
     }
 }
 
-macro_rules! is_sealed {
+macro_rules! cause {
     ($($error:ident),*) => {$(
-        impl From<$error> for IsSealed {
+        impl From<$error> for Cause {
             fn from(error: $error) -> Self {
-                Self(matches!(error, $error::Store(StoreError::Sealed(_))))
+                match error {
+                    $error::Store(error) => Self(error),
+                    other => Self(StoreError::refused(other)),
+                }
             }
         }
     )*};
 }
-is_sealed!(AddError, KeyChangeError, ArchiveError);
+cause!(AddError, KeyChangeError, ArchiveError);
 
 /// Contract: a write of a service to a store that is not open, and a read of animals from it, fail in all
 /// processes from the moment at which the state was changed, also after the store was opened again.
@@ -73,6 +76,7 @@ pub(super) async fn a_store_that_is_not_open_refuses_everything(
     let held = populate(fixture.store()).await?;
     for (round, phase) in [FILLING, sealed(), FILLING, sealed()].into_iter().enumerate() {
         require_held(&fixture, &held).await?;
+        fixture.handles.iter().for_each(|store| _ = store.pets.version());
         change_phase(fixture.handle(round), phase.clone()).await?;
         for store in &fixture.handles {
             refuses_everything(store, &held).await?;
@@ -229,37 +233,28 @@ async fn write_until_sealed(
     let mut acknowledged = Vec::new();
     let begun = Instant::now();
     for number in 0.. {
-        tokio::task::yield_now().await;
-        let pet = numbered(number);
-        // Far above what is added, and a thousand apart in each round.
-        let id = PetId(i64::try_from((round + 1) * 1_000_000_000 + number * 1000)?);
-        let sealed = if writer == 0 && store.archive.is_some() {
+        if number % 4 == 0 {
             sleep(Duration::from_millis(1)).await;
-            match archive(&store)?
-                .write_rows(WriterRole::Service, rows_of(vec![pet.with_id(id)]))
-                .await
-            {
-                Ok(_) => {
-                    acknowledged.push(id);
-                    false
-                }
-                Err(ArchiveError::Store(StoreError::Sealed(_))) => true,
-                Err(error) => return Err(error.into()),
-            }
+        } else {
+            tokio::task::yield_now().await;
+        }
+        let pet = numbered(number);
+        // Far above what is added until then.
+        let id = PetId(i64::try_from((round + 1) * 1_000_000_000_000 + number * 1_000_000_000)?);
+        let written = if writer == 0 && store.archive.is_some() {
+            let rows = rows_of(vec![pet.with_id(id)]);
+            let written = archive(&store)?.write_rows(WriterRole::Service, rows).await;
+            written.map(|_| id).map_err(Cause::from)
         } else {
             let key = format!("{round}-{writer}-{number}");
             let request = (writer % 2 == 1).then(|| request(&key, &pet, 5));
-            match store.pets.add(pet, request).await {
-                Ok(pet) => {
-                    acknowledged.push(created(pet)?.id);
-                    false
-                }
-                Err(AddError::Store(StoreError::Sealed(_))) => true,
-                Err(error) => return Err(error.into()),
-            }
+            let added = store.pets.add(pet, request).await;
+            added.map(|(Added::Created(pet) | Added::Replayed(pet))| pet.id).map_err(Cause::from)
         };
-        if sealed {
-            return Ok(acknowledged);
+        match written {
+            Ok(id) => acknowledged.push(id),
+            Err(Cause(StoreError::Sealed(_))) => return Ok(acknowledged),
+            Err(Cause(error)) => return Err(error.into()),
         }
         ensure!(begun.elapsed() < NO_SEAL, "a seal keeps no write out");
     }
@@ -267,7 +262,14 @@ async fn write_until_sealed(
 }
 
 async fn stored_ids(store: &Store) -> PromiseResult<BTreeSet<PetId>> {
-    Ok(Content::read(store).await?.pets.iter().map(|pet| pet.id).collect())
+    let (mut snapshot, mut ids) = (archive(store)?.snapshot().await?, BTreeSet::new());
+    loop {
+        let pets = snapshot.pets(ids.last().copied(), 1000).await?;
+        if pets.is_empty() {
+            return Ok(ids);
+        }
+        ids.extend(pets.into_iter().map(|pet| pet.id));
+    }
 }
 
 /// Contract: a change of the state waits for writes that have begun, and no write follows it.
@@ -285,6 +287,7 @@ pub(super) async fn nothing_is_added_after_any_of_many_seals(fixture: Fixture) -
         ensure!(handover.change_state(now.revision, now.next(sealed())).await?, "no seal");
         for store in &fixture.handles {
             ensure_sealed("a list after a seal", store.pets.list(query(9, None, None)).await)?;
+            store.pets.version();
         }
         let then = stored_ids(fixture.store()).await?;
         let acknowledged = join(tasks).await?.concat();

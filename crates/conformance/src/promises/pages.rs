@@ -58,7 +58,9 @@ pub(super) async fn a_walk_meets_what_was_there_exactly_once(fixture: Fixture) -
         writers.spawn(async move {
             let mut added = Vec::new();
             for number in 0..EACH {
-                added.push(add(&store, samples::numbered(100 + number * WRITERS + writer)).await?);
+                let pet = samples::numbered(100 + number * WRITERS + writer);
+                let id = add(&store, pet.clone()).await?.id;
+                added.push(pet.with_id(id));
             }
             Ok(added)
         });

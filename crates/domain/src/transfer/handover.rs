@@ -19,7 +19,7 @@ impl fmt::Display for StoreId {
 }
 
 /// Which role may read and write a store.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Phase {
     /// Services read and write.
     Open {
@@ -91,7 +91,7 @@ impl Phase {
 }
 
 /// The state of a store. It is stored with the rows, so it outlasts every process.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct StoreState {
     /// The identity of the store.
     pub id: StoreId,

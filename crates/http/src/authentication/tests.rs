@@ -19,6 +19,9 @@ use tokio::{
 
 use super::KeyRingAuthenticator;
 
+/// Makes the error of a load.
+type Failure = fn() -> StoreError;
+
 const MILLI: Duration = Duration::from_millis(1);
 
 fn secret(seed: u8) -> ApiKeySecret {
@@ -36,7 +39,7 @@ fn key(seed: u8) -> ApiKey {
 struct Slow {
     keys: Mutex<Vec<ApiKey>>,
     takes: Mutex<Duration>,
-    fails: Mutex<bool>,
+    fails: Mutex<Option<Failure>>,
     loads: AtomicUsize,
 }
 
@@ -47,7 +50,7 @@ impl KeyStore for Slow {
         let (keys, takes) = (self.keys.lock().unwrap().clone(), *self.takes.lock().unwrap());
         let fails = *self.fails.lock().unwrap();
         sleep(takes).await;
-        if fails { Err(StoreError::unavailable("gone")) } else { Ok(Some(keys.into())) }
+        fails.map_or(Ok(Some(keys.into())), |fail| Err(fail()))
     }
 
     async fn save(
@@ -164,7 +167,7 @@ async fn an_unknown_a_revoked_and_an_expired_key_wait_alike_and_the_log_can_name
 async fn keys_are_used_for_a_second_while_the_store_fails_and_then_it_is_an_error() {
     let (store, service) = service(MILLI);
     assert_eq!(grants(&service, 1).await, Some(true));
-    *store.fails.lock().unwrap() = true;
+    *store.fails.lock().unwrap() = Some(|| StoreError::unavailable("gone"));
     let began = Instant::now();
     while began.elapsed() < 990 * MILLI {
         assert_eq!(grants(&service, 1).await, Some(true));
@@ -174,7 +177,7 @@ async fn keys_are_used_for_a_second_while_the_store_fails_and_then_it_is_an_erro
     assert!(matches!(unknown, Err(AuthenticationError::Store(_))), "{unknown:?}");
     sleep(20 * MILLI).await;
     assert_eq!(grants(&service, 1).await, None);
-    *store.fails.lock().unwrap() = false;
+    *store.fails.lock().unwrap() = None;
     sleep(600 * MILLI).await;
     let _ = grants(&service, 1).await;
     assert_eq!(grants(&service, 1).await, Some(true));
@@ -189,4 +192,26 @@ async fn a_store_that_takes_too_long_is_waited_for_for_a_second() {
     let began = Instant::now();
     assert_eq!(grants(&service, 1).await, None);
     assert!((1000 * MILLI..1003 * MILLI).contains(&began.elapsed()), "{:?}", began.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_fails_with_the_error_of_the_store() {
+    let table: [(Failure, &str); 4] = [
+        (|| StoreError::unavailable("gone"), "the store cannot answer: gone"),
+        (|| StoreError::sealed("was handed over"), "the store was handed over"),
+        (|| StoreError::refused("no right"), "the store refuses it, and will again: no right"),
+        (|| StoreError::corrupt("the keys", "be good"), "the store holds the keys"),
+    ];
+    for (fail, text) in table {
+        let (store, service) = service(MILLI);
+        *store.fails.lock().unwrap() = Some(fail);
+        for outcome in [
+            service.authenticate(&secret(1)).await,
+            service.authenticate_again(&secret(1)).await,
+            service.live_keys().await.map(|_| unreachable!()).map_err(Into::into),
+        ] {
+            let Err(AuthenticationError::Store(error)) = outcome else { panic!("{outcome:?}") };
+            assert!(error.to_string().starts_with(text), "{error}");
+        }
+    }
 }

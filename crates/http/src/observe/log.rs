@@ -7,9 +7,12 @@
 use std::{
     fmt,
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    mem,
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
+    num::NonZeroU32,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -34,9 +37,9 @@ use crate::{
 const METHODS: [&str; 9] =
     ["GET", "HEAD", "POST", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "CONNECT"];
 
-/// How many lines about refused requests, and how many about failures, a second may have, unless every request is
-/// logged: neither a client that does everything wrong nor a store that is gone must fill the disk.
-const MAX_LINES_PER_SECOND: u32 = 100;
+/// The lines a second about refused requests, and about failures, unless every request is logged: neither a client that
+/// does everything wrong nor a store that is gone must fill the disk.
+const MAX_LINES_PER_SECOND: NonZeroU32 = NonZeroU32::new(100).unwrap();
 const SECOND: Duration = Duration::from_secs(1);
 /// One cause has a line a second, and those of so much time at once when it begins: a few failures are found by their
 /// request ids.
@@ -186,45 +189,34 @@ impl Observer {
 
 /// Bounds the lines of one kind.
 struct LineBudget {
-    second: Mutex<Second>,
-    /// Those about each cause, by the hash of its text.
+    all: RateLimit<()>,
+    /// The lines about each cause, by the hash of its text.
     causes: RateLimit<u64>,
-}
-
-/// The second in which the latest line was asked for.
-struct Second {
-    began: Instant,
-    written: u32,
-    /// Lines that were left out since the last one, in earlier seconds too.
-    unwritten: u64,
+    /// The number of lines that were left out since the last one.
+    unwritten: AtomicU64,
 }
 
 impl LineBudget {
     /// Creates a budget of which nothing was used.
     fn new() -> Self {
-        let second = Second { began: Instant::now(), written: 0, unwritten: 0 };
+        let all = RateLimit::new(MAX_LINES_PER_SECOND);
         let causes = RateLimit::with_burst(SECOND, CAUSE_BURST);
-        Self { second: Mutex::new(second), causes }
+        Self { all, causes, unwritten: AtomicU64::new(0) }
     }
 
-    /// Takes one more line, and returns the number of those left out since the last one; `None` if this second has
-    /// had its lines, or `cause` has.
+    /// Takes one line, and returns the number of lines left out since the last one; `None` if this kind or `cause` has
+    /// had its lines.
     fn take(&self, cause: Option<&str>) -> Option<u64> {
-        let is_cause_exhausted = cause.is_some_and(|cause| {
+        let has_line = |cause: &str| {
             let mut hasher = DefaultHasher::new();
             cause.hash(&mut hasher);
-            !self.causes.try_acquire(hasher.finish())
-        });
-        let mut second = self.second.lock().unwrap_or_else(PoisonError::into_inner);
-        if second.began.elapsed() >= SECOND {
-            (second.began, second.written) = (Instant::now(), 0);
+            self.causes.try_acquire(hasher.finish())
+        };
+        if cause.is_none_or(has_line) && self.all.try_acquire(()) {
+            return Some(self.unwritten.swap(0, Ordering::Relaxed));
         }
-        if is_cause_exhausted || second.written == MAX_LINES_PER_SECOND {
-            second.unwritten += 1;
-            return None;
-        }
-        second.written += 1;
-        Some(mem::take(&mut second.unwritten))
+        self.unwritten.fetch_add(1, Ordering::Relaxed);
+        None
     }
 }
 

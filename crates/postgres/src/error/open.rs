@@ -1,7 +1,7 @@
 //! Why a store is not opened or upgraded.
 
 use petstore_domain::StoreError;
-use petstore_storage::{SchemaError, tls::TlsFailure};
+use petstore_storage::{SchemaError, opening_error, tls::TlsFailure};
 use tokio_postgres::error::SqlState;
 
 use super::StoreFailure;
@@ -84,7 +84,8 @@ impl OpenError {
 /// Unavailable if opening may succeed later, else refused.
 impl From<OpenError> for StoreError {
     fn from(error: OpenError) -> Self {
-        if error.is_transient() { Self::unavailable(error) } else { Self::refused(error) }
+        let may_pass = error.is_transient();
+        opening_error(error, may_pass)
     }
 }
 

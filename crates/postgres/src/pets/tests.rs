@@ -60,11 +60,12 @@ async fn records_are_found_by_their_index_whatever_the_table_held_when_that_was_
         let connection = Connector::new(&config).unwrap().connect(Purpose::Calls).await.unwrap();
         connection.query(idempotency::PURGE_IDS, &[&ids, &cutoffs]).await.unwrap();
         connection.query(idempotency::FIND, &[&ids]).await.unwrap();
+        connection.query(idempotency::AFTER, &[&0_i64, &ids[0], &9_i64]).await.unwrap();
         let names = "SELECT name FROM pg_prepared_statements WHERE statement = $1";
         for (sql, values, by) in [
             (idempotency::PURGE_IDS, "'{a}', '{0}'", "(id = ANY ($1))"),
             (idempotency::FIND, "'{a}'", "(id = ANY ($1))"),
-            (idempotency::FIND, "'{a}'", "(id = i.pet_id)"),
+            (idempotency::AFTER, "1, 'a', 9", "(ROW(pet_id, id) > ROW($1, $2))"),
         ] {
             let name = &connection.query(names, &[&sql]).await.unwrap()[0];
             let explain = format!("EXPLAIN EXECUTE {}({values})", name.get::<_, &str>(0)).leak();

@@ -2,17 +2,20 @@
 //!
 //! All of it is sent at once and takes one round trip. It begins with the lock that every writer takes first, so
 //! that the server decides alone who is first with a key, and nobody waits for this process meanwhile.
+//!
+//! If the server refuses a row of it, or the lock came late, nothing has happened. Then the lock is awaited first, additions
+//! that nobody waits for any more are left out, and each row has a savepoint of its own (`schema/7.sql`): whatever the
+//! server refuses costs its own addition, and the others some milliseconds. Groups of the next second begin like that.
 
 use std::collections::HashMap;
 
 use petstore_domain::{
-    AddError, Added, Corruption, IdempotencyDecision, IdempotencyRequest, NewPet, PetId, PetStatus,
-    StoreError,
+    AddError, Added, IdempotencyDecision, IdempotencyRequest, PetId, PetStatus, StoreError,
 };
-use petstore_storage::StoredVersion;
-use tokio::{sync::oneshot, time::Instant};
+use petstore_storage::{StoredVersion, writer::Add};
 use tokio_postgres::{Error, Row};
 
+use super::Attempt;
 use crate::{
     connection::{APPENDING, Connection},
     error::StoreFailure,
@@ -20,28 +23,6 @@ use crate::{
     values::Values,
     version,
 };
-
-/// An animal to be added, and who waits for it.
-#[derive(Debug)]
-pub(super) struct Job {
-    pub(super) pet: NewPet,
-    pub(super) request: Option<IdempotencyRequest>,
-    /// Until then its caller waits.
-    pub(super) deadline: Instant,
-    /// How often it has been tried.
-    pub(super) tries: u32,
-    /// Whether an earlier try may have been committed: its answer was lost. Then its record is to
-    /// be looked for until the deadline.
-    pub(super) in_doubt: bool,
-    pub(super) caller: oneshot::Sender<Result<Added, AddError>>,
-}
-
-impl Job {
-    pub(super) fn answer(self, answer: Result<Added, AddError>) {
-        // The caller's future may have been dropped; the addition has happened whole all the same.
-        let _ = self.caller.send(answer);
-    }
-}
 
 /// What became of an addition. `None` if it is to be tried again: another one of its group has the same key, or the
 /// record has expired or is gone since.
@@ -53,6 +34,8 @@ pub(super) struct Written {
     pub(super) outcomes: Vec<Outcome>,
     /// The version that the group has left.
     pub(super) version: Option<StoredVersion>,
+    /// Whether the server has refused one of them.
+    pub(super) has_refused: bool,
 }
 
 /// A group was not written, or it is not known whether it was.
@@ -75,7 +58,12 @@ impl<E: Into<StoreFailure>> From<E> for Failed {
     }
 }
 
-pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Written, Failed> {
+/// Writes the group, or what is left of it; each row under a savepoint at once if rows `are_refused` these days.
+pub(super) async fn write(
+    connection: &Connection,
+    group: &mut Vec<Attempt>,
+    are_refused: bool,
+) -> Result<Written, Failed> {
     // A statement that had to be prepared first would be sent behind the commit that is sent beside it.
     for sql in [
         version::LOCK,
@@ -84,13 +72,40 @@ pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Writ
         rows::ADD,
         version::RENEW,
         rows::INSERT,
+        rows::ADD_EACH,
     ] {
         connection.prepare(sql).await?;
     }
-    let requests = || group.iter().map(|job| job.request.as_ref());
-    let names: Vec<&str> = group.iter().map(|job| job.pet.name.as_str()).collect();
-    let categories: Vec<i64> = group.iter().map(|job| job.pet.category_id.0).collect();
-    let statuses: Vec<_> = group.iter().map(|job| job.pet.status.map(PetStatus::as_str)).collect();
+    if !are_refused {
+        match Box::pin(transaction(connection, group, false)).await {
+            Err(Failed { failure, in_doubt: false })
+                if failure.is_refusal() || failure.is_late() => {}
+            written => return written,
+        }
+        connection.rollback().await?;
+    }
+    let (begun, locked) = tokio::join!(
+        biased;
+        connection.begin(APPENDING),
+        connection.query(version::LOCK, &[]),
+    );
+    begun?;
+    locked?;
+    group.retain(|attempt| !attempt.add.reply.is_abandoned());
+    Box::pin(transaction(connection, group, true)).await
+}
+
+/// Sends one transaction, or all that follows its lock. Then each addition has a savepoint.
+async fn transaction(
+    connection: &Connection,
+    group: &[Attempt],
+    is_locked: bool,
+) -> Result<Written, Failed> {
+    let pets = || group.iter().map(|attempt| &attempt.add.pet);
+    let requests = || group.iter().map(|attempt| attempt.add.request.as_ref());
+    let names: Vec<&str> = pets().map(|pet| pet.name.as_str()).collect();
+    let categories: Vec<i64> = pets().map(|pet| pet.category_id.0).collect();
+    let statuses: Vec<_> = pets().map(|pet| pet.status.map(PetStatus::as_str)).collect();
     let keys: Vec<_> = requests().map(|request| Some(&request?.id.0[..])).collect();
     let prints: Vec<_> = requests().map(|request| Some(&request?.fingerprint.0[..])).collect();
     let times: Vec<_> = requests().map(|request| Some(request?.at.0)).collect();
@@ -102,16 +117,18 @@ pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Writ
     let (renewal, plain): (Values<'_>, Values<'_>) =
         (&[&renewed], &[&names, &categories, &statuses]);
     let keyed: Values<'_> = &[&names, &categories, &statuses, &keys, &prints, &times, &version];
-    // Both begin with the lock, under which identifiers are drawn. What has no key is added in any case.
-    let (lock, add) = if ids.is_empty() {
+    // All begin with the lock, under which identifiers are drawn. What has no key is added in any case.
+    let (lock, add) = if is_locked {
+        ((version::LOCK, &[][..]), (rows::ADD_EACH, keyed))
+    } else if ids.is_empty() {
         ((version::RENEW, renewal), (rows::INSERT, plain))
     } else {
         ((version::LOCK, &[][..]), (rows::ADD, keyed))
     };
     let (begun, locked, purged, found, added, committed) = tokio::join!(
         biased;
-        connection.begin(APPENDING),
-        connection.query(lock.0, lock.1),
+        unless(is_locked, connection.begin(APPENDING)),
+        unless(is_locked, connection.query(lock.0, lock.1)),
         unless(ids.is_empty(), connection.query(idempotency::PURGE_IDS, expired)),
         unless(ids.is_empty(), connection.query(idempotency::FIND, known)),
         connection.query(add.0, add.1),
@@ -131,52 +148,63 @@ pub(super) async fn write(connection: &Connection, group: &[Job]) -> Result<Writ
         Failed { failure, in_doubt }
     })?;
     let outcomes = outcomes(group, &found, &added);
-    Ok(Written {
-        outcomes: outcomes.map_err(|error| Failed::in_doubt(error.into()))?,
-        version: version::from_row(added.first()).ok(),
-    })
+    let outcomes = outcomes.map_err(|error| Failed::in_doubt(error.into()))?;
+    let is_refused =
+        |outcome: &Outcome| matches!(outcome, Some(Err(AddError::Store(StoreError::Refused(_)))));
+    let has_refused = outcomes.iter().any(is_refused);
+    Ok(Written { outcomes, version: version::from_row(added.first()).ok(), has_refused })
 }
 
-/// Rows, or none without asking where there is nothing to ask for.
-async fn unless(
+/// Returns the default without asking, where there is nothing to ask for.
+async fn unless<T: Default>(
     nothing: bool,
-    query: impl Future<Output = Result<Vec<Row>, StoreFailure>>,
-) -> Result<Vec<Row>, StoreFailure> {
-    if nothing { Ok(Vec::new()) } else { query.await }
+    query: impl Future<Output = Result<T, StoreFailure>>,
+) -> Result<T, StoreFailure> {
+    if nothing { Ok(T::default()) } else { query.await }
 }
 
 /// Returns what became of each addition, by the records that were there before and what was added.
-fn outcomes(group: &[Job], found: &[Row], added: &[Row]) -> Result<Vec<Outcome>, Error> {
-    let (mut records, mut ids) = (HashMap::new(), HashMap::new());
+fn outcomes(group: &[Attempt], found: &[Row], added: &[Row]) -> Result<Vec<Outcome>, Error> {
+    let (mut records, mut ids, mut refusals) = (HashMap::new(), HashMap::new(), HashMap::new());
     for row in found {
         records.insert(row.try_get::<_, &[u8]>(0)?, row);
     }
     for row in added {
-        ids.insert(row.try_get::<_, Option<i64>>(2)?, row.try_get::<_, Option<i64>>(3)?);
+        let place = row.try_get::<_, Option<i64>>(2)?;
+        ids.insert(place, row.try_get::<_, Option<i64>>(3)?);
+        if row.len() > 4 {
+            refusals.insert(place, row.try_get::<_, Option<String>>(4)?);
+        }
     }
-    let outcomes = (1_i64..).zip(group).map(|(place, job)| {
-        match (ids.remove(&Some(place)).flatten(), &job.request) {
-            (Some(id), _) => Some(Ok(Added::Created(job.pet.clone().with_id(PetId(id))))),
-            (None, Some(request)) => {
-                by_record(request, records.get(&request.id.0[..]).copied()?).transpose()
+    let outcomes = (1_i64..).zip(group).map(|(place, Attempt { add, .. })| {
+        if let Some(id) = ids.remove(&Some(place)).flatten() {
+            return Some(Ok(Added::Created(add.pet.clone().with_id(PetId(id)))));
+        }
+        if let Some(refusal) = refusals.remove(&Some(place)).flatten() {
+            return Some(Err(StoreError::refused(refusal).into()));
+        }
+        match &add.request {
+            Some(request) => {
+                let record = records.get(&request.id.0[..]).copied()?;
+                by_record(add, request, record).transpose()
             }
             // There is no catalogue.
-            (None, None) => Some(Err(version::from_row(added.first()).err()?.into())),
+            None => Some(Err(version::from_row(added.first()).err()?.into())),
         }
     });
     Ok(outcomes.collect())
 }
 
 /// Returns what the record with the id of `request` means for it.
-fn by_record(request: &IdempotencyRequest, row: &Row) -> Result<Option<Added>, AddError> {
-    let corrupt = |error: Corruption| StoreError::from(error);
-    let record = idempotency::record(row).map_err(corrupt)?;
-    match request.decide(Some((record.fingerprint, record.pet, record.at))) {
+fn by_record(
+    add: &Add,
+    request: &IdempotencyRequest,
+    row: &Row,
+) -> Result<Option<Added>, AddError> {
+    let record = idempotency::record(row).map_err(StoreError::from)?;
+    match request.decide(Some(&record)) {
         IdempotencyDecision::Create => Ok(None),
-        IdempotencyDecision::Replay(_) => {
-            let pet = idempotency::pet_of_record(row, &record).map_err(corrupt)?;
-            Ok(Some(Added::Replayed(pet)))
-        }
+        IdempotencyDecision::Replay(id) => Ok(Some(Added::Replayed(add.pet.clone().with_id(id)))),
         IdempotencyDecision::Reused => Err(AddError::IdempotencyKeyReused),
     }
 }

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod backup;
+mod companions;
 mod corruption;
 mod identifiers;
 mod load;

@@ -84,7 +84,7 @@ fn an_older_store_is_left_untouched_until_it_is_upgraded() {
     place.raw().execute("UPDATE petstore_schema SET version = ?1", [VERSION - 1]).unwrap();
     let refusal = format!(
         "its schema is version {}, and petstore {} needs version {VERSION}: upgrade it with 'petstore \
-         upgrade' and the same --store; 'petstore serve' does so by itself",
+         upgrade' and the same --store",
         VERSION - 1,
         env!("CARGO_PKG_VERSION")
     );

@@ -1,0 +1,176 @@
+//! Versions of the schema, and the upgrade of a store that an older release made.
+//!
+//! The step to version 2 must run alone, but etcd does not tell who uses a store. So the step refuses to begin while
+//! somebody else writes, and then fences older releases off: one transaction moves the head to another key and leaves
+//! [`FENCE`] under the old one. A process of an older release reads the old key for every request and compares it in
+//! every write. From that transaction on it answers 503, and its log says why.
+//!
+//! The index of the records follows in further transactions. A process that dies in between leaves a fenced store of
+//! version 1, which no release opens, and the next upgrade continues.
+
+use std::time::Duration;
+
+use petstore_domain::Corruption;
+use petstore_storage::{SchemaError, Step, Upgrade, UpgradeMode, require_known};
+use tokio::time;
+
+use crate::{
+    core::{Core, ENTRY_OPS, is_absent},
+    error::{Failure, Reason},
+    head::HeadRead,
+    kv::{Op, Range, Txn, TxnAnswer},
+    rows,
+};
+
+/// The version of the schema that this release makes and upgrades to.
+pub(crate) const VERSION: i64 = STEPS[STEPS.len() - 1].version;
+
+/// Versions of the schema. They have no SQL: [`upgrade`] has the code of each step.
+pub(crate) const STEPS: [Step; 2] = [
+    Step::new(1, 1, "the entries of petstore 1.2.0", ""),
+    Step {
+        oldest_release: "2.0.0",
+        ..Step::new(2, 2, "list idempotency records by their animals; refuse older releases", "")
+    },
+];
+
+/// The head that releases before 2.0.0 read. `oldest` refuses them at their start, `phase` and `label` refuse every
+/// request: "the store was handed over to petstore 2.0.0; use that one". No process expects this revision, so that no
+/// mover of theirs changes the state.
+const FENCE: &str = r#"{"schema":2,"oldest":2,"oldest_release":"2.0.0","identity":0,"revision":4611686018427387904,"rewrites":0,"phase":"sealed","other":0,"label":"petstore 2.0.0","version":0,"last_pet":0,"key_revision":0,"last_key":0,"recent":[]}"#;
+
+/// For so long nobody may write before the step that must run alone.
+const QUIET_TIME: Duration = Duration::from_secs(2);
+const IN_USE: &str =
+    "another process is writing to the store; stop it, or run 'petstore upgrade --force'";
+
+/// Returns the operation that refuses older releases.
+pub(crate) fn fence(core: &Core) -> Op {
+    Op::put(&core.keys.old_head(), FENCE.as_bytes().to_vec())
+}
+
+/// Reads the head of a store of this schema; `None` if there is no store.
+pub(crate) async fn find_current(core: &Core) -> Result<Option<HeadRead>, Reason> {
+    let found = find(core).await?;
+    match found.as_ref().map(|read| read.head.schema) {
+        Some(actual) if actual < VERSION => {
+            Err(SchemaError::Older { actual, known: VERSION }.into())
+        }
+        Some(_) | None => Ok(found),
+    }
+}
+
+/// Reads the head of a store that this release can use or upgrade; `None` if there is no store.
+pub(crate) async fn find(core: &Core) -> Result<Option<HeadRead>, Reason> {
+    let any = Range { limit: 1, ..Range::after(None, &core.keys.prefix) };
+    let ranges = [Range::one(&core.keys.old_head()), Range::one(&core.keys.head()), any];
+    let success = ranges.into_iter().map(Op::Range).collect();
+    let txn = Txn { success, ..Txn::default() };
+    let deadline = core.client.deadline();
+    let answer = core.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?.answer;
+    let revision = answer.header.revision;
+    let mut found = answer.found();
+    let mut head = || HeadRead::new(revision, found.next().into_iter()).map_err(Failure::from);
+    let (old, new) = (head()?, head()?);
+    let Some(read) = old.filter(|old| old.head.schema < 2).or(new) else {
+        let foreign = found.flatten().next();
+        return foreign.map_or(Ok(None), |entry| Err(Reason::Foreign(entry.key())));
+    };
+    require_known(&STEPS, read.head.oldest, || Some(read.head.oldest_release.clone()))?;
+    Ok(Some(read))
+}
+
+async fn old_head(core: &Core) -> Result<Option<HeadRead>, Failure> {
+    core.try_read_at(&core.keys.old_head(), &[], core.client.deadline()).await
+}
+
+/// Brings the schema of a store to this release's; `None` if there is no store.
+pub(crate) async fn upgrade(core: &Core, mode: UpgradeMode) -> Result<Option<Upgrade>, Reason> {
+    let Some(found) = find(core).await? else { return Ok(None) };
+    let from = found.head.schema;
+    let pending = STEPS.iter().filter(|step| step.version > from);
+    let steps: Vec<_> = pending.map(Step::describe).collect();
+    if mode != UpgradeMode::DryRun && from < 2 {
+        to_version_2(core, mode).await?;
+    }
+    Ok(Some(Upgrade { from, steps, saved_to: None }))
+}
+
+/// Runs the step to version 2. Several processes may do so at once.
+async fn to_version_2(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
+    loop {
+        match core.try_read(&[], core.client.deadline()).await? {
+            Some(read) if read.head.schema >= 2 => return Ok(()),
+            Some(read) => index_records(core, &read).await?,
+            None => move_head(core, mode).await?,
+        }
+    }
+}
+
+/// Moves the head to its new key and leaves the fence under the old one, unless another process has done so.
+async fn move_head(core: &Core, mode: UpgradeMode) -> Result<(), Reason> {
+    let missing = || Corruption::new("the head of the store", "there is one");
+    let mut read = old_head(core).await?.ok_or_else(|| Failure::from(missing()))?;
+    if mode != UpgradeMode::Force {
+        let before = read.raw;
+        time::sleep(QUIET_TIME).await;
+        read = old_head(core).await?.ok_or_else(|| Failure::from(missing()))?;
+        if read.head.schema < 2 && read.raw != before {
+            return Err(SchemaError::InUse { version: 2, who: IN_USE }.into());
+        }
+    }
+    if read.head.schema >= 2 {
+        return Ok(());
+    }
+    // A record that cannot be read is reported while older releases can still use the store.
+    let mut after = None;
+    while let Some((last, _)) = records(core, after.take()).await? {
+        after = Some(last);
+    }
+    let mut head = read.head.clone();
+    (head.oldest, head.oldest_release) = (STEPS[1].oldest, STEPS[1].oldest_release.to_owned());
+    let txn = Txn {
+        compare: vec![read.is_unchanged(&core.keys.old_head()), is_absent(&core.keys.head())],
+        success: vec![Op::put(&core.keys.head(), rows::json(&head)), fence(core)],
+        failure: vec![core.contend()],
+    };
+    core.client.call::<TxnAnswer>("/v3/kv/txn", &txn, core.client.deadline()).await?;
+    Ok(())
+}
+
+/// Puts every record under its animal too, and then the new version. Ends early if another process has changed the head.
+async fn index_records(core: &Core, read: &HeadRead) -> Result<(), Failure> {
+    let mut after = None;
+    loop {
+        let page = records(core, after.take()).await?;
+        let is_end = page.is_none();
+        let mut success = Vec::new();
+        if let Some((last, puts)) = page {
+            (after, success) = (Some(last), puts);
+        } else {
+            let mut head = read.head.clone();
+            head.schema = 2;
+            success.push(Op::put(&core.keys.head(), rows::json(&head)));
+        }
+        let compare = vec![read.is_unchanged(&core.keys.head())];
+        let txn = Txn { compare, success, ..Txn::default() };
+        let deadline = core.client.deadline();
+        let reply = core.client.call::<TxnAnswer>("/v3/kv/txn", &txn, deadline).await?;
+        if is_end || !reply.answer.succeeded {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads as many records behind the key `after` as one transaction can index. Returns the last key and the operations
+/// that index them; `None` if there is none.
+async fn records(core: &Core, after: Option<String>) -> Result<Option<(String, Vec<Op>)>, Failure> {
+    let range = Range::after(after, &core.keys.folder("records"));
+    let entries = core.scan(range, ENTRY_OPS, 0).await?;
+    let mut puts = Vec::new();
+    for entry in &entries {
+        let position = rows::record(entry)?.position();
+        puts.push(Op::put(&core.keys.recorded(position), entry.value.0.clone()));
+    }
+    Ok(entries.last().map(|entry| (entry.key(), puts)))
+}
