@@ -137,7 +137,7 @@ fn statuses_that_are_changed_meanwhile_are_no_fault(kind: Kind) {
                 }
                 let status = ["available", "pending", "sold"][round % 3];
                 let sql =
-                    format!("UPDATE pet SET status = '{status}' WHERE id % 7 = {}", round % 7);
+                    format!("UPDATE pet SET status = '{status}' WHERE id % 97 = {}", round % 97);
                 store.try_sql(&sql).unwrap();
                 store.try_sql(&format!("DELETE FROM pet WHERE id = {}", ANIMALS - round)).unwrap();
             }
