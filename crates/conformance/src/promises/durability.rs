@@ -6,47 +6,20 @@ use std::{
     time::Duration,
 };
 
-use petstore_domain::{AddError, Added, Pet, PetId, StoreError};
+use petstore_domain::{AddError, Added, StoreError};
 use tokio::{task::JoinSet, time::timeout};
 
 use super::keys;
 use crate::{
     calls::{
-        add, add_many, all, change_phase, created, find, handover, join, page, purge, replayed,
-        still_works, version,
+        add, add_many, all, change_phase, created, handover, join, purge, replayed, still_works,
+        version,
     },
     failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::{Fixture, open},
     harness::{Capability, Store},
     samples::{self, NO_LIMIT, at, by_name, key, numbered, request, rex},
 };
-
-async fn require_readable(store: &Store, pet: &Pet) -> PromiseResult {
-    ensure_eq("finding an acknowledged animal", &find(store, pet.id).await?.as_ref(), &Some(pet))?;
-    let before = Some(PetId(pet.id.0 - 1));
-    let listed = page(store, samples::query(1, pet.status, before)).await?.pets;
-    ensure_eq("listing an acknowledged animal", &listed.first(), &Some(pet))
-}
-
-/// Contract: what has been acknowledged, every later read sees.
-pub(super) async fn every_handle_sees_what_was_acknowledged(fixture: Fixture) -> PromiseResult {
-    for number in 0..30 {
-        let added = add(fixture.handle(number), numbered(number)).await?;
-        for store in &fixture.handles {
-            require_readable(store, &added).await?;
-        }
-    }
-    let added = keys::add(fixture.handle(0), key(1, "web", 0, None)).await?;
-    for store in &fixture.handles {
-        ensure_eq_lists("the keys", &keys::listed(store).await?, std::slice::from_ref(&added))?;
-    }
-    keys::revoke(fixture.handle(1), by_name("web"), at(1)).await?;
-    for store in &fixture.handles {
-        let revoked: Vec<_> = keys::listed(store).await?.iter().map(|key| key.revoked_at).collect();
-        ensure_eq_lists("the keys after the revocation", &revoked, &[Some(at(1))])?;
-    }
-    Ok(())
-}
 
 /// Contract: what has been acknowledged is durable.
 pub(super) async fn reopening_keeps_what_was_acknowledged(mut fixture: Fixture) -> PromiseResult {

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use petstore_domain::{
-    ApiKey, HighestIds, IdempotencyId, IdempotencyRecord, Pet, PetId, Rows, Snapshot, StoreCounts,
-    WriterRole,
+    ApiKey, IdempotencyId, IdempotencyRecord, Pet, PetId, Rows, Snapshot, StoreCounts, WriterRole,
 };
 
 use super::keys;
@@ -30,27 +29,19 @@ impl Content {
         Self::read_batches(&mut *archive(store)?.snapshot().await?, 100).await
     }
 
-    /// Writes everything, by one call if the store allows that. Returns how many animals were not
-    /// there before.
+    /// Writes everything, each kind of rows by itself. Returns how many animals were not there before.
     pub(super) async fn write(&self, store: &Store, writer: WriterRole) -> PromiseResult<u64> {
         let (archive, mut added) = (archive(store)?, 0);
-        for rows in self.batches(archive.max_batch()) {
+        let max = archive.max_batch();
+        let Self { pets, keys, records } = self;
+        let pets = pets.chunks(max).map(|it| Rows { pets: it.to_vec(), ..Rows::default() });
+        let keys = keys.chunks(max).map(|it| Rows { keys: it.to_vec(), ..Rows::default() });
+        let records =
+            records.chunks(max).map(|it| Rows { records: it.to_vec(), ..Rows::default() });
+        for rows in pets.chain(keys).chain(records) {
             added += archive.write_rows(writer, rows).await?;
         }
         Ok(added)
-    }
-
-    fn batches(&self, max: usize) -> Vec<Rows> {
-        let Self { pets, keys, records } = self.clone();
-        let highest = HighestIds::default();
-        if pets.len() + keys.len() + records.len() <= max {
-            return vec![Rows { pets, keys, records, highest }];
-        }
-        let pets = pets.chunks(max).map(|pets| Rows { pets: pets.to_vec(), ..Rows::default() });
-        let keys = keys.chunks(max).map(|keys| Rows { keys: keys.to_vec(), ..Rows::default() });
-        let records = records.chunks(max);
-        let records = records.map(|records| Rows { records: records.to_vec(), ..Rows::default() });
-        pets.chain(keys).chain(records).collect()
     }
 
     /// Reads everything in batches of `limit`, which must be ascending.

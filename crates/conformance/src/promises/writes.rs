@@ -14,7 +14,7 @@ use crate::{
     failure::{Failure, PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
     harness::{Capability, Store},
-    samples::{self, NO_LIMIT, at, key, numbered, request, request_with, rex},
+    samples::{self, NO_LIMIT, at, key, numbered, request, rex},
 };
 
 /// The time after which a write that does not show counts as lost.
@@ -55,8 +55,6 @@ pub(super) fn nine(first: i64) -> Vec<Pet> {
 enum Write {
     Add,
     AddOnce,
-    /// A repeat, and another animal under the same key.
-    Repeat,
     Purge,
     Key,
     NewPets,
@@ -70,12 +68,12 @@ enum Write {
     Refuse,
 }
 
-use Write::{Add, AddOnce, Again, Key, NewPets, OtherRows, Pets, Purge, Refuse, Repeat};
+use Write::{Add, AddOnce, Again, Key, NewPets, OtherRows, Pets, Purge, Refuse};
 
 /// In this order, each by the next handle.
-const OF_SERVICES: [Write; 18] = [
-    Add, AddOnce, Key, Repeat, Pets, Add, NewPets, Pets, AddOnce, Again, OtherRows, Purge, Pets,
-    Refuse, NewPets, Add, Repeat, Purge,
+const OF_SERVICES: [Write; 16] = [
+    Add, AddOnce, Key, Pets, Add, NewPets, Pets, AddOnce, Again, OtherRows, Purge, Pets, Refuse,
+    NewPets, Add, Purge,
 ];
 const OF_MOVERS: [Write; 8] = [Pets, OtherRows, Pets, Again, Refuse, Pets, OtherRows, Again];
 
@@ -99,12 +97,6 @@ impl Run {
                 let added = created(store.pets.add(rex(), Some(request)).await?)?;
                 held.records.push(request.into_record(added.id));
                 held.pets.push(added);
-            }
-            Repeat => {
-                let id = held.records[0].id;
-                store.pets.add(rex(), Some(request_with(id, &rex(), 9))).await?;
-                let reused = store.pets.add(pet.clone(), Some(request_with(id, &pet, 9))).await;
-                ensure!(reused.is_err(), "a key is used for another animal");
             }
             Purge => {
                 let cutoff = held.records.iter().map(|record| record.at).min();
