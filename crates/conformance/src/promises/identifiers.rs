@@ -69,7 +69,7 @@ pub(super) async fn no_identifier_of_a_copied_store_comes_back(fixture: Fixture)
     }
     let mut snapshot = archive(source.store())?.snapshot().await?;
     let highest = snapshot.highest_ids().await?;
-    ensure_eq("the highest animal", &highest.pet, &Some(pets[2].id))?;
+    ensure!(highest.pet >= Some(pets[2].id), "{highest:?}, but {} was assigned", pets[2].id);
     let left = snapshot.keys().await?;
     ensure!(highest.key > left.last().map(|key| key.id), "{highest:?}, but a key was removed");
     drop(snapshot);

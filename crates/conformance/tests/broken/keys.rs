@@ -272,7 +272,9 @@ pub(crate) const FLAWS: &[Flaw] = &[
             let mut seen = stamps.uses.lock().unwrap();
             let known = KeyId(i64::try_from(loaded.revision.0 & u128::from(u32::MAX)).unwrap());
             let now = i64::try_from(begun.elapsed().as_millis()).unwrap();
-            seen.entry(known).or_insert(petstore_domain::Timestamp(now)).0 as u128
+            u128::from(
+                seen.entry(known).or_insert(petstore_domain::Timestamp(now)).0.unsigned_abs(),
+            )
         })
     }),
     Flaw::new(
@@ -280,7 +282,7 @@ pub(crate) const FLAWS: &[Flaw] = &[
         &["a_key_comes_back_as_it_was_given"],
         |_| {
             change_keys(|keys| {
-                keys.retain(|key| key.expires_at.is_none_or(|at| at.0 > 1_700_000_000_000))
+                keys.retain(|key| key.expires_at.is_none_or(|at| at.0 > 1_700_000_000_000));
             })
         },
     ),
