@@ -27,7 +27,7 @@ impl PetRepository for MyStore {
     }
 
     fn version(&self) -> Option<CatalogueVersion> {
-        None // The service then works without `304` and without its page cache.
+        None // The service then works without its page cache.
     }
 
     async fn purge_expired(&self, _cutoff: Timestamp, _limit: u32) -> Result<Purged, StoreError> {
