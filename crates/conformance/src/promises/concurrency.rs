@@ -18,6 +18,7 @@ use tokio::{
 };
 
 use super::{
+    outage::{cut_off, reconnect},
     rows::content,
     snapshots::Content,
     writes::{nine, require_held},
@@ -26,23 +27,9 @@ use crate::{
     calls::{add, add_many, all, archive, join, rows_of, write_rows},
     failure::{Failure, PromiseResult, ensure},
     fixture::Fixture,
-    harness::{Capability, Store},
+    harness::Capability,
     samples::{NO_LIMIT, at, request, rex},
 };
-
-/// Reads until rows show, of which nothing may show without the rest.
-async fn watch(store: Store, before: Content, after: Content) -> PromiseResult {
-    let begun = Instant::now();
-    loop {
-        let seen = Content::read(&store).await?;
-        if seen == after {
-            return Ok(());
-        }
-        ensure!(seen == before, "a part of the rows shows: {} animals", seen.pets.len());
-        ensure!(begun.elapsed() < Duration::from_mins(1), "the rows do not show");
-        yield_now().await;
-    }
-}
 
 /// Contract: all of the rows or none, on every handle.
 pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> PromiseResult {
@@ -57,7 +44,19 @@ pub(super) async fn rows_show_as_a_whole_on_every_handle(fixture: Fixture) -> Pr
     after.pets.splice(0..0, held.pets.clone());
     let mut watchers = JoinSet::new();
     for store in &fixture.handles {
-        watchers.spawn(watch(store.clone(), held.clone(), after.clone()));
+        let (store, before, after) = (store.clone(), held.clone(), after.clone());
+        let begun = Instant::now();
+        watchers.spawn(async move {
+            loop {
+                let seen = Content::read(&store).await?;
+                if seen == after {
+                    return Ok(());
+                }
+                ensure!(seen == before, "a part of the rows shows: {} animals", seen.pets.len());
+                ensure!(begun.elapsed() < Duration::from_mins(1), "the rows do not show");
+                yield_now().await;
+            }
+        });
     }
     yield_now().await;
     write_rows(store, Rows { pets, keys, records, ..Rows::default() }).await?;
@@ -135,15 +134,13 @@ async fn on_one_thread(fixture: &Fixture) -> PromiseResult {
         }
     }
     if gap.is_none() && fixture.supports(Capability::Outage) {
-        let failed = |problem| Failure::new(format!("the harness cannot cut it off: {problem}"));
-        fixture.scratch.cut_off().await.map_err(failed)?;
+        cut_off(&fixture).await?;
         let refused = async {
             let _ = timeout(Duration::from_secs(2), store.pets.add(rex(), None)).await;
             Ok(())
         };
         gap = longest_gap(refused).await?;
-        let failed = |problem| Failure::new(format!("the harness cannot reconnect: {problem}"));
-        fixture.scratch.reconnect().await.map_err(failed)?;
+        reconnect(&fixture).await?;
     }
     let held_up = |gap| Failure::new(format!("a write has held up its thread for {gap:?}"));
     gap.map_or(Ok(()), |gap| Err(held_up(gap)))

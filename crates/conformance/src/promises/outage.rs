@@ -14,12 +14,12 @@ use crate::{
     samples::{at, key, query, request, rex},
 };
 
-async fn cut_off(fixture: &Fixture) -> PromiseResult {
+pub(super) async fn cut_off(fixture: &Fixture) -> PromiseResult {
     let failed = |problem| Failure::new(format!("the harness cannot cut off the store: {problem}"));
     fixture.scratch.cut_off().await.map_err(failed)
 }
 
-async fn reconnect(fixture: &Fixture) -> PromiseResult {
+pub(super) async fn reconnect(fixture: &Fixture) -> PromiseResult {
     let failed = |problem| Failure::new(format!("the harness cannot reconnect it: {problem}"));
     fixture.scratch.reconnect().await.map_err(failed)
 }

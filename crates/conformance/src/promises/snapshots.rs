@@ -8,7 +8,7 @@ use petstore_domain::{
 
 use super::keys;
 use crate::{
-    calls::{add, add_many, all, archive, created, purge},
+    calls::{add, add_many, all, archive, created, purge, write_rows},
     failure::{PromiseResult, ensure, ensure_eq, ensure_eq_lists},
     fixture::Fixture,
     harness::Store,
@@ -117,17 +117,14 @@ pub(super) async fn populate(store: &Store) -> PromiseResult<Content> {
 /// the bytes of their ids, also those whose animal is gone.
 pub(super) async fn a_snapshot_holds_everything_in_order(fixture: Fixture) -> PromiseResult {
     let mut expected = populate(fixture.store()).await?;
-    if fixture.supports(crate::Capability::Archive) {
-        // Several records of one animal, which is not there.
-        let records: Vec<_> = [[255; 16], [0; 16], [127; 16], [128; 16]]
-            .map(|id| request_with(IdempotencyId(id.map(|byte| byte ^ 1)), &rex(), 9))
-            .map(|request| request.into_record(PetId(77_000)))
-            .to_vec();
-        expected.records.extend(&records);
-        expected.sort();
-        let rows = Rows { records, ..Rows::default() };
-        archive(fixture.store())?.write_rows(WriterRole::Service, rows).await?;
-    }
+    // Several records of one animal, which is not there.
+    let records = [[255; 16], [0; 16], [127; 16], [128; 16]].map(|id: [u8; 16]| {
+        let id = IdempotencyId(id.map(|byte| byte ^ 1));
+        request_with(id, &rex(), 9).into_record(PetId(77_000))
+    });
+    expected.records.extend(records);
+    expected.sort();
+    write_rows(fixture.store(), Rows { records: records.to_vec(), ..Rows::default() }).await?;
     for (number, limit) in [1, 4, 1000].into_iter().enumerate() {
         let mut snapshot = archive(fixture.handle(number))?.snapshot().await?;
         let counts = StoreCounts {
