@@ -78,7 +78,8 @@ async fn a_user_needs_its_prefix_alone_and_its_token_is_renewed() {
         let path = if path == "auth/enable" { "enable" } else { path };
         etcd.post(0, &format!("/v3/auth/{path}"), &body).unwrap();
     }
-    let store = open(&with_user("me:hush%40")).await;
+    // A node may take long to start.
+    let store = open(&(with_user("me:hush%40") + "?call_timeout=30s")).await;
     add(&store).await;
     for (url, says) in [
         (plain.clone(), "name a user in the URL"),
